@@ -25,11 +25,11 @@ enum { ROUNDS = 200, ROUND_MS = 10, ENABLE_WAIT_MS = 1000, PRIMES_TO = 20000, BL
 enum { LEVEL = 4, CLASSIC_START = 1, CLASSIC_STEP = 2, CLASSIC_STOP = 3 };
 
 /* Calls made while a session wanted the provider's events. */
-struct counted {
+struct demo_counted {
     uint64_t typed, classic, classic_failed;
 };
 
-static void sleep_ms(long ms)
+static void demo_sleep_ms(long ms)
 {
     struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     while (nanosleep(&left, &left) < 0 && errno == EINTR)
@@ -45,7 +45,7 @@ static void sleep_ms(long ms)
         }                                                                                                          \
     } while (0)
 
-static void classic_write(REGHANDLE handle, struct counted *count, USHORT id, uint32_t step, uint64_t value)
+static void classic_write(REGHANDLE handle, struct demo_counted *count, USHORT id, uint32_t step, uint64_t value)
 {
     EVENT_DESCRIPTOR      d = {.Id = id, .Level = LEVEL, .Keyword = 0};
     EVENT_DATA_DESCRIPTOR data[2];
@@ -99,7 +99,7 @@ static int scratch_open(const char *report)
     return open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-static void work(REGHANDLE classic, struct counted *count, int scratch)
+static void demo_work(REGHANDLE classic, struct demo_counted *count, int scratch)
 {
     DEMO_WRITE(count, "Start", TraceLoggingPid((UINT32)getpid(), "pid"), TraceLoggingUInt32(ROUNDS, "rounds"),
                TraceLoggingUtf8String("ein kleines Beispiel: gr\xC3\xBC\xC3\x9F dich", "greeting"));
@@ -117,7 +117,7 @@ static void work(REGHANDLE classic, struct counted *count, int scratch)
             DEMO_WRITE(count, "ChildEnded", TraceLoggingInt32(status, "status"));
         }
         classic_write(classic, count, CLASSIC_STEP, round, primes);
-        sleep_ms(ROUND_MS);
+        demo_sleep_ms(ROUND_MS);
     }
     DEMO_WRITE(count, "Stop", TraceLoggingFloat64((double)(ROUNDS * ROUND_MS) / 1000, "seconds"));
     classic_write(classic, count, CLASSIC_STOP, ROUNDS, 0);
@@ -131,7 +131,7 @@ static void guid_print(const GUID *g, FILE *to)
     fputc('}', to);
 }
 
-static void report_print(const struct counted *count, FILE *to)
+static void report_print(const struct demo_counted *count, FILE *to)
 {
     fputs("provider=", to);
     guid_print(&demo->ProviderId, to);
@@ -142,7 +142,7 @@ static void report_print(const struct counted *count, FILE *to)
             count->classic - count->classic_failed, count->classic_failed);
 }
 
-static int report_write(const struct counted *count, const char *path)
+static int report_write(const struct demo_counted *count, const char *path)
 {
     FILE *to = path ? fopen(path, "w") : stdout;
     if (!to) {
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 {
     const char    *report  = argc == 3 && !strcmp(argv[1], "--report") ? argv[2] : NULL;
     REGHANDLE      classic = 0;
-    struct counted count   = {0};
+    struct demo_counted count   = {0};
     if (argc != 1 && !report) {
         fputs("Usage: autologger-demo [--report FILE]\n", stderr);
         return 100;
@@ -171,9 +171,9 @@ int main(int argc, char **argv)
     }
     for (long waited = 0; waited < ENABLE_WAIT_MS && !TraceLoggingProviderEnabled(demo, LEVEL, 0) &&
                           !EventProviderEnabled(classic, LEVEL, 0); waited += ROUND_MS)
-        sleep_ms(ROUND_MS);
+        demo_sleep_ms(ROUND_MS);
     int scratch = scratch_open(report);
-    work(classic, &count, scratch);
+    demo_work(classic, &count, scratch);
     if (scratch >= 0)
         close(scratch);
     EventUnregister(classic);

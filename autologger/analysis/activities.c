@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct run {
+struct activities_run {
     struct activities *a;
     struct idmap       ids; /* folded id -> index + 1 of the first of that hash; further ones by `same` */
     long              *same; /* the next activity of the same hash */
@@ -15,7 +15,7 @@ struct run {
     bool               failed;
 };
 
-static uint64_t fold(const struct guid *id)
+static uint64_t activities_fold(const struct guid *id)
 {
     uint64_t half[2];
     memcpy(half, id, sizeof half);
@@ -23,15 +23,15 @@ static uint64_t fold(const struct guid *id)
     return h ? h : 1;
 }
 
-static long find(const struct run *r, const struct guid *id)
+static long analysis_activities_find(const struct activities_run *r, const struct guid *id)
 {
-    for (long i = (long)(intptr_t)idmap_get(&r->ids, fold(id)) - 1; i >= 0; i = r->same[i])
+    for (long i = (long)(intptr_t)idmap_get(&r->ids, activities_fold(id)) - 1; i >= 0; i = r->same[i])
         if (guid_equal(&r->a->list[i].id, id))
             return i;
     return ACTIVITY_NONE;
 }
 
-static long add(struct run *r, const struct guid *id)
+static long activities_add(struct activities_run *r, const struct guid *id)
 {
     struct activities *a = r->a;
 
@@ -49,8 +49,8 @@ static long add(struct run *r, const struct guid *id)
         a->capacity = capacity;
     }
     long at     = (long)a->count;
-    r->same[at] = (long)(intptr_t)idmap_get(&r->ids, fold(id)) - 1;
-    if (!idmap_put(&r->ids, fold(id), (void *)(intptr_t)(at + 1))) {
+    r->same[at] = (long)(intptr_t)idmap_get(&r->ids, activities_fold(id)) - 1;
+    if (!idmap_put(&r->ids, activities_fold(id), (void *)(intptr_t)(at + 1))) {
         r->failed = true;
         return ACTIVITY_NONE;
     }
@@ -58,7 +58,7 @@ static long add(struct run *r, const struct guid *id)
     return at;
 }
 
-static bool is_below(const struct activities *a, long node, long above)
+static bool activities_is_below(const struct activities *a, long node, long above)
 {
     for (; node != ACTIVITY_NONE; node = a->list[node].parent)
         if (node == above)
@@ -66,7 +66,7 @@ static bool is_below(const struct activities *a, long node, long above)
     return false;
 }
 
-static void link_to(struct run *r, const struct trace_event *x, long parent, long child)
+static void link_to(struct activities_run *r, const struct trace_event *x, long parent, long child)
 {
     struct activities *a   = r->a;
     const uint64_t     key = ((uint64_t)parent << 32 | (uint64_t)child) + 1;
@@ -88,7 +88,7 @@ static void link_to(struct run *r, const struct trace_event *x, long parent, lon
     }
     a->transfer[a->transfers++] = (struct transfer){parent, child, x->e.filetime, 1, traced_process_of(&r->machine, &x->e), x->file};
     r->failed |= !idmap_put(&r->edges, key, (void *)(uintptr_t)a->transfers);
-    if (a->list[child].parent != ACTIVITY_NONE || is_below(a, parent, child))
+    if (a->list[child].parent != ACTIVITY_NONE || activities_is_below(a, parent, child))
         return;
     a->list[child].parent = parent;
     long *last            = &a->list[parent].child;
@@ -97,7 +97,7 @@ static void link_to(struct run *r, const struct trace_event *x, long parent, lon
     *last = child;
 }
 
-static void note_process(struct activity *a, const struct run *r, uint32_t pid)
+static void note_process(struct activity *a, const struct activities_run *r, uint32_t pid)
 {
     unsigned i = 0;
 
@@ -112,7 +112,7 @@ static void note_process(struct activity *a, const struct run *r, uint32_t pid)
     }
 }
 
-static void see(struct run *r, const struct trace_event *x)
+static void activities_see(struct activities_run *r, const struct trace_event *x)
 {
     static const struct guid none;
     char                     guid[GUID_TEXT_SIZE];
@@ -124,8 +124,8 @@ static void see(struct run *r, const struct trace_event *x)
     if (guid_equal(&x->e.activity, &none))
         return;
     r->a->with_activity++;
-    long at = find(r, &x->e.activity);
-    if (at == ACTIVITY_NONE && (at = add(r, &x->e.activity)) == ACTIVITY_NONE)
+    long at = analysis_activities_find(r, &x->e.activity);
+    if (at == ACTIVITY_NONE && (at = activities_add(r, &x->e.activity)) == ACTIVITY_NONE)
         return;
     struct activity *a = &r->a->list[at];
     if (a->told_only) {
@@ -146,8 +146,8 @@ static void see(struct run *r, const struct trace_event *x)
     memcpy(&related, data, sizeof related);
     if (guid_equal(&related, &none) || guid_equal(&related, &x->e.activity))
         return;
-    long parent = find(r, &related);
-    if (parent == ACTIVITY_NONE && (parent = add(r, &related)) == ACTIVITY_NONE)
+    long parent = analysis_activities_find(r, &related);
+    if (parent == ACTIVITY_NONE && (parent = activities_add(r, &related)) == ACTIVITY_NONE)
         return;
     link_to(r, x, parent, at);
 }
@@ -163,13 +163,13 @@ long activities_find(const struct activities *a, const struct guid *id)
 wstatus activities_create(struct trace *t, struct activities **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct run                r = {.a = calloc(1, sizeof *r.a)};
+    struct activities_run                r = {.a = calloc(1, sizeof *r.a)};
 
     if (!r.a)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for activities");
     r.a->start = trace_start(t);
     while (!r.failed && trace_next(t, &x))
-        see(&r, x);
+        activities_see(&r, x);
     r.failed |= r.machine.failed;
     traced_finish(&r.machine);
     idmap_finish(&r.ids);

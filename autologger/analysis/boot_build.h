@@ -29,7 +29,7 @@ struct boot_pending { /* a wait that is over, until its stack has told what it w
     int64_t  start, end;
     bool     uninterruptible;
 };
-struct boot_part { /* of a stack: its other part may come in an event of its own */
+struct boot_moment_part { /* of a stack: its other part may come in an event of its own */
     int64_t  raw, at;
     uint32_t thread;
     int      stack, process;
@@ -42,7 +42,7 @@ struct boot_cpu {
     struct boot_pending pending;
     int64_t             sample_raw; /* of a sample whose stack may come */
     uint32_t            sample_thread;
-    struct boot_part    part; /* the last one */
+    struct boot_moment_part    part; /* the last one */
 };
 struct boot_pair { uint64_t us; int64_t ns; }; /* systemd's clock, the file's */
 struct boot_builder {

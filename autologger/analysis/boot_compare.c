@@ -12,7 +12,7 @@ struct figure { /* of one boot */
     int64_t                value;
     unsigned               boot;
 };
-struct figures {
+struct boot_compare_figures {
     struct figure *list;
     unsigned       count, room;
     char          *texts[64]; /* names that were made */
@@ -20,7 +20,7 @@ struct figures {
     bool           failed;
 };
 
-static void put(struct figures *f, unsigned boot, enum boot_compare_kind kind, const char *name, int64_t value)
+static void boot_compare_put(struct boot_compare_figures *f, unsigned boot, enum boot_compare_kind kind, const char *name, int64_t value)
 {
     if (f->count == f->room) {
         const unsigned n     = f->room ? f->room * 2 : 1024;
@@ -35,7 +35,7 @@ static void put(struct figures *f, unsigned boot, enum boot_compare_kind kind, c
     f->list[f->count++] = (struct figure){kind, name, value, boot};
 }
 
-static void disks(struct figures *f, unsigned boot, const struct boot *b)
+static void boot_compare_disks(struct boot_compare_figures *f, unsigned boot, const struct boot *b)
 {
     for (unsigned i = 0; i < b->disks && f->made + 2 <= sizeof f->texts / sizeof *f->texts; i++) {
         const struct boot_disk *d    = &b->disk[i];
@@ -47,31 +47,31 @@ static void disks(struct figures *f, unsigned boot, const struct boot *b)
         }
         f->texts[f->made++] = busy;
         f->texts[f->made++] = each;
-        put(f, boot, COMPARE_DISK, busy, d->busy);
-        put(f, boot, COMPARE_DISK, each, d->waited / (int64_t)(d->reads + d->writes ? d->reads + d->writes : 1));
+        boot_compare_put(f, boot, COMPARE_DISK, busy, d->busy);
+        boot_compare_put(f, boot, COMPARE_DISK, each, d->waited / (int64_t)(d->reads + d->writes ? d->reads + d->writes : 1));
     }
 }
 
-static void figures_of(struct figures *f, unsigned boot, const struct boot *b)
+static void figures_of(struct boot_compare_figures *f, unsigned boot, const struct boot *b)
 {
-    put(f, boot, COMPARE_BOOT, "boot", b->finish);
+    boot_compare_put(f, boot, COMPARE_BOOT, "boot", b->finish);
     for (unsigned i = 0; i < b->phases; i++)
-        put(f, boot, COMPARE_PHASE, b->phase[i].name, b->phase[i].end - b->phase[i].start);
+        boot_compare_put(f, boot, COMPARE_PHASE, b->phase[i].name, b->phase[i].end - b->phase[i].start);
     for (unsigned i = 0; i < b->units; i++)
         if (boot_unit_length(&b->unit[i]))
-            put(f, boot, COMPARE_UNIT, b->unit[i].name, boot_unit_length(&b->unit[i]));
+            boot_compare_put(f, boot, COMPARE_UNIT, b->unit[i].name, boot_unit_length(&b->unit[i]));
     for (unsigned i = 0; i < b->processes; i++) {
         const struct boot_process *p = &b->process[i];
         const bool script = strncmp(p->label, "/scripts/", 9) == 0 || strstr(p->label, "dracut/hooks");
         if (!p->lives && !p->there && p->start < b->finish && p->pid != 1)
-            put(f, boot, script ? COMPARE_SCRIPT : COMPARE_PROCESS, p->label, (p->end < b->finish ? p->end : b->finish) - p->start);
+            boot_compare_put(f, boot, script ? COMPARE_SCRIPT : COMPARE_PROCESS, p->label, (p->end < b->finish ? p->end : b->finish) - p->start);
     }
     for (unsigned i = 0; i < b->initcalls; i++)
-        put(f, boot, COMPARE_INITCALL, b->initcall[i].name, b->initcall[i].length);
-    disks(f, boot, b);
+        boot_compare_put(f, boot, COMPARE_INITCALL, b->initcall[i].name, b->initcall[i].length);
+    boot_compare_disks(f, boot, b);
 }
 
-static int by_name(const void *a, const void *b)
+static int boot_compare_by_name(const void *a, const void *b)
 {
     const struct figure *x = a, *y = b;
     if (x->kind != y->kind)
@@ -80,7 +80,7 @@ static int by_name(const void *a, const void *b)
     return d ? d : x->boot < y->boot ? -1 : x->boot > y->boot;
 }
 
-static int by_value(const void *a, const void *b)
+static int boot_compare_by_value(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -111,7 +111,7 @@ static bool compare_one(struct boot_comparison *c, const struct figure *first, u
             values[boots++] = sum;
     }
     if (boots) {
-        qsort(values, boots, sizeof *values, by_value);
+        qsort(values, boots, sizeof *values, boot_compare_by_value);
         change.before = boots % 2 ? values[boots / 2] : (values[boots / 2 - 1] + values[boots / 2]) / 2;
     }
     change.change = (change.after < 0 ? 0 : change.after) - (change.before < 0 ? 0 : change.before);
@@ -138,7 +138,7 @@ static const struct boot_change *worst(const struct boot_comparison *c, enum boo
     return found;
 }
 
-static void say(struct boot_comparison *c)
+static void boot_compare_say(struct boot_comparison *c)
 {
     enum { SAME_NS = 50000000 }; /* 0.0 s */
     const struct boot_change *boot = &c->row[0], *most = NULL;
@@ -162,11 +162,11 @@ static void say(struct boot_comparison *c)
                  part < 0 ? -part : part, boot->change >= 0 ? "longer" : "less", than, more);
 }
 
-static bool compare_all(struct boot_comparison *c, struct figures *f, unsigned after, int64_t least)
+static bool compare_all(struct boot_comparison *c, struct boot_compare_figures *f, unsigned after, int64_t least)
 {
     int64_t *values = calloc(after + 1ul, sizeof *values);
     bool     good   = values != NULL;
-    qsort(f->list, f->count, sizeof *f->list, by_name);
+    qsort(f->list, f->count, sizeof *f->list, boot_compare_by_name);
     for (unsigned i = 0; i < f->count && good;) {
         unsigned n = 1;
         while (i + n < f->count && f->list[i + n].kind == f->list[i].kind && strcmp(f->list[i + n].name, f->list[i].name) == 0)
@@ -181,7 +181,7 @@ static bool compare_all(struct boot_comparison *c, struct figures *f, unsigned a
 wstatus boot_comparison_create(const struct boot *const *before, unsigned count, const struct boot *after, int64_t least, struct boot_comparison **out,
                                struct reason *why)
 {
-    struct figures          f = {0};
+    struct boot_compare_figures          f = {0};
     struct boot_comparison *c = calloc(1, sizeof *c);
 
     *out = NULL;
@@ -198,7 +198,7 @@ wstatus boot_comparison_create(const struct boot *const *before, unsigned count,
     }
     qsort(c->row, c->rows, sizeof *c->row, by_change);
     c->boots = count;
-    say(c);
+    boot_compare_say(c);
     *out = c;
     return W_SUCCESS;
 }

@@ -1,6 +1,6 @@
 #include "autologger/analysis/boot_lane.h"
 
-static void fold(struct boot_lane *l)
+static void boot_lane_fold(struct boot_lane *l)
 {
     for (unsigned i = 0; i < LANE_BINS; i++)
         l->bin[i] = 2 * i + 1 < LANE_BINS ? l->bin[2 * i] + l->bin[2 * i + 1] : 0;
@@ -12,7 +12,7 @@ static void reach(struct boot_lane *l, int64_t at)
     if (!l->width)
         l->width = LANE_FIRST_NS;
     while (at / l->width >= LANE_BINS)
-        fold(l);
+        boot_lane_fold(l);
 }
 
 void boot_lane_add(struct boot_lane *l, int64_t at, double amount)
@@ -43,5 +43,5 @@ void boot_lane_widen(struct boot_lane *l, int64_t width)
     if (!l->width)
         l->width = width;
     while (l->width < width)
-        fold(l);
+        boot_lane_fold(l);
 }

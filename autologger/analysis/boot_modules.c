@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static double seconds(int64_t ns) { return (double)ns / 1e9; }
+static double boot_modules_seconds(int64_t ns) { return (double)ns / 1e9; }
 
 bool boot_is_loader(const struct boot *b, const struct boot_process *p)
 {
@@ -62,7 +62,7 @@ int64_t boot_modules_of(const struct boot *b, int at, char *out, size_t room, in
         const struct boot_process *p = &b->process[best[k]];
         int                        length;
         const char                *name = module_argument(p, &length), *dot = memchr(name, '.', (size_t)length);
-        n += (size_t)snprintf(out + n, room - n, "%s%.*s %.1f s", k ? ", " : "", dot ? (int)(dot - name) : length, name, seconds(p->end - p->start));
+        n += (size_t)snprintf(out + n, room - n, "%s%.*s %.1f s", k ? ", " : "", dot ? (int)(dot - name) : length, name, boot_modules_seconds(p->end - p->start));
     }
     return sum;
 }

@@ -12,7 +12,7 @@
 
 enum { TEXTS_MOST = 20000, TEXT_MOST = 400 };
 
-static void text_at(struct boot_builder *w, int64_t at, int process, const char *provider, const char *text)
+static void boot_moment_text_at(struct boot_builder *w, int64_t at, int process, const char *provider, const char *text)
 {
     struct boot_text *t = w->b->texts < TEXTS_MOST ? BOOT_GROW(w, text, texts, room_text) : NULL;
     char              cut[TEXT_MOST];
@@ -31,7 +31,7 @@ void boot_log_see(struct boot_builder *w, const struct etl_event *e)
     cur_u64(&p); /* component, level */
     const char *message = cur_zstring(&p);
     if (message && cur_ok(&p))
-        text_at(w, boot_time(w, e), BOOT_NONE, NULL, message);
+        boot_moment_text_at(w, boot_time(w, e), BOOT_NONE, NULL, message);
 }
 
 /* ---- disks ---- */
@@ -107,20 +107,20 @@ static void kernel_boot(struct boot_builder *w, const char *event, int64_t at)
     }
 }
 
-static void replace(struct boot_builder *w, char **at, const char *text)
+static void boot_moment_replace(struct boot_builder *w, char **at, const char *text)
 {
     free(*at);
     *at = boot_keep(w, text);
 }
 
-static void environment(struct boot_builder *w, const char *event)
+static void boot_moment_environment(struct boot_builder *w, const char *event)
 {
     if (strcmp(event, BOOTENV_TIMES_NAME) == 0) {
         w->b->firmware = boot_ns(boot_field_number(w, "FirmwareNs"), 1);
         w->b->loader   = boot_ns(boot_field_number(w, "LoaderNs"), 1);
     } else if (strcmp(event, "BootKernel") == 0) {
-        replace(w, &w->b->release, boot_field(w, "Release"));
-        replace(w, &w->b->command_line, boot_field(w, "CommandLine"));
+        boot_moment_replace(w, &w->b->release, boot_field(w, "Release"));
+        boot_moment_replace(w, &w->b->command_line, boot_field(w, "CommandLine"));
     }
 }
 
@@ -158,7 +158,7 @@ static void own_event(struct boot_builder *w, const struct etl_event *e, const s
         n += (unsigned)snprintf(text + n, sizeof text - n, " %s=%s", w->fields.field[i].name, w->fields.field[i].text);
     text[sizeof text - 1] = 0;
     if (!mark || w->fields.count)
-        text_at(w, boot_time(w, e), boot_process_of(w, e->process_id), names->provider ? names->provider : "?", text);
+        boot_moment_text_at(w, boot_time(w, e), boot_process_of(w, e->process_id), names->provider ? names->provider : "?", text);
 }
 
 void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names)
@@ -181,7 +181,7 @@ void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const st
     else if (guid_equal(g, &w->boot_guid))
         kernel_boot(w, names->event, at);
     else if (guid_equal(g, &w->environment_guid))
-        environment(w, names->event);
+        boot_moment_environment(w, names->event);
     else if (guid_equal(g, &w->loss_guid))
         loss(w, names->event, at);
     else if (guid_equal(g, &w->memory_guid))
@@ -189,7 +189,7 @@ void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const st
     else if (guid_equal(g, &w->merged_guid) && strcmp(names->event, MERGED_SESSION) == 0)
         w->of_rehearsal |= strcmp(boot_field(w, "Of"), MERGED_OF_REHEARSAL) == 0;
     else if (guid_equal(g, &w->names_guid) && strcmp(names->event, "Boot") == 0)
-        replace(w, &w->b->boot_id, boot_field(w, "BootId"));
+        boot_moment_replace(w, &w->b->boot_id, boot_field(w, "BootId"));
     else if (!names->provider || strncmp(names->provider, "Autologger-", 11) != 0)
         own_event(w, e, names);
 }

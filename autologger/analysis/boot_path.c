@@ -9,14 +9,14 @@
 
 enum { STEPS_MOST = 8000, NESTED_MOST = 200 /* below one step */, CHILD_LEAST_NS = 2000000, DEPTH_MOST = 12 };
 
-struct walk {
+struct boot_path_walk {
     const struct boot *b;
     struct boot_path  *p;
     unsigned           nested; /* below the last step of depth 0 */
     bool               failed;
 };
 
-__attribute__((format(printf, 2, 3))) static char *say(struct walk *w, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static char *boot_path_say(struct boot_path_walk *w, const char *format, ...)
 {
     char    text[700];
     va_list args;
@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static char *say(struct walk *w, const cha
     return copy;
 }
 
-static struct boot_step *add(struct walk *w, struct boot_step s)
+static struct boot_step *boot_path_add(struct boot_path_walk *w, struct boot_step s)
 {
     w->nested = s.depth ? w->nested + 1 : 0;
     if (w->p->steps == STEPS_MOST || w->nested > NESTED_MOST || s.end <= s.start) {
@@ -87,7 +87,7 @@ static const char *longest_wait(const int64_t time[BOOT_STATES], int64_t length)
 }
 
 /* "flock (slow-holder.service)" */
-static const char *whose(const struct boot *b, int process, char out[400])
+static const char *boot_path_whose(const struct boot *b, int process, char out[400])
 {
     const struct boot_process *p = &b->process[process];
     if (p->unit == BOOT_NONE)
@@ -109,7 +109,7 @@ static int holder_of(const struct boot *b, int process, int64_t from, int64_t to
 }
 
 /* From `to` back to `from`, within one process: its children one after another, and below each of them the same. */
-static void processes(struct walk *w, int process, int64_t from, int64_t to, unsigned depth)
+static void boot_path_processes(struct boot_path_walk *w, int process, int64_t from, int64_t to, unsigned depth)
 {
     char text[400];
     if (depth > DEPTH_MOST)
@@ -125,13 +125,13 @@ static void processes(struct walk *w, int process, int64_t from, int64_t to, uns
         const char *waited = longest_wait(s.time, end - start);
         const int   holder = holder_of(w->b, child, start, end);
         const char *parent = w->b->process[process].label;
-        s.what             = say(w, "%s", p->label);
-        s.why = holder != BOOT_NONE ? say(w, "%s waited for it; it waited for a lock that %s held", parent, whose(w->b, holder, text))
-                : waited            ? say(w, "%s waited until it ended; it %s", parent, waited)
-                                    : say(w, "%s waited until it ended", parent);
-        if (!add(w, s))
+        s.what             = boot_path_say(w, "%s", p->label);
+        s.why = holder != BOOT_NONE ? boot_path_say(w, "%s waited for it; it waited for a lock that %s held", parent, boot_path_whose(w->b, holder, text))
+                : waited            ? boot_path_say(w, "%s waited until it ended; it %s", parent, waited)
+                                    : boot_path_say(w, "%s waited until it ended", parent);
+        if (!boot_path_add(w, s))
             return;
-        processes(w, child, start, end, depth + 1);
+        boot_path_processes(w, child, start, end, depth + 1);
         to = start;
     }
 }
@@ -150,7 +150,7 @@ static bool in_list(const char *list, const char *name)
 static bool had_start(const struct boot_unit *u) { return u->activating || u->active || u->job_end; }
 
 /* The last one that was done before `before`, of those that it is ordered after; *told: an order says so. */
-static int waited_for(const struct boot *b, int unit, int64_t before, bool *told)
+static int boot_path_waited_for(const struct boot *b, int unit, int64_t before, bool *told)
 {
     enum { SLACK_NS = 20000000 };
     const struct boot_unit *u = &b->unit[unit];
@@ -183,7 +183,7 @@ static int last_unit(const struct boot *b)
     return found;
 }
 
-static void unit_processes(struct walk *w, int unit, int64_t from, int64_t to)
+static void unit_processes(struct boot_path_walk *w, int unit, int64_t from, int64_t to)
 {
     const struct boot *b = w->b;
     char               text[400];
@@ -203,42 +203,42 @@ static void unit_processes(struct walk *w, int unit, int64_t from, int64_t to)
             return;
         const struct boot_process *p     = &b->process[found];
         const int64_t              start = p->start > from ? p->start : from, end = p->end < to ? p->end : to;
-        struct boot_step           s     = {STEP_PROCESS, unit, found, start, end, say(w, "%s", p->label), NULL, 1, {0}};
+        struct boot_step           s     = {STEP_PROCESS, unit, found, start, end, boot_path_say(w, "%s", p->label), NULL, 1, {0}};
         boot_waited(b, found, start, end, s.time);
         const char *waited = longest_wait(s.time, end - start);
         const int   holder = holder_of(b, found, start, end);
-        s.why = holder != BOOT_NONE ? say(w, "it does the unit's work; it waited for a lock that %s held", whose(b, holder, text))
-                : waited            ? say(w, "it does the unit's work; it %s", waited)
-                                    : say(w, "it does the unit's work");
-        if (!add(w, s))
+        s.why = holder != BOOT_NONE ? boot_path_say(w, "it does the unit's work; it waited for a lock that %s held", boot_path_whose(b, holder, text))
+                : waited            ? boot_path_say(w, "it does the unit's work; it %s", waited)
+                                    : boot_path_say(w, "it does the unit's work");
+        if (!boot_path_add(w, s))
             return;
-        processes(w, found, start, end, 2);
+        boot_path_processes(w, found, start, end, 2);
         to = start;
     }
 }
 
-static void unit_step(struct walk *w, int unit, int64_t begin, int64_t done, const char *next, bool told)
+static void unit_step(struct boot_path_walk *w, int unit, int64_t begin, int64_t done, const char *next, bool told)
 {
     const struct boot_unit *u = &w->b->unit[unit];
-    struct boot_step        s = {STEP_UNIT, unit, BOOT_NONE, begin, done, say(w, "%s", u->name), NULL, 0, {0}};
+    struct boot_step        s = {STEP_UNIT, unit, BOOT_NONE, begin, done, boot_path_say(w, "%s", u->name), NULL, 0, {0}};
     for (unsigned i = 0; i < w->b->processes; i++)
         if (w->b->process[i].unit == unit)
             boot_waited(w->b, (int)i, begin, done, s.time);
     const char *ends = u->job_result && strcmp(u->job_result, "done") != 0 ? u->job_result : u->failed ? "failed" : NULL;
     if (!next)
-        s.why = say(w, "it is the end of the boot");
+        s.why = boot_path_say(w, "it is the end of the boot");
     else if (ends)
-        s.why = say(w, "%s is ordered after it, and its start ended with \"%s\"", next, ends);
+        s.why = boot_path_say(w, "%s is ordered after it, and its start ended with \"%s\"", next, ends);
     else if (told)
-        s.why = say(w, "%s is ordered after it", next);
+        s.why = boot_path_say(w, "%s is ordered after it", next);
     else
-        s.why = say(w, "%s was started when it was done (nothing tells an order)", next);
-    if (add(w, s))
+        s.why = boot_path_say(w, "%s was started when it was done (nothing tells an order)", next);
+    if (boot_path_add(w, s))
         unit_processes(w, unit, begin, done);
 }
 
 /* Before the first unit of the path: systemd reads its own configuration and all units, and makes the first ones. */
-static void systemd_begins(struct walk *w)
+static void systemd_begins(struct boot_path_walk *w)
 {
     const struct boot *b     = w->b;
     int64_t            first = b->finish;
@@ -252,21 +252,21 @@ static void systemd_begins(struct walk *w)
     struct boot_step s = {STEP_PROCESS, BOOT_NONE, one, b->user, first, NULL, NULL, 0, {0}};
     if (!b->units || first - b->user < 50000000)
         return;
-    s.what = say(w, "systemd begins");
-    s.why  = say(w, "process 1 reads its configuration and all units before it starts the first one");
+    s.what = boot_path_say(w, "systemd begins");
+    s.why  = boot_path_say(w, "process 1 reads its configuration and all units before it starts the first one");
     if (one != BOOT_NONE)
         boot_waited(b, one, s.start, s.end, s.time);
-    if (add(w, s) && one != BOOT_NONE)
-        processes(w, one, s.start, s.end, 1); /* generators */
+    if (boot_path_add(w, s) && one != BOOT_NONE)
+        boot_path_processes(w, one, s.start, s.end, 1); /* generators */
 }
 
-static void queue_step(struct walk *w, int unit, int64_t ready, int64_t begin)
+static void boot_path_queue_step(struct boot_path_walk *w, int unit, int64_t ready, int64_t begin)
 {
     struct boot_queue q;
     char              text[500];
     boot_queue_find(w->b, ready, begin, &q);
-    add(w, (struct boot_step){STEP_QUEUE, unit, BOOT_NONE, ready, begin, say(w, "%s, not started yet", w->b->unit[unit].name),
-                              say(w, "what it is ordered after was done: %s", boot_queue_text(w->b, &q, text, sizeof text)), 0, {0}});
+    boot_path_add(w, (struct boot_step){STEP_QUEUE, unit, BOOT_NONE, ready, begin, boot_path_say(w, "%s, not started yet", w->b->unit[unit].name),
+                              boot_path_say(w, "what it is ordered after was done: %s", boot_queue_text(w->b, &q, text, sizeof text)), 0, {0}});
 }
 
 /* A device that was waited for when udev looked for all of them, and came after that: nothing orders it, and from there on it was missing. Else BOOT_NONE. */
@@ -279,10 +279,10 @@ static int late_device(const struct boot *b, int unit)
     bool                    told;
     if (!done || done >= u->active || u->queued > done)
         return BOOT_NONE;
-    return u->after && waited_for(b, unit, u->active, &told) != BOOT_NONE ? BOOT_NONE : looked;
+    return u->after && boot_path_waited_for(b, unit, u->active, &told) != BOOT_NONE ? BOOT_NONE : looked;
 }
 
-static void units(struct walk *w)
+static void boot_path_units(struct boot_path_walk *w)
 {
     const struct boot *b    = w->b;
     int                unit = last_unit(b);
@@ -299,7 +299,7 @@ static void units(struct walk *w)
         bool    order = false;
         done          = done < limit ? done : limit;
         const int late   = late_device(b, unit);
-        const int before = late != BOOT_NONE ? late : waited_for(b, unit, begin, &order);
+        const int before = late != BOOT_NONE ? late : boot_path_waited_for(b, unit, begin, &order);
         const int64_t ready  = before == BOOT_NONE ? b->user : boot_unit_done(&b->unit[before]);
         if (u->job_result && strcmp(u->job_result, "done") != 0 && !u->activating) /* it never came: all of the wait is its own */
             begin = u->queued ? u->queued : ready;
@@ -309,7 +309,7 @@ static void units(struct walk *w)
             begin = limit;
         unit_step(w, unit, begin, done, next, told);
         if (before != BOOT_NONE && begin - ready > 50000000)
-            queue_step(w, unit, ready, begin);
+            boot_path_queue_step(w, unit, ready, begin);
         next  = u->name;
         told  = order;
         limit = begin < ready ? begin : ready;
@@ -321,7 +321,7 @@ static void units(struct walk *w)
 
 /* ---- all ---- */
 
-static void kernel(struct walk *w)
+static void boot_path_kernel(struct boot_path_walk *w)
 {
     const struct boot *b   = w->b;
     const int64_t      end = b->init && b->init < b->user ? b->init : b->user;
@@ -329,12 +329,12 @@ static void kernel(struct walk *w)
     for (unsigned i = 0; i < b->initcalls; i++)
         if (b->initcall[i].start < end && (!longest || b->initcall[i].length > longest->length))
             longest = &b->initcall[i];
-    add(w, (struct boot_step){STEP_KERNEL, BOOT_NONE, BOOT_NONE, 0, end, say(w, "kernel"),
-                              longest ? say(w, "process 1 is its last step; its longest initcall: %s, %.0f ms", longest->name, (double)longest->length / 1e6)
-                                      : say(w, "process 1 is its last step"), 0, {0}});
+    boot_path_add(w, (struct boot_step){STEP_KERNEL, BOOT_NONE, BOOT_NONE, 0, end, boot_path_say(w, "kernel"),
+                              longest ? boot_path_say(w, "process 1 is its last step; its longest initcall: %s, %.0f ms", longest->name, (double)longest->length / 1e6)
+                                      : boot_path_say(w, "process 1 is its last step"), 0, {0}});
 }
 
-static void initramfs(struct walk *w)
+static void initramfs(struct boot_path_walk *w)
 {
     const struct boot *b = w->b;
     if (!b->init || b->init >= b->user)
@@ -343,12 +343,12 @@ static void initramfs(struct walk *w)
     for (unsigned i = b->processes; i-- > 0;) /* the programs of process 1, from the last one back */
         if (b->process[i].pid == 1 && b->process[i].start < b->user) {
             const int64_t end = b->process[i].end < b->user ? b->process[i].end : b->user;
-            processes(w, (int)i, b->process[i].start > b->init ? b->process[i].start : b->init, end, 0);
+            boot_path_processes(w, (int)i, b->process[i].start > b->init ? b->process[i].start : b->init, end, 0);
         }
     (void)first;
 }
 
-static int by_start(const void *a, const void *b)
+static int boot_path_by_start(const void *a, const void *b)
 {
     const struct boot_step *x = a, *y = b;
     if (x->start != y->start)
@@ -358,15 +358,15 @@ static int by_start(const void *a, const void *b)
 
 wstatus boot_path_create(const struct boot *b, struct boot_path **out, struct reason *why)
 {
-    struct walk w = {.b = b, .p = calloc(1, sizeof *w.p)};
+    struct boot_path_walk w = {.b = b, .p = calloc(1, sizeof *w.p)};
 
     *out = NULL;
     if (w.p) {
-        units(&w);
+        boot_path_units(&w);
         initramfs(&w);
-        kernel(&w);
+        boot_path_kernel(&w);
         if (w.p->steps)
-            qsort(w.p->step, w.p->steps, sizeof *w.p->step, by_start);
+            qsort(w.p->step, w.p->steps, sizeof *w.p->step, boot_path_by_start);
     }
     if (!w.p || w.failed) {
         boot_path_destroy(w.p);

@@ -13,7 +13,7 @@ static const char *const people[] = {
 #undef P
 };
 
-static bool is_person(const struct boot_process *p)
+static bool boot_phase_is_person(const struct boot_process *p)
 {
     for (size_t i = 0; i < sizeof people / sizeof *people; i++)
         if (strncmp(p->label, people[i], strlen(people[i])) == 0 || strncmp(p->name, people[i], strlen(people[i])) == 0)
@@ -22,7 +22,7 @@ static bool is_person(const struct boot_process *p)
 }
 
 /* /init and what follows it in process 1; the last program before a unit is active is the system's. */
-static void process_one(struct boot *b)
+static void boot_phase_process_one(struct boot *b)
 {
     int64_t init = 0, last = 0;
     for (unsigned i = 0; i < b->processes; i++) {
@@ -62,7 +62,7 @@ static void last_start(struct boot *b)
 }
 
 /* As the daemon does it: slices of 100 ms in which the processors idle at least 80 %, added up to 10 s. */
-static void settle(struct boot *b)
+static void boot_phase_settle(struct boot *b)
 {
     enum { SLICE_NS = 100000000 };
     const int64_t           enough = INT64_C(10000000000);
@@ -96,7 +96,7 @@ static void phase_cut(struct boot *b, const char *name, int64_t start, int64_t e
 {
     for (unsigned i = 0; i < b->processes; i++) {
         const struct boot_process *p = &b->process[i];
-        if (!is_person(p) || p->end <= start || p->start >= end)
+        if (!boot_phase_is_person(p) || p->end <= start || p->start >= end)
             continue;
         phase_add(b, name, start, p->start);
         phase_add(b, "waiting for a person", p->start > start ? p->start : start, p->end < end ? p->end : end);
@@ -115,10 +115,10 @@ void boot_phase_end(struct boot_builder *w)
         phase_add(b, "recorded", 0, b->last);
         return;
     }
-    process_one(b);
+    boot_phase_process_one(b);
     last_start(b);
     root_begins(b);
-    settle(b);
+    boot_phase_settle(b);
     const int64_t init = b->init && b->init < b->user ? b->init : b->user;
     phase_add(b, "firmware", -b->loader - b->firmware, -b->loader);
     phase_add(b, "loader", -b->loader, 0);

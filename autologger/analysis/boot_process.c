@@ -19,7 +19,7 @@ int boot_process_of_thread(const struct boot_builder *w, uint32_t tid)
     return tid == 0 ? boot_process_of(w, BOOT_IDLE_PID) : t ? boot_process_of(w, t->pid) : BOOT_NONE;
 }
 
-static const char *base_name(const char *path, size_t *length)
+static const char *boot_process_base_name(const char *path, size_t *length)
 {
     const char *end = path + *length, *at = end;
     while (at > path && at[-1] != '/')
@@ -41,7 +41,7 @@ static bool is_interpreter(const char *name, size_t n)
 static char *label_make(const char *name, const char *command)
 {
     size_t      n     = strcspn(command, " ");
-    const char *first = base_name(command, &n), *rest = command + strcspn(command, " ");
+    const char *first = boot_process_base_name(command, &n), *rest = command + strcspn(command, " ");
 
     if (!n)
         return strdup(name);
@@ -66,7 +66,7 @@ struct told { /* what a Process event says */
     struct text command;
 };
 
-static bool process_read(const struct etl_event *e, struct told *out)
+static bool boot_process_read(const struct etl_event *e, struct told *out)
 {
     enum { FIXED = 4, POINTER = 8, SID_HEAD = 8, POINTERS = 16 };
     struct cursor c = cur_make(e->payload, e->payload_size);
@@ -114,7 +114,7 @@ static void names_set(struct boot_builder *w, struct boot_process *p, const stru
     w->failed |= !p->label;
 }
 
-static void row_add(struct boot_builder *w, const struct told *t, int64_t at, bool there, int exec_of)
+static void boot_process_row_add(struct boot_builder *w, const struct told *t, int64_t at, bool there, int exec_of)
 {
     struct boot_process *p = BOOT_GROW(w, process, processes, room_process);
     if (!p)
@@ -131,7 +131,7 @@ static void row_add(struct boot_builder *w, const struct told *t, int64_t at, bo
         w->failed = true;
 }
 
-static void started(struct boot_builder *w, const struct told *t, int64_t at, bool there)
+static void boot_process_started(struct boot_builder *w, const struct told *t, int64_t at, bool there)
 {
     const int            now = boot_process_of(w, t->pid);
     struct boot_process *p   = now == BOOT_NONE ? NULL : &w->b->process[now];
@@ -143,7 +143,7 @@ static void started(struct boot_builder *w, const struct told *t, int64_t at, bo
         names_set(w, p, t);
         return;
     }
-    row_add(w, t, at, there, p && !p->lives && at - p->end <= SAME_MOMENT_NS ? now : BOOT_NONE);
+    boot_process_row_add(w, t, at, there, p && !p->lives && at - p->end <= SAME_MOMENT_NS ? now : BOOT_NONE);
 }
 
 void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
@@ -151,13 +151,13 @@ void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_
     struct told   t  = {0};
     const int64_t at = boot_time(w, e);
 
-    if ((hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_END || hook == HOOK_PROCESS_DC_START || hook == HOOK_PROCESS_DC_END) && process_read(e, &t)) {
+    if ((hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_END || hook == HOOK_PROCESS_DC_START || hook == HOOK_PROCESS_DC_END) && boot_process_read(e, &t)) {
         if (hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_DC_START) {
-            started(w, &t, at, hook == HOOK_PROCESS_DC_START);
+            boot_process_started(w, &t, at, hook == HOOK_PROCESS_DC_START);
         } else {
             const int now = boot_process_of(w, t.pid);
             if (now == BOOT_NONE && hook == HOOK_PROCESS_DC_END) {
-                row_add(w, &t, 0, true, BOOT_NONE); /* never seen to begin */
+                boot_process_row_add(w, &t, 0, true, BOOT_NONE); /* never seen to begin */
             } else if (now != BOOT_NONE && hook == HOOK_PROCESS_END && w->b->process[now].lives) {
                 w->b->process[now].lives       = false;
                 w->b->process[now].end         = at;

@@ -6,9 +6,9 @@
 
 enum { RUNNER_LEAST = 10 /* part of the time that a runner has to have */, SHOWN_NS = 50000000 /* less would be 0.0 s */ };
 
-static double seconds(int64_t ns) { return (double)ns / 1e9; }
+static double boot_queue_seconds(int64_t ns) { return (double)ns / 1e9; }
 
-static int process_one(const struct boot *b, int64_t at)
+static int boot_queue_process_one(const struct boot *b, int64_t at)
 {
     int one = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++)
@@ -24,7 +24,7 @@ void boot_queue_find(const struct boot *b, int64_t from, int64_t to, struct boot
     *out = (struct boot_queue){.process = BOOT_NONE, .length = to - from};
     if (!b->switches || to <= from || from < b->seen_from || to - from < 2 * b->run_width) /* shorter than what the bins tell apart */
         return;
-    if ((out->process = process_one(b, from)) == BOOT_NONE)
+    if ((out->process = boot_queue_process_one(b, from)) == BOOT_NONE)
         return;
     const struct boot_ran ran = boot_ran(b, out->process, from, to);
     boot_waited(b, out->process, from, to, waited);
@@ -70,7 +70,7 @@ char *boot_queue_runners(const struct boot *b, const struct boot_queue *q, char 
         const struct boot_runner *r    = &q->runner[i];
         const size_t              used = strlen(out);
         snprintf(out + used, size - used, "%s%.80s%s %.1f s", i ? ", " : "", r->unit == BOOT_NONE ? b->process[r->process].label : b->unit[r->unit].name,
-                 i ? "" : " ran", seconds(r->ran));
+                 i ? "" : " ran", boot_queue_seconds(r->ran));
     }
     return out;
 }
@@ -83,19 +83,19 @@ char *boot_queue_text(const struct boot *b, const struct boot_queue *q, char *ou
     if (q->process == BOOT_NONE)
         snprintf(out, size, "systemd itself, or a busy machine");
     else if ((q->ran + q->ready) * 2 < q->length && q->disk * 2 > q->length)
-        snprintf(out, size, "systemd waited %.1f s for a disk", seconds(q->disk));
+        snprintf(out, size, "systemd waited %.1f s for a disk", boot_queue_seconds(q->disk));
     else if (!b->wakeups && q->ran * 2 < q->length)
-        snprintf(out, size, "systemd itself ran %.1f s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor%s%s", seconds(q->ran), also, who);
+        snprintf(out, size, "systemd itself ran %.1f s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor%s%s", boot_queue_seconds(q->ran), also, who);
     else if ((q->ran + q->ready) * 2 < q->length)
-        snprintf(out, size, "systemd itself ran %.1f s, and nothing tells what it waited for%s%s", seconds(q->ran), also, who);
+        snprintf(out, size, "systemd itself ran %.1f s, and nothing tells what it waited for%s%s", boot_queue_seconds(q->ran), also, who);
     else if (q->ready > q->ran) {
         if (q->ran >= SHOWN_NS)
-            snprintf(more, sizeof more, ", and ran %.1f s", seconds(q->ran));
-        snprintf(out, size, "systemd waited %.1f s for a processor%s%s%s", seconds(q->ready), more, also, who);
+            snprintf(more, sizeof more, ", and ran %.1f s", boot_queue_seconds(q->ran));
+        snprintf(out, size, "systemd waited %.1f s for a processor%s%s%s", boot_queue_seconds(q->ready), more, also, who);
     } else {
         if (q->ready >= SHOWN_NS)
-            snprintf(more, sizeof more, ", and waited %.1f s for a processor", seconds(q->ready));
-        snprintf(out, size, "systemd itself ran %.1f s%s%s%s", seconds(q->ran), more, also, who);
+            snprintf(more, sizeof more, ", and waited %.1f s for a processor", boot_queue_seconds(q->ready));
+        snprintf(out, size, "systemd itself ran %.1f s%s%s%s", boot_queue_seconds(q->ran), more, also, who);
     }
     return out;
 }

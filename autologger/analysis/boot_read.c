@@ -65,7 +65,7 @@ void *boot_grow(struct boot_builder *w, void **list, unsigned *count, size_t *ro
     return at;
 }
 
-static void field_take(void *self, const struct field *f)
+static void boot_read_field_take(void *self, const struct field *f)
 {
     struct boot_fields *to = self;
     if (to->count == FIELD_NAMES)
@@ -115,7 +115,7 @@ static void sample_see(struct boot_builder *w, const struct etl_event *e)
     }
 }
 
-static void kernel_event(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
+static void boot_read_kernel_event(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
 {
     enum { DISK = 1, PROCESS = 3, THREAD = 5 };
     switch (hook >> 8) {
@@ -139,7 +139,7 @@ static void kernel_event(struct boot_builder *w, const struct etl_event *e, uint
         symbols_judge(w->symbols, e);
 }
 
-static void read_all(struct boot_builder *w, const struct boot_options *o)
+static void boot_read_all(struct boot_builder *w, const struct boot_options *o)
 {
     enum { STEP = 1 << 16 };
     struct etl_event              e;
@@ -156,7 +156,7 @@ static void read_all(struct boot_builder *w, const struct boot_options *o)
         w->b->first = at < w->b->first ? at : w->b->first;
         w->b->last  = at > w->b->last ? at : w->b->last;
         if (hook != CLASSIC_NONE) {
-            kernel_event(w, &e, hook);
+            boot_read_kernel_event(w, &e, hook);
         } else {
             decoded_names(w->schemas, &e, &names);
             boot_moment_see(w, &e, &names);
@@ -208,7 +208,7 @@ static int by_waited(const void *a, const void *b)
     return (x->waited < y->waited) - (x->waited > y->waited);
 }
 
-static void images(struct boot_builder *w)
+static void boot_read_images(struct boot_builder *w)
 {
     const char *path, *build_id;
     for (size_t i = 0; w->symbols && symbols_file(w->symbols, i, &path, &build_id); i++) {
@@ -218,7 +218,7 @@ static void images(struct boot_builder *w)
     }
 }
 
-static void finish(struct boot_builder *w)
+static void boot_read_finish(struct boot_builder *w)
 {
     struct boot *b = w->b;
     int64_t      width = 0;
@@ -240,7 +240,7 @@ static void finish(struct boot_builder *w)
     boot_device_end(w);
     boot_phase_end(w);
     trust_end(w);
-    images(w);
+    boot_read_images(w);
 }
 
 static void builder_finish(struct boot_builder *w)
@@ -278,7 +278,7 @@ static bool is_of_boot(const struct boot_builder *w)
     return false;
 }
 
-static wstatus open_all(struct boot_builder *w, const char *path, const struct boot_options *o, struct reason *why)
+static wstatus boot_read_open_all(struct boot_builder *w, const char *path, const struct boot_options *o, struct reason *why)
 {
     wstatus st = etl_reader_open(path, &w->reader, why);
     w->borrowed = o->schemas != NULL;
@@ -306,7 +306,7 @@ static wstatus open_all(struct boot_builder *w, const char *path, const struct b
     w->names_guid                   = guid_from_name("Autologger-Kernel-Names");
     w->loss_guid                    = guid_from_name("Autologger-Loss");
     w->merged_guid                  = guid_from_name(MERGED_PROVIDER);
-    w->fields.sink                  = (struct field_sink){.emit = field_take, .self = &w->fields};
+    w->fields.sink                  = (struct field_sink){.emit = boot_read_field_take, .self = &w->fields};
     return W_SUCCESS;
 }
 
@@ -320,11 +320,11 @@ static wstatus read_as(const char *path, const struct boot_options *o, bool live
     if (!w.b)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a boot");
     w.b->live  = live;
-    wstatus st = open_all(&w, path, o, why);
+    wstatus st = boot_read_open_all(&w, path, o, why);
     if (!st) {
-        read_all(&w, o);
+        boot_read_all(&w, o);
         if (!w.failed)
-            finish(&w);
+            boot_read_finish(&w);
         *other = !live && !w.failed && !is_of_boot(&w);
         if (w.failed)
             st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what %s has", path);

@@ -19,16 +19,16 @@ struct reason_times {
     const struct boot_wait *longest[BOOT_STATES];
 };
 
-static double seconds(int64_t ns) { return (double)ns / 1e9; }
+static double boot_reason_seconds(int64_t ns) { return (double)ns / 1e9; }
 
-static int64_t within(const struct reason_look *l, int64_t start, int64_t end)
+static int64_t boot_reason_within(const struct reason_look *l, int64_t start, int64_t end)
 {
     const int64_t from = start > l->start ? start : l->start, to = end < l->end ? end : l->end;
     return to > from ? to - from : 0;
 }
-static int64_t life_in(const struct reason_look *l, int process) { return within(l, l->b->process[process].start, l->b->process[process].end); }
+static int64_t life_in(const struct reason_look *l, int process) { return boot_reason_within(l, l->b->process[process].start, l->b->process[process].end); }
 
-__attribute__((format(printf, 5, 6))) static void say(const struct reason_look *l, enum boot_reason_kind kind, int process, int64_t length, const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void boot_reason_say(const struct reason_look *l, enum boot_reason_kind kind, int process, int64_t length, const char *format, ...)
 {
     static const char *const next[] = {
 #define R(name, text) text,
@@ -46,7 +46,7 @@ __attribute__((format(printf, 5, 6))) static void say(const struct reason_look *
 }
 
 /* Its arguments where there are some, else its name. */
-static const char *words_of(const struct boot_process *p) { return p->command && *p->command ? p->command : p->label; }
+static const char *boot_reason_words_of(const struct boot_process *p) { return p->command && *p->command ? p->command : p->label; }
 
 /* The program that fills the time: from the one that is there longest down to who does it for that one. */
 static int who_fills(const struct reason_look *l)
@@ -78,14 +78,14 @@ static void times_find(const struct reason_look *l, int process, struct reason_t
     *t = (struct reason_times){0};
     for (unsigned i = 0; i < b->waits; i++) {
         const struct boot_wait *w = &b->wait[i];
-        const int64_t           n = w->process == process && w->thread == p->pid ? within(l, w->start, w->end) : 0;
+        const int64_t           n = w->process == process && w->thread == p->pid ? boot_reason_within(l, w->start, w->end) : 0;
         if (!n)
             continue;
         t->sum[w->state] += n;
         t->sleeps += w->state == BOOT_SLEEP;
         waited += n;
         const struct boot_wait *longest = t->longest[w->state];
-        if (!longest || n > within(l, longest->start, longest->end))
+        if (!longest || n > boot_reason_within(l, longest->start, longest->end))
             t->longest[w->state] = w;
     }
     /* the rest of the time it was on a processor, or ready */
@@ -110,7 +110,7 @@ static bool polls(const struct reason_look *l)
         }
     if (times < POLLS_LEAST || slept * 2 < l->end - l->start)
         return false;
-    say(l, REASON_POLLS, one, slept, "it looked for something again and again, and ran \"%.80s\" %u times meanwhile", words_of(&b->process[one]), times);
+    boot_reason_say(l, REASON_POLLS, one, slept, "it looked for something again and again, and ran \"%.80s\" %u times meanwhile", boot_reason_words_of(&b->process[one]), times);
     return true;
 }
 
@@ -131,7 +131,7 @@ static bool many_programs(const struct reason_look *l, int longest)
     }
     if (many < PROGRAMS_LEAST)
         return false;
-    say(l, REASON_PROGRAMS, longest, l->end - l->start, "it ran %u programs one after another, %.1f s of it on a processor", many, seconds(ran));
+    boot_reason_say(l, REASON_PROGRAMS, longest, l->end - l->start, "it ran %u programs one after another, %.1f s of it on a processor", many, boot_reason_seconds(ran));
     return true;
 }
 
@@ -144,12 +144,12 @@ static bool by_systemctl(const struct reason_look *l)
             at = (int)i;
     if (at == BOOT_NONE || life_in(l, at) * 2 < l->end - l->start)
         return false;
-    say(l, REASON_SYSTEMCTL, at, life_in(l, at), "it waited %.1f s for \"%.120s\"", seconds(life_in(l, at)), words_of(&b->process[at]));
+    boot_reason_say(l, REASON_SYSTEMCTL, at, life_in(l, at), "it waited %.1f s for \"%.120s\"", boot_reason_seconds(life_in(l, at)), boot_reason_words_of(&b->process[at]));
     return true;
 }
 
 /* Share of the processors that were busy meanwhile. */
-static double busy_share(const struct reason_look *l)
+static double boot_reason_busy_share(const struct reason_look *l)
 {
     const struct boot_lane *lane = &l->b->lane[BOOT_LANE_CPU];
     double                  sum  = 0;
@@ -185,10 +185,10 @@ static void by_children(const struct reason_look *l, int process, int64_t waited
             most = (int)i;
     }
     if (most == BOOT_NONE)
-        say(l, REASON_UNKNOWN, process, waited, "\"%.120s\" waited %.1f s for a program that it started", words_of(&b->process[process]), seconds(waited));
+        boot_reason_say(l, REASON_UNKNOWN, process, waited, "\"%.120s\" waited %.1f s for a program that it started", boot_reason_words_of(&b->process[process]), boot_reason_seconds(waited));
     else
-        say(l, REASON_CHILDREN, most, waited, "it waited %.1f s for %u program%s, the longest: \"%.80s\", %.1f s", seconds(waited), many, many == 1 ? "" : "s",
-            words_of(&b->process[most]), seconds(life_in(l, most)));
+        boot_reason_say(l, REASON_CHILDREN, most, waited, "it waited %.1f s for %u program%s, the longest: \"%.80s\", %.1f s", boot_reason_seconds(waited), many, many == 1 ? "" : "s",
+            boot_reason_words_of(&b->process[most]), boot_reason_seconds(life_in(l, most)));
 }
 
 /* ---- what it was seen waiting for ---- */
@@ -248,7 +248,7 @@ static bool look_find(const struct reason_look *l, int process, enum boot_state 
     for (int again = 0; again < 2; again++) /* the longest; then all that are like it */
         for (unsigned i = 0; i < b->waits; i++) {
             const struct boot_wait *w = &b->wait[i];
-            const int64_t           n = w->process == process && w->state == state && w->thread == b->process[process].pid ? within(l, w->start, w->end) : 0;
+            const int64_t           n = w->process == process && w->state == state && w->thread == b->process[process].pid ? boot_reason_within(l, w->start, w->end) : 0;
             const struct boot_look *k = n ? look_in(l, process, w) : NULL;
             if (!k)
                 continue;
@@ -256,7 +256,7 @@ static bool look_find(const struct reason_look *l, int process, enum boot_state 
             if (again && same_look(k, out->look)) {
                 out->waited += n;
                 same++;
-            } else if (!again && (!out->wait || n > within(l, out->wait->start, out->wait->end))) {
+            } else if (!again && (!out->wait || n > boot_reason_within(l, out->wait->start, out->wait->end))) {
                 out->wait = w;
                 out->look = k;
             }
@@ -297,41 +297,41 @@ static bool by_look(const struct reason_look *l, int process, enum boot_state st
         snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, f.look->object, hole + 2);
     else
         snprintf(what, sizeof what, "%s", w->text);
-    say(l, w->reason, process, f.waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s", words_of(&l->b->process[process]), seconds(f.waited), what,
+    boot_reason_say(l, w->reason, process, f.waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s", boot_reason_words_of(&l->b->process[process]), boot_reason_seconds(f.waited), what,
         f.look->guessed ? ", the likeliest of what it watched" : "", holder ? " that " : woken ? ", until " : "", who, holder ? " held" : woken ? " woke it" : "");
     return true;
 }
 
 static void by_state(const struct reason_look *l, int process, const struct reason_times *t, enum boot_state state)
 {
-    const char *const words = words_of(&l->b->process[process]);
-    const double      n     = seconds(t->sum[state]);
+    const char *const words = boot_reason_words_of(&l->b->process[process]);
+    const double      n     = boot_reason_seconds(t->sum[state]);
     char              who[200] = "somebody unknown";
     const bool        known    = waker_text(l, t->longest[state], who, sizeof who);
     if (state != BOOT_RUNNING && state != BOOT_RUNNABLE && state != BOOT_SLEEP && state != BOOT_DISK && state != BOOT_CHILD &&
         by_look(l, process, state, t->sum[state], t->longest[state]))
         return;
     switch (state) {
-    case BOOT_RUNNING: say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;
+    case BOOT_RUNNING: boot_reason_say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;
     case BOOT_RUNNABLE:
-        if (busy_share(l) < 0.75)
-            say(l, REASON_QUOTA, process, t->sum[state], "\"%.120s\" was ready and got no processor for %.1f s, while processors were idle", words, n);
+        if (boot_reason_busy_share(l) < 0.75)
+            boot_reason_say(l, REASON_QUOTA, process, t->sum[state], "\"%.120s\" was ready and got no processor for %.1f s, while processors were idle", words, n);
         else
-            say(l, REASON_SHARED, process, t->sum[state], "\"%.120s\" waited %.1f s for a processor that others had", words, n);
+            boot_reason_say(l, REASON_SHARED, process, t->sum[state], "\"%.120s\" waited %.1f s for a processor that others had", words, n);
         break;
-    case BOOT_DISK: say(l, REASON_DISK, process, t->sum[state], "\"%.120s\" waited %.1f s for a disk", words, n); break;
-    case BOOT_LOCK: say(l, REASON_LOCK, process, t->sum[state], "\"%.120s\" waited %.1f s for a lock that %s held", words, n, who); break;
+    case BOOT_DISK: boot_reason_say(l, REASON_DISK, process, t->sum[state], "\"%.120s\" waited %.1f s for a disk", words, n); break;
+    case BOOT_LOCK: boot_reason_say(l, REASON_LOCK, process, t->sum[state], "\"%.120s\" waited %.1f s for a lock that %s held", words, n, who); break;
     case BOOT_SLEEP:
         if (t->sleeps >= POLLS_LEAST)
-            say(l, REASON_POLLS, process, t->sum[state], "\"%.120s\" slept %u times, %.1f s in all: it looks for something again and again", words, t->sleeps, n);
+            boot_reason_say(l, REASON_POLLS, process, t->sum[state], "\"%.120s\" slept %u times, %.1f s in all: it looks for something again and again", words, t->sleeps, n);
         else
-            say(l, REASON_SLEEPS, process, t->sum[state], "\"%.120s\" slept for %.1f s", words, n);
+            boot_reason_say(l, REASON_SLEEPS, process, t->sum[state], "\"%.120s\" slept for %.1f s", words, n);
         break;
-    case BOOT_NETWORK: say(l, REASON_SOCKET, process, t->sum[state], "\"%.120s\" waited %.1f s for an answer%s%s", words, n, known ? " of " : "", known ? who : ""); break;
+    case BOOT_NETWORK: boot_reason_say(l, REASON_SOCKET, process, t->sum[state], "\"%.120s\" waited %.1f s for an answer%s%s", words, n, known ? " of " : "", known ? who : ""); break;
     case BOOT_CHILD: by_children(l, process, t->sum[state]); break;
     case BOOT_OTHER:
     default:
-        say(l, known ? REASON_WOKEN : REASON_UNKNOWN, process, t->sum[state], "\"%.120s\" waited %.1f s%s%s%s", words, n, known ? ", until " : "", known ? who : "",
+        boot_reason_say(l, known ? REASON_WOKEN : REASON_UNKNOWN, process, t->sum[state], "\"%.120s\" waited %.1f s%s%s%s", words, n, known ? ", until " : "", known ? who : "",
             known ? " woke it" : "");
     }
 }
@@ -347,7 +347,7 @@ bool boot_reason_find(const struct boot *b, int unit, int64_t start, int64_t end
         return false;
     const int at = who_fills(&l);
     if (at == BOOT_NONE) {
-        say(&l, REASON_NO_PROGRAM, BOOT_NONE, 0, "no program of it ran meanwhile");
+        boot_reason_say(&l, REASON_NO_PROGRAM, BOOT_NONE, 0, "no program of it ran meanwhile");
         return true;
     }
     if (polls(&l) || by_systemctl(&l) || many_programs(&l, at))

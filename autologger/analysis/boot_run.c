@@ -55,7 +55,7 @@ void boot_run_add(struct boot_builder *w, int process, bool running, int64_t fro
 /* ---- afterwards ---- */
 
 /* The part of a bin that is in [from, to). */
-static double share(const struct boot *b, unsigned bin, int64_t from, int64_t to)
+static double boot_run_share(const struct boot *b, unsigned bin, int64_t from, int64_t to)
 {
     const int64_t start = (int64_t)bin * b->run_width, end = start + b->run_width;
     const int64_t first = start > from ? start : from, last = end < to ? end : to;
@@ -67,7 +67,7 @@ struct boot_ran boot_ran(const struct boot *b, int process, int64_t from, int64_
     struct boot_ran sum = {0, 0};
 
     for (unsigned i = 0; i < b->runs; i++) {
-        const double part = b->run[i].process == process ? share(b, b->run[i].bin, from, to) : 0;
+        const double part = b->run[i].process == process ? boot_run_share(b, b->run[i].bin, from, to) : 0;
         sum.running += (int64_t)((double)b->run[i].running * part);
         sum.ready += (int64_t)((double)b->run[i].ready * part);
     }
@@ -104,7 +104,7 @@ unsigned boot_runners(const struct boot *b, int64_t from, int64_t to, int but, s
 
     for (unsigned i = 0; ran && units && i < b->runs; i++)
         if (b->run[i].process >= 0 && b->run[i].process != but)
-            ran[b->run[i].process] += (int64_t)((double)b->run[i].running * share(b, b->run[i].bin, from, to));
+            ran[b->run[i].process] += (int64_t)((double)b->run[i].running * boot_run_share(b, b->run[i].bin, from, to));
     for (unsigned i = 0; ran && units && i < b->processes; i++) {
         const int unit = b->process[i].unit;
         if (!ran[i])

@@ -92,7 +92,7 @@ static int stack_named(struct boot_builder *w, const struct etl_event *e, int pr
 }
 
 /* The program's part of a stack whose kernel part was counted before: both are one. */
-static void part_join(struct boot_builder *w, struct boot_part *p, int user)
+static void part_join(struct boot_builder *w, struct boot_moment_part *p, int user)
 {
     const struct boot_stack *inner = &w->b->stack[p->stack], *outer = &w->b->stack[user];
     int                      frame[FRAMES_MOST];
@@ -137,10 +137,10 @@ void boot_stack_see(struct boot_builder *w, const struct etl_event *e)
     if (waits) {
         const struct boot_pending p = c->pending;
         boot_wait_settle(w, &c->pending, stack);
-        c->part = (struct boot_part){s.trigger, p.start, s.thread_id, stack, process, true, (double)(p.end - p.start)};
+        c->part = (struct boot_moment_part){s.trigger, p.start, s.thread_id, stack, process, true, (double)(p.end - p.start)};
     } else if (sample) {
         boot_cell_add(w, stack, process, boot_time(w, e), false, 1);
-        c->part       = (struct boot_part){s.trigger, boot_time(w, e), s.thread_id, stack, process, false, 1};
+        c->part       = (struct boot_moment_part){s.trigger, boot_time(w, e), s.thread_id, stack, process, false, 1};
         c->sample_raw = 0;
     } else if (s.count && !is_kernel_address(stack_frame(&s, 0))) {
         part_join(w, &c->part, stack);

@@ -23,7 +23,7 @@ static struct boot_thread *thread_get(struct boot_builder *w, uint32_t tid)
     return t;
 }
 
-static void charge(struct boot_builder *w, int process, enum boot_state state, int64_t from, int64_t to)
+static void boot_thread_charge(struct boot_builder *w, int process, enum boot_state state, int64_t from, int64_t to)
 {
     if (process == BOOT_NONE || to <= from)
         return;
@@ -51,7 +51,7 @@ static void waker_count(struct boot_process *p, int waker, int64_t waited)
     p->waker[at].waited += p->waker[at].waited < INT64_MAX / 2 ? waited : 0;
 }
 
-static int by_length(const void *a, const void *b)
+static int boot_thread_by_length(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -70,7 +70,7 @@ static void waits_thin(struct boot_builder *w)
     }
     for (unsigned i = 0; i < b->waits; i++)
         length[i] = b->wait[i].end - b->wait[i].start;
-    qsort(length, b->waits, sizeof *length, by_length);
+    qsort(length, b->waits, sizeof *length, boot_thread_by_length);
     b->wait_least = length[b->waits / 2] + 1;
     free(length);
     for (unsigned i = 0; i < b->waits; i++)
@@ -96,7 +96,7 @@ void boot_wait_settle(struct boot_builder *w, struct boot_pending *p, int stack)
     enum boot_state state = told != NOBODY ? (enum boot_state)told : stack == BOOT_NONE ? guess(w, p) : BOOT_OTHER;
 
     p->open = false;
-    charge(w, p->process, state, p->start, p->end);
+    boot_thread_charge(w, p->process, state, p->start, p->end);
     if (p->process == BOOT_NONE)
         return;
     const struct boot_process *who = &w->b->process[p->process];
@@ -131,7 +131,7 @@ static void ran(struct boot_builder *w, const struct boot_cpu *c, int64_t until)
 {
     if (c->thread == UINT32_MAX || c->thread == 0 || !c->since)
         return;
-    charge(w, boot_process_of_thread(w, c->thread), BOOT_RUNNING, c->since, until);
+    boot_thread_charge(w, boot_process_of_thread(w, c->thread), BOOT_RUNNING, c->since, until);
     boot_lane_span(&w->b->lane[BOOT_LANE_CPU], c->since, until, 1);
 }
 
@@ -160,7 +160,7 @@ static void comes(struct boot_builder *w, struct boot_cpu *c, uint32_t tid, int6
     const bool    waited = t->state == BOOT_OTHER;
     const int64_t ready  = !waited ? t->since : t->woken && t->ready >= t->since ? t->ready : at;
     if (ready < at) {
-        charge(w, process, BOOT_RUNNABLE, ready, at);
+        boot_thread_charge(w, process, BOOT_RUNNABLE, ready, at);
         boot_lane_span(&w->b->lane[BOOT_LANE_QUEUE], ready, at, 1);
     }
     if (process != BOOT_NONE)
@@ -171,7 +171,7 @@ static void comes(struct boot_builder *w, struct boot_cpu *c, uint32_t tid, int6
     t->since = at;
 }
 
-static void on_switch(struct boot_builder *w, const struct etl_event *e)
+static void boot_thread_on_switch(struct boot_builder *w, const struct etl_event *e)
 {
     struct cursor    p    = cur_make(e->payload, e->payload_size);
     const uint32_t   to   = cur_u32(&p), from = cur_u32(&p);
@@ -196,7 +196,7 @@ static void on_switch(struct boot_builder *w, const struct etl_event *e)
         comes(w, c, to, e->raw_time, at);
 }
 
-static void on_ready(struct boot_builder *w, const struct etl_event *e)
+static void boot_thread_on_ready(struct boot_builder *w, const struct etl_event *e)
 {
     struct cursor       p     = cur_make(e->payload, e->payload_size);
     const uint32_t      tid   = cur_u32(&p);
@@ -216,9 +216,9 @@ static void on_ready(struct boot_builder *w, const struct etl_event *e)
 void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
 {
     if (hook == HOOK_THREAD_CSWITCH) {
-        on_switch(w, e);
+        boot_thread_on_switch(w, e);
     } else if (hook == HOOK_THREAD_READY) {
-        on_ready(w, e);
+        boot_thread_on_ready(w, e);
     } else if (hook == HOOK_THREAD_START || hook == HOOK_THREAD_DC_START || hook == HOOK_THREAD_DC_END) {
         struct cursor       p   = cur_make(e->payload, e->payload_size);
         const uint32_t      pid = cur_u32(&p), tid = cur_u32(&p);

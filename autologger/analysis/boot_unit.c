@@ -27,13 +27,13 @@ int boot_unit_find(const struct boot *b, const char *name)
     return BOOT_NONE;
 }
 
-static void once(int64_t *at, int64_t value)
+static void boot_unit_once(int64_t *at, int64_t value)
 {
     if (!*at)
         *at = value;
 }
 
-static void keep(struct boot_builder *w, char **at, const char *text)
+static void boot_unit_keep(struct boot_builder *w, char **at, const char *text)
 {
     free(*at);
     *at = boot_keep(w, text);
@@ -58,7 +58,7 @@ static void job(struct boot_builder *w, struct boot_unit *u, const char *event, 
     if (*type && strcmp(type, "start") != 0 && strcmp(type, "restart") != 0 && strcmp(type, "verify-active") != 0)
         return;
     if (strcmp(event, "UnitJobQueued") == 0) {
-        once(&u->queued, at);
+        boot_unit_once(&u->queued, at);
     } else if (strcmp(event, "UnitJobEnd") == 0 && !u->job_result) {
         u->job_end    = at;
         u->job_wait   = boot_ns(boot_field_number(w, "JobWaitUs"), 1000);
@@ -117,25 +117,25 @@ void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
     if (strncmp(event, "UnitJob", 7) == 0) {
         job(w, u, event, at);
     } else if (strcmp(event, "UnitActivating") == 0) {
-        once(&u->activating, at);
+        boot_unit_once(&u->activating, at);
         if (!u->job_wait)
             u->job_wait = boot_ns(boot_field_number(w, "JobWaitUs"), 1000);
     } else if (strcmp(event, "UnitActive") == 0) {
-        once(&u->active, at);
+        boot_unit_once(&u->active, at);
     } else if (strcmp(event, "UnitDeactivating") == 0) {
-        once(&u->deactivating, at);
+        boot_unit_once(&u->deactivating, at);
     } else if (strcmp(event, "UnitInactive") == 0 || strcmp(event, "UnitFailed") == 0) {
-        once(&u->inactive, at);
+        boot_unit_once(&u->inactive, at);
         u->failed |= strcmp(event, "UnitFailed") == 0;
     } else if (strcmp(event, "UnitMainProcessStart") == 0 && !u->main_pid) {
         u->main_pid = (uint32_t)boot_field_number(w, "ProcessId");
     } else if (strcmp(event, "UnitRundown") == 0 && *boot_field(w, "After")) {
-        keep(w, &u->after, boot_field(w, "After"));
+        boot_unit_keep(w, &u->after, boot_field(w, "After"));
     }
     if (*boot_field(w, "Result") && strncmp(event, "UnitJob", 7) != 0) /* a job that failed says less than its unit, which timed out */
-        keep(w, &u->result, boot_field(w, "Result"));
+        boot_unit_keep(w, &u->result, boot_field(w, "Result"));
     if (*boot_field(w, "ActiveState"))
-        keep(w, &u->state, boot_field(w, "ActiveState"));
+        boot_unit_keep(w, &u->state, boot_field(w, "ActiveState"));
 }
 
 int64_t boot_unit_done(const struct boot_unit *u)

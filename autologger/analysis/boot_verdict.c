@@ -11,23 +11,23 @@
 
 enum { LEAST_NS = BOOT_FINDING_LEAST, VERDICT_NS = 500000000, VERDICT_PART = 20 /* of the boot */, UNITS_MOST = 3 };
 
-struct look { /* what a rule gets, and where it writes */
+struct boot_verdict_look { /* what a rule gets, and where it writes */
     const struct boot      *b;
     const struct boot_path *p;
     struct boot_finding    *f;
     unsigned                rank; /* of a rule that has several findings: 0 is the worst */
 };
 
-static double seconds(int64_t ns) { return (double)ns / 1e9; }
+static double boot_verdict_seconds(int64_t ns) { return (double)ns / 1e9; }
 
 /* Its time on the path; the rest held up nothing. Without a path: a quarter of its length. */
-static int64_t cost_of(const struct look *l, int unit, int process, int64_t start, int64_t end)
+static int64_t cost_of(const struct boot_verdict_look *l, int unit, int process, int64_t start, int64_t end)
 {
     return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end) : boot_between(start, end, 0, l->b->finish) / 4;
 }
 
 /* Of a process: where the path goes through its unit only, that counts as far as the process was there. */
-static int64_t process_cost(const struct look *l, int process)
+static int64_t process_cost(const struct boot_verdict_look *l, int process)
 {
     const struct boot_process *p  = &l->b->process[process];
     const int64_t              on = cost_of(l, BOOT_NONE, process, p->start, p->end);
@@ -36,7 +36,7 @@ static int64_t process_cost(const struct look *l, int process)
 
 static const char *unit_name(const struct boot *b, int unit) { return unit == BOOT_NONE ? NULL : b->unit[unit].name; }
 
-static void place(struct boot_finding *f, int unit, int process, int64_t start, int64_t end, int64_t cost)
+static void boot_verdict_place(struct boot_finding *f, int unit, int process, int64_t start, int64_t end, int64_t cost)
 {
     f->unit    = unit;
     f->process = process;
@@ -46,10 +46,10 @@ static void place(struct boot_finding *f, int unit, int process, int64_t start, 
 }
 
 /* The first two numbers of all: what it took, and of what. */
-static void numbers(const struct look *l, const char *what, int64_t length)
+static void numbers(const struct boot_verdict_look *l, const char *what, int64_t length)
 {
-    BOOT_NUMBER(l->f, 0, what, "%.1f s", seconds(length));
-    BOOT_NUMBER(l->f, 1, l->b->live ? "of the recorded time" : "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * seconds(l->f->cost) / seconds(l->b->finish) : 0, seconds(l->b->finish));
+    BOOT_NUMBER(l->f, 0, what, "%.1f s", boot_verdict_seconds(length));
+    BOOT_NUMBER(l->f, 1, l->b->live ? "of the recorded time" : "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * boot_verdict_seconds(l->f->cost) / boot_verdict_seconds(l->b->finish) : 0, boot_verdict_seconds(l->b->finish));
 }
 
 /* ---- processes by what they are ---- */
@@ -70,12 +70,12 @@ static int longest_process(const struct boot *b, process_test test)
     return found;
 }
 
-static bool finding_process(const struct look *l, int at)
+static bool finding_process(const struct boot_verdict_look *l, int at)
 {
     if (at == BOOT_NONE)
         return false;
     const struct boot_process *p = &l->b->process[at];
-    place(l->f, p->unit, at, p->start, p->end, process_cost(l, at));
+    boot_verdict_place(l->f, p->unit, at, p->start, p->end, process_cost(l, at));
     return true;
 }
 
@@ -88,7 +88,7 @@ static const char *in_unit(const struct boot *b, const struct boot_process *p, c
     return out;
 }
 
-static bool is_person(const struct boot *b, const struct boot_process *p)
+static bool boot_verdict_is_person(const struct boot *b, const struct boot_process *p)
 {
     static const char *const people[] = {
 #define P(name) name,
@@ -102,20 +102,20 @@ static bool is_person(const struct boot *b, const struct boot_process *p)
     return false;
 }
 
-static bool person(const struct look *l)
+static bool rule_person(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     char               unit[300];
     int64_t            all = 0;
 
-    if (!finding_process(l, longest_process(b, is_person)))
+    if (!finding_process(l, longest_process(b, boot_verdict_is_person)))
         return false;
     const struct boot_process *p = &b->process[l->f->process];
     for (unsigned i = 0; i < b->phases; i++)
         all += strcmp(b->phase[i].name, "waiting for a person") == 0 ? b->phase[i].end - b->phase[i].start : 0;
-    BOOT_SAY(l->f, "The boot waited %.1f s for a person: %s%s asked for something.", seconds(p->end - p->start), p->label, in_unit(b, p, unit));
+    BOOT_SAY(l->f, "The boot waited %.1f s for a person: %s%s asked for something.", boot_verdict_seconds(p->end - p->start), p->label, in_unit(b, p, unit));
     numbers(l, "waited for an answer", p->end - p->start);
-    BOOT_NUMBER(l->f, 2, "without all such waits", "%.1f s", seconds(b->finish - all));
+    BOOT_NUMBER(l->f, 2, "without all such waits", "%.1f s", boot_verdict_seconds(b->finish - all));
     return true;
 }
 
@@ -144,7 +144,7 @@ static int busy_with(const struct boot *b, int64_t from, int64_t to)
     return found;
 }
 
-static bool settle(const struct look *l)
+static bool rule_settle(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     char               unit[300];
@@ -154,11 +154,11 @@ static bool settle(const struct look *l)
     const int                  busy = busy_with(b, p->start, p->end);
     if (busy != BOOT_NONE)
         BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices; of these \"%.80s\", run by a rule of udev, took %.1f s.", in_unit(b, p, unit),
-            seconds(p->end - p->start), b->process[busy].command, seconds(b->process[busy].end - b->process[busy].start));
+            boot_verdict_seconds(p->end - p->start), b->process[busy].command, boot_verdict_seconds(b->process[busy].end - b->process[busy].start));
     else
-        BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices.", in_unit(b, p, unit), seconds(p->end - p->start));
+        BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices.", in_unit(b, p, unit), boot_verdict_seconds(p->end - p->start));
     numbers(l, "settle waited", p->end - p->start);
-    BOOT_NUMBER(l->f, 2, "longest program of a rule", "%.1f s", busy != BOOT_NONE ? seconds(b->process[busy].end - b->process[busy].start) : 0.0);
+    BOOT_NUMBER(l->f, 2, "longest program of a rule", "%.1f s", busy != BOOT_NONE ? boot_verdict_seconds(b->process[busy].end - b->process[busy].start) : 0.0);
     return true;
 }
 
@@ -169,7 +169,7 @@ static bool is_fsck(const struct boot *b, const struct boot_process *p)
            strncmp(p->label, "xfs_repair", 10) == 0;
 }
 
-static bool fsck(const struct look *l)
+static bool rule_fsck(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     char               unit[300];
@@ -182,7 +182,7 @@ static bool fsck(const struct look *l)
     if (!finding_process(l, at))
         return false;
     const struct boot_process *p = &b->process[at];
-    BOOT_SAY(l->f, "A file system was checked for %.1f s: %s, \"%.120s\"%s.", seconds(p->end - p->start), p->label, p->command, in_unit(b, p, unit));
+    BOOT_SAY(l->f, "A file system was checked for %.1f s: %s, \"%.120s\"%s.", boot_verdict_seconds(p->end - p->start), p->label, p->command, in_unit(b, p, unit));
     numbers(l, "the check", p->end - p->start);
     BOOT_NUMBER(l->f, 2, "read by it", "%.1f MB", (double)p->read / 1e6);
     return true;
@@ -194,7 +194,7 @@ static bool is_script(const struct boot *b, const struct boot_process *p)
            (strncmp(p->label, "/scripts/", 9) == 0 || strncmp(p->label, "/lib/dracut/hooks", 17) == 0 || strncmp(p->label, "/usr/lib/dracut/hooks", 21) == 0);
 }
 
-static bool initramfs_script(const struct look *l)
+static bool rule_initramfs_script(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     if (!finding_process(l, longest_process(b, is_script)))
@@ -207,12 +207,12 @@ static bool initramfs_script(const struct look *l)
             child = (int)i;
     const int64_t most = child == BOOT_NONE ? 0 : b->process[child].end - b->process[child].start;
     if (most * 2 > p->end - p->start)
-        BOOT_SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, seconds(p->end - p->start),
+        BOOT_SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, boot_verdict_seconds(p->end - p->start),
             *b->process[child].command ? b->process[child].command : b->process[child].label);
     else
-        BOOT_SAY(l->f, "The initramfs script %s took %.1f s.", p->label, seconds(p->end - p->start));
+        BOOT_SAY(l->f, "The initramfs script %s took %.1f s.", p->label, boot_verdict_seconds(p->end - p->start));
     numbers(l, "the script", p->end - p->start);
-    BOOT_NUMBER(l->f, 2, "its longest program", "%.1f s", seconds(most));
+    BOOT_NUMBER(l->f, 2, "its longest program", "%.1f s", boot_verdict_seconds(most));
     return true;
 }
 
@@ -223,7 +223,7 @@ static bool is_generator(const struct boot *b, const struct boot_process *p)
     return strstr(p->command, "/system-generators/") || strstr(p->command, "/system-environment-generators/");
 }
 
-static bool generator(const struct look *l)
+static bool rule_generator(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     if (!finding_process(l, longest_process(b, is_generator)))
@@ -231,13 +231,13 @@ static bool generator(const struct look *l)
     const struct boot_process *p    = &b->process[l->f->process];
     const char                *path = strstr(p->command, "-generators/");
     int                        name = (int)strcspn(path + 12, " ");
-    BOOT_SAY(l->f, "systemd waited %.1f s for the generator %.*s, before it started any unit.", seconds(p->end - p->start), name < 80 ? name : 80, path + 12);
+    BOOT_SAY(l->f, "systemd waited %.1f s for the generator %.*s, before it started any unit.", boot_verdict_seconds(p->end - p->start), name < 80 ? name : 80, path + 12);
     numbers(l, "the generator", p->end - p->start);
-    BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(p->time[BOOT_RUNNING]));
+    BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", boot_verdict_seconds(p->time[BOOT_RUNNING]));
     return true;
 }
 
-static bool module(const struct look *l)
+static bool rule_module(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     char               unit[300], names[200] = "";
@@ -255,16 +255,16 @@ static bool module(const struct look *l)
             cost += b->process[i].lives ? 0 : process_cost(l, (int)i);
         }
     const int64_t on = cost_of(l, p->unit, p->unit == BOOT_NONE ? at : BOOT_NONE, start, end); /* two at one time count once */
-    place(l->f, p->unit, at, start, end, p->unit != BOOT_NONE && cost > on ? on : cost);
-    BOOT_SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", seconds(sum), in_unit(b, p, unit), names);
+    boot_verdict_place(l->f, p->unit, at, start, end, p->unit != BOOT_NONE && cost > on ? on : cost);
+    BOOT_SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", boot_verdict_seconds(sum), in_unit(b, p, unit), names);
     numbers(l, "loading", sum);
-    BOOT_NUMBER(l->f, 2, "of it on a processor", "%.1f s", seconds(running));
+    BOOT_NUMBER(l->f, 2, "of it on a processor", "%.1f s", boot_verdict_seconds(running));
     return true;
 }
 
 /* ---- units ---- */
 
-static bool wait_online(const struct look *l)
+static bool rule_wait_online(const struct boot_verdict_look *l)
 {
     const struct boot *b  = l->b;
     int                at = BOOT_NONE;
@@ -275,14 +275,14 @@ static bool wait_online(const struct look *l)
         return false;
     const struct boot_unit *u = &b->unit[at];
     const int64_t           n = boot_unit_length(u), start = boot_unit_done(u) - n;
-    place(l->f, at, BOOT_NONE, start, boot_unit_done(u), cost_of(l, at, BOOT_NONE, start, boot_unit_done(u)));
-    BOOT_SAY(l->f, "%s waited %.1f s for a network%s.", u->name, seconds(n), u->failed || (u->result && strcmp(u->result, "success") != 0) ? ", in vain" : "");
+    boot_verdict_place(l->f, at, BOOT_NONE, start, boot_unit_done(u), cost_of(l, at, BOOT_NONE, start, boot_unit_done(u)));
+    BOOT_SAY(l->f, "%s waited %.1f s for a network%s.", u->name, boot_verdict_seconds(n), u->failed || (u->result && strcmp(u->result, "success") != 0) ? ", in vain" : "");
     numbers(l, "waited", n);
-    BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(u->time[BOOT_RUNNING]));
+    BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", boot_verdict_seconds(u->time[BOOT_RUNNING]));
     return true;
 }
 
-static bool timeout(const struct look *l)
+static bool rule_timeout(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     int64_t            most = 0;
@@ -296,7 +296,7 @@ static bool timeout(const struct look *l)
         if (cost <= most)
             continue;
         most = cost;
-        place(l->f, (int)i, BOOT_NONE, start, end, cost);
+        boot_verdict_place(l->f, (int)i, BOOT_NONE, start, end, cost);
     }
     if (!most)
         return false;
@@ -309,12 +309,12 @@ static bool timeout(const struct look *l)
         who ? ", and meanwhile it held up " : "", who ? who : "");
     l->f->next = dot && strcmp(dot, ".device") == 0 ? l->f->next : "See its state and its log (systemctl status, journalctl -u): why it did not come up; or lower TimeoutStartSec=.";
     numbers(l, "waited for it", l->f->end - l->f->start);
-    BOOT_NUMBER(l->f, 2, "given up at", "%.1f s", seconds(l->f->end));
+    BOOT_NUMBER(l->f, 2, "given up at", "%.1f s", boot_verdict_seconds(l->f->end));
     return true;
 }
 
 /* The longest step of a unit on the path; with a rank: but for so many longer ones, of other units. */
-static const struct boot_step *path_unit(const struct look *l, unsigned rank)
+static const struct boot_step *path_unit(const struct boot_verdict_look *l, unsigned rank)
 {
     const struct boot_path *p = l->p;
     const struct boot_step *taken[UNITS_MOST] = {NULL};
@@ -334,7 +334,7 @@ static const struct boot_step *path_unit(const struct look *l, unsigned rank)
     return taken[rank];
 }
 
-static bool slow_unit(const struct look *l)
+static bool rule_slow_unit(const struct boot_verdict_look *l)
 {
     const struct boot      *b = l->b;
     struct boot_reason      why;
@@ -343,24 +343,24 @@ static bool slow_unit(const struct look *l)
         return false;
     const int64_t           all = most->end - most->start;
     const struct boot_unit *u = &b->unit[most->unit];
-    place(l->f, most->unit, BOOT_NONE, most->start, most->end, all);
+    boot_verdict_place(l->f, most->unit, BOOT_NONE, most->start, most->end, all);
     const char *dot = strrchr(u->name, '.');
     if (dot && strcmp(dot, ".device") == 0)
-        BOOT_SAY(l->f, "%s held up the boot for %.1f s: so long after udev had looked for all devices did it come.", u->name, seconds(all));
+        BOOT_SAY(l->f, "%s held up the boot for %.1f s: so long after udev had looked for all devices did it come.", u->name, boot_verdict_seconds(all));
     else if (boot_reason_find(b, most->unit, most->start, most->end, &why)) {
-        BOOT_SAY(l->f, "%s held up the boot for %.1f s: %s.", u->name, seconds(all), why.text);
+        BOOT_SAY(l->f, "%s held up the boot for %.1f s: %s.", u->name, boot_verdict_seconds(all), why.text);
         l->f->next    = why.next;
         l->f->process = why.process;
     } else
-        BOOT_SAY(l->f, "%s held up the boot for %.1f s.", u->name, seconds(all));
+        BOOT_SAY(l->f, "%s held up the boot for %.1f s.", u->name, boot_verdict_seconds(all));
     numbers(l, "its start", all);
-    BOOT_NUMBER(l->f, 2, "its processes ran", "%.1f s", seconds(u->time[BOOT_RUNNING]));
+    BOOT_NUMBER(l->f, 2, "its processes ran", "%.1f s", boot_verdict_seconds(u->time[BOOT_RUNNING]));
     return true;
 }
 
 /* ---- locks, processors, disks ---- */
 
-static bool lock(const struct look *l)
+static bool rule_lock(const struct boot_verdict_look *l)
 {
     const struct boot      *b    = l->b;
     const struct boot_wait *most = NULL;
@@ -380,7 +380,7 @@ static bool lock(const struct look *l)
     if (!most)
         return false;
     const struct boot_process *p = &b->process[most->process];
-    place(l->f, p->unit, most->process, most->start, most->end, cost);
+    boot_verdict_place(l->f, p->unit, most->process, most->start, most->end, cost);
     if (most->waker != BOOT_NONE) {
         const struct boot_process *h = &b->process[most->waker];
         const char                *u = unit_name(b, h->unit);
@@ -389,18 +389,18 @@ static bool lock(const struct look *l)
         else
             snprintf(holder, sizeof holder, "%s", h->label);
     }
-    BOOT_SAY(l->f, "%s%s waited %.1f s for a lock that %s held.", p->label, in_unit(b, p, who), seconds(most->end - most->start), holder);
+    BOOT_SAY(l->f, "%s%s waited %.1f s for a lock that %s held.", p->label, in_unit(b, p, who), boot_verdict_seconds(most->end - most->start), holder);
     numbers(l, "waited for the lock", most->end - most->start);
     BOOT_NUMBER(l->f, 2, "on a processor meanwhile", "%.1f s", 0.0);
     if (most->waker != BOOT_NONE)
-        BOOT_NUMBER(l->f, 2, "the holder ran in all", "%.1f s", seconds(b->process[most->waker].time[BOOT_RUNNING]));
+        BOOT_NUMBER(l->f, 2, "the holder ran in all", "%.1f s", boot_verdict_seconds(b->process[most->waker].time[BOOT_RUNNING]));
     return true;
 }
 
-static bool own(const char *name) { return strstr(name, "autologger") || strcmp(name, "init.scope") == 0; }
+static bool boot_verdict_own(const char *name) { return strstr(name, "autologger") || strcmp(name, "init.scope") == 0; }
 
 /* Share of the processors that were busy within a time. */
-static double busy_share(const struct boot *b, int64_t from, int64_t to)
+static double boot_verdict_busy_share(const struct boot *b, int64_t from, int64_t to)
 {
     const struct boot_lane *l   = &b->lane[BOOT_LANE_CPU];
     double                  sum = 0;
@@ -411,13 +411,13 @@ static double busy_share(const struct boot *b, int64_t from, int64_t to)
     return sum / ((double)(to - from) * b->cpus);
 }
 
-static bool cpu_hog(const struct look *l)
+static bool rule_cpu_hog(const struct boot_verdict_look *l)
 {
     const struct boot *b      = l->b;
     const int64_t      length = b->finish - b->user;
     int                at     = BOOT_NONE;
     for (unsigned i = 0; i < b->units; i++)
-        if (!own(b->unit[i].name) && (at == BOOT_NONE || b->unit[i].time[BOOT_RUNNING] > b->unit[at].time[BOOT_RUNNING]))
+        if (!boot_verdict_own(b->unit[i].name) && (at == BOOT_NONE || b->unit[i].time[BOOT_RUNNING] > b->unit[at].time[BOOT_RUNNING]))
             at = (int)i;
     if (at == BOOT_NONE || length <= 0 || !b->cpus)
         return false;
@@ -430,21 +430,21 @@ static bool cpu_hog(const struct look *l)
     const struct boot_unit *u    = &b->unit[at];
     const int64_t           in   = boot_between(start, end, b->user, b->finish);
     const double            part = end > start ? (double)u->time[BOOT_RUNNING] / (double)(end - start) / b->cpus : 0;
-    const double            busy = busy_share(b, start > b->user ? start : b->user, end < b->finish ? end : b->finish);
+    const double            busy = boot_verdict_busy_share(b, start > b->user ? start : b->user, end < b->finish ? end : b->finish);
     if (part < 0.3 || busy < 0.8 || in <= 0)
         return false;
-    place(l->f, at, BOOT_NONE, start, end, (int64_t)((double)in * part));
-    BOOT_SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and %s had to share.", u->name, 100 * part, seconds(in),
+    boot_verdict_place(l->f, at, BOOT_NONE, start, end, (int64_t)((double)in * part));
+    BOOT_SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and %s had to share.", u->name, 100 * part, boot_verdict_seconds(in),
         b->live ? "the others" : "the boot");
     numbers(l, "processor time it took", u->time[BOOT_RUNNING]);
     BOOT_NUMBER(l->f, 2, "processors busy meanwhile", "%.0f %%", 100 * busy);
     return true;
 }
 
-static bool device(const struct look *l) { return boot_rule_device(l->b, l->p, l->f); }
+static bool rule_device(const struct boot_verdict_look *l) { return boot_rule_device(l->b, l->p, l->f); }
 
 /* What remains where no unit was waited for: systemd itself. */
-static bool by_systemd(const struct look *l)
+static bool rule_by_systemd(const struct boot_verdict_look *l)
 {
     const struct boot      *b = l->b;
     const struct boot_step *longest;
@@ -452,15 +452,15 @@ static bool by_systemd(const struct look *l)
     const unsigned          places = boot_queue_sum(b, l->p, &q, &longest);
     if (!places)
         return false;
-    place(l->f, BOOT_NONE, q.process, longest->start, longest->end, q.ran + q.ready < q.length ? q.ran + q.ready : q.length);
+    boot_verdict_place(l->f, BOOT_NONE, q.process, longest->start, longest->end, q.ran + q.ready < q.length ? q.ran + q.ready : q.length);
     BOOT_SAY(l->f, "systemd itself was waited for %u times, %.1f s in all: it ran for %.1f s, and waited %.1f s for a processor; the longest time, %.1f s, was before %s.", places,
-        seconds(q.length), seconds(q.ran), seconds(q.ready), seconds(longest->end - longest->start), unit_name(b, longest->unit));
+        boot_verdict_seconds(q.length), boot_verdict_seconds(q.ran), boot_verdict_seconds(q.ready), boot_verdict_seconds(longest->end - longest->start), unit_name(b, longest->unit));
     numbers(l, "systemd was waited for", q.length);
-    BOOT_NUMBER(l->f, 2, "it waited for a processor", "%.1f s", seconds(q.ready));
+    BOOT_NUMBER(l->f, 2, "it waited for a processor", "%.1f s", boot_verdict_seconds(q.ready));
     return true;
 }
 
-static bool slow_disk(const struct look *l)
+static bool rule_slow_disk(const struct boot_verdict_look *l)
 {
     const struct boot      *b    = l->b;
     const struct boot_disk *most = NULL;
@@ -475,11 +475,11 @@ static bool slow_disk(const struct look *l)
     for (int64_t i = 0; lane->width && i <= b->finish / lane->width && i < LANE_BINS; i++)
         until += lane->bin[i];
     const double share = length > 0 ? until / (double)length : 0;
-    const double each  = seconds(most->waited) / (double)(most->reads + most->writes);
-    const double rate  = seconds(most->busy) > 0 ? (double)(most->read + most->written) / seconds(most->busy) : 0;
+    const double each  = boot_verdict_seconds(most->waited) / (double)(most->reads + most->writes);
+    const double rate  = boot_verdict_seconds(most->busy) > 0 ? (double)(most->read + most->written) / boot_verdict_seconds(most->busy) : 0;
     if (share < 0.3 || (each < 0.005 && rate > 50e6))
         return false;
-    place(l->f, BOOT_NONE, BOOT_NONE, begin, b->finish, (int64_t)until);
+    boot_verdict_place(l->f, BOOT_NONE, BOOT_NONE, begin, b->finish, (int64_t)until);
     BOOT_SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the %s, at %.1f MB/s, and a request took %.1f ms.", most->number, until / 1e9,
         b->live ? "recorded time" : "boot", rate / 1e6, each * 1e3);
     numbers(l, "the disk was busy", (int64_t)until);
@@ -487,7 +487,7 @@ static bool slow_disk(const struct look *l)
     return true;
 }
 
-static bool initcall(const struct look *l)
+static bool rule_initcall(const struct boot_verdict_look *l)
 {
     const struct boot          *b    = l->b;
     const struct boot_initcall *most = NULL;
@@ -496,8 +496,8 @@ static bool initcall(const struct look *l)
             most = &b->initcall[i];
     if (!most)
         return false;
-    place(l->f, BOOT_NONE, BOOT_NONE, most->start, most->start + most->length, most->length);
-    BOOT_SAY(l->f, "The kernel's initcall %s took %.2f s.", most->name, seconds(most->length));
+    boot_verdict_place(l->f, BOOT_NONE, BOOT_NONE, most->start, most->start + most->length, most->length);
+    BOOT_SAY(l->f, "The kernel's initcall %s took %.2f s.", most->name, boot_verdict_seconds(most->length));
     numbers(l, "the initcall", most->length);
     BOOT_NUMBER(l->f, 2, "initcalls in all", "%u", b->initcalls);
     return true;
@@ -528,7 +528,7 @@ static void by_a_device(struct boot_verdict *v)
 
 /* A unit that held up the boot says less than a finding of what was done in its place on the path. That something else happened at the same time
  * says nothing of it. */
-static void explained(const struct boot *b, const struct boot_path *p, struct boot_verdict *v)
+static void boot_verdict_explained(const struct boot *b, const struct boot_path *p, struct boot_verdict *v)
 {
     for (unsigned i = 0; i < v->findings; i++)
         for (unsigned k = 0; k < v->findings; k++) {
@@ -569,26 +569,26 @@ static bool holds_live(const char *rule) { return strcmp(rule, "cpu-hog") == 0 |
 
 void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct boot_verdict *out)
 {
-    static const struct { bool (*find)(const struct look *l); const char *word; double weight; const char *next; } rules[] = {
-#define R(find, word, weight, next) {find, word, weight, next},
+    static const struct { bool (*find)(const struct boot_verdict_look *l); const char *word; double weight; const char *next; } rules[] = {
+#define R(rule, word, weight, next) {rule_##rule, word, weight, next},
 #include "autologger/analysis/boot_rules.def"
 #undef R
     };
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && out->findings < BOOT_FINDINGS_MOST; i++) {
-        const unsigned ranks = rules[i].find == slow_unit ? UNITS_MOST : 1;
+        const unsigned ranks = rules[i].find == rule_slow_unit ? UNITS_MOST : 1;
         if (b->live && !holds_live(rules[i].word))
             continue;
         for (unsigned rank = 0; rank < ranks && out->findings < BOOT_FINDINGS_MOST; rank++) {
             struct boot_finding *f = &out->finding[out->findings];
             *f                     = (struct boot_finding){.rule = rules[i].word, .next = rules[i].next, .unit = BOOT_NONE, .process = BOOT_NONE};
-            if (!rules[i].find(&(struct look){b, p, f, rank}) || f->cost < LEAST_NS)
+            if (!rules[i].find(&(struct boot_verdict_look){b, p, f, rank}) || f->cost < LEAST_NS)
                 break;
             f->score = (double)f->cost * rules[i].weight;
             out->findings++;
         }
     }
-    explained(b, p, out);
+    boot_verdict_explained(b, p, out);
     by_a_device(out);
     qsort(out->finding, out->findings, sizeof *out->finding, by_score);
     verdict_choose(b, out);

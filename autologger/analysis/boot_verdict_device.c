@@ -21,25 +21,25 @@ static bool program_waits(const struct boot_process *p)
 
 enum { SPANS_MOST = 256, LOOKS_MOST = 1024 /* of what is looked for on the path: a strange trace may have any number */ };
 /* When somebody waited for a device: units, and programs of the initramfs, on the path. By their starts. */
-struct waiting {
-    struct span { int64_t start, end; int unit; } span[SPANS_MOST];
+struct boot_verdict_device_waiting {
+    struct boot_verdict_device_span { int64_t start, end; int unit; } span[SPANS_MOST];
     unsigned spans;
     int64_t  kernel; /* the end of the kernel's own start, in which process 1 takes devices */
 };
 
-static void span_add(struct waiting *w, int64_t start, int64_t end, int unit)
+static void span_add(struct boot_verdict_device_waiting *w, int64_t start, int64_t end, int unit)
 {
     if (end > start && w->spans < SPANS_MOST)
-        w->span[w->spans++] = (struct span){start, end, unit};
+        w->span[w->spans++] = (struct boot_verdict_device_span){start, end, unit};
 }
 
-static int by_start(const void *a, const void *b)
+static int boot_verdict_device_by_start(const void *a, const void *b)
 {
-    const struct span *x = a, *y = b;
+    const struct boot_verdict_device_span *x = a, *y = b;
     return (x->start > y->start) - (x->start < y->start);
 }
 
-static void waiting_find(const struct boot *b, const struct boot_path *p, struct waiting *w)
+static void waiting_find(const struct boot *b, const struct boot_path *p, struct boot_verdict_device_waiting *w)
 {
     unsigned looks = 0;
     w->spans       = 0;
@@ -59,11 +59,11 @@ static void waiting_find(const struct boot *b, const struct boot_path *p, struct
         if (boot_path_overlap(b, p, BOOT_NONE, (int)i, one->start, one->end))
             span_add(w, one->start, one->end, BOOT_NONE);
     }
-    qsort(w->span, w->spans, sizeof *w->span, by_start);
+    qsort(w->span, w->spans, sizeof *w->span, boot_verdict_device_by_start);
 }
 
 /* The time in [start, end) in which a device was waited for; what two wait for at one time counts once. */
-static int64_t waited_for(const struct waiting *w, int64_t start, int64_t end)
+static int64_t boot_verdict_device_waited_for(const struct boot_verdict_device_waiting *w, int64_t start, int64_t end)
 {
     int64_t sum = 0, until = start;
     for (unsigned i = 0; i < w->spans; i++) {
@@ -74,7 +74,7 @@ static int64_t waited_for(const struct waiting *w, int64_t start, int64_t end)
 }
 
 /* The unit that waited for a device in [start, end); BOOT_NONE: none did. */
-static int waiter(const struct waiting *w, int64_t start, int64_t end)
+static int waiter(const struct boot_verdict_device_waiting *w, int64_t start, int64_t end)
 {
     int     unit = BOOT_NONE;
     int64_t most = 0;
@@ -89,7 +89,7 @@ static int waiter(const struct waiting *w, int64_t start, int64_t end)
 }
 
 /* Of a probe also what its own thread held up: a program that loads a module, a unit that does. */
-static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct waiting *w, const struct boot_probe *probe)
+static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct boot_verdict_device_waiting *w, const struct boot_probe *probe)
 {
     int64_t own = 0;
     if (!p->steps)
@@ -102,11 +102,11 @@ static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const
         if (!own && one->unit != BOOT_NONE)
             own = boot_path_overlap(b, p, one->unit, BOOT_NONE, probe->start, probe->end);
     }
-    const int64_t others = waited_for(w, probe->start, probe->end);
+    const int64_t others = boot_verdict_device_waited_for(w, probe->start, probe->end);
     return own > others ? own : others;
 }
 
-static double seconds(int64_t ns) { return (double)ns / 1e9; }
+static double boot_verdict_device_seconds(int64_t ns) { return (double)ns / 1e9; }
 
 /* Where its thread was most of the time; "": nothing tells it, as of threads of the kernel. */
 static const char *where_words(const struct boot *b, const struct boot_probe *p)
@@ -127,13 +127,13 @@ static void say_slow(const struct boot *b, const struct boot_probe *p, struct bo
     const int64_t               firmware = boot_probe_firmware(b, p, &request);
     char                        how[300] = "";
     if (request && firmware * 2 > p->end - p->start)
-        snprintf(how, sizeof how, ", %.1f s of it for the firmware %.100s%s", seconds(firmware), request->name, request->result ? ", which it did not get" : "");
+        snprintf(how, sizeof how, ", %.1f s of it for the firmware %.100s%s", boot_verdict_device_seconds(firmware), request->name, request->result ? ", which it did not get" : "");
     else
         snprintf(how, sizeof how, "%s", where_words(b, p));
     if (p->open)
-        BOOT_SAY(f, "The driver %.60s has not taken the device %.80s (%.40s) in %.1f s%s.", p->driver, p->device, p->bus, seconds(p->end - p->start), how);
+        BOOT_SAY(f, "The driver %.60s has not taken the device %.80s (%.40s) in %.1f s%s.", p->driver, p->device, p->bus, boot_verdict_device_seconds(p->end - p->start), how);
     else
-        BOOT_SAY(f, "The driver %.60s took %.1f s for the device %.80s (%.40s)%s%s.", p->driver, seconds(p->end - p->start), p->device, p->bus,
+        BOOT_SAY(f, "The driver %.60s took %.1f s for the device %.80s (%.40s)%s%s.", p->driver, boot_verdict_device_seconds(p->end - p->start), p->device, p->bus,
                  p->result ? ", in vain" : "", how);
     if (p->open)
         BOOT_NUMBER(f, 2, "result", "none yet");
@@ -147,11 +147,11 @@ static void root_words(const struct boot *b, const struct boot_device *d, const 
     const struct boot_probe  *own    = root->longest == BOOT_NONE ? NULL : &b->probe[root->longest];
     const struct boot_module *module = boot_module_of(b, root->driver, root->first);
     if (own && boot_between(own->start, own->end, d->put_off, d->put_off + d->waited) * 2 > d->waited)
-        snprintf(out, room, ", whose driver %.60s took %.1f s for it", root->driver, seconds(own->end - own->start));
+        snprintf(out, room, ", whose driver %.60s took %.1f s for it", root->driver, boot_verdict_device_seconds(own->end - own->start));
     else if (root->first > d->put_off && module)
-        snprintf(out, room, ", whose driver (module %.60s) was loaded %.1f s after that", module->name, seconds(module->at - d->put_off));
+        snprintf(out, room, ", whose driver (module %.60s) was loaded %.1f s after that", module->name, boot_verdict_device_seconds(module->at - d->put_off));
     else if (root->first > d->put_off)
-        snprintf(out, room, ", which came %.1f s after that (driver %.60s)", seconds(root->first - d->put_off), root->driver);
+        snprintf(out, room, ", which came %.1f s after that (driver %.60s)", boot_verdict_device_seconds(root->first - d->put_off), root->driver);
     else if (!root->ready)
         snprintf(out, room, ", which never got a driver");
 }
@@ -165,16 +165,16 @@ static void say_put_off(const struct boot *b, const struct boot_device *all, uns
         root_words(b, d, root, why, sizeof why);
         if (strcmp(root->name, d->supplier) != 0)
             snprintf(chain, sizeof chain, ", and that one in the end for %.80s", root->name);
-        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s%s.", d->name, d->driver, seconds(d->waited),
+        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s%s.", d->name, d->driver, boot_verdict_device_seconds(d->waited),
                  d->ready ? "" : ", in vain,", d->supplier, chain, why);
     } else if (*d->supplier) {
-        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s.", d->name, d->driver, seconds(d->waited),
+        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s.", d->name, d->driver, boot_verdict_device_seconds(d->waited),
                  d->ready ? "" : ", in vain,", d->supplier, circle ? ", and that one needs it" : d->ready ? "" : "; no driver took that one");
     } else {
         char times[32] = "once";
         if (d->deferrals > 1)
             snprintf(times, sizeof times, "%u times", d->deferrals);
-        BOOT_SAY(f, "The driver %.60s put the device %.80s off %s, %.1f s in all%s%s%.200s%s.", d->driver, d->name, times, seconds(d->waited),
+        BOOT_SAY(f, "The driver %.60s put the device %.80s off %s, %.1f s in all%s%s%.200s%s.", d->driver, d->name, times, boot_verdict_device_seconds(d->waited),
                  d->ready ? "" : ", and never took it", *d->reason ? ": \"" : "", d->reason, *d->reason ? "\"" : "");
     }
     f->next = "See which module the other driver is in: put it into the initramfs or load it earlier (modules-load.d, softdep), so that it is there first.";
@@ -197,7 +197,7 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
     const struct boot_device *late   = NULL;
     const struct boot_probe  *slow   = NULL;
     int64_t                   most   = BOOT_FINDING_LEAST - 1; /* shorter ones are no finding */
-    struct waiting            w;
+    struct boot_verdict_device_waiting            w;
     unsigned                  looks = 0;
     waiting_find(b, p, &w);
     for (unsigned i = 0; i < b->probes && looks < LOOKS_MOST; i++) {
@@ -211,7 +211,7 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
         }
     }
     for (unsigned i = 0; i < count; i++) {
-        const int64_t cost = waited_for(&w, all[i].put_off, all[i].put_off + all[i].waited);
+        const int64_t cost = boot_verdict_device_waited_for(&w, all[i].put_off, all[i].put_off + all[i].waited);
         if (all[i].waited && cost * 10 >= most * 9 && cost > (late ? most : 0)) { /* it says more than the probe of what it waited for */
             late = &all[i];
             most = cost;
@@ -232,8 +232,8 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
         f->start   = start;
         f->end     = end;
         f->cost    = most;
-        BOOT_NUMBER(f, 0, late ? "put off" : "the driver took", "%.1f s", seconds(end - start));
-        BOOT_NUMBER(f, 1, "of the boot", "%.0f %% of %.1f s", b->finish ? 100.0 * seconds(most) / seconds(b->finish) : 0, seconds(b->finish));
+        BOOT_NUMBER(f, 0, late ? "put off" : "the driver took", "%.1f s", boot_verdict_device_seconds(end - start));
+        BOOT_NUMBER(f, 1, "of the boot", "%.0f %% of %.1f s", b->finish ? 100.0 * boot_verdict_device_seconds(most) / boot_verdict_device_seconds(b->finish) : 0, boot_verdict_device_seconds(b->finish));
     }
     free(all);
     return late || slow;

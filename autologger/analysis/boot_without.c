@@ -11,7 +11,7 @@ struct node { /* a unit that was started */
     int64_t moved; /* how much earlier it would have been done */
 };
 struct name { const char *text; int unit; };
-struct order { /* nodes by the times at which they began */
+struct boot_without_order { /* nodes by the times at which they began */
     const struct boot *b;
     const struct node *without;
     double             share; /* of the processors' time while that one started: how much it had */
@@ -22,8 +22,8 @@ struct order { /* nodes by the times at which they began */
     unsigned           nodes;
 };
 
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t boot_without_later(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t boot_without_sooner(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int by_begin(const void *a, const void *b)
 {
@@ -33,17 +33,17 @@ static int by_begin(const void *a, const void *b)
     return (x->done > y->done) - (x->done < y->done);
 }
 
-static int by_text(const void *a, const void *b) { return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text); }
+static int boot_without_by_text(const void *a, const void *b) { return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text); }
 
-static bool order_make(const struct boot *b, struct order *o)
+static bool order_make(const struct boot *b, struct boot_without_order *o)
 {
-    *o = (struct order){.b = b, .node = calloc(b->units + 1ul, sizeof *o->node), .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit),
+    *o = (struct boot_without_order){.b = b, .node = calloc(b->units + 1ul, sizeof *o->node), .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit),
                         .name = calloc(b->units + 1ul, sizeof *o->name), .ready = calloc(b->units + 1ul, sizeof *o->ready)};
     if (!o->node || !o->of_unit || !o->name || !o->ready)
         return false;
     for (unsigned i = 0; i < b->units; i++)
         o->name[i] = (struct name){b->unit[i].name, (int)i};
-    qsort(o->name, b->units, sizeof *o->name, by_text);
+    qsort(o->name, b->units, sizeof *o->name, boot_without_by_text);
     for (unsigned i = 0; i < b->units; i++) {
         const struct boot_unit *u    = &b->unit[i];
         const int64_t           done = boot_unit_done(u);
@@ -59,7 +59,7 @@ static bool order_make(const struct boot *b, struct order *o)
     return true;
 }
 
-static void order_finish(struct order *o)
+static void order_finish(struct boot_without_order *o)
 {
     free(o->node);
     free(o->of_unit);
@@ -68,7 +68,7 @@ static void order_finish(struct order *o)
 }
 
 /* The end of the last start that the node waited for: as it was, and as it would be. 0: the node waited for none. */
-static int64_t awaited(const struct order *o, const struct node *n, int64_t *would)
+static int64_t awaited(const struct boot_without_order *o, const struct node *n, int64_t *would)
 {
     const char *p     = o->b->unit[n->unit].after;
     int64_t     found = 0;
@@ -79,38 +79,38 @@ static int64_t awaited(const struct order *o, const struct node *n, int64_t *wou
             continue;
         memcpy(name, p, length);
         name[length]   = 0;
-        const struct name *named = bsearch(&(struct name){name, 0}, o->name, o->b->units, sizeof *o->name, by_text);
+        const struct name *named = bsearch(&(struct name){name, 0}, o->name, o->b->units, sizeof *o->name, boot_without_by_text);
         const int          at    = named ? o->of_unit[named->unit] : BOOT_NONE;
         if (at == BOOT_NONE || &o->node[at] >= n || o->node[at].done > n->begin + SLACK_NS)
             continue; /* not started, or not waited for */
         const struct node *d = &o->node[at];
-        found                = later(found, d->done);
-        *would               = later(*would, d->done - d->moved);
+        found                = boot_without_later(found, d->done);
+        *would               = boot_without_later(*would, d->done - d->moved);
     }
     return found;
 }
 
 /* How much sooner a unit's programs would have had a processor, had the one that is left out taken none. */
-static int64_t lighter(const struct order *o, const struct node *n)
+static int64_t lighter(const struct boot_without_order *o, const struct node *n)
 {
-    const int64_t from = later(n->begin, o->without->begin), to = sooner(n->done, o->without->done);
-    return to > from ? (int64_t)(o->share * (double)sooner(o->ready[n->unit], to - from)) : 0;
+    const int64_t from = boot_without_later(n->begin, o->without->begin), to = boot_without_sooner(n->done, o->without->done);
+    return to > from ? (int64_t)(o->share * (double)boot_without_sooner(o->ready[n->unit], to - from)) : 0;
 }
 
 /* How long the programs of each unit were ready without a processor while the one that is left out started. */
-static void ready_find(struct order *o)
+static void ready_find(struct boot_without_order *o)
 {
     const struct boot *b = o->b;
     for (unsigned i = 0; i < b->runs; i++) {
         const struct boot_run *r    = &b->run[i];
-        const int64_t          from = (int64_t)r->bin * b->run_width, in = sooner(from + b->run_width, o->without->done) - later(from, o->without->begin);
+        const int64_t          from = (int64_t)r->bin * b->run_width, in = boot_without_sooner(from + b->run_width, o->without->done) - boot_without_later(from, o->without->begin);
         const int              unit = r->process < 0 ? BOOT_NONE : b->process[r->process].unit;
         if (in > 0 && unit != BOOT_NONE)
             o->ready[unit] += (int64_t)((double)r->ready * (double)in / (double)b->run_width);
     }
 }
 
-static void move_all(struct order *o, bool share)
+static void move_all(struct boot_without_order *o, bool share)
 {
     for (unsigned i = 0; i < o->nodes; i++) {
         struct node  *n = &o->node[i];
@@ -125,13 +125,13 @@ static void move_all(struct order *o, bool share)
 }
 
 /* The boot ends with the last start of its own jobs. A socket or a timer may start more meanwhile; this does not count. */
-static bool had_job(const struct order *o, const struct node *n)
+static bool had_job(const struct boot_without_order *o, const struct node *n)
 {
     const struct boot_unit *u = &o->b->unit[n->unit];
     return u->job_result && strncmp(u->name, "autologger", 10) != 0 /* not its own */ && u->job_end <= o->b->finish + SLACK_NS && u->job_end >= n->begin;
 }
 
-static bool has_jobs(const struct order *o)
+static bool has_jobs(const struct boot_without_order *o)
 {
     bool any = false;
     for (unsigned i = 0; i < o->nodes; i++)
@@ -139,7 +139,7 @@ static bool has_jobs(const struct order *o)
     return any;
 }
 
-static bool is_awaited(const struct order *o, const struct node *n, bool jobs)
+static bool boot_without_is_awaited(const struct boot_without_order *o, const struct node *n, bool jobs)
 {
     const struct boot_unit *u   = &o->b->unit[n->unit];
     const char             *dot = strrchr(u->name, '.');
@@ -151,7 +151,7 @@ static double busy(const struct boot *b, int64_t from, int64_t to)
 {
     const struct boot_lane *l   = &b->lane[BOOT_LANE_CPU];
     double                  sum = 0;
-    from                        = later(from, 0);
+    from                        = boot_without_later(from, 0);
     if (!l->width || to <= from || !b->cpus)
         return 0;
     for (int64_t i = from / l->width; i <= (to - 1) / l->width && i < LANE_BINS; i++)
@@ -164,18 +164,18 @@ static double busy(const struct boot *b, int64_t from, int64_t to)
 static int64_t met(const struct boot *b, const struct node *n, int64_t gain)
 {
     const double share = busy(b, n->done - gain, n->done), moved = busy(b, n->done, b->finish) * (double)(b->finish - n->done);
-    return (int64_t)(share * (double)sooner((int64_t)moved, gain));
+    return (int64_t)(share * (double)boot_without_sooner((int64_t)moved, gain));
 }
 
 /* The end of the boot as it would be, by the units that it waits for; *next: the last of them. */
-static int64_t gain_of(const struct order *o, bool jobs, int *next)
+static int64_t gain_of(const struct boot_without_order *o, bool jobs, int *next)
 {
     int64_t was = 0, would = 0;
     for (unsigned i = 0; i < o->nodes; i++) {
         const struct node *n = &o->node[i];
-        if (!is_awaited(o, n, jobs))
+        if (!boot_without_is_awaited(o, n, jobs))
             continue;
-        was = later(was, n->done);
+        was = boot_without_later(was, n->done);
         if (n->done - n->moved > would && n != o->without) {
             would = n->done - n->moved;
             *next = n->unit;
@@ -184,7 +184,7 @@ static int64_t gain_of(const struct order *o, bool jobs, int *next)
     return was - would;
 }
 
-static void compute(struct order *o, struct boot_without *out)
+static void compute(struct boot_without_order *o, struct boot_without *out)
 {
     const struct boot *b    = o->b;
     const struct node *n    = o->without;
@@ -194,16 +194,16 @@ static void compute(struct order *o, struct boot_without *out)
     move_all(o, false);
     out->gain  = gain_of(o, jobs, &out->next);
     out->least = out->gain - met(b, n, out->gain);
-    o->share   = all > 0 ? (double)sooner(b->unit[n->unit].time[BOOT_RUNNING], n->done - n->begin) / all : 0;
+    o->share   = all > 0 ? (double)boot_without_sooner(b->unit[n->unit].time[BOOT_RUNNING], n->done - n->begin) / all : 0;
     o->share   = o->share < 1 ? o->share : 1;
     ready_find(o);
     move_all(o, true);
-    out->most = later(out->gain, sooner(gain_of(o, jobs, &ignored), b->finish));
+    out->most = boot_without_later(out->gain, boot_without_sooner(gain_of(o, jobs, &ignored), b->finish));
 }
 
 bool boot_without(const struct boot *b, int unit, struct boot_without *out)
 {
-    struct order o;
+    struct boot_without_order o;
     bool         known = false;
 
     *out = (struct boot_without){.next = BOOT_NONE};

@@ -9,19 +9,19 @@
 const char *const counts_words[COUNTS_TABLES] = {"provider", "event", "process", "cpu", "level"};
 
 /* A table with a hash over name and number. */
-struct building {
+struct counts_building {
     struct count_table *t;
     size_t              capacity, slots, *slot; /* index + 1 */
 };
-struct run {
+struct counts_run {
     struct counts  *c;
-    struct building building[COUNTS_TABLES];
+    struct counts_building building[COUNTS_TABLES];
     struct traced  machine;
     struct field_sink sink;
     bool            failed;
 };
 
-static size_t hash(const char *name, uint64_t number)
+static size_t counts_hash(const char *name, uint64_t number)
 {
     uint64_t h = UINT64_C(1469598103934665603) ^ number * UINT64_C(0x9E3779B97F4A7C15); /* FNV-1a */
     for (; *name; name++)
@@ -29,14 +29,14 @@ static size_t hash(const char *name, uint64_t number)
     return (size_t)(h ^ h >> 29);
 }
 
-static bool grow(struct building *b)
+static bool counts_grow(struct counts_building *b)
 {
     size_t slots = b->slots ? b->slots * 2 : 64, *slot = calloc(slots, sizeof *slot);
 
     if (!slot)
         return false;
     for (size_t i = 0; i < b->t->rows; i++) {
-        size_t at = hash(b->t->row[i].name, b->t->row[i].number) & (slots - 1);
+        size_t at = counts_hash(b->t->row[i].name, b->t->row[i].number) & (slots - 1);
         while (slot[at])
             at = (at + 1) & (slots - 1);
         slot[at] = i + 1;
@@ -47,11 +47,11 @@ static bool grow(struct building *b)
     return true;
 }
 
-static struct count_row *row_at(struct building *b, const char *name, uint64_t number)
+static struct count_row *counts_row_at(struct counts_building *b, const char *name, uint64_t number)
 {
-    if ((b->t->rows + 1) * 2 > b->slots && !grow(b))
+    if ((b->t->rows + 1) * 2 > b->slots && !counts_grow(b))
         return NULL;
-    size_t at = hash(name, number) & (b->slots - 1);
+    size_t at = counts_hash(name, number) & (b->slots - 1);
     for (; b->slot[at]; at = (at + 1) & (b->slots - 1)) {
         struct count_row *r = &b->t->row[b->slot[at] - 1];
         if (r->number == number && strcmp(r->name, name) == 0)
@@ -73,9 +73,9 @@ static struct count_row *row_at(struct building *b, const char *name, uint64_t n
     return &b->t->row[b->t->rows++];
 }
 
-static struct count_row *count(struct run *r, enum counts_by by, const char *name, uint64_t number, uint32_t bytes)
+static struct count_row *counts_count(struct counts_run *r, enum counts_by by, const char *name, uint64_t number, uint32_t bytes)
 {
-    struct count_row *row = row_at(&r->building[by], name, number);
+    struct count_row *row = counts_row_at(&r->building[by], name, number);
     if (!row) {
         r->failed = true;
         return NULL;
@@ -86,10 +86,10 @@ static struct count_row *count(struct run *r, enum counts_by by, const char *nam
 }
 
 /* The same event in two channels has two rows. */
-static void count_event(struct run *r, const char *name, const struct trace_event *x)
+static void analysis_count_event(struct counts_run *r, const char *name, const struct trace_event *x)
 {
     const char       *channel = decoded_channel(&x->names);
-    struct count_row *row     = count(r, COUNTS_EVENT, name, channel ? x->e.channel : 0, x->e.record_size);
+    struct count_row *row     = counts_count(r, COUNTS_EVENT, name, channel ? x->e.channel : 0, x->e.record_size);
     struct text       clean   = {0};
     if (!row || !channel || row->channel)
         return;
@@ -99,7 +99,7 @@ static void count_event(struct run *r, const char *name, const struct trace_even
     text_finish(&clean);
 }
 
-static void count_second(struct run *r, const struct etl_event *e)
+static void count_second(struct counts_run *r, const struct etl_event *e)
 {
     struct counts *c = r->c;
 
@@ -127,7 +127,7 @@ static void count_second(struct run *r, const struct etl_event *e)
     c->second[at].bytes += e->record_size;
 }
 
-static void see(struct run *r, const struct trace_event *x)
+static void counts_see(struct counts_run *r, const struct trace_event *x)
 {
     static const char *const levels[] = {"(any)", "critical", "error", "warning", "informational", "verbose"};
     char                     guid[GUID_TEXT_SIZE], name[sizeof x->names.own + 700];
@@ -139,13 +139,13 @@ static void see(struct run *r, const struct trace_event *x)
     traced_see(&r->machine, e, &x->names);
     text_utf8(&clean, provider, strlen(provider)); /* what a file calls itself may be no text */
     provider = text_get(&clean);
-    count(r, COUNTS_PROVIDER, provider, 0, e->record_size);
+    counts_count(r, COUNTS_PROVIDER, provider, 0, e->record_size);
     snprintf(name, sizeof name, "%.390s/%s", provider, x->names.event);
-    count_event(r, name, x);
+    analysis_count_event(r, name, x);
     uint32_t pid = traced_process_of(&r->machine, e);
-    count(r, COUNTS_PROCESS, traced_process_name(&r->machine, pid), pid, e->record_size);
-    count(r, COUNTS_CPU, "", e->cpu, e->record_size);
-    count(r, COUNTS_LEVEL, e->level < sizeof levels / sizeof *levels ? levels[e->level] : "", e->level, e->record_size);
+    counts_count(r, COUNTS_PROCESS, traced_process_name(&r->machine, pid), pid, e->record_size);
+    counts_count(r, COUNTS_CPU, "", e->cpu, e->record_size);
+    counts_count(r, COUNTS_LEVEL, e->level < sizeof levels / sizeof *levels ? levels[e->level] : "", e->level, e->record_size);
     count_second(r, e);
     r->c->undecoded += decoded_fields(e, &x->names, &r->sink, &used) != DECODE_OK;
     r->c->events++;
@@ -153,7 +153,7 @@ static void see(struct run *r, const struct trace_event *x)
     text_finish(&clean);
 }
 
-static int by_count(const void *a, const void *b)
+static int counts_by_count(const void *a, const void *b)
 {
     const struct count_row *x = a, *y = b;
     if (x->events != y->events)
@@ -162,12 +162,12 @@ static int by_count(const void *a, const void *b)
     return d ? d : x->number < y->number ? -1 : x->number > y->number;
 }
 
-static void ignore(void *self, const struct field *f) { (void)self, (void)f; }
+static void counts_ignore(void *self, const struct field *f) { (void)self, (void)f; }
 
 wstatus counts_create(struct trace *t, struct counts **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct run                r = {.c = calloc(1, sizeof *r.c), .sink.emit = ignore};
+    struct counts_run                r = {.c = calloc(1, sizeof *r.c), .sink.emit = counts_ignore};
 
     if (!r.c)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for counts");
@@ -175,13 +175,13 @@ wstatus counts_create(struct trace *t, struct counts **out, struct reason *why)
         r.building[i].t = &r.c->table[i];
     r.c->start = trace_start(t);
     while (!r.failed && trace_next(t, &x))
-        see(&r, x);
+        counts_see(&r, x);
     r.c->end = trace_end(t);
     while (r.c->seconds && !r.c->second[r.c->seconds - 1].events)
         r.c->seconds--;
     for (int i = 0; i < COUNTS_TABLES; i++) {
         if (r.c->table[i].rows)
-            qsort(r.c->table[i].row, r.c->table[i].rows, sizeof *r.c->table[i].row, by_count);
+            qsort(r.c->table[i].row, r.c->table[i].rows, sizeof *r.c->table[i].row, counts_by_count);
         free(r.building[i].slot);
     }
     r.failed |= r.machine.failed || r.sink.path.failed || r.sink.value.failed;

@@ -14,7 +14,7 @@ struct open_begin {
     bool               cpu_known, by_header;
     uint32_t           pid, tid;
 };
-struct run {
+struct delta_run {
     struct delta  *d;
     struct traced machine;
     struct fields  fields;
@@ -22,7 +22,7 @@ struct run {
     bool           failed;
 };
 
-static uint64_t hash(const char *key)
+static uint64_t delta_hash(const char *key)
 {
     uint64_t h = UINT64_C(1469598103934665603); /* FNV-1a */
     for (; *key; key++)
@@ -31,7 +31,7 @@ static uint64_t hash(const char *key)
 }
 
 /* False: the event has none. */
-static bool key_of(struct run *r, const struct trace_event *x, const char *field, char key[KEY_MOST])
+static bool delta_key_of(struct delta_run *r, const struct trace_event *x, const char *field, char key[KEY_MOST])
 {
     const struct delta_options *o = &r->d->options;
     const struct etl_event     *e = &x->e;
@@ -52,7 +52,7 @@ static bool key_of(struct run *r, const struct trace_event *x, const char *field
 }
 
 /* Processor time of the event's thread up to now; by its header where no switches are traced. */
-static bool cpu_at(const struct run *r, const struct trace_event *x, const struct etl_file_header *h, uint64_t *out, bool *by_header)
+static bool delta_cpu_at(const struct delta_run *r, const struct trace_event *x, const struct etl_file_header *h, uint64_t *out, bool *by_header)
 {
     *by_header = false;
     if (traced_cpu_time(&r->machine, traced_thread_of(&r->machine, &x->e), x->e.filetime, out))
@@ -64,12 +64,12 @@ static bool cpu_at(const struct run *r, const struct trace_event *x, const struc
     return true;
 }
 
-static void begin(struct run *r, const struct trace_event *x, const struct etl_file_header *h)
+static void delta_begin(struct delta_run *r, const struct trace_event *x, const struct etl_file_header *h)
 {
     char key[KEY_MOST];
 
     r->d->begins++;
-    if (!key_of(r, x, r->d->options.begin_field, key)) {
+    if (!delta_key_of(r, x, r->d->options.begin_field, key)) {
         r->d->keyless++;
         r->d->open++;
         return;
@@ -83,8 +83,8 @@ static void begin(struct run *r, const struct trace_event *x, const struct etl_f
     b->time      = x->e.filetime;
     b->pid       = traced_process_of(&r->machine, &x->e);
     b->tid       = traced_thread_of(&r->machine, &x->e);
-    b->cpu_known = cpu_at(r, x, h, &b->cpu, &b->by_header);
-    uint64_t at  = hash(key);
+    b->cpu_known = delta_cpu_at(r, x, h, &b->cpu, &b->by_header);
+    uint64_t at  = delta_hash(key);
     b->below     = idmap_get(&r->open, at);
     if (!idmap_put(&r->open, at, b)) {
         free(b->key);
@@ -96,9 +96,9 @@ static void begin(struct run *r, const struct trace_event *x, const struct etl_f
 }
 
 /* The latest open begin of the key, taken out. */
-static struct open_begin *take(struct run *r, const char *key)
+static struct open_begin *delta_take(struct delta_run *r, const char *key)
 {
-    uint64_t           at    = hash(key);
+    uint64_t           at    = delta_hash(key);
     struct open_begin *first = idmap_get(&r->open, at), *b = first, *above = NULL;
 
     while (b && strcmp(b->key, key) != 0) {
@@ -131,16 +131,16 @@ static void keep_worst(struct delta *d, const struct delta_pair *p)
     d->worst[at] = *p;
 }
 
-static void end(struct run *r, const struct trace_event *x, const struct etl_file_header *h)
+static void delta_end(struct delta_run *r, const struct trace_event *x, const struct etl_file_header *h)
 {
     struct delta *d = r->d;
     char          key[KEY_MOST];
     uint64_t      cpu;
-    bool          by_header, has_key = key_of(r, x, d->options.end_field, key);
+    bool          by_header, has_key = delta_key_of(r, x, d->options.end_field, key);
 
     d->ends++;
     d->keyless += !has_key;
-    struct open_begin *b = has_key ? take(r, key) : NULL;
+    struct open_begin *b = has_key ? delta_take(r, key) : NULL;
     if (!b) {
         d->unmatched_ends++;
         return;
@@ -150,7 +150,7 @@ static void end(struct run *r, const struct trace_event *x, const struct etl_fil
     snprintf(p.process, sizeof p.process, "%s", traced_process_name(&r->machine, b->pid == TRACED_NOBODY ? TRACED_NOBODY : b->pid));
     d->backwards += x->e.filetime < b->time;
     p.time = x->e.filetime > b->time ? x->e.filetime - b->time : 0;
-    if (b->cpu_known && b->tid == traced_thread_of(&r->machine, &x->e) && cpu_at(r, x, h, &cpu, &by_header) && by_header == b->by_header &&
+    if (b->cpu_known && b->tid == traced_thread_of(&r->machine, &x->e) && delta_cpu_at(r, x, h, &cpu, &by_header) && by_header == b->by_header &&
         cpu >= b->cpu) {
         p.cpu       = cpu - b->cpu;
         p.cpu_known = true;
@@ -164,7 +164,7 @@ static void end(struct run *r, const struct trace_event *x, const struct etl_fil
     free(b);
 }
 
-static void run_finish(struct run *r)
+static void run_finish(struct delta_run *r)
 {
     for (size_t i = 0; i < r->open.capacity; i++)
         for (struct open_begin *b = r->open.slot[i].value, *below; b; b = below) {
@@ -180,7 +180,7 @@ static void run_finish(struct run *r)
 wstatus delta_create(struct trace *t, const struct delta_options *options, struct delta **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct run                r = {.d = calloc(1, sizeof *r.d)};
+    struct delta_run                r = {.d = calloc(1, sizeof *r.d)};
 
     if (!r.d)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for pairs of events");
@@ -192,9 +192,9 @@ wstatus delta_create(struct trace *t, const struct delta_options *options, struc
         r.d->events++;
         /* an event that is both ends one pair and begins the next */
         if (event_spec_matches(&options->end, &x->e, &x->names))
-            end(&r, x, trace_header(t, x->file));
+            delta_end(&r, x, trace_header(t, x->file));
         if (event_spec_matches(&options->begin, &x->e, &x->names))
-            begin(&r, x, trace_header(t, x->file));
+            delta_begin(&r, x, trace_header(t, x->file));
     }
     r.d->cpu_by_switches = r.machine.switches > 0;
     r.failed |= r.machine.failed || fields_failed(&r.fields);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take(void *self, const struct field *field)
+static void fields_take(void *self, const struct field *field)
 {
     struct fields *f = self;
 
@@ -24,7 +24,7 @@ bool fields_read(struct fields *f, const struct etl_event *e, const struct decod
         text_cut(&f->value[i], 0);
     }
     f->sink.self = f;
-    f->sink.emit = take;
+    f->sink.emit = fields_take;
     decoded_fields(e, names, &f->sink, &used);
     return f->found[0];
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct run {
+struct images_run {
     struct images *i;
     struct idmap   rows; /* hash -> index + 1 */
     struct idmap   seen; /* row and process -> itself */
@@ -24,7 +24,7 @@ struct run {
     bool           failed;
 };
 
-static uint64_t hash(const char *path, uint32_t checksum, uint32_t stamp, uint64_t size)
+static uint64_t images_hash(const char *path, uint32_t checksum, uint32_t stamp, uint64_t size)
 {
     uint64_t h = UINT64_C(1469598103934665603) ^ ((uint64_t)checksum << 32 | stamp) ^ size * UINT64_C(0x9E3779B97F4A7C15); /* FNV-1a */
     for (; *path; path++)
@@ -32,10 +32,10 @@ static uint64_t hash(const char *path, uint32_t checksum, uint32_t stamp, uint64
     return h ? h : 1;
 }
 
-static struct image_row *row_at(struct run *r)
+static struct image_row *images_row_at(struct images_run *r)
 {
     const struct image_fields *m  = &r->image;
-    uint64_t                   h  = hash(m->path, m->checksum, m->stamp, m->size);
+    uint64_t                   h  = images_hash(m->path, m->checksum, m->stamp, m->size);
     struct images             *i  = r->i;
     uintptr_t                  at = (uintptr_t)idmap_get(&r->rows, h);
     if (at)
@@ -58,9 +58,9 @@ static struct image_row *row_at(struct run *r)
     return &i->row[i->rows++];
 }
 
-static void on_image(struct run *r)
+static void on_image(struct images_run *r)
 {
-    struct image_row *row = row_at(r);
+    struct image_row *row = images_row_at(r);
 
     if (!row) {
         r->failed = true;
@@ -85,7 +85,7 @@ static void on_image(struct run *r)
     *r->guid = *r->version = 0;
 }
 
-static void on_identity(struct run *r, const struct trace_event *x)
+static void on_identity(struct images_run *r, const struct trace_event *x)
 {
     static const char *const rsds[]    = {"GuidSig", "Age", "ImageBase", "ProcessId", NULL};
     static const char *const version[] = {"FileVersion", NULL};
@@ -99,7 +99,7 @@ static void on_identity(struct run *r, const struct trace_event *x)
     }
 }
 
-static void see(struct run *r, const struct trace_event *x)
+static void images_see(struct images_run *r, const struct trace_event *x)
 {
     struct build_id id;
     uint64_t        key;
@@ -126,7 +126,7 @@ static int by_path(const void *a, const void *b)
     return d ? d : x->checksum < y->checksum ? -1 : x->checksum > y->checksum;
 }
 
-static void run_end(struct run *r)
+static void images_run_end(struct images_run *r)
 {
     for (size_t k = 0; k < r->i->rows; k++) {
         struct image_row      *row = &r->i->row[k];
@@ -152,7 +152,7 @@ static void run_end(struct run *r)
 wstatus images_create(struct trace *t, struct images **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct run               *r = calloc(1, sizeof *r);
+    struct images_run               *r = calloc(1, sizeof *r);
 
     *out = NULL;
     if (!r || !(r->i = calloc(1, sizeof *r->i))) {
@@ -160,8 +160,8 @@ wstatus images_create(struct trace *t, struct images **out, struct reason *why)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for images");
     }
     while (!r->failed && trace_next(t, &x))
-        see(r, x);
-    run_end(r);
+        images_see(r, x);
+    images_run_end(r);
     bool failed = r->failed;
     *out        = r->i;
     free(r);

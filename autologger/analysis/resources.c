@@ -13,7 +13,7 @@ enum {
 const char *const resource_words[RESOURCE_TABLES] = {"processes", "files", "disks", "network"};
 static const char volume[] = "\\Device\\HarddiskVolume1\\"; /* what the kernel logger makes of every path */
 
-struct run {
+struct resources_run {
     struct trace     *t;
     struct resources *r;
     struct traced     machine;
@@ -23,14 +23,14 @@ struct run {
     struct idmap      calls; /* IrpPtr + 1 -> struct call */
     bool              failed;
 };
-struct call { /* that has not ended */
+struct resources_call { /* that has not ended */
     size_t   row;
     uint64_t since;
     uint32_t bytes;
     uint16_t hook;
 };
 
-static uint64_t hash(const char *name, uint32_t pid)
+static uint64_t resources_hash(const char *name, uint32_t pid)
 {
     uint64_t h = UINT64_C(1469598103934665603) ^ pid * UINT64_C(0x9E3779B97F4A7C15); /* FNV-1a */
     for (; *name; name++)
@@ -38,9 +38,9 @@ static uint64_t hash(const char *name, uint32_t pid)
     return h ? h : 1;
 }
 
-static struct resource_row *row_at(struct run *r, enum resource_table table, const char *name, uint32_t pid)
+static struct resource_row *resources_row_at(struct resources_run *r, enum resource_table table, const char *name, uint32_t pid)
 {
-    uint64_t  h  = hash(name, pid);
+    uint64_t  h  = resources_hash(name, pid);
     uintptr_t at = (uintptr_t)idmap_get(&r->rows[table], h);
 
     if (at)
@@ -67,7 +67,7 @@ static struct resource_row *row_at(struct run *r, enum resource_table table, con
     return &r->r->table[table].row[next];
 }
 
-static void add(struct use *u, uint64_t bytes, uint64_t time)
+static void resources_add(struct use *u, uint64_t bytes, uint64_t time)
 {
     u->count++;
     u->bytes += bytes;
@@ -88,16 +88,16 @@ static const char *plain_path(const char *path, char out[NAME_ROOM])
     return out;
 }
 
-static struct resource_row *process_row(struct run *r, uint32_t tid)
+static struct resource_row *process_row(struct resources_run *r, uint32_t tid)
 {
     const struct traced_thread *t   = tid == TRACED_NOBODY ? NULL : traced_thread(&r->machine, tid);
     uint32_t                    pid = t ? t->pid : TRACED_NOBODY;
-    return row_at(r, RESOURCE_PROCESSES, pid == TRACED_NOBODY ? "(not told)" : traced_process_name(&r->machine, pid), pid);
+    return resources_row_at(r, RESOURCE_PROCESSES, pid == TRACED_NOBODY ? "(not told)" : traced_process_name(&r->machine, pid), pid);
 }
 
 /* --- files --- */
 
-static void on_call(struct run *r, const struct trace_event *x)
+static void on_call(struct resources_run *r, const struct trace_event *x)
 {
     static const char *const wanted[] = {"IrpPtr", "FileObject", "IoSize", "OpenPath", NULL};
     char                     room[NAME_ROOM];
@@ -111,8 +111,8 @@ static void on_call(struct run *r, const struct trace_event *x)
     if (hook != HOOK_FILE_CREATE && hook != HOOK_FILE_READ && hook != HOOK_FILE_WRITE)
         return;
     r->r->has_files          = true;
-    struct resource_row *row = row_at(r, RESOURCE_FILES, path && *path ? plain_path(path, room) : "(no name)", TRACED_NOBODY);
-    struct call         *c   = row ? calloc(1, sizeof *c) : NULL;
+    struct resource_row *row = resources_row_at(r, RESOURCE_FILES, path && *path ? plain_path(path, room) : "(no name)", TRACED_NOBODY);
+    struct resources_call         *c   = row ? calloc(1, sizeof *c) : NULL;
     if (!c) {
         r->failed = true;
         return;
@@ -120,8 +120,8 @@ static void on_call(struct run *r, const struct trace_event *x)
     if (hook == HOOK_FILE_CREATE)
         row->opens++;
     else
-        add(hook == HOOK_FILE_READ ? &row->read : &row->written, size, 0);
-    *c = (struct call){(size_t)(row - r->r->table[RESOURCE_FILES].row), x->e.filetime, size, hook};
+        resources_add(hook == HOOK_FILE_READ ? &row->read : &row->written, size, 0);
+    *c = (struct resources_call){(size_t)(row - r->r->table[RESOURCE_FILES].row), x->e.filetime, size, hook};
     free(idmap_remove(&r->calls, irp + 1));
     if (!idmap_put(&r->calls, irp + 1, c)) {
         free(c);
@@ -129,12 +129,12 @@ static void on_call(struct run *r, const struct trace_event *x)
     }
 }
 
-static void on_call_end(struct run *r, const struct trace_event *x)
+static void on_call_end(struct resources_run *r, const struct trace_event *x)
 {
     struct cursor        c      = cur_make(x->e.payload, x->e.payload_size);
     uint64_t             irp    = x->e.is_64bit ? cur_u64(&c) : cur_u32(&c), given = x->e.is_64bit ? cur_u64(&c) : cur_u32(&c);
     uint32_t             status = cur_u32(&c);
-    struct call         *call   = cur_ok(&c) ? idmap_remove(&r->calls, irp + 1) : NULL;
+    struct resources_call         *call   = cur_ok(&c) ? idmap_remove(&r->calls, irp + 1) : NULL;
     struct resource_row *row    = call ? &r->r->table[RESOURCE_FILES].row[call->row] : NULL;
 
     if (!call)
@@ -150,7 +150,7 @@ static void on_call_end(struct run *r, const struct trace_event *x)
 
 /* --- disks, network --- */
 
-static void on_disk(struct run *r, const struct trace_event *x)
+static void resources_on_disk(struct resources_run *r, const struct trace_event *x)
 {
     const struct etl_event *e    = &x->e;
     struct cursor           c    = cur_make(e->payload, e->payload_size);
@@ -167,15 +167,15 @@ static void on_disk(struct run *r, const struct trace_event *x)
     uint64_t time  = (trace_ns(r->t, x->file, e->raw_time) - trace_ns(r->t, x->file, e->raw_time - (int64_t)(took < INT64_MAX / 2 ? took : 0))) / 100;
     snprintf(name, sizeof name, "disk %" PRIu32, disk);
     r->r->has_disks           = true;
-    struct resource_row *rows[2] = {row_at(r, RESOURCE_DISKS, name, TRACED_NOBODY), NULL};
+    struct resource_row *rows[2] = {resources_row_at(r, RESOURCE_DISKS, name, TRACED_NOBODY), NULL};
     rows[1]                      = process_row(r, cur_ok(&c) ? tid : TRACED_NOBODY);
     for (unsigned i = 0; i < 2; i++)
         if (rows[i])
-            add(x->names.hook == HOOK_DISK_READ ? &rows[i]->read : &rows[i]->written, bytes, time);
+            resources_add(x->names.hook == HOOK_DISK_READ ? &rows[i]->read : &rows[i]->written, bytes, time);
 }
 
 /* Send and Recv of TCP and UDP, of IPv4 and IPv6: by process and its two ends. */
-static void on_network(struct run *r, const struct trace_event *x)
+static void on_network(struct resources_run *r, const struct trace_event *x)
 {
     static const char *const wanted[] = {"PID", "size", "daddr", "saddr", "dport", "sport", NULL};
     char                     name[256];
@@ -187,12 +187,12 @@ static void on_network(struct run *r, const struct trace_event *x)
     snprintf(name, sizeof name, sixth ? "%s [%s]:%s - [%s]:%s" : "%s %s:%s - %s:%s", x->names.hook >> 8 == TCP ? "TCP" : "UDP", fields_text(&r->fields, 3),
              fields_text(&r->fields, 5), fields_text(&r->fields, 2), fields_text(&r->fields, 4));
     r->r->has_network        = true;
-    struct resource_row *row = row_at(r, RESOURCE_ENDS, name, (uint32_t)fields_number(&r->fields, 0));
+    struct resource_row *row = resources_row_at(r, RESOURCE_ENDS, name, (uint32_t)fields_number(&r->fields, 0));
     if (row)
-        add(received ? &row->read : &row->written, fields_number(&r->fields, 1), 0);
+        resources_add(received ? &row->read : &row->written, fields_number(&r->fields, 1), 0);
 }
 
-static void see(struct run *r, const struct trace_event *x)
+static void resources_see(struct resources_run *r, const struct trace_event *x)
 {
     const uint16_t hook = x->names.hook;
 
@@ -203,7 +203,7 @@ static void see(struct run *r, const struct trace_event *x)
     else if (hook >= HOOK_FILE_CREATE && hook <= FILE_LAST)
         on_call(r, x);
     else if (hook == HOOK_DISK_READ || hook == HOOK_DISK_WRITE)
-        on_disk(r, x);
+        resources_on_disk(r, x);
     else if ((hook >> 8 == TCP || hook >> 8 == UDP) && ((hook & 0xEF) == SEND || (hook & 0xEF) == RECEIVE))
         on_network(r, x);
 }
@@ -211,7 +211,7 @@ static void see(struct run *r, const struct trace_event *x)
 /* --- */
 
 /* The processes' processor time; what disks told of a process is in its row already. */
-static void add_processes(struct run *r)
+static void add_processes(struct resources_run *r)
 {
     traced_end(&r->machine);
     r->r->has_cpu     = r->machine.switches > 0;
@@ -225,7 +225,7 @@ static void add_processes(struct run *r)
             r->r->idle += p->cpu;
             continue;
         }
-        struct resource_row *row = p->cpu || p->seen ? row_at(r, RESOURCE_PROCESSES, p->image, p->pid) : NULL;
+        struct resource_row *row = p->cpu || p->seen ? resources_row_at(r, RESOURCE_PROCESSES, p->image, p->pid) : NULL;
         if (row) {
             row->cpu += p->cpu;
             row->switches += p->switches;
@@ -249,7 +249,7 @@ static int by_use(const void *a, const void *b)
     return d ? d : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static void run_end(struct run *r)
+static void resources_run_end(struct resources_run *r)
 {
     add_processes(r);
     for (int i = 0; i < RESOURCE_TABLES; i++) {
@@ -268,15 +268,15 @@ static void run_end(struct run *r)
 wstatus resources_create(struct trace *t, struct resources **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct run                r = {.t = t, .r = calloc(1, sizeof *r.r)};
+    struct resources_run                r = {.t = t, .r = calloc(1, sizeof *r.r)};
 
     if (!r.r)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for tables");
     r.r->start = trace_start(t);
     while (!r.failed && trace_next(t, &x))
-        see(&r, x);
+        resources_see(&r, x);
     r.r->end = trace_end(t);
-    run_end(&r);
+    resources_run_end(&r);
     *out = r.r;
     if (!r.failed)
         return W_SUCCESS;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum { TELL_EVERY = 0xFFFF };
-struct source {
+struct trace_source {
     const char        *path;
     struct etl_reader *reader;
     struct schema_set *schemas; /* its own: files may describe one event differently */
@@ -12,7 +12,7 @@ struct source {
     bool               has_next;
 };
 struct trace {
-    struct source      source[TRACE_FILES_MAX];
+    struct trace_source      source[TRACE_FILES_MAX];
     unsigned           count;
     int                last; /* the source whose event was given; its next one is to be read */
     uint64_t           start, end, events;
@@ -35,7 +35,7 @@ wstatus trace_open(const char *const *paths, unsigned count, struct trace **out,
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
     t->last = -1;
     for (; t->count < count; t->count++) {
-        struct source *s  = &t->source[t->count];
+        struct trace_source *s  = &t->source[t->count];
         s->path           = paths[t->count];
         wstatus        st = etl_reader_open(s->path, &s->reader, why);
         if (!st && !(s->schemas = schema_set_new()))
@@ -83,17 +83,17 @@ static void redact(struct trace *t, struct schema_set *schemas)
     e->record = t->changed;
 }
 
-static uint64_t when(const struct source *s) { return etl_event_turn(s->reader, &s->next); }
+static uint64_t trace_when(const struct trace_source *s) { return etl_event_turn(s->reader, &s->next); }
 
 bool trace_next(struct trace *t, const struct trace_event **out)
 {
-    struct source *least = NULL;
+    struct trace_source *least = NULL;
 
     if (t->last >= 0)
         t->source[t->last].has_next = etl_next(t->source[t->last].reader, &t->source[t->last].next);
     for (unsigned i = 0; i < t->count; i++) {
-        struct source *s = &t->source[i];
-        if (s->has_next && (!least || when(s) < when(least)))
+        struct trace_source *s = &t->source[i];
+        if (s->has_next && (!least || trace_when(s) < trace_when(least)))
             least = s;
     }
     if (!least) {

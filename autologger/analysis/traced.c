@@ -12,7 +12,7 @@ enum { FILE_CALLS_END = HOOK_FILE_SET_LINK_PATH };
 
 static uint64_t pointer(struct cursor *c, const struct etl_event *e) { return e->is_64bit ? cur_u64(c) : cur_u32(c); }
 
-static char *copy(struct traced *m, const char *text)
+static char *traced_copy(struct traced *m, const char *text)
 {
     char *out = strdup(text);
     m->failed |= !out;
@@ -44,8 +44,8 @@ static struct traced_process *new_process(struct traced *m, uint32_t pid)
     }
     p->pid     = pid;
     p->parent  = TRACED_NOBODY;
-    p->image   = copy(m, "");
-    p->command = copy(m, "");
+    p->image   = traced_copy(m, "");
+    p->command = traced_copy(m, "");
     m->process[m->process_count++] = p;
     return p;
 }
@@ -75,7 +75,7 @@ static struct traced_thread *thread_at(struct traced *m, uint32_t tid)
 
 static void set_text(struct traced *m, char **where, const char *text)
 {
-    char *made = *text ? copy(m, text) : NULL;
+    char *made = *text ? traced_copy(m, text) : NULL;
     if (!made)
         return;
     free(*where);
@@ -84,7 +84,7 @@ static void set_text(struct traced *m, char **where, const char *text)
 
 static void close_all(struct traced *m, uint32_t pid);
 
-static void on_process(struct traced *m, const struct etl_event *e, const struct decoded *names, uint16_t hook)
+static void traced_on_process(struct traced *m, const struct etl_event *e, const struct decoded *names, uint16_t hook)
 {
     static const char *const wanted[] = {"ProcessId", "ParentId", "ImageFileName", "CommandLine", NULL};
 
@@ -109,7 +109,7 @@ static void on_process(struct traced *m, const struct etl_event *e, const struct
     }
 }
 
-static void on_thread(struct traced *m, const struct etl_event *e, const struct decoded *names, uint16_t hook)
+static void traced_on_thread(struct traced *m, const struct etl_event *e, const struct decoded *names, uint16_t hook)
 {
     static const char *const wanted[] = {"TThreadId", "ProcessId", "ThreadName", NULL};
     static const char *const named[]  = {"ThreadId", "ProcessId", "ThreadName", NULL};
@@ -135,7 +135,7 @@ static void on_thread(struct traced *m, const struct etl_event *e, const struct 
 
 /* --- processors --- */
 
-static struct traced_cpu *cpu_at(struct traced *m, unsigned cpu)
+static struct traced_cpu *traced_cpu_at(struct traced *m, unsigned cpu)
 {
     if (cpu >= m->cpus) {
         struct traced_cpu *grown = realloc(m->cpu, (cpu + 1ul) * sizeof *grown);
@@ -150,7 +150,7 @@ static struct traced_cpu *cpu_at(struct traced *m, unsigned cpu)
     return &m->cpu[cpu];
 }
 
-static void charge(struct traced *m, const struct traced_cpu *c, uint64_t until)
+static void traced_charge(struct traced *m, const struct traced_cpu *c, uint64_t until)
 {
     if (!c->known || until <= c->since)
         return;
@@ -165,11 +165,11 @@ static void charge(struct traced *m, const struct traced_cpu *c, uint64_t until)
     *(t->process ? &t->process->cpu : &m->unknown_cpu) += until - c->since;
 }
 
-static void on_switch(struct traced *m, const struct etl_event *e)
+static void traced_on_switch(struct traced *m, const struct etl_event *e)
 {
     struct cursor       c     = cur_make(e->payload, e->payload_size);
     uint32_t            comes = cur_u32(&c), goes = cur_u32(&c);
-    struct traced_cpu *cpu = cpu_at(m, e->cpu);
+    struct traced_cpu *cpu = traced_cpu_at(m, e->cpu);
     cur_u32(&c); /* priorities, idle depth, spare */
     uint8_t reason = cur_u8(&c);
     cur_u8(&c);
@@ -189,7 +189,7 @@ static void on_switch(struct traced *m, const struct etl_event *e)
         }
         cpu->tid = TRACED_NOBODY;
     }
-    charge(m, cpu, e->filetime);
+    traced_charge(m, cpu, e->filetime);
     if (out->tid) {
         out->cpu_index   = -1;
         out->since       = e->filetime;
@@ -249,7 +249,7 @@ static struct traced_file *file_at(struct traced *m, uint64_t object)
 
     if (f)
         return f;
-    if (!(f = calloc(1, sizeof *f)) || !(f->path = copy(m, "")) || !idmap_put(&m->files, object + 1, f)) {
+    if (!(f = calloc(1, sizeof *f)) || !(f->path = traced_copy(m, "")) || !idmap_put(&m->files, object + 1, f)) {
         m->failed = true;
         if (f)
             free(f->path);
@@ -286,7 +286,7 @@ static void begin_operation(struct traced *m, const struct etl_event *e, uint16_
     }
 }
 
-static void on_file(struct traced *m, const struct etl_event *e, const struct decoded *names, uint16_t hook)
+static void traced_on_file(struct traced *m, const struct etl_event *e, const struct decoded *names, uint16_t hook)
 {
     static const char *const wanted[] = {"IrpPtr", "FileObject", "TTID", "IoSize", "OpenPath", NULL};
 
@@ -340,9 +340,9 @@ void traced_see(struct traced *m, const struct etl_event *e, const struct decode
 
     m->now = e->filetime > m->now ? e->filetime : m->now;
     switch (hook) {
-    case HOOK_THREAD_CSWITCH: on_switch(m, e); break;
-    case HOOK_PROCESS_START: case HOOK_PROCESS_END: case HOOK_PROCESS_DC_START: case HOOK_PROCESS_DC_END: on_process(m, e, names, hook); break;
-    case HOOK_THREAD_START: case HOOK_THREAD_END: case HOOK_THREAD_DC_START: case HOOK_THREAD_DC_END: case HOOK_THREAD_SET_NAME: on_thread(m, e, names, hook); break;
+    case HOOK_THREAD_CSWITCH: traced_on_switch(m, e); break;
+    case HOOK_PROCESS_START: case HOOK_PROCESS_END: case HOOK_PROCESS_DC_START: case HOOK_PROCESS_DC_END: traced_on_process(m, e, names, hook); break;
+    case HOOK_THREAD_START: case HOOK_THREAD_END: case HOOK_THREAD_DC_START: case HOOK_THREAD_DC_END: case HOOK_THREAD_SET_NAME: traced_on_thread(m, e, names, hook); break;
     case HOOK_DISK_READ_INIT: case HOOK_DISK_WRITE_INIT: case HOOK_DISK_FLUSH_INIT: on_disk_init(m, e, hook); break;
     case HOOK_DISK_READ: case HOOK_DISK_WRITE: case HOOK_DISK_FLUSH: on_disk_end(m, e, hook); break;
     case HOOK_FILE_NAME: on_name(m, e, names); break;
@@ -351,7 +351,7 @@ void traced_see(struct traced *m, const struct etl_event *e, const struct decode
         if (hook >= HOOK_FILE_NAME_CREATE && hook <= HOOK_FILE_NAME_RUNDOWN)
             on_name(m, e, names);
         else if (hook >= HOOK_FILE_CREATE && hook <= FILE_CALLS_END)
-            on_file(m, e, names, hook);
+            traced_on_file(m, e, names, hook);
     }
     m->failed |= fields_failed(&m->fields);
 }
@@ -407,7 +407,7 @@ unsigned traced_list(const struct idmap *map, void **out, unsigned most)
 void traced_end(struct traced *m)
 {
     for (unsigned i = 0; i < m->cpus; i++) {
-        charge(m, &m->cpu[i], m->now);
+        traced_charge(m, &m->cpu[i], m->now);
         struct traced_thread *t = m->cpu[i].tid == TRACED_NOBODY ? NULL : traced_thread(m, m->cpu[i].tid);
         if (t && t->cpu_index == (int)i)
             t->since = m->now;

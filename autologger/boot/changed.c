@@ -11,7 +11,7 @@ static bool store_starts(struct regstore *store, const struct result_row *row, c
     return regstore_get_dword(store, row->key, name, &value, NULL) == W_SUCCESS && value != 0;
 }
 
-static unsigned note(struct result_row *row, const char *item, const char *advice, const char *reason)
+static unsigned boot_changed_note(struct result_row *row, const char *item, const char *advice, const char *reason)
 {
     for (unsigned i = 0; i < row->conditions.count; i++)
         if (row->conditions.items[i].number == W_REVISION_MISMATCH && strcmp(row->conditions.items[i].item, item) == 0)
@@ -33,7 +33,7 @@ static unsigned note_value(struct regstore *store, struct result_row *row, const
     snprintf(reason, sizeof reason, "%s is %u in the store now and was %u when this boot read it%.150s: the next boot will %s it", name,
              now, row->start, place, now ? "start" : "not start");
     snprintf(advice, sizeof advice, "if that was not you, set %s to %u again", name, row->start);
-    return note(row, name, advice, reason);
+    return boot_changed_note(row, name, advice, reason);
 }
 
 unsigned changed_note(struct result_list *rows, struct regstore *store)
@@ -50,7 +50,7 @@ unsigned changed_note(struct result_list *rows, struct regstore *store)
         if (there)
             noted += note_value(store, row, *row->provider ? "Enabled" : "Start");
         else if (row->start && !row->status && (!*row->provider || session)) /* what failed may never have been in a store */
-            noted += note(row, "key", "if that was not you, apply the configuration again",
+            noted += boot_changed_note(row, "key", "if that was not you, apply the configuration again",
                           "the declaration that this boot read is no longer in the store: the next boot will not start it");
         if (!*row->provider)
             session = there;

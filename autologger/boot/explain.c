@@ -19,9 +19,9 @@ const char *explain_level(uint8_t level, char out[24])
 }
 
 /* Starts an explanation; the advice is set by advise(). Returns true for the callers to return. */
-static bool say(struct condition *c, wstatus number, bool note, const char *item, const char *format, ...)
+static bool explain_say(struct condition *c, wstatus number, bool note, const char *item, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-static bool say(struct condition *c, wstatus number, bool note, const char *item, const char *format, ...)
+static bool explain_say(struct condition *c, wstatus number, bool note, const char *item, const char *format, ...)
 {
     va_list args;
     *c = (struct condition){.number = number, .note = note};
@@ -61,15 +61,15 @@ static bool kept_out(const struct result_row *p, struct condition *out)
 
     keywords_text(p, keywords, sizeof keywords);
     if (p->refused_by_filter) { /* it comes last: what it kept out had passed the rest */
-        say(out, W_NOT_FOUND, NOTE, "Filters", "its programs wrote events, and the filters of the provider kept all of them out");
+        explain_say(out, W_NOT_FOUND, NOTE, "Filters", "its programs wrote events, and the filters of the provider kept all of them out");
         advise(out, "change or remove the key Filters of the provider");
     } else if (p->refused_by_level && !p->refused_by_keywords) {
-        say(out, W_NOT_FOUND, NOTE, "EnableLevel",
+        explain_say(out, W_NOT_FOUND, NOTE, "EnableLevel",
             "its programs wrote events, but none of level %s or below: the lowest that was kept out has level %s",
             explain_level(p->level, level), explain_level(p->refused_level, lowest));
         advise(out, "set EnableLevel to %s", explain_level(p->refused_level, lowest));
     } else if (p->refused_keywords) {
-        say(out, W_NOT_FOUND, NOTE, "MatchAnyKeyword",
+        explain_say(out, W_NOT_FOUND, NOTE, "MatchAnyKeyword",
             "its programs wrote events, but none that %s let through: what was kept out has keywords 0x%" PRIx64, keywords,
             p->refused_keywords);
         if (p->match_all & ~p->refused_keywords)
@@ -77,7 +77,7 @@ static bool kept_out(const struct result_row *p, struct condition *out)
         else
             advise(out, "set MatchAnyKeyword to 0x%" PRIx64 ", or to 0 for all", p->match_any | p->refused_keywords);
     } else {
-        say(out, W_NOT_FOUND, NOTE, "EnableProperty",
+        explain_say(out, W_NOT_FOUND, NOTE, "EnableProperty",
             "its programs wrote events without any keyword, and EnableProperty (0x10) keeps these out");
         advise(out, "remove EnableProperty, or its bit 0x10");
     }
@@ -90,14 +90,14 @@ static bool silent(const struct result_row *p, struct condition *out)
     bool by_level = p->level != 0 && p->level < UINT8_MAX, by_keywords = p->match_any != 0;
 
     if (!by_level && !by_keywords) {
-        say(out, W_NOT_FOUND, NOTE, "events", "registered by %u program%s that wrote no event while the session ran",
+        explain_say(out, W_NOT_FOUND, NOTE, "events", "registered by %u program%s that wrote no event while the session ran",
             p->registrations, plural(p->registrations));
         advise(out, "use the program while the session runs");
         return true;
     }
     keywords_text(p, keywords, sizeof keywords);
     explain_level(p->level, level);
-    say(out, W_NOT_FOUND, NOTE, "events",
+    explain_say(out, W_NOT_FOUND, NOTE, "events",
         "registered by %u program%s, and no event passed%s%s%s%s%s (macros of TraceLogging do not tell what is kept out)",
         p->registrations, plural(p->registrations), by_level ? " level " : "", by_level ? level : "",
         by_level && by_keywords ? " and" : "", by_keywords ? " " : "", by_keywords ? keywords : "");
@@ -114,7 +114,7 @@ static bool is_on_demand(const char *provider)
 }
 
 /* A program asked, and its user may not: said while the session ran. */
-static const struct condition *denied(const struct result_row *p)
+static const struct condition *explain_denied(const struct result_row *p)
 {
     for (unsigned i = 0; !p->registrations && i < p->conditions.count; i++)
         if (p->conditions.items[i].number == W_ACCESS_DENIED)
@@ -125,13 +125,13 @@ static const struct condition *denied(const struct result_row *p)
 static bool unregistered(const struct result_row *p, struct condition *out)
 {
     static const char ready_boost[] = "{a6ad76e3-867a-4635-91b3-4904ba6374d7}";
-    if (denied(p)) {
-        *out = *denied(p);
+    if (explain_denied(p)) {
+        *out = *explain_denied(p);
         return true;
     }
     if (is_on_demand(p->provider))
         return false;
-    say(out, W_WMI_GUID_NOT_FOUND, FAULT, *p->name ? p->name : p->provider, "enabled, but no program registered this provider while the session ran");
+    explain_say(out, W_WMI_GUID_NOT_FOUND, FAULT, *p->name ? p->name : p->provider, "enabled, but no program registered this provider while the session ran");
     if (strcasecmp(p->provider, ready_boost) == 0)
         advise(out, "remove the provider: ReadyBoost is a part of Windows, and no program on Linux registers it; FILE_IO and DISK_IO show what is read");
     else
@@ -144,7 +144,7 @@ bool explain_provider(const struct result_row *p, struct condition *out)
     if (!p->start || p->status || p->written || (p->tracepoint && !p->tracepoints)) /* that none could be opened was said */
         return false;
     if (p->tracepoint) {
-        say(out, W_NOT_FOUND, NOTE, "events", "%u tracepoint%s open, and no event came while the session ran", p->tracepoints,
+        explain_say(out, W_NOT_FOUND, NOTE, "events", "%u tracepoint%s open, and no event came while the session ran", p->tracepoints,
             p->tracepoints == 1 ? " was" : "s were");
         advise(out, "check the pattern, and TracepointFilter if there is one");
         return true;
@@ -167,23 +167,23 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
         if (!providers[i].start || providers[i].status)
             continue;
         enabled++;
-        unregistered += !providers[i].registrations && !providers[i].tracepoint && !denied(&providers[i]);
-        refused += denied(&providers[i]) != NULL;
+        unregistered += !providers[i].registrations && !providers[i].tracepoint && !explain_denied(&providers[i]);
+        refused += explain_denied(&providers[i]) != NULL;
         kept += providers[i].registrations && (providers[i].refused_by_level || providers[i].refused_by_keywords || providers[i].refused_by_filter);
     }
     if (s->kernel && !enabled) {
-        say(out, W_NOT_FOUND, NOTE, "EnableKernelFlags", "empty: the kernel had no event of the kinds asked for");
+        explain_say(out, W_NOT_FOUND, NOTE, "EnableKernelFlags", "empty: the kernel had no event of the kinds asked for");
         advise(out, "ask for more kinds, PROC_THREAD+LOADER+CSWITCH for a start");
     } else if (!count) {
-        say(out, W_NOT_FOUND, NOTE, "providers", "empty: no provider is declared in this session, so nothing can write to it");
+        explain_say(out, W_NOT_FOUND, NOTE, "providers", "empty: no provider is declared in this session, so nothing can write to it");
         advise(out, "declare one: a section [Autologger/%.80s/NAME OF THE PROVIDER]", s->session);
     } else if (!enabled) {
-        say(out, W_NOT_FOUND, NOTE, "providers", "empty: no provider of this session is both sound and enabled");
+        explain_say(out, W_NOT_FOUND, NOTE, "providers", "empty: no provider of this session is both sound and enabled");
         advise(out, "see the rows of its providers; set Enabled to 1");
     } else {
         if (refused)
             snprintf(refusals, sizeof refusals, "%u denied to the users of its programs, ", refused);
-        say(out, refused ? W_ACCESS_DENIED : W_NOT_FOUND, NOTE, "providers",
+        explain_say(out, refused ? W_ACCESS_DENIED : W_NOT_FOUND, NOTE, "providers",
             "empty: of %u provider%s %s%u %s never registered, %u kept out by level, keywords or filters, %u silent", enabled,
             plural(enabled), refusals, unregistered, unregistered == 1 ? "was" : "were", kept, enabled - unregistered - refused - kept);
         advise(out, "see the rows of its providers");
@@ -203,13 +203,13 @@ bool explain_lost(const struct result_row *s, struct condition *out)
     if (!no_room)
         return false;
     if (explain_burst(s)) {
-        say(out, W_NOT_ENOUGH_MEMORY, FAULT, "MaximumBuffers",
+        explain_say(out, W_NOT_ENOUGH_MEMORY, FAULT, "MaximumBuffers",
             "%" PRIu64 " event%s found no room, though not all of %u buffers of %u KB were in use: %u users shared them, and a burst was larger "
             "than its user's part", no_room, plural(no_room), s->given.maximum_buffers, s->given.buffer_kb, s->users_most);
         advise(out, "set MaximumBuffers to %u", s->suggested_maximum);
         return true;
     }
-    say(out, W_NOT_ENOUGH_MEMORY, FAULT, "MaximumBuffers",
+    explain_say(out, W_NOT_ENOUGH_MEMORY, FAULT, "MaximumBuffers",
         "%" PRIu64 " event%s found no room: all of %u buffers of %u KB were in use", no_room, plural(no_room),
         s->given.maximum_buffers, s->given.buffer_kb);
     if (s->given.maximum_buffers < s->asked.maximum_buffers)

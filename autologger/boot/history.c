@@ -36,7 +36,7 @@ static bool names_file(const struct history_boot *b, const char *path)
     return false;
 }
 
-static wstatus file_add(struct history_boot *b, const char *path)
+static wstatus history_file_add(struct history_boot *b, const char *path)
 {
     if (!*path || names_file(b, path))
         return W_SUCCESS;
@@ -65,8 +65,8 @@ static wstatus boot_add_row(struct history_boot *b, const struct result_row *r)
     b->peak_bytes += r->peak_bytes;
     if (!r->file_created)
         return W_SUCCESS;
-    wstatus st = file_add(b, r->log_path);
-    return st ? st : file_add(b, r->merged_path);
+    wstatus st = history_file_add(b, r->log_path);
+    return st ? st : history_file_add(b, r->merged_path);
 }
 
 /* Keeps of the boot's rows what is said in a line. */
@@ -84,14 +84,14 @@ static wstatus boot_sum_up(struct history_boot *b)
     return st;
 }
 
-struct listing {
+struct history_listing {
     struct regstore *store;
     struct history  *history;
 };
 
 static wstatus boot_add(void *ctx, const struct regkey_info *info)
 {
-    struct listing *l      = ctx;
+    struct history_listing *l      = ctx;
     struct history *h      = l->history;
     uint32_t        number = result_number(info->name), mark;
     char            key[RESULT_KEY_SIZE];
@@ -126,7 +126,7 @@ static int newer_first(const void *a, const void *b)
 
 wstatus history_load(struct regstore *store, struct history *out, struct reason *why)
 {
-    struct listing l  = {store, out};
+    struct history_listing l  = {store, out};
 
     memset(out, 0, sizeof *out);
     wstatus st = regstore_enum_keys(store, RESULT_BOOTS_KEY, boot_add, &l);
@@ -158,7 +158,7 @@ wstatus history_mark(struct regstore *store, uint32_t number, bool baseline, str
 /* ---- giving up ---- */
 
 /* True when `path` lies below `folder` by its text, and no folder on the way is a link. */
-static bool below(struct os *os, const char *folder, const char *path)
+static bool history_below(struct os *os, const char *folder, const char *path)
 {
     size_t         n = strlen(folder);
     char           part[1024];
@@ -188,7 +188,7 @@ static bool is_log_file(struct os *os, const char *log_dir, const char *path, ui
     uint8_t        start[HEADER_LEAST];
     struct os_stat st;
 
-    if (!below(os, log_dir, path) || os->lstat(os, path, &st) < 0 || !S_ISREG(st.mode))
+    if (!history_below(os, log_dir, path) || os->lstat(os, path, &st) < 0 || !S_ISREG(st.mode))
         return false;
     int fd = os->open(os, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (fd < 0)
@@ -225,7 +225,7 @@ static uint64_t own_bytes(const struct pruning *p, const struct history_boot *b)
 }
 
 /* Decides from the newest on; returns how many go. */
-static unsigned choose(struct pruning *p, uint32_t last, uint64_t keep_boots, uint64_t keep_bytes)
+static unsigned history_choose(struct pruning *p, uint32_t last, uint64_t keep_boots, uint64_t keep_bytes)
 {
     uint64_t boots = 0, bytes = 0;
     unsigned going = 0;
@@ -246,7 +246,7 @@ static unsigned choose(struct pruning *p, uint32_t last, uint64_t keep_boots, ui
     return going;
 }
 
-static wstatus forget(struct regstore *store, const struct pruning *p, struct reason *why)
+static wstatus history_forget(struct regstore *store, const struct pruning *p, struct reason *why)
 {
     char    key[RESULT_KEY_SIZE];
     wstatus st = regstore_begin(store, why);
@@ -288,9 +288,9 @@ wstatus history_prune(struct os *os, struct regstore *store, const char *log_dir
     memset(out, 0, sizeof *out);
     if (!st && history.count && !(p.stays = calloc(history.count, sizeof *p.stays)))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the list of boots");
-    unsigned going = st || !history.count ? 0 : choose(&p, result_last(store), keep_boots, keep_bytes);
+    unsigned going = st || !history.count ? 0 : history_choose(&p, result_last(store), keep_boots, keep_bytes);
     if (going) {
-        st         = forget(store, &p, why);
+        st         = history_forget(store, &p, why);
         out->boots = st ? 0 : going;
         for (unsigned i = 0; i < history.count && !st; i++)
             if (!p.stays[i])

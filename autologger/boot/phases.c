@@ -1,6 +1,6 @@
 #include "autologger/boot/phases.h"
 
-static uint64_t mark(const struct result_list *boot, uint64_t ms) { return boot->start_ns && ms ? boot->start_ns + ms * 1000000 : 0; }
+static uint64_t phases_mark(const struct result_list *boot, uint64_t ms) { return boot->start_ns && ms ? boot->start_ns + ms * 1000000 : 0; }
 
 uint64_t phase_begin(const struct result_list *boot, enum result_phase phase)
 {
@@ -8,8 +8,8 @@ uint64_t phase_begin(const struct result_list *boot, enum result_phase phase)
     switch (phase) {
     case RESULT_PHASE_INITRAMFS: return boot->phases.init_ns ? boot->phases.init_ns : began;
     case RESULT_PHASE_USER: return boot->phases.user_ns;
-    case RESULT_PHASE_SETTLING: return mark(boot, boot->target_ms);
-    case RESULT_PHASE_AFTER: return mark(boot, boot->boot_done_ms);
+    case RESULT_PHASE_SETTLING: return phases_mark(boot, boot->target_ms);
+    case RESULT_PHASE_AFTER: return phases_mark(boot, boot->boot_done_ms);
     case RESULT_PHASE_FIRMWARE:
     case RESULT_PHASE_LOADER: /* before there was a clock */
     case RESULT_PHASE_KERNEL:

@@ -14,7 +14,7 @@ _Static_assert((int)PLAN_UNITS == (int)STATE_UNITS, "a plan holds what an enable
 _Static_assert(sizeof((struct result_row *)0)->key == STATE_KEY && sizeof((struct result_row *)0)->session == STATE_NAME,
                "what a session's state holds fits into its row");
 
-struct boot {
+struct sequence_boot {
     struct session_table *table;
     const char           *log_dir;
     struct regstore      *store;
@@ -25,7 +25,7 @@ struct boot {
 };
 
 /* Text that is too long is cut between two characters. */
-static void copy_text(char *out, size_t size, const char *text)
+static void sequence_copy_text(char *out, size_t size, const char *text)
 {
     size_t n = text ? strlen(text) : 0;
     if (n >= size)
@@ -50,7 +50,7 @@ static const char *last_part(const char *key)
 }
 
 /* Journal or not: a Status that can't be noted is not a reason to stop a boot; the row still has it. */
-static void note_status(struct boot *b, const char *key, wstatus status)
+static void note_status(struct sequence_boot *b, const char *key, wstatus status)
 {
     struct reason why;
     if (journal_dword(b->journal, key, "Status", status, &why) != W_SUCCESS && b->rows->count)
@@ -58,21 +58,21 @@ static void note_status(struct boot *b, const char *key, wstatus status)
                       "lower the number of declared sessions", "Status could not be noted: %s", why.text);
 }
 
-static void provider_row(struct boot *b, const struct plan *plan, const struct plan_provider *p, struct session *s)
+static void provider_row(struct sequence_boot *b, const struct plan *plan, const struct plan_provider *p, struct session *s)
 {
     struct result_row *row = result_add(b->rows);
     struct reason      why = {0};
 
     if (!row)
         return;
-    copy_text(row->session, sizeof row->session, plan->name);
+    sequence_copy_text(row->session, sizeof row->session, plan->name);
     if (p->status)
-        copy_text(row->provider, sizeof row->provider, last_part(p->key)); /* the key's name is not a GUID: shown as it is */
+        sequence_copy_text(row->provider, sizeof row->provider, last_part(p->key)); /* the key's name is not a GUID: shown as it is */
     else
         guid_format(&p->guid, row->provider);
-    copy_text(row->name, sizeof row->name, p->name);
-    copy_text(row->key, sizeof row->key, p->key);
-    copy_text(row->source_file, sizeof row->source_file, p->source_file);
+    sequence_copy_text(row->name, sizeof row->name, p->name);
+    sequence_copy_text(row->key, sizeof row->key, p->key);
+    sequence_copy_text(row->source_file, sizeof row->source_file, p->source_file);
     row->source_line = p->source_line;
     row->start       = p->enabled;
     row->level       = p->level;
@@ -80,33 +80,33 @@ static void provider_row(struct boot *b, const struct plan *plan, const struct p
     row->match_all   = p->match_all;
     row->tracepoint  = p->tracepoint != NULL;
     row->status      = p->status;
-    copy_text(row->reason, sizeof row->reason, p->status ? p->reason.text : "");
+    sequence_copy_text(row->reason, sizeof row->reason, p->status ? p->reason.text : "");
     copy_conditions(&row->conditions, &p->conditions);
     if (s && p->enabled && !p->status) {
         struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
                                      .flags = directory_flags(p->enable_property), .units = p->units, .filter = p->filter};
         unsigned            slot, entry;
         row->status = session_enable(s, &p->guid, p->key, &terms, &slot, &entry, &why);
-        copy_text(row->reason, sizeof row->reason, row->status ? why.text : "");
+        sequence_copy_text(row->reason, sizeof row->reason, row->status ? why.text : "");
     }
     note_status(b, p->key, row->status);
 }
 
-static void session_row(struct boot *b, const struct plan *plan, const char *key, wstatus status, const struct reason *why)
+static void session_row(struct sequence_boot *b, const struct plan *plan, const char *key, wstatus status, const struct reason *why)
 {
     struct result_row *row = result_add(b->rows);
 
     if (!row)
         return;
-    copy_text(row->session, sizeof row->session, plan->name ? plan->name : last_part(key));
-    copy_text(row->key, sizeof row->key, key);
-    copy_text(row->source_file, sizeof row->source_file, plan->source_file);
-    copy_text(row->log_path, sizeof row->log_path, plan->log_path);
+    sequence_copy_text(row->session, sizeof row->session, plan->name ? plan->name : last_part(key));
+    sequence_copy_text(row->key, sizeof row->key, key);
+    sequence_copy_text(row->source_file, sizeof row->source_file, plan->source_file);
+    sequence_copy_text(row->log_path, sizeof row->log_path, plan->log_path);
     row->source_line = plan->source_line;
     row->start       = plan->start;
     row->status      = status;
     row->kernel      = plan->kernel;
-    copy_text(row->reason, sizeof row->reason, status ? why->text : "");
+    sequence_copy_text(row->reason, sizeof row->reason, status ? why->text : "");
     memcpy(&row->asked, &plan->asked, sizeof row->asked);
     memcpy(&row->given, &plan->given, sizeof row->given);
     copy_conditions(&row->conditions, &plan->conditions);
@@ -114,7 +114,7 @@ static void session_row(struct boot *b, const struct plan *plan, const char *key
 }
 
 /* A plan can fail before it knows where it was declared: the key does. */
-static void place_from_store(struct boot *b, const char *key, struct plan *plan)
+static void place_from_store(struct sequence_boot *b, const char *key, struct plan *plan)
 {
     struct regkey_info info;
     if (!plan->source_file && regstore_key_info(b->store, key, &info) == W_SUCCESS && info.source_file) {
@@ -124,7 +124,7 @@ static void place_from_store(struct boot *b, const char *key, struct plan *plan)
 }
 
 /* What is said of a provider of tracepoints, by its name, or of any other, by its GUID, belongs to its row. */
-static struct result_row *row_of(const struct session *s, struct result_list *rows, struct result_row *own, const char *item)
+static struct result_row *sequence_row_of(const struct session *s, struct result_list *rows, struct result_row *own, const char *item)
 {
     for (unsigned i = 0; i < STATE_ENABLES; i++) {
         const struct state_enable *e = &s->state->enable[i];
@@ -143,11 +143,11 @@ static struct result_row *row_of(const struct session *s, struct result_list *ro
 }
 
 /* A provider none of whose tracepoints could be opened has failed: what was found becomes its Status. */
-static void tracepoints_failed(struct boot *b, struct session *s)
+static void tracepoints_failed(struct sequence_boot *b, struct session *s)
 {
     for (unsigned i = 0; i < s->conditions.count; i++) {
         const struct condition *c    = &s->conditions.items[i];
-        struct result_row      *row  = row_of(s, b->rows, NULL, c->item);
+        struct result_row      *row  = sequence_row_of(s, b->rows, NULL, c->item);
         const struct tracepoint_wish *w = NULL;
         for (unsigned k = 0; k < s->state->tracepoint_count; k++)
             if (strcmp(s->state->tracepoint[k].name, c->item) == 0)
@@ -161,32 +161,32 @@ static void tracepoints_failed(struct boot *b, struct session *s)
 }
 
 /* Its row, and the session itself, when it was made but does not start. */
-static void start_failed(struct boot *b, struct session *s, const struct reason *why)
+static void start_failed(struct sequence_boot *b, struct session *s, const struct reason *why)
 {
     const char        *key = s->state->key;
     struct result_row *row = result_find_key(b->rows, key);
     if (row) {
         row->status = why->status;
-        copy_text(row->reason, sizeof row->reason, why->text);
+        sequence_copy_text(row->reason, sizeof row->reason, why->text);
     }
     note_status(b, key, why->status);
     table_remove(b->table, s);
 }
 
 /* Would start, and does not: "off" is shown for Start 0 as for a configuration that was used up. */
-static void off_row(struct boot *b, struct plan *plan, const char *key)
+static void off_row(struct sequence_boot *b, struct plan *plan, const char *key)
 {
     plan->start = b->off->status != W_SUCCESS;
     session_row(b, plan, key, b->off->status, b->off);
     struct result_row *row = result_find_key(b->rows, key);
     if (!row)
         return;
-    copy_text(row->reason, sizeof row->reason, b->off->text);
+    sequence_copy_text(row->reason, sizeof row->reason, b->off->text);
     row->kept_off = plan->start;
 }
 
 /* later[]: the sessions that are still to come. */
-static void boot_session(struct boot *b, const char *key, char *const *later, unsigned later_count)
+static void boot_session(struct sequence_boot *b, const char *key, char *const *later, unsigned later_count)
 {
     struct session_env *env    = b->table->env;
     struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = b->log_dir};
@@ -225,7 +225,7 @@ static void boot_session(struct boot *b, const char *key, char *const *later, un
 wstatus boot_kernel_start(struct session_table *table, struct session *s, struct klog *klog, struct condition_list *found,
                           struct result_list *rows, struct journal *journal, struct reason *why)
 {
-    struct boot b  = {.table = table, .journal = journal, .rows = rows};
+    struct sequence_boot b  = {.table = table, .journal = journal, .rows = rows};
     wstatus     st = klog || !s->state->kernel ? session_kernel_start(s, klog, found, why) : why->status;
     if (st)
         start_failed(&b, s, why);
@@ -241,7 +241,7 @@ struct key_list {
     unsigned count;
 };
 
-static wstatus key_add(void *ctx, const struct regkey_info *info)
+static wstatus sequence_key_add(void *ctx, const struct regkey_info *info)
 {
     struct key_list *l     = ctx;
     char           **items = realloc(l->items, (l->count + 1) * sizeof *items);
@@ -254,7 +254,7 @@ static wstatus key_add(void *ctx, const struct regkey_info *info)
     return W_SUCCESS;
 }
 
-static wstatus run(struct boot *b, struct reason *why)
+static wstatus sequence_run(struct sequence_boot *b, struct reason *why)
 {
     struct session_table *table = b->table;
     struct regstore      *store = b->store;
@@ -273,7 +273,7 @@ static wstatus run(struct boot *b, struct reason *why)
         table->most    = settings.sessions_most;
     }
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
-        st = regstore_enum_keys(store, WINPATH_WMI "\\Autologger", key_add, &keys); /* in name order */
+        st = regstore_enum_keys(store, WINPATH_WMI "\\Autologger", sequence_key_add, &keys); /* in name order */
     b->units = plan_units_wanted(store, keys.items, keys.count);
     if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
         boot_session(b, WINPATH_WMI "\\GlobalLogger", keys.items, keys.count);
@@ -296,15 +296,15 @@ static wstatus run(struct boot *b, struct reason *why)
 wstatus boot_run(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
                  struct result_list *rows, struct reason *why)
 {
-    struct boot b = {table, log_dir, store, journal, rows, NULL, false};
-    return run(&b, why);
+    struct sequence_boot b = {table, log_dir, store, journal, rows, NULL, false};
+    return sequence_run(&b, why);
 }
 
 wstatus boot_off(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
                  struct result_list *rows, const struct reason *off, struct reason *why)
 {
-    struct boot b = {table, log_dir, store, journal, rows, off, false};
-    return run(&b, why);
+    struct sequence_boot b = {table, log_dir, store, journal, rows, off, false};
+    return sequence_run(&b, why);
 }
 
 /* ---- while and after ---- */
@@ -332,7 +332,7 @@ static void add_new_conditions(struct session *s, struct result_list *rows, stru
 {
     for (unsigned i = 0; i < found->count; i++) {
         const struct condition *c     = &found->items[i];
-        struct result_row      *row   = row_of(s, rows, own, c->item);
+        struct result_row      *row   = sequence_row_of(s, rows, own, c->item);
         bool                    known = row->status != W_SUCCESS && row != own; /* it is the row's own Status */
         for (unsigned k = 0; k < row->conditions.count; k++)
             known |= row->conditions.items[k].number == c->number && strcmp(row->conditions.items[k].item, c->item) == 0;
@@ -393,9 +393,9 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     session_info(s, &info);
     if (session_file_status(s, &why) != W_SUCCESS) {
         row->status = why.status;
-        copy_text(row->reason, sizeof row->reason, why.text);
+        sequence_copy_text(row->reason, sizeof row->reason, why.text);
     }
-    copy_text(row->log_path, sizeof row->log_path, session_log_path(s->state));
+    sequence_copy_text(row->log_path, sizeof row->log_path, session_log_path(s->state));
     row->stopped         = info.state == SESSION_STOPPED || info.state == SESSION_FAILED;
     row->file_created    = s->state->file_created != 0;
     row->written         = info.events_written;
@@ -450,7 +450,7 @@ static uint64_t kernel_needs(const struct result_row *row, uint64_t buffer, unsi
     return buffers_for(more > least ? more : least, buffer);
 }
 
-static void suggest(struct result_row *row, unsigned cpus)
+static void sequence_suggest(struct result_row *row, unsigned cpus)
 {
     const uint64_t floor = 2 * cpus, buffer = row->given.buffer_kb * UINT64_C(1024); /* fewer buffers are never given */
     if (!buffer || !row->peak_bytes)
@@ -470,7 +470,7 @@ static void add_explanation(struct result_row *row, const struct condition *c)
 }
 
 /* Why there are no units, or that a user may not register it, was said already. */
-static bool explained(const struct result_row *p)
+static bool sequence_explained(const struct result_row *p)
 {
     for (unsigned i = 0; i < p->conditions.count; i++)
         if (p->conditions.items[i].number == W_ACCESS_DENIED && !p->registrations)
@@ -486,7 +486,7 @@ static void explain(struct result_row *row, struct result_row *end)
     struct condition   c;
 
     for (; p < end && *p->provider; p++)
-        if (!row->status && !explained(p) && explain_provider(p, &c))
+        if (!row->status && !sequence_explained(p) && explain_provider(p, &c))
             add_explanation(p, &c);
     if (explain_lost(row, &c))
         add_explanation(row, &c);
@@ -502,6 +502,6 @@ void boot_conclude(struct result_list *rows, const char *key, unsigned cpus)
         return;
     struct result_row *end = rows->rows + rows->count;
     row->concluded         = true;
-    suggest(row, cpus);
+    sequence_suggest(row, cpus);
     explain(row, end);
 }

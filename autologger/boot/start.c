@@ -24,7 +24,7 @@ static wstatus key_seen(void *ctx, const struct regkey_info *info)
     return W_SUCCESS;
 }
 
-static wstatus key_find(struct regstore *store, struct keys *k, struct reason *why)
+static wstatus start_key_find(struct regstore *store, struct keys *k, struct reason *why)
 {
     if (regstore_key_exists(store, AUTOLOGGERS))
         regstore_enum_keys(store, AUTOLOGGERS, key_seen, k);
@@ -58,7 +58,7 @@ static void all_of(struct condition_list *out, const struct condition_list *in)
     }
 }
 
-static const char *shown(const struct plan_provider *p, char guid[GUID_TEXT_SIZE]) { return p->name ? p->name : guid_format(&p->guid, guid); }
+static const char *start_shown(const struct plan_provider *p, char guid[GUID_TEXT_SIZE]) { return p->name ? p->name : guid_format(&p->guid, guid); }
 
 /* No store has it, so no path: its GUID, and the name that the controller gave it. A name that does not fit is left out. */
 static void provider_key(const struct plan_provider *p, char out[STATE_KEY])
@@ -83,7 +83,7 @@ static void provider_start(struct session *s, const struct plan_provider *p, str
     if (!st && p->enabled)
         st = session_enable(s, &p->guid, key, &terms, &slot, &entry, &why);
     if (st)
-        condition_add(found, st, false, shown(p, guid), p->source_file ? p->source_file : "", p->source_line, wstatus_advice(st),
+        condition_add(found, st, false, start_shown(p, guid), p->source_file ? p->source_file : "", p->source_line, wstatus_advice(st),
                       "the provider is not enabled: %s", why.text);
 }
 
@@ -106,7 +106,7 @@ static wstatus kernel_start(struct session *s, struct reason *why)
     return session_kernel_start(s, klog, &found, why);
 }
 
-static wstatus run(struct session_table *table, const struct plan *plan, bool fs_ready, struct session **out, struct condition_list *found,
+static wstatus start_run(struct session_table *table, const struct plan *plan, bool fs_ready, struct session **out, struct condition_list *found,
                    struct reason *why)
 {
     struct session *s  = NULL;
@@ -133,7 +133,7 @@ wstatus boot_start_one(struct session_table *table, const char *log_dir, struct 
     struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = log_dir, .now = true};
     struct keys         keys   = {.count = 0};
     struct plan         plan;
-    wstatus             st = key_find(store, &keys, why);
+    wstatus             st = start_key_find(store, &keys, why);
 
     if (st)
         return st;
@@ -148,7 +148,7 @@ wstatus boot_start_one(struct session_table *table, const char *log_dir, struct 
     plan.units         = !st && plan_units_wanted(store, list, 1);
     if (!st && plan.key)
         *plan.key = 0; /* it is in no store: a boot's end does not stop it, and its Status is its controller's */
-    st = st ? st : run(table, &plan, fs_ready, out, found, why);
+    st = st ? st : start_run(table, &plan, fs_ready, out, found, why);
     plan_finish(&plan);
     return st;
 }

@@ -22,7 +22,7 @@ static const char *type_word(const char *kind, size_t length)
 }
 
 /* One word of a layout: "Name:kind", "?Name:kind", "-N". */
-static void field(FILE *out, const struct written_class *row, const char *word, size_t length, bool first)
+static void classes_page_field(FILE *out, const struct written_class *row, const char *word, size_t length, bool first)
 {
     bool        optional = *word == '?';
     const char *colon    = memchr(word, ':', length);
@@ -45,13 +45,13 @@ static void field(FILE *out, const struct written_class *row, const char *word, 
         fputs(" (always empty)", out);
 }
 
-static void fields(FILE *out, const struct written_class *row, const char *layout)
+static void classes_page_fields(FILE *out, const struct written_class *row, const char *layout)
 {
     if (!layout || !*layout)
         fputs("none", out);
     for (const char *word = layout; word && *word;) {
         size_t length = strcspn(word, " ");
-        field(out, row, word, length, word == layout);
+        classes_page_field(out, row, word, length, word == layout);
         word += length + strspn(word + length, " ");
     }
 }
@@ -64,14 +64,14 @@ static void classic_line(FILE *out, const struct written_class *row)
     classic_name(row->hook, name, sizeof name);
     guid_format(&g, guid);
     fprintf(out, "| %s | `%s` | %u | %u | ", name, guid, row->hook & 0xFF, row->version);
-    fields(out, row, classic_fields(row->hook, row->version));
+    classes_page_fields(out, row, classic_fields(row->hook, row->version));
     fprintf(out, " | %s | %s | %s |\n", row->keywords, row->source, row->proof);
 }
 
 static void own_line(FILE *out, const struct written_class *row)
 {
     fprintf(out, "| %s | ", row->event);
-    fields(out, row, row->fields);
+    classes_page_fields(out, row, row->fields);
     fprintf(out, " | %s | %s | %s |\n", row->keywords, row->source, row->proof);
 }
 

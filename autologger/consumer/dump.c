@@ -32,7 +32,7 @@ static bool provider_passes(struct dump *d, const struct etl_event *e, const str
     return is;
 }
 
-static bool process_wanted(void *ctx, uint32_t process) { return process == ((struct dump *)ctx)->options->process_id; }
+static bool dump_process_wanted(void *ctx, uint32_t process) { return process == ((struct dump *)ctx)->options->process_id; }
 
 static bool unit_matches(const struct dump *d, const char *name)
 {
@@ -89,7 +89,7 @@ static wstatus match_begin(struct dump *d, struct reason *why)
     return W_SUCCESS;
 }
 
-static bool matches(struct dump *d, const struct etl_event *e, const struct decoded *names)
+static bool dump_matches(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     struct dump_match *m = d->match;
     char               guid[GUID_TEXT_SIZE];
@@ -129,7 +129,7 @@ static bool passes(struct dump *d, const struct etl_event *e, const struct decod
     bool process = !o->by_process || process_filter_passes(&d->process, e, names);
     bool unit    = !*o->units || process_filter_passes(&d->unit, e, names) || unit_wanted(d, actors_process(&d->actors, e));
     return provider_passes(d, e, names) && process && unit && (!o->from || e->filetime >= o->from) &&
-           (!o->to || e->filetime <= o->to) && matches(d, e, names);
+           (!o->to || e->filetime <= o->to) && dump_matches(d, e, names);
 }
 
 /* --- */
@@ -139,7 +139,7 @@ const char *const dump_format_words[DUMP_FORMATS] = {
 #include "autologger/consumer/dump_formats.def"
 #undef F
 };
-static const struct dump_writer *const writers[DUMP_FORMATS] = {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json, [DUMP_XML] = &dump_xml,
+static const struct dump_writer *const dump_writers[DUMP_FORMATS] = {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json, [DUMP_XML] = &dump_xml,
                                                                 [DUMP_CSV] = &dump_csv};
 
 bool dump_message(struct dump *d, const struct etl_event *e, const struct decoded *names)
@@ -163,14 +163,14 @@ static bool dump_begin(struct dump *d)
 
     if (!(d->schemas = o->schemas ? o->schemas : schema_set_new()) || (o->frames && !(d->frames = malloc(DUMP_FRAMES_MAX * sizeof *d->frames))))
         return false;
-    d->process = (struct process_filter){.wanted = process_wanted, .ctx = d, .actors = &d->actors};
+    d->process = (struct process_filter){.wanted = dump_process_wanted, .ctx = d, .actors = &d->actors};
     d->unit    = (struct process_filter){.wanted = unit_wanted, .field = unit_field, .ctx = d, .actors = &d->actors};
     for (unsigned i = 0; i < DUMP_PROVIDERS_MAX; i++)
         if (o->providers[i].name)
             d->hashed[i] = guid_from_name(o->providers[i].name);
     d->sink.self = d;
-    d->sink.emit = writers[o->format]->emit;
-    return writers[o->format]->begin(d);
+    d->sink.emit = dump_writers[o->format]->emit;
+    return dump_writers[o->format]->begin(d);
 }
 
 /* False: memory was missing at some place. */
@@ -200,7 +200,7 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
                     struct reason *why)
 {
     enum { TELL_EVERY = 1 << 14 };
-    const struct dump_writer *writer = writers[options->format];
+    const struct dump_writer *writer = dump_writers[options->format];
     struct dump      d  = {.options = options, .header = etl_reader_header(r), .out = out, .counts = counts};
     wstatus          st = W_SUCCESS;
     struct etl_event e;

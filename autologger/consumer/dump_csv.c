@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const columns[] = {
+static const char *const dump_csv_columns[] = {
     "Event Name", "Type", "Event ID", "Version", "Channel", "Level", "Opcode", "Task", "Keyword", "PID", "TID", "Processor Number", "Instance ID",
     "Parent Instance ID", "Activity ID", "Related Activity ID", "Clock-Time", "Kernel(ms)", "User(ms)", "User Data"};
 
@@ -37,7 +37,7 @@ static void add_cell(struct dump *d, const char *p, size_t size)
     putc('"', d->out);
 }
 
-static void add_name(struct dump *d, const char *name)
+static void dump_csv_add_name(struct dump *d, const char *name)
 {
     text_cut(&d->name, 0);
     text_utf8(&d->name, name, strlen(name));
@@ -75,9 +75,9 @@ static enum decode_result write_csv(struct dump *d, const struct etl_event *e, c
 {
     char guid[GUID_TEXT_SIZE];
 
-    add_name(d, names->provider ? names->provider : guid_format(&e->provider, guid));
+    dump_csv_add_name(d, names->provider ? names->provider : guid_format(&e->provider, guid));
     putc(',', d->out);
-    add_name(d, names->event);
+    dump_csv_add_name(d, names->event);
     fprintf(d->out, ",%u,%u,%u,%u,%u,%u,0x%016" PRIx64 ",0x%08X,0x%08X,%u,", e->id, e->version, e->channel, e->level, e->opcode, e->task, e->keyword,
             e->process_id, e->thread_id, e->cpu);
     if (e->kind == ETL_KIND_INSTANCE)
@@ -94,13 +94,13 @@ static enum decode_result write_csv(struct dump *d, const struct etl_event *e, c
     return result;
 }
 
-static bool begin(struct dump *d)
+static bool dump_csv_begin(struct dump *d)
 {
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        fprintf(d->out, "%s%s", i ? "," : "", columns[i]);
+    for (size_t i = 0; i < sizeof dump_csv_columns / sizeof *dump_csv_columns; i++)
+        fprintf(d->out, "%s%s", i ? "," : "", dump_csv_columns[i]);
     fputs("\r\n", d->out);
     return true;
 }
-static void end(struct dump *d) { (void)d; }
+static void dump_csv_end(struct dump *d) { (void)d; }
 
-const struct dump_writer dump_csv = {begin, write_csv, dump_emit_text, end};
+const struct dump_writer dump_csv = {dump_csv_begin, write_csv, dump_emit_text, dump_csv_end};

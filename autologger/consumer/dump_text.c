@@ -43,7 +43,7 @@ static const uint8_t unusual[256] = {
     [24] = ODD, [25] = ODD, [26] = ODD, [27] = ODD, [28] = ODD, [29] = ODD, [30] = ODD, [31] = ODD, [' '] = ODD, ['"'] = ODD, ['='] = ODD, ['\\'] = ODD,
     [0x7F] = ODD,  [0x80 ... 0xFF] = HIGH};
 
-static bool is_plain(const char *p, size_t size)
+static bool dump_text_is_plain(const char *p, size_t size)
 {
     unsigned seen = size ? 0 : ODD;
 
@@ -72,7 +72,7 @@ static size_t add_character(struct text *line, const char *p, size_t size)
 /* A value that would be mistaken for something else, or break the line, is quoted with JSON's escapes. */
 void dump_add_value(struct text *line, const char *p, size_t size)
 {
-    if (is_plain(p, size)) {
+    if (dump_text_is_plain(p, size)) {
         text_add(line, p, size);
         return;
     }
@@ -149,7 +149,7 @@ static void add_seconds(struct text *line, int64_t ticks)
     text_add(line, digits, sizeof digits);
 }
 
-static void add_time(struct dump *d, const struct etl_event *e)
+static void dump_text_add_time(struct dump *d, const struct etl_event *e)
 {
     char    text[FILETIME_TEXT_SIZE];
     int64_t ticks = (int64_t)(e->filetime - (uint64_t)d->header->raw.start_time);
@@ -204,7 +204,7 @@ static inline void add_value(struct dump *d, const struct schema_field *f, const
     text_add(&d->line, "=", 1);
     size_t start = d->line.length;
     walk_text(f, v, is_64bit, &d->line, &json);
-    if (json == JSON_BARE || (value_is_hex(f->kind) && !f->map) || is_plain(text_get(&d->line) + start, d->line.length - start))
+    if (json == JSON_BARE || (value_is_hex(f->kind) && !f->map) || dump_text_is_plain(text_get(&d->line) + start, d->line.length - start))
         return;
     text_cut(&d->sink.value, 0);
     text_add(&d->sink.value, text_get(&d->line) + start, d->line.length - start);
@@ -236,7 +236,7 @@ static enum decode_result add_fields(struct dump *d, const struct etl_event *e, 
     return walk_payload(names->schema, e->payload, e->payload_size, e->is_64bit, add_field, d, used);
 }
 
-static void add_ids(struct dump *d, const struct etl_event *e)
+static void dump_text_add_ids(struct dump *d, const struct etl_event *e)
 {
     const uint32_t ids[] = {e->cpu, e->process_id, e->thread_id};
 
@@ -277,8 +277,8 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
     uint32_t used;
 
     text_cut(&d->line, 0);
-    add_time(d, e);
-    add_ids(d, e);
+    dump_text_add_time(d, e);
+    dump_text_add_ids(d, e);
     const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
     if (unit) {
         text_add(&d->line, "unit ", 5);
@@ -308,11 +308,11 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
     return result;
 }
 
-static bool begin(struct dump *d)
+static bool dump_text_begin(struct dump *d)
 {
     (void)d;
     return true;
 }
-static void end(struct dump *d) { (void)d; }
+static void dump_text_end(struct dump *d) { (void)d; }
 
-const struct dump_writer dump_text = {begin, write_text, dump_emit_text, end};
+const struct dump_writer dump_text = {dump_text_begin, write_text, dump_emit_text, dump_text_end};

@@ -17,7 +17,7 @@
 enum { MISMATCH_ERROR = 15005 /* ERROR_EVT_INVALID_EVENT_DATA */ };
 
 /* Text of an element or attribute. */
-static void escape(struct text *out, const char *p, size_t size)
+static void dump_xml_escape(struct text *out, const char *p, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)p[i];
@@ -56,7 +56,7 @@ static void escape_name(struct dump *d, struct text *out, const char *name)
 {
     text_cut(&d->name, 0);
     text_utf8(&d->name, name, strlen(name));
-    escape(out, text_get(&d->name), d->name.length);
+    dump_xml_escape(out, text_get(&d->name), d->name.length);
 }
 
 static void element(struct dump *d, const char *indent, const char *tag, const char *text)
@@ -167,19 +167,19 @@ static size_t name_length(const char *path)
     return digits + strcspn(path + digits, "]") + 1 == n ? digits : n;
 }
 
-static void emit(void *self, const struct field *f)
+static void dump_xml_emit(void *self, const struct field *f)
 {
     struct dump *d = self;
 
     text_printf(&d->line, "\t\t<Data Name=\"");
     text_cut(&d->name, 0);
     text_utf8(&d->name, f->path, name_length(f->path));
-    escape(&d->line, text_get(&d->name), d->name.length);
+    dump_xml_escape(&d->line, text_get(&d->name), d->name.length);
     text_printf(&d->line, "\">");
     if (f->hex || declared_hex(d->class_name, f->path))
         text_printf(&d->line, "0x%" PRIX64, (uint64_t)strtoull(f->text, NULL, 0));
     else
-        escape(&d->line, f->text, f->length);
+        dump_xml_escape(&d->line, f->text, f->length);
     text_printf(&d->line, "</Data>\n");
 }
 
@@ -212,7 +212,7 @@ static enum decode_result add_payload(struct dump *d, const struct etl_event *e,
 
 /* --- names, and what is behind --- */
 
-static void add_keywords(struct dump *d, const struct schema_event *s)
+static void dump_xml_add_keywords(struct dump *d, const struct schema_event *s)
 {
     if (!s || !s->keyword_names)
         return;
@@ -248,7 +248,7 @@ static void add_rendering(struct dump *d, const struct etl_event *e, const struc
             element(d, "\t\t", "Opcode", s->opcode_name);
         else if (e->opcode < sizeof opcodes / sizeof *opcodes || e->opcode == 240)
             element(d, "\t\t", "Opcode", e->opcode == 240 ? "Receive" : opcodes[e->opcode]);
-        add_keywords(d, s);
+        dump_xml_add_keywords(d, s);
         element(d, "\t\t", "Task", s && s->task_name ? s->task_name : names->event);
         if (dump_message(d, e, names))
             element(d, "\t\t", "Message", text_get(&d->message));
@@ -272,7 +272,7 @@ static void add_extended(struct dump *d, const struct etl_event *e)
     text_printf(&d->line, "\t</ExtendedTracingInfo>\n");
 }
 
-static void add_frame(struct dump *d, const struct frame_name *f)
+static void dump_xml_add_frame(struct dump *d, const struct frame_name *f)
 {
     text_printf(&d->line, "\t\t<Frame Address=\"0x%" PRIX64 "\"", f->address);
     if (f->module) {
@@ -300,7 +300,7 @@ static void add_own(struct dump *d, const struct etl_event *e)
     if (unit)
         element(d, "\t\t", "Unit", *unit ? unit : "none");
     for (unsigned i = 0; i < named; i++)
-        add_frame(d, &d->frames[i]);
+        dump_xml_add_frame(d, &d->frames[i]);
     for (unsigned i = 0; !named && i < n; i++)
         text_printf(&d->line, "\t\t<Frame Address=\"0x%" PRIX64 "\" />\n", addresses[i]);
     text_printf(&d->line, "\t</Autologger>\n");
@@ -320,11 +320,11 @@ static enum decode_result write_xml(struct dump *d, const struct etl_event *e, c
     return result;
 }
 
-static bool begin(struct dump *d)
+static bool dump_xml_begin(struct dump *d)
 {
     fputs("<Events>\n", d->out);
     return true;
 }
-static void end(struct dump *d) { fputs("</Events>\n", d->out); }
+static void dump_xml_end(struct dump *d) { fputs("</Events>\n", d->out); }
 
-const struct dump_writer dump_xml = {begin, write_xml, emit, end};
+const struct dump_writer dump_xml = {dump_xml_begin, write_xml, dump_xml_emit, dump_xml_end};

@@ -14,7 +14,7 @@
 
 enum { SEEN_MAX = 65536, IMAGES_MAX = 16384, ID_AT = 32, VERSION_AT = 34 };
 
-struct seen {
+struct embedding_seen {
     struct guid provider;
     uint16_t    id;
     uint8_t     version;
@@ -22,10 +22,10 @@ struct seen {
 };
 struct embedding {
     struct idmap            keys; /* hash -> index + 1 in seen */
-    struct seen            *seen;
+    struct embedding_seen            *seen;
     size_t                  count, room;
     struct idmap            images, maps; /* hash -> path; schema_map -> itself */
-    struct seen             last;
+    struct embedding_seen             last;
     struct publishers       installed;
     struct schema_set      *set;
     struct embedding_counts counts;
@@ -61,7 +61,7 @@ void embedding_destroy(struct embedding *e)
 
 const struct embedding_counts *embedding_counts(const struct embedding *e) { return &e->counts; }
 
-static uint64_t hash(const void *data, size_t size, uint64_t h)
+static uint64_t embedding_hash(const void *data, size_t size, uint64_t h)
 {
     const uint8_t *p = data;
     for (size_t i = 0; i < size; i++)
@@ -69,19 +69,19 @@ static uint64_t hash(const void *data, size_t size, uint64_t h)
     return h ^ h >> 29;
 }
 
-static bool same(const struct seen *a, const struct seen *b)
+static bool embedding_same(const struct embedding_seen *a, const struct embedding_seen *b)
 {
     return a->id == b->id && a->version == b->version && guid_equal(&a->provider, &b->provider);
 }
 
 /* Notes an event, once; `had`: the file describes it. */
-static bool note(struct embedding *e, const struct seen *s)
+static bool embedding_note(struct embedding *e, const struct embedding_seen *s)
 {
-    uint64_t key = hash(&s->provider, sizeof s->provider, UINT64_C(0xCBF29CE484222325) + ((uint64_t)s->id << 8 | s->version));
+    uint64_t key = embedding_hash(&s->provider, sizeof s->provider, UINT64_C(0xCBF29CE484222325) + ((uint64_t)s->id << 8 | s->version));
     size_t   at  = (size_t)(uintptr_t)idmap_get(&e->keys, key);
 
     if (at) {
-        if (same(&e->seen[at - 1], s))
+        if (embedding_same(&e->seen[at - 1], s))
             e->seen[at - 1].had |= s->had;
         return true; /* two of one hash: the second stays undescribed, which costs its names */
     }
@@ -91,7 +91,7 @@ static bool note(struct embedding *e, const struct seen *s)
     }
     if (e->count == e->room) {
         size_t       room = e->room ? e->room * 2 : 64;
-        struct seen *more = realloc(e->seen, room * sizeof *more);
+        struct embedding_seen *more = realloc(e->seen, room * sizeof *more);
         if (!more)
             return false;
         e->seen = more;
@@ -107,7 +107,7 @@ static bool note_image(struct embedding *e, const struct etl_event *event)
 
     if (e->images.count == IMAGES_MAX || !image_event_read(event, &image) || !image.process_id || image.path[0] != '/' || image.path[1] == '/')
         return true;
-    uint64_t key = hash(image.path, strlen(image.path), UINT64_C(0xCBF29CE484222325));
+    uint64_t key = embedding_hash(image.path, strlen(image.path), UINT64_C(0xCBF29CE484222325));
     if (idmap_get(&e->images, key))
         return true;
     char *path = strdup(image.path);
@@ -119,17 +119,17 @@ static bool note_image(struct embedding *e, const struct etl_event *event)
 
 bool embedding_see(struct embedding *e, const struct etl_event *event)
 {
-    struct seen               s = {.provider = event->provider, .id = event->id, .version = event->version};
+    struct embedding_seen               s = {.provider = event->provider, .id = event->id, .version = event->version};
     struct tracelogging_prefix prefix;
     const uint8_t            *data;
     uint32_t                  size;
 
     if (event->kind == ETL_KIND_EVENT) {
-        if (event->flags & ETL_EVENT_STRING_ONLY || same(&s, &e->last) || etl_ext_find(event, ETL_EXT_SCHEMA_TL, &data, &size) ||
+        if (event->flags & ETL_EVENT_STRING_ONLY || embedding_same(&s, &e->last) || etl_ext_find(event, ETL_EXT_SCHEMA_TL, &data, &size) ||
             (event->channel == TRACELOGGING_CHANNEL && tracelogging_in_payload(event->payload, event->payload_size, &prefix)))
             return true;
         e->last = s;
-        return note(e, &s);
+        return embedding_note(e, &s);
     }
     if (event->kind != ETL_KIND_FULL)
         return note_image(e, event);
@@ -139,12 +139,12 @@ bool embedding_see(struct embedding *e, const struct etl_event *event)
     memcpy(&s.id, event->payload + ID_AT, sizeof s.id);
     s.version = event->payload[VERSION_AT];
     s.had     = true;
-    return note(e, &s);
+    return embedding_note(e, &s);
 }
 
 /* ---- writing ---- */
 
-static wstatus take(void *ctx, struct manifest *m, struct reason *why)
+static wstatus embedding_take(void *ctx, struct manifest *m, struct reason *why)
 {
     struct embedding *e  = ctx;
     wstatus           st = manifest_schemas(m, manifest_culture_find(m, e->installed.culture), SCHEMA_MANIFEST, e->set, why);
@@ -161,10 +161,10 @@ static void search_images(void *ctx, struct schema_set *set)
     (void)set;
     for (size_t i = 0; i < e->images.capacity; i++)
         if (e->images.slot[i].value)
-            manifest_file_binary(e->images.slot[i].value, take, e, &ignored);
+            manifest_file_binary(e->images.slot[i].value, embedding_take, e, &ignored);
 }
 
-static wstatus put(struct embedding *e, uint8_t type, const void *head, size_t head_size, const struct text *block, int64_t time,
+static wstatus embedding_put(struct embedding *e, uint8_t type, const void *head, size_t head_size, const struct text *block, int64_t time,
                    const struct added_events *to, bool *fits, struct reason *why)
 {
     struct etl_full_header h    = {.header_type = ETL_FULL64, .marker = ETL_MARKER, .type = type, .time = time, .guid = classic_guid(CLASSIC_EVENT_METADATA)};
@@ -194,13 +194,13 @@ static wstatus put_maps(struct embedding *e, const struct schema_event *s, int64
         text_cut(block, 0);
         if (!idmap_put(&e->maps, (uintptr_t)map, (void *)(uintptr_t)map) || !map_info_build(map, block))
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
-        st = put(e, EVENT_METADATA_MAP, &s->provider->guid, sizeof s->provider->guid, block, time, to, &fits, why);
+        st = embedding_put(e, EVENT_METADATA_MAP, &s->provider->guid, sizeof s->provider->guid, block, time, to, &fits, why);
         e->counts.maps += fits;
     }
     return st;
 }
 
-static wstatus put_event(struct embedding *e, const struct seen *s, int64_t time, const struct added_events *to, struct text *block, struct reason *why)
+static wstatus embedding_put_event(struct embedding *e, const struct embedding_seen *s, int64_t time, const struct added_events *to, struct text *block, struct reason *why)
 {
     struct schema_key          key   = {.provider = s->provider, .id = s->id, .version = s->version, .hook = CLASSIC_NONE};
     const struct schema_event *found = schema_set_find(e->set, &key);
@@ -213,7 +213,7 @@ static wstatus put_event(struct embedding *e, const struct seen *s, int64_t time
     text_cut(block, 0);
     if (!event_info_build(found, NULL, block))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
-    wstatus st = put(e, EVENT_METADATA_EVENT, NULL, 0, block, time, to, &fits, why);
+    wstatus st = embedding_put(e, EVENT_METADATA_EVENT, NULL, 0, block, time, to, &fits, why);
     *(fits ? &e->counts.described : &e->counts.left_out) += 1;
     return st || !fits ? st : put_maps(e, found, time, to, block, why);
 }
@@ -229,7 +229,7 @@ wstatus embedding_write(struct embedding *e, int64_t time, const struct added_ev
     for (size_t i = 0; i < e->count && !st; i++) {
         e->counts.had += e->seen[i].had;
         if (!e->seen[i].had)
-            st = put_event(e, &e->seen[i], time, to, &block, why);
+            st = embedding_put_event(e, &e->seen[i], time, to, &block, why);
     }
     text_finish(&block);
     return st;

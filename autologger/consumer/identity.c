@@ -69,7 +69,7 @@ void identity_destroy(struct identity *id)
 
 const struct identity_counts *identity_counts(const struct identity *id) { return &id->counts; }
 
-static struct build_id *remember(struct identity *id, uint64_t key, const struct build_id *build_id)
+static struct build_id *identity_remember(struct identity *id, uint64_t key, const struct build_id *build_id)
 {
     struct build_id *kept = idmap_get(&id->build_ids, key);
 
@@ -98,7 +98,7 @@ static void notes_path(const char *path, char *out, size_t size)
 }
 
 /* What the file at the path says of itself, or the running kernel; it counts if it begins as the event says. */
-static void look_up(const struct image_fields *image, uint64_t key, struct build_id *out)
+static void identity_look_up(const struct image_fields *image, uint64_t key, struct build_id *out)
 {
     struct elf_info elf = {0};
     uint8_t         notes[1024];
@@ -134,13 +134,13 @@ static const struct build_id *build_id_of(struct identity *id, const struct imag
     struct build_id *known = idmap_get(&id->build_ids, key);
     if (!known) {
         struct build_id found;
-        look_up(image, key, &found);
-        known = remember(id, key, &found);
+        identity_look_up(image, key, &found);
+        known = identity_remember(id, key, &found);
     }
     return known ? known : &none;
 }
 
-static void wr_text16(struct writer *w, const char *text)
+static void identity_wr_text16(struct writer *w, const char *text)
 {
     uint8_t bytes[8192];
     size_t  n = utf8_to_utf16le(text, strlen(text), bytes, sizeof bytes);
@@ -164,12 +164,12 @@ static void write_version(struct writer *w, const struct image_fields *image, co
 
     wr_u32(w, (uint32_t)image->size);
     wr_u32(w, image->stamp);
-    wr_text16(w, image_base_name(image->path));
-    wr_text16(w, image->path);
-    wr_text16(w, version_of(image));
+    identity_wr_text16(w, image_base_name(image->path));
+    identity_wr_text16(w, image->path);
+    identity_wr_text16(w, version_of(image));
     for (int i = 0; i < 5; i++) /* BinFileVersion, VerLanguage, ProductName, CompanyName, ProductVersion */
         wr_u16(w, 0);
-    wr_text16(w, build_id_text(build_id, text));
+    identity_wr_text16(w, build_id_text(build_id, text));
     wr_u16(w, 0);
 }
 
@@ -200,11 +200,11 @@ static void write_payload(struct writer *w, uint8_t opcode, const struct image_f
         wr_u64(w, image->size);
         wr_u32(w, image->process_id);
         wr_u32(w, image->stamp);
-        wr_text16(w, image_base_name(image->path));
+        identity_wr_text16(w, image_base_name(image->path));
     }
 }
 
-static wstatus add(struct identity *id, const struct etl_event *e, uint8_t opcode, const struct build_id *build_id,
+static wstatus identity_add(struct identity *id, const struct etl_event *e, uint8_t opcode, const struct build_id *build_id,
                    const struct added_events *to, struct reason *why)
 {
     struct etl_full_header h = {.header_type = ETL_FULL64, .marker = ETL_MARKER, .type = opcode, .version = opcode == FILE_VERSION ? 0 : 2,
@@ -231,11 +231,11 @@ static wstatus add_set(struct identity *id, const struct etl_event *e, const str
     if (*image->path == '/' && !idmap_get(&id->versions, version)) {
         if (!idmap_put(&id->versions, version, id))
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the identity of images");
-        st = add(id, e, FILE_VERSION, build_id, to, why);
+        st = identity_add(id, e, FILE_VERSION, build_id, to, why);
     }
     if (st == W_SUCCESS)
-        st = add(id, e, IMAGE_ID, build_id, to, why);
-    return st == W_SUCCESS ? add(id, e, build_id->size ? DBG_ID_RSDS : NO_DBG_ID, build_id, to, why) : st;
+        st = identity_add(id, e, IMAGE_ID, build_id, to, why);
+    return st == W_SUCCESS ? identity_add(id, e, build_id->size ? DBG_ID_RSDS : NO_DBG_ID, build_id, to, why) : st;
 }
 
 wstatus identity_see(struct identity *id, const struct etl_event *e, const struct added_events *to, struct reason *why)
@@ -250,7 +250,7 @@ wstatus identity_see(struct identity *id, const struct etl_event *e, const struc
         return W_SUCCESS;
     }
     if (build_id_event(e, &key, &build_id)) {
-        remember(id, key, &build_id);
+        identity_remember(id, key, &build_id);
         return W_SUCCESS;
     }
     if (!image_event_read(e, &id->image))

@@ -91,7 +91,7 @@ bool kernel_names_see(struct kernel_names *k, const struct etl_event *e)
     return good;
 }
 
-static wstatus put_event(struct kernel_names *k, struct writer *w, int64_t time, const struct added_events *to, struct reason *why)
+static wstatus kernel_names_put_event(struct kernel_names *k, struct writer *w, int64_t time, const struct added_events *to, struct reason *why)
 {
     if (!names_event_end(w))
         return W_SUCCESS;
@@ -113,7 +113,7 @@ static wstatus put_module(struct kernel_names *k, const struct kernel_module *m,
     wr_u16(&w, m->build_id.size);
     wr_bytes(&w, m->build_id.bytes, m->build_id.size);
     k->counts.modules++;
-    return put_event(k, &w, time, to, why);
+    return kernel_names_put_event(k, &w, time, to, why);
 }
 
 /* The wanted symbols of one module, a hundred an event. */
@@ -130,7 +130,7 @@ static wstatus put_symbols(struct kernel_names *k, const struct kernel_symbols *
         bool take_it = i < s->count && wanted[i] && s->symbol[i].module == module;
         if (count && (i == s->count || (take_it && count == SYMBOLS_AT_ONCE))) {
             memcpy(w.data + at, &count, sizeof count);
-            st    = put_event(k, &w, time, to, why);
+            st    = kernel_names_put_event(k, &w, time, to, why);
             count = 0;
         }
         if (!take_it)

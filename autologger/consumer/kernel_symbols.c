@@ -22,7 +22,7 @@ void kernel_symbols_finish(struct kernel_symbols *s)
 }
 
 /* Room for one more of `size` bytes. */
-static bool grow(void **list, size_t count, size_t *capacity, size_t size)
+static bool kernel_symbols_grow(void **list, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity)
         return true;
@@ -42,7 +42,7 @@ bool kernel_symbols_module(struct kernel_symbols *s, const char *name, size_t *o
             *out = i;
             return true;
         }
-    if (!grow((void **)&s->module, s->modules, &s->module_capacity, sizeof *s->module))
+    if (!kernel_symbols_grow((void **)&s->module, s->modules, &s->module_capacity, sizeof *s->module))
         return false;
     *out               = s->modules++;
     s->module[*out]    = (struct kernel_module){0};
@@ -53,7 +53,7 @@ bool kernel_symbols_module(struct kernel_symbols *s, const char *name, size_t *o
 
 bool kernel_symbols_add(struct kernel_symbols *s, uint64_t address, uint32_t size, size_t module, const char *name, size_t length)
 {
-    if (!grow((void **)&s->symbol, s->count, &s->capacity, sizeof *s->symbol))
+    if (!kernel_symbols_grow((void **)&s->symbol, s->count, &s->capacity, sizeof *s->symbol))
         return false;
     if (s->used + length + 1 > s->room) {
         size_t n     = (s->used + length + 1) * 2;

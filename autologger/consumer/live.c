@@ -176,7 +176,7 @@ static wstatus explain_forgotten(struct live *l, struct reason *why)
                       l->session, s.log_path, l->session);
 }
 
-static wstatus ask(struct live *l, struct ctl_consume_request *q, const struct ctl_consume_answer **a, struct reason *why)
+static wstatus live_ask(struct live *l, struct ctl_consume_request *q, const struct ctl_consume_answer **a, struct reason *why)
 {
     int      fds[CONTROL_FDS];
     unsigned count = 0;
@@ -208,7 +208,7 @@ static wstatus header_get(struct live *l, uint64_t done, uint64_t number, struct
 {
     struct ctl_consume_request       q = {.done = done, .wanted = number, .what = CTL_CONSUME_HEADER};
     const struct ctl_consume_answer *a;
-    wstatus                          st = ask(l, &q, &a, why);
+    wstatus                          st = live_ask(l, &q, &a, why);
 
     if (st || l->ended)
         return st;
@@ -226,7 +226,7 @@ static void header_renew(struct live *l, uint64_t done)
 {
     const struct ctl_consume_answer *a;
     struct ctl_consume_request       q = {.done = done, .wanted = l->next - 1, .what = CTL_CONSUME_HEADER};
-    if (ask(l, &q, &a, NULL) || l->ended || a->file != l->header_file || a->size != l->header_size || a->bytes != a->size)
+    if (live_ask(l, &q, &a, NULL) || l->ended || a->file != l->header_file || a->size != l->header_size || a->bytes != a->size)
         return;
     struct etl_buffer_header h;
     memcpy(&h, a + 1, sizeof h);
@@ -248,7 +248,7 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
 
     for (;;) {
         q.offset   = (uint32_t)(l->size - from);
-        wstatus st = ask(l, &q, &a, why);
+        wstatus st = live_ask(l, &q, &a, why);
         if (st)
             return st;
         losses_hear(l, a);
@@ -443,7 +443,7 @@ void live_close(struct live *l, bool done)
     if (done && l->control && !l->ended) {
         control_cancel_by(l->control, -1);
         q.done = l->next;
-        ask(l, &q, &a, &why);
+        live_ask(l, &q, &a, &why);
     }
     if (done && l->ended)
         rest_acknowledge(l);

@@ -29,7 +29,7 @@ static void *one_more(void *list, unsigned *count, unsigned most, size_t size)
     return grown;
 }
 
-static void gap_add(struct loss_row *r, const struct loss_gap *g)
+static void losses_gap_add(struct loss_row *r, const struct loss_gap *g)
 {
     unsigned at = r->gaps, close = 1;
     while (at > 0 && r->gap[at - 1].from > g->from) {
@@ -71,7 +71,7 @@ static bool gap_note(struct losses *l, uint32_t cpu, const char *cause, const st
         }
     }
     l->placed += g->count;
-    gap_add(&l->row[i], g);
+    losses_gap_add(&l->row[i], g);
     return true;
 }
 
@@ -98,7 +98,7 @@ static bool source_note(struct losses *l, const char *source, const char *cause,
     return true;
 }
 
-static uint64_t before(uint64_t filetime, uint64_t ns) { return ns / 100 < filetime ? filetime - ns / 100 : 0; }
+static uint64_t losses_before(uint64_t filetime, uint64_t ns) { return ns / 100 < filetime ? filetime - ns / 100 : 0; }
 
 bool losses_add(struct losses *l, const struct etl_event *e, const struct decoded *names)
 {
@@ -114,8 +114,8 @@ bool losses_add(struct losses *l, const struct etl_event *e, const struct decode
         uint32_t    cpu    = cur_u32(&c);
         const char *cause  = cur_zstring(&c), *source = cur_zstring(&c);
         g.count            = cur_u64(&c);
-        g.from             = before(e->filetime, cur_u64(&c));
-        g.to               = before(e->filetime, cur_u64(&c));
+        g.from             = losses_before(e->filetime, cur_u64(&c));
+        g.to               = losses_before(e->filetime, cur_u64(&c));
         return !cur_ok(&c) || (gap_note(l, cpu, cause, &g) && source_note(l, source, cause, g.count));
     }
     if (strcmp(names->provider + 11, "Kernel-Boot") == 0 && strcmp(names->event, "KernelPhaseEnd") == 0) {
@@ -135,7 +135,7 @@ void losses_finish(struct losses *l)
     *l = (struct losses){0};
 }
 
-static double seconds(uint64_t filetime, uint64_t first) { return (double)(int64_t)(filetime - first) / 1e7; }
+static double losses_seconds(uint64_t filetime, uint64_t first) { return (double)(int64_t)(filetime - first) / 1e7; }
 
 void losses_print(const struct losses *l, uint64_t counted, uint64_t first, FILE *out)
 {
@@ -150,7 +150,7 @@ void losses_print(const struct losses *l, uint64_t counted, uint64_t first, FILE
             char                   cpu[16] = "-";
             if (l->row[i].cpu != UINT32_MAX)
                 snprintf(cpu, sizeof cpu, "%" PRIu32, l->row[i].cpu);
-            visible_printf(out, "  cpu %-4s %12.6f s .. %12.6f s %12" PRIu64 "  %s\n", cpu, seconds(g->from, first), seconds(g->to, first), g->count,
+            visible_printf(out, "  cpu %-4s %12.6f s .. %12.6f s %12" PRIu64 "  %s\n", cpu, losses_seconds(g->from, first), losses_seconds(g->to, first), g->count,
                     l->row[i].cause);
         }
     for (unsigned i = 0; i < l->sources; i++)
@@ -159,13 +159,13 @@ void losses_print(const struct losses *l, uint64_t counted, uint64_t first, FILE
 
 /* --- JSON --- */
 
-static void put_text(yajl_gen g, const char *key, const char *text)
+static void losses_put_text(yajl_gen g, const char *key, const char *text)
 {
     yajl_gen_string(g, (const unsigned char *)key, strlen(key));
     yajl_gen_string(g, (const unsigned char *)text, strlen(text));
 }
 
-static void put_number(yajl_gen g, const char *key, uint64_t value)
+static void losses_put_number(yajl_gen g, const char *key, uint64_t value)
 {
     char text[24];
     int  n = snprintf(text, sizeof text, "%" PRIu64, value);
@@ -178,20 +178,20 @@ static void put_gap(yajl_gen g, const struct loss_row *r, const struct loss_gap 
     char text[FILETIME_TEXT_SIZE];
     yajl_gen_map_open(g);
     if (r->cpu != UINT32_MAX)
-        put_number(g, "cpu", r->cpu);
-    put_text(g, "cause", r->cause);
-    put_text(g, "from", filetime_format(gap->from, text));
-    put_text(g, "to", filetime_format(gap->to, text));
-    put_number(g, "count", gap->count);
+        losses_put_number(g, "cpu", r->cpu);
+    losses_put_text(g, "cause", r->cause);
+    losses_put_text(g, "from", filetime_format(gap->from, text));
+    losses_put_text(g, "to", filetime_format(gap->to, text));
+    losses_put_number(g, "count", gap->count);
     yajl_gen_map_close(g);
 }
 
 void losses_print_json(const struct losses *l, uint64_t counted, yajl_gen g)
 {
     yajl_gen_map_open(g);
-    put_number(g, "counted", counted);
-    put_number(g, "placed", l->placed);
-    put_number(g, "throttled", l->throttled);
+    losses_put_number(g, "counted", counted);
+    losses_put_number(g, "placed", l->placed);
+    losses_put_number(g, "throttled", l->throttled);
     yajl_gen_string(g, (const unsigned char *)"gaps", 4);
     yajl_gen_array_open(g);
     for (unsigned i = 0; i < l->rows; i++)
@@ -202,9 +202,9 @@ void losses_print_json(const struct losses *l, uint64_t counted, yajl_gen g)
     yajl_gen_array_open(g);
     for (unsigned i = 0; i < l->sources; i++) {
         yajl_gen_map_open(g);
-        put_text(g, "source", l->source[i].name);
-        put_text(g, "cause", l->source[i].cause);
-        put_number(g, "count", l->source[i].count);
+        losses_put_text(g, "source", l->source[i].name);
+        losses_put_text(g, "cause", l->source[i].cause);
+        losses_put_number(g, "count", l->source[i].count);
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);

@@ -30,11 +30,11 @@ struct input {
     uint64_t                      events; /* so far, without header events */
 };
 /* An input's next event, as far as the order asks. */
-struct head {
+struct merge_head {
     int64_t  time;
     uint32_t cpu, input;
 };
-struct output {
+struct merge_output {
     uint8_t *data;
     uint32_t filled;
     int64_t  last;
@@ -43,9 +43,9 @@ struct merge {
     struct os          *os;
     struct input       *inputs;
     unsigned            count, leader;
-    struct head        *heads; /* a heap of those that have an event; the first is the next */
+    struct merge_head        *heads; /* a heap of those that have an event; the first is the next */
     unsigned            head_count;
-    struct output      *outputs; /* one per CPU */
+    struct merge_output      *outputs; /* one per CPU */
     uint32_t            processors, buffer_size;
     struct etl_writer  *writer;
     struct write_behind  behind;
@@ -75,7 +75,7 @@ static bool is_kernel(const struct input *in)
     return kernel;
 }
 
-static const char *clock_name(const struct etl_file_header *h, char text[64])
+static const char *merge_clock_name(const struct etl_file_header *h, char text[64])
 {
     static const char *const names[] = {"system time", "performance counter", "system time", "CPU cycles"};
     unsigned                 type    = h->raw.clock_type;
@@ -99,7 +99,7 @@ static wstatus check_clock(const struct merge *m, const struct input *a, const s
     case ETL_LINES_CLOCKS:
         return reason_set(why, W_INVALID_PARAMETER,
                           "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge only files of one boot", a->path,
-                          clock_name(a->header, one), b->path, clock_name(b->header, two));
+                          merge_clock_name(a->header, one), b->path, merge_clock_name(b->header, two));
     case ETL_LINES_APART:
         if (m->options->one_boot)
             return W_SUCCESS;
@@ -254,9 +254,9 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
     return W_SUCCESS;
 }
 
-static wstatus flush(struct merge *m, uint16_t cpu, struct reason *why)
+static wstatus merge_flush(struct merge *m, uint16_t cpu, struct reason *why)
 {
-    struct output *o = &m->outputs[cpu];
+    struct merge_output *o = &m->outputs[cpu];
     if (!o->data || o->filled == HEAD)
         return W_SUCCESS;
     wstatus st = etl_writer_put(m->writer, o->data, o->filled, cpu, o->last, why);
@@ -267,7 +267,7 @@ static wstatus flush(struct merge *m, uint16_t cpu, struct reason *why)
 
 /* What no CPU wrote has the number behind the last in its file (session/logger.c, G4). Here it gets a CPU that exists: all is in time
  * order, so it keeps its place. */
-static uint16_t cpu_of(const struct input *in)
+static uint16_t merge_cpu_of(const struct input *in)
 {
     const struct etl_file_header *h = in->header;
     return in->event.cpu == h->raw.processors && h->highest_cpu == h->raw.processors ? 0 : in->event.cpu;
@@ -275,7 +275,7 @@ static uint16_t cpu_of(const struct input *in)
 
 static wstatus put_as_is(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
 {
-    struct output *o    = &m->outputs[cpu];
+    struct merge_output *o    = &m->outputs[cpu];
     uint32_t       size = (record_size + 7) & ~7u;
     wstatus        st;
 
@@ -284,7 +284,7 @@ static wstatus put_as_is(struct merge *m, uint16_t cpu, const void *record, uint
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the buffer of CPU %u", cpu);
         o->filled = HEAD;
     }
-    if (o->filled + size > m->buffer_size && (st = flush(m, cpu, why)) != W_SUCCESS)
+    if (o->filled + size > m->buffer_size && (st = merge_flush(m, cpu, why)) != W_SUCCESS)
         return st;
     memcpy(o->data + o->filled, record, record_size);
     memset(o->data + o->filled + record_size, 0, size - record_size);
@@ -294,7 +294,7 @@ static wstatus put_as_is(struct merge *m, uint16_t cpu, const void *record, uint
     return W_SUCCESS;
 }
 
-static wstatus put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
+static wstatus merge_put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
 {
     struct redactor *r = m->options->redactor;
 
@@ -312,11 +312,11 @@ static wstatus put_added(void *ctx, uint16_t cpu, const void *record, uint32_t s
 {
     struct merge *m = ctx;
     m->counts.added++;
-    return put(m, cpu, record, size, time, why);
+    return merge_put(m, cpu, record, size, time, why);
 }
 
 /* An event, and before it what belongs there. */
-static wstatus copy(struct merge *m, struct input *in, struct reason *why)
+static wstatus merge_copy(struct merge *m, struct input *in, struct reason *why)
 {
     const struct etl_event *e     = &in->event;
     struct added_events     added = {put_added, m};
@@ -330,7 +330,7 @@ static wstatus copy(struct merge *m, struct input *in, struct reason *why)
         return W_SUCCESS;
     }
     if (m->options->plain)
-        return put(m, cpu_of(in), e->record, e->record_size, e->raw_time, why);
+        return merge_put(m, merge_cpu_of(in), e->record, e->record_size, e->raw_time, why);
     st = in->kernel ? identity_see(m->identity, e, &added, why) : W_SUCCESS;
 
     if (st == W_SUCCESS && !(in->kernel ? kernel_names_see : kernel_names_see_stack)(m->names, e))
@@ -342,8 +342,8 @@ static wstatus copy(struct merge *m, struct input *in, struct reason *why)
     uint8_t  stack[UNWINDING_RECORD];
     uint32_t size = st == W_SUCCESS && in->kernel ? unwinding_see(m->unwinding, in->path, e, stack) : 0;
     if (size)
-        return put(m, cpu_of(in), stack, size, e->raw_time, why);
-    return st == W_SUCCESS ? put(m, cpu_of(in), e->record, e->record_size, e->raw_time, why) : st;
+        return merge_put(m, merge_cpu_of(in), stack, size, e->raw_time, why);
+    return st == W_SUCCESS ? merge_put(m, merge_cpu_of(in), e->record, e->record_size, e->raw_time, why) : st;
 }
 
 /* The next event of an input; its own header event is counted and passed over. */
@@ -392,7 +392,7 @@ static wstatus add_rest(struct merge *m, int64_t last, struct reason *why)
     return st == W_SUCCESS && m->options->provenance ? add_provenance(m, last, why) : st;
 }
 
-static void tell(const struct merge *m)
+static void merge_tell(const struct merge *m)
 {
     enum { EVERY = 1 << 14 };
     uint64_t at = 0;
@@ -405,7 +405,7 @@ static void tell(const struct merge *m)
 }
 
 /* Equal stamps: lower CPU, then argument order. */
-static bool comes_before(const struct head *a, const struct head *b)
+static bool comes_before(const struct merge_head *a, const struct merge_head *b)
 {
     if (a->time != b->time)
         return a->time < b->time;
@@ -413,7 +413,7 @@ static bool comes_before(const struct head *a, const struct head *b)
 }
 
 /* Puts `h` where it belongs below place `at`, which is free. */
-static void heap_down(struct merge *m, unsigned at, struct head h)
+static void heap_down(struct merge *m, unsigned at, struct merge_head h)
 {
     for (unsigned child; (child = 2 * at + 1) < m->head_count; at = child) {
         if (child + 1 < m->head_count && comes_before(&m->heads[child + 1], &m->heads[child]))
@@ -425,9 +425,9 @@ static void heap_down(struct merge *m, unsigned at, struct head h)
     m->heads[at] = h;
 }
 
-static struct head head_of(const struct merge *m, unsigned i)
+static struct merge_head merge_head_of(const struct merge *m, unsigned i)
 {
-    return (struct head){m->inputs[i].event.raw_time, m->inputs[i].event.cpu, i};
+    return (struct merge_head){m->inputs[i].event.raw_time, m->inputs[i].event.cpu, i};
 }
 
 static void heap_begin(struct merge *m)
@@ -435,7 +435,7 @@ static void heap_begin(struct merge *m)
     for (unsigned i = 0; i < m->count; i++) {
         advance(m, &m->inputs[i]);
         if (m->inputs[i].has_event)
-            m->heads[m->head_count++] = head_of(m, i);
+            m->heads[m->head_count++] = merge_head_of(m, i);
     }
     for (unsigned at = m->head_count / 2; at-- > 0;)
         heap_down(m, at, m->heads[at]);
@@ -448,12 +448,12 @@ static void heap_next(struct merge *m)
 
     advance(m, &m->inputs[i]);
     if (m->inputs[i].has_event)
-        heap_down(m, 0, head_of(m, i));
+        heap_down(m, 0, merge_head_of(m, i));
     else if (--m->head_count)
         heap_down(m, 0, m->heads[m->head_count]);
 }
 
-static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
+static wstatus merge_copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
 {
     int64_t last = INT64_MIN;
     wstatus st   = W_SUCCESS;
@@ -468,14 +468,14 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
         last = least->event.raw_time;
         if (least->event.filetime > *end_time)
             *end_time = least->event.filetime;
-        st = copy(m, least, why);
+        st = merge_copy(m, least, why);
         heap_next(m);
-        tell(m);
+        merge_tell(m);
     }
     if (st == W_SUCCESS && last != INT64_MIN && !m->options->plain)
         st = add_rest(m, last, why);
     for (uint32_t cpu = 0; cpu < m->processors && st == W_SUCCESS; cpu++)
-        st = flush(m, (uint16_t)cpu, why);
+        st = merge_flush(m, (uint16_t)cpu, why);
     return st;
 }
 
@@ -564,7 +564,7 @@ wstatus merge_files_with(struct os *os, const char *const *files, unsigned count
         (st = start_output(&m, temporary, target, why)) != W_SUCCESS)
         goto out;
     made = true;
-    if ((st = copy_all(&m, &end_time, why)) != W_SUCCESS || (st = finish_output(&m, end_time, why)) != W_SUCCESS)
+    if ((st = merge_copy_all(&m, &end_time, why)) != W_SUCCESS || (st = finish_output(&m, end_time, why)) != W_SUCCESS)
         goto out;
     int r = os->rename(os, temporary, target);
     if (r < 0)

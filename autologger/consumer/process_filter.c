@@ -13,7 +13,7 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-static void look(void *self, const struct field *field)
+static void process_filter_look(void *self, const struct field *field)
 {
     static const char *const processes[] = {"ProcessId", "StackProcess", "PID", NULL};
     static const char *const threads[]   = {"ThreadId",        "NewThreadId", "OldThreadId", "TThreadId",
@@ -45,7 +45,7 @@ bool process_filter_passes(struct process_filter *f, const struct etl_event *e, 
     uint32_t used;
 
     f->sink.self = f;
-    f->sink.emit = look;
+    f->sink.emit = process_filter_look;
     f->about     = false;
     f->owner = f->thread = (uint32_t)NO_ID;
     decoded_fields(e, names, &f->sink, &used);

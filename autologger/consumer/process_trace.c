@@ -14,7 +14,7 @@
 
 enum { TRACES = 1024, HANDLES_MAX = 64, GENERATION_SHIFT = 16 };
 
-struct trace {
+struct process_trace_trace {
     EVENT_TRACE_LOGFILEW logfile; /* as it was given; the A form has the same layout */
     char                *session; /* NULL: a file */
     char                *path;    /* NULL: a session */
@@ -28,15 +28,15 @@ struct trace {
 };
 _Static_assert(sizeof(EVENT_TRACE_LOGFILEW) == sizeof(EVENT_TRACE_LOGFILEA), "one layout");
 
-static pthread_mutex_t   lock = PTHREAD_MUTEX_INITIALIZER;
-static struct trace     *table[TRACES];
+static pthread_mutex_t   process_trace_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct process_trace_trace     *process_trace_table[TRACES];
 static uint64_t          generations;
-static _Thread_local DWORD last_error;
+static _Thread_local DWORD process_trace_last_error;
 
-DWORD GetLastError(VOID) { return last_error; }
-VOID  SetLastError(DWORD error) { last_error = error; }
+DWORD GetLastError(VOID) { return process_trace_last_error; }
+VOID  SetLastError(DWORD error) { process_trace_last_error = error; }
 
-static void trace_free(struct trace *t, bool done)
+static void trace_free(struct process_trace_trace *t, bool done)
 {
     if (!t)
         return;
@@ -52,34 +52,34 @@ static void trace_free(struct trace *t, bool done)
 
 /* ---- handles ---- */
 
-static TRACEHANDLE handle_of(unsigned place, const struct trace *t) { return t->generation << GENERATION_SHIFT | place; }
+static TRACEHANDLE process_trace_handle_of(unsigned place, const struct process_trace_trace *t) { return t->generation << GENERATION_SHIFT | place; }
 
 /* Under lock. */
-static struct trace *find(TRACEHANDLE handle)
+static struct process_trace_trace *process_trace_find(TRACEHANDLE handle)
 {
-    struct trace *t = table[handle % TRACES];
+    struct process_trace_trace *t = process_trace_table[handle % TRACES];
     return t && (handle & ((1u << GENERATION_SHIFT) - 1)) < TRACES && t->generation == handle >> GENERATION_SHIFT ? t : NULL;
 }
 
-static TRACEHANDLE enter(struct trace *t)
+static TRACEHANDLE process_trace_enter(struct process_trace_trace *t)
 {
     TRACEHANDLE handle = INVALID_PROCESSTRACE_HANDLE;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&process_trace_lock);
     for (unsigned i = 0; i < TRACES && handle == INVALID_PROCESSTRACE_HANDLE; i++)
-        if (!table[i]) {
-            table[i]      = t;
+        if (!process_trace_table[i]) {
+            process_trace_table[i]      = t;
             t->generation = ++generations;
-            handle        = handle_of(i, t);
+            handle        = process_trace_handle_of(i, t);
         }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&process_trace_lock);
     if (handle == INVALID_PROCESSTRACE_HANDLE)
-        last_error = W_NO_SYSTEM_RESOURCES;
+        process_trace_last_error = W_NO_SYSTEM_RESOURCES;
     return handle;
 }
 
 /* ---- OpenTrace ---- */
 
-static wstatus file_open(struct trace *t, const char *path)
+static wstatus process_trace_file_open(struct process_trace_trace *t, const char *path)
 {
     struct reason why;
     wstatus       st = etl_reader_open(path, &t->reader, &why);
@@ -103,7 +103,7 @@ static wstatus file_open(struct trace *t, const char *path)
 static TRACEHANDLE open_named(const EVENT_TRACE_LOGFILEW *given, const char *file, const char *session, EVENT_TRACE_LOGFILEW *out)
 {
     struct reason why;
-    struct trace *t  = calloc(1, sizeof *t);
+    struct process_trace_trace *t  = calloc(1, sizeof *t);
     wstatus       st = t ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
 
     if (!st) {
@@ -113,12 +113,12 @@ static TRACEHANDLE open_named(const EVENT_TRACE_LOGFILEW *given, const char *fil
         else if (session && (st = live_open(NULL, session, &t->live, &why)) == W_WMI_INSTANCE_NOT_FOUND)
             st = W_SUCCESS; /* ProcessTrace looks again */
         else if (!session)
-            st = file_open(t, file);
+            st = process_trace_file_open(t, file);
     }
     TRACEHANDLE handle = INVALID_PROCESSTRACE_HANDLE;
     if (st)
-        last_error = st;
-    else if ((handle = enter(t)) != INVALID_PROCESSTRACE_HANDLE) {
+        process_trace_last_error = st;
+    else if ((handle = process_trace_enter(t)) != INVALID_PROCESSTRACE_HANDLE) {
         out->LogfileHeader = t->logfile.LogfileHeader;
         out->BufferSize    = t->logfile.BufferSize;
         out->EventsLost    = t->logfile.EventsLost;
@@ -143,7 +143,7 @@ static DWORD logfile_check(const EVENT_TRACE_LOGFILEW *l)
 TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA l)
 {
     EVENT_TRACE_LOGFILEW *w = (void *)l;
-    if ((last_error = logfile_check(w)))
+    if ((process_trace_last_error = logfile_check(w)))
         return INVALID_PROCESSTRACE_HANDLE;
     bool live = l->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME;
     return open_named(w, live ? NULL : l->LogFileName, live ? l->LoggerName : NULL, w);
@@ -151,12 +151,12 @@ TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA l)
 
 TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
 {
-    if ((last_error = logfile_check(l)))
+    if ((process_trace_last_error = logfile_check(l)))
         return INVALID_PROCESSTRACE_HANDLE;
     bool  live = l->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME;
     char *name = utf8_of_wide(live ? l->LoggerName : l->LogFileName, SIZE_MAX);
     if (!name) {
-        last_error = ERROR_NOT_ENOUGH_MEMORY;
+        process_trace_last_error = ERROR_NOT_ENOUGH_MEMORY;
         return INVALID_PROCESSTRACE_HANDLE;
     }
     TRACEHANDLE handle = open_named(l, live ? NULL : name, live ? name : NULL, l);
@@ -167,7 +167,7 @@ TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
 /* ---- ProcessTrace ---- */
 
 /* Gives one event to its trace's callback: EventRecordCallback where the mode says so, else EventCallback, which is in the same place. */
-static void give(struct trace *t, const struct etl_event *e)
+static void process_trace_give(struct process_trace_trace *t, const struct etl_event *e)
 {
     struct record_view view;
     const bool         raw = t->logfile.ProcessTraceMode & PROCESS_TRACE_MODE_RAW_TIMESTAMP;
@@ -186,14 +186,14 @@ static void give(struct trace *t, const struct etl_event *e)
 }
 
 /* False: the callback wants no more. */
-static bool buffer_told(struct trace *t, unsigned buffers)
+static bool buffer_told(struct process_trace_trace *t, unsigned buffers)
 {
     t->logfile.BuffersRead += buffers;
     return !t->logfile.BufferCallback || t->logfile.BufferCallback(&t->logfile);
 }
 
 /* Once for each buffer of a window that was given. False: the callback wants no more. */
-static bool window_told(struct trace *t)
+static bool window_told(struct process_trace_trace *t)
 {
     const unsigned buffers = live_window(t->live);
     for (unsigned i = 0; i < buffers; i++) {
@@ -205,7 +205,7 @@ static bool window_told(struct trace *t)
     return buffers || buffer_told(t, 0); /* losses alone */
 }
 
-static wstatus process_live(struct trace *t)
+static wstatus process_live(struct process_trace_trace *t)
 {
     struct reason why;
     wstatus       st = W_SUCCESS;
@@ -214,9 +214,9 @@ static wstatus process_live(struct trace *t)
         struct live *l = NULL;
         if ((st = live_open(NULL, t->session, &l, &why)))
             return st;
-        pthread_mutex_lock(&lock); /* CloseTrace stops it from another thread */
+        pthread_mutex_lock(&process_trace_lock); /* CloseTrace stops it from another thread */
         t->live = l;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&process_trace_lock);
     }
     while (!atomic_load(&t->closing) && !(st = live_next(t->live, &t->reader, &why)) && t->reader) {
         struct etl_event e;
@@ -224,27 +224,27 @@ static wstatus process_live(struct trace *t)
         t->logfile.BufferSize = t->logfile.LogfileHeader.BufferSize;
         t->logfile.EventsLost = (ULONG)live_losses(t->live).events;
         while (etl_next(t->reader, &e)) /* a window is given whole, so that it can be acknowledged */
-            give(t, &e);
+            process_trace_give(t, &e);
         if (!window_told(t))
             return W_CANCELLED;
     }
     return st == W_CANCELLED ? W_SUCCESS : st; /* CloseTrace */
 }
 
-static uint64_t when(const struct trace *t) { return etl_event_turn(t->reader, &t->event); }
+static uint64_t process_trace_when(const struct process_trace_trace *t) { return etl_event_turn(t->reader, &t->event); }
 
 /* The trace whose next event is the oldest. */
-static struct trace *oldest(struct trace **traces, unsigned count)
+static struct process_trace_trace *process_trace_oldest(struct process_trace_trace **traces, unsigned count)
 {
-    struct trace *best = NULL;
+    struct process_trace_trace *best = NULL;
     for (unsigned i = 0; i < count; i++)
-        if (traces[i]->has_event && !atomic_load(&traces[i]->closing) && (!best || when(traces[i]) < when(best)))
+        if (traces[i]->has_event && !atomic_load(&traces[i]->closing) && (!best || process_trace_when(traces[i]) < process_trace_when(best)))
             best = traces[i];
     return best;
 }
 
 /* The event of `t` is in another buffer of its CPU than the one before: that one was given whole. */
-static bool buffer_changes(struct trace *t)
+static bool buffer_changes(struct process_trace_trace *t)
 {
     int64_t *at = &t->sequence[t->event.cpu], before = *at;
     *at = t->event.buffer_sequence;
@@ -252,7 +252,7 @@ static bool buffer_changes(struct trace *t)
 }
 
 /* The last buffer of each CPU. */
-static bool buffers_end(struct trace *t)
+static bool buffers_end(struct process_trace_trace *t)
 {
     for (unsigned i = 0; i <= etl_reader_header(t->reader)->highest_cpu; i++)
         if (t->sequence[i] >= 0) {
@@ -263,14 +263,14 @@ static bool buffers_end(struct trace *t)
     return true;
 }
 
-static wstatus process_files(struct trace **traces, unsigned count, uint64_t from, uint64_t to)
+static wstatus process_files(struct process_trace_trace **traces, unsigned count, uint64_t from, uint64_t to)
 {
     wstatus st = W_SUCCESS;
-    for (struct trace *t; (t = oldest(traces, count)) && when(t) <= to;) {
+    for (struct process_trace_trace *t; (t = process_trace_oldest(traces, count)) && process_trace_when(t) <= to;) {
         if (buffer_changes(t) && !buffer_told(t, 1))
             return W_CANCELLED;
         if (t->event.filetime >= from)
-            give(t, &t->event);
+            process_trace_give(t, &t->event);
         t->has_event = etl_next(t->reader, &t->event);
         if (!t->has_event && !buffers_end(t))
             return W_CANCELLED;
@@ -285,14 +285,14 @@ static wstatus process_files(struct trace **traces, unsigned count, uint64_t fro
 }
 
 /* Marks all as used; 0, or an error and none is. */
-static wstatus take_all(const TRACEHANDLE *handles, unsigned count, struct trace **traces)
+static wstatus take_all(const TRACEHANDLE *handles, unsigned count, struct process_trace_trace **traces)
 {
     unsigned n = 0, live = 0;
     wstatus  st = W_SUCCESS;
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&process_trace_lock);
     for (; n < count && !st; n++) {
-        struct trace *t = find(handles[n]);
+        struct process_trace_trace *t = process_trace_find(handles[n]);
         if (!t || t->used) {
             st = t ? W_INVALID_PARAMETER : W_INVALID_HANDLE;
             break;
@@ -307,27 +307,27 @@ static wstatus take_all(const TRACEHANDLE *handles, unsigned count, struct trace
         st = W_NOT_SUPPORTED;
     for (unsigned i = 0; st && i < n; i++)
         traces[i]->used = false;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&process_trace_lock);
     return st;
 }
 
 /* Gives them back; what was closed meanwhile goes. */
-static void release_all(const TRACEHANDLE *handles, unsigned count, struct trace **traces)
+static void release_all(const TRACEHANDLE *handles, unsigned count, struct process_trace_trace **traces)
 {
     for (unsigned i = 0; i < count; i++) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&process_trace_lock);
         bool closing = atomic_load(&traces[i]->closing);
         traces[i]->used = false;
         if (closing)
-            table[handles[i] % TRACES] = NULL;
-        pthread_mutex_unlock(&lock);
+            process_trace_table[handles[i] % TRACES] = NULL;
+        pthread_mutex_unlock(&process_trace_lock);
         if (closing)
             trace_free(traces[i], true);
     }
 }
 
 /* Files or a session, with what they say of their events within reach of tdh.h. */
-static wstatus process(struct trace **traces, unsigned count, uint64_t from, uint64_t to)
+static wstatus process_trace_process(struct process_trace_trace **traces, unsigned count, uint64_t from, uint64_t to)
 {
     const char        *paths[HANDLES_MAX];
     struct etl_reader *readers[HANDLES_MAX];
@@ -347,15 +347,15 @@ static wstatus process(struct trace **traces, unsigned count, uint64_t from, uin
     return st;
 }
 
-static uint64_t time_of(const FILETIME *t, uint64_t otherwise)
+static uint64_t process_trace_time_of(const FILETIME *t, uint64_t otherwise)
 {
     return t ? (uint64_t)t->dwHighDateTime << 32 | t->dwLowDateTime : otherwise;
 }
 
 ULONG ProcessTrace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETIME end)
 {
-    struct trace *traces[HANDLES_MAX];
-    uint64_t      from = time_of(start, 0), to = time_of(end, UINT64_MAX);
+    struct process_trace_trace *traces[HANDLES_MAX];
+    uint64_t      from = process_trace_time_of(start, 0), to = process_trace_time_of(end, UINT64_MAX);
 
     if (!handles)
         return ERROR_INVALID_PARAMETER;
@@ -369,24 +369,24 @@ ULONG ProcessTrace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETI
     if (traces[0]->session && (start || end))
         st = W_NOT_SUPPORTED;
     else
-        st = process(traces, count, from, to);
+        st = process_trace_process(traces, count, from, to);
     release_all(handles, count, traces);
     return st;
 }
 
 ULONG CloseTrace(TRACEHANDLE handle)
 {
-    pthread_mutex_lock(&lock);
-    struct trace *t    = find(handle);
+    pthread_mutex_lock(&process_trace_lock);
+    struct process_trace_trace *t    = process_trace_find(handle);
     bool          used = t && t->used;
     if (used) {
         atomic_store(&t->closing, true);
         if (t->live)
             live_stop(t->live);
     } else if (t) {
-        table[handle % TRACES] = NULL;
+        process_trace_table[handle % TRACES] = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&process_trace_lock);
     if (!t)
         return ERROR_INVALID_HANDLE;
     if (used)

@@ -8,7 +8,7 @@
 #define PROVIDER "Autologger-Kernel-Cgroups"
 enum { IDLE = 0, SYSTEM = 4, TOLD_BOTH = 3 };
 
-static struct unit_place *place_of(struct process_units *u, uint32_t process)
+static struct unit_place *process_units_place_of(struct process_units *u, uint32_t process)
 {
     struct unit_place *p = idmap_get(&u->process, process + UINT64_C(1));
     if (p)
@@ -47,7 +47,7 @@ static int unit_of_name(struct process_units *u, const char *name)
 
 static uint64_t *tally(struct process_units *u, int unit) { return unit == UNIT_NOT_TOLD ? &u->not_told : &u->list[unit].processes; }
 
-static void look(void *self, const struct field *f)
+static void process_units_look(void *self, const struct field *f)
 {
     struct process_units *u = self;
     char                 *end;
@@ -67,10 +67,10 @@ static void on_cgroup(struct process_units *u, const struct etl_event *e, const 
 
     u->told      = 0;
     u->sink.self = u;
-    u->sink.emit = look;
+    u->sink.emit = process_units_look;
     if (decoded_fields(e, names, &u->sink, &used) != DECODE_OK || u->told != TOLD_BOTH)
         return;
-    struct unit_place *p    = place_of(u, u->told_process);
+    struct unit_place *p    = process_units_place_of(u, u->told_process);
     int                unit = p ? unit_of_name(u, u->told_unit) : UNIT_NOT_TOLD;
     if (!p || unit == UNIT_NOT_TOLD)
         return;
@@ -82,7 +82,7 @@ static void on_cgroup(struct process_units *u, const struct etl_event *e, const 
 }
 
 /* An exec is an End and a Start by the process itself; else a new process is where its parent is. */
-static void on_process(struct process_units *u, const struct etl_event *e, const struct decoded *names)
+static void process_units_on_process(struct process_units *u, const struct etl_event *e, const struct decoded *names)
 {
     uint32_t process, parent;
 
@@ -90,7 +90,7 @@ static void on_process(struct process_units *u, const struct etl_event *e, const
         return;
     memcpy(&process, e->payload + 8, sizeof process);
     memcpy(&parent, e->payload + 12, sizeof parent);
-    struct unit_place *p = process == IDLE || process == SYSTEM ? NULL : place_of(u, process);
+    struct unit_place *p = process == IDLE || process == SYSTEM ? NULL : process_units_place_of(u, process);
     if (!p)
         return;
     if (names->hook == HOOK_PROCESS_END) {
@@ -111,7 +111,7 @@ static void on_process(struct process_units *u, const struct etl_event *e, const
 void process_units_see(struct process_units *u, const struct etl_event *e, const struct decoded *names)
 {
     if (names->hook == HOOK_PROCESS_START || names->hook == HOOK_PROCESS_END || names->hook == HOOK_PROCESS_DC_START) {
-        on_process(u, e, names);
+        process_units_on_process(u, e, names);
     } else if (names->by == DESCRIBED_TRACELOGGING && strcmp(names->event, "ProcessCgroup") == 0) {
         if (!u->hashed)
             u->provider = guid_from_name(PROVIDER);

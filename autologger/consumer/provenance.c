@@ -29,7 +29,7 @@ enum { RECORD_MOST = 8192, TEXT_MOST = 1024, SAME_BOOT = 20000000 /* 2 s: what s
 
 /* ---- reading ---- */
 
-static char *take_text(struct provenance *p, struct cursor *c)
+static char *provenance_take_text(struct provenance *p, struct cursor *c)
 {
     const char *text = (const char *)c->data + c->pos;
     size_t      n    = strnlen(text, cur_left(c));
@@ -56,8 +56,8 @@ static void see_session(struct provenance *p, struct cursor *c)
         return;
     }
     p->session     = more;
-    s.name         = take_text(p, c);
-    s.file         = take_text(p, c);
+    s.name         = provenance_take_text(p, c);
+    s.file         = provenance_take_text(p, c);
     s.start        = cur_u64(c);
     s.end          = cur_u64(c);
     s.mode         = cur_u32(c);
@@ -68,7 +68,7 @@ static void see_session(struct provenance *p, struct cursor *c)
     s.buffers_lost = cur_u32(c);
     s.damage       = cur_u32(c);
     s.finished     = cur_u8(c);
-    s.of           = cur_left(c) ? take_text(p, c) : NULL; /* of an older version */
+    s.of           = cur_left(c) ? provenance_take_text(p, c) : NULL; /* of an older version */
     if (cur_ok(c) && s.name && s.file)
         p->session[p->sessions++] = s;
     else
@@ -87,11 +87,11 @@ static void host_clear(struct provenance *p)
 static void see_host(struct provenance *p, struct cursor *c)
 {
     host_clear(p);
-    p->host         = take_text(p, c);
-    p->system       = take_text(p, c);
-    p->release      = take_text(p, c);
-    p->architecture = take_text(p, c);
-    p->program      = take_text(p, c);
+    p->host         = provenance_take_text(p, c);
+    p->system       = provenance_take_text(p, c);
+    p->release      = provenance_take_text(p, c);
+    p->architecture = provenance_take_text(p, c);
+    p->program      = provenance_take_text(p, c);
     p->processors   = cur_u32(c);
     p->memory       = cur_u64(c);
     p->host_told    = cur_ok(c);
@@ -108,14 +108,14 @@ static void boot_id_take(struct provenance *p, const char *text, size_t size)
 
 static void see_configuration(struct provenance *p, struct cursor *c)
 {
-    char *boot_id = take_text(p, c);
+    char *boot_id = provenance_take_text(p, c);
 
     if (boot_id)
         boot_id_take(p, boot_id, strlen(boot_id) + 1);
     free(boot_id);
     p->change_number = cur_u64(c);
     free(p->hash);
-    p->hash               = take_text(p, c);
+    p->hash               = provenance_take_text(p, c);
     p->configuration_told = cur_ok(c);
 }
 
@@ -158,29 +158,29 @@ void provenance_finish(struct provenance *p)
 
 /* ---- writing ---- */
 
-static wstatus put(struct writer *w, int64_t time, const struct added_events *to, struct reason *why)
+static wstatus provenance_put(struct writer *w, int64_t time, const struct added_events *to, struct reason *why)
 {
     if (!names_event_end(w)) /* names of kilobytes: nobody has them */
         return W_SUCCESS;
     return to->put(to->ctx, 0, w->data, (uint32_t)w->pos, time, why);
 }
 
-static void put_name(struct writer *w, const char *text)
+static void provenance_put_name(struct writer *w, const char *text)
 {
     char name[TEXT_MOST];
     snprintf(name, sizeof name, "%s", text ? text : "");
     own_event_text(w, name);
 }
 
-static wstatus put_session(const struct provenance_source *s, int64_t time, const struct added_events *to, struct reason *why)
+static wstatus provenance_put_session(const struct provenance_source *s, int64_t time, const struct added_events *to, struct reason *why)
 {
     uint8_t       bytes[RECORD_MOST];
     struct writer w     = wr_make(bytes, sizeof bytes);
     const char   *slash = strrchr(s->path, '/');
 
     own_event_begin(&w, MERGED_PROVIDER, session_schema, sizeof session_schema - 1, time);
-    put_name(&w, s->header->logger_name);
-    put_name(&w, slash ? slash + 1 : s->path);
+    provenance_put_name(&w, s->header->logger_name);
+    provenance_put_name(&w, slash ? slash + 1 : s->path);
     wr_u64(&w, (uint64_t)s->header->raw.start_time);
     wr_u64(&w, s->header->raw.end_time > 0 ? (uint64_t)s->header->raw.end_time : 0);
     wr_u32(&w, s->header->raw.log_file_mode);
@@ -191,8 +191,8 @@ static wstatus put_session(const struct provenance_source *s, int64_t time, cons
     wr_u32(&w, s->header->raw.buffers_lost);
     wr_u32(&w, s->damage);
     wr_u8(&w, s->header->raw.end_time > 0);
-    put_name(&w, s->of);
-    return put(&w, time, to, why);
+    provenance_put_name(&w, s->of);
+    return provenance_put(&w, time, to, why);
 }
 
 /* "Debian GNU/Linux 12 (bookworm)". */
@@ -214,7 +214,7 @@ static void system_name(char out[TEXT_MOST])
 }
 
 /* Is it this machine's boot that the files are of? */
-static bool here(const struct provenance *seen, const struct etl_file_header *h)
+static bool provenance_here(const struct provenance *seen, const struct etl_file_header *h)
 {
     struct timespec real, since;
     char            boot_id[40];
@@ -231,9 +231,9 @@ static bool here(const struct provenance *seen, const struct etl_file_header *h)
 }
 
 /* The library asks files for them. */
-static struct host { long processors, pages, page_size; } host;
+static struct host { long processors, pages, page_size; } provenance_host;
 
-void provenance_prepare(void) { host = (struct host){sysconf(_SC_NPROCESSORS_ONLN), sysconf(_SC_PHYS_PAGES), sysconf(_SC_PAGESIZE)}; }
+void provenance_prepare(void) { provenance_host = (struct host){sysconf(_SC_NPROCESSORS_ONLN), sysconf(_SC_PHYS_PAGES), sysconf(_SC_PAGESIZE)}; }
 
 static wstatus put_host(int64_t time, const struct added_events *to, struct reason *why)
 {
@@ -244,18 +244,18 @@ static wstatus put_host(int64_t time, const struct added_events *to, struct reas
 
     if (uname(&u) != 0)
         return W_SUCCESS;
-    if (!host.processors)
+    if (!provenance_host.processors)
         provenance_prepare();
     system_name(system);
     own_event_begin(&w, MERGED_PROVIDER, host_schema, sizeof host_schema - 1, time);
-    put_name(&w, u.nodename);
-    put_name(&w, system);
-    put_name(&w, u.release);
-    put_name(&w, u.machine);
-    put_name(&w, "autologger " AL_VERSION);
-    wr_u32(&w, (uint32_t)host.processors);
-    wr_u64(&w, (uint64_t)host.pages * (uint64_t)host.page_size);
-    return put(&w, time, to, why);
+    provenance_put_name(&w, u.nodename);
+    provenance_put_name(&w, system);
+    provenance_put_name(&w, u.release);
+    provenance_put_name(&w, u.machine);
+    provenance_put_name(&w, "autologger " AL_VERSION);
+    wr_u32(&w, (uint32_t)provenance_host.processors);
+    wr_u64(&w, (uint64_t)provenance_host.pages * (uint64_t)provenance_host.page_size);
+    return provenance_put(&w, time, to, why);
 }
 
 static wstatus put_configuration(const char *boot_id, uint64_t change_number, const char *hash, int64_t time, const struct added_events *to, struct reason *why)
@@ -264,10 +264,10 @@ static wstatus put_configuration(const char *boot_id, uint64_t change_number, co
     struct writer w = wr_make(bytes, sizeof bytes);
 
     own_event_begin(&w, MERGED_PROVIDER, configuration_schema, sizeof configuration_schema - 1, time);
-    put_name(&w, boot_id);
+    provenance_put_name(&w, boot_id);
     wr_u64(&w, change_number);
-    put_name(&w, hash);
-    return put(&w, time, to, why);
+    provenance_put_name(&w, hash);
+    return provenance_put(&w, time, to, why);
 }
 
 wstatus provenance_write(const struct provenance *seen, const struct provenance_source *sources, const bool *told, unsigned count,
@@ -276,11 +276,11 @@ wstatus provenance_write(const struct provenance *seen, const struct provenance_
     wstatus  st      = W_SUCCESS;
     char     hash[PROVENANCE_HASH] = "", boot_id[40];
     uint64_t change_number = 0;
-    bool     is_here = count && here(seen, sources[0].header);
+    bool     is_here = count && provenance_here(seen, sources[0].header);
 
     for (unsigned i = 0; i < count && !st; i++)
         if (!told[i])
-            st = put_session(&sources[i], time, to, why);
+            st = provenance_put_session(&sources[i], time, to, why);
     if (!st && !seen->host_told && is_here)
         st = put_host(time, to, why);
     snprintf(boot_id, sizeof boot_id, "%s", seen->boot_id);

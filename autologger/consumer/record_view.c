@@ -18,7 +18,7 @@ AT(EVENT_TRACE_LOGFILEW, EventRecordCallback, 424);
 AT(EVENT_TRACE_LOGFILEW, Context, 440);
 AT(EVENT_RECORD, UserContext, 104);
 
-static unsigned items_set(struct record_view *v, const struct etl_event *e)
+static unsigned record_view_items_set(struct record_view *v, const struct etl_event *e)
 {
     struct etl_ext_walk walk = {0};
     unsigned            n    = 0;
@@ -82,7 +82,7 @@ void record_view_set(struct record_view *v, const struct etl_event *e, bool raw,
     memcpy(&h->ActivityId, &e->activity, sizeof h->ActivityId);
     r->BufferContext.ProcessorIndex = e->cpu;
     r->BufferContext.LoggerId       = e->logger_id;
-    r->ExtendedDataCount            = (USHORT)items_set(v, e);
+    r->ExtendedDataCount            = (USHORT)record_view_items_set(v, e);
     r->UserDataLength               = (USHORT)e->payload_size;
     r->UserData                     = e->payload_size ? (PVOID)(uintptr_t)e->payload : NULL;
     items_from_payload(v, e);

@@ -99,10 +99,10 @@ bool                        redactor_failed(const struct redactor *r) { return r
 
 /* --- fields --- */
 
-enum role { ROLE_TEXT, ROLE_ARGUMENTS, ROLE_NAME, ROLE_PATH, ROLE_MAYBE_PATH /* where it begins like one */ };
+enum redact_role { ROLE_TEXT, ROLE_ARGUMENTS, ROLE_NAME, ROLE_PATH, ROLE_MAYBE_PATH /* where it begins like one */ };
 static const struct {
     const char *name;
-    enum role   role;
+    enum redact_role   role;
 } roles[] = {
     {"CommandLine", ROLE_ARGUMENTS}, {"Arguments", ROLE_ARGUMENTS}, {"Args", ROLE_ARGUMENTS}, {"Argv", ROLE_ARGUMENTS}, {"cmdline", ROLE_ARGUMENTS}, {"command", ROLE_ARGUMENTS},
     {"ComputerName", ROLE_NAME}, {"DomainName", ROLE_NAME}, {"UserName", ROLE_NAME}, {"User", ROLE_NAME}, {"Login", ROLE_NAME}, {"Account", ROLE_NAME},
@@ -111,7 +111,7 @@ static const struct {
     {"PdbFileName", ROLE_PATH}, {"OriginalFileName", ROLE_PATH}, {"OrigFileName", ROLE_PATH}, {"ImageFileName", ROLE_PATH}, {"DevPath", ROLE_TEXT},
     {"Object", ROLE_MAYBE_PATH}};
 
-static enum role role_of(const char *name)
+static enum redact_role redact_role_of(const char *name)
 {
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (strcasecmp(name, roles[i].name) == 0)
@@ -211,7 +211,7 @@ static bool learn_value(void *ctx, const struct walk_place *place, const struct 
     if (!width || !v->size)
         return true;
     struct learned_text t    = {l->r, {(uint8_t *)(uintptr_t)v->data, v->size / width, width}};
-    enum role           role = role_of(f->name);
+    enum redact_role           role = redact_role_of(f->name);
     if (role == ROLE_ARGUMENTS && l->r->what & REDACT_ARGUMENTS)
         redact_each_argument(&t.units, learn_argument, &t);
     if (l->r->what & REDACT_NAMES) {
@@ -249,14 +249,14 @@ wstatus redactor_learn_file(struct redactor *r, const char *path, struct reason 
 
 /* --- replacing --- */
 
-struct replacing {
+struct redact_replacing {
     struct redactor        *r;
     const struct etl_event *e;
     const struct decoded   *names;
     uint8_t                *record;
 };
 
-static uint8_t *in_record(const struct replacing *p, const uint8_t *data) { return p->record + (data - p->e->record); }
+static uint8_t *in_record(const struct redact_replacing *p, const uint8_t *data) { return p->record + (data - p->e->record); }
 
 /* An address stays one: 240.x.y.z (of nobody), fd00::... Loopback and "any" stay. */
 static void replace_4(struct redactor *r, uint8_t *a)
@@ -298,11 +298,11 @@ static void replace_socket(struct redactor *r, uint8_t *a, uint32_t size)
         memset(a, 0, size);
 }
 
-static void replace_text(const struct replacing *p, const char *name, const struct redact_units *u)
+static void replace_text(const struct redact_replacing *p, const char *name, const struct redact_units *u)
 {
     struct redactor *r = p->r;
 
-    switch (role_of(name)) {
+    switch (redact_role_of(name)) {
     case ROLE_ARGUMENTS:
         if (r->what & REDACT_ARGUMENTS)
             redact_arguments(&r->words, u, &r->counts);
@@ -319,7 +319,7 @@ static void replace_text(const struct replacing *p, const char *name, const stru
         break;
     case ROLE_PATH:
     case ROLE_MAYBE_PATH:
-        if (r->what & REDACT_PATHS && (role_of(name) == ROLE_PATH || (u->count && unit_at(u, 0) == '/'))) {
+        if (r->what & REDACT_PATHS && (redact_role_of(name) == ROLE_PATH || (u->count && unit_at(u, 0) == '/'))) {
             redact_path(&r->words, u, 0, u->count, &r->counts);
             return;
         }
@@ -331,7 +331,7 @@ static void replace_text(const struct replacing *p, const char *name, const stru
 
 static bool replace_value(void *ctx, const struct walk_place *place, const struct value *v)
 {
-    const struct replacing    *p    = ctx;
+    const struct redact_replacing    *p    = ctx;
     const struct schema_field *f    = place->levels[place->depth].field;
     const enum value_kind      kind = (enum value_kind)f->kind;
     uint8_t                   *data = in_record(p, v->data);
@@ -376,7 +376,7 @@ static bool replace_value(void *ctx, const struct walk_place *place, const struc
 
 void redactor_event(struct redactor *r, const struct etl_event *e, const struct decoded *names, uint8_t *record)
 {
-    struct replacing   p      = {r, e, names, record};
+    struct redact_replacing   p      = {r, e, names, record};
     uint32_t           used   = 0;
     enum decode_result result = DECODE_UNKNOWN;
 

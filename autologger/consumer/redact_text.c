@@ -97,7 +97,7 @@ static bool is_variable(const char *name)
     return upper;
 }
 
-static void environment(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts)
+static void redact_text_environment(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts)
 {
     char name[TEXT_MOST];
 
@@ -248,7 +248,7 @@ void redact_each_argument(const struct redact_units *u, void (*each)(void *ctx, 
     }
 }
 
-struct replacing {
+struct redact_text_replacing {
     struct redact_words       *w;
     const struct redact_units *u;
     struct redact_counts      *counts;
@@ -256,14 +256,14 @@ struct replacing {
 
 static void replace_argument(void *ctx, size_t from, size_t to)
 {
-    struct replacing *r = ctx;
+    struct redact_text_replacing *r = ctx;
     words_token(r->w, r->u, from, to, TOKEN_ARGUMENT);
     r->counts->arguments++;
 }
 
 void redact_arguments(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts)
 {
-    redact_each_argument(u, replace_argument, &(struct replacing){w, u, counts});
+    redact_each_argument(u, replace_argument, &(struct redact_text_replacing){w, u, counts});
 }
 
 void redact_text(struct redact_words *w, unsigned what, bool variables, const struct redact_units *u, struct redact_counts *counts)
@@ -271,7 +271,7 @@ void redact_text(struct redact_words *w, unsigned what, bool variables, const st
     if (what & REDACT_NAMES)
         hosts(w, u, counts);
     if (what & REDACT_ARGUMENTS && variables)
-        environment(w, u, counts);
+        redact_text_environment(w, u, counts);
     if (what & REDACT_ADDRESSES)
         addresses(w, u, counts);
     if (what & (REDACT_NAMES | REDACT_ARGUMENTS))

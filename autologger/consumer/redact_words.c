@@ -5,17 +5,17 @@
 
 /* --- SipHash-2-4, as its authors publish it: a hash that tells nothing without its key --- */
 
-static uint64_t rotated(uint64_t x, unsigned n) { return x << n | x >> (64 - n); }
+static uint64_t redact_words_rotated(uint64_t x, unsigned n) { return x << n | x >> (64 - n); }
 
-static void mix(uint64_t v[4], unsigned rounds)
+static void redact_words_mix(uint64_t v[4], unsigned rounds)
 {
     while (rounds--) {
         v[0] += v[1], v[2] += v[3];
-        v[1] = rotated(v[1], 13) ^ v[0], v[3] = rotated(v[3], 16) ^ v[2];
-        v[0] = rotated(v[0], 32);
+        v[1] = redact_words_rotated(v[1], 13) ^ v[0], v[3] = redact_words_rotated(v[3], 16) ^ v[2];
+        v[0] = redact_words_rotated(v[0], 32);
         v[2] += v[1], v[0] += v[3];
-        v[1] = rotated(v[1], 17) ^ v[2], v[3] = rotated(v[3], 21) ^ v[0];
-        v[2] = rotated(v[2], 32);
+        v[1] = redact_words_rotated(v[1], 17) ^ v[2], v[3] = redact_words_rotated(v[3], 21) ^ v[0];
+        v[2] = redact_words_rotated(v[2], 32);
     }
 }
 
@@ -29,24 +29,24 @@ uint64_t words_hash(const struct redact_words *w, const void *data, size_t size)
     for (; at + 8 <= size; at += 8) {
         memcpy(&m, (const uint8_t *)data + at, 8);
         v[3] ^= m;
-        mix(v, 2);
+        redact_words_mix(v, 2);
         v[0] ^= m;
     }
     m = (uint64_t)size << 56;
     for (size_t i = at; i < size; i++)
         m |= (uint64_t)((const uint8_t *)data)[i] << 8 * (i - at);
     v[3] ^= m;
-    mix(v, 2);
+    redact_words_mix(v, 2);
     v[0] ^= m;
     v[2] ^= 0xFF;
-    mix(v, 4);
+    redact_words_mix(v, 4);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 /* --- words --- */
 
 /* Units as UTF-8 without case, as far as `room` goes; the number of bytes, 0: it does not fit. */
-static size_t folded(const struct redact_units *u, size_t from, size_t to, uint8_t *out, size_t room)
+static size_t redact_words_folded(const struct redact_units *u, size_t from, size_t to, uint8_t *out, size_t room)
 {
     size_t n = 0;
 
@@ -82,7 +82,7 @@ void words_add(struct redact_words *w, const char *text, size_t size, enum redac
 
     if (size < WORD_LEAST || size > WORD_MOST)
         return;
-    size_t n = folded(&u, 0, size, bytes, sizeof bytes);
+    size_t n = redact_words_folded(&u, 0, size, bytes, sizeof bytes);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         if (n == strlen(common[i]) && memcmp(bytes, common[i], n) == 0)
             return;
@@ -96,7 +96,7 @@ int words_find(const struct redact_words *w, const struct redact_units *u, size_
 
     if (!w->kinds.count || to - from < WORD_LEAST || to - from > WORD_MOST)
         return -1;
-    size_t   n = folded(u, from, to, bytes, sizeof bytes);
+    size_t   n = redact_words_folded(u, from, to, bytes, sizeof bytes);
     uint64_t h = n ? words_hash(w, bytes, n) : 0;
     return n ? (int)(uintptr_t)idmap_get(&w->kinds, h ? h : 1) - 1 : -1;
 }
@@ -106,7 +106,7 @@ void words_token(const struct redact_words *w, const struct redact_units *u, siz
     static const char first[TOKEN_KINDS] = {'a', 'n', 'i', 'p', 'v'};
     static const char digits[]           = "0123456789bcdfghjkmnpqrstvwxyz_~";
     uint8_t           bytes[WORD_MOST * 4];
-    size_t            n = folded(u, from, to, bytes, sizeof bytes);
+    size_t            n = redact_words_folded(u, from, to, bytes, sizeof bytes);
     /* what is too long for that is told by its raw bytes */
     uint64_t h = n ? words_hash(w, bytes, n) : words_hash(w, u->data + from * u->width, (to - from) * u->width);
 

@@ -53,7 +53,7 @@ AUTOLOGGER_API ULONG CreateMergedETLFile(const WCHAR *const *FileNames, ULONG Fi
 
 /* --- relogging --- */
 
-static bool keep(void *ctx, const struct etl_event *e)
+static bool relogger_keep(void *ctx, const struct etl_event *e)
 {
     struct relogging *r = ctx;
 
@@ -92,7 +92,7 @@ AUTOLOGGER_API ULONG RelogTraceFiles(const WCHAR *const *FileNames, ULONG FileCo
         return W_NOT_ENOUGH_MEMORY;
     *r            = (struct relogging){.callback = Callback, .context = Context, .last = INT64_MIN};
     r->end        = &r->first;
-    ULONG status  = merge_named(FileNames, FileCount, TargetName, &(struct merge_options){.plain = true, .keep = keep, .inject = inject, .ctx = r});
+    ULONG status  = merge_named(FileNames, FileCount, TargetName, &(struct merge_options){.plain = true, .keep = relogger_keep, .inject = inject, .ctx = r});
     for (struct injected *i = r->first, *next; i; i = next) {
         next = i->next;
         free(i);
@@ -102,7 +102,7 @@ AUTOLOGGER_API ULONG RelogTraceFiles(const WCHAR *const *FileNames, ULONG FileCo
 }
 
 /* The record's size with its extended items, 0: over 64 KB. */
-static uint32_t record_size(const EVENT_RECORD *e)
+static uint32_t relogger_record_size(const EVENT_RECORD *e)
 {
     size_t size = sizeof(struct etl_event_header);
     for (unsigned i = 0; i < e->ExtendedDataCount; i++)
@@ -144,7 +144,7 @@ AUTOLOGGER_API ULONG RelogInjectEvent(ULONGLONG Relog, PEVENT_RECORD EventRecord
     if (!r || !EventRecord || !r->now)
         return W_INVALID_PARAMETER;
     int64_t  time = EventRecord->EventHeader.TimeStamp.QuadPart ? EventRecord->EventHeader.TimeStamp.QuadPart : r->now->raw_time;
-    uint32_t size = record_size(EventRecord);
+    uint32_t size = relogger_record_size(EventRecord);
     if (time < r->last || time > r->now->raw_time)
         return W_INVALID_PARAMETER;
     if (!size)

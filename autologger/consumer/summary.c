@@ -7,23 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct times {
+struct summary_times {
     int64_t *list;
     size_t   count, capacity;
 };
-struct collector {
+struct summary_collector {
     struct summary   *s;
     size_t            capacity; /* of s->rows */
     size_t           *table; /* open addressing: index of a row + 1 */
     size_t            slots;
-    struct times      triggers, stacks;
+    struct summary_times      triggers, stacks;
     size_t            most; /* times in either */
     uint64_t          unordered; /* inversions when the triggers were sorted last */
     struct schema_set *schemas;
     struct field_sink sink; /* decodes only to see whether it can be done */
 };
 
-static bool add_time(struct times *t, int64_t time)
+static bool summary_add_time(struct summary_times *t, int64_t time)
 {
     if (t->count == t->capacity) {
         size_t   capacity = t->capacity ? t->capacity * 2 : 1024;
@@ -37,7 +37,7 @@ static bool add_time(struct times *t, int64_t time)
     return true;
 }
 
-static size_t hash(const struct guid *g, const char *event)
+static size_t summary_hash(const struct guid *g, const char *event)
 {
     const uint8_t *p = (const uint8_t *)g;
     uint64_t       h = UINT64_C(1469598103934665603); /* FNV-1a */
@@ -48,7 +48,7 @@ static size_t hash(const struct guid *g, const char *event)
     return (size_t)(h ^ h >> 29);
 }
 
-static bool grow_table(struct collector *c)
+static bool grow_table(struct summary_collector *c)
 {
     size_t  slots = c->slots ? c->slots * 2 : 256;
     size_t *table = calloc(slots, sizeof *table);
@@ -56,7 +56,7 @@ static bool grow_table(struct collector *c)
     if (!table)
         return false;
     for (size_t i = 0; i < c->s->row_count; i++) {
-        size_t at = hash(&c->s->rows[i].provider, c->s->rows[i].event) & (slots - 1);
+        size_t at = summary_hash(&c->s->rows[i].provider, c->s->rows[i].event) & (slots - 1);
         while (table[at])
             at = (at + 1) & (slots - 1);
         table[at] = i + 1;
@@ -67,7 +67,7 @@ static bool grow_table(struct collector *c)
     return true;
 }
 
-static struct summary_row *new_row(struct collector *c, const struct guid *provider, const struct decoded *names)
+static struct summary_row *new_row(struct summary_collector *c, const struct guid *provider, const struct decoded *names)
 {
     struct summary *s = c->s;
 
@@ -97,11 +97,11 @@ static struct summary_row *new_row(struct collector *c, const struct guid *provi
     return row;
 }
 
-static bool count_event(struct collector *c, const struct etl_event *e, const struct decoded *names)
+static bool summary_count_event(struct summary_collector *c, const struct etl_event *e, const struct decoded *names)
 {
     if ((c->s->row_count + 1) * 2 > c->slots && !grow_table(c))
         return false;
-    size_t at = hash(&e->provider, names->event) & (c->slots - 1);
+    size_t at = summary_hash(&e->provider, names->event) & (c->slots - 1);
     for (; c->table[at]; at = (at + 1) & (c->slots - 1)) {
         struct summary_row *row = &c->s->rows[c->table[at] - 1];
         if (guid_equal(&row->provider, &e->provider) && strcmp(row->event, names->event) == 0) {
@@ -117,32 +117,32 @@ static bool count_event(struct collector *c, const struct etl_event *e, const st
     return true;
 }
 
-static void ignore(void *self, const struct field *f)
+static void summary_ignore(void *self, const struct field *f)
 {
     (void)self;
     (void)f;
 }
 
-static int by_value(const void *a, const void *b)
+static int summary_by_value(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
     return *x < *y ? -1 : *x > *y;
 }
 
 /* Matches all stacks so far; those whose trigger may still come stay, unless nothing more `comes`. */
-static void match_stacks(struct collector *c, bool comes)
+static void match_stacks(struct summary_collector *c, bool comes)
 {
     size_t  stay   = 0;
     int64_t newest = c->triggers.count ? c->triggers.list[c->triggers.count - 1] : INT64_MIN;
 
     if (c->s->inversions != c->unordered && c->triggers.count) { /* else it is sorted already */
-        qsort(c->triggers.list, c->triggers.count, sizeof *c->triggers.list, by_value);
+        qsort(c->triggers.list, c->triggers.count, sizeof *c->triggers.list, summary_by_value);
         newest       = c->triggers.list[c->triggers.count - 1];
         c->unordered = c->s->inversions;
     }
     for (size_t i = 0; i < c->stacks.count; i++) {
         const int64_t time = c->stacks.list[i];
-        if (c->triggers.count && bsearch(&time, c->triggers.list, c->triggers.count, sizeof time, by_value))
+        if (c->triggers.count && bsearch(&time, c->triggers.list, c->triggers.count, sizeof time, summary_by_value))
             c->s->stacks_matched++;
         else if (comes && time >= newest)
             c->stacks.list[stay++] = time;
@@ -151,7 +151,7 @@ static void match_stacks(struct collector *c, bool comes)
 }
 
 /* Room for one more of either: the older half of the triggers goes, and stacks that can't be matched any more. */
-static void make_room(struct collector *c)
+static void summary_make_room(struct summary_collector *c)
 {
     if (c->triggers.count < c->most && c->stacks.count < c->most)
         return;
@@ -165,7 +165,7 @@ static void make_room(struct collector *c)
 }
 
 /* Stacks refer to their trigger by its raw time; everything else can be a trigger. */
-static bool count_stack(struct collector *c, const struct etl_event *e, const struct decoded *names)
+static bool summary_count_stack(struct summary_collector *c, const struct etl_event *e, const struct decoded *names)
 {
     enum { FRAMES_MAX = 1024, FIXED = 16 };
     UNSET uint64_t frames[FRAMES_MAX];
@@ -173,11 +173,11 @@ static bool count_stack(struct collector *c, const struct etl_event *e, const st
 
     c->s->stacks_extended += n > 0;
     c->s->frames += n;
-    make_room(c);
+    summary_make_room(c);
     bool stack = names->hook == HOOK_STACK_WALK || names->hook == HOOK_STACK_KEY_KERNEL ||
                  names->hook == HOOK_STACK_KEY_USER;
     if (!stack)
-        return add_time(&c->triggers, e->raw_time);
+        return summary_add_time(&c->triggers, e->raw_time);
     if (e->payload_size < FIXED)
         return true;
     int64_t trigger;
@@ -185,7 +185,7 @@ static bool count_stack(struct collector *c, const struct etl_event *e, const st
     c->s->stacks++;
     if (names->hook == HOOK_STACK_WALK)
         c->s->frames += (e->payload_size - FIXED) / (e->is_64bit ? 8 : 4);
-    return add_time(&c->stacks, trigger);
+    return summary_add_time(&c->stacks, trigger);
 }
 
 static int by_row(const void *a, const void *b)
@@ -199,7 +199,7 @@ static int by_row(const void *a, const void *b)
     return d ? d : strcmp(x->event, y->event);
 }
 
-static bool collect(struct collector *c, struct etl_reader *r, const struct summary_more *more)
+static bool summary_collect(struct summary_collector *c, struct etl_reader *r, const struct summary_more *more)
 {
     enum { TELL_EVERY = 1 << 14 };
     const uint64_t   size = etl_reader_header(r)->file_size ? etl_reader_header(r)->file_size : 1;
@@ -214,7 +214,7 @@ static bool collect(struct collector *c, struct etl_reader *r, const struct summ
         decoded_names(c->schemas, &e, &names);
         if (more && more->see)
             more->see(more->ctx, &e, &names);
-        if (!count_event(c, &e, &names) || !count_stack(c, &e, &names) || !losses_add(&c->s->losses, &e, &names))
+        if (!summary_count_event(c, &e, &names) || !summary_count_stack(c, &e, &names) || !losses_add(&c->s->losses, &e, &names))
             return false;
         c->s->undecoded += decoded_fields(&e, &names, &c->sink, &used) != DECODE_OK;
         c->s->inversions += e.raw_time < last;
@@ -235,10 +235,10 @@ wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason
 
 wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why)
 {
-    struct collector c  = {.s = calloc(1, sizeof *c.s), .most = more && more->times ? more->times : SUMMARY_TIMES, .schemas = more && more->schemas ? more->schemas : schema_set_new(), .sink.emit = ignore};
+    struct summary_collector c  = {.s = calloc(1, sizeof *c.s), .most = more && more->times ? more->times : SUMMARY_TIMES, .schemas = more && more->schemas ? more->schemas : schema_set_new(), .sink.emit = summary_ignore};
     wstatus          st = W_SUCCESS;
 
-    if (!c.s || !c.schemas || !collect(&c, r, more)) {
+    if (!c.s || !c.schemas || !summary_collect(&c, r, more)) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a summary");
         summary_destroy(c.s);
     } else {

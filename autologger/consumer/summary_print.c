@@ -9,7 +9,7 @@
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
-static const char *clock_name(uint32_t type)
+static const char *summary_print_clock_name(uint32_t type)
 {
     static const char *const names[] = {"system time", "performance counter", "system time", "CPU cycles"};
     return type < sizeof names / sizeof *names ? names[type] : "unknown";
@@ -36,7 +36,7 @@ static void print_header(const struct summary *s, FILE *out)
     print_name(out, h->logger_name);
     fputs("\nlog file        ", out);
     print_name(out, h->file_name);
-    visible_printf(out, "\nclock           %s, %" PRId64 " Hz\n", clock_name(f->clock_type),
+    visible_printf(out, "\nclock           %s, %" PRId64 " Hz\n", summary_print_clock_name(f->clock_type),
             f->clock_type == 3 ? f->cpu_mhz * INT64_C(1000000) : f->clock_type == 1 ? f->perf_freq : 10000000);
     print_time(out, "boot", f->boot_time, "unknown");
     print_time(out, "start", f->start_time, "unknown");
@@ -87,8 +87,8 @@ void summary_print(const struct summary *s, FILE *out)
 
 /* --- JSON --- */
 
-static void print(void *self, const char *text, size_t size) { visible_json(self, text, size); }
-static void put_text(yajl_gen g, const char *key, const char *text)
+static void summary_print_print(void *self, const char *text, size_t size) { visible_json(self, text, size); }
+static void summary_print_put_text(yajl_gen g, const char *key, const char *text)
 {
     yajl_gen_string(g, (const unsigned char *)key, strlen(key));
     if (text)
@@ -96,26 +96,26 @@ static void put_text(yajl_gen g, const char *key, const char *text)
     else
         yajl_gen_null(g);
 }
-static void put_key(yajl_gen g, const char *key) { yajl_gen_string(g, (const unsigned char *)key, strlen(key)); }
+static void summary_print_put_key(yajl_gen g, const char *key) { yajl_gen_string(g, (const unsigned char *)key, strlen(key)); }
 /* A name from the file, which may be no valid UTF-8. */
-static void put_name(yajl_gen g, const char *key, const char *name)
+static void summary_print_put_name(yajl_gen g, const char *key, const char *name)
 {
     struct text clean = {0};
     text_utf8(&clean, name, strlen(name));
-    put_text(g, key, text_get(&clean));
+    summary_print_put_text(g, key, text_get(&clean));
     text_finish(&clean);
 }
-static void put_number(yajl_gen g, const char *key, uint64_t value)
+static void summary_print_put_number(yajl_gen g, const char *key, uint64_t value)
 {
     char text[24];
     int  n = snprintf(text, sizeof text, "%" PRIu64, value);
-    put_key(g, key);
+    summary_print_put_key(g, key);
     yajl_gen_number(g, text, (size_t)n);
 }
 static void put_time(yajl_gen g, const char *key, int64_t filetime)
 {
     char text[FILETIME_TEXT_SIZE];
-    put_text(g, key, filetime > 0 ? filetime_format((uint64_t)filetime, text) : NULL);
+    summary_print_put_text(g, key, filetime > 0 ? filetime_format((uint64_t)filetime, text) : NULL);
 }
 
 static void put_header(yajl_gen g, const struct summary *s)
@@ -123,23 +123,23 @@ static void put_header(yajl_gen g, const struct summary *s)
     const struct etl_file_header    *h = s->header;
     const struct etl_logfile_header *f = &h->raw;
 
-    put_key(g, "header");
+    summary_print_put_key(g, "header");
     yajl_gen_map_open(g);
-    put_name(g, "logger", h->logger_name);
-    put_name(g, "file", h->file_name);
-    put_text(g, "clock", clock_name(f->clock_type));
-    put_number(g, "clockType", f->clock_type);
-    put_number(g, "perfFreq", (uint64_t)f->perf_freq);
+    summary_print_put_name(g, "logger", h->logger_name);
+    summary_print_put_name(g, "file", h->file_name);
+    summary_print_put_text(g, "clock", summary_print_clock_name(f->clock_type));
+    summary_print_put_number(g, "clockType", f->clock_type);
+    summary_print_put_number(g, "perfFreq", (uint64_t)f->perf_freq);
     put_time(g, "boot", f->boot_time);
     put_time(g, "start", f->start_time);
     put_time(g, "end", f->end_time);
-    put_number(g, "cpus", f->processors);
-    put_number(g, "mode", f->log_file_mode);
-    put_number(g, "bufferSize", f->buffer_size);
-    put_number(g, "buffersWritten", f->buffers_written);
-    put_number(g, "buffersFound", h->buffers_found);
-    put_number(g, "eventsLost", f->events_lost);
-    put_number(g, "buffersLost", f->buffers_lost);
+    summary_print_put_number(g, "cpus", f->processors);
+    summary_print_put_number(g, "mode", f->log_file_mode);
+    summary_print_put_number(g, "bufferSize", f->buffer_size);
+    summary_print_put_number(g, "buffersWritten", f->buffers_written);
+    summary_print_put_number(g, "buffersFound", h->buffers_found);
+    summary_print_put_number(g, "eventsLost", f->events_lost);
+    summary_print_put_number(g, "buffersLost", f->buffers_lost);
     yajl_gen_map_close(g);
 }
 
@@ -147,14 +147,14 @@ static void put_rows(yajl_gen g, const struct summary *s)
 {
     char guid[GUID_TEXT_SIZE];
 
-    put_key(g, "counts");
+    summary_print_put_key(g, "counts");
     yajl_gen_array_open(g);
     for (size_t i = 0; i < s->row_count; i++) {
         yajl_gen_map_open(g);
-        put_text(g, "guid", guid_format(&s->rows[i].provider, guid));
-        put_text(g, "provider", s->rows[i].provider_name);
-        put_text(g, "event", s->rows[i].event);
-        put_number(g, "count", s->rows[i].count);
+        summary_print_put_text(g, "guid", guid_format(&s->rows[i].provider, guid));
+        summary_print_put_text(g, "provider", s->rows[i].provider_name);
+        summary_print_put_text(g, "event", s->rows[i].event);
+        summary_print_put_number(g, "count", s->rows[i].count);
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);
@@ -168,31 +168,31 @@ wstatus summary_print_json_with(const struct summary *s, const struct summary_mo
 
     if (!g)
         return W_NOT_ENOUGH_MEMORY;
-    yajl_gen_config(g, yajl_gen_print_callback, print, out);
+    yajl_gen_config(g, yajl_gen_print_callback, summary_print_print, out);
     yajl_gen_map_open(g);
     put_header(g, s);
-    put_number(g, "events", s->events);
-    put_number(g, "undecoded", s->undecoded);
+    summary_print_put_number(g, "events", s->events);
+    summary_print_put_number(g, "undecoded", s->undecoded);
     put_time(g, "first", (int64_t)s->first_time);
     put_time(g, "last", (int64_t)s->last_time);
-    put_number(g, "inversions", s->inversions);
-    put_key(g, "stacks");
+    summary_print_put_number(g, "inversions", s->inversions);
+    summary_print_put_key(g, "stacks");
     yajl_gen_map_open(g);
-    put_number(g, "events", s->stacks);
-    put_number(g, "matched", s->stacks_matched);
-    put_number(g, "extended", s->stacks_extended);
-    put_number(g, "frames", s->frames);
+    summary_print_put_number(g, "events", s->stacks);
+    summary_print_put_number(g, "matched", s->stacks_matched);
+    summary_print_put_number(g, "extended", s->stacks_extended);
+    summary_print_put_number(g, "frames", s->frames);
     yajl_gen_map_close(g);
-    put_key(g, "damage");
+    summary_print_put_key(g, "damage");
     yajl_gen_array_open(g);
     for (unsigned i = 0; i < s->damage_count; i++) {
         yajl_gen_map_open(g);
-        put_number(g, "offset", s->damage[i].offset);
-        put_text(g, "text", s->damage[i].text);
+        summary_print_put_number(g, "offset", s->damage[i].offset);
+        summary_print_put_text(g, "text", s->damage[i].text);
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);
-    put_key(g, "loss");
+    summary_print_put_key(g, "loss");
     losses_print_json(&s->losses, s->header->raw.events_lost, g);
     put_rows(g, s);
     if (more)

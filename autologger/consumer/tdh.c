@@ -23,7 +23,7 @@ enum { NAME_MAX_UNITS = 4096, WHOLE = 0xFFFFFFFF };
 
 /* ---- what describes a record ---- */
 
-static void key_of(const EVENT_RECORD *r, struct schema_key *out)
+static void tdh_key_of(const EVENT_RECORD *r, struct schema_key *out)
 {
     const EVENT_HEADER *h = &r->EventHeader;
     struct etl_event    e = {.kind = ETL_KIND_FULL, .opcode = h->EventDescriptor.Opcode};
@@ -59,7 +59,7 @@ static TDHSTATUS describe(const EVENT_RECORD *r, const struct schema_event **out
 
     if (!r)
         return ERROR_INVALID_PARAMETER;
-    key_of(r, &key);
+    tdh_key_of(r, &key);
     if (!(set = tdh_lock()))
         return ERROR_NOT_ENOUGH_MEMORY;
     if ((*out = schema_set_find(set, &key)))
@@ -269,7 +269,7 @@ static void map_value(const EVENT_MAP_INFO *m, uint64_t number, struct text *out
 }
 
 /* Digits of hexadecimal numbers, as tracerpt has them. */
-static void upper(struct text *t)
+static void tdh_upper(struct text *t)
 {
     for (size_t i = 2; i < t->length; i++)
         if (t->data[i] >= 'a' && t->data[i] <= 'f')
@@ -309,7 +309,7 @@ TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO info, PEVENT_MAP_INFO map, ULONG p
     else
         value_text(&v, kind, pointer_size != 4, &t, &json);
     if (!map && value_is_hex(kind))
-        upper(&t);
+        tdh_upper(&t);
     TDHSTATUS st = t.failed ? ERROR_NOT_ENOUGH_MEMORY : give_text(&t, size, buffer);
     if (!st)
         *consumed = (USHORT)v.stored_size;

@@ -14,13 +14,13 @@ _Static_assert(sizeof(PROVIDER_FIELD_INFO) == 16 && offsetof(PROVIDER_FIELD_INFO
 _Static_assert(offsetof(PROVIDER_EVENT_INFO, EventDescriptorsArray) == 8, "events");
 
 /* Rows of one size, and behind them the texts that they name. Offsets in the rows count from the first text until list_deliver moves them. */
-struct list {
+struct tdh_lists_list {
     struct text rows, texts;
     ULONG       count;
 };
 
 /* Adds a text, and gives where it begins. */
-static ULONG list_text(struct list *l, const char *text)
+static ULONG list_text(struct tdh_lists_list *l, const char *text)
 {
     const ULONG  at    = (ULONG)l->texts.length;
     const size_t n     = strlen(text), bytes = utf8_to_utf16le(text, n, NULL, 0);
@@ -36,15 +36,15 @@ static ULONG list_text(struct list *l, const char *text)
     return at;
 }
 
-static void list_row(struct list *l, const void *row, size_t size)
+static void list_row(struct tdh_lists_list *l, const void *row, size_t size)
 {
     text_add(&l->rows, row, size);
     l->count++;
 }
 
 /* Two ULONGs, the rows, the texts. What the offsets in the rows count from is `base`. */
-static ULONG list_base(const struct list *l) { return (ULONG)(2 * sizeof(ULONG) + l->rows.length); }
-static TDHSTATUS list_deliver(struct list *l, ULONG second, void *buffer, PULONG size)
+static ULONG list_base(const struct tdh_lists_list *l) { return (ULONG)(2 * sizeof(ULONG) + l->rows.length); }
+static TDHSTATUS list_deliver(struct tdh_lists_list *l, ULONG second, void *buffer, PULONG size)
 {
     const ULONG head[2] = {l->count, second};
     struct text out     = {0};
@@ -62,7 +62,7 @@ static TDHSTATUS list_deliver(struct list *l, ULONG second, void *buffer, PULONG
 
 /* ---- providers ---- */
 
-static void list_provider(struct list *l, const struct schema_provider *p, ULONG source)
+static void list_provider(struct tdh_lists_list *l, const struct schema_provider *p, ULONG source)
 {
     TRACE_PROVIDER_INFO info = {.SchemaSource = source, .ProviderNameOffset = list_text(l, p->name)};
 
@@ -70,7 +70,7 @@ static void list_provider(struct list *l, const struct schema_provider *p, ULONG
     list_row(l, &info, sizeof info);
 }
 
-static TDHSTATUS list_manifests(struct list *l)
+static TDHSTATUS list_manifests(struct tdh_lists_list *l)
 {
     const struct schema_provider *p;
     struct schema_set            *set;
@@ -85,9 +85,9 @@ static TDHSTATUS list_manifests(struct list *l)
     return ERROR_SUCCESS;
 }
 
-static TDHSTATUS providers(bool manifests, bool classes, PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
+static TDHSTATUS tdh_lists_providers(bool manifests, bool classes, PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
 {
-    struct list l = {.count = 0};
+    struct tdh_lists_list l = {.count = 0};
     unsigned    n = 0;
     TDHSTATUS   st = manifests ? list_manifests(&l) : ERROR_SUCCESS;
 
@@ -104,7 +104,7 @@ static TDHSTATUS providers(bool manifests, bool classes, PPROVIDER_ENUMERATION_I
 
 TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
 {
-    return size ? providers(true, true, buffer, size) : ERROR_INVALID_PARAMETER;
+    return size ? tdh_lists_providers(true, true, buffer, size) : ERROR_INVALID_PARAMETER;
 }
 
 TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE filter, PPROVIDER_ENUMERATION_INFO buffer, ULONG size, PULONG required)
@@ -114,7 +114,7 @@ TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE filter, PPROVID
     if (filter != DecodingSourceXMLFile && filter != DecodingSourceWbem)
         return ERROR_NOT_SUPPORTED;
     *required = size;
-    return providers(filter == DecodingSourceXMLFile, filter == DecodingSourceWbem, buffer, required);
+    return tdh_lists_providers(filter == DecodingSourceXMLFile, filter == DecodingSourceWbem, buffer, required);
 }
 
 /* ---- one provider ---- */
@@ -171,10 +171,10 @@ static bool field_asked(ULONGLONG value, EVENT_FIELD_TYPE type, const ULONGLONG 
     return type == EventKeywordInformation ? (value & *asked) != 0 : value == *asked;
 }
 
-static TDHSTATUS fields(LPGUID guid, EVENT_FIELD_TYPE type, const ULONGLONG *asked, PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
+static TDHSTATUS tdh_lists_fields(LPGUID guid, EVENT_FIELD_TYPE type, const ULONGLONG *asked, PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
 {
     const struct schema_provider *p;
-    struct list                   l = {.count = 0};
+    struct tdh_lists_list                   l = {.count = 0};
 
     if (!size)
         return ERROR_INVALID_PARAMETER;
@@ -207,18 +207,18 @@ static TDHSTATUS fields(LPGUID guid, EVENT_FIELD_TYPE type, const ULONGLONG *ask
 
 TDHSTATUS TdhEnumerateProviderFieldInformation(LPGUID guid, EVENT_FIELD_TYPE type, PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
 {
-    return fields(guid, type, NULL, buffer, size);
+    return tdh_lists_fields(guid, type, NULL, buffer, size);
 }
 
 TDHSTATUS TdhQueryProviderFieldInformation(LPGUID guid, ULONGLONG value, EVENT_FIELD_TYPE type, PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
 {
-    return fields(guid, type, &value, buffer, size);
+    return tdh_lists_fields(guid, type, &value, buffer, size);
 }
 
 TDHSTATUS TdhEnumerateManifestProviderEvents(LPGUID guid, PPROVIDER_EVENT_INFO buffer, PULONG size)
 {
     const struct schema_provider *p;
-    struct list                   l = {.count = 0};
+    struct tdh_lists_list                   l = {.count = 0};
 
     if (!size)
         return ERROR_INVALID_PARAMETER;

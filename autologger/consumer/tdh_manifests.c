@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* All providers of a manifest or none, in the texts of this process' language. */
-static wstatus add(struct schema_set *set, const struct manifest *m, const char *origin, struct reason *why)
+static wstatus tdh_manifests_add(struct schema_set *set, const struct manifest *m, const char *origin, struct reason *why)
 {
     wstatus st = manifest_schemas(m, manifest_culture_find(m, setlocale(LC_MESSAGES, NULL)), SCHEMA_MANIFEST, set, why);
     if (st)
@@ -16,9 +16,9 @@ static wstatus add(struct schema_set *set, const struct manifest *m, const char 
     return st;
 }
 
-static wstatus take(void *ctx, struct manifest *m, struct reason *why)
+static wstatus tdh_manifests_take(void *ctx, struct manifest *m, struct reason *why)
 {
-    wstatus st = add(ctx, m, m->origin, why);
+    wstatus st = tdh_manifests_add(ctx, m, m->origin, why);
     manifest_free(m);
     return st;
 }
@@ -28,7 +28,7 @@ wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reaso
     struct manifest_problems problems = {.forgiving = true};
 
     schema_set_remove(set, SCHEMA_MANIFEST, path); /* a second time: what it says now */
-    return manifest_file(path, &problems, take, set, why);
+    return manifest_file(path, &problems, tdh_manifests_take, set, why);
 }
 
 wstatus tdh_binary_load(struct schema_set *set, const char *path, struct reason *why)
@@ -40,7 +40,7 @@ wstatus tdh_binary_load(struct schema_set *set, const char *path, struct reason 
         return st;
     schema_set_remove(set, SCHEMA_MANIFEST, path);
     if (f.elf || manifest_is_packed(f.data, f.size))
-        st = manifest_unpack_all(f.data, f.size, path, take, set, why);
+        st = manifest_unpack_all(f.data, f.size, path, tdh_manifests_take, set, why);
     else
         st = reason_set(why, W_INVALID_DATA, "%s is neither an ELF file nor a compiled manifest", path);
     file_bytes_free(&f);
@@ -60,7 +60,7 @@ wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size
     wstatus                  st = manifest_read(data, size, origin, &problems, &m, why);
 
     if (!st) {
-        st = add(set, m, origin, why);
+        st = tdh_manifests_add(set, m, origin, why);
         manifest_free(m);
     }
     return st;

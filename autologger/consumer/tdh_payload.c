@@ -35,7 +35,7 @@ static TDHSTATUS predicates(struct payload_clause *c, const PAYLOAD_FILTER_PREDI
 }
 
 /* By what describes the event: its layout, then the bytes. */
-static TDHSTATUS compile(struct payload_clause *c, LPCGUID provider, PCEVENT_DESCRIPTOR d, struct payload_bytes *out)
+static TDHSTATUS tdh_payload_compile(struct payload_clause *c, LPCGUID provider, PCEVENT_DESCRIPTOR d, struct payload_bytes *out)
 {
     struct schema_key  key = {.hook = CLASSIC_NONE, .id = d->Id, .version = d->Version, .opcode = d->Opcode};
     struct reason      why = {0};
@@ -66,7 +66,7 @@ TDHSTATUS TdhCreatePayloadFilter(LPCGUID provider, PCEVENT_DESCRIPTOR d, BOOLEAN
     TDHSTATUS              st = f && c ? predicates(c, p, count, text) : ERROR_NOT_ENOUGH_MEMORY;
     if (!st) {
         c->flags = any ? PAYLOAD_ANY : 0;
-        st       = compile(c, provider, d, &f->bytes);
+        st       = tdh_payload_compile(c, provider, d, &f->bytes);
     }
     for (ULONG i = 0; i < 2 * PAYLOAD_PREDICATES; i++)
         free(text[i]);

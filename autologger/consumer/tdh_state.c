@@ -7,18 +7,18 @@
 
 #include <pthread.h>
 
-static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t    tdh_state_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct schema_set *set;
 static struct publishers  installed;
 static struct learner     learner = {.manifest = tdh_manifest_learn}; /* of real-time sessions; under the lock */
 /* What ProcessTrace reads in this thread: its callbacks, and what they ask, are in it too. */
-static _Thread_local struct learn_files reading;
+static _Thread_local struct learn_files tdh_state_reading;
 
 struct schema_set *tdh_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tdh_state_lock);
     if (!set && !(set = schema_set_new())) {
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&tdh_state_lock);
         return NULL;
     }
     if (!installed.folder) {
@@ -36,24 +36,24 @@ void tdh_installed(void)
     }
 }
 
-void tdh_unlock(void) { pthread_mutex_unlock(&lock); }
+void tdh_unlock(void) { pthread_mutex_unlock(&tdh_state_lock); }
 
 static void search(void *ctx, struct schema_set *s)
 {
     (void)ctx;
-    learn_search(&reading, s); /* of the thread that asks */
+    learn_search(&tdh_state_reading, s); /* of the thread that asks */
 }
 
 void tdh_reads(const char *const *paths, unsigned count)
 {
-    reading = (struct learn_files){paths, count, tdh_manifest_learn, NULL};
+    tdh_state_reading = (struct learn_files){paths, count, tdh_manifest_learn, NULL};
     if (tdh_lock()) {
         schema_set_search(set, search, NULL);
         tdh_unlock();
     }
 }
 
-void tdh_reads_end(void) { reading = (struct learn_files){0}; }
+void tdh_reads_end(void) { tdh_state_reading = (struct learn_files){0}; }
 
 void tdh_sees(const struct etl_event *e)
 {

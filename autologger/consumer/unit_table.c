@@ -6,7 +6,7 @@
 enum { SYSTEM_PROCESS = 4 };
 
 /* By number: names may move while units are learned. */
-static struct unit_row *row_at(struct unit_table *t, unsigned at)
+static struct unit_row *unit_table_row_at(struct unit_table *t, unsigned at)
 {
     if (at >= t->rows) {
         unsigned n     = at + 32;
@@ -22,10 +22,10 @@ static struct unit_row *row_at(struct unit_table *t, unsigned at)
     return &t->row[at];
 }
 
-static struct unit_row *row_of(struct unit_table *t, uint32_t process)
+static struct unit_row *unit_table_row_of(struct unit_table *t, uint32_t process)
 {
     int unit = process == ACTOR_NONE ? UNIT_NOT_TOLD : process_units_of(&t->units, process);
-    return row_at(t, process == 0                ? UNIT_ROW_IDLE
+    return unit_table_row_at(t, process == 0                ? UNIT_ROW_IDLE
                      : process == SYSTEM_PROCESS ? UNIT_ROW_KERNEL
                      : unit == UNIT_NOT_TOLD     ? UNIT_ROW_NOT_TOLD
                                                  : UNIT_ROW_NAMES + (unsigned)unit);
@@ -33,12 +33,12 @@ static struct unit_row *row_of(struct unit_table *t, uint32_t process)
 
 static void cpu_charge(struct unit_table *t, const struct unit_cpu *c, uint64_t until)
 {
-    struct unit_row *row = c->since ? row_of(t, c->thread == ACTOR_NONE ? ACTOR_NONE : actors_owner(&t->actors, c->thread)) : NULL;
+    struct unit_row *row = c->since ? unit_table_row_of(t, c->thread == ACTOR_NONE ? ACTOR_NONE : actors_owner(&t->actors, c->thread)) : NULL;
     if (row && until > c->since)
         row->cpu += until - c->since;
 }
 
-static void on_switch(struct unit_table *t, const struct etl_event *e, uint32_t comes, uint32_t goes)
+static void unit_table_on_switch(struct unit_table *t, const struct etl_event *e, uint32_t comes, uint32_t goes)
 {
     if (e->cpu >= t->cpus) {
         void *grown = realloc(t->cpu, (e->cpu + 1ul) * sizeof *t->cpu);
@@ -64,11 +64,11 @@ void unit_table_see(struct unit_table *t, const struct etl_event *e, const struc
 
     actors_see(&t->actors, e);
     process_units_see(&t->units, e, names);
-    struct unit_row *row = row_of(t, actors_process(&t->actors, e));
+    struct unit_row *row = unit_table_row_of(t, actors_process(&t->actors, e));
     if (row)
         row->events++;
     if (actors_switch(e, &comes, &goes))
-        on_switch(t, e, comes, goes);
+        unit_table_on_switch(t, e, comes, goes);
     else if (row && actors_transfer(e, &thread, &bytes, &write))
         *(write ? &row->written : &row->read) += bytes;
     if (e->filetime > t->last)
@@ -90,7 +90,7 @@ unsigned unit_table_end(struct unit_table *t, const struct unit_row **rows)
     static const char *const names[] = {"(not told)", "(kernel)", "(idle)"};
     unsigned                 n       = 0;
 
-    if (!t->units.count || !row_at(t, UNIT_ROW_NAMES + t->units.count))
+    if (!t->units.count || !unit_table_row_at(t, UNIT_ROW_NAMES + t->units.count))
         return 0;
     for (unsigned i = 0; i < t->cpus; i++)
         cpu_charge(t, &t->cpu[i], t->last);

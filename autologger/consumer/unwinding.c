@@ -20,7 +20,7 @@
 
 #define PROGRAM "autologger-unwind"
 enum { WAIT_MS = 20000, STARTS_MOST = 4, CHANNEL_TRACELOGGING = 11 };
-static const struct unwinding_host *host;
+static const struct unwinding_host *consumer_unwinding_host;
 extern char **environ;
 
 struct unwinding {
@@ -48,15 +48,15 @@ bool stack_copy_is(const struct etl_event *e)
 
 /* ---- the program ---- */
 
-void unwinding_by(const struct unwinding_host *by) { host = by; }
+void unwinding_by(const struct unwinding_host *by) { consumer_unwinding_host = by; }
 
-static void stop(struct unwinding *u)
+static void unwinding_stop(struct unwinding *u)
 {
     if (u->pid <= 0)
         return;
     close(u->fd);
-    if (host) {
-        host->stop(host->ctx);
+    if (consumer_unwinding_host) {
+        consumer_unwinding_host->stop(consumer_unwinding_host->ctx);
     } else {
         kill(u->pid, SIGKILL);
         while (waitpid(u->pid, NULL, 0) < 0 && errno == EINTR)
@@ -100,7 +100,7 @@ int unwinding_start(pid_t *pid, char *why, size_t size)
     return pair[0];
 }
 
-static bool start(struct unwinding *u)
+static bool consumer_unwinding_start(struct unwinding *u)
 {
     if (u->pid > 0)
         return true;
@@ -108,7 +108,7 @@ static bool start(struct unwinding *u)
         snprintf(u->counts.none, sizeof u->counts.none, "the program %s died or hung %d times", PROGRAM, STARTS_MOST);
         return false;
     }
-    u->fd = host ? host->start(host->ctx, &u->pid, u->counts.none, sizeof u->counts.none) : unwinding_start(&u->pid, u->counts.none, sizeof u->counts.none);
+    u->fd = consumer_unwinding_host ? consumer_unwinding_host->start(consumer_unwinding_host->ctx, &u->pid, u->counts.none, sizeof u->counts.none) : unwinding_start(&u->pid, u->counts.none, sizeof u->counts.none);
     if (u->fd < 0) {
         u->pid = 0;
         return false;
@@ -143,7 +143,7 @@ static bool answer_head(struct unwinding *u, struct unwind_message *head)
     return false;
 }
 
-static bool ask(struct unwinding *u, size_t size, struct unwind_answer *answer)
+static bool unwinding_ask(struct unwinding *u, size_t size, struct unwind_answer *answer)
 {
     struct unwind_message head;
     if (u->told < u->size && !unwind_send(u->fd, u->images + u->told, u->size - u->told))
@@ -194,7 +194,7 @@ static void rundown_read(struct unwinding *u, const char *path)
     if (u->path == path)
         return;
     u->path = path;
-    stop(u); /* it would hear of them too late */
+    unwinding_stop(u); /* it would hear of them too late */
     if (etl_reader_open(path, &r, NULL) != W_SUCCESS)
         return;
     u->images = NULL;
@@ -267,14 +267,14 @@ uint32_t unwinding_see(struct unwinding *u, const char *path, const struct etl_e
     u->counts.copies++;
     rundown_read(u, path);
     size_t size = copy_message(u, e, &trigger);
-    bool   runs = size && !u->failed && start(u);
-    if (runs && ask(u, size, &answer)) {
+    bool   runs = size && !u->failed && consumer_unwinding_start(u);
+    if (runs && unwinding_ask(u, size, &answer)) {
         u->counts.ends[answer.end]++;
         u->counts.frames += answer.count;
         return stack_record(e, trigger, &answer, record);
     }
     if (runs)
-        stop(u);
+        unwinding_stop(u);
     if (!*u->counts.none)
         snprintf(u->counts.none, sizeof u->counts.none, "%s", !size ? "a copy is damaged" : u->failed ? "no memory" : "the program " PROGRAM " died or hung");
     u->counts.left++;
@@ -289,7 +289,7 @@ void unwinding_destroy(struct unwinding *u)
 {
     if (!u)
         return;
-    stop(u);
+    unwinding_stop(u);
     free(u->images);
     free(u);
 }

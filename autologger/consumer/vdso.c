@@ -14,19 +14,19 @@ struct vdso { /* addresses in the file are those in memory, less `bias` */
     const uint32_t   *gnu_hash;
 };
 
-static const void *address_of(const struct vdso *v, uint64_t value) { return (const void *)(v->bias + value); }
+static const void *vdso_address_of(const struct vdso *v, uint64_t value) { return (const void *)(v->bias + value); }
 
 static void dynamic_read(struct vdso *v, const Elf64_Dyn *d)
 {
     for (; d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_SYMTAB)
-            v->symbols = address_of(v, d->d_un.d_ptr);
+            v->symbols = vdso_address_of(v, d->d_un.d_ptr);
         else if (d->d_tag == DT_STRTAB)
-            v->names = address_of(v, d->d_un.d_ptr);
+            v->names = vdso_address_of(v, d->d_un.d_ptr);
         else if (d->d_tag == DT_HASH)
-            v->hash = address_of(v, d->d_un.d_ptr);
+            v->hash = vdso_address_of(v, d->d_un.d_ptr);
         else if (d->d_tag == DT_GNU_HASH)
-            v->gnu_hash = address_of(v, d->d_un.d_ptr);
+            v->gnu_hash = vdso_address_of(v, d->d_un.d_ptr);
     }
 }
 
@@ -59,10 +59,10 @@ bool vdso_symbols(struct kernel_symbols *s)
             v.bias = (uintptr_t)h - p[i].p_vaddr + p[i].p_offset;
     for (unsigned i = 0; i < h->e_phnum; i++) {
         if (p[i].p_type == PT_DYNAMIC)
-            dynamic_read(&v, address_of(&v, p[i].p_vaddr));
+            dynamic_read(&v, vdso_address_of(&v, p[i].p_vaddr));
         if (p[i].p_type == PT_NOTE)
             s->module[module].build_id.size =
-                (uint8_t)elf_note_build_id(address_of(&v, p[i].p_vaddr), p[i].p_filesz, s->module[module].build_id.bytes);
+                (uint8_t)elf_note_build_id(vdso_address_of(&v, p[i].p_vaddr), p[i].p_filesz, s->module[module].build_id.bytes);
     }
     if (!v.symbols || !v.names || (!v.hash && !v.gnu_hash))
         return false;

@@ -10,7 +10,7 @@ void write_behind_begin(struct write_behind *b, const char *path)
     *b = (struct write_behind){.fd = opening_file(path, O_NOFOLLOW)};
 }
 
-static void let_go(struct write_behind *b)
+static void write_behind_let_go(struct write_behind *b)
 {
     const off_t from = (off_t)b->gone;
     if (sync_file_range(b->fd, from, WRITE_BEHIND_STEP, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0)
@@ -26,7 +26,7 @@ void write_behind_at(struct write_behind *b, uint64_t end)
             return;
         }
         if (b->started - b->gone >= WRITE_BEHIND_KEPT)
-            let_go(b);
+            write_behind_let_go(b);
     }
 }
 

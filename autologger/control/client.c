@@ -40,7 +40,7 @@ const char *control_runtime_dir(void)
     return "/run/autologger";
 }
 
-static int64_t now_ms(void)
+static int64_t client_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -91,11 +91,11 @@ static void take_descriptors(struct control_client *c, struct msghdr *m)
 }
 
 /* One message into c->buffer, or a Status. */
-static wstatus receive(struct control_client *c, int64_t deadline, struct reason *why)
+static wstatus client_receive(struct control_client *c, int64_t deadline, struct reason *why)
 {
     for (;;) {
         struct pollfd p[2] = {{.fd = c->fd, .events = POLLIN}, {.fd = c->cancel_fd, .events = POLLIN}};
-        int64_t       left = deadline - now_ms();
+        int64_t       left = deadline - client_now_ms();
         int           rc   = poll(p, 2, deadline < 0 ? -1 : left > 0 ? (int)left : 0);
         if (rc > 0 && p[1].revents)
             return reason_set(why, W_CANCELLED, "the waiting was cancelled");
@@ -131,7 +131,7 @@ static wstatus receive(struct control_client *c, int64_t deadline, struct reason
 static wstatus ask_once(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
     wait_ms           = c->wait_most ? c->wait_most : wait_ms;
-    int64_t deadline  = wait_ms == WAIT_EVER ? -1 : now_ms() + wait_ms;
+    int64_t deadline  = wait_ms == WAIT_EVER ? -1 : client_now_ms() + wait_ms;
     request->version  = CTL_VERSION;
     request->sequence = ++c->sequence ? c->sequence : ++c->sequence; /* 0 is the daemon's own */
     while (send(c->fd, request, request->size, MSG_NOSIGNAL) < 0) {
@@ -141,7 +141,7 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
         return reason_set(why, st, "asking the daemon: %s", strerror(errno));
     }
     for (;;) {
-        wstatus st = receive(c, deadline, why);
+        wstatus st = client_receive(c, deadline, why);
         if (st)
             return st;
         struct ctl_header h;
@@ -173,10 +173,10 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
 /* The same. An early program that would lose what it holds has asked the daemon to take over: asks again until that has happened. */
 wstatus client_ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
-    int64_t deadline = now_ms() + (c->wait_most ? c->wait_most : WAIT_MS);
+    int64_t deadline = client_now_ms() + (c->wait_most ? c->wait_most : WAIT_MS);
     wstatus st;
     while ((st = ask_once(c, request, least, wait_ms, why)) == W_RETRY) {
-        if (now_ms() >= deadline)
+        if (client_now_ms() >= deadline)
             return reason_set(why, st, "the early program still holds what was recorded, and no daemon has taken it over. Do: start "
                               "autologgerd.service, or save it by 'autologger-early save FILE'");
         usleep(HELD_PAUSE_MS * 1000);

@@ -6,7 +6,7 @@
 
 /* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or NULL for lists
  * of all. *rows is malloc; c->buffer keeps the last page. */
-static wstatus pages(struct control_client *c, enum ctl_type type, const char *name, size_t head, size_t row, void **rows,
+static wstatus client_lists_pages(struct control_client *c, enum ctl_type type, const char *name, size_t head, size_t row, void **rows,
                      unsigned *count, struct reason *why)
 {
     uint8_t *all  = NULL;
@@ -40,12 +40,12 @@ static wstatus pages(struct control_client *c, enum ctl_type type, const char *n
 }
 
 /* A daemon that does not know a request says that of it. */
-static wstatus known(wstatus st) { return st == W_INVALID_FUNCTION ? W_NOT_SUPPORTED : st; }
+static wstatus client_lists_known(wstatus st) { return st == W_INVALID_FUNCTION ? W_NOT_SUPPORTED : st; }
 
 wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_QUERY, NULL, sizeof(struct ctl_query_answer), sizeof **rows, &all, count, why);
+    wstatus st  = client_lists_pages(c, CTL_QUERY, NULL, sizeof(struct ctl_query_answer), sizeof **rows, &all, count, why);
     if (st)
         return st;
     *rows = all;
@@ -57,7 +57,7 @@ wstatus control_query_all(struct control_client *c, struct ctl_session_info **ro
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_PROVIDERS, NULL, sizeof(struct ctl_providers_answer), sizeof **rows, &all, count, why);
+    wstatus st  = client_lists_pages(c, CTL_PROVIDERS, NULL, sizeof(struct ctl_providers_answer), sizeof **rows, &all, count, why);
     if (st)
         return st;
     *rows = all;
@@ -70,7 +70,7 @@ wstatus control_declaration(struct control_client *c, const char *name, struct c
                             unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_DECLARATION, name, sizeof(struct ctl_declaration_answer), sizeof **rows, &all, count, why);
+    wstatus st  = client_lists_pages(c, CTL_DECLARATION, name, sizeof(struct ctl_declaration_answer), sizeof **rows, &all, count, why);
     if (st)
         return st;
     *rows = all;
@@ -137,7 +137,7 @@ wstatus control_state(struct control_client *c, struct ctl_state_answer *out, st
 wstatus control_registrations(struct control_client *c, struct ctl_registration_row **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_REGISTRATIONS, NULL, sizeof(struct ctl_registrations_answer), sizeof **rows, &all, count, why);
+    wstatus st  = client_lists_pages(c, CTL_REGISTRATIONS, NULL, sizeof(struct ctl_registrations_answer), sizeof **rows, &all, count, why);
     *rows       = all;
     return st;
 }
@@ -145,7 +145,7 @@ wstatus control_registrations(struct control_client *c, struct ctl_registration_
 wstatus control_users(struct control_client *c, const char *name, struct ctl_user_row **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = known(pages(c, CTL_USERS, name, sizeof(struct ctl_users_answer), sizeof **rows, &all, count, why));
+    wstatus st  = client_lists_known(client_lists_pages(c, CTL_USERS, name, sizeof(struct ctl_users_answer), sizeof **rows, &all, count, why));
     *rows       = all;
     return st;
 }
@@ -153,7 +153,7 @@ wstatus control_users(struct control_client *c, const char *name, struct ctl_use
 wstatus control_conditions(struct control_client *c, const char *name, struct ctl_condition_row **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = known(pages(c, CTL_CONDITIONS, name, sizeof(struct ctl_conditions_answer), sizeof **rows, &all, count, why));
+    wstatus st  = client_lists_known(client_lists_pages(c, CTL_CONDITIONS, name, sizeof(struct ctl_conditions_answer), sizeof **rows, &all, count, why));
     *rows       = all;
     if (st)
         return st;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void row_fill(const struct condition *c, struct ctl_condition_row *row)
+static void conditions_row_fill(const struct condition *c, struct ctl_condition_row *row)
 {
     *row = (struct ctl_condition_row){.number = c->number, .note = c->note};
     session_copy_text(row->item, sizeof row->item, c->item);
@@ -36,7 +36,7 @@ void conditions_keep(struct control_server *v, unsigned c, struct session *s)
         session_copy_text(e->session, sizeof e->session, s->state->name);
         e->count = (uint32_t)s->conditions.count;
         for (uint32_t i = 0; i < e->count; i++)
-            row_fill(&s->conditions.items[i], &e->row[i]);
+            conditions_row_fill(&s->conditions.items[i], &e->row[i]);
     }
     free(v->ended[c]);
     v->ended[c] = e;
@@ -60,7 +60,7 @@ wstatus conditions_page(struct control_server *v, unsigned c, const void *messag
     answer->total = s ? (uint32_t)s->conditions.count : e->count;
     for (uint32_t i = m->start; i < answer->total && answer->count < room; i++, answer->count++)
         if (s)
-            row_fill(&s->conditions.items[i], &answer->row[answer->count]);
+            conditions_row_fill(&s->conditions.items[i], &answer->row[answer->count]);
         else
             answer->row[answer->count] = e->row[i];
     return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void session_fill(const struct state_session *st, struct ctl_declaration *out)
+static void declaration_session_fill(const struct state_session *st, struct ctl_declaration *out)
 {
     snprintf(out->name, sizeof out->name, "%s", st->name);
     snprintf(out->key, sizeof out->key, "%s", st->key);
@@ -24,9 +24,9 @@ static void session_fill(const struct state_session *st, struct ctl_declaration 
 }
 
 /* A provider that the session enables, at a place that the directory can have. */
-static bool enabled(const struct state_enable *e) { return e->in_use && e->slot < SHM_PROVIDERS && e->entry < SHM_PROVIDER_SESSIONS; }
+static bool declaration_enabled(const struct state_enable *e) { return e->in_use && e->slot < SHM_PROVIDERS && e->entry < SHM_PROVIDER_SESSIONS; }
 
-static void row_fill(const struct state_enable *e, const struct directory *d, struct ctl_enabled_row *row)
+static void declaration_row_fill(const struct state_enable *e, const struct directory *d, struct ctl_enabled_row *row)
 {
     const struct shm_provider *p = &d->shm->provider[e->slot];
     *row = (struct ctl_enabled_row){.guid = p->guid, .level = p->enable[e->entry].level, .any = p->enable[e->entry].any, .all = p->enable[e->entry].all};
@@ -40,16 +40,16 @@ void declaration_answer(struct session *s, const struct directory *d, uint32_t s
     uint32_t room = (uint32_t)((capacity - sizeof *out) / sizeof out->row[0]);
 
     memset(out, 0, sizeof *out);
-    session_fill(s->state, &out->session);
+    declaration_session_fill(s->state, &out->session);
     for (unsigned k = 0; k < STATE_ENABLES; k++) {
         const struct state_enable *e = &s->state->enable[k];
-        if (enabled(e) && out->total++ >= start && out->count < room)
-            row_fill(e, d, &out->row[out->count++]);
+        if (declaration_enabled(e) && out->total++ >= start && out->count < room)
+            declaration_row_fill(e, d, &out->row[out->count++]);
     }
 }
 
 /* As server_providers.c notes it: of the provider's GUID, with the user in the reason. */
-static uint32_t denied(const struct session *s, const struct guid *provider)
+static uint32_t declaration_denied(const struct session *s, const struct guid *provider)
 {
     char     text[GUID_TEXT_SIZE];
     unsigned uid;
@@ -78,14 +78,14 @@ static void counts_fill(struct session *s, unsigned place, struct ctl_terms_answ
     out->refused_keywords    = p.refused.keywords;
 }
 
-static void provider_fill(struct session *s, unsigned place, const struct directory *d, struct ctl_terms_answer *out)
+static void declaration_provider_fill(struct session *s, unsigned place, const struct directory *d, struct ctl_terms_answer *out)
 {
     const struct state_enable *e      = &s->state->enable[place];
     const struct filter_block *filter = directory_filter(d, e->slot, e->entry);
     out->count                        = 1;
     counts_fill(s, place, out);
-    row_fill(e, d, &out->row);
-    out->denied   = denied(s, &e->guid);
+    declaration_row_fill(e, d, &out->row);
+    out->denied   = declaration_denied(s, &e->guid);
     out->property = directory_property(d, e->slot, e->entry);
     snprintf(out->units, sizeof out->units, "%s", e->units);
     for (unsigned k = 0; k < s->state->tracepoint_count; k++) {
@@ -107,13 +107,13 @@ void terms_answer(struct session *s, const struct directory *d, uint32_t which, 
 {
     _Static_assert(sizeof *out + FILTER_BLOCK_MAX <= CTL_MAX && sizeof *out % 8 == 0, "a provider and its filter are one message");
     memset(out, 0, sizeof *out);
-    session_fill(s->state, &out->session);
+    declaration_session_fill(s->state, &out->session);
     out->kernel              = s->state->kernel;
     out->user_stack_bytes    = s->state->user_stack_bytes;
     out->stack_cache_bytes   = s->state->stack_cache_bytes;
     out->stack_cache_buckets = s->state->stack_cache_buckets;
     out->forget_realtime     = !s->state->realtime.persistent;
     for (unsigned k = 0; k < STATE_ENABLES; k++)
-        if (enabled(&s->state->enable[k]) && out->total++ == which)
-            provider_fill(s, k, d, out);
+        if (declaration_enabled(&s->state->enable[k]) && out->total++ == which)
+            declaration_provider_fill(s, k, d, out);
 }

@@ -121,7 +121,7 @@ static void acknowledged(struct control_server *v, unsigned c, uint32_t number)
             }
 }
 
-static void gone(struct control_server *v, unsigned c)
+static void enable_gone(struct control_server *v, unsigned c)
 {
     for (struct enable_wait **at = &v->waits; *at;) {
         struct enable_wait *w = *at;
@@ -192,7 +192,7 @@ static void registered(struct control_server *v, unsigned registration, const st
         note_unfiltered(v, r->slot);
 }
 
-static wstatus act(struct control_server *v, const struct ctl_enable_request *m, const struct filter_block *filter, struct session *s,
+static wstatus enable_act(struct control_server *v, const struct ctl_enable_request *m, const struct filter_block *filter, struct session *s,
                    struct enable_wait *wait)
 {
     const struct enable_terms terms = {.level = m->level, .any = m->any, .all = m->all, .flags = directory_flags(m->property), .filter = filter};
@@ -251,7 +251,7 @@ static bool private_room(const struct control_server *v, const struct session *s
 }
 
 /* What the session's user may still have of what all share. */
-static wstatus has_quota(struct control_server *v, const struct session *s, const struct ctl_enable_request *m, const struct filter_block *filter)
+static wstatus enable_has_quota(struct control_server *v, const struct session *s, const struct ctl_enable_request *m, const struct filter_block *filter)
 {
     const uint32_t uid = quota_payer(s);
     if (m->code != CTL_CODE_ENABLE)
@@ -287,7 +287,7 @@ static void wait_begin(struct control_server *v, struct enable_wait *wait)
     answer_done(v, 0);
 }
 
-static wstatus request(struct control_server *v, unsigned c, const void *message, size_t size)
+static wstatus enable_request(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_enable_request *m = message;
     char                             name[CTL_NAME];
@@ -307,9 +307,9 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
     if (!private_room(v, s, m))
         return W_NO_SYSTEM_RESOURCES;
     wstatus st = filter_of(m, size, &filter);
-    st         = st ? st : has_quota(v, s, m, filter);
+    st         = st ? st : enable_has_quota(v, s, m, filter);
     st         = st || !m->wait ? st : wait_make(v, c, &m->header, &wait);
-    st         = st ? st : act(v, m, filter, s, wait);
+    st         = st ? st : enable_act(v, m, filter, s, wait);
     free(filter);
     if (st)
         wait_free(wait);
@@ -341,7 +341,7 @@ static unsigned enables_of(const struct control_server *v, unsigned c, int slot,
     return n;
 }
 
-static unsigned programs_of(const struct control_server *v, unsigned c, int slot, struct ctl_provider_program *out)
+static unsigned enable_programs_of(const struct control_server *v, unsigned c, int slot, struct ctl_provider_program *out)
 {
     const bool all = server_granted(v, c, &v->table->directory->shm->provider[slot].guid, ACCESS_QUERY);
     unsigned   n   = 0;
@@ -365,7 +365,7 @@ static unsigned programs_of(const struct control_server *v, unsigned c, int slot
     return n;
 }
 
-static wstatus provider(struct control_server *v, unsigned c, const void *message, size_t size)
+static wstatus enable_provider(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_provider_request *m      = message;
     struct ctl_provider_answer        *answer = (void *)v->out;
@@ -376,7 +376,7 @@ static wstatus provider(struct control_server *v, unsigned c, const void *messag
         return W_WMI_GUID_NOT_FOUND;
     memset(answer, 0, sizeof *answer);
     answer->enable_count  = enables_of(v, c, slot, answer->enable);
-    answer->program_count = programs_of(v, c, slot, answer->program);
+    answer->program_count = enable_programs_of(v, c, slot, answer->program);
     snprintf(answer->name, sizeof answer->name, "%s", v->table->directory->name[slot] ? v->table->directory->name[slot] : "");
     return server_reply(v, c, m, answer, sizeof *answer + answer->program_count * sizeof answer->program[0], W_SUCCESS);
 }
@@ -401,7 +401,7 @@ static void adopted(struct control_server *v)
     }
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, expired, provider, registrations_page, users_page, conditions_page, registered, adopted, parts_of, parts_living};
+const struct control_enabling control_enabling = {enable_request, acknowledged, enable_gone, expired, enable_provider, registrations_page, users_page, conditions_page, registered, adopted, parts_of, parts_living};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

@@ -109,7 +109,7 @@ static void look_at_all(int proc_fd, uint32_t pid, struct foreign_threads *known
     free(now);
 }
 
-static uint32_t find(int proc_fd, uint32_t pid, uint32_t inner, struct foreign_threads *known)
+static uint32_t control_foreign_find(int proc_fd, uint32_t pid, uint32_t inner, struct foreign_threads *known)
 {
     for (unsigned i = known->count; i-- > 0;) {
         if (known->thread[i].inner != inner)
@@ -123,13 +123,13 @@ static uint32_t find(int proc_fd, uint32_t pid, uint32_t inner, struct foreign_t
 
 uint32_t foreign_thread(int proc_fd, uint32_t pid, uint32_t inner, uint32_t near, struct foreign_threads *known)
 {
-    uint32_t outer = known->pid == pid ? find(proc_fd, pid, inner, known) : 0;
+    uint32_t outer = known->pid == pid ? control_foreign_find(proc_fd, pid, inner, known) : 0;
     for (uint32_t i = 1; !outer && near && i <= NEXT_MOST; i++)
         if (is_thread(proc_fd, pid, near + i, inner))
             outer = near + i;
     for (unsigned i = 0; !outer && pid && i < TRIES; i++) { /* a list that is read while threads begin and end can lack some */
         look_at_all(proc_fd, pid, known);
-        outer = find(proc_fd, pid, inner, known);
+        outer = control_foreign_find(proc_fd, pid, inner, known);
     }
     return outer;
 }

@@ -42,7 +42,7 @@ bool group_member_set(struct control_server *v, struct session *s, uint32_t grou
 }
 
 /* Tells all programs that have the provider; who is not answered yet does not hear it twice. */
-static void tell(struct control_server *v, uint32_t slot, unsigned entry)
+static void group_join_tell(struct control_server *v, uint32_t slot, unsigned entry)
 {
     struct session *s = v->table->slot[v->table->directory->shm->provider[slot].enable[entry].session % SHM_SESSIONS];
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
@@ -71,6 +71,6 @@ void group_join(struct control_server *v, unsigned registration, const struct gu
         struct session *s      = p[slot].mask & 1u << e ? v->table->slot[p[slot].enable[e].session % SHM_SESSIONS] : NULL;
         const uint8_t   before = p[r->slot].mask;
         if (s && group_member_set(v, s, (uint32_t)slot, e, r->slot, &at) && !(before & 1u << at))
-            tell(v, r->slot, at);
+            group_join_tell(v, r->slot, at);
     }
 }

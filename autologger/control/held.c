@@ -19,8 +19,8 @@ struct held_part {
     struct logger_errand *errand; /* of a file */
     unsigned              asked; /* of a flush */
 };
-struct held {
-    struct held      *next;
+struct held_program {
+    struct held_program      *next;
     unsigned          connection;
     struct ctl_header header; /* of the request */
     struct session   *s; /* that it named; NULL: it has ended */
@@ -51,11 +51,11 @@ static unsigned parts_list(const struct control_server *v, struct session *s, st
     return n;
 }
 
-static wstatus held_make(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, unsigned count, uint64_t ms, struct held **out)
+static wstatus held_make(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, unsigned count, uint64_t ms, struct held_program **out)
 {
     if (!quota_may_wait(v, c))
         return W_BUSY;
-    struct held *h = calloc(1, sizeof *h + count * sizeof h->part[0]);
+    struct held_program *h = calloc(1, sizeof *h + count * sizeof h->part[0]);
     if (!h)
         return W_NOT_ENOUGH_MEMORY;
     h->connection = c;
@@ -67,9 +67,9 @@ static wstatus held_make(struct control_server *v, unsigned c, const struct ctl_
     return W_SUCCESS;
 }
 
-static void held_begin(struct control_server *v, struct held *h)
+static void held_begin(struct control_server *v, struct held_program *h)
 {
-    struct held **at = &v->held;
+    struct held_program **at = &v->held;
     while (*at) /* who asked first is answered first */
         at = &(*at)->next;
     *at = h;
@@ -78,7 +78,7 @@ static void held_begin(struct control_server *v, struct held *h)
         server_held(v);
 }
 
-static void held_free(struct held *h)
+static void held_free(struct held_program *h)
 {
     struct condition_list found = {0};
     struct reason         why;
@@ -93,7 +93,7 @@ static void held_free(struct held *h)
     free(h);
 }
 
-static void held_unlink(struct control_server *v, struct held **at)
+static void control_held_unlink(struct control_server *v, struct held_program **at)
 {
     if ((*at)->connection != GONE)
         v->waiting[(*at)->connection]--;
@@ -101,7 +101,7 @@ static void held_unlink(struct control_server *v, struct held **at)
 }
 
 /* Is that part done? Then it has nothing more to do with the session. */
-static bool part_done(struct held *h, struct held_part *p)
+static bool part_done(struct held_program *h, struct held_part *p)
 {
     wstatus st;
     if (!p->s)
@@ -120,7 +120,7 @@ static bool part_done(struct held *h, struct held_part *p)
     return true;
 }
 
-static bool update_done(struct held *h)
+static bool update_done(struct held_program *h)
 {
     unsigned ms = 0;
     if (h->over || session_update_done(h->update, &ms))
@@ -132,13 +132,13 @@ static bool update_done(struct held *h)
 /* Of that session one is under way. */
 static bool is_updated(const struct control_server *v, const struct session *s)
 {
-    const struct held *h = v->held;
+    const struct held_program *h = v->held;
     while (h && !(h->update && h->s == s))
         h = h->next;
     return h;
 }
 
-static bool is_done(const struct control_server *v, struct held *h)
+static bool is_done(const struct control_server *v, struct held_program *h)
 {
     bool all = h->count || !h->s;
     if (h->update)
@@ -152,7 +152,7 @@ static bool is_done(const struct control_server *v, struct held *h)
     return all;
 }
 
-static void stop_answer(struct control_server *v, const struct held *h)
+static void stop_answer(struct control_server *v, const struct held_program *h)
 {
     struct ctl_query_answer *answer = (void *)v->out;
     memset(answer, 0, sizeof *answer);
@@ -162,7 +162,7 @@ static void stop_answer(struct control_server *v, const struct held *h)
 }
 
 /* The rest of a start. A file that is not there yet is no failure: events wait for it. True: it has failed, and is answered when its session has ended. */
-static bool start_fails(struct control_server *v, struct held *h)
+static bool start_fails(struct control_server *v, struct held_program *h)
 {
     h->status = v->hooks.started(v->hooks.ctx, h->s, h->told, h->begun);
     if (!h->status)
@@ -173,7 +173,7 @@ static bool start_fails(struct control_server *v, struct held *h)
     return true;
 }
 
-static void start_answer(struct control_server *v, struct held *h)
+static void start_answer(struct control_server *v, struct held_program *h)
 {
     if (!h->s && !h->failed)
         snprintf(h->begun->text, sizeof h->begun->text, "the session was stopped before its file was made");
@@ -189,7 +189,7 @@ static void update_told(struct control_server *v, unsigned c, const struct ctl_h
     server_reply(v, c, m, answer, sizeof *answer, st);
 }
 
-static void update_finish(struct control_server *v, struct held *h)
+static void update_finish(struct control_server *v, struct held_program *h)
 {
     struct session       *s     = h->s;
     struct condition_list found = {0};
@@ -207,7 +207,7 @@ static void update_finish(struct control_server *v, struct held *h)
 }
 
 /* It is its turn. Who asks for what is being served just now is somebody else. */
-static void ask_again(struct control_server *v, struct held *h)
+static void ask_again(struct control_server *v, struct held_program *h)
 {
     const struct state_owner *asks  = v->table->env->asks;
     const bool                again = v->asks_again;
@@ -224,7 +224,7 @@ static void ask_again(struct control_server *v, struct held *h)
     v->asks_again       = again;
 }
 
-static void held_answer(struct control_server *v, struct held *h)
+static void held_answer(struct control_server *v, struct held_program *h)
 {
     struct ctl_update_answer *answer = (void *)v->out;
     if (h->update) {
@@ -253,7 +253,7 @@ static void held_answer(struct control_server *v, struct held *h)
     server_reply(v, h->connection, &h->header, answer, sizeof *answer, h->status);
 }
 
-static void took_long(struct held *h)
+static void took_long(struct held_program *h)
 {
     if (h->begun) { /* what comes waits in memory */
         const size_t used = strlen(h->begun->text);
@@ -269,8 +269,8 @@ static void took_long(struct held *h)
 /* An answer may drop a connection, and so change the list: from the front again. */
 static bool one_answered(struct control_server *v, uint64_t now_ms)
 {
-    for (struct held **at = &v->held; *at; at = &(*at)->next) {
-        struct held *h    = *at;
+    for (struct held_program **at = &v->held; *at; at = &(*at)->next) {
+        struct held_program *h    = *at;
         const bool   done = is_done(v, h);
         if (!done && (now_ms < h->until_ms || h->update))
             continue;
@@ -278,7 +278,7 @@ static bool one_answered(struct control_server *v, uint64_t now_ms)
             took_long(h);
         if (h->begun && h->s && start_fails(v, h))
             return true;
-        held_unlink(v, at);
+        control_held_unlink(v, at);
         held_answer(v, h);
         held_free(h);
         return true;
@@ -295,29 +295,29 @@ void server_held(struct control_server *v)
 bool held_expired(struct control_server *v, uint64_t *next_ms)
 {
     server_held(v);
-    for (const struct held *h = v->held; h; h = h->next)
+    for (const struct held_program *h = v->held; h; h = h->next)
         *next_ms = h->until_ms < *next_ms ? h->until_ms : *next_ms;
     return v->held && *next_ms != UINT64_MAX;
 }
 
 void held_gone(struct control_server *v, unsigned c)
 {
-    for (struct held **at = &v->held; *at;) {
-        struct held *h = *at;
+    for (struct held_program **at = &v->held; *at;) {
+        struct held_program *h = *at;
         if (h->connection != c && !(v->ending && h->connection == GONE)) {
             at = &h->next;
         } else if ((h->begun || h->update) && !v->ending) {
             v->waiting[c]--;
             h->connection = GONE;
         } else {
-            held_unlink(v, at);
+            control_held_unlink(v, at);
             held_free(h);
         }
     }
 }
 
 /* What of it was not done when its session ended. */
-static void held_break(struct held *h, struct session *s)
+static void held_break(struct held_program *h, struct session *s)
 {
     h->over |= (h->update || h->again) && h->s == s;
     for (unsigned i = 0; i < h->count; i++)
@@ -334,10 +334,10 @@ static void held_break(struct held *h, struct session *s)
 void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final)
 {
     server_held(v);
-    for (struct held *h = v->held; h; h = h->next)
+    for (struct held_program *h = v->held; h; h = h->next)
         held_break(h, s);
     server_held(v);
-    for (struct held *h = v->held; h; h = h->next)
+    for (struct held_program *h = v->held; h; h = h->next)
         if (h->s == s) {
             if (h->header.type == CTL_STOP && h->connection != GONE)
                 conditions_keep(v, h->connection, s);
@@ -351,7 +351,7 @@ void server_session_stopped(struct control_server *v, struct session *s, const s
 wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)
 {
     struct reason why;
-    struct held  *h;
+    struct held_program  *h;
     wstatus       st = held_make(v, c, m, s, 0, 0, &h);
     if (st)
         return st;
@@ -365,14 +365,14 @@ wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header 
 wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const struct ctl_update_answer *answer)
 {
     struct ctl_update_answer *begun = malloc(sizeof *begun);
-    struct held              *h     = calloc(1, sizeof *h + sizeof h->part[0]);
+    struct held_program              *h     = calloc(1, sizeof *h + sizeof h->part[0]);
     if (!begun || !h) { /* the session runs; its controller hears no more of it */
         free(begun);
         free(h);
         return W_NOT_ENOUGH_MEMORY;
     }
     *begun     = *answer;
-    *h         = (struct held){.connection = c, .header = *m, .s = s, .begun = begun, .told = s->conditions.count, .count = 1, .until_ms = quota_now_ms() + FLUSH_MS};
+    *h         = (struct held_program){.connection = c, .header = *m, .s = s, .begun = begun, .told = s->conditions.count, .count = 1, .until_ms = quota_now_ms() + FLUSH_MS};
     h->part[0] = (struct held_part){.s = s, .asked = session_flush_begin(s)};
     held_begin(v, h);
     return W_SUCCESS;
@@ -382,7 +382,7 @@ wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header
 {
     struct session *parts[SHM_SESSIONS + 1];
     const unsigned  count = parts_list(v, s, parts);
-    struct held    *h;
+    struct held_program    *h;
     if (!count) {
         server_answer(v, c, m, session_flush(s));
         return W_SUCCESS;
@@ -397,7 +397,7 @@ wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header
 }
 
 /* Of each part; files beside the first process' one have the others' numbers behind their names, as log files do. */
-static wstatus files_begin(struct control_server *v, struct held *h, struct session **parts, const char *file, struct ctl_update_answer *answer)
+static wstatus files_begin(struct control_server *v, struct held_program *h, struct session **parts, const char *file, struct ctl_update_answer *answer)
 {
     char    name[CTL_PATH + 16], own[16];
     wstatus st = W_SUCCESS;
@@ -416,7 +416,7 @@ wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header
     struct ctl_update_answer *answer = (void *)v->out;
     struct session           *parts[SHM_SESSIONS + 1];
     const unsigned            count = parts_list(v, s, parts);
-    struct held              *h;
+    struct held_program              *h;
 
     memset(answer, 0, sizeof *answer);
     session_info(s, &answer->session);
@@ -438,7 +438,7 @@ wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header
 /* It has its turn when those before it have ended (H4). */
 static wstatus update_again(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s)
 {
-    struct held  *h;
+    struct held_program  *h;
     const wstatus st = held_make(v, c, &m->header, s, 0, 0, &h);
     if (st)
         return st;
@@ -456,7 +456,7 @@ wstatus held_update(struct control_server *v, unsigned c, const struct ctl_updat
 {
     struct session_terms terms;
     struct reason        why = {0};
-    struct held         *h;
+    struct held_program         *h;
     if (s && is_updated(v, s))
         return update_again(v, c, m, s);
     wstatus st = s ? update_terms(m, &terms, &why) : reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", m->name);

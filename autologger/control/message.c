@@ -45,7 +45,7 @@ void message_refuse_descriptors(int fd)
 
 /* The next message stays in the socket. This call has no room for descriptors, so the kernel installs none here and only reports them. An installed
  * one needs a close, and the close of a FUSE file asks its server. */
-static ssize_t look(int fd, struct msghdr *m)
+static ssize_t message_look(int fd, struct msghdr *m)
 {
     char         byte;
     struct iovec io = {.iov_base = &byte, .iov_len = sizeof byte};
@@ -63,7 +63,7 @@ ssize_t message_receive(int fd, void *message, size_t capacity)
     struct msghdr peek = {.msg_flags = 0};
     struct iovec  io   = {.iov_base = message, .iov_len = capacity};
     struct msghdr m    = {.msg_iov = &io, .msg_iovlen = 1};
-    ssize_t       n    = look(fd, &peek);
+    ssize_t       n    = message_look(fd, &peek);
     if (n < 0)
         return n;
     if (peek.msg_flags & MSG_CTRUNC)
@@ -85,7 +85,7 @@ enum message_waits message_waits(int fd)
     ssize_t       n;
     do { /* a peer that left answers unread says so once, in front of the messages that it sent */
         m = (struct msghdr){.msg_control = room.space, .msg_controllen = sizeof room.space};
-        n = look(fd, &m);
+        n = message_look(fd, &m);
     } while (n == -ECONNRESET);
     if (n < 0)
         return MESSAGE_NONE;

@@ -9,12 +9,12 @@
 /* At the bound no connection is accepted, and those that there are then have room. */
 enum { WAITING_MOST = 512, WAITING_ROOM = WAITING_MOST + STATE_CONNECTIONS + 64 };
 
-static outcast_start *helper_start;
+static outcast_start *outcast_helper_start;
 static int            helper_fd = -1;
-static int            waiting[WAITING_ROOM];
-static unsigned       count;
+static int            outcast_waiting[WAITING_ROOM];
+static unsigned       control_outcast_count;
 
-void outcast_helper(outcast_start *start) { helper_start = start; }
+void outcast_helper(outcast_start *start) { outcast_helper_start = start; }
 
 /* Closing it here is not closing it for good: it is on its way, and has a reference of its own. */
 static bool hand_on(int fd)
@@ -30,16 +30,16 @@ static bool helper_renew(void)
 {
     if (helper_fd >= 0)
         close(helper_fd);
-    helper_fd = helper_start ? helper_start() : -1;
+    helper_fd = outcast_helper_start ? outcast_helper_start() : -1;
     return helper_fd >= 0;
 }
 
 void outcast_step(void)
 {
     bool renewed = false;
-    while (count) {
-        if (hand_on(waiting[count - 1]))
-            count--;
+    while (control_outcast_count) {
+        if (hand_on(outcast_waiting[control_outcast_count - 1]))
+            control_outcast_count--;
         else if (renewed || (helper_fd >= 0 && errno == EAGAIN) || !helper_renew())
             return;
         else
@@ -49,11 +49,11 @@ void outcast_step(void)
 
 void outcast_add(int fd)
 {
-    if (count < WAITING_ROOM)
-        waiting[count++] = fd;
+    if (control_outcast_count < WAITING_ROOM)
+        outcast_waiting[control_outcast_count++] = fd;
     outcast_step();
 }
 
-int      outcast_fd(void) { return count ? helper_fd : -1; }
-bool     outcast_room(void) { return count < WAITING_MOST; }
-unsigned outcast_count(void) { return count; }
+int      outcast_fd(void) { return control_outcast_count ? helper_fd : -1; }
+bool     outcast_room(void) { return control_outcast_count < WAITING_MOST; }
+unsigned outcast_count(void) { return control_outcast_count; }

@@ -60,7 +60,7 @@ static bool is_for(int proc_fd, const struct state_processes *p, uint32_t pid)
 
 /* ---- a part begins ---- */
 
-static wstatus room_for(const struct session_table *t, const struct session *whole, unsigned parts, struct reason *why)
+static wstatus parts_room_for(const struct session_table *t, const struct session *whole, unsigned parts, struct reason *why)
 {
     const unsigned most = t->most && t->most < SHM_SESSIONS ? t->most : SHM_SESSIONS, places = table_count(t);
     const uint64_t left = t->ceiling > t->memory_used ? t->ceiling - t->memory_used : 0;
@@ -74,7 +74,7 @@ static wstatus room_for(const struct session_table *t, const struct session *who
 }
 
 /* The session that `plan` says, for that process. It may be made within a start, whose rights and owner are not this one's. */
-static wstatus add(struct control_server *v, struct session *whole, const struct plan *plan, const struct state_connection *who, struct session **out,
+static wstatus parts_add(struct control_server *v, struct session *whole, const struct plan *plan, const struct state_connection *who, struct session **out,
                    struct reason *why)
 {
     struct session_table        *t      = v->table;
@@ -115,7 +115,7 @@ static wstatus part_make(struct control_server *v, struct session *whole, const 
     plan.given.maximum_buffers = w->maximum_buffers;
     if (strlen(path) >= sizeof w->log_path || strlen(file) >= sizeof w->file_name)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name is too long with the number behind it");
-    wstatus st = add(v, whole, &plan, who, out, why);
+    wstatus st = parts_add(v, whole, &plan, who, out, why);
     if (st)
         return st;
     atomic_store(&(*out)->sids, atomic_load(&whole->sids));
@@ -139,7 +139,7 @@ static bool part_ensure(struct control_server *v, struct session *whole, const s
     unsigned                all;
     if (!is_for(v->table->env->proc_fd, p, pid) || part_find(v, whole, who, &all))
         return true;
-    wstatus st = pid ? room_for(v->table, whole, all, &why)
+    wstatus st = pid ? parts_room_for(v->table, whole, all, &why)
                      : reason_set(&why, W_NOT_SUPPORTED, "the process is of a namespace whose ids are not seen here: when it ends could not be told");
     st         = st ? st : part_make(v, whole, who, &part, &why);
     if (!st)

@@ -20,13 +20,13 @@
 #endif
 #define PIDFS_MAGIC 0x50494446
 enum { IOCTL_PID_NAMESPACE = 5, IOCTL_USER_NAMESPACE = 9, INFO_CGROUP = 1 << 2, TEXT_MOST = 4096 };
-struct info { /* struct pidfd_info, as it was at first */
+struct peer_info { /* struct pidfd_info, as it was at first */
     uint64_t mask, cgroup;
     uint32_t pid, tgid, ppid, ids[8];
     int32_t  exit_code;
 };
-_Static_assert(sizeof(struct info) == 64, "PIDFD_INFO_SIZE_VER0");
-#define IOCTL_INFO _IOWR(0xFF, 11, struct info)
+_Static_assert(sizeof(struct peer_info) == 64, "PIDFD_INFO_SIZE_VER0");
+#define IOCTL_INFO _IOWR(0xFF, 11, struct peer_info)
 
 bool peer_ended(int pidfd)
 {
@@ -39,14 +39,14 @@ static int open_process(uint32_t pid) { return pid ? (int)syscall(SYS_pidfd_open
 /* ---- what /proc says ---- */
 
 /* The folder stays that process', whoever gets its number later. */
-static int folder_open(int proc_fd, uint32_t pid)
+static int peer_folder_open(int proc_fd, uint32_t pid)
 {
     char path[32];
     snprintf(path, sizeof path, proc_fd > 0 ? "%u" : "/proc/%u", pid);
     return !pid ? -1 : proc_fd > 0 ? openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool text_read(int folder, const char *name, char out[TEXT_MOST])
+static bool peer_text_read(int folder, const char *name, char out[TEXT_MOST])
 {
     const int fd = folder >= 0 ? openat(folder, name, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t   n  = fd >= 0 ? read(fd, out, TEXT_MOST - 1) : -1;
@@ -60,7 +60,7 @@ static bool text_read(int folder, const char *name, char out[TEXT_MOST])
 static uint64_t start_of(int folder)
 {
     char  text[TEXT_MOST];
-    char *p = text_read(folder, "stat", text) ? strrchr(text, ')') : NULL;
+    char *p = peer_text_read(folder, "stat", text) ? strrchr(text, ')') : NULL;
     for (int field = 2; p && field < 22; field++)
         p = strchr(p + 1, ' ');
     return p ? strtoull(p + 1, NULL, 10) : 0;
@@ -72,7 +72,7 @@ struct credentials {
 };
 
 /* Number `which` of the line that begins with `name`. The kernel escapes newlines in the process' own name. */
-static bool number_of(const char *text, const char *name, unsigned which, int base, uint64_t *out)
+static bool peer_number_of(const char *text, const char *name, unsigned which, int base, uint64_t *out)
 {
     const char *p   = strstr(text, name);
     char       *end = NULL;
@@ -89,8 +89,8 @@ static bool credentials_of(int folder, struct credentials *out)
 {
     char     text[TEXT_MOST];
     uint64_t uid, gid;
-    if (!text_read(folder, "status", text) || !number_of(text, "\nUid:", 1, 10, &uid) || !number_of(text, "\nGid:", 1, 10, &gid) ||
-        !number_of(text, "\nCapPrm:", 0, 16, &out->permitted))
+    if (!peer_text_read(folder, "status", text) || !peer_number_of(text, "\nUid:", 1, 10, &uid) || !peer_number_of(text, "\nGid:", 1, 10, &gid) ||
+        !peer_number_of(text, "\nCapPrm:", 0, 16, &out->permitted))
         return false;
     out->uid = (uint32_t)uid;
     out->gid = (uint32_t)gid;
@@ -106,14 +106,14 @@ static uint64_t pidfs_number(int pidfd)
     return pidfd >= 0 && fstatfs(pidfd, &fs) == 0 && fs.f_type == PIDFS_MAGIC && fstat(pidfd, &st) == 0 ? st.st_ino : 0;
 }
 
-static uint64_t cgroup_of(int pidfd)
+static uint64_t peer_cgroup_of(int pidfd)
 {
-    struct info i = {.mask = INFO_CGROUP};
+    struct peer_info i = {.mask = INFO_CGROUP};
     return pidfd >= 0 && ioctl(pidfd, IOCTL_INFO, &i) == 0 && i.mask & INFO_CGROUP ? i.cgroup : 0;
 }
 
 /* The inode of a namespace; 0: not to be had. A pidfd can tell where /proc is not mounted (Linux 6.11). */
-static uint64_t space_of(int pidfd, unsigned long request, int proc_fd, uint32_t pid, const char *name)
+static uint64_t peer_space_of(int pidfd, unsigned long request, int proc_fd, uint32_t pid, const char *name)
 {
     char        path[48];
     struct stat st = {0};
@@ -131,21 +131,21 @@ static uint64_t space_of(int pidfd, unsigned long request, int proc_fd, uint32_t
 /* Namespaces decide about root alone (peer_native). Those of other users' processes are asked for over a socket where this process has no right to
  * look: once for each process, or a user who connects again and again would cost a round for each. */
 enum { SPACES_KNOWN = 64 };
-static __thread struct spaces { uint64_t process, user_ns, pid_ns; } known[SPACES_KNOWN];
+static __thread struct peer_spaces { uint64_t process, user_ns, pid_ns; } peer_known[SPACES_KNOWN];
 
 static void spaces_of(int pidfd, int proc_fd, uint32_t pid, struct state_connection *out)
 {
-    struct spaces *k   = &known[out->process % SPACES_KNOWN];
+    struct peer_spaces *k   = &peer_known[out->process % SPACES_KNOWN];
     const bool     far = reach_is_far() && out->uid && out->process;
     if (far && k->process == out->process) {
         out->user_ns = k->user_ns;
         out->pid_ns  = k->pid_ns;
         return;
     }
-    out->user_ns = space_of(pidfd, IOCTL_USER_NAMESPACE, proc_fd, pid, "user");
-    out->pid_ns  = space_of(pidfd, IOCTL_PID_NAMESPACE, proc_fd, pid, "pid");
+    out->user_ns = peer_space_of(pidfd, IOCTL_USER_NAMESPACE, proc_fd, pid, "user");
+    out->pid_ns  = peer_space_of(pidfd, IOCTL_PID_NAMESPACE, proc_fd, pid, "pid");
     if (far && out->user_ns && out->pid_ns)
-        *k = (struct spaces){out->process, out->user_ns, out->pid_ns};
+        *k = (struct peer_spaces){out->process, out->user_ns, out->pid_ns};
 }
 
 /* ---- the process of a connection ---- */
@@ -182,13 +182,13 @@ enum peer_found peer_take(int fd, int proc_fd, struct state_connection *out, int
     *pidfd = pidfd_of(fd, out->pid, &gone);
     if (gone)
         return PEER_GONE;
-    const int          folder = folder_open(proc_fd, out->pid);
+    const int          folder = peer_folder_open(proc_fd, out->pid);
     const uint64_t     start  = start_of(folder);
     struct credentials now    = {.permitted = 0};
     out->process = pidfs_number(*pidfd);
     spaces_of(*pidfd, proc_fd, out->pid, out);
     out->permitted = credentials_of(folder, &now) ? now.permitted : 0;
-    out->cgroup    = cgroup_of(*pidfd);
+    out->cgroup    = peer_cgroup_of(*pidfd);
     /* the number was this process' all the while: it lives now, and began when it did at first */
     if (*pidfd >= 0 && !peer_ended(*pidfd) && start == start_of(folder))
         out->start = start;
@@ -203,7 +203,7 @@ bool peer_again(int fd, int proc_fd, const struct state_connection *who, int *pi
 {
     bool gone;
     *pidfd = pidfd_of(fd, who->pid, &gone);
-    const int      folder = *pidfd >= 0 && who->start ? folder_open(proc_fd, who->pid) : -1;
+    const int      folder = *pidfd >= 0 && who->start ? peer_folder_open(proc_fd, who->pid) : -1;
     const uint64_t start  = start_of(folder), process = pidfs_number(*pidfd);
     if (folder >= 0)
         close(folder);
@@ -238,7 +238,7 @@ bool peer_is(const struct state_connection *who, uint32_t pid, uint64_t process,
 
 bool peer_unchanged(int proc_fd, int pidfd, const struct state_connection *who)
 {
-    const int          folder = pidfd >= 0 && who->start ? folder_open(proc_fd, who->pid) : -1;
+    const int          folder = pidfd >= 0 && who->start ? peer_folder_open(proc_fd, who->pid) : -1;
     struct credentials now;
     const bool         same = folder >= 0 && start_of(folder) == who->start && credentials_of(folder, &now) && now.uid == who->uid && now.gid == who->gid &&
                       !(now.permitted & ~who->permitted);
@@ -250,7 +250,7 @@ bool peer_unchanged(int proc_fd, int pidfd, const struct state_connection *who)
 int peer_open(uint32_t pid, uint64_t process, uint64_t start)
 {
     const int      pidfd  = open_process(pid);
-    const int      folder = pidfd >= 0 ? folder_open(0, pid) : -1;
+    const int      folder = pidfd >= 0 ? peer_folder_open(0, pid) : -1;
     const uint64_t number = pidfs_number(pidfd);
     const bool     same   = process && number ? number == process : start && start_of(folder) == start;
     if (folder >= 0)

@@ -15,7 +15,7 @@ void places_begin(struct control_server *v)
         v->places = (unsigned)(r.rlim_cur / FILES_PART); /* the rest is for sessions */
 }
 
-static unsigned reserve(const struct control_server *v)
+static unsigned places_reserve(const struct control_server *v)
 {
     return v->places / RESERVE_PART < RESERVE_MOST ? v->places / RESERVE_PART : RESERVE_MOST;
 }
@@ -54,7 +54,7 @@ int places_take(struct control_server *v, uint32_t uid)
         quota_refuse(v, QUOTA_CONNECTIONS, uid);
         return -1; /* P1 */
     }
-    if (used(v) + (uid ? reserve(v) : 0) >= v->places && !silent_drop(v, false, 0))
+    if (used(v) + (uid ? places_reserve(v) : 0) >= v->places && !silent_drop(v, false, 0))
         return -1; /* P2 */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (!v->state->connection[c].in_use) {
@@ -64,10 +64,10 @@ int places_take(struct control_server *v, uint32_t uid)
     return -1;
 }
 
-bool places_for_program(const struct control_server *v) { return used(v) + reserve(v) <= v->places; }
+bool places_for_program(const struct control_server *v) { return used(v) + places_reserve(v) <= v->places; }
 
 /* The first time that this program is refused? One that is refused again counts once. */
-static bool is_new(struct control_server *v, uint32_t pid)
+static bool places_is_new(struct control_server *v, uint32_t pid)
 {
     if (pid >= PIDS || (!v->refused_pids && !(v->refused_pids = calloc(PIDS / WORD, sizeof *v->refused_pids))))
         return true;
@@ -87,7 +87,7 @@ void places_refuse(struct control_server *v, uint32_t uid, uint32_t pid)
     for (unsigned s = 0; s < SHM_SESSIONS; s++)
         if (v->table->slot[s])
             server_note_once(v->table->slot[s], W_NO_SYSTEM_RESOURCES, item, what, "autologger sessions says how many were refused, and what to do");
-    if (!is_new(v, pid))
+    if (!places_is_new(v, pid))
         return;
     while (i < STATE_REFUSED - 1 && v->state->refused[i].programs && v->state->refused[i].uid != uid)
         i++;

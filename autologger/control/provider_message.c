@@ -66,7 +66,7 @@ static void take_unregister(struct cursor *c, struct provider_message *out) { ou
 static void take_enable_ack(struct cursor *c, struct provider_message *out) { out->ticket = cur_u32(c); }
 static void take_thread(struct cursor *c, struct provider_message *out) { out->inner = cur_u32(c); }
 
-static const struct form {
+static const struct provider_message_form {
     size_t least; /* size of the fixed part */
     void (*take)(struct cursor *c, struct provider_message *out); /* what follows the header */
 } forms[] = {

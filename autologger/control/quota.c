@@ -17,7 +17,7 @@ struct quotas {
     uint64_t            noted_ms[STATE_QUOTAS];
 };
 
-static const struct quota_rule rules[QUOTAS] = {
+static const struct quota_rule quota_rules[QUOTAS] = {
 #define QUOTA_SHARE(id, uses, words_, total_, part_, least_, advice_) \
     [QUOTA_##id] = {.words = words_, .advice = advice_, .total = total_, .part = part_, .least = least_},
 #define QUOTA_RATE(id, words_, second_, burst_, second_more_, burst_more_, advice_) \
@@ -28,7 +28,7 @@ static const struct quota_rule rules[QUOTAS] = {
 };
 _Static_assert((int)QUOTA_REQUESTS == (int)QUOTA_RATE_FIRST && (int)QUOTA_BYTES == (int)QUOTA_RATE_FIRST + 1, "the rates are the last rows");
 
-const struct quota_rule *quota_rule(unsigned what) { return &rules[what < QUOTAS ? what : 0]; }
+const struct quota_rule *quota_rule(unsigned what) { return &quota_rules[what < QUOTAS ? what : 0]; }
 
 uint64_t quota_now_ms(void)
 {
@@ -61,7 +61,7 @@ bool quota_allows(struct control_server *v, unsigned what, uint32_t uid, uint64_
     if (access_may_control(uid)) /* its tables say by themselves that they are full */
         return true;
     quota_uses(v, what, uid, &use);
-    if (quota_fits(&rules[what], quota_total(v, what), &use, false, more, more))
+    if (quota_fits(&quota_rules[what], quota_total(v, what), &use, false, more, more))
         return true;
     quota_refuse(v, what, uid);
     return false;
@@ -70,21 +70,21 @@ bool quota_allows(struct control_server *v, unsigned what, uint32_t uid, uint64_
 /* ---- who is told ---- */
 
 /* Sessions that have begun since are told too; the daemon's messages have it once, for they are not for a hostile user to fill. */
-static void note(struct control_server *v, unsigned what, uint32_t uid, bool first)
+static void quota_note(struct control_server *v, unsigned what, uint32_t uid, bool first)
 {
     char item[80], text[200];
-    snprintf(item, sizeof item, "%s of uid %u", rules[what].words, uid);
-    if (rules[what].rate)
-        snprintf(text, sizeof text, "uid %u sends more %s than one user may: they are read later, %llu a second", uid, rules[what].words,
-                 (unsigned long long)rules[what].second);
+    snprintf(item, sizeof item, "%s of uid %u", quota_rules[what].words, uid);
+    if (quota_rules[what].rate)
+        snprintf(text, sizeof text, "uid %u sends more %s than one user may: they are read later, %llu a second", uid, quota_rules[what].words,
+                 (unsigned long long)quota_rules[what].second);
     else
-        snprintf(text, sizeof text, "uid %u is at its limit of %s: a user may have half of what others leave of %llu", uid, rules[what].words,
+        snprintf(text, sizeof text, "uid %u is at its limit of %s: a user may have half of what others leave of %llu", uid, quota_rules[what].words,
                  (unsigned long long)quota_total(v, what));
     for (unsigned s = 0; s < SHM_SESSIONS; s++)
         if (v->table->slot[s])
-            server_note_once(v->table->slot[s], W_NO_SYSTEM_RESOURCES, item, text, rules[what].advice);
+            server_note_once(v->table->slot[s], W_NO_SYSTEM_RESOURCES, item, text, quota_rules[what].advice);
     if (first)
-        visible_line(stderr, "autologgerd: %s. Do: %s", text, rules[what].advice);
+        visible_line(stderr, "autologgerd: %s. Do: %s", text, quota_rules[what].advice);
 }
 
 void quota_refuse(struct control_server *v, unsigned what, uint32_t uid)
@@ -99,14 +99,14 @@ void quota_refuse(struct control_server *v, unsigned what, uint32_t uid)
     v->state->quota[i].refused++;
     if (!v->quotas || (v->quotas->noted_ms[i] && now - v->quotas->noted_ms[i] < NOTE_AGAIN_MS))
         return;
-    note(v, what, uid, !v->quotas->noted_ms[i]);
+    quota_note(v, what, uid, !v->quotas->noted_ms[i]);
     v->quotas->noted_ms[i] = now;
 }
 
 /* ---- rates ---- */
 
-static uint64_t second_of(unsigned rate, bool more) { return more ? rules[QUOTA_RATE_FIRST + rate].second_more : rules[QUOTA_RATE_FIRST + rate].second; }
-static uint64_t burst_of(unsigned rate, bool more) { return more ? rules[QUOTA_RATE_FIRST + rate].burst_more : rules[QUOTA_RATE_FIRST + rate].burst; }
+static uint64_t second_of(unsigned rate, bool more) { return more ? quota_rules[QUOTA_RATE_FIRST + rate].second_more : quota_rules[QUOTA_RATE_FIRST + rate].second; }
+static uint64_t burst_of(unsigned rate, bool more) { return more ? quota_rules[QUOTA_RATE_FIRST + rate].burst_more : quota_rules[QUOTA_RATE_FIRST + rate].burst; }
 
 void quota_bucket_begin(struct quota_bucket *b, uint32_t uid, bool more, uint64_t now_ms)
 {
@@ -148,7 +148,7 @@ unsigned quota_bucket_empty(const struct quota_bucket *b, uint64_t *ms)
 }
 
 /* Nothing was taken from it for so long that a new one is the same. */
-static bool is_full(const struct quota_bucket *b, uint64_t now)
+static bool quota_is_full(const struct quota_bucket *b, uint64_t now)
 {
     struct quota_bucket then = *b;
     quota_bucket_fill(&then, now);
@@ -167,7 +167,7 @@ static struct quota_bucket *bucket_of(struct quotas *q, uint32_t uid, bool more,
             quota_bucket_fill(b, now);
             return b;
         }
-        if (!idle && i + 1 < BUCKETS && is_full(b, now))
+        if (!idle && i + 1 < BUCKETS && quota_is_full(b, now))
             idle = b;
     }
     if (!idle && q->count < BUCKETS)

@@ -23,7 +23,7 @@ static bool is_owner(uint32_t uid)
 
 static unsigned who(uint32_t payer, uint32_t uid) { return is_owner(payer) ? OWNER : payer == uid ? OWN : OTHER; }
 
-static void add(struct quota_use *u, uint32_t payer, uint32_t uid, uint64_t amount)
+static void quota_uses_add(struct quota_use *u, uint32_t payer, uint32_t uid, uint64_t amount)
 {
     const unsigned w = who(payer, uid);
     u->own += payer == uid ? amount : 0;
@@ -35,7 +35,7 @@ static void use_connections(const struct control_server *v, uint32_t uid, struct
 {
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->state->connection[c].in_use)
-            add(out, v->state->connection[c].uid, uid, 1);
+            quota_uses_add(out, v->state->connection[c].uid, uid, 1);
 }
 
 static uint32_t registrant(const struct control_server *v, const struct state_registration *r) { return v->state->connection[r->connection].uid; }
@@ -44,7 +44,7 @@ static void use_registrations(const struct control_server *v, uint32_t uid, stru
 {
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->registered[c]) /* counted from the state when it is adopted */
-            add(out, v->state->connection[c].uid, uid, v->registered[c]);
+            quota_uses_add(out, v->state->connection[c].uid, uid, v->registered[c]);
 }
 
 uint32_t quota_payer(const struct session *s) { return s->state->owner.set ? s->state->owner.uid : 0; }
@@ -117,7 +117,7 @@ static void use_filters(const struct control_server *v, uint32_t uid, struct quo
         for (unsigned e = 0; d->shm->provider[slot].mask && e < SHM_PROVIDER_SESSIONS; e++) {
             const struct filter_block *b = enabler(v, (unsigned)slot, e) ? directory_filter(d, (unsigned)slot, e) : NULL;
             if (b)
-                add(out, quota_payer(enabler(v, (unsigned)slot, e)), uid, b->size);
+                quota_uses_add(out, quota_payer(enabler(v, (unsigned)slot, e)), uid, b->size);
         }
 }
 
@@ -125,7 +125,7 @@ static void use_waits(const struct control_server *v, uint32_t uid, struct quota
 {
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->waiting[c])
-            add(out, v->state->connection[c].uid, uid, v->waiting[c]);
+            quota_uses_add(out, v->state->connection[c].uid, uid, v->waiting[c]);
 }
 
 bool quota_may_wait(struct control_server *v, unsigned c)
@@ -150,7 +150,7 @@ static void use_answers(const struct control_server *v, uint32_t uid, struct quo
 {
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->unread[c] && v->fd[c] >= 0)
-            add(out, v->state->connection[c].uid, uid, v->unread[c]);
+            quota_uses_add(out, v->state->connection[c].uid, uid, v->unread[c]);
 }
 
 /* What programs have touched of the memory that they write events to. */
@@ -165,7 +165,7 @@ static void use_mapped(const struct control_server *v, uint32_t uid, struct quot
         pthread_mutex_lock(&s->lock);
         for (unsigned u = 0; u < s->uid_count; u++)
             if (!s->uid[u].gone && fstat(stream_set_data_fd(s->uid[u].streams), &st) == 0)
-                add(out, s->uid[u].uid, uid, (uint64_t)st.st_blocks * BLOCK);
+                quota_uses_add(out, s->uid[u].uid, uid, (uint64_t)st.st_blocks * BLOCK);
         pthread_mutex_unlock(&s->lock);
     }
 }

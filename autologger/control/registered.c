@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void push(struct registered *l, uint16_t *head, unsigned place)
+static void registered_push(struct registered *l, uint16_t *head, unsigned place)
 {
     l->next[place] = *head;
     *head          = (uint16_t)(place + 1);
@@ -14,7 +14,7 @@ void registered_begin(struct registered *l, const struct state_daemon *state)
     memset(l, 0, sizeof *l);
     for (unsigned i = STATE_REGISTRATIONS; i-- > 0;) { /* the lowest free place is taken first */
         const struct state_registration *r = &state->registration[i];
-        push(l, r->in_use && r->connection < STATE_CONNECTIONS ? &l->first[r->connection] : &l->free, i);
+        registered_push(l, r->in_use && r->connection < STATE_CONNECTIONS ? &l->first[r->connection] : &l->free, i);
     }
 }
 
@@ -32,7 +32,7 @@ void registered_take(struct registered *l, unsigned connection)
 {
     const unsigned place = l->free - 1u;
     l->free              = l->next[place];
-    push(l, &l->first[connection], place);
+    registered_push(l, &l->first[connection], place);
 }
 
 void registered_give(struct registered *l, unsigned connection, unsigned place)
@@ -43,7 +43,7 @@ void registered_give(struct registered *l, unsigned connection, unsigned place)
     if (!*at)
         return;
     *at = l->next[place];
-    push(l, &l->free, place);
+    registered_push(l, &l->free, place);
 }
 
 int registered_first(const struct registered *l, unsigned connection) { return l->first[connection] - 1; }

@@ -22,7 +22,7 @@ static uint32_t flags_of(const struct state_registration *r)
            (r->in_use & STATE_REGISTERED_TRAITS ? CTL_REGISTRATION_TRAITS : 0u);
 }
 
-static void row_fill(const struct control_server *v, const struct state_registration *r, struct ctl_registration_row *out)
+static void registrations_row_fill(const struct control_server *v, const struct state_registration *r, struct ctl_registration_row *out)
 {
     const struct shm_directory *shm   = v->table->directory->shm;
     const int                   group = state_group(r);
@@ -55,7 +55,7 @@ wstatus registrations_page(struct control_server *v, unsigned c, const void *mes
         if (!may && v->state->connection[r->connection].uid != v->state->connection[c].uid)
             continue; /* as CTL_PROVIDER */
         if (answer->total++ >= m->start && answer->count < room)
-            row_fill(v, r, &answer->row[answer->count++]);
+            registrations_row_fill(v, r, &answer->row[answer->count++]);
     }
     return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
 }

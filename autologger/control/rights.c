@@ -11,7 +11,7 @@
 
 /* DefaultTraceSecurityGuid, SystemTraceControlGuid */
 static const struct guid default_object = {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}};
-static const struct guid system_trace   = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+static const struct guid rights_system_trace   = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
 
 enum { GROUPS_MOST = 65536 };
 #define SID_SYSTEM "S-1-5-18"
@@ -47,7 +47,7 @@ struct rights {
     size_t                standard_size[2];
 };
 
-static const struct object *object_find(const struct rights *r, const struct guid *object)
+static const struct object *rights_object_find(const struct rights *r, const struct guid *object)
 {
     for (unsigned i = 0; i < r->count; i++)
         if (guid_equal(&r->object[i].guid, object))
@@ -58,11 +58,11 @@ static const struct object *object_find(const struct rights *r, const struct gui
 /* The descriptor that counts. */
 static const uint8_t *descriptor_of(const struct rights *r, const struct guid *object, size_t *size, bool *own)
 {
-    const bool           system = guid_equal(object, &system_trace);
-    const struct object *o      = object_find(r, object);
+    const bool           system = guid_equal(object, &rights_system_trace);
+    const struct object *o      = rights_object_find(r, object);
     *own = o != NULL;
     if (!o && !system) /* what everybody may by default is no word about the kernel's events */
-        o = object_find(r, &default_object);
+        o = rights_object_find(r, &default_object);
     *size = o ? o->size : r->standard_size[system];
     return o ? o->bytes : r->standard[system];
 }
@@ -130,7 +130,7 @@ static bool granted(const struct control_rights *asked, int fd, uint32_t uid, co
     return yes;
 }
 
-static void owner(int fd, uint32_t uid, struct state_owner *out)
+static void rights_owner(int fd, uint32_t uid, struct state_owner *out)
 {
     struct caller c = {.uid = uid};
     groups_get(fd, &c);
@@ -164,7 +164,7 @@ wstatus rights_create(uint32_t group, struct rights **out, struct reason *why)
     }
     pthread_mutex_init(&r->lock, NULL);
     r->asked.granted = granted;
-    r->asked.owner   = owner;
+    r->asked.owner   = rights_owner;
     r->group         = group;
     *out             = r;
     return W_SUCCESS;
@@ -186,7 +186,7 @@ const struct control_rights *rights_asked(const struct rights *r) { return &r->a
 
 wstatus rights_put(struct rights *r, const struct guid *object, const void *descriptor, size_t size, struct reason *why)
 {
-    struct object *o = (struct object *)(uintptr_t)object_find(r, object), *more;
+    struct object *o = (struct object *)(uintptr_t)rights_object_find(r, object), *more;
     char           text[GUID_TEXT_SIZE];
     uint8_t       *bytes;
     if (!security_valid(descriptor, size))
@@ -215,7 +215,7 @@ wstatus rights_put(struct rights *r, const struct guid *object, const void *desc
 
 bool rights_drop(struct rights *r, const struct guid *object)
 {
-    struct object *o = (struct object *)(uintptr_t)object_find(r, object);
+    struct object *o = (struct object *)(uintptr_t)rights_object_find(r, object);
     if (!o)
         return false;
     pthread_mutex_lock(&r->lock);
@@ -234,7 +234,7 @@ void rights_digest(const struct rights *r, const struct guid *object, bool kerne
     sha256_init(&s);
     pthread_mutex_lock(lock);
     for (int i = 0; i <= kernel; i++) {
-        const uint8_t *bytes = descriptor_of(r, i ? &system_trace : object, &size, &own);
+        const uint8_t *bytes = descriptor_of(r, i ? &rights_system_trace : object, &size, &own);
         sha256_update(&s, bytes, size);
     }
     pthread_mutex_unlock(lock);

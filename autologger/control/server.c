@@ -176,7 +176,7 @@ static void note_version(struct control_server *v, unsigned c, unsigned major)
     v->version_told[place] = k->uid + 1;
 }
 
-static wstatus on_hello(struct control_server *v, unsigned c, const struct provider_message *m)
+static wstatus server_on_hello(struct control_server *v, unsigned c, const struct provider_message *m)
 {
     struct ctl_hello answer = {.header = {sizeof answer, CTL_HELLO, CTL_VERSION, m->header.sequence, 0},
                                .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR, .processors = v->table->env->cpus,
@@ -195,7 +195,7 @@ static wstatus on_hello(struct control_server *v, unsigned c, const struct provi
     return W_SUCCESS;
 }
 
-static wstatus on_thread(struct control_server *v, unsigned c, const struct provider_message *m)
+static wstatus server_on_thread(struct control_server *v, unsigned c, const struct provider_message *m)
 {
     struct ctl_thread answer = {.inner = m->inner};
     answer.outer = foreign_thread(v->table->env->proc_fd, v->state->connection[c].pid, m->inner, v->near_thread[c], &v->foreign);
@@ -207,8 +207,8 @@ static wstatus on_thread(struct control_server *v, unsigned c, const struct prov
 /* Any message of a provider. */
 static wstatus on_told(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    static server_told *const act[] = {[CTL_HELLO] = on_hello, [CTL_REGISTER] = server_on_register, [CTL_UNREGISTER] = server_on_unregister,
-                                       [CTL_ENABLE_ACK] = server_on_enable_ack, [CTL_THREAD] = on_thread};
+    static server_told *const act[] = {[CTL_HELLO] = server_on_hello, [CTL_REGISTER] = server_on_register, [CTL_UNREGISTER] = server_on_unregister,
+                                       [CTL_ENABLE_ACK] = server_on_enable_ack, [CTL_THREAD] = server_on_thread};
     struct provider_message   m;
     const wstatus             st = provider_message_read(message, size, &m);
     return st ? st : act[m.header.type](v, c, &m);
@@ -254,7 +254,7 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
 /* What a request needs beside Windows' rights on the session that it names. */
 enum { ALWAYS = 0, OWNER = 1 << 30, BY_ITSELF = 1 << 29, CREATE = 1 << 28 /* what starting the session would need */ };
 
-static const struct request {
+static const struct server_request {
     uint16_t type;
     size_t   least; /* size of the fixed part; 0: provider_message.h knows it */
     uint32_t right; /* of enum access_right, on the session whose name follows the header; or one of the above */
@@ -298,7 +298,7 @@ static uint32_t create_rights(const struct session *s)
            (*session_log_path(s->state) ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
 }
 
-static bool may(struct control_server *v, unsigned c, const struct request *r, const void *message, size_t size)
+static bool may(struct control_server *v, unsigned c, const struct server_request *r, const void *message, size_t size)
 {
     char name[CTL_NAME];
     if (v->state->connection[c].socket == CTL_SOCKET_PROVIDER && r->type > CTL_THREAD)
@@ -319,7 +319,7 @@ static bool may(struct control_server *v, unsigned c, const struct request *r, c
 }
 
 /* A process' part of a private session is asked after, and otherwise left to the whole. */
-static bool is_part(struct control_server *v, const struct request *r, const void *message, size_t size)
+static bool server_is_part(struct control_server *v, const struct server_request *r, const void *message, size_t size)
 {
     char name[CTL_NAME];
     if (r->right == ALWAYS || r->right & (OWNER | BY_ITSELF) || r->right == ACCESS_QUERY || size < sizeof(struct ctl_header) + CTL_NAME)
@@ -329,7 +329,7 @@ static bool is_part(struct control_server *v, const struct request *r, const voi
     return s && s->state->processes.kind == STATE_PART;
 }
 
-static const struct request *request_of(uint16_t type)
+static const struct server_request *request_of(uint16_t type)
 {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         if (requests[i].type == type)
@@ -339,7 +339,7 @@ static const struct request *request_of(uint16_t type)
 
 void server_act(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    const struct request *r  = NULL;
+    const struct server_request *r  = NULL;
     wstatus               st = W_BAD_LENGTH;
     struct ctl_header     m;
 
@@ -350,7 +350,7 @@ void server_act(struct control_server *v, unsigned c, const void *message, size_
         st = W_INVALID_FUNCTION;
     else if (!may(v, c, r, message, size))
         st = W_ACCESS_DENIED;
-    else if (is_part(v, r, message, size))
+    else if (server_is_part(v, r, message, size))
         st = W_INVALID_PARAMETER;
     else if (r->files && v->table->env->tight_file && !v->state->fs_ready) {
         session_tight(v->table->env);
@@ -369,7 +369,7 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
         server_drop(v, c);
         return;
     }
-    const struct request *r = request_of(m.type);
+    const struct server_request *r = request_of(m.type);
     quota_spend(v, c, r ? r->weight : 1, size);
     if (r && r->type != CTL_HELLO && r->type != CTL_REGISTER) /* a registration is kept when it is granted */
         server_keep(v, c, KEPT_ASKS);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell(struct control_server *v, unsigned c, const struct ctl_header *to, struct ctl_access_answer *a)
+static void server_access_tell(struct control_server *v, unsigned c, const struct ctl_header *to, struct ctl_access_answer *a)
 {
     server_reply(v, c, to, a, sizeof *a + a->bytes, W_SUCCESS);
 }
@@ -24,11 +24,11 @@ static wstatus query(struct control_server *v, unsigned c, const struct ctl_acce
     *a = (struct ctl_access_answer){.own = own, .bytes = (uint32_t)size};
     memcpy(a + 1, bytes, size);
     free(bytes);
-    tell(v, c, &m->header, a);
+    server_access_tell(v, c, &m->header, a);
     return W_SUCCESS;
 }
 
-static void list(struct control_server *v, unsigned c, const struct ctl_access_request *m)
+static void server_access_list(struct control_server *v, unsigned c, const struct ctl_access_request *m)
 {
     struct ctl_access_answer *a    = (void *)v->out;
     struct guid              *at   = (void *)(a + 1);
@@ -40,10 +40,10 @@ static void list(struct control_server *v, unsigned c, const struct ctl_access_r
             memcpy(at++, &g, sizeof g);
             a->bytes += (uint32_t)sizeof g;
         }
-    tell(v, c, &m->header, a);
+    server_access_tell(v, c, &m->header, a);
 }
 
-static wstatus change(struct control_server *v, const struct ctl_access_request *m)
+static wstatus server_access_change(struct control_server *v, const struct ctl_access_request *m)
 {
     struct security_entry entry = {.rights = m->rights, .deny = m->deny != 0};
     uint8_t              *bytes = NULL;
@@ -81,10 +81,10 @@ wstatus server_access(struct control_server *v, unsigned c, const void *message,
     if (!admin)
         return W_ACCESS_DENIED;
     if (m->what == CTL_ACCESS_LIST) {
-        list(v, c, m);
+        server_access_list(v, c, m);
         return W_SUCCESS;
     }
-    st = m->what == CTL_ACCESS_REMOVE ? remove_own(v, m) : change(v, m);
+    st = m->what == CTL_ACCESS_REMOVE ? remove_own(v, m) : server_access_change(v, m);
     if (!st)
         server_answer(v, c, &m->header, W_SUCCESS);
     return st;

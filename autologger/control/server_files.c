@@ -52,7 +52,7 @@ static wstatus users_room(const struct starter *s, const struct plan *plan, stru
 }
 
 /* What the session's user may still have of what all share. */
-static wstatus has_quota(const struct starter *s, const struct plan *plan, struct reason *why)
+static wstatus server_files_has_quota(const struct starter *s, const struct plan *plan, struct reason *why)
 {
     const uint32_t uid    = s->v->state->connection[s->c].uid;
     uint64_t       places = 0, bytes = 0;
@@ -189,10 +189,10 @@ static void asks_set(struct control_server *v, unsigned c, struct state_owner *o
 }
 
 /* Asked of a plan before anything is made of it. */
-static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
+static wstatus server_files_may_start(void *ctx, const struct plan *plan, struct reason *why)
 {
     const wstatus st = has_rights(ctx, plan, why);
-    return st ? st : has_quota(ctx, plan, why);
+    return st ? st : server_files_has_quota(ctx, plan, why);
 }
 
 wstatus server_on_start(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -210,7 +210,7 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     if (st)
         return st;
     memset(answer, 0, sizeof *answer);
-    v->table->may_add = may_start;
+    v->table->may_add = server_files_may_start;
     v->table->may_ctx = &who;
     asks_set(v, c, &owner);
     v->table->env->program = &v->state->connection[c];
@@ -224,7 +224,7 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
 }
 
 /* What changing it asks for beside what having started it did. */
-static bool may_update(const struct control_server *v, unsigned c, const struct session *s, uint32_t what)
+static bool server_files_may_update(const struct control_server *v, unsigned c, const struct session *s, uint32_t what)
 {
     const uint32_t wanted = (what & CTL_UPDATE_FILE ? (uint32_t)ACCESS_CREATE_ONDISK : 0) |
                             (what & (CTL_UPDATE_REALTIME_ON | CTL_UPDATE_CONVERT) ? (uint32_t)ACCESS_CREATE_REALTIME : 0);
@@ -242,7 +242,7 @@ wstatus server_on_update(struct control_server *v, unsigned c, const void *messa
         return W_NOT_SUPPORTED;
     m.name[sizeof m.name - 1] = m.file[sizeof m.file - 1] = 0;
     struct session *s         = table_find(v->table, m.name);
-    if (s && !may_update(v, c, s, m.what))
+    if (s && !server_files_may_update(v, c, s, m.what))
         return W_ACCESS_DENIED;
     asks_set(v, c, &owner);
     const wstatus st    = held_update(v, c, &m, s);
@@ -255,7 +255,7 @@ wstatus server_on_access(struct control_server *v, unsigned c, const void *messa
     return v->hooks.access ? v->hooks.access(v, c, message, size) : W_NOT_SUPPORTED;
 }
 
-static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
+static wstatus server_file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
 {
     struct state_owner owner;
     if (!s)
@@ -276,14 +276,14 @@ wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *mes
     memcpy(named.name, m->name, sizeof named.name);
     if (!memchr(m->file, 0, sizeof m->file) || !*m->file)
         return W_INVALID_NAME;
-    return file_more(v, c, &m->header, server_named(v, &named), m->file);
+    return server_file_more(v, c, &m->header, server_named(v, &named), m->file);
 }
 
 wstatus server_on_next_file(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_session_request *m = message;
     (void)size;
-    return file_more(v, c, &m->header, server_named(v, m), NULL);
+    return server_file_more(v, c, &m->header, server_named(v, m), NULL);
 }
 
 wstatus server_on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)

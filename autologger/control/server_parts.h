@@ -63,7 +63,7 @@ struct control_server {
     uint64_t              instance;
     uint32_t              ticket;
     struct enable_wait   *waits; /* enable.c's */
-    struct held          *held;  /* held.c's */
+    struct held_program          *held;  /* held.c's */
     struct conditions_ended *ended[STATE_CONNECTIONS]; /* conditions.c's */
     bool                  asks_again; /* held.c acts on a request once more */
     const void           *capture; /* enable.c's: the filter that goes with what it is telling; NULL: none */

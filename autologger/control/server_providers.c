@@ -181,7 +181,7 @@ static struct state_registration *registration_place(struct control_server *v, u
 }
 
 /* What the user may still have of what all share: for a registration that there is already nothing more is asked. */
-static bool has_quota(struct control_server *v, unsigned c, const struct state_registration *r, const struct guid *provider)
+static bool server_providers_has_quota(struct control_server *v, unsigned c, const struct state_registration *r, const struct guid *provider)
 {
     const uint32_t uid = v->state->connection[c].uid;
     return r->in_use || (quota_allows(v, QUOTA_REGISTRATIONS, uid, 1) && quota_provider(v, uid, provider));
@@ -223,7 +223,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const struct pr
         has_come(v, r, m);
         return W_SUCCESS;
     }
-    const bool over = r && !has_quota(v, c, r, &m->provider);
+    const bool over = r && !server_providers_has_quota(v, c, r, &m->provider);
     int        slot = !r || over ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
     if (slot < 0) {
         if (!may)

@@ -42,7 +42,7 @@ bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_
 }
 
 /* The list goes by the connections' numbers + 1. */
-static void held_unlink(struct control_server *v, unsigned c)
+static void server_step_held_unlink(struct control_server *v, unsigned c)
 {
     unsigned before = 0, at = v->held_first;
     while (at && at != c + 1) {
@@ -64,14 +64,14 @@ void ready_remove(struct control_server *v, unsigned c)
     if (v->ready_in[c])
         epoll_ctl(v->ready_fd[v->ready_in[c] - 1], EPOLL_CTL_DEL, v->fd[c], NULL);
     else
-        held_unlink(v, c);
+        server_step_held_unlink(v, c);
     v->ready_in[c]      = 0;
     v->held_until_ms[c] = 0;
 }
 
 /* ---- those that may not be read for a time ---- */
 
-static void held_append(struct control_server *v, unsigned c)
+static void server_step_held_append(struct control_server *v, unsigned c)
 {
     v->held_next_ms   = v->held_until_ms[c] < v->held_next_ms ? v->held_until_ms[c] : v->held_next_ms;
     v->held_behind[c] = 0;
@@ -88,7 +88,7 @@ static void hold(struct control_server *v, unsigned c)
     const uint64_t until = v->held_until_ms[c];
     ready_remove(v, c);
     v->held_until_ms[c] = until;
-    held_append(v, c);
+    server_step_held_append(v, c);
 }
 
 static void release(struct control_server *v, uint64_t now)
@@ -102,7 +102,7 @@ static void release(struct control_server *v, uint64_t now)
         const unsigned c = at - 1;
         at               = v->held_behind[c];
         if (v->held_until_ms[c] > now)
-            held_append(v, c);
+            server_step_held_append(v, c);
         else if (v->fd[c] >= 0 && !ready_add(v, c, v->fd[c], &v->state->connection[c])) /* one that is dropped may take another with it */
             server_drop(v, c);
     }
@@ -111,18 +111,18 @@ static void release(struct control_server *v, uint64_t now)
 /* ---- a round ---- */
 
 /* No longer than `ms` (-1: for ever), and until `at`. */
-static int sooner(int ms, uint64_t now, uint64_t at)
+static int server_step_sooner(int ms, uint64_t now, uint64_t at)
 {
     const uint64_t left = at > now ? at - now : 0;
     return ms >= 0 && (uint64_t)ms <= left ? ms : left < INT_MAX ? (int)left : INT_MAX;
 }
 
-static int patience(struct control_server *v, uint64_t now, int timeout_ms)
+static int server_step_patience(struct control_server *v, uint64_t now, int timeout_ms)
 {
     uint64_t next;
     if (v->hooks.enabling && v->hooks.enabling->expired(v, now, &next))
-        timeout_ms = sooner(timeout_ms, now, next);
-    return v->held_next_ms == UINT64_MAX ? timeout_ms : sooner(timeout_ms, now, v->held_next_ms);
+        timeout_ms = server_step_sooner(timeout_ms, now, next);
+    return v->held_next_ms == UINT64_MAX ? timeout_ms : server_step_sooner(timeout_ms, now, v->held_next_ms);
 }
 
 static void accept_all(struct control_server *v, enum ctl_socket at)
@@ -157,7 +157,7 @@ bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
     const uint64_t now = quota_now_ms();
 
     release(v, now);
-    timeout_ms = patience(v, now, timeout_ms);
+    timeout_ms = server_step_patience(v, now, timeout_ms);
     for (unsigned i = 0; i < CTL_SOCKETS; i++)
         p[i] = (struct pollfd){.fd = outcast_room() ? v->listen_fd[i] : -1, .events = POLLIN};
     p[EXTRA]    = (struct pollfd){.fd = extra_fd, .events = POLLIN};

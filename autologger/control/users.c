@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static uint32_t programs_of(const struct control_server *v, const struct session *s, uint32_t uid)
+static uint32_t users_programs_of(const struct control_server *v, const struct session *s, uint32_t uid)
 {
     uint32_t n = 0;
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
@@ -39,7 +39,7 @@ wstatus users_page(struct control_server *v, unsigned c, const void *message, si
         stream_counters(user->streams, session_now_ns(s), &n);
         const uint32_t            busy = stream_set_busy(user->streams), granted = stream_set_granted(user->streams);
         *row = (struct ctl_user_row){.uid          = user->uid,
-                                     .programs     = programs_of(v, s, user->uid),
+                                     .programs     = users_programs_of(v, s, user->uid),
                                      .busy_bytes   = (uint64_t)busy << s->chunk_shift,
                                      .free_bytes   = (uint64_t)(granted - busy) << s->chunk_shift,
                                      .lost         = n.lost - n.abandoned,

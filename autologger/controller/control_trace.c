@@ -26,7 +26,7 @@ static wstatus act_stop(struct control_client *c, const EVENT_TRACE_PROPERTIES *
 }
 
 /* A snapshot, or the next file. */
-static wstatus file_more(struct control_client *c, const char *file, struct ctl_session_info *info)
+static wstatus control_trace_file_more(struct control_client *c, const char *file, struct ctl_session_info *info)
 {
     struct reason             why;
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
@@ -44,7 +44,7 @@ static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES 
     char         *file = NULL;
     wstatus       st   = info->log_file_mode & EVENT_TRACE_BUFFERING_MODE ? properties_file(p, wide, &file) : W_SUCCESS;
     if (!st && info->log_file_mode & EVENT_TRACE_BUFFERING_MODE)
-        st = file ? file_more(c, file, info) : W_BAD_PATHNAME;
+        st = file ? control_trace_file_more(c, file, info) : W_BAD_PATHNAME;
     else
         st = st ? st : control_flush(c, info->name, &why);
     free(file);
@@ -54,7 +54,7 @@ static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES 
 static wstatus act_next_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
 {
     (void)p, (void)wide;
-    return file_more(c, NULL, info);
+    return control_trace_file_more(c, NULL, info);
 }
 
 /* Real time may be switched on and off; what else a session is it stays: bits that it has not are refused, those that are left out say nothing. */
@@ -120,7 +120,7 @@ static wstatus act_convert(struct control_client *c, const EVENT_TRACE_PROPERTIE
     return update_ask(c, &request, info);
 }
 
-static control_act *const acts[] = {
+static control_act *const control_trace_acts[] = {
     [EVENT_TRACE_CONTROL_QUERY]  = act_query,
     [EVENT_TRACE_CONTROL_STOP]   = act_stop,
     [EVENT_TRACE_CONTROL_UPDATE] = act_update,
@@ -160,7 +160,7 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
         given.Wnode.Flags |= WNODE_FLAG_TRACED_GUID;
         st = properties_check(&given);
     }
-    if (!st && code >= sizeof acts / sizeof *acts)
+    if (!st && code >= sizeof control_trace_acts / sizeof *control_trace_acts)
         st = W_NOT_SUPPORTED;
     if (!st && text)
         st = name_take(text, wide, &name);
@@ -170,7 +170,7 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
     st = st ? st : session_named(client, name, handle, &info);
     if (!st)
         file = given_file(client, p, wide, &info); /* asked now: a session that is stopped tells no more */
-    st = st ? st : acts[code](client, p, wide, &info);
+    st = st ? st : control_trace_acts[code](client, p, wide, &info);
     st = st ? st : properties_fill(p, wide, &info, file);
     control_close(client);
     free(name);

@@ -14,7 +14,7 @@ _Static_assert(FILTER_PIDS == MAX_EVENT_FILTER_PID_COUNT && FILTER_IDS == MAX_EV
                "the SDK's");
 
 /* UTF-16 with or without its end, joined by ';', as UTF-8. */
-static wstatus text_add(struct filter_block **block, uint32_t type, const void *data, size_t size, struct reason *why)
+static wstatus filters_text_add(struct filter_block **block, uint32_t type, const void *data, size_t size, struct reason *why)
 {
     char   text[FILTER_TEXT_UTF8 + 1];
     size_t n = size;
@@ -41,7 +41,7 @@ static size_t ids_size(const void *data, size_t size)
     return size >= wanted ? wanted : size;
 }
 
-static wstatus one(struct filter_block **block, const EVENT_FILTER_DESCRIPTOR *d, struct reason *why)
+static wstatus filters_one(struct filter_block **block, const EVENT_FILTER_DESCRIPTOR *d, struct reason *why)
 {
     const void *data = (const void *)(uintptr_t)d->Ptr;
     size_t      size = d->Size;
@@ -53,7 +53,7 @@ static wstatus one(struct filter_block **block, const EVENT_FILTER_DESCRIPTOR *d
     case EVENT_FILTER_TYPE_EXECUTABLE_NAME:
     case EVENT_FILTER_TYPE_PACKAGE_ID:
     case EVENT_FILTER_TYPE_PACKAGE_APP_ID:
-    case EVENT_FILTER_TYPE_CONTAINER: return text_add(block, d->Type, data, size, why);
+    case EVENT_FILTER_TYPE_CONTAINER: return filters_text_add(block, d->Type, data, size, why);
     case EVENT_FILTER_TYPE_EVENT_ID:
     case EVENT_FILTER_TYPE_STACKWALK: size = ids_size(data, size); break;
     default: break;
@@ -72,7 +72,7 @@ wstatus filters_from(const EVENT_FILTER_DESCRIPTOR *descriptors, ULONG count, st
     if (count && !descriptors)
         return reason_set(why, W_INVALID_PARAMETER, "there are no filters behind the count %u", count);
     for (ULONG i = 0; i < count && !st; i++)
-        st = one(&block, &descriptors[i], why);
+        st = filters_one(&block, &descriptors[i], why);
     if (st) {
         free(block);
         return st;

@@ -116,7 +116,7 @@ static const struct {
     bool             of_session;
     wstatus (*set)(struct ctl_update_request *r, const void *in, ULONG length);
     wstatus (*query)(const struct ctl_session_info *s, uint8_t *out, ULONG *length);
-} classes[] = {
+} information_classes[] = {
     {TraceStackTracingInfo, true, set_stacks, query_stacks},
     {TraceSystemTraceEnableFlagsInfo, true, set_flags, query_flags},
     {TraceMaxLoggersQuery, false, NULL, query_max_loggers},
@@ -138,28 +138,28 @@ static int find_machine(TRACE_INFO_CLASS class)
             return (int)i;
     return -1;
 }
-static int find(TRACE_INFO_CLASS class)
+static int information_find(TRACE_INFO_CLASS class)
 {
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-        if (classes[i].class == class)
+    for (size_t i = 0; i < sizeof information_classes / sizeof *information_classes; i++)
+        if (information_classes[i].class == class)
             return (int)i;
     return -1;
 }
 
 ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation, ULONG InformationLength)
 {
-    const int                 row     = find(InformationClass), own = find_machine(InformationClass);
+    const int                 row     = information_find(InformationClass), own = find_machine(InformationClass);
     struct ctl_update_request request = {.what = 0};
     struct ctl_session_info   info;
     struct control_client    *client = NULL;
     struct reason             why;
     if (own >= 0)
         return machine[own].set(TraceInformation, InformationLength);
-    if (row < 0 || !classes[row].set)
+    if (row < 0 || !information_classes[row].set)
         return W_NOT_SUPPORTED;
     if (!TraceInformation && InformationLength)
         return W_INVALID_PARAMETER;
-    wstatus                   st     = classes[row].set(&request, TraceInformation, InformationLength);
+    wstatus                   st     = information_classes[row].set(&request, TraceInformation, InformationLength);
     struct ctl_update_answer *answer = st ? NULL : calloc(1, sizeof *answer);
     if (!st && !answer)
         st = W_NOT_ENOUGH_MEMORY;
@@ -174,7 +174,7 @@ ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS Informatio
 ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation, ULONG InformationLength,
                             PULONG ReturnLength)
 {
-    const int               row = find(InformationClass), own = find_machine(InformationClass);
+    const int               row = information_find(InformationClass), own = find_machine(InformationClass);
     uint8_t                 out[HOOK_MAX * sizeof(CLASSIC_EVENT_ID)];
     ULONG                   length;
     struct ctl_session_info info   = {.hook_count = 0};
@@ -185,13 +185,13 @@ ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS Informat
         return W_NOT_SUPPORTED;
     if (!TraceInformation && InformationLength)
         return W_INVALID_PARAMETER;
-    if (own < 0 && classes[row].of_session) {
+    if (own < 0 && information_classes[row].of_session) {
         st = control_open(NULL, &client, &why);
         st = st ? st : session_named(client, NULL, SessionHandle, &info);
         control_close(client);
     }
     if (!st)
-        st = own >= 0 ? machine[own].query(TraceInformation, InformationLength, out, &length) : classes[row].query(&info, out, &length);
+        st = own >= 0 ? machine[own].query(TraceInformation, InformationLength, out, &length) : information_classes[row].query(&info, out, &length);
     if (st)
         return st;
     if (ReturnLength)

@@ -13,7 +13,7 @@
 enum { PROVIDER = 1, TRACE = 2, LIBRARIES = 2, NAME_MAX_BYTES = 512, ORDINALS = 0x10000 };
 enum { MOD_NOT_FOUND = 126, PROC_NOT_FOUND = 127 };
 
-static const struct module {
+static const struct modules_module {
     const char *name;
     bool        beginning;
     unsigned    libraries;
@@ -26,17 +26,17 @@ static const struct module {
 static const struct {
     const char *soname, *own; /* a function of its own: tells the library's place from that of another one of the same name */
 } library_names[LIBRARIES] = {{"libautologger.so.0", "EventRegister"}, {"libautologger-trace.so.0", "StartTraceW"}};
-static pthread_once_t opened = PTHREAD_ONCE_INIT;
+static pthread_once_t modules_opened = PTHREAD_ONCE_INIT;
 static void          *library[LIBRARIES];
 
-static void open_all(void)
+static void modules_open_all(void)
 {
     for (unsigned i = 0; i < LIBRARIES; i++)
         library[i] = dlopen(library_names[i].soname, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* The row of a name such as "C:\Windows\System32\ADVAPI32.dll"; NULL: there is none, or not all of its libraries are here. */
-static const struct module *module_find(const char *name)
+static const struct modules_module *module_find(const char *name)
 {
     const char *base = name;
     for (const char *c = name; *c; c++)
@@ -45,7 +45,7 @@ static const struct module *module_find(const char *name)
     size_t n = strlen(base);
     if (n > 4 && strcasecmp(base + n - 4, ".dll") == 0)
         n -= 4;
-    pthread_once(&opened, open_all);
+    pthread_once(&modules_opened, modules_open_all);
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
         const size_t length = strlen(modules[i].name);
         if ((modules[i].beginning ? n <= length : n != length) || strncasecmp(base, modules[i].name, length) != 0)
@@ -58,7 +58,7 @@ static const struct module *module_find(const char *name)
     return NULL;
 }
 
-static const struct module *module_check(HMODULE handle)
+static const struct modules_module *module_check(HMODULE handle)
 {
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
         if (handle == &modules[i])
@@ -66,7 +66,7 @@ static const struct module *module_check(HMODULE handle)
     return NULL;
 }
 
-static HMODULE fail(DWORD error)
+static HMODULE modules_fail(DWORD error)
 {
     SetLastError(error);
     return NULL;
@@ -74,8 +74,8 @@ static HMODULE fail(DWORD error)
 
 static HMODULE open_name(const char *name)
 {
-    const struct module *m = module_find(name);
-    return m ? (HMODULE)(uintptr_t)m : fail(MOD_NOT_FOUND);
+    const struct modules_module *m = module_find(name);
+    return m ? (HMODULE)(uintptr_t)m : modules_fail(MOD_NOT_FOUND);
 }
 
 static HMODULE open_wide(LPCWSTR name)
@@ -85,23 +85,23 @@ static HMODULE open_wide(LPCWSTR name)
     while (name && name[n] && n < NAME_MAX_BYTES)
         n++;
     if (!name || n == NAME_MAX_BYTES || utf16le_to_utf8(name, n * sizeof *name, text, sizeof text) >= sizeof text)
-        return fail(name ? MOD_NOT_FOUND : W_INVALID_PARAMETER);
+        return modules_fail(name ? MOD_NOT_FOUND : W_INVALID_PARAMETER);
     return open_name(text);
 }
 
-HMODULE LoadLibraryA(LPCSTR FileName) { return FileName ? open_name(FileName) : fail(W_INVALID_PARAMETER); }
+HMODULE LoadLibraryA(LPCSTR FileName) { return FileName ? open_name(FileName) : modules_fail(W_INVALID_PARAMETER); }
 HMODULE LoadLibraryW(LPCWSTR FileName) { return open_wide(FileName); }
 HMODULE GetModuleHandleA(LPCSTR ModuleName) { return LoadLibraryA(ModuleName); }
 HMODULE GetModuleHandleW(LPCWSTR ModuleName) { return open_wide(ModuleName); }
 HMODULE LoadLibraryExA(LPCSTR FileName, HANDLE File, DWORD Flags)
 {
     (void)Flags; /* where to look: these libraries are found by the loader */
-    return File ? fail(W_INVALID_PARAMETER) : LoadLibraryA(FileName);
+    return File ? modules_fail(W_INVALID_PARAMETER) : LoadLibraryA(FileName);
 }
 HMODULE LoadLibraryExW(LPCWSTR FileName, HANDLE File, DWORD Flags)
 {
     (void)Flags;
-    return File ? fail(W_INVALID_PARAMETER) : LoadLibraryW(FileName);
+    return File ? modules_fail(W_INVALID_PARAMETER) : LoadLibraryW(FileName);
 }
 
 BOOL GetModuleHandleExA(DWORD Flags, LPCSTR ModuleName, HMODULE *Module)
@@ -136,7 +136,7 @@ static void *own_symbol(unsigned i, const char *name)
 
 FARPROC GetProcAddress(HMODULE Module, LPCSTR ProcName)
 {
-    const struct module *m = module_check(Module);
+    const struct modules_module *m = module_check(Module);
     FARPROC              found;
     void                *symbol = NULL;
     if (!m) {

@@ -27,7 +27,7 @@ wstatus properties_check(const EVENT_TRACE_PROPERTIES *p)
 }
 
 /* Bytes of the text at `text` without its end, at most `room`; SIZE_MAX: it does not end there. */
-static size_t text_bytes(const void *text, bool wide, size_t room)
+static size_t properties_text_bytes(const void *text, bool wide, size_t room)
 {
     const uint8_t *b = text;
     for (size_t i = 0; wide ? i + 1 < room : i < room; i += wide ? 2 : 1)
@@ -36,7 +36,7 @@ static size_t text_bytes(const void *text, bool wide, size_t room)
     return SIZE_MAX;
 }
 
-static wstatus text_take(const void *text, bool wide, size_t bytes, char **out)
+static wstatus properties_text_take(const void *text, bool wide, size_t bytes, char **out)
 {
     size_t need = wide ? utf16le_to_utf8(text, bytes, NULL, 0) : bytes;
     if (!(*out = malloc(need + 1)))
@@ -52,8 +52,8 @@ static wstatus text_take(const void *text, bool wide, size_t bytes, char **out)
 wstatus name_take(const void *text, bool wide, char **out)
 {
     enum { NAME_MOST = 1024 }; /* characters, by the SDK */
-    size_t n = text_bytes(text, wide, wide ? 2 * (NAME_MOST + 1) : NAME_MOST + 1);
-    return n == SIZE_MAX ? W_INVALID_PARAMETER : text_take(text, wide, n, out);
+    size_t n = properties_text_bytes(text, wide, wide ? 2 * (NAME_MOST + 1) : NAME_MOST + 1);
+    return n == SIZE_MAX ? W_INVALID_PARAMETER : properties_text_take(text, wide, n, out);
 }
 
 wstatus properties_flags(const EVENT_TRACE_PROPERTIES *p, uint32_t mask[8])
@@ -76,10 +76,10 @@ wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out)
     if (!p->LogFileNameOffset)
         return W_SUCCESS;
     const uint8_t *text = (const uint8_t *)p + p->LogFileNameOffset;
-    size_t         n    = text_bytes(text, wide, p->Wnode.BufferSize - p->LogFileNameOffset);
+    size_t         n    = properties_text_bytes(text, wide, p->Wnode.BufferSize - p->LogFileNameOffset);
     if (n == SIZE_MAX)
         return W_INVALID_PARAMETER;
-    return n ? text_take(text, wide, n, out) : W_SUCCESS;
+    return n ? properties_text_take(text, wide, n, out) : W_SUCCESS;
 }
 
 wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_block **out)
@@ -140,7 +140,7 @@ wstatus properties_name_put(EVENT_TRACE_PROPERTIES *p, bool wide, const char *na
     return p->LoggerNameOffset && text_put(p, p->LoggerNameOffset, wide, name) ? W_SUCCESS : W_BAD_LENGTH;
 }
 
-static uint32_t fits(uint64_t n) { return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX; }
+static uint32_t properties_fits(uint64_t n) { return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX; }
 
 wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s, const char *given)
 {
@@ -158,7 +158,7 @@ wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_s
     p->EnableFlags         = s->kernel ? s->group_mask[0] : 0;
     p->NumberOfBuffers     = s->number_of_buffers;
     p->FreeBuffers         = s->free_buffers;
-    p->EventsLost          = fits(ctl_events_lost(s));
+    p->EventsLost          = properties_fits(ctl_events_lost(s));
     p->BuffersWritten      = s->buffers_written;
     p->LogBuffersLost      = s->log_buffers_lost;
     p->RealTimeBuffersLost = s->realtime_buffers_lost;

@@ -26,20 +26,20 @@ struct declaration {
     unsigned        texts;
 };
 
-static void put(struct declaration *d, const char *name, uint32_t type, const void *data, size_t size)
+static void start_trace_put(struct declaration *d, const char *name, uint32_t type, const void *data, size_t size)
 {
     d->value[d->count++] = (struct regvalue){.name = name, .type = type, .data = data, .size = (uint32_t)size};
 }
 
-static void put_number(struct declaration *d, const char *name, uint32_t n)
+static void start_trace_put_number(struct declaration *d, const char *name, uint32_t n)
 {
     uint8_t      *raw = d->number[d->numbers++];
     struct writer w   = wr_make(raw, 4);
     wr_u32(&w, n);
-    put(d, name, REG_TYPE_DWORD, raw, 4);
+    start_trace_put(d, name, REG_TYPE_DWORD, raw, 4);
 }
 
-static bool put_text(struct declaration *d, const char *name, const char *text)
+static bool start_trace_put_text(struct declaration *d, const char *name, const char *text)
 {
     size_t   n = utf8_to_utf16le(text, strlen(text), NULL, 0);
     uint8_t *raw = calloc(1, n + 2);
@@ -47,7 +47,7 @@ static bool put_text(struct declaration *d, const char *name, const char *text)
         return false;
     utf8_to_utf16le(text, strlen(text), raw, n);
     d->text[d->texts++] = raw;
-    put(d, name, REG_TYPE_SZ, raw, n + 2);
+    start_trace_put(d, name, REG_TYPE_SZ, raw, n + 2);
     return true;
 }
 
@@ -55,7 +55,7 @@ static bool put_text(struct declaration *d, const char *name, const char *text)
 static const struct {
     uint32_t all;
     wstatus  status;
-} refused[] = {
+} start_trace_refused[] = {
     {EVENT_TRACE_NONSTOPPABLE_MODE, W_INVALID_PARAMETER},
     {EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_REAL_TIME_MODE, W_INVALID_PARAMETER},
     {EVENT_TRACE_FILE_MODE_SEQUENTIAL | EVENT_TRACE_FILE_MODE_CIRCULAR, W_INVALID_PARAMETER},
@@ -69,9 +69,9 @@ static const struct {
 static wstatus mode_check(const EVENT_TRACE_PROPERTIES *p, const char *file)
 {
     enum { NEEDS_NO_FILE = EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if ((p->LogFileMode & refused[i].all) == refused[i].all)
-            return refused[i].status;
+    for (size_t i = 0; i < sizeof start_trace_refused / sizeof *start_trace_refused; i++)
+        if ((p->LogFileMode & start_trace_refused[i].all) == start_trace_refused[i].all)
+            return start_trace_refused[i].status;
     if ((p->LogFileMode & PRIVATE_MODES) == EVENT_TRACE_PRIVATE_IN_PROC)
         return W_INVALID_PARAMETER;
     if (!file && !(p->LogFileMode & NEEDS_NO_FILE))
@@ -79,26 +79,26 @@ static wstatus mode_check(const EVENT_TRACE_PROPERTIES *p, const char *file)
     return W_SUCCESS;
 }
 
-static const struct guid system_trace = AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID;
+static const struct guid start_trace_system_trace = AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID;
 
 /* Name and GUID of the kernel's logger go together; who has no GUID gets one. */
-static wstatus identity(EVENT_TRACE_PROPERTIES *p, char **name, struct guid *id)
+static wstatus start_trace_identity(EVENT_TRACE_PROPERTIES *p, char **name, struct guid *id)
 {
     const bool is_kernel = name_compare(*name, KERNEL_LOGGER_NAMEA) == 0;
     memcpy(id, &p->Wnode.Guid, sizeof *id);
-    if (guid_equal(id, &system_trace) && !is_kernel)
+    if (guid_equal(id, &start_trace_system_trace) && !is_kernel)
         return W_INVALID_PARAMETER;
     if (guid_is_zero(id) && (p->LogFileMode & PRIVATE_MODES) == EVENT_TRACE_PRIVATE_LOGGER_MODE) /* which provider's processes? */
         return W_INVALID_PARAMETER;
     if (is_kernel)
-        *id = system_trace;
+        *id = start_trace_system_trace;
     else if ((guid_is_zero(id) || p->LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC) && /* that one names a provider, which other programs may name too */
              getrandom(id, sizeof *id, 0) != sizeof *id)
         return W_NOT_ENOUGH_MEMORY;
     return W_SUCCESS;
 }
 
-static bool declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, const struct guid *id, bool kernel, const char *file)
+static bool start_trace_declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, const struct guid *id, bool kernel, const char *file)
 {
     static const struct { const char *name; size_t at; } optional[] = {
         {"BufferSize", offsetof(EVENT_TRACE_PROPERTIES, BufferSize)},     {"MinimumBuffers", offsetof(EVENT_TRACE_PROPERTIES, MinimumBuffers)},
@@ -106,29 +106,29 @@ static bool declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, cons
         {"ClockType", offsetof(EVENT_TRACE_PROPERTIES, Wnode.ClientContext)},
     };
     char guid[GUID_TEXT_SIZE];
-    put_number(d, "Start", 1);
-    put_number(d, "LogFileMode", p->LogFileMode);
-    put_number(d, "MaxFileSize", p->MaximumFileSize);
+    start_trace_put_number(d, "Start", 1);
+    start_trace_put_number(d, "LogFileMode", p->LogFileMode);
+    start_trace_put_number(d, "MaxFileSize", p->MaximumFileSize);
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
         uint32_t n;
         memcpy(&n, (const uint8_t *)p + optional[i].at, sizeof n);
         if (n)
-            put_number(d, optional[i].name, n);
+            start_trace_put_number(d, optional[i].name, n);
     }
     if (p->FlushThreshold > 0)
-        put_number(d, "FlushThreshold", (uint32_t)p->FlushThreshold);
+        start_trace_put_number(d, "FlushThreshold", (uint32_t)p->FlushThreshold);
     if (kernel) {
         struct writer w = wr_make(d->flags, sizeof d->flags);
         uint32_t      mask[FLAG_BYTES / sizeof(uint32_t)];
         properties_flags(p, mask); /* looked at before */
         for (size_t i = 0; i < sizeof mask / sizeof *mask; i++)
             wr_u32(&w, mask[i]);
-        put(d, "EnableKernelFlags", REG_TYPE_BINARY, d->flags, sizeof d->flags);
+        start_trace_put(d, "EnableKernelFlags", REG_TYPE_BINARY, d->flags, sizeof d->flags);
     }
-    return put_text(d, "Guid", guid_format(id, guid)) && (!file || put_text(d, "FileName", file));
+    return start_trace_put_text(d, "Guid", guid_format(id, guid)) && (!file || start_trace_put_text(d, "FileName", file));
 }
 
-static wstatus start(const struct declaration *given, const char *name, const struct filter_block *processes, struct ctl_session_info *out)
+static wstatus start_trace_start(const struct declaration *given, const char *name, const struct filter_block *processes, struct ctl_session_info *out)
 {
     struct declaration        d      = *given;
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
@@ -180,17 +180,17 @@ static wstatus start_named(PTRACEHANDLE handle, char **text, EVENT_TRACE_PROPERT
     if (!st && (!*name || strpbrk(name, "\\/")))
         st = W_INVALID_PARAMETER;
     st = st ? st : properties_name_put(p, wide, name);
-    st = st ? st : identity(p, &name, &id);
+    st = st ? st : start_trace_identity(p, &name, &id);
     st = st ? st : mode_check(p, file);
     st = st ? st : make_private(p, text, &file);
     name = *text;
-    const bool kernel = !st && (guid_equal(&id, &system_trace) || p->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE);
+    const bool kernel = !st && (guid_equal(&id, &start_trace_system_trace) || p->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE);
     uint32_t mask[8];
     if (!st && kernel)
         st = properties_flags(p, mask);
-    if (!st && !declare(&d, p, &id, kernel, file))
+    if (!st && !start_trace_declare(&d, p, &id, kernel, file))
         st = W_NOT_ENOUGH_MEMORY;
-    st = st ? st : start(&d, name, processes, &info);
+    st = st ? st : start_trace_start(&d, name, processes, &info);
     if (!st) {
         properties_fill(p, wide, &info, NULL);
         *handle = session_handle(&info);

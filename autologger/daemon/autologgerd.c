@@ -40,7 +40,7 @@ enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPT
 #define SNAPSHOT_PATH "var/lib/autologger/boot.snapshot"
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, SHUTDOWN_MERGE_MS = 3000 };
 
-struct arguments {
+struct autologgerd_arguments {
     struct service_options service;
     bool                   keep, adopt, is_boot, confine;
     const char            *guard_path, *systemd_dir, *systemd_bus, *proc_stat;
@@ -50,7 +50,7 @@ struct arguments {
     uint32_t               control_gid;
 };
 
-static const struct argp_option options[] = {
+static const struct argp_option autologgerd_options[] = {
     {"store", OPTION_STORE, "FILE", 0, "the store (default /var/lib/autologger/registry.db)", 0},
     {"log-dir", OPTION_LOG_DIR, "DIR", 0, "where log files go (default /var/log/autologger)", 0},
     {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "socket and lock (default $AUTOLOGGER_RUNTIME_DIR or /run/autologger)", 0},
@@ -85,9 +85,9 @@ static bool group_id(const char *group, uint32_t *out)
     return *out != RIGHTS_NO_GROUP;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t autologgerd_parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a = state->input;
+    struct autologgerd_arguments *a = state->input;
     switch (key) {
     case OPTION_STORE: a->service.store_path = arg; return 0;
     case OPTION_LOG_DIR: a->service.log_dir = arg; return 0;
@@ -121,7 +121,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* One daemon per runtime folder. The lock lives as long as the process (with --keep: the keeper). */
-static bool runtime_lock(const char *dir)
+static bool autologgerd_runtime_lock(const char *dir)
 {
     char         path[1024];
     const mode_t files = umask(022); /* of all users: the unit's umask is for log files */
@@ -142,7 +142,7 @@ static bool runtime_lock(const char *dir)
     return true; /* fd stays open on purpose */
 }
 
-static int boot_arguments(const struct arguments *a, char **argv)
+static int boot_arguments(const struct autologgerd_arguments *a, char **argv)
 {
     int n = 0;
     if (!a->is_boot)
@@ -166,7 +166,7 @@ static int boot_arguments(const struct arguments *a, char **argv)
 }
 
 /* The daemon below the keeper: the same command line without --keep. */
-static int run_kept(struct arguments *a)
+static int run_kept(struct autologgerd_arguments *a)
 {
     const struct service_options *o = &a->service;
     char    socket_path[1024], handover_path[1024], self[1024];
@@ -220,7 +220,7 @@ static void log_rows(void *ctx, const struct result_list *rows)
 }
 
 /* Nobody waits for it. */
-static void aside(const char *const *argv)
+static void autologgerd_aside(const char *const *argv)
 {
     char *const        *words;
     const char *const **given = &argv;
@@ -243,22 +243,22 @@ static void aside(const char *const *argv)
 static void used_up(void *ctx)
 {
     static const char *const unit[]   = {"systemctl", "--quiet", "--no-block", "start", "autologger-once.service", NULL};
-    const struct arguments  *a        = ctx;
+    const struct autologgerd_arguments  *a        = ctx;
     bool                     systemd  = access(a->systemd_dir, F_OK) == 0, machines = strcmp(a->service.runtime_dir, RUNTIME_DIR) == 0;
     if (systemd && (machines || strcmp(a->systemd_dir, SYSTEMD_DIR) != 0))
-        aside(unit);
+        autologgerd_aside(unit);
     else if (!systemd && machines && access("/" SNAPSHOT_PATH, F_OK) == 0)
         close(collector_launch(CLEAN_WORD)); /* it builds an initramfs: this process has not the rights for that */
 }
 
 /* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would do it while the
  * machine boots, and its work for it is more than that for the daemon's unit. */
-static void row_watch_start(const struct arguments *a)
+static void row_watch_start(const struct autologgerd_arguments *a)
 {
     static const char *const unit[] = {"systemctl", "--quiet", "--no-block", "start", "autologger-status.path", NULL};
     if (!a->is_boot || !getenv("NOTIFY_SOCKET") || access(a->systemd_dir, F_OK) < 0 || strcmp(a->service.runtime_dir, RUNTIME_DIR) != 0)
         return;
-    aside(unit);
+    autologgerd_aside(unit);
 }
 
 static int clean_once_run(void)
@@ -287,13 +287,13 @@ int main(int argc, char **argv)
     static const struct service_rights rights = {rights_load, rights_save, rights_asked, rights_destroy, server_access, "/etc/group",
                                                  &writer_owner, rights_digest};
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
-    struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
+    struct autologgerd_arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
                                       .store_open = regstore_open, .save = results_save, .update = update_now, .updated = updated_now,
                                       .start = start_now, .started = started_now, .file = file_now, .next_file = logger_next_file, .modes = &logger_modes, .gone = private_gone, .ended = private_ended, .enabling = &control_enabling, .rights = &rights,
                                       .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
                           .guard_path = "/" GUARD_PATH, .systemd_dir = SYSTEMD_DIR, .proc_stat = "/proc/stat"};
-    const struct argp argp = {options, parse, NULL,
+    const struct argp argp = {autologgerd_options, autologgerd_parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
                               "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
                               "Exit codes: 0 fine, 1 the results could not be written, 100 called wrongly, 111 the system refused.",
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
     if (a.confine && confine(&why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: it keeps the right to all system calls: %s", why.text); /* it works as well */
     bool below_keeper = getenv("NOTIFY_SOCKET") != NULL && getenv("AUTOLOGGER_KEPT") != NULL;
-    if (!below_keeper && !runtime_lock(a.service.runtime_dir))
+    if (!below_keeper && !autologgerd_runtime_lock(a.service.runtime_dir))
         return EXIT_REFUSED;
     if (a.keep) {
         row_watch_start(&a);

@@ -12,7 +12,7 @@
 
 /* In the new process, whose memory is the parent's until exec: nothing but system calls. The daemon has signals blocked and ignored; a
  * command has not. */
-static void become(char *const *argv, int text_fd, int given_fd, pid_t parent)
+static void child_become(char *const *argv, int text_fd, int given_fd, pid_t parent)
 {
     const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigset_t  none;
@@ -38,7 +38,7 @@ static int spawn(pid_t *pid, char *const *argv, int text_fd, int given_fd)
 
     *pid = vfork();
     if (*pid == 0) {
-        become(argv, text_fd, given_fd, parent);
+        child_become(argv, text_fd, given_fd, parent);
         error = errno ? errno : EINVAL;
         _exit(127);
     }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static void count(struct created *c)
+static void daemon_created_count(struct created *c)
 {
     __atomic_fetch_add(c->files, 1, __ATOMIC_RELAXED);
     if (!__atomic_load_n(c->fs_ready, __ATOMIC_RELAXED))
@@ -15,7 +15,7 @@ static int created_open(struct os *os, const char *path, int flags, unsigned mod
     struct created *c  = os->self;
     int             fd = c->real->open(c->real, path, flags, mode);
     if (fd >= 0 && flags & O_CREAT)
-        count(c);
+        daemon_created_count(c);
     return fd;
 }
 
@@ -24,7 +24,7 @@ static int created_mkdir(struct os *os, const char *path, unsigned mode)
     struct created *c = os->self;
     int             r = c->real->mkdir(c->real, path, mode);
     if (r >= 0)
-        count(c);
+        daemon_created_count(c);
     return r;
 }
 

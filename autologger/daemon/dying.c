@@ -9,7 +9,7 @@
 
 enum { TEXT = 4096, EXIT_CODE = 52 /* field of /proc/PID/stat */ };
 
-static bool text_of(pid_t pid, const char *name, char text[TEXT])
+static bool dying_text_of(pid_t pid, const char *name, char text[TEXT])
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -44,12 +44,12 @@ static int exit_code(const char *stat)
 bool process_is_dying(pid_t pid, int *status)
 {
     char text[TEXT];
-    if (!text_of(pid, "status", text))
+    if (!dying_text_of(pid, "status", text))
         return false;
     *status = SIGKILL;
     if (strncmp(after(text, "\nState:\t"), "Z", 1) != 0)
         return kill_waits(text, "\nSigPnd:\t") || kill_waits(text, "\nShdPnd:\t");
-    if (text_of(pid, "stat", text))
+    if (dying_text_of(pid, "stat", text))
         *status = exit_code(text);
     return true;
 }

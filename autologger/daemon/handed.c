@@ -118,7 +118,7 @@ int handed_take(void *handed, const char *name)
     return fd;
 }
 
-static void tell(const struct handed *h, const char *text, int fd)
+static void handed_tell(const struct handed *h, const char *text, int fd)
 {
     if (h->keeper_fd >= 0)
         notify_socket(h->keeper_fd, text, fd);
@@ -136,8 +136,8 @@ void handed_keep(void *handed, const char *name, int fd, size_t ring_bytes)
     else if (clean)
         snprintf(text, sizeof text, "FDSTOREREMOVE=1\nFDNAME=%s", clean);
     if (clean)
-        tell(handed, text, fd);
+        handed_tell(handed, text, fd);
     free(clean);
 }
 
-void handed_notify(struct handed *h, const char *state) { tell(h, state, -1); }
+void handed_notify(struct handed *h, const char *state) { handed_tell(h, state, -1); }

@@ -18,18 +18,18 @@ enum { ROOM = 64 * 1024, SEND_SECONDS = 10, GREETING_MS = 300, SILENCE_MS = 700,
 #define NOT_YET UINT32_MAX /* head.total of a message that only says that the keeper lives */
 static const char acknowledgement[] = "adopted", greeting[] = "keeper";
 
-struct head {
+struct handover_head {
     uint32_t magic, version;
     uint32_t count; /* names and descriptors in this message; 0: that was all */
     uint32_t total; /* of all messages */
 };
-struct entry {
+struct handover_entry {
     uint64_t ring_bytes;
     uint16_t name_size; /* with its NUL; the name follows */
     uint16_t pad[3];
 };
 
-static bool address(struct sockaddr_un *a, const char *path)
+static bool handover_address(struct sockaddr_un *a, const char *path)
 {
     *a = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof a->sun_path)
@@ -38,7 +38,7 @@ static bool address(struct sockaddr_un *a, const char *path)
     return true;
 }
 
-static void patience(int fd, int option, int ms)
+static void handover_patience(int fd, int option, int ms)
 {
     struct timeval t = {ms / 1000, (ms % 1000) * 1000};
     setsockopt(fd, SOL_SOCKET, option, &t, sizeof t);
@@ -48,7 +48,7 @@ int handover_listen(const char *path)
 {
     struct sockaddr_un a;
     int                fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || !address(&a, path)) {
+    if (fd < 0 || !handover_address(&a, path)) {
         if (fd >= 0)
             close(fd);
         return -1;
@@ -71,7 +71,7 @@ int handover_accept(int listen_fd)
     if (fd < 0)
         return -1;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == 0 || who.uid == geteuid())) {
-        patience(fd, SO_SNDTIMEO, SEND_SECONDS * 1000);
+        handover_patience(fd, SO_SNDTIMEO, SEND_SECONDS * 1000);
         (void)!send(fd, greeting, sizeof greeting, MSG_NOSIGNAL);
         return fd;
     }
@@ -86,7 +86,7 @@ union control_space {
 
 static bool batch_send(int connection, const struct kept *k, unsigned from, unsigned count, uint8_t *room)
 {
-    struct head         h    = {MAGIC, VERSION, count, k->count};
+    struct handover_head         h    = {MAGIC, VERSION, count, k->count};
     size_t              used = sizeof h;
     union control_space control;
     struct iovec        io = {.iov_base = room};
@@ -96,7 +96,7 @@ static bool batch_send(int connection, const struct kept *k, unsigned from, unsi
     memcpy(room, &h, sizeof h);
     for (unsigned i = 0; i < count; i++) {
         const struct kept_item *item = &k->item[from + i];
-        struct entry            e    = {.ring_bytes = item->ring_bytes, .name_size = (uint16_t)(strlen(item->name) + 1)};
+        struct handover_entry            e    = {.ring_bytes = item->ring_bytes, .name_size = (uint16_t)(strlen(item->name) + 1)};
         memcpy(room + used, &e, sizeof e);
         memcpy(room + used + sizeof e, item->name, e.name_size);
         used += sizeof e + e.name_size;
@@ -117,13 +117,13 @@ static bool batch_send(int connection, const struct kept *k, unsigned from, unsi
 
 void handover_wait(int connection)
 {
-    const struct head h = {MAGIC, VERSION, 0, NOT_YET};
+    const struct handover_head h = {MAGIC, VERSION, 0, NOT_YET};
     (void)!send(connection, &h, sizeof h, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool handover_send(int connection, const struct kept *k)
 {
-    _Static_assert(sizeof(struct head) + HANDOVER_BATCH * (sizeof(struct entry) + KEPT_NAME) <= ROOM, "a batch fits");
+    _Static_assert(sizeof(struct handover_head) + HANDOVER_BATCH * (sizeof(struct handover_entry) + KEPT_NAME) <= ROOM, "a batch fits");
     uint8_t *room = malloc(ROOM);
     bool     ok   = room != NULL;
     for (unsigned at = 0; ok && at < k->count; at += HANDOVER_BATCH)
@@ -156,8 +156,8 @@ int handover_connect(const char *path)
 {
     struct sockaddr_un a;
     int                fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && address(&a, path) && connect(fd, (struct sockaddr *)&a, sizeof a) == 0 && greeted(fd)) {
-        patience(fd, SO_RCVTIMEO, SILENCE_MS);
+    if (fd >= 0 && handover_address(&a, path) && connect(fd, (struct sockaddr *)&a, sizeof a) == 0 && greeted(fd)) {
+        handover_patience(fd, SO_RCVTIMEO, SILENCE_MS);
         return fd;
     }
     if (fd >= 0)
@@ -168,10 +168,10 @@ int handover_connect(const char *path)
 /* The descriptors of a message, in order; closes those that nobody named. */
 static bool batch_take(const uint8_t *data, size_t size, const int *fds, unsigned fd_count, struct kept *k)
 {
-    size_t   at   = sizeof(struct head);
+    size_t   at   = sizeof(struct handover_head);
     unsigned done = 0;
     for (; done < fd_count; done++) {
-        struct entry e;
+        struct handover_entry e;
         if (size - at < sizeof e)
             break;
         memcpy(&e, data + at, sizeof e);
@@ -195,7 +195,7 @@ static int batch_receive(int connection, uint8_t *room, struct kept *k, uint32_t
     struct msghdr       m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
     int                 fds[HANDOVER_BATCH];
     unsigned            count = 0;
-    struct head         h;
+    struct handover_head         h;
     ssize_t             n = recvmsg(connection, &m, MSG_CMSG_CLOEXEC);
 
     for (struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))

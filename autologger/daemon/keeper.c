@@ -42,7 +42,7 @@ struct keeper {
 };
 
 /* One line of a message, or NULL. */
-static const char *field(char *text, const char *name, char *out, size_t size)
+static const char *keeper_field(char *text, const char *name, char *out, size_t size)
 {
     size_t length = strlen(name);
     for (char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
@@ -133,18 +133,18 @@ static bool message_take(struct keeper *k)
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
             memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    if (!field(text, "FDNAME", name, sizeof name)) {
+    if (!keeper_field(text, "FDNAME", name, sizeof name)) {
         if (fd >= 0)
             close(fd);
-        else if (field(text, "LEAVING", number, sizeof number))
+        else if (keeper_field(text, "LEAVING", number, sizeof number))
             k->leaving = true;
         else
             notify_path(k->manager, text, -1); /* READY=1 and the like */
-    } else if (fd >= 0 && field(text, "FDSTORE", number, sizeof number)) {
-        size_t ring = field(text, "X_RING_BYTES", number, sizeof number) ? strtoul(number, NULL, 10) : 0;
+    } else if (fd >= 0 && keeper_field(text, "FDSTORE", number, sizeof number)) {
+        size_t ring = keeper_field(text, "X_RING_BYTES", number, sizeof number) ? strtoul(number, NULL, 10) : 0;
         mirror_add(k, name, fd, ring);
         kept_add(&k->kept, name, fd, ring);
-    } else if (field(text, "FDSTOREREMOVE", number, sizeof number)) {
+    } else if (keeper_field(text, "FDSTOREREMOVE", number, sizeof number)) {
         mirror_drop(k, name);
         kept_drop(&k->kept, name);
     }
@@ -228,7 +228,7 @@ static bool child_start(struct keeper *k)
 }
 
 /* A restart needs each kept descriptor twice. */
-static void limit_raise(void)
+static void keeper_limit_raise(void)
 {
     struct rlimit r;
     if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
@@ -285,7 +285,7 @@ static bool keeper_open(struct keeper *k)
     sigset_t    signals;
     const char *manager = getenv("NOTIFY_SOCKET");
 
-    limit_raise();
+    keeper_limit_raise();
     signals_of(&signals);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     k->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -300,7 +300,7 @@ static bool keeper_open(struct keeper *k)
     return true;
 }
 
-static void signals_take(struct keeper *k)
+static void keeper_signals_take(struct keeper *k)
 {
     struct signalfd_siginfo info;
     while (read(k->signal_fd, &info, sizeof info) == sizeof info)
@@ -310,7 +310,7 @@ static void signals_take(struct keeper *k)
             kill(k->child, k->ending = (int)info.ssi_signo);
 }
 
-static long now_ms(void)
+static long keeper_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -344,7 +344,7 @@ static void corpses_reap(struct keeper *k)
 /* It is as good as gone, for DYING_MS. */
 static bool child_is_corpse(struct keeper *k, int *status)
 {
-    const long now = now_ms();
+    const long now = keeper_now_ms();
     if (now - k->looked_ms < LOOK_MS)
         return false;
     k->looked_ms = now;
@@ -359,7 +359,7 @@ static bool child_is_corpse(struct keeper *k, int *status)
 static bool child_gone(struct keeper *k, int *code)
 {
     int        status;
-    signals_take(k);
+    keeper_signals_take(k);
     corpses_reap(k);
     const bool ended = waitpid(k->child, &status, WNOHANG) == k->child;
     if (!ended && !child_is_corpse(k, &status))
@@ -376,9 +376,9 @@ static void child_kill(struct keeper *k)
 {
     int code;
     kill(k->child, SIGKILL);
-    for (long until = now_ms() + DYING_MS; !child_gone(k, &code);) {
+    for (long until = keeper_now_ms() + DYING_MS; !child_gone(k, &code);) {
         struct pollfd p = {.fd = k->signal_fd, .events = POLLIN};
-        if (now_ms() >= until) { /* also where there is no /proc */
+        if (keeper_now_ms() >= until) { /* also where there is no /proc */
             child_abandon(k);
             break;
         }
@@ -439,7 +439,7 @@ static bool hand_over(struct keeper *k)
 }
 
 /* What the owner of the keeper wants now. True: the end. */
-static bool look(struct keeper *k, int *every_ms)
+static bool keeper_look(struct keeper *k, int *every_ms)
 {
     switch (k->options->look ? k->options->look(k->options->ctx, every_ms) : KEEPER_GO_ON) {
     case KEEPER_DISCARD:
@@ -457,7 +457,7 @@ static bool look(struct keeper *k, int *every_ms)
 static int keeper_loop(struct keeper *k)
 {
     time_t deaths[RESTARTS_MAX];
-    int    code = 111, every_ms = k->options->look ? 0 : -1; /* look() is asked so often */
+    int    code = 111, every_ms = k->options->look ? 0 : -1; /* keeper_look() is asked so often */
 
     for (unsigned restarts = 0;;) {
         struct pollfd p[4] = {{.fd = k->socket_fd, .events = POLLIN},
@@ -468,7 +468,7 @@ static int keeper_loop(struct keeper *k)
         poll(p, 4, every_ms >= 0 && every_ms < patience ? every_ms : patience);
         if (p[0].revents)
             message_take(k);
-        if (look(k, &every_ms) || (p[2].revents && hand_over(k)))
+        if (keeper_look(k, &every_ms) || (p[2].revents && hand_over(k)))
             return 0;
         if (!child_gone(k, &code))
             continue;

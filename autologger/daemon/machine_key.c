@@ -11,7 +11,7 @@
 
 int machine_key_random(uint8_t out[MACHINE_KEY_SIZE]) { return getrandom(out, MACHINE_KEY_SIZE, 0) == MACHINE_KEY_SIZE; }
 
-static wstatus key_read(int fd, const char *path, uint8_t out[MACHINE_KEY_SIZE], struct reason *why)
+static wstatus daemon_machine_key_read(int fd, const char *path, uint8_t out[MACHINE_KEY_SIZE], struct reason *why)
 {
     struct stat st;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077 || st.st_size != MACHINE_KEY_SIZE)
@@ -20,7 +20,7 @@ static wstatus key_read(int fd, const char *path, uint8_t out[MACHINE_KEY_SIZE],
 }
 
 /* Whole or not at all, also where two daemons make it: the first link stays. */
-static int key_make(const char *path)
+static int machine_key_make(const char *path)
 {
     uint8_t   key[MACHINE_KEY_SIZE];
     char      made[PATH_MAX + 32];
@@ -41,7 +41,7 @@ static wstatus key_open(const char *path, uint8_t out[MACHINE_KEY_SIZE], struct 
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
-    const wstatus st = key_read(fd, path, out, why);
+    const wstatus st = daemon_machine_key_read(fd, path, out, why);
     close(fd);
     return st;
 }
@@ -68,6 +68,6 @@ wstatus machine_key_load(const char *store, uint8_t out[MACHINE_KEY_SIZE], struc
     st         = st ? st : key_open(path, out, why);
     if (st != W_FILE_NOT_FOUND)
         return st;
-    const int e = key_make(path);
+    const int e = machine_key_make(path);
     return e ? reason_set(why, wstatus_from_errno(e), "%s cannot be made: %s", path, strerror(e)) : key_open(path, out, why);
 }

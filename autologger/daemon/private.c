@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 
 /* False: it is gone. */
-static bool watch(struct session *s, int epoll_fd)
+static bool private_watch(struct session *s, int epoll_fd)
 {
     const struct state_session *st = s->state;
     struct epoll_event          e  = {.events = EPOLLIN};
@@ -16,7 +16,7 @@ static bool watch(struct session *s, int epoll_fd)
     return s->private_fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->private_fd, &e) == 0;
 }
 
-static struct session *whole_of(const struct session_table *table, const struct session *part)
+static struct session *private_whole_of(const struct session_table *table, const struct session *part)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (table->slot[i] && session_is_part(part, table->slot[i]))
@@ -26,7 +26,7 @@ static struct session *whole_of(const struct session_table *table, const struct 
 
 void private_ended(const struct session_table *table, struct session *s)
 {
-    struct session         *whole = s->state->processes.kind == STATE_PART ? whole_of(table, s) : NULL;
+    struct session         *whole = s->state->processes.kind == STATE_PART ? private_whole_of(table, s) : NULL;
     struct state_processes *p     = whole ? &whole->state->processes : NULL;
     struct ctl_session_info had;
     if (!p)
@@ -45,9 +45,9 @@ struct session *private_gone(const struct session_table *table, int epoll_fd)
         if (!s || !s->state->private_pid || s->state->stop_asked)
             continue;
         struct pollfd p = {.events = POLLIN};
-        if (s->state->processes.kind == STATE_PART && !whole_of(table, s)) /* a predecessor died while it stopped all of it */
+        if (s->state->processes.kind == STATE_PART && !private_whole_of(table, s)) /* a predecessor died while it stopped all of it */
             return s;
-        if (s->private_fd < 0 && !watch(s, epoll_fd))
+        if (s->private_fd < 0 && !private_watch(s, epoll_fd))
             return s;
         p.fd = s->private_fd;
         if (poll(&p, 1, 0) > 0)

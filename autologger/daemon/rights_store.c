@@ -6,7 +6,7 @@
 
 #define SECURITY_KEY "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Security"
 
-static wstatus take(void *ctx, const struct regvalue *v)
+static wstatus rights_store_take(void *ctx, const struct regvalue *v)
 {
     struct rights *r   = ctx;
     struct reason  why = {0};
@@ -29,19 +29,19 @@ wstatus rights_load(wstatus (*store_open)(const char *path, bool write, struct r
     if (st)
         return st;
     if (store_open(store_path, false, &store, &none) == W_SUCCESS)
-        regstore_enum_values(store, SECURITY_KEY, take, *out);
+        regstore_enum_values(store, SECURITY_KEY, rights_store_take, *out);
     regstore_close(store);
     return W_SUCCESS;
 }
 
-struct search {
+struct rights_store_search {
     struct guid object;
     char        name[64];
 };
 
-static wstatus look(void *ctx, const struct regvalue *v)
+static wstatus rights_store_look(void *ctx, const struct regvalue *v)
 {
-    struct search *s = ctx;
+    struct rights_store_search *s = ctx;
     struct guid    g;
     if (guid_parse(v->name, &g) && guid_equal(&g, &s->object))
         snprintf(s->name, sizeof s->name, "%s", v->name);
@@ -50,10 +50,10 @@ static wstatus look(void *ctx, const struct regvalue *v)
 
 wstatus rights_save(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why)
 {
-    struct search s = {.object = *object};
+    struct rights_store_search s = {.object = *object};
     char          text[GUID_TEXT_SIZE], *name = s.name;
     guid_format(object, text);
-    regstore_enum_values(store, SECURITY_KEY, look, &s); /* an import may have it in braces: its name stays */
+    regstore_enum_values(store, SECURITY_KEY, rights_store_look, &s); /* an import may have it in braces: its name stays */
     if (!*name)
         snprintf(s.name, sizeof s.name, "%.*s", (int)strcspn(text + 1, "}"), text + 1);
     const struct regvalue v = {.name = name, .type = REG_TYPE_BINARY, .data = descriptor, .size = (uint32_t)size};

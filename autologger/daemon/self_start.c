@@ -11,7 +11,7 @@
 enum { FDS_MOST = 65536 };
 
 /* In the new process, whose memory is the daemon's until exec: nothing but system calls. */
-static void become(int socket_fd, char *word)
+static void self_start_become(int socket_fd, char *word)
 {
     static char program[] = "/proc/self/exe", name[] = "autologgerd";
     char       *argv[]    = {name, word, NULL};
@@ -38,7 +38,7 @@ int self_start(const char *word)
     strcpy(copy, word);
     const pid_t pid = vfork();
     if (pid == 0)
-        become(pair[1], copy);
+        self_start_become(pair[1], copy);
     const int error = errno;
     close(pair[1]);
     if (pid > 0) /* it forks at once: then nobody has to wait for a process that may never end */

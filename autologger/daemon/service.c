@@ -38,7 +38,7 @@ void service_rows_keep(struct service *v)
         visible_line(stderr, "autologgerd: %s", why.text);
 }
 
-static void booted(struct service *v)
+static void service_booted(struct service *v)
 {
     v->state->sessions_most = v->table.most;
     service_rows_keep(v);
@@ -109,7 +109,7 @@ void service_kernel_finish(struct service *v, bool wait)
     v->kernel          = NULL;
     v->state->armed_ns = boot_ns();
     cpus_look(v); /* since they were opened one may have come */
-    booted(v);
+    service_booted(v);
 }
 
 /* ---- the file system is ready, results ---- */
@@ -132,7 +132,7 @@ static void times_note(struct service *v)
         v->results.change_number = v->state->change_number;
 }
 
-static bool settled(const struct service *v)
+static bool service_settled(const struct service *v)
 {
     const struct boot_part *part = v->options.boot;
     return result_list_final(&v->results) && (!part || part->settled(part->ctx));
@@ -141,7 +141,7 @@ static bool settled(const struct service *v)
 wstatus service_save(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
-    const bool       first = !v->state->concluded && settled(v);
+    const bool       first = !v->state->concluded && service_settled(v);
 
     times_note(v);
     service_rows_keep(v);
@@ -223,7 +223,7 @@ static void updated(void *ctx, struct session *s, wstatus st)
     service_save(v, &ignored);
 }
 
-static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
+static wstatus service_start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
@@ -237,7 +237,7 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
     return st;
 }
 
-static wstatus started(void *ctx, struct session *s, unsigned told, struct ctl_update_answer *answer)
+static wstatus service_started(void *ctx, struct session *s, unsigned told, struct ctl_update_answer *answer)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
@@ -248,7 +248,7 @@ static wstatus started(void *ctx, struct session *s, unsigned told, struct ctl_u
     return st;
 }
 
-static wstatus file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer, struct logger_errand **errand)
+static wstatus service_file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer, struct logger_errand **errand)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
@@ -384,7 +384,7 @@ static wstatus service_boot(struct service *v, struct reason *why)
     st = st ? st : boot_sessions(v, store, why);
     regstore_close(store);
     if (!st)
-        booted(v);
+        service_booted(v);
     return st;
 }
 
@@ -440,7 +440,7 @@ static wstatus service_adopt(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
-static void limit_raise(int limit)
+static void service_limit_raise(int limit)
 {
     struct rlimit r = {RLIM_INFINITY, RLIM_INFINITY};
     if (limit == RLIMIT_MEMLOCK && setrlimit(RLIMIT_MEMLOCK, &r) == 0)
@@ -462,11 +462,11 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->options  = *options;
     v->handed   = handed;
     v->state_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->env.answers_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
-    limit_raise(RLIMIT_NOFILE);
-    limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
+    service_limit_raise(RLIMIT_NOFILE);
+    service_limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
     struct control_hooks hooks = {.ctx = v, .stop = service_stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = v->options.update ? update : NULL, .updated = updated,
-                                        .start = v->options.start ? start : NULL, .started = started, .file = v->options.file ? file : NULL,
+                                        .start = v->options.start ? service_start : NULL, .started = service_started, .file = v->options.file ? service_file : NULL,
                                         .enabling = v->options.enabling};
     memset(v->listen_fd, 0xFF, sizeof v->listen_fd);
     if ((st = service_signals_open(v, why)) || (st = service_listen_open(v, why)) || (st = service_state_adopt(v, &adopted, why)) ||

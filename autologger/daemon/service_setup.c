@@ -24,7 +24,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void boot_id_read(char *out, size_t size)
+static void service_setup_boot_id_read(char *out, size_t size)
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
     *out    = 0;
@@ -35,7 +35,7 @@ static void boot_id_read(char *out, size_t size)
     }
 }
 
-static wstatus state_map(struct service *v, int fd, struct reason *why)
+static wstatus service_setup_state_map(struct service *v, int fd, struct reason *why)
 {
     struct stat st;
 
@@ -69,7 +69,7 @@ wstatus service_state_adopt(struct service *v, bool *adopted, struct reason *why
         handed_drop(v->handed);
         return W_SUCCESS;
     }
-    wstatus st = state_map(v, fd, why);
+    wstatus st = service_setup_state_map(v, fd, why);
     if (st)
         return st;
     if (v->state->magic == STATE_MAGIC_DAEMON && v->state->version != STATE_VERSION)
@@ -88,7 +88,7 @@ wstatus service_state_create(struct service *v, struct reason *why)
     int fd = os_linux()->shm_create(os_linux(), "autologger-daemon", sizeof *v->state, 0);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(-fd), "cannot create the daemon's state: %s", strerror(-fd));
-    wstatus st = state_map(v, fd, why);
+    wstatus st = service_setup_state_map(v, fd, why);
     if (st)
         return st;
     v->state->version      = STATE_VERSION;
@@ -101,7 +101,7 @@ wstatus service_state_create(struct service *v, struct reason *why)
         v->state->change_number = v->options.snapshot->change_number;
     snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
-    boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
+    service_setup_boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
     if (v->options.boot_id)
         snprintf(v->state->boot_id, sizeof v->state->boot_id, "%s", v->options.boot_id);
     if (v->options.rehearsal)
@@ -185,7 +185,7 @@ wstatus service_signals_open(struct service *v, struct reason *why)
 static bool of_another_boot(const struct service *v)
 {
     char here[sizeof v->state->boot_id];
-    boot_id_read(here, sizeof here);
+    service_setup_boot_id_read(here, sizeof here);
     return !v->state->rehearsal && strcmp(v->state->boot_id, v->options.boot_id ? v->options.boot_id : here) != 0;
 }
 

@@ -89,7 +89,7 @@ void service_stop_asked(struct service *v)
 }
 
 /* Of those that are being ended: all, or the declared ones. */
-static bool is_awaited(const struct session *s, bool declared_only) { return is_stopping(s) && (!declared_only || *s->state->key); }
+static bool service_stop_is_awaited(const struct session *s, bool declared_only) { return is_stopping(s) && (!declared_only || *s->state->key); }
 
 /* Waits for them, `patience_ms` at most. True: there is none left. */
 static bool wait_for_all(struct service *v, bool declared_only, uint64_t patience_ms)
@@ -99,7 +99,7 @@ static bool wait_for_all(struct service *v, bool declared_only, uint64_t patienc
     do {
         all = true;
         for (unsigned i = 0; i < SHM_SESSIONS; i++)
-            if (is_awaited(v->table.slot[i], declared_only) && !stop_end(v, v->table.slot[i], LOOK_MS))
+            if (service_stop_is_awaited(v->table.slot[i], declared_only) && !stop_end(v, v->table.slot[i], LOOK_MS))
                 all = false;
     } while (!all && v->env.os->raw_ns(v->env.os) < until);
     return all;
@@ -116,10 +116,10 @@ void service_settle(struct service *v) { wait_on(v, false); }
 static void say_waiting(const struct service *v, bool declared_only)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (is_awaited(v->table.slot[i], declared_only) && !atomic_load(&v->table.slot[i]->stop))
+        if (service_stop_is_awaited(v->table.slot[i], declared_only) && !atomic_load(&v->table.slot[i]->stop))
             visible_line(stderr, "autologgerd: session %s does not end: what the kernel recorded is still being taken. Do: look for a process whose memory map "
                          "or command line cannot be read at once (ps hangs at it, too)", v->table.slot[i]->state->name);
-        else if (is_awaited(v->table.slot[i], declared_only))
+        else if (service_stop_is_awaited(v->table.slot[i], declared_only))
             visible_line(stderr, "autologgerd: session %s does not end: it waits for the storage of %s. Do: look at that file system",
                          v->table.slot[i]->state->name, session_log_path(v->table.slot[i]->state));
 }

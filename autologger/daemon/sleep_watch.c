@@ -8,7 +8,7 @@
 enum { READ_APART_NS = 10000000 }; /* the two clocks are not read at one instant; a sleep is longer than that */
 #define NEVER_S INT64_C(8000000000) /* the year 2223 */
 
-static uint64_t clock_ns(clockid_t id)
+static uint64_t sleep_watch_clock_ns(clockid_t id)
 {
     struct timespec t = {0};
     clock_gettime(id, &t);
@@ -24,7 +24,7 @@ static bool arm(int fd)
 bool sleep_watch_open(struct sleep_watch *w)
 {
     w->fd       = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    w->apart_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+    w->apart_ns = sleep_watch_clock_ns(CLOCK_BOOTTIME) - sleep_watch_clock_ns(CLOCK_MONOTONIC);
     if (w->fd >= 0 && arm(w->fd))
         return true;
     int error = errno;
@@ -56,6 +56,6 @@ uint64_t sleep_watch_step(struct sleep_watch *w)
     if (w->fd < 0 || read(w->fd, &expired, sizeof expired) >= 0 || errno != ECANCELED)
         return 0;
     arm(w->fd);
-    uint64_t monotonic = clock_ns(CLOCK_MONOTONIC);
-    return sleep_watch_slept(w, clock_ns(CLOCK_BOOTTIME), monotonic);
+    uint64_t monotonic = sleep_watch_clock_ns(CLOCK_MONOTONIC);
+    return sleep_watch_slept(w, sleep_watch_clock_ns(CLOCK_BOOTTIME), monotonic);
 }

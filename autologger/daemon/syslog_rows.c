@@ -15,18 +15,18 @@ enum { ENTRY_SIZE = 16384, MESSAGE_SIZE = 8192, SEVERITY_ERROR = 3, SEVERITY_NOT
 
 const struct syslog_sockets syslog_sockets_default = {"/run/systemd/journal/socket", "/dev/log"};
 
-struct entry {
+struct syslog_rows_entry {
     char   bytes[ENTRY_SIZE];
     size_t size;
 };
-struct sink {
+struct syslog_rows_sink {
     int  fd;
     bool journal; /* else the lines of /dev/log */
 };
 
 /* ---- the journal's protocol: NAME=value, or, since a value may have lines, NAME, its length, the value ---- */
 
-static void put(struct entry *e, const void *data, size_t size)
+static void syslog_rows_put(struct syslog_rows_entry *e, const void *data, size_t size)
 {
     if (e->size + size <= sizeof e->bytes) {
         memcpy(e->bytes + e->size, data, size);
@@ -34,48 +34,48 @@ static void put(struct entry *e, const void *data, size_t size)
     }
 }
 
-static void field(struct entry *e, const char *name, const char *value)
+static void syslog_rows_field(struct syslog_rows_entry *e, const char *name, const char *value)
 {
     size_t  length = strlen(value);
     uint8_t little[8];
     if (!length || e->size + strlen(name) + length + 10 > sizeof e->bytes)
         return;
-    put(e, name, strlen(name));
+    syslog_rows_put(e, name, strlen(name));
     if (!strchr(value, '\n')) {
-        put(e, "=", 1);
+        syslog_rows_put(e, "=", 1);
     } else {
         for (unsigned i = 0; i < sizeof little; i++)
             little[i] = (uint8_t)((uint64_t)length >> 8 * i);
-        put(e, "\n", 1);
-        put(e, little, sizeof little);
+        syslog_rows_put(e, "\n", 1);
+        syslog_rows_put(e, little, sizeof little);
     }
-    put(e, value, length);
-    put(e, "\n", 1);
+    syslog_rows_put(e, value, length);
+    syslog_rows_put(e, "\n", 1);
 }
 
 /* What others chose. */
-static void field_of(struct entry *e, const char *name, const char *value)
+static void field_of(struct syslog_rows_entry *e, const char *name, const char *value)
 {
     char shown[2048];
     visible_escape(value, strlen(value), shown, sizeof shown);
-    field(e, name, shown);
+    syslog_rows_field(e, name, shown);
 }
 
-static void field_number(struct entry *e, const char *name, uint64_t value)
+static void field_number(struct syslog_rows_entry *e, const char *name, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    field(e, name, text);
+    syslog_rows_field(e, name, text);
 }
 
 /* ---- what is said ---- */
 
-struct message {
+struct syslog_rows_message {
     char   text[MESSAGE_SIZE];
     size_t length;
 };
-static void say(struct message *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct message *m, const char *format, ...)
+static void syslog_rows_say(struct syslog_rows_message *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void syslog_rows_say(struct syslog_rows_message *m, const char *format, ...)
 {
     va_list args;
     FILE   *end = fmemopen(m->text + m->length, sizeof m->text - m->length, "w");
@@ -97,34 +97,34 @@ static const char *row_trace(const struct result_row *r)
     return *r->provider ? "" : *r->merged_path ? r->merged_path : r->file_created ? r->log_path : "";
 }
 
-static void row_message(const struct result_row *r, struct message *m)
+static void row_message(const struct result_row *r, struct syslog_rows_message *m)
 {
-    say(m, "%s", r->session);
+    syslog_rows_say(m, "%s", r->session);
     if (*r->provider)
-        say(m, " / %s", *r->name ? r->name : r->provider);
-    say(m, ": %s", row_word(r));
+        syslog_rows_say(m, " / %s", *r->name ? r->name : r->provider);
+    syslog_rows_say(m, ": %s", row_word(r));
     if (r->status)
-        say(m, ", Status %u %s: %s%s%s", r->status, wstatus_name(r->status), *r->reason ? r->reason : wstatus_text(r->status),
+        syslog_rows_say(m, ", Status %u %s: %s%s%s", r->status, wstatus_name(r->status), *r->reason ? r->reason : wstatus_text(r->status),
             strstr(r->reason, " Do: ") ? "" : ". Do: ", strstr(r->reason, " Do: ") ? "" : wstatus_advice(r->status));
     else if (r->start)
-        say(m, ", %" PRIu64 " event%s", r->written, r->written == 1 ? "" : "s");
+        syslog_rows_say(m, ", %" PRIu64 " event%s", r->written, r->written == 1 ? "" : "s");
     if (*row_trace(r))
-        say(m, ", file %s", row_trace(r));
+        syslog_rows_say(m, ", file %s", row_trace(r));
     if (r->start && !*r->provider && result_lost(r))
-        say(m, ", %" PRIu64 " lost", result_lost(r));
+        syslog_rows_say(m, ", %" PRIu64 " lost", result_lost(r));
     if (r->status && *r->source_file)
-        say(m, " (%s:%u)", r->source_file, r->source_line);
+        syslog_rows_say(m, " (%s:%u)", r->source_file, r->source_line);
     for (unsigned i = 0; i < r->conditions.count; i++) {
         const struct condition *c = &r->conditions.items[i];
-        say(m, "\n%s %u %s: %s%s%s", c->note ? "note" : "condition", c->number, c->item, c->reason, *c->advice ? ". Do: " : "", c->advice);
+        syslog_rows_say(m, "\n%s %u %s: %s%s%s", c->note ? "note" : "condition", c->number, c->item, c->reason, *c->advice ? ". Do: " : "", c->advice);
     }
 }
 
 /* ---- sending ---- */
 
-static struct sink sink_open(const struct syslog_sockets *to)
+static struct syslog_rows_sink sink_open(const struct syslog_sockets *to)
 {
-    struct sink s = {socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), true};
+    struct syslog_rows_sink s = {socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), true};
     for (unsigned i = 0; s.fd >= 0 && i < 2; i++) {
         struct sockaddr_un at = {.sun_family = AF_UNIX};
         s.journal             = i == 0;
@@ -139,7 +139,7 @@ static struct sink sink_open(const struct syslog_sockets *to)
 }
 
 /* One line without control characters: what would end a line there ends nothing here. */
-static bool send_line(const struct sink *s, unsigned severity, const struct message *m)
+static bool send_line(const struct syslog_rows_sink *s, unsigned severity, const struct syslog_rows_message *m)
 {
     char line[MESSAGE_SIZE + 64];
     int  n = snprintf(line, sizeof line, "<%u>autologger: %s", FACILITY_DAEMON << 3 | severity, m->text);
@@ -149,22 +149,22 @@ static bool send_line(const struct sink *s, unsigned severity, const struct mess
     return send(s->fd, line, (size_t)n, MSG_NOSIGNAL) == n;
 }
 
-static bool send_entry(const struct sink *s, const struct result_list *list, const struct result_row *r, unsigned severity,
-                       const struct message *m)
+static bool send_entry(const struct syslog_rows_sink *s, const struct result_list *list, const struct result_row *r, unsigned severity,
+                       const struct syslog_rows_message *m)
 {
-    struct entry e = {.size = 0};
+    struct syslog_rows_entry e = {.size = 0};
     if (!s->journal)
         return send_line(s, severity, m);
-    field(&e, "MESSAGE", m->text);
-    field(&e, "MESSAGE_ID", SYSLOG_ROWS_MESSAGE_ID);
+    syslog_rows_field(&e, "MESSAGE", m->text);
+    syslog_rows_field(&e, "MESSAGE_ID", SYSLOG_ROWS_MESSAGE_ID);
     field_number(&e, "PRIORITY", severity);
-    field(&e, "SYSLOG_IDENTIFIER", "autologger");
-    field(&e, "AUTOLOGGER_BOOT", list->boot_id);
+    syslog_rows_field(&e, "SYSLOG_IDENTIFIER", "autologger");
+    syslog_rows_field(&e, "AUTOLOGGER_BOOT", list->boot_id);
     if (r) {
         field_of(&e, "AUTOLOGGER_SESSION", r->session);
         field_of(&e, "AUTOLOGGER_PROVIDER", *r->name ? r->name : r->provider);
         field_number(&e, "AUTOLOGGER_STATUS", r->status);
-        field(&e, "AUTOLOGGER_RESULT", row_word(r));
+        syslog_rows_field(&e, "AUTOLOGGER_RESULT", row_word(r));
         field_number(&e, "AUTOLOGGER_EVENTS", r->written);
         field_number(&e, "AUTOLOGGER_OVERWRITTEN", r->overwritten);
         field_number(&e, "AUTOLOGGER_LOST", result_lost(r));
@@ -182,20 +182,20 @@ static unsigned severity_of(const struct result_row *r)
 
 unsigned syslog_rows_send(const struct result_list *list, const struct syslog_sockets *to)
 {
-    struct sink    s         = sink_open(to);
+    struct syslog_rows_sink    s         = sink_open(to);
     unsigned       sent      = 0, undone = 0, levels[RESULT_LEVELS] = {0};
-    struct message m         = {.length = 0};
+    struct syslog_rows_message m         = {.length = 0};
     if (s.fd < 0)
         return 0;
     for (unsigned i = 0; i < list->count; i++) {
         const struct result_row *r   = &list->rows[i];
-        struct message           row = {.length = 0};
+        struct syslog_rows_message           row = {.length = 0};
         row_message(r, &row);
         levels[result_level(r)]++;
         undone += result_undone(r);
         sent += send_entry(&s, list, r, severity_of(r), &row);
     }
-    say(&m, "%s: %u ok, %u with a note, %u failed, %u off. See: autologger status",
+    syslog_rows_say(&m, "%s: %u ok, %u with a note, %u failed, %u off. See: autologger status",
         levels[RESULT_OFF] == list->count ? "boot not traced" : "boot traced", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
         levels[RESULT_OFF]);
     sent += send_entry(&s, list, NULL, undone ? SEVERITY_ERROR : SEVERITY_INFO, &m);

@@ -72,13 +72,13 @@ static bool next_at(const struct etl_buffers *b, uint64_t at, uint32_t size)
     return at == b->source.size || (head_at(b, at, &head) && head.buffer_size == size && head_sane(&head));
 }
 
-static bool all_zero(const struct etl_buffer_header *head)
+static bool buffers_all_zero(const struct etl_buffer_header *head)
 {
     static const struct etl_buffer_header zero;
     return memcmp(head, &zero, sizeof zero) == 0;
 }
 
-static wstatus append(struct etl_buffers *b, const struct etl_buffer *buffer)
+static wstatus buffers_append(struct etl_buffers *b, const struct etl_buffer *buffer)
 {
     if (b->count == b->capacity) {
         size_t capacity = b->capacity ? b->capacity * 2 : 64;
@@ -93,7 +93,7 @@ static wstatus append(struct etl_buffers *b, const struct etl_buffer *buffer)
 }
 
 /* Enters the buffer at `at`, whose header is `h`, as far as it lies in the file. */
-static wstatus enter(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h, uint32_t stored)
+static wstatus buffers_enter(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h, uint32_t stored)
 {
     uint32_t          filled = h->offset < HEAD ? h->saved_offset : h->offset;
     struct etl_buffer e      = {.offset = at, .sequence = h->sequence_number, .stored = stored, .logger_id = h->logger_id,
@@ -118,7 +118,7 @@ static wstatus enter(struct etl_buffers *b, uint64_t at, const struct etl_buffer
     if (h->type >= TYPE_MAXIMUM)
         etl_damage_add(b, at, "buffer type %u does not exist", h->type);
     e.filled = filled;
-    return append(b, &e);
+    return buffers_append(b, &e);
 }
 
 /* Bytes to step from `at`; 0 = not at a buffer. Repairs a size that can't be right where the usual size leads to one. */
@@ -134,7 +134,7 @@ static uint32_t step_from(struct etl_buffers *b, uint64_t at, const struct etl_b
     return h->buffer_size >= HEAD && h->buffer_size <= LARGEST && head_sane(h) ? h->buffer_size : 0;
 }
 
-static wstatus walk(struct etl_buffers *b)
+static wstatus buffers_walk(struct etl_buffers *b)
 {
     struct etl_buffer_header head;
     uint64_t                 at = 0, hole = UINT64_MAX;
@@ -145,13 +145,13 @@ static wstatus walk(struct etl_buffers *b)
             etl_damage_add(b, at, "%llu bytes after the last buffer", (unsigned long long)(b->source.size - at));
             break;
         }
-        bool     zero = all_zero(&head); /* space that was set aside and not used yet */
+        bool     zero = buffers_all_zero(&head); /* space that was set aside and not used yet */
         uint32_t step = zero ? 0 : step_from(b, at, &head);
         if (step) {
             if (hole != UINT64_MAX)
                 etl_damage_add(b, hole, "%llu bytes of zeros between buffers", (unsigned long long)(at - hole));
             hole = UINT64_MAX;
-            st   = enter(b, at, &head, step);
+            st   = buffers_enter(b, at, &head, step);
         } else if (!zero) {
             etl_damage_add(b, at, "no buffer starts here (size %u)", head.buffer_size);
         } else if (hole == UINT64_MAX) {
@@ -182,7 +182,7 @@ wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const 
             b->stride = first.buffer_size;
         b->compression = ETL_XPRESS;
     }
-    wstatus st = walk(b);
+    wstatus st = buffers_walk(b);
     if (st != W_SUCCESS)
         etl_buffers_finish(b);
     return st;
@@ -246,7 +246,7 @@ static uint8_t *expand(const struct expander *x, const uint8_t *in, size_t store
 
 /* From the start of a page on: some processors copy five times slower to a place that lies a few bytes further into its page than the source, as
  * what malloc gives for large blocks does. */
-static bool make_room(struct etl_room *room, size_t size)
+static bool buffers_make_room(struct etl_room *room, size_t size)
 {
     enum { PAGE = 4096 };
     if (room->size >= size && room->data)
@@ -265,7 +265,7 @@ uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room
     const uint8_t *whole = b->source.data ? b->source.data : b->map;
     if (whole && !e->compressed && e->offset <= b->source.size && want <= b->source.size - e->offset)
         return (uint8_t *)(uintptr_t)whole + e->offset; /* it is in memory already; nobody writes to it */
-    bool made = make_room(room, want);
+    bool made = buffers_make_room(room, want);
     if (!made || etl_source_read(&b->source, room->data, want, e->offset) != want) {
         etl_damage_add(b, e->offset, made ? "the buffer can't be read" : "no memory for a buffer");
         return NULL;

@@ -8,7 +8,7 @@
 enum { BUILD = 19041, MEGABYTE = 1 << 20, EVENT_AT = sizeof(struct etl_buffer_header) };
 
 /* A NUL-terminated UTF-16 name in at most `room` bytes; never ends in half a character. */
-static void put_name(struct writer *w, const char *name, size_t room)
+static void header_put_name(struct writer *w, const char *name, size_t room)
 {
     uint8_t *at   = w->data + w->pos;
     size_t   most = (room - 2) & ~(size_t)1;
@@ -43,8 +43,8 @@ void etl_header_build(const struct etl_file_info *info, uint8_t *buffer)
     w.pos = EVENT_AT + sizeof event;
     wr_bytes(&w, &file, sizeof file);
     size_t room = (info->buffer_size - w.pos) & ~(size_t)7;
-    put_name(&w, info->logger_name, room / 2);
-    put_name(&w, info->file_name, room / 2);
+    header_put_name(&w, info->logger_name, room / 2);
+    header_put_name(&w, info->file_name, room / 2);
     event.size = (uint16_t)(w.pos - EVENT_AT);
     memcpy(buffer + EVENT_AT, &event, sizeof event);
     while (w.pos % 8)
@@ -72,7 +72,7 @@ bool etl_header_like(const uint8_t *data, size_t size)
 }
 
 /* The name at the cursor up to its NUL or the end of the event; malloc'ed. */
-static char *take_name(struct cursor *c)
+static char *header_take_name(struct cursor *c)
 {
     const uint8_t *p    = c->data + c->pos;
     size_t         left = cur_left(c), n = 0;
@@ -113,7 +113,7 @@ bool etl_header_parse(const uint8_t *data, size_t size, struct etl_file_header *
         read_32(&c, &out->raw);
     if (!cur_ok(&c))
         return false;
-    char *logger = take_name(&c), *file = take_name(&c);
+    char *logger = header_take_name(&c), *file = header_take_name(&c);
     out->logger_name = logger;
     out->file_name   = file;
     if (logger && file)

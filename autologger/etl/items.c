@@ -2,7 +2,7 @@
 #include "autologger/etl/record_usual.h"
 
 /* Where the items at p may have been kept: by a few bytes of the first two. */
-static unsigned place_of(const uint8_t *p, uint32_t left)
+static unsigned items_place_of(const uint8_t *p, uint32_t left)
 {
     uint64_t first = 0, second = 0;
     uint16_t total;
@@ -18,7 +18,7 @@ static unsigned place_of(const uint8_t *p, uint32_t left)
 
 /* Keeps what was found, where nothing but what describes the event is in it: all else differs from event to event. Items that end in the middle
  * of 8 bytes end there because the record does: they mean something else in a longer one. */
-static bool keep(struct items_seen *s, struct etl_event *e)
+static bool items_keep(struct items_seen *s, struct etl_event *e)
 {
     static _Atomic uint64_t numbers;
     static const uint32_t   same = UINT32_C(1) << ETL_EXT_SCHEMA_TL | UINT32_C(1) << ETL_EXT_PROV_TRAITS;
@@ -41,7 +41,7 @@ static bool keep(struct items_seen *s, struct etl_event *e)
 
 bool etl_items_look(struct items_cache *cache, const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end)
 {
-    struct items_seen *s = &cache->seen[place_of(p + at, size - at)];
+    struct items_seen *s = &cache->seen[items_place_of(p + at, size - at)];
 
     if (s->size && items_same(s, p + at, size - at)) {
         items_set(s, p + at, e);
@@ -51,7 +51,7 @@ bool etl_items_look(struct items_cache *cache, const uint8_t *p, uint32_t size, 
     }
     if (!etl_record_items(p, size, at, e, end))
         return false;
-    if (keep(s, e))
+    if (items_keep(s, e))
         cache->last = s;
     return true;
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* The buffers of one CPU in the order of their sequence numbers, and the event that is next in it. */
-struct stream {
+struct reader_stream {
     size_t           next, end; /* buffers of the sorted list still to be opened */
     uint8_t        *data;
     struct etl_room room;
@@ -36,9 +36,9 @@ struct etl_reader {
     struct etl_file_header header;
     int64_t                first; /* the earliest time of all events, where there is a header event */
     struct etl_buffers     buffers;
-    struct stream         *streams;
+    struct reader_stream         *streams;
     size_t                 stream_count;
-    struct stream        **heap; /* streams that have an event, earliest first */
+    struct reader_stream        **heap; /* streams that have an event, earliest first */
     size_t                 heap_count;
     struct time_line       line;
     struct items_cache     items;
@@ -83,7 +83,7 @@ static uint64_t line_filetime(struct etl_reader *r, int64_t raw)
 }
 
 /* Is the event at s->pos, in the buffer that is open, a whole one of the usual kind? Then it is the next one. */
-static inline bool stream_quick(struct stream *s)
+static inline bool stream_quick(struct reader_stream *s)
 {
     const uint8_t *p    = s->data + s->pos;
     const uint32_t left = s->filled - s->pos;
@@ -101,7 +101,7 @@ static inline bool stream_quick(struct stream *s)
 }
 
 /* Finds the event at s->pos, opening buffers as needed. False: the stream has ended. */
-static bool stream_fill(struct etl_reader *r, struct stream *s)
+static bool stream_fill(struct etl_reader *r, struct reader_stream *s)
 {
     for (;;) {
         int size = s->data ? etl_record_size(s->data + s->pos, s->filled - s->pos) : 0;
@@ -134,18 +134,18 @@ static bool stream_fill(struct etl_reader *r, struct stream *s)
 }
 
 /* Earlier time first; equal stamps: lower CPU, which is a lower index. */
-static bool before(const struct stream *a, const struct stream *b) { return a->time != b->time ? a->time < b->time : a < b; }
+static bool reader_before(const struct reader_stream *a, const struct reader_stream *b) { return a->time != b->time ? a->time < b->time : a < b; }
 
 static void heap_sink(struct etl_reader *r, size_t i)
 {
     for (;;) {
         size_t least = i;
         for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < r->heap_count; child++)
-            if (before(r->heap[child], r->heap[least]))
+            if (reader_before(r->heap[child], r->heap[least]))
                 least = child;
         if (least == i)
             return;
-        struct stream *swap = r->heap[i];
+        struct reader_stream *swap = r->heap[i];
         r->heap[i]          = r->heap[least];
         r->heap[least]      = swap;
         i                   = least;
@@ -163,7 +163,7 @@ static int by_stream(const void *a, const void *b)
 }
 
 /* The time of the record after the one at s->pos, in the same buffer or the next. INT64_MAX: no record follows. */
-static int64_t next_time(struct etl_reader *r, const struct stream *s)
+static int64_t next_time(struct etl_reader *r, const struct reader_stream *s)
 {
     const uint32_t pos  = (s->pos + s->size + 7) & ~7u, head = sizeof(struct etl_buffer_header);
     int64_t        time = INT64_MAX;
@@ -196,7 +196,7 @@ static bool headed_begin(struct etl_reader *r)
         at++;
     if (at == r->heap_count)
         return false;
-    struct stream *head = r->heap[at];
+    struct reader_stream *head = r->heap[at];
     const int64_t  next = next_time(r, head);
     r->heap[at]         = r->heap[0];
     r->heap[0]          = head;
@@ -225,7 +225,7 @@ static wstatus make_streams(struct etl_reader *r)
         return W_NOT_ENOUGH_MEMORY;
     for (size_t i = 0; i < b->count; i++) {
         if (i == 0 || b->list[i].cpu != b->list[i - 1].cpu)
-            r->streams[r->stream_count++] = (struct stream){.next = i, .before = r->header.start_raw};
+            r->streams[r->stream_count++] = (struct reader_stream){.next = i, .before = r->header.start_raw};
         r->streams[r->stream_count - 1].end = i + 1;
     }
     for (size_t i = 0; i < r->stream_count; i++)
@@ -238,7 +238,7 @@ static wstatus make_streams(struct etl_reader *r)
 }
 
 /* Reads the header event of buffer 0, which may be any size up to 64 KB. */
-static wstatus read_header(struct etl_reader *r, struct etl_source source, const char *name, struct reason *why)
+static wstatus reader_read_header(struct etl_reader *r, struct etl_source source, const char *name, struct reason *why)
 {
     enum { MOST = sizeof(struct etl_buffer_header) + ETL_MAX_EVENT };
     uint8_t *start = malloc(MOST);
@@ -277,7 +277,7 @@ static wstatus open_source(struct etl_source source, const char *name, struct et
         return st;
     }
     r->buffers.source = source;
-    if ((st = read_header(r, source, name, why)) != W_SUCCESS)
+    if ((st = reader_read_header(r, source, name, why)) != W_SUCCESS)
         goto out;
     if ((st = etl_buffers_init(&r->buffers, source, &r->header)) != W_SUCCESS) {
         r->buffers.source = source;
@@ -362,7 +362,7 @@ void etl_readers_join(struct etl_reader *const *readers, unsigned count)
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r) { return &r->header; }
 
 /* The event of the stream, whole. */
-static inline void stream_decode(struct etl_reader *r, struct stream *s, struct etl_event *event)
+static inline void stream_decode(struct etl_reader *r, struct reader_stream *s, struct etl_event *event)
 {
     const uint64_t at = s->offset + (s->compressed ? 0 : s->pos);
     const uint8_t *p  = s->data + s->pos;
@@ -380,7 +380,7 @@ static inline void stream_decode(struct etl_reader *r, struct stream *s, struct 
 bool etl_next(struct etl_reader *r, struct etl_event *event)
 {
     if (r->handed_out) {
-        struct stream *s = r->heap[0];
+        struct reader_stream *s = r->heap[0];
         s->pos           = (s->pos + s->size + 7) & ~7u;
         if (s->pos > s->filled)
             s->pos = s->filled;

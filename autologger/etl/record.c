@@ -24,10 +24,10 @@ struct guid etl_group_guid(uint16_t hook)
 
 /* By header type: kind, bytes of the fixed header, where the u16 size stands. Rows without `fixed` are not known in
  * detail: they are skipped by their size. */
-static const struct shape {
+static const struct record_shape {
     uint8_t kind, fixed, size_at;
     bool    is_64bit;
-} shapes[] = {
+} record_shapes[] = {
     [ETL_SYSTEM32] = {ETL_KIND_SYSTEM, 0x20, 4, false},     [ETL_SYSTEM64] = {ETL_KIND_SYSTEM, 0x20, 4, true},
     [ETL_COMPACT32] = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, false},
     [ETL_COMPACT64] = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, true},
@@ -37,25 +37,25 @@ static const struct shape {
     [ETL_PERFINFO32] = {ETL_KIND_PERFINFO, 0x10, 4, false}, [ETL_PERFINFO64] = {ETL_KIND_PERFINFO, 0x10, 4, true},
     [ETL_EVENT32] = {ETL_KIND_EVENT, 0x50, 0, false},       [ETL_EVENT64] = {ETL_KIND_EVENT, 0x50, 0, true},
 };
-static const struct shape other   = {ETL_KIND_OTHER, PLAIN_SIZE, 0, true};
-static const struct shape message = {ETL_KIND_MESSAGE, MESSAGE_SIZE, 0, true};
+static const struct record_shape other   = {ETL_KIND_OTHER, PLAIN_SIZE, 0, true};
+static const struct record_shape record_message = {ETL_KIND_MESSAGE, MESSAGE_SIZE, 0, true};
 
 static uint16_t u16_at(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 
 /* The shape of the header at p (4 readable bytes), or NULL when it is no trace header. */
-static const struct shape *shape_of(const uint8_t *p)
+static const struct record_shape *shape_of(const uint8_t *p)
 {
     if (p[3] == ETL_MARKER_MESSAGE)
-        return &message;
+        return &record_message;
     if (p[3] == MARKER_ULONG32)
         return &other;
     if (p[3] != ETL_MARKER || p[2] == 0 || p[2] > ETL_INSTANCE64)
         return NULL;
-    return shapes[p[2]].fixed ? &shapes[p[2]] : &other;
+    return record_shapes[p[2]].fixed ? &record_shapes[p[2]] : &other;
 }
 
 /* Bytes of the optional items between a PERFINFO or MESSAGE header and its payload. */
-static size_t options_size(const struct shape *s, const uint8_t *p)
+static size_t options_size(const struct record_shape *s, const uint8_t *p)
 {
     if (s->kind == ETL_KIND_PERFINFO) {
         uint16_t version = u16_at(p);
@@ -74,7 +74,7 @@ int etl_record_size(const uint8_t *p, size_t left)
 
     if (left < sizeof filler || memcmp(p, filler, sizeof filler) == 0)
         return 0;
-    const struct shape *s = shape_of(p);
+    const struct record_shape *s = shape_of(p);
     if (!s || left < s->fixed)
         return -1;
     size_t size = u16_at(p + s->size_at);
@@ -85,7 +85,7 @@ int etl_record_size(const uint8_t *p, size_t left)
     return (int)size;
 }
 
-static void decode_system(struct cursor *c, const struct shape *s, struct etl_event *e)
+static void decode_system(struct cursor *c, const struct record_shape *s, struct etl_event *e)
 {
     struct etl_system_header h = {0};
     cur_copy(c, &h, s->fixed);
@@ -100,7 +100,7 @@ static void decode_system(struct cursor *c, const struct shape *s, struct etl_ev
     e->provider   = etl_group_guid(e->hook);
 }
 
-static void decode_perfinfo(struct cursor *c, const struct shape *s, struct etl_event *e)
+static void decode_perfinfo(struct cursor *c, const struct record_shape *s, struct etl_event *e)
 {
     struct etl_perfinfo_header h;
     size_t                     options = options_size(s, c->data);
@@ -113,7 +113,7 @@ static void decode_perfinfo(struct cursor *c, const struct shape *s, struct etl_
     e->provider = etl_group_guid(e->hook);
 }
 
-static void decode_full(struct cursor *c, const struct shape *s, struct etl_event *e)
+static void decode_full(struct cursor *c, const struct record_shape *s, struct etl_event *e)
 {
     struct etl_full_header h;
     bool                   parts = s->fixed > sizeof h; /* INSTANCE: two ids, the parent's GUID */
@@ -239,7 +239,7 @@ static bool decode_event(const uint8_t *p, uint32_t size, bool is_64bit, struct 
 
 bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct etl_event *e)
 {
-    const struct shape *s = shape_of(p);
+    const struct record_shape *s = shape_of(p);
     struct cursor       c = cur_make(p, size);
 
     if (s->kind == ETL_KIND_EVENT) {
@@ -266,7 +266,7 @@ bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct
 }
 
 /* Where the time stands; 0: it has to be looked for, or there is none. */
-static unsigned time_offset(const struct shape *s)
+static unsigned time_offset(const struct record_shape *s)
 {
     static const uint8_t offsets[] = {[ETL_KIND_SYSTEM] = offsetof(struct etl_system_header, time),
                                       [ETL_KIND_PERFINFO] = offsetof(struct etl_perfinfo_header, time),
@@ -279,7 +279,7 @@ static unsigned time_offset(const struct shape *s)
 
 int64_t etl_record_time(const uint8_t *p, uint32_t size, int64_t previous)
 {
-    const struct shape *s  = shape_of(p);
+    const struct record_shape *s  = shape_of(p);
     unsigned            at = time_offset(s);
     int64_t             time;
     struct etl_event    e;

@@ -14,7 +14,7 @@ static uint32_t ring_slot(const struct etl_writer *w)
     return n < w->at.slots ? n : 1 + (n - 1) % (w->at.slots - 1);
 }
 
-static uint64_t place(const struct etl_writer *w)
+static uint64_t writer_place(const struct etl_writer *w)
 {
     return w->ring && w->at.buffers_written ? (uint64_t)ring_slot(w) * w->buffer_size : w->at.file_offset;
 }
@@ -157,9 +157,9 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 void writer_untear(struct etl_writer *w) { w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0; }
 
 /* Appends one buffer or nothing (W1, W3); in a ring that has wrapped it takes the oldest one's place. */
-static wstatus append(struct etl_writer *w, const uint8_t *buffer, uint32_t size, struct reason *why)
+static wstatus writer_append(struct etl_writer *w, const uint8_t *buffer, uint32_t size, struct reason *why)
 {
-    const uint64_t at   = place(w);
+    const uint64_t at   = writer_place(w);
     const uint32_t slot = (uint32_t)(at / w->buffer_size);
     if (w->torn)
         writer_untear(w);
@@ -221,7 +221,7 @@ static wstatus ring_init(struct etl_writer *w, const struct etl_file_info *info,
 }
 
 /* The file is open, and may be written: what it had goes, buffer 0 comes. */
-static wstatus begin(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
+static wstatus etl_writer_begin(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
 {
     uint8_t *buffer = malloc(info->buffer_size);
     wstatus  st     = buffer ? ring_init(w, info, 0, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
@@ -234,7 +234,7 @@ static wstatus begin(struct etl_writer *w, const struct etl_file_info *info, str
         st = writer_preallocate(w, info, why);
     if (st == W_SUCCESS) {
         etl_header_build(info, buffer);
-        st = append(w, buffer, shrink_header(info, buffer), why);
+        st = writer_append(w, buffer, shrink_header(info, buffer), why);
     }
     free(buffer);
     return st;
@@ -255,7 +255,7 @@ wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file
     st                   = writer_open_target(w, &made, why);
     if (!st && !made && info->log_file_mode & ETL_MODE_APPEND && os->lstat(os, path, &there) < 0)
         there.size = 0;
-    st = st ? st : there.size ? writer_append_begin(w, info, there.size, why) : begin(w, info, why);
+    st = st ? st : there.size ? writer_append_begin(w, info, there.size, why) : etl_writer_begin(w, info, why);
     if (st == W_SUCCESS) {
         *out = w;
         return st;
@@ -280,7 +280,7 @@ wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const str
     }
     w->fd            = fd;
     w->direct_wanted = false;
-    if ((st = begin(w, info, why)) == W_SUCCESS)
+    if ((st = etl_writer_begin(w, info, why)) == W_SUCCESS)
         *out = w;
     else
         etl_writer_destroy(w);
@@ -324,9 +324,9 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     st = writer_ring_count(w, why);
     if (!st && w->ring) {
-        w->slot[place(w) / w->buffer_size].events = state->oldest_events;
-        w->slot[place(w) / w->buffer_size].last   = state->oldest_last;
-        st                                        = writer_open_resume(w, (uint32_t)(place(w) / w->buffer_size), why);
+        w->slot[writer_place(w) / w->buffer_size].events = state->oldest_events;
+        w->slot[writer_place(w) / w->buffer_size].last   = state->oldest_last;
+        st                                        = writer_open_resume(w, (uint32_t)(writer_place(w) / w->buffer_size), why);
     }
     return st;
 }
@@ -410,12 +410,12 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     w->growing = true;
     wstatus st = writer_check_room(w, why);
     if (st == W_SUCCESS) {
-        const uint32_t            slot  = (uint32_t)(place(w) / w->buffer_size);
+        const uint32_t            slot  = (uint32_t)(writer_place(w) / w->buffer_size);
         const struct writer_tally tally = w->ring || w->packed_ring ? writer_tally_of(buffer, filled, w->at.trimmed_to) : (struct writer_tally){0, 0, 0};
         etl_buffer_seal(buffer, w->buffer_size, filled, cpu, w->logger_id, w->at.buffers_written, time, 0);
         uint32_t       size;
         const uint8_t *stored = pack(w, buffer, &size);
-        st                    = w->packed_ring ? writer_packed_put(w, stored, size, &tally, why) : append(w, stored, size, why);
+        st                    = w->packed_ring ? writer_packed_put(w, stored, size, &tally, why) : writer_append(w, stored, size, why);
         if (!st && w->ring) {
             w->slot[slot] = tally;
             w->at.overwritten += tally.older; /* a buffer of before a trim */
@@ -453,8 +453,8 @@ struct etl_write_state etl_writer_state(const struct etl_writer *w)
     at.oldest_events          = 0;
     at.oldest_last            = 0;
     if (w->ring && !w->packed_ring) {
-        at.oldest_events = w->slot[place(w) / w->buffer_size].events;
-        at.oldest_last   = w->slot[place(w) / w->buffer_size].last;
+        at.oldest_events = w->slot[writer_place(w) / w->buffer_size].events;
+        at.oldest_last   = w->slot[writer_place(w) / w->buffer_size].last;
     }
     return at;
 }

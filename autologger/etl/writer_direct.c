@@ -24,7 +24,7 @@ void writer_direct_close(struct etl_writer *w)
 }
 
 /* The file system may refuse it, at the opening or at the first write: then everything goes through the cache. */
-static bool possible(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uint64_t at)
+static bool writer_direct_possible(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uint64_t at)
 {
     char path[40];
     if (!w->direct_wanted || size % ALIGNED || at % ALIGNED || (uintptr_t)buffer % ALIGNED)
@@ -59,7 +59,7 @@ static int store_cached(struct etl_writer *w, const uint8_t *buffer, uint32_t si
 
 int writer_store(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uint64_t at)
 {
-    if (!possible(w, buffer, size, at))
+    if (!writer_direct_possible(w, buffer, size, at))
         return store_cached(w, buffer, size, at);
     const uint64_t start = w->os->raw_ns(w->os);
     enum write_way way   = way_of(w);

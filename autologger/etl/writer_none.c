@@ -2,36 +2,36 @@
  * files; who asks for one there gets 50. See writer.h. */
 #include "autologger/etl/writer.h"
 
-static wstatus none(struct reason *why) { return reason_set(why, W_NOT_SUPPORTED, "an early program makes no log files"); }
+static wstatus writer_none_none(struct reason *why) { return reason_set(why, W_NOT_SUPPORTED, "an early program makes no log files"); }
 
 wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file_info *info, uint64_t free_floor, struct etl_writer **out,
                           struct reason *why)
 {
     (void)os, (void)path, (void)info, (void)free_floor, (void)out;
-    return none(why);
+    return writer_none_none(why);
 }
 wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file_info *info, const struct etl_write_state *state,
                           uint64_t free_floor, struct etl_writer **out, struct reason *why)
 {
     (void)os, (void)path, (void)info, (void)state, (void)free_floor, (void)out;
-    return none(why);
+    return writer_none_none(why);
 }
 wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, struct etl_writer **out,
                              struct reason *why)
 {
     (void)os, (void)fd, (void)shown, (void)info, (void)out;
-    return none(why);
+    return writer_none_none(why);
 }
 wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, const struct etl_write_state *state,
                              struct etl_writer **out, struct reason *why)
 {
     (void)os, (void)fd, (void)shown, (void)info, (void)state, (void)out;
-    return none(why);
+    return writer_none_none(why);
 }
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, struct reason *why)
 {
     (void)w, (void)buffer, (void)filled, (void)cpu, (void)time;
-    return none(why);
+    return writer_none_none(why);
 }
 bool etl_writer_full(const struct etl_writer *w)
 {
@@ -43,7 +43,7 @@ void etl_writer_hurry(struct etl_writer *w, bool hurry) { (void)w, (void)hurry; 
 wstatus etl_writer_sync(struct etl_writer *w, struct reason *why)
 {
     (void)w;
-    return none(why);
+    return writer_none_none(why);
 }
 struct etl_write_state etl_writer_state(const struct etl_writer *w)
 {
@@ -57,7 +57,7 @@ void etl_writer_date(struct etl_writer *w, int64_t value, uint64_t filetime, uin
 wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)
 {
     (void)w, (void)end_time, (void)events_lost, (void)sync;
-    return none(why);
+    return writer_none_none(why);
 }
 bool etl_writer_locked(const struct etl_writer *w)
 {

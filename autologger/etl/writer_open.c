@@ -19,7 +19,7 @@ wstatus writer_open_init(struct etl_writer *w, const struct etl_file_info *info,
     return w->open ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u processors", w->path, w->processors);
 }
 
-static bool is_open(const struct etl_writer *w, const struct writer_open *o)
+static bool writer_open_is_open(const struct etl_writer *w, const struct writer_open *o)
 {
     const uint32_t newest = w->processors + 1 < w->at.slots - 2 ? w->processors + 1 : w->at.slots - 2;
     return o->slot && w->at.buffers_written - o->number <= newest;
@@ -27,7 +27,7 @@ static bool is_open(const struct etl_writer *w, const struct writer_open *o)
 
 bool writer_open_fits(const struct etl_writer *w, uint32_t filled, uint16_t cpu)
 {
-    return w->open && is_open(w, &w->open[cpu]) && filled - HEAD <= w->buffer_size - w->open[cpu].filled;
+    return w->open && writer_open_is_open(w, &w->open[cpu]) && filled - HEAD <= w->buffer_size - w->open[cpu].filled;
 }
 
 void writer_open_began(struct etl_writer *w, uint32_t slot, uint32_t filled, uint16_t cpu)
@@ -87,7 +87,7 @@ wstatus writer_open_resume(struct etl_writer *w, uint32_t slot, struct reason *w
 
 uint64_t etl_writer_open(const struct etl_writer *w, uint16_t cpu)
 {
-    return w->open && is_open(w, &w->open[cpu]) ? (uint64_t)w->open[cpu].slot << 32 | w->open[cpu].filled : 0;
+    return w->open && writer_open_is_open(w, &w->open[cpu]) ? (uint64_t)w->open[cpu].slot << 32 | w->open[cpu].filled : 0;
 }
 
 wstatus etl_writer_reopen(struct etl_writer *w, uint16_t cpu, uint64_t open, struct reason *why)

@@ -68,7 +68,7 @@ void writer_packed_free(struct etl_writer *w)
 uint32_t writer_packed_count(const struct etl_writer *w) { return (uint32_t)(w->packed_ring->next - w->packed_ring->oldest); }
 
 /* The list is somebody else's, perhaps damaged: an entry counts when it says what can be. */
-static bool is_there(const struct packed *p, uint64_t number)
+static bool writer_packed_is_there(const struct packed *p, uint64_t number)
 {
     const struct packed_entry *e = entry_of(p, number);
     return e->number == number && !e->gone && e->size >= sizeof(struct etl_buffer_header) && e->size <= p->start && e->at <= p->bytes - e->size;
@@ -89,7 +89,7 @@ wstatus writer_packed_resume(struct etl_writer *w, struct reason *why)
         p->cut   = last->cut;
         p->end   = last->size <= p->bytes && last->at <= p->bytes - last->size ? last->at + last->size : 0;
     }
-    while (p->oldest > 1 && p->next - p->oldest < p->entries && is_there(p, p->oldest - 1))
+    while (p->oldest > 1 && p->next - p->oldest < p->entries && writer_packed_is_there(p, p->oldest - 1))
         p->oldest--;
     w->at.overwritten = (p->oldest < p->next ? entry_of(p, p->oldest)->before : p->total) + p->cut;
     return W_SUCCESS;
@@ -107,7 +107,7 @@ static int oldest_goes(struct etl_writer *w)
 }
 
 /* Where `size` bytes go; what is there goes first (K1). */
-static int make_room(struct etl_writer *w, uint32_t size, uint64_t *at)
+static int writer_packed_make_room(struct etl_writer *w, uint32_t size, uint64_t *at)
 {
     struct packed *p     = w->packed_ring;
     const bool     wraps = size > p->bytes - p->end;
@@ -142,7 +142,7 @@ wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t 
 {
     struct packed      *p = w->packed_ring;
     struct packed_entry e = {.number = p->next, .before = p->total, .size = size, .events = tally->events, .last = tally->last, .cut = p->cut};
-    int                 r = make_room(w, size, &e.at);
+    int                 r = writer_packed_make_room(w, size, &e.at);
     r                     = r ? r : os_pwrite_all(w->os, w->fd, stored, size, p->start + e.at);
     r                     = r ? r : os_pwrite_all(w->os, w->fd, &e, sizeof e, entry_at(p, e.number));
     if (r < 0)

@@ -92,7 +92,7 @@ uint32_t writer_cut(uint8_t *buffer, uint32_t *filled, uint64_t trimmed_to)
 }
 
 /* A buffer of the ring for the copy; false: nothing is left of it. */
-static bool cut(uint8_t *buffer, uint32_t buffer_size, uint64_t trimmed_to, uint32_t number)
+static bool writer_trim_cut(uint8_t *buffer, uint32_t buffer_size, uint64_t trimmed_to, uint32_t number)
 {
     struct etl_buffer_header h;
     uint32_t                 to;
@@ -119,7 +119,7 @@ int writer_trimmed_copy(struct etl_writer *w, struct etl_writer *to, uint8_t *bu
         const ssize_t  n    = w->os->pread(w->os, w->fd, buffer, w->buffer_size, (uint64_t)slot * w->buffer_size);
         if (n != (ssize_t)w->buffer_size)
             return n < 0 ? (int)n : -EIO;
-        if (slot && !cut(buffer, w->buffer_size, w->at.trimmed_to, to->at.buffers_written))
+        if (slot && !writer_trim_cut(buffer, w->buffer_size, w->at.trimmed_to, to->at.buffers_written))
             continue;
         r = os_pwrite_all(w->os, to->fd, buffer, w->buffer_size, to->at.file_offset);
         to->at.file_offset += w->buffer_size;

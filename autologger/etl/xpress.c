@@ -17,7 +17,7 @@ struct packing {
     bool     full;
 };
 
-static void put(struct packing *p, const void *bytes, size_t size)
+static void xpress_put(struct packing *p, const void *bytes, size_t size)
 {
     if (p->full || size > p->room - p->pos) {
         p->full = true;
@@ -26,15 +26,15 @@ static void put(struct packing *p, const void *bytes, size_t size)
     memcpy(p->out + p->pos, bytes, size);
     p->pos += size;
 }
-static void put_u8(struct packing *p, unsigned v) { put(p, &(uint8_t){(uint8_t)v}, 1); }
-static void put_u16(struct packing *p, unsigned v) { put(p, (uint8_t[]){(uint8_t)v, (uint8_t)(v >> 8)}, 2); }
+static void put_u8(struct packing *p, unsigned v) { xpress_put(p, &(uint8_t){(uint8_t)v}, 1); }
+static void put_u16(struct packing *p, unsigned v) { xpress_put(p, (uint8_t[]){(uint8_t)v, (uint8_t)(v >> 8)}, 2); }
 
 static void flags_begin(struct packing *p)
 {
     p->flags_at = p->pos;
     p->flags    = 0;
     p->used     = 0;
-    put(p, (uint8_t[4]){0}, 4);
+    xpress_put(p, (uint8_t[4]){0}, 4);
 }
 
 static void flags_end(struct packing *p)
@@ -86,9 +86,9 @@ static void put_match(struct packing *p, size_t offset, size_t length)
     put_u16(p, (unsigned)length);
 }
 
-static uint32_t hash(const uint8_t *p) { return (p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16) * UINT32_C(0x9E3779B1) >> (32 - HASH_BITS); }
+static uint32_t xpress_hash(const uint8_t *p) { return (p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16) * UINT32_C(0x9E3779B1) >> (32 - HASH_BITS); }
 
-static size_t match_length(const uint8_t *a, const uint8_t *b, size_t most)
+static size_t xpress_match_length(const uint8_t *a, const uint8_t *b, size_t most)
 {
     size_t   n = 0;
     uint64_t x, y;
@@ -116,11 +116,11 @@ size_t xpress_compress(const uint8_t *in, size_t size, uint8_t *out, size_t room
     for (size_t i = 0; i < size && !p.full;) {
         size_t length = 0, from = 0;
         if (i + LEAST <= size) {
-            uint32_t *seen = &last[hash(in + i)];
+            uint32_t *seen = &last[xpress_hash(in + i)];
             from           = *seen;
             *seen          = (uint32_t)i + 1;
             if (from && i - (from - 1) <= WINDOW)
-                length = match_length(in + from - 1, in + i, size - i < LONGEST ? size - i : LONGEST);
+                length = xpress_match_length(in + from - 1, in + i, size - i < LONGEST ? size - i : LONGEST);
         }
         if (length < LEAST) {
             flag(&p, 0);
@@ -130,7 +130,7 @@ size_t xpress_compress(const uint8_t *in, size_t size, uint8_t *out, size_t room
         put_match(&p, i - (from - 1), length - LEAST);
         for (size_t end = i + length; ++i < end;)
             if (i + LEAST <= size && (i & 3) == 0) /* a part of what is skipped, for matches to come */
-                last[hash(in + i)] = (uint32_t)i + 1;
+                last[xpress_hash(in + i)] = (uint32_t)i + 1;
     }
     flags_end(&p);
     return p.full ? 0 : p.pos;

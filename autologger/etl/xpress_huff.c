@@ -5,7 +5,7 @@
 enum { SYMBOLS = 512, TABLE_BYTES = SYMBOLS / 2, MAX_BITS = 15, CHUNK = 65536, LITERALS = 256, LONG_MATCH = 15, LEAST_MATCH = 3 };
 
 /* The bits of the stream, 16 at a time, and bytes that stand between those words. */
-struct bits {
+struct xpress_huff_bits {
     const uint8_t *in;
     size_t         size, pos;
     uint32_t       next; /* the next bits, highest first */
@@ -13,7 +13,7 @@ struct bits {
     bool           bad;
 };
 
-static uint32_t take_byte(struct bits *b)
+static uint32_t take_byte(struct xpress_huff_bits *b)
 {
     if (b->pos >= b->size) {
         b->bad = true;
@@ -22,14 +22,14 @@ static uint32_t take_byte(struct bits *b)
     return b->in[b->pos++];
 }
 
-static uint32_t take_word(struct bits *b)
+static uint32_t take_word(struct xpress_huff_bits *b)
 {
     uint32_t low = take_byte(b);
     return low | take_byte(b) << 8;
 }
 
 /* The decoder reads a word ahead; behind the last one there may be none. */
-static uint32_t ahead(struct bits *b)
+static uint32_t ahead(struct xpress_huff_bits *b)
 {
     if (b->size - b->pos >= 2)
         return take_word(b);
@@ -37,7 +37,7 @@ static uint32_t ahead(struct bits *b)
     return 0;
 }
 
-static void drop(struct bits *b, int n)
+static void xpress_huff_drop(struct xpress_huff_bits *b, int n)
 {
     b->next <<= n;
     b->extra -= n;
@@ -73,7 +73,7 @@ static bool code_make(struct code *c, const uint8_t *table)
     return at == sizeof c->symbol / sizeof *c->symbol;
 }
 
-static size_t match_length(struct bits *b, unsigned symbol)
+static size_t xpress_huff_match_length(struct xpress_huff_bits *b, unsigned symbol)
 {
     size_t length = symbol & LONG_MATCH;
     if (length == LONG_MATCH) {
@@ -94,25 +94,25 @@ static size_t match_length(struct bits *b, unsigned symbol)
     return length + LEAST_MATCH;
 }
 
-static size_t match_offset(struct bits *b, unsigned symbol)
+static size_t match_offset(struct xpress_huff_bits *b, unsigned symbol)
 {
     const int    bits   = (int)(symbol >> 4);
     const size_t offset = ((size_t)1 << bits) + (bits ? b->next >> (32 - bits) : 0);
-    drop(b, bits);
+    xpress_huff_drop(b, bits);
     return offset;
 }
 
 /* One chunk of at most 64 KB of `out`, from `at` on. A match may go on beyond it. Where it ends; 0: damaged. */
-static size_t chunk_expand(struct bits *b, const struct code *c, uint8_t *out, size_t at, size_t end, size_t out_size)
+static size_t chunk_expand(struct xpress_huff_bits *b, const struct code *c, uint8_t *out, size_t at, size_t end, size_t out_size)
 {
     while (at < end) {
         const unsigned symbol = c->symbol[b->next >> (32 - MAX_BITS)];
-        drop(b, c->length[symbol]);
+        xpress_huff_drop(b, c->length[symbol]);
         if (symbol < LITERALS) {
             out[at++] = (uint8_t)symbol;
             continue;
         }
-        const size_t length = match_length(b, symbol - LITERALS), offset = match_offset(b, symbol - LITERALS);
+        const size_t length = xpress_huff_match_length(b, symbol - LITERALS), offset = match_offset(b, symbol - LITERALS);
         if (b->bad || offset > at || length > out_size - at)
             return 0;
         for (size_t i = 0; i < length; i++, at++) /* it may overlap itself */
@@ -123,7 +123,7 @@ static size_t chunk_expand(struct bits *b, const struct code *c, uint8_t *out, s
 
 bool xpress_huff_expand(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
 {
-    struct bits b  = {.in = in, .size = in_size};
+    struct xpress_huff_bits b  = {.in = in, .size = in_size};
     struct code c;
     size_t      at = 0;
     while (at < out_size) {

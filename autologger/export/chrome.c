@@ -28,14 +28,14 @@ struct chrome {
     bool               failed;
 };
 
-static void text(struct chrome *c, const char *key, const char *value)
+static void chrome_text(struct chrome *c, const char *key, const char *value)
 {
     yajl_gen_string(c->json, (const unsigned char *)key, strlen(key));
     if (yajl_gen_string(c->json, (const unsigned char *)value, strlen(value)) != yajl_gen_status_ok)
         yajl_gen_string(c->json, (const unsigned char *)"?", 1);
 }
 
-static void number(struct chrome *c, const char *key, uint64_t value)
+static void chrome_number(struct chrome *c, const char *key, uint64_t value)
 {
     yajl_gen_string(c->json, (const unsigned char *)key, strlen(key));
     yajl_gen_integer(c->json, (long long)value);
@@ -53,14 +53,14 @@ static void time_us(struct chrome *c, const char *key, uint64_t ns)
 static void begin_event(struct chrome *c, const char *phase, const char *name, uint64_t pid, uint64_t tid, uint64_t at)
 {
     yajl_gen_map_open(c->json);
-    text(c, "ph", phase);
-    text(c, "name", name);
-    number(c, "pid", pid);
-    number(c, "tid", tid);
+    chrome_text(c, "ph", phase);
+    chrome_text(c, "name", name);
+    chrome_number(c, "pid", pid);
+    chrome_number(c, "tid", tid);
     time_us(c, "ts", at);
 }
 
-static void end_event(struct chrome *c)
+static void chrome_end_event(struct chrome *c)
 {
     const unsigned char *bytes;
     size_t               size;
@@ -79,7 +79,7 @@ static void args(struct chrome *c, const struct timeline_mark *m)
     yajl_gen_string(c->json, (const unsigned char *)"args", 4);
     yajl_gen_map_open(c->json);
     for (unsigned i = 0; i < m->args; i++)
-        text(c, m->arg[i].name, m->arg[i].text);
+        chrome_text(c, m->arg[i].name, m->arg[i].text);
     yajl_gen_map_close(c->json);
 }
 
@@ -87,16 +87,16 @@ static void named(struct chrome *c, const char *what, uint64_t pid, uint64_t tid
 {
     begin_event(c, "M", what, pid, tid, 0);
     args(c, &(struct timeline_mark){.arg = &(struct timeline_arg){"name", name}, .args = 1});
-    end_event(c);
+    chrome_end_event(c);
 }
 
-static void on_process(void *ctx, const struct traced_process *p)
+static void chrome_on_process(void *ctx, const struct traced_process *p)
 {
     if (p->pid)
         named(ctx, "process_name", p->pid, p->pid, p->image);
 }
 
-static void on_thread(void *ctx, const struct traced_thread *t)
+static void chrome_on_thread(void *ctx, const struct traced_thread *t)
 {
     if (t->tid && t->pid != TRACED_NOBODY)
         named(ctx, "thread_name", t->pid, t->tid, t->name);
@@ -116,12 +116,12 @@ static void end_run(struct chrome *c, unsigned cpu, uint64_t at)
     arg[1] = (struct timeline_arg){"pid", r->pid == TRACED_NOBODY ? "?" : pid};
     begin_event(c, "X", r->name, CPUS, cpu, r->since);
     time_us(c, "dur", at > r->since ? at - r->since - 1 : 0); /* 1 ns: viewers add in floating point, and the next one must not lie within it */
-    text(c, "cat", "sched");
+    chrome_text(c, "cat", "sched");
     args(c, &(struct timeline_mark){.arg = arg, .args = 2});
-    end_event(c);
+    chrome_end_event(c);
 }
 
-static void on_run(void *ctx, const struct timeline_switch *s)
+static void chrome_on_run(void *ctx, const struct timeline_switch *s)
 {
     struct chrome *c = ctx;
     char           name[32];
@@ -144,41 +144,41 @@ static void on_run(void *ctx, const struct timeline_switch *s)
     snprintf(c->cpu[s->cpu].name, sizeof c->cpu[s->cpu].name, "%s", *s->next_name ? s->next_name : "?");
 }
 
-static void on_wake(void *ctx, uint64_t at, unsigned cpu, uint32_t by, uint32_t tid, const char *name)
+static void chrome_on_wake(void *ctx, uint64_t at, unsigned cpu, uint32_t by, uint32_t tid, const char *name)
 {
     (void)by;
     begin_event(ctx, "i", "wake", CPUS, cpu, at);
-    text(ctx, "s", "t");
-    text(ctx, "cat", "sched");
+    chrome_text(ctx, "s", "t");
+    chrome_text(ctx, "cat", "sched");
     char id[16];
     snprintf(id, sizeof id, "%" PRIu32, tid);
     const struct timeline_arg arg[2] = {{"tid", id}, {"thread", name}};
     args(ctx, &(struct timeline_mark){.arg = arg, .args = 2});
-    end_event(ctx);
+    chrome_end_event(ctx);
 }
 
-static void on_lane(void *ctx, uint64_t lane, const char *name) { named(ctx, "thread_name", LANES, lane, name); }
+static void chrome_on_lane(void *ctx, uint64_t lane, const char *name) { named(ctx, "thread_name", LANES, lane, name); }
 
-static void on_slice(void *ctx, uint64_t lane, const struct timeline_mark *m)
+static void chrome_on_slice(void *ctx, uint64_t lane, const struct timeline_mark *m)
 {
     begin_event(ctx, "X", m->name, LANES, lane, m->begin);
     time_us(ctx, "dur", m->end - m->begin);
-    text(ctx, "cat", m->category);
+    chrome_text(ctx, "cat", m->category);
     args(ctx, m);
-    end_event(ctx);
+    chrome_end_event(ctx);
 }
 
-static void on_instant(void *ctx, uint32_t pid, uint32_t tid, unsigned cpu, const struct timeline_mark *m)
+static void chrome_on_instant(void *ctx, uint32_t pid, uint32_t tid, unsigned cpu, const struct timeline_mark *m)
 {
     bool known = tid != TRACED_NOBODY && pid != TRACED_NOBODY;
     begin_event(ctx, "i", m->name, known ? pid : CPUS, known ? tid : cpu, m->begin);
-    text(ctx, "s", "t");
-    text(ctx, "cat", m->category);
+    chrome_text(ctx, "s", "t");
+    chrome_text(ctx, "cat", m->category);
     args(ctx, m);
-    end_event(ctx);
+    chrome_end_event(ctx);
 }
 
-static void on_counter(void *ctx, const char *name, const char *unit, uint64_t at, double value)
+static void chrome_on_counter(void *ctx, const char *name, const char *unit, uint64_t at, double value)
 {
     struct chrome *c = ctx;
     begin_event(c, "C", name, CPUS, 0, at);
@@ -187,7 +187,7 @@ static void on_counter(void *ctx, const char *name, const char *unit, uint64_t a
     yajl_gen_string(c->json, (const unsigned char *)unit, strlen(unit));
     yajl_gen_double(c->json, value);
     yajl_gen_map_close(c->json);
-    end_event(c);
+    chrome_end_event(c);
 }
 
 /* The number of a frame below its caller; told once. */
@@ -217,7 +217,7 @@ static uint64_t stack_id(struct chrome *c, const char *frame, uint64_t caller)
     return c->next_stack;
 }
 
-static void on_sample(void *ctx, uint64_t at, const struct joined_stack *s)
+static void chrome_on_sample(void *ctx, uint64_t at, const struct joined_stack *s)
 {
     struct chrome *c  = ctx;
     uint64_t       id = 0;
@@ -225,8 +225,8 @@ static void on_sample(void *ctx, uint64_t at, const struct joined_stack *s)
     for (unsigned i = s->frames; i-- > 0;)
         id = stack_id(c, s->frame[i], id);
     begin_event(c, "P", "sample", s->pid, s->tid, at);
-    number(c, "sf", id);
-    end_event(c);
+    chrome_number(c, "sf", id);
+    chrome_end_event(c);
 }
 
 static void end_file(struct chrome *c, uint64_t last)
@@ -246,7 +246,7 @@ static void end_file(struct chrome *c, uint64_t last)
 wstatus convert_chrome(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts, struct reason *why)
 {
     struct chrome              c    = {.out = out, .json = yajl_gen_alloc(NULL), .frames = yajl_gen_alloc(NULL)};
-    const struct timeline_sink sink = {on_process, on_thread, on_run, on_wake, on_lane, on_slice, on_instant, on_counter, on_sample, &c};
+    const struct timeline_sink sink = {chrome_on_process, chrome_on_thread, chrome_on_run, chrome_on_wake, chrome_on_lane, chrome_on_slice, chrome_on_instant, chrome_on_counter, chrome_on_sample, &c};
     wstatus                    st   = W_NOT_ENOUGH_MEMORY;
 
     *counts = (struct convert_counts){0};

@@ -18,7 +18,7 @@ enum { PACKET = 256 << 10, PACKET_HEAD = 4 + 16 + 4 + 8 * 5, CTF_FIELDS = 4096, 
 enum ctf_type { CTF_UNSIGNED, CTF_HEX, CTF_SIGNED, CTF_REAL, CTF_TEXT };
 static const char *const ctf_words[] = {"u64", "x64", "s64", "f64", "string"};
 
-struct stream {
+struct ctf_stream {
     FILE    *file;
     uint8_t *data;
     size_t   filled, capacity;
@@ -31,7 +31,7 @@ struct ctf {
     struct convert_counts *counts;
     const char         *folder;
     uint8_t             uuid[16]; /* of this export: readers take traces of one UUID for parts of one trace */
-    struct stream      *stream;
+    struct ctf_stream      *stream;
     unsigned            streams;
     struct traced       machine;
     struct idmap        classes; /* hash of a shape -> number + 1 */
@@ -46,7 +46,7 @@ struct ctf {
 
 /* --- streams --- */
 
-static void put(struct ctf *c, struct stream *s, const void *data, size_t size)
+static void ctf_put(struct ctf *c, struct ctf_stream *s, const void *data, size_t size)
 {
     if (s->filled + size > s->capacity) {
         size_t   capacity = (s->filled + size) * 2 > PACKET * 2 ? (s->filled + size) * 2 : PACKET * 2;
@@ -63,7 +63,7 @@ static void put(struct ctf *c, struct stream *s, const void *data, size_t size)
     s->filled += size;
 }
 
-static void flush_packet(const struct ctf *c, struct stream *s)
+static void flush_packet(const struct ctf *c, struct ctf_stream *s)
 {
     uint32_t magic = UINT32_C(0xC1FC1FC1), zero = 0;
     uint64_t bits[5] = {s->first, s->last, s->filled * 8, s->filled * 8, s->lost};
@@ -80,7 +80,7 @@ static void flush_packet(const struct ctf *c, struct stream *s)
 }
 
 /* NULL: c->status says why. */
-static FILE *file_make(struct ctf *c, const char *name)
+static FILE *ctf_file_make(struct ctf *c, const char *name)
 {
     char path[4096];
 
@@ -95,12 +95,12 @@ static FILE *file_make(struct ctf *c, const char *name)
     return f;
 }
 
-static struct stream *stream_at(struct ctf *c, unsigned cpu)
+static struct ctf_stream *ctf_stream_at(struct ctf *c, unsigned cpu)
 {
     char name[16];
 
     if (cpu >= c->streams) {
-        struct stream *more = realloc(c->stream, (cpu + 1ul) * sizeof *more);
+        struct ctf_stream *more = realloc(c->stream, (cpu + 1ul) * sizeof *more);
         if (!more) {
             c->failed = true;
             return NULL;
@@ -109,10 +109,10 @@ static struct stream *stream_at(struct ctf *c, unsigned cpu)
         c->stream  = more;
         c->streams = cpu + 1;
     }
-    struct stream *s = &c->stream[cpu];
+    struct ctf_stream *s = &c->stream[cpu];
     if (!s->file) {
         snprintf(name, sizeof name, "cpu_%u", cpu);
-        if (!(s->file = file_make(c, name)))
+        if (!(s->file = ctf_file_make(c, name)))
             return NULL;
     }
     return s;
@@ -121,7 +121,7 @@ static struct stream *stream_at(struct ctf *c, unsigned cpu)
 /* --- events --- */
 
 /* A field's declaration. Identifiers begin with a '_', which readers take away; equal ones are kept apart by a number. */
-static void declare(struct ctf *c, enum ctf_type type, const char *name)
+static void ctf_declare(struct ctf *c, enum ctf_type type, const char *name)
 {
     char   line[IDENTIFIER + 32];
     size_t n = 0;
@@ -136,7 +136,7 @@ static void declare(struct ctf *c, enum ctf_type type, const char *name)
     text_printf(&c->declared, "\t\t%s%s", ctf_words[type], line);
 }
 
-static enum ctf_type type_of(const struct field *f)
+static enum ctf_type ctf_type_of(const struct field *f)
 {
     const enum value_kind kind = f->field ? (enum value_kind)f->field->kind : VALUE_KINDS;
 
@@ -149,7 +149,7 @@ static enum ctf_type type_of(const struct field *f)
     return kind == VALUE_I8 || kind == VALUE_I16 || kind == VALUE_I32 || kind == VALUE_I64 ? CTF_SIGNED : CTF_UNSIGNED;
 }
 
-static void take(void *self, const struct field *f)
+static void ctf_take(void *self, const struct field *f)
 {
     struct ctf *c = self;
     uint64_t    n;
@@ -157,8 +157,8 @@ static void take(void *self, const struct field *f)
 
     if (c->fields++ >= CTF_FIELDS)
         return;
-    enum ctf_type type = type_of(f);
-    declare(c, type, f->path);
+    enum ctf_type type = ctf_type_of(f);
+    ctf_declare(c, type, f->path);
     switch (type) {
     case CTF_UNSIGNED: case CTF_HEX:
         n = strtoull(f->text, NULL, type == CTF_HEX ? 16 : 10);
@@ -192,7 +192,7 @@ static void add_quoted(struct text *t, const char *text)
 }
 
 /* The number of the event's class, which is declared when it is new. */
-static uint32_t class_of(struct ctf *c, const struct trace_event *x)
+static uint32_t ctf_class_of(struct ctf *c, const struct trace_event *x)
 {
     char     guid[GUID_TEXT_SIZE];
     uint64_t h = UINT64_C(1469598103934665603); /* FNV-1a */
@@ -218,12 +218,12 @@ static uint32_t class_of(struct ctf *c, const struct trace_event *x)
     return number;
 }
 
-static void write_event(struct ctf *c, const struct trace_event *x)
+static void ctf_write_event(struct ctf *c, const struct trace_event *x)
 {
     uint32_t       used, id, zero = 0;
     uint64_t       at = trace_ns(c->t, x->file, x->e.raw_time);
     uint32_t       ids[3];
-    struct stream *s = stream_at(c, x->e.cpu);
+    struct ctf_stream *s = ctf_stream_at(c, x->e.cpu);
 
     if (!s)
         return;
@@ -235,7 +235,7 @@ static void write_event(struct ctf *c, const struct trace_event *x)
         text_hex(&c->values, x->e.payload + used, x->e.payload_size - used);
         text_add(&c->values, "", 1);
     }
-    id     = class_of(c, x);
+    id     = ctf_class_of(c, x);
     ids[0] = traced_process_of(&c->machine, &x->e);
     ids[1] = traced_thread_of(&c->machine, &x->e);
     ids[2] = x->e.level | (uint32_t)x->e.opcode << 8;
@@ -244,15 +244,15 @@ static void write_event(struct ctf *c, const struct trace_event *x)
     if (!s->has) {
         s->filled = 0;
         for (unsigned i = 0; i < PACKET_HEAD; i += 4)
-            put(c, s, &zero, 4);
+            ctf_put(c, s, &zero, 4);
         s->first = s->last = at > s->last ? at : s->last;
         s->has             = true;
     }
     s->last = at > s->last ? at : s->last; /* a stream never goes back */
-    put(c, s, &id, 4);
-    put(c, s, &s->last, 8);
-    put(c, s, ids, sizeof ids);
-    put(c, s, text_get(&c->values), c->values.length);
+    ctf_put(c, s, &id, 4);
+    ctf_put(c, s, &s->last, 8);
+    ctf_put(c, s, ids, sizeof ids);
+    ctf_put(c, s, text_get(&c->values), c->values.length);
     c->counts->events++;
 }
 
@@ -262,7 +262,7 @@ static void write_metadata(struct ctf *c, struct reason *why)
 {
     char     uuid[40];
     uint64_t start = trace_start(c->t);
-    FILE    *f     = file_make(c, "metadata");
+    FILE    *f     = ctf_file_make(c, "metadata");
 
     if (!f)
         return;
@@ -292,10 +292,10 @@ static void write_metadata(struct ctf *c, struct reason *why)
     fclose(f);
 }
 
-static void finish(struct ctf *c)
+static void ctf_finish(struct ctf *c)
 {
     for (unsigned i = 0; i < c->streams; i++) {
-        struct stream *s = &c->stream[i];
+        struct ctf_stream *s = &c->stream[i];
         if (!s->file)
             continue;
         flush_packet(c, s);
@@ -327,7 +327,7 @@ static bool uuid_make(uint8_t uuid[16])
 wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why)
 {
     const struct trace_event *x;
-    struct ctf                c = {.os = os, .t = t, .counts = counts, .folder = folder, .why = why, .sink.emit = take};
+    struct ctf                c = {.os = os, .t = t, .counts = counts, .folder = folder, .why = why, .sink.emit = ctf_take};
 
     *counts     = (struct convert_counts){0};
     c.sink.self = &c;
@@ -340,7 +340,7 @@ wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct c
     while (!c.status && !c.failed && trace_next(t, &x)) {
         counts->read++;
         traced_see(&c.machine, &x->e, &x->names);
-        write_event(&c, x);
+        ctf_write_event(&c, x);
     }
     for (unsigned i = 0; i < trace_files(t) && c.streams; i++) /* in the last packet of the first stream that has one */
         for (unsigned k = 0; k < c.streams; k++)
@@ -351,7 +351,7 @@ wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct c
     if (!c.status)
         write_metadata(&c, why);
     c.failed |= c.machine.failed || c.metadata.failed || c.declared.failed || c.values.failed || c.shape.failed || c.sink.path.failed || c.sink.value.failed;
-    finish(&c);
+    ctf_finish(&c);
     if (c.failed)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for events");
     return c.status;

@@ -61,7 +61,7 @@ static void add_part(struct text *t, const char *part, bool first)
             t->data[at] = ':';
 }
 
-static const char *process_name(const struct folded *f, uint32_t pid, char out[96])
+static const char *folded_process_name(const struct folded *f, uint32_t pid, char out[96])
 {
     const char *name = traced_process_name(&f->machine, pid);
     if (*name)
@@ -71,7 +71,7 @@ static const char *process_name(const struct folded *f, uint32_t pid, char out[9
     return out;
 }
 
-static void on_stack(void *ctx, const struct joined_stack *s)
+static void folded_on_stack(void *ctx, const struct joined_stack *s)
 {
     struct folded *f = ctx;
     char           name[96];
@@ -79,7 +79,7 @@ static void on_stack(void *ctx, const struct joined_stack *s)
     if (s->kind != (f->what == FOLDED_WAITING ? STACK_OF_WAIT : STACK_OF_SAMPLE))
         return;
     text_cut(&f->text, 0);
-    add_part(&f->text, process_name(f, s->pid, name), true);
+    add_part(&f->text, folded_process_name(f, s->pid, name), true);
     for (unsigned i = s->frames; i-- > 0;)
         add_part(&f->text, s->frame[i], false);
     f->counts->events++;
@@ -87,7 +87,7 @@ static void on_stack(void *ctx, const struct joined_stack *s)
     add_line(f, s->weight);
 }
 
-static void see(struct folded *f, const struct trace_event *x)
+static void folded_see(struct folded *f, const struct trace_event *x)
 {
     struct cursor c = cur_make(x->e.payload, x->e.payload_size);
 
@@ -118,7 +118,7 @@ static void see(struct folded *f, const struct trace_event *x)
     stacks_trigger(&f->stacks, &t);
 }
 
-static int by_text(const void *a, const void *b) { return strcmp((*(struct line *const *)a)->text, (*(struct line *const *)b)->text); }
+static int folded_by_text(const void *a, const void *b) { return strcmp((*(struct line *const *)a)->text, (*(struct line *const *)b)->text); }
 
 static void write_lines(struct folded *f, FILE *out)
 {
@@ -130,7 +130,7 @@ static void write_lines(struct folded *f, FILE *out)
         for (struct line *l = f->lines.slot[i].value; l; l = l->same)
             all[n++] = l;
     if (n)
-        qsort(all, n, sizeof *all, by_text);
+        qsort(all, n, sizeof *all, folded_by_text);
     for (size_t i = 0; i < n; i++) {
         uint64_t number = f->what == FOLDED_WAITING ? all[i]->number / 10 : all[i]->number;
         fprintf(out, "%s %" PRIu64 "\n", all[i]->text, number);
@@ -143,13 +143,13 @@ wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum fo
                        struct convert_counts *counts, struct reason *why)
 {
     const struct trace_event *x;
-    struct folded             f = {.what = what, .event = event, .counts = counts, .stacks = {.take = on_stack, .namer = namer, .by_cpu = event != NULL}};
+    struct folded             f = {.what = what, .event = event, .counts = counts, .stacks = {.take = folded_on_stack, .namer = namer, .by_cpu = event != NULL}};
 
     *counts      = (struct convert_counts){0};
     errno        = 0;
     f.stacks.ctx = &f;
     while (!f.failed && trace_next(t, &x))
-        see(&f, x);
+        folded_see(&f, x);
     stacks_end(&f.stacks);
     counts->without_stack = f.triggers - counts->events;
     if (counts->without_stack) {

@@ -112,7 +112,7 @@ static struct sched_event *sched_at(struct perfetto *p, unsigned cpu)
     return e;
 }
 
-static void on_run(void *ctx, const struct timeline_switch *s)
+static void perfetto_on_run(void *ctx, const struct timeline_switch *s)
 {
     struct sched_event *e = sched_at(ctx, s->cpu);
     if (!e)
@@ -133,7 +133,7 @@ static void on_run(void *ctx, const struct timeline_switch *s)
     e->sched.prev_state                       = s->prev_state;
 }
 
-static void on_wake(void *ctx, uint64_t at, unsigned cpu, uint32_t by, uint32_t tid, const char *name)
+static void perfetto_on_wake(void *ctx, uint64_t at, unsigned cpu, uint32_t by, uint32_t tid, const char *name)
 {
     struct sched_event *e = sched_at(ctx, cpu);
     if (!e)
@@ -150,7 +150,7 @@ static void on_wake(void *ctx, uint64_t at, unsigned cpu, uint32_t by, uint32_t 
 
 /* --- processes, threads, tracks --- */
 
-static void on_process(void *ctx, const struct traced_process *q)
+static void perfetto_on_process(void *ctx, const struct traced_process *q)
 {
     Perfetto__TracePacket          tp      = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__ProcessTree          tree    = PERFETTO__PROCESS_TREE__INIT;
@@ -174,7 +174,7 @@ static void on_process(void *ctx, const struct traced_process *q)
 
 static uint64_t track_id(enum track_kind kind, uint64_t number) { return (uint64_t)kind << 48 | number; }
 
-static void on_thread(void *ctx, const struct traced_thread *t)
+static void perfetto_on_thread(void *ctx, const struct traced_thread *t)
 {
     Perfetto__TracePacket         tp     = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__ProcessTree         tree   = PERFETTO__PROCESS_TREE__INIT;
@@ -194,7 +194,7 @@ static void on_thread(void *ctx, const struct traced_thread *t)
 }
 
 /* True: the track is to be told now. */
-static bool is_new(struct perfetto *p, uint64_t uuid)
+static bool perfetto_is_new(struct perfetto *p, uint64_t uuid)
 {
     if (idmap_get(&p->tracks, uuid))
         return false;
@@ -211,7 +211,7 @@ static void track(struct perfetto *p, Perfetto__TrackDescriptor *d, uint64_t uui
     packet(p, &tp);
 }
 
-static void on_lane(void *ctx, uint64_t lane, const char *name)
+static void perfetto_on_lane(void *ctx, uint64_t lane, const char *name)
 {
     Perfetto__TrackDescriptor d = PERFETTO__TRACK_DESCRIPTOR__INIT;
     d.name                      = (char *)name;
@@ -226,7 +226,7 @@ static uint64_t thread_track(struct perfetto *p, uint32_t pid, uint32_t tid, uns
     bool                       known = tid != TRACED_NOBODY && tid != 0 && pid != TRACED_NOBODY && pid != 0;
     uint64_t                   uuid  = known ? track_id(TRACK_THREAD, tid) : track_id(TRACK_CPU, cpu + 1ul);
 
-    if (!is_new(p, uuid))
+    if (!perfetto_is_new(p, uuid))
         return uuid;
     if (known) {
         thread.has_pid = thread.has_tid = 1;
@@ -281,32 +281,32 @@ static void track_event(struct perfetto *p, Perfetto__TrackEvent__Type type, uin
     packet(p, &tp);
 }
 
-static void on_slice(void *ctx, uint64_t lane, const struct timeline_mark *m)
+static void perfetto_on_slice(void *ctx, uint64_t lane, const struct timeline_mark *m)
 {
     track_event(ctx, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, track_id(TRACK_LANE, lane), m->begin, m);
     track_event(ctx, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END, track_id(TRACK_LANE, lane), m->end, NULL);
 }
 
-static void on_instant(void *ctx, uint32_t pid, uint32_t tid, unsigned cpu, const struct timeline_mark *m)
+static void perfetto_on_instant(void *ctx, uint32_t pid, uint32_t tid, unsigned cpu, const struct timeline_mark *m)
 {
     track_event(ctx, PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT, thread_track(ctx, pid, tid, cpu), m->begin, m);
 }
 
-static uint64_t hash(uint64_t h, const char *text)
+static uint64_t perfetto_hash(uint64_t h, const char *text)
 {
     for (; *text; text++)
         h = (h ^ (uint8_t)*text) * UINT64_C(1099511628211);
     return (h ^ 0xFF) * UINT64_C(1099511628211);
 }
 
-static void on_counter(void *ctx, const char *name, const char *unit, uint64_t at, double value)
+static void perfetto_on_counter(void *ctx, const char *name, const char *unit, uint64_t at, double value)
 {
     struct perfetto       *p    = ctx;
     Perfetto__TracePacket  tp   = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__TrackEvent   e    = PERFETTO__TRACK_EVENT__INIT;
-    uint64_t               uuid = track_id(TRACK_COUNTER, hash(UINT64_C(1469598103934665603), name) & UINT64_C(0xFFFFFFFFFFFF));
+    uint64_t               uuid = track_id(TRACK_COUNTER, perfetto_hash(UINT64_C(1469598103934665603), name) & UINT64_C(0xFFFFFFFFFFFF));
 
-    if (is_new(p, uuid)) {
+    if (perfetto_is_new(p, uuid)) {
         Perfetto__TrackDescriptor   d = PERFETTO__TRACK_DESCRIPTOR__INIT;
         Perfetto__CounterDescriptor c = PERFETTO__COUNTER_DESCRIPTOR__INIT;
         c.unit_name                   = (char *)unit;
@@ -347,12 +347,12 @@ static uint64_t frame_id(struct perfetto *p, const char *text)
     const char              *bang     = strchr(text, '!');
     char                     module[256];
     bool                     fresh, fresh_mapping;
-    uint64_t                 iid = intern(p, hash(UINT64_C(1469598103934665603), text), &fresh);
+    uint64_t                 iid = intern(p, perfetto_hash(UINT64_C(1469598103934665603), text), &fresh);
 
     if (!fresh)
         return iid;
     snprintf(module, sizeof module, "%.*s", bang ? (int)(bang - text) : 9, bang ? text : "[unknown]");
-    uint64_t map = intern(p, hash(77, module), &fresh_mapping);
+    uint64_t map = intern(p, perfetto_hash(77, module), &fresh_mapping);
     name.has_iid = name.has_str = frame.has_iid = frame.has_function_name_id = frame.has_mapping_id = 1;
     name.iid = frame.iid = frame.function_name_id = iid;
     name.str              = (ProtobufCBinaryData){strlen(bang ? bang + 1 : text), (uint8_t *)(bang ? bang + 1 : text)};
@@ -375,7 +375,7 @@ static uint64_t frame_id(struct perfetto *p, const char *text)
     return iid;
 }
 
-static void on_sample(void *ctx, uint64_t at, const struct joined_stack *s)
+static void perfetto_on_sample(void *ctx, uint64_t at, const struct joined_stack *s)
 {
     struct perfetto       *p      = ctx;
     Perfetto__TracePacket  tp     = PERFETTO__TRACE_PACKET__INIT;
@@ -413,7 +413,7 @@ static void on_sample(void *ctx, uint64_t at, const struct joined_stack *s)
 /* --- */
 
 /* The clocks, and what samples of this sequence have in common. */
-static void begin(struct perfetto *p, uint64_t start)
+static void perfetto_begin(struct perfetto *p, uint64_t start)
 {
     Perfetto__TracePacket          tp       = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__ClockSnapshot        snapshot = PERFETTO__CLOCK_SNAPSHOT__INIT;
@@ -444,11 +444,11 @@ static void begin(struct perfetto *p, uint64_t start)
 wstatus convert_perfetto(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts, struct reason *why)
 {
     struct perfetto            p    = {.out = out};
-    const struct timeline_sink sink = {on_process, on_thread, on_run, on_wake, on_lane, on_slice, on_instant, on_counter, on_sample, &p};
+    const struct timeline_sink sink = {perfetto_on_process, perfetto_on_thread, perfetto_on_run, perfetto_on_wake, perfetto_on_lane, perfetto_on_slice, perfetto_on_instant, perfetto_on_counter, perfetto_on_sample, &p};
 
     *counts = (struct convert_counts){0};
     errno   = 0;
-    begin(&p, trace_start(t));
+    perfetto_begin(&p, trace_start(t));
     wstatus st = timeline_write(t, namer, &sink, &counts->timeline, why);
     for (unsigned i = 0; i < p.cpus; i++) {
         flush_cpu(&p, i);

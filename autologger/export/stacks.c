@@ -14,7 +14,7 @@ struct open_stack {
     unsigned             frames, capacity;
 };
 
-static uint64_t key_of(const struct stacks *s, int64_t raw_time, uint32_t tid, uint16_t cpu)
+static uint64_t stacks_key_of(const struct stacks *s, int64_t raw_time, uint32_t tid, uint16_t cpu)
 {
     uint64_t key = (uint64_t)raw_time * UINT64_C(0x9E3779B97F4A7C15) ^ (s->by_cpu ? cpu : tid);
     return key ? key : 1;
@@ -30,11 +30,11 @@ void stacks_trigger(struct stacks *s, const struct stack_trigger *t)
     }
     uint64_t              place = s->triggers++ % STACKS_TRIGGERS;
     struct stack_trigger *slot  = &s->trigger[place];
-    uint64_t              old   = key_of(s, slot->raw_time, slot->tid, slot->cpu);
+    uint64_t              old   = stacks_key_of(s, slot->raw_time, slot->tid, slot->cpu);
     if (slot->weight && (uintptr_t)idmap_get(&s->at, old) == place + 1)
         idmap_remove(&s->at, old);
     *slot = *t;
-    s->failed |= !idmap_put(&s->at, key_of(s, t->raw_time, t->tid, t->cpu), (void *)(uintptr_t)(place + 1));
+    s->failed |= !idmap_put(&s->at, stacks_key_of(s, t->raw_time, t->tid, t->cpu), (void *)(uintptr_t)(place + 1));
 }
 
 static void clear(struct open_stack *o)
@@ -44,7 +44,7 @@ static void clear(struct open_stack *o)
     o->frames = 0;
 }
 
-static void give(struct stacks *s, struct open_stack *o)
+static void stacks_give(struct stacks *s, struct open_stack *o)
 {
     if (o->frames) {
         s->joined[o->trigger.kind]++;
@@ -54,7 +54,7 @@ static void give(struct stacks *s, struct open_stack *o)
     clear(o);
 }
 
-static void add_frame(struct stacks *s, struct open_stack *o, const char *text)
+static void stacks_add_frame(struct stacks *s, struct open_stack *o, const char *text)
 {
     if (o->frames == STACKS_FRAMES)
         return;
@@ -84,7 +84,7 @@ static void add_named(struct stacks *s, struct open_stack *o, const struct frame
         snprintf(text, sizeof text, "%.200s!0x%" PRIx64, f->module, f->offset ? f->offset : f->address);
     else
         snprintf(text, sizeof text, "0x%" PRIx64, f->address);
-    add_frame(s, o, text);
+    stacks_add_frame(s, o, text);
 }
 
 static void add_frames(struct stacks *s, struct open_stack *o, const struct etl_event *e, const struct stack_fields *stack)
@@ -103,7 +103,7 @@ static void add_frames(struct stacks *s, struct open_stack *o, const struct etl_
     }
     for (unsigned i = 0; i < stack->count; i++) {
         snprintf(text, sizeof text, "0x%" PRIx64, stack_frame(stack, i));
-        add_frame(s, o, text);
+        stacks_add_frame(s, o, text);
     }
 }
 
@@ -117,7 +117,7 @@ bool stacks_see(struct stacks *s, const struct etl_event *e)
     }
     if (!stack_keys_stack(&s->keys, e, &stack))
         return false;
-    uintptr_t place = stack.trigger ? (uintptr_t)idmap_get(&s->at, key_of(s, stack.trigger, stack.thread_id, e->cpu)) : 0;
+    uintptr_t place = stack.trigger ? (uintptr_t)idmap_get(&s->at, stacks_key_of(s, stack.trigger, stack.thread_id, e->cpu)) : 0;
     if (!place) {
         s->other++; /* of another kind of event, or of one that is too long ago */
         return true;
@@ -132,7 +132,7 @@ bool stacks_see(struct stacks *s, const struct etl_event *e)
         }
     }
     if (o->frames && (o->trigger.raw_time != t->raw_time || o->trigger.kind != t->kind))
-        give(s, o);
+        stacks_give(s, o);
     o->trigger = *t;
     o->pid     = stack.process_id;
     add_frames(s, o, e, &stack);
@@ -144,7 +144,7 @@ void stacks_end(struct stacks *s)
     s->failed |= s->keys.failed;
     for (size_t i = 0; i < s->open.capacity; i++)
         if (s->open.slot[i].value)
-            give(s, s->open.slot[i].value);
+            stacks_give(s, s->open.slot[i].value);
 }
 
 void stacks_finish(struct stacks *s)

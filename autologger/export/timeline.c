@@ -14,8 +14,8 @@ enum {
 };
 
 /* An event that begins a slice, until the one that ends it comes. */
-struct pending {
-    struct pending *below;
+struct timeline_pending {
+    struct timeline_pending *below;
     uint64_t        begin;
     uint32_t        pid, tid;
     uint16_t        cpu;
@@ -47,7 +47,7 @@ struct timeline {
     bool                        failed;
 };
 
-static uint64_t hash(const char *text)
+static uint64_t timeline_hash(const char *text)
 {
     uint64_t h = UINT64_C(1469598103934665603); /* FNV-1a */
     for (; *text; text++)
@@ -105,12 +105,12 @@ static void tell_processes(struct timeline *l)
         l->sink->process(l->sink->ctx, l->machine.process[l->processes_told]);
 }
 
-static void tell_thread(struct timeline *l, uint32_t tid)
+static void timeline_tell_thread(struct timeline *l, uint32_t tid)
 {
     const struct traced_thread *t = tid == TRACED_NOBODY ? NULL : traced_thread(&l->machine, tid);
     if (!t)
         return;
-    uint64_t now = (hash(t->name) ^ t->pid * UINT64_C(0x9E3779B97F4A7C15)) | 1;
+    uint64_t now = (timeline_hash(t->name) ^ t->pid * UINT64_C(0x9E3779B97F4A7C15)) | 1;
     if ((uint64_t)(uintptr_t)idmap_get(&l->told, tid + UINT64_C(1)) == now)
         return;
     l->failed |= !idmap_put(&l->told, tid + UINT64_C(1), (void *)(uintptr_t)now);
@@ -120,11 +120,11 @@ static void tell_thread(struct timeline *l, uint32_t tid)
 
 static uint64_t lane_for(struct timeline *l, const char *group_name, uint64_t begin, uint64_t end)
 {
-    struct lane_group *g = idmap_get(&l->groups, hash(group_name));
+    struct lane_group *g = idmap_get(&l->groups, timeline_hash(group_name));
     char               name[HASH_MOST + 24];
     unsigned           i = 0;
 
-    if (!g && (!(g = calloc(1, sizeof *g)) || !idmap_put(&l->groups, hash(group_name), g))) {
+    if (!g && (!(g = calloc(1, sizeof *g)) || !idmap_put(&l->groups, timeline_hash(group_name), g))) {
         free(g);
         l->failed = true;
         return 0;
@@ -163,7 +163,7 @@ static void slice(struct timeline *l, const char *group, const struct timeline_m
 
 /* --- pairs --- */
 
-static void pending_free(struct pending *p)
+static void pending_free(struct timeline_pending *p)
 {
     free(p->name);
     free(p->category);
@@ -174,7 +174,7 @@ static void pending_free(struct pending *p)
 
 static bool begin_pair(struct timeline *l, const struct trace_event *x, const char *key, const char *category, const char *name)
 {
-    struct pending *p = calloc(1, sizeof *p);
+    struct timeline_pending *p = calloc(1, sizeof *p);
 
     if (!p || !(p->name = strdup(name)) || !(p->category = strdup(category)) || !(p->key = strdup(key)) || !(p->text = malloc(l->arg_text.length + 1))) {
         if (p)
@@ -188,16 +188,16 @@ static bool begin_pair(struct timeline *l, const struct trace_event *x, const ch
     p->pid   = traced_process_of(&l->machine, &x->e);
     p->tid   = traced_thread_of(&l->machine, &x->e);
     p->cpu   = x->e.cpu;
-    p->below = idmap_get(&l->pending, hash(key));
-    l->failed |= !idmap_put(&l->pending, hash(key), p);
+    p->below = idmap_get(&l->pending, timeline_hash(key));
+    l->failed |= !idmap_put(&l->pending, timeline_hash(key), p);
     l->counts->begins++;
     return true;
 }
 
 /* The latest begin of the key, taken out; NULL: none. */
-static struct pending *end_pair(struct timeline *l, const char *key)
+static struct timeline_pending *end_pair(struct timeline *l, const char *key)
 {
-    struct pending *first = idmap_get(&l->pending, hash(key)), *p = first, *above = NULL;
+    struct timeline_pending *first = idmap_get(&l->pending, timeline_hash(key)), *p = first, *above = NULL;
 
     while (p && strcmp(p->key, key) != 0) {
         above = p;
@@ -208,14 +208,14 @@ static struct pending *end_pair(struct timeline *l, const char *key)
     if (above)
         above->below = p->below;
     else if (p->below)
-        l->failed |= !idmap_put(&l->pending, hash(key), p->below);
+        l->failed |= !idmap_put(&l->pending, timeline_hash(key), p->below);
     else
-        idmap_remove(&l->pending, hash(key));
+        idmap_remove(&l->pending, timeline_hash(key));
     return p;
 }
 
 /* The arguments that a begin was given are the slice's. */
-static unsigned pending_args(const struct pending *p, struct timeline_arg *arg)
+static unsigned pending_args(const struct timeline_pending *p, struct timeline_arg *arg)
 {
     const char *at = p->text;
     for (unsigned i = 0; i < p->args; i++) {
@@ -227,7 +227,7 @@ static unsigned pending_args(const struct pending *p, struct timeline_arg *arg)
     return p->args;
 }
 
-static void end_slice(struct timeline *l, const struct trace_event *x, struct pending *p, const char *group)
+static void end_slice(struct timeline *l, const struct trace_event *x, struct timeline_pending *p, const char *group)
 {
     struct timeline_arg arg[TIMELINE_ARGS];
     uint64_t            end = trace_ns(l->t, x->file, x->e.raw_time);
@@ -246,7 +246,7 @@ static void instant(struct timeline *l, const struct trace_event *x, const char 
     uint32_t tid = traced_thread_of(&l->machine, &x->e);
 
     tell_processes(l);
-    tell_thread(l, tid);
+    timeline_tell_thread(l, tid);
     l->sink->instant(l->sink->ctx, traced_process_of(&l->machine, &x->e), tid, x->e.cpu,
                      &(struct timeline_mark){at, at, category, name, l->arg, l->args});
     l->counts->instants++;
@@ -258,13 +258,13 @@ static const char *thread_name(const struct timeline *l, uint32_t tid)
     return tid == 0 ? "swapper" : !t ? "" : *t->name ? t->name : traced_process_name(&l->machine, t->pid);
 }
 
-static uint32_t owner(const struct timeline *l, uint32_t tid)
+static uint32_t timeline_owner(const struct timeline *l, uint32_t tid)
 {
     const struct traced_thread *t = traced_thread(&l->machine, tid);
     return t ? t->pid : TRACED_NOBODY;
 }
 
-static void on_switch(struct timeline *l, const struct trace_event *x)
+static void timeline_on_switch(struct timeline *l, const struct trace_event *x)
 {
     struct cursor          c = cur_make(x->e.payload, x->e.payload_size);
     struct timeline_switch s = {.at = trace_ns(l->t, x->file, x->e.raw_time), .cpu = x->e.cpu};
@@ -278,10 +278,10 @@ static void on_switch(struct timeline *l, const struct trace_event *x)
     s.prev_state  = state == THREAD_WAITS ? LINUX_SLEEPS : state == THREAD_ENDED ? LINUX_ENDED : 0;
     s.prev_name   = thread_name(l, s.prev_tid);
     s.next_name   = thread_name(l, s.next_tid);
-    s.prev_pid    = owner(l, s.prev_tid);
-    s.next_pid    = owner(l, s.next_tid);
-    tell_thread(l, s.prev_tid);
-    tell_thread(l, s.next_tid);
+    s.prev_pid    = timeline_owner(l, s.prev_tid);
+    s.next_pid    = timeline_owner(l, s.next_tid);
+    timeline_tell_thread(l, s.prev_tid);
+    timeline_tell_thread(l, s.next_tid);
     l->sink->run(l->sink->ctx, &s);
     l->counts->switches++;
     const struct traced_thread *in = traced_thread(&l->machine, s.next_tid);
@@ -289,7 +289,7 @@ static void on_switch(struct timeline *l, const struct trace_event *x)
         stacks_trigger(&l->stacks, &(struct stack_trigger){x->e.raw_time, x->e.filetime, in->waited, s.next_tid, x->e.cpu, STACK_OF_WAIT});
 }
 
-static void on_sample(struct timeline *l, const struct trace_event *x)
+static void timeline_on_sample(struct timeline *l, const struct trace_event *x)
 {
     struct cursor c   = cur_make(x->e.payload, x->e.payload_size);
     uint64_t      ip  = x->e.is_64bit ? cur_u64(&c) : cur_u32(&c);
@@ -301,17 +301,17 @@ static void on_sample(struct timeline *l, const struct trace_event *x)
 }
 
 /* A stack that was joined: those of waits are for the folded form. */
-static void on_stack(void *ctx, const struct joined_stack *s)
+static void timeline_on_stack(void *ctx, const struct joined_stack *s)
 {
     struct timeline *l = ctx;
     if (s->kind != STACK_OF_SAMPLE)
         return;
-    tell_thread(l, s->tid);
+    timeline_tell_thread(l, s->tid);
     l->sink->sample(l->sink->ctx, s->time, s);
     l->counts->sampled++;
 }
 
-static void on_disk(struct timeline *l, const struct trace_event *x)
+static void timeline_on_disk(struct timeline *l, const struct trace_event *x)
 {
     const struct etl_event *e = &x->e;
     struct cursor           c = cur_make(e->payload, e->payload_size);
@@ -330,7 +330,7 @@ static void on_disk(struct timeline *l, const struct trace_event *x)
 }
 
 /* A file system call is a slice of its thread, from its beginning to OperationEnd. */
-static void on_file(struct timeline *l, const struct trace_event *x)
+static void timeline_on_file(struct timeline *l, const struct trace_event *x)
 {
     char key[64], group[HASH_MOST];
 
@@ -342,7 +342,7 @@ static void on_file(struct timeline *l, const struct trace_event *x)
     }
     const char *irp = arg_of(l, "IrpPtr");
     snprintf(key, sizeof key, "irp %s", irp ? irp : "");
-    struct pending *p = end_pair(l, key);
+    struct timeline_pending *p = end_pair(l, key);
     if (!p) {
         instant(l, x, "file", x->names.event);
         return;
@@ -374,7 +374,7 @@ static bool on_span(struct timeline *l, const struct trace_event *x)
         snprintf(key, sizeof key, "span %zu %.400s", i, name);
         if (begin)
             return begin_pair(l, x, key, spans[i].group, name);
-        struct pending *p = end_pair(l, key);
+        struct timeline_pending *p = end_pair(l, key);
         if (p)
             end_slice(l, x, p, spans[i].group);
         return p != NULL;
@@ -403,7 +403,7 @@ static bool on_pair(struct timeline *l, const struct trace_event *x, const char 
             snprintf(name, sizeof name, "%.200s", x->names.event);
         return begin_pair(l, x, key, provider, name);
     }
-    struct pending *p = end_pair(l, key);
+    struct timeline_pending *p = end_pair(l, key);
     if (!p)
         return false;
     snprintf(group, sizeof group, "%.200s, %.100s %" PRIu32, provider, thread_name(l, tid), tid);
@@ -420,7 +420,7 @@ static const struct {
     {"Autologger-Kernel-Memory", "WorkingSet", "VmRSS", "bytes", "ProcessId", 1}, {"Autologger-Kernel-Power", "CpuFrequency", "KHz", "Hz", "Cpu", 1000},
 };
 
-static bool on_counter(struct timeline *l, const struct trace_event *x)
+static bool timeline_on_counter(struct timeline *l, const struct trace_event *x)
 {
     bool any = false;
     char name[128];
@@ -439,11 +439,11 @@ static bool on_counter(struct timeline *l, const struct trace_event *x)
     return any;
 }
 
-static void on_ready(struct timeline *l, const struct trace_event *x)
+static void timeline_on_ready(struct timeline *l, const struct trace_event *x)
 {
     struct cursor c   = cur_make(x->e.payload, x->e.payload_size);
     uint32_t      tid = cur_u32(&c);
-    tell_thread(l, tid);
+    timeline_tell_thread(l, tid);
     l->sink->wake(l->sink->ctx, trace_ns(l->t, x->file, x->e.raw_time), x->e.cpu, traced_thread_of(&l->machine, &x->e), tid, thread_name(l, tid));
     l->counts->wakes++;
 }
@@ -456,7 +456,7 @@ static bool gives_names(uint16_t hook)
                                     group == ETL_GROUP_CONFIG || group >= CLASSIC_IMAGE_ID >> 8 || (hook >= HOOK_FILE_NAME && hook < FILE_BEGIN));
 }
 
-static void see(struct timeline *l, const struct trace_event *x)
+static void timeline_see(struct timeline *l, const struct trace_event *x)
 {
     const uint16_t hook = x->names.hook;
     char           guid[GUID_TEXT_SIZE];
@@ -467,21 +467,21 @@ static void see(struct timeline *l, const struct trace_event *x)
     if (stacks_see(&l->stacks, &x->e)) {
         l->counts->stacks++;
     } else if (hook == HOOK_THREAD_CSWITCH) {
-        on_switch(l, x);
+        timeline_on_switch(l, x);
     } else if (hook == HOOK_PERF_SAMPLE || hook == HOOK_PERF_PMC_SAMPLE) {
-        on_sample(l, x);
+        timeline_on_sample(l, x);
     } else if (hook == HOOK_THREAD_READY) {
-        on_ready(l, x);
+        timeline_on_ready(l, x);
     } else if (gives_names(hook) || (x->names.provider && strcmp(x->names.provider, "Autologger-Kernel-Names") == 0)) {
         l->counts->names++;
         tell_processes(l);
     } else {
         read_args(l, x);
         if (hook == HOOK_DISK_READ || hook == HOOK_DISK_WRITE || hook == HOOK_DISK_FLUSH)
-            on_disk(l, x);
+            timeline_on_disk(l, x);
         else if (hook >= FILE_BEGIN && hook <= FILE_END)
-            on_file(l, x);
-        else if (!on_counter(l, x) && !on_span(l, x) && !on_pair(l, x, provider))
+            timeline_on_file(l, x);
+        else if (!timeline_on_counter(l, x) && !on_span(l, x) && !on_pair(l, x, provider))
             instant(l, x, provider, x->names.event);
     }
 }
@@ -492,7 +492,7 @@ static void end_open(struct timeline *l)
     struct timeline_arg arg[TIMELINE_ARGS];
 
     for (size_t i = 0; i < l->pending.capacity; i++)
-        for (struct pending *p = l->pending.slot[i].value, *below; p; p = below) {
+        for (struct timeline_pending *p = l->pending.slot[i].value, *below; p; p = below) {
             below         = p->below;
             unsigned args = pending_args(p, arg);
             l->sink->instant(l->sink->ctx, p->pid, p->tid, p->cpu, &(struct timeline_mark){p->begin, p->begin, p->category, p->name, arg, args});
@@ -502,7 +502,7 @@ static void end_open(struct timeline *l)
         }
 }
 
-static void finish(struct timeline *l)
+static void timeline_finish(struct timeline *l)
 {
     idmap_finish(&l->pending);
     for (size_t i = 0; i < l->groups.capacity; i++) {
@@ -530,14 +530,14 @@ wstatus timeline_write(struct trace *t, const struct frame_namer *namer, const s
     *counts = (struct timeline_counts){0};
     if (!l)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a timeline");
-    *l = (struct timeline){.t = t, .sink = sink, .counts = counts, .stacks = {.take = on_stack, .ctx = l, .namer = namer}};
+    *l = (struct timeline){.t = t, .sink = sink, .counts = counts, .stacks = {.take = timeline_on_stack, .ctx = l, .namer = namer}};
     while (!l->failed && trace_next(t, &x))
-        see(l, x);
+        timeline_see(l, x);
     stacks_end(&l->stacks);
     end_open(l);
     tell_processes(l);
     bool failed = l->failed || l->machine.failed || l->stacks.failed || l->arg_text.failed || l->fields.path.failed || l->fields.value.failed;
-    finish(l);
+    timeline_finish(l);
     free(l);
     return failed ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a timeline") : W_SUCCESS;
 }

@@ -34,7 +34,7 @@ static bool by_terms(const struct raw_source *s)
     return s->kind != SRC_SIDEBAND && s->kind != SRC_TRACEPOINT && s->kind != SRC_UEVENT && !(s->flags & RAW_SOURCE_PHASE);
 }
 
-static bool same(const struct raw_source *a, const struct raw_source *b)
+static bool change_same(const struct raw_source *a, const struct raw_source *b)
 {
     return a->kind == b->kind && a->flags == b->flags && strcmp(a->name, b->name) == 0 && memcmp(a->field, b->field, sizeof a->field) == 0;
 }
@@ -42,11 +42,11 @@ static bool same(const struct raw_source *a, const struct raw_source *b)
 /* ---- which places ---- */
 
 /* The place of what is wanted: the one it has, its old one, or a new one. */
-static unsigned place_of(const struct change *g, const struct raw_source *s)
+static unsigned change_place_of(const struct change *g, const struct raw_source *s)
 {
     const struct raw_header *h = g->k->log.header;
     for (unsigned i = 0; i < h->source_count; i++)
-        if (same(&h->source[i], s))
+        if (change_same(&h->source[i], s))
             return i;
     return g->count;
 }
@@ -62,7 +62,7 @@ static wstatus places_find(struct change *g, struct reason *why)
             g->slot[w] = RAW_SOURCES; /* stays as it is */
             continue;
         }
-        unsigned i = place_of(g, &g->want[w]);
+        unsigned i = change_place_of(g, &g->want[w]);
         if (i == g->count && g->count++ == h->source_room)
             return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %u places for sources of this session are taken", h->source_room);
         g->slot[w]  = i;
@@ -73,7 +73,7 @@ static wstatus places_find(struct change *g, struct reason *why)
 
 /* ---- opening and closing ---- */
 
-static void place_close(struct change *g, unsigned slot)
+static void change_place_close(struct change *g, unsigned slot)
 {
     struct klog *k = g->k;
     char         name[64];
@@ -88,7 +88,7 @@ static void place_close(struct change *g, unsigned slot)
 }
 
 /* On every CPU that records. A source that this machine lacks has become a condition; then the one in whose place it would have come stays. */
-static wstatus place_open(struct change *g, unsigned w, struct reason *why)
+static wstatus change_place_open(struct change *g, unsigned w, struct reason *why)
 {
     struct klog *k      = g->k;
     unsigned     slot   = g->slot[w];
@@ -115,7 +115,7 @@ static wstatus all_open(struct change *g, struct reason *why)
     wstatus      status = W_SUCCESS;
     for (unsigned w = 0; w < g->wanted && !status; w++)
         if (g->slot[w] < RAW_SOURCES && g->state[g->slot[w]] == RAW_ARMING) {
-            status = place_open(g, w, why);
+            status = change_place_open(g, w, why);
             drain_pass(&k->drain, false); /* opening takes its time, and the rings fill */
         }
     for (unsigned w = 0; w < g->wanted && status; w++)
@@ -284,7 +284,7 @@ static wstatus records_write(struct klog *k, bool back)
 /* ---- the end of a change ---- */
 
 /* Those that go: off, drained, counted (C3), closed. Then nothing is under way any more. */
-static void change_end(struct change *g, enum raw_source_state goes, bool done)
+static void kernel_change_end(struct change *g, enum raw_source_state goes, bool done)
 {
     struct klog       *k = g->k;
     struct raw_header *h = k->log.header;
@@ -308,7 +308,7 @@ static void change_end(struct change *g, enum raw_source_state goes, bool done)
             h->final_value[i] = value;
             h->final_lost[i]  = lost;
             __atomic_store_n(&h->state[i], RAW_CLOSED, __ATOMIC_RELEASE); /* before its events go: whoever dies here has counted them once */
-            place_close(g, i);
+            change_place_close(g, i);
         } else if (h->state[i] == RAW_ARMING || h->state[i] == RAW_LEAVING) {
             h->state[i] = RAW_OPEN;
         }
@@ -329,10 +329,10 @@ void change_settle(struct klog *k)
     g->k = k;
     if (k->log.work->change == h->change) {
         k->drain.hold_ns = 0;
-        change_end(g, RAW_LEAVING, true);
+        kernel_change_end(g, RAW_LEAVING, true);
     } else {
         records_write(k, true);
-        change_end(g, RAW_ARMING, false);
+        kernel_change_end(g, RAW_ARMING, false);
     }
     free(g);
 }
@@ -418,7 +418,7 @@ static wstatus change_make(struct change *g)
     wstatus status = records_write(k, false);
     filetap_close(old);
     nettap_close(old_net);
-    change_end(g, status ? RAW_ARMING : RAW_LEAVING, !status);
+    kernel_change_end(g, status ? RAW_ARMING : RAW_LEAVING, !status);
     if (g->keep)
         argv_fds(k->drain.argv, g->keep, g->ctx);
     if (mappings && !status)

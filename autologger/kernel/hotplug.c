@@ -41,7 +41,7 @@ static bool list_read(char *out, size_t size)
     return n > 0;
 }
 
-static void say(const struct klog *k, wstatus number, bool note, unsigned cpu, const char *what, const char *advice)
+static void hotplug_say(const struct klog *k, wstatus number, bool note, unsigned cpu, const char *what, const char *advice)
 {
     struct timespec t;
     char            item[40];
@@ -78,7 +78,7 @@ static void counts_take(struct klog *k, unsigned cpu)
     }
 }
 
-static void let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ctx)
+static void hotplug_let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ctx)
 {
     struct ring *r = &k->rings.ring[cpu];
     char         name[64];
@@ -105,7 +105,7 @@ static void let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ctx)
                 keep(ctx, name, -1, 0);
         }
     drain_pass(&k->drain, false);
-    say(k, W_NOT_READY, true, cpu, "this processor went offline: what it recorded until then is in the trace", "nothing to do");
+    hotplug_say(k, W_NOT_READY, true, cpu, "this processor went offline: what it recorded until then is in the trace", "nothing to do");
 }
 
 /* ---- online ---- */
@@ -132,7 +132,7 @@ static bool ids_find(struct klog *k, int *ids)
 }
 
 /* Into rings of its own: the drainer sees a CPU when all of it is there. NULL ring: it could not be. */
-static struct ring *ring_open(struct klog *k, unsigned cpu, const int *ids, struct reason *why)
+static struct ring *hotplug_ring_open(struct klog *k, unsigned cpu, const int *ids, struct reason *why)
 {
     struct rings one = k->rings;
     one.ring         = calloc(cpu + 1u, sizeof *one.ring);
@@ -166,10 +166,10 @@ static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep,
     struct ring       *r   = &k->rings.ring[cpu];
     struct reason      why = {0};
     char               name[64], text[sizeof why.text];
-    struct ring       *new = ring_open(k, cpu, ids, &why);
+    struct ring       *new = hotplug_ring_open(k, cpu, ids, &why);
     if (!new) {
         snprintf(text, sizeof text, "this processor came online and is not recorded: %.300s", why.text);
-        say(k, why.status ? why.status : W_NOT_READY, !why.status, cpu, text, "start the session again when all processors are online");
+        hotplug_say(k, why.status ? why.status : W_NOT_READY, !why.status, cpu, text, "start the session again when all processors are online");
         return;
     }
     pthread_mutex_lock(&k->drain.lock);
@@ -194,7 +194,7 @@ static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep,
         }
     filetap_cpu(k->tap, &k->rings, &k->log, cpu);
     nettap_cpu(k->net_tap, &k->rings, &k->log, cpu);
-    say(k, W_NOT_READY, true, cpu, "this processor came online and is recorded from now on; what ran on it before that is not in the trace",
+    hotplug_say(k, W_NOT_READY, true, cpu, "this processor came online and is recorded from now on; what ran on it before that is not in the trace",
         "nothing to do");
 }
 
@@ -212,7 +212,7 @@ unsigned klog_cpus(struct klog *k, const char *online, void (*keep)(void *ctx, c
             continue;
         changed++;
         if (was) {
-            let_go(k, c, keep, ctx);
+            hotplug_let_go(k, c, keep, ctx);
         } else if (known || (known = ids_find(k, ids))) {
             take_up(k, c, ids, keep, ctx);
         }

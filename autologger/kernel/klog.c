@@ -22,7 +22,7 @@
 
 enum { HANDLERS_US = 10000 };
 
-static void tell(const struct klog_config *config, bool note, const char *item, const char *reason, const char *advice)
+static void kernel_klog_tell(const struct klog_config *config, bool note, const char *item, const char *reason, const char *advice)
 {
     if (config->condition)
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, note, item, reason, advice);
@@ -43,7 +43,7 @@ void klog_hook_conditions(const struct klog_config *config, const struct raw_sou
             continue;
         snprintf(name, sizeof name, "stack 0x%04x", config->hooks[i]);
         const char *known = hook_name(config->hooks[i]);
-        tell(config, false, known ? known : name, reason, "enable the event's flag, or take it off the stack list");
+        kernel_klog_tell(config, false, known ? known : name, reason, "enable the event's flag, or take it off the stack list");
     }
 }
 
@@ -81,7 +81,7 @@ static unsigned devices_add(struct klog *k, struct raw_source *sources, unsigned
     int  fd = k->config.devices && *count < RAW_SOURCES ? devices_open(number) : 0;
     if (fd < 0) {
         snprintf(text, sizeof text, "the kernel's uevents cannot be listened to: %s", strerror(-fd));
-        tell(&k->config, false, DEVICES_SOURCE, text, "run as root, in the first network namespace");
+        kernel_klog_tell(&k->config, false, DEVICES_SOURCE, text, "run as root, in the first network namespace");
     }
     if (fd <= 0)
         return 0;
@@ -252,15 +252,15 @@ static void tap_start(struct klog *k)
         return;
     if (!rings_present(&k->rings)) { /* the memory of an early program */
         if (!source_drained(k, SRC_FILE_ENTER))
-            tell(&k->config, true, "FILE_IO", "the early program records no file operations, and no daemon has come", "nothing to do");
+            kernel_klog_tell(&k->config, true, "FILE_IO", "the early program records no file operations, and no daemon has come", "nothing to do");
         return;
     }
     wstatus status = filetap_open(&k->rings, &k->log, k->config.mask[0] & 0x02000000, &k->tap, &why);
     if (!status && k->adopted)
-        tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
+        kernel_klog_tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
     const char *advice = rights_advice(&why, filetap_advice(why.status));
     if (status)
-        tell(&k->config, false, "FILE_IO", why.text, advice);
+        kernel_klog_tell(&k->config, false, "FILE_IO", why.text, advice);
 }
 
 /* The ends of datagrams, and calls on sockets where the kernel does not tell of them; an early program records neither. */
@@ -271,15 +271,15 @@ static void net_tap_start(struct klog *k)
         return;
     if (!rings_present(&k->rings)) {
         if (nettap_calls_wanted(&k->log) && !source_drained(k, SRC_UDP_ENDS))
-            tell(&k->config, true, "NETWORKTRACE", "before Linux 6.3 the early program does not record what is sent and received, and no daemon has come", "nothing to do");
+            kernel_klog_tell(&k->config, true, "NETWORKTRACE", "before Linux 6.3 the early program does not record what is sent and received, and no daemon has come", "nothing to do");
         return;
     }
     wstatus     status = nettap_open(&k->rings, &k->log, &k->net_tap, &why);
     const char *advice = rights_advice(&why, nettap_advice(status));
     if (status || why.text[0])
-        tell(&k->config, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, advice);
+        kernel_klog_tell(&k->config, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, advice);
     else if (nettap_calls_wanted(&k->log) && k->adopted)
-        tell(&k->config, true, "NETWORKTRACE", "what programs sent and received before this daemon took over is not recorded", "use Linux 6.3 or newer");
+        kernel_klog_tell(&k->config, true, "NETWORKTRACE", "what programs sent and received before this daemon took over is not recorded", "use Linux 6.3 or newer");
 }
 
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */

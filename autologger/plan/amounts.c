@@ -6,12 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
-struct unit {
+struct amounts_unit {
     const char *name;
     uint64_t    factor;
 };
-static const struct unit sizes[] = {{"B", 1}, {"KB", 1024}, {"MB", 1 << 20}, {"GB", 1 << 30}, {NULL, 0}};
-static const struct unit times[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}, {"h", 3600000}, {NULL, 0}};
+static const struct amounts_unit sizes[] = {{"B", 1}, {"KB", 1024}, {"MB", 1 << 20}, {"GB", 1 << 30}, {NULL, 0}};
+static const struct amounts_unit amounts_times[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}, {"h", 3600000}, {NULL, 0}};
 
 bool amount_number(const char **text, uint64_t *out)
 {
@@ -38,7 +38,7 @@ wstatus amount_parse_number(const char *text, uint64_t *out, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus parse_amount(const char *text, const char *base, const struct unit *units, uint64_t *out,
+static wstatus parse_amount(const char *text, const char *base, const struct amounts_unit *units, uint64_t *out,
                             struct reason *why)
 {
     const char *p = text;
@@ -48,14 +48,14 @@ static wstatus parse_amount(const char *text, const char *base, const struct uni
     if (amount_number(&p, out)) {
         if (!*p)
             p = base;
-        for (const struct unit *u = units; u->name; u++)
+        for (const struct amounts_unit *u = units; u->name; u++)
             if (strcasecmp(u->name, p) == 0) {
                 if (__builtin_mul_overflow(*out, u->factor, out))
                     return reason_set(why, W_INVALID_PARAMETER, "'%.64s' is too large", text);
                 return W_SUCCESS;
             }
     }
-    for (const struct unit *u = units; u->name; u++) {
+    for (const struct amounts_unit *u = units; u->name; u++) {
         size_t n = strlen(u->name);
         memcpy(all + used, u->name, n);
         all[used + n] = ' ';
@@ -72,5 +72,5 @@ wstatus amount_parse_size(const char *text, const char *base, uint64_t *bytes, s
 
 wstatus amount_parse_time(const char *text, const char *base, uint64_t *milliseconds, struct reason *why)
 {
-    return parse_amount(text, base, times, milliseconds, why);
+    return parse_amount(text, base, amounts_times, milliseconds, why);
 }

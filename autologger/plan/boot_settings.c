@@ -62,7 +62,7 @@ wstatus boot_keep_parse(const char *text, uint64_t *boots, uint64_t *bytes, stru
 /* A text that is wrong leaves its default. */
 static wstatus boot_values_take(const struct value_set *set, struct boot_settings *out, struct reason *why)
 {
-    const struct value *stop = &set->at[VALUE_STOP_AFTER], *keep = &set->at[VALUE_KEEP];
+    const struct plan_value *stop = &set->at[VALUE_STOP_AFTER], *keep = &set->at[VALUE_KEEP];
     bool                stops, after;
     uint64_t            ms;
     wstatus             st = W_SUCCESS;

@@ -41,9 +41,9 @@ static uint32_t clamp(uint64_t number, uint64_t low, uint64_t high)
     return (uint32_t)(number > high ? high : number);
 }
 
-static void buffer_size(struct reading *r)
+static void buffer_size(struct plan_reading *r)
 {
-    const struct value     *v   = reading_value(r, VALUE_BUFFER_SIZE);
+    const struct plan_value     *v   = reading_value(r, VALUE_BUFFER_SIZE);
     const struct value_row *row = &value_rows[VALUE_BUFFER_SIZE];
     struct plan            *p   = r->plan;
 
@@ -90,7 +90,7 @@ static uint32_t growth_that_fits(bool is_often, uint32_t minimum, uint64_t fit)
 }
 
 /* Without a declared MaximumBuffers. */
-static void default_maximum(struct reading *r, unsigned processors, uint64_t fit)
+static void default_maximum(struct plan_reading *r, unsigned processors, uint64_t fit)
 {
     struct plan   *p        = r->plan;
     const bool     is_often = comes_often(p);
@@ -106,7 +106,7 @@ static void default_maximum(struct reading *r, unsigned processors, uint64_t fit
 }
 
 /* Counts before the memory ceiling: the floor of 2 x processors, Maximum not below Minimum. */
-static void buffer_counts(struct reading *r, uint32_t floor, uint64_t fit)
+static void buffer_counts(struct plan_reading *r, uint32_t floor, uint64_t fit)
 {
     struct plan *p            = r->plan;
     uint64_t     declared     = reading_value(r, VALUE_MINIMUM_BUFFERS)->number;
@@ -128,7 +128,7 @@ static void buffer_counts(struct reading *r, uint32_t floor, uint64_t fit)
         p->given.maximum_buffers = p->given.minimum_buffers;
 }
 
-wstatus reading_buffers(struct reading *r)
+wstatus reading_buffers(struct plan_reading *r)
 {
     struct plan *p          = r->plan;
     unsigned     processors = r->limits->processors ? r->limits->processors : 1;

@@ -16,7 +16,7 @@ struct started {
     char       *name, *log_path; /* log_path: NULL: none */
     struct guid guid;
 };
-struct walk {
+struct check_walk {
     struct regstore   *store;
     struct plan_limits limits;
     check_fn           fn;
@@ -29,7 +29,7 @@ struct walk {
 
 static wstatus add_key(void *ctx, const struct regkey_info *info)
 {
-    struct walk *w    = ctx;
+    struct check_walk *w    = ctx;
     char       **keys = realloc(w->keys, (w->key_count + 1) * sizeof *keys);
 
     if (!keys)
@@ -42,7 +42,7 @@ static wstatus add_key(void *ctx, const struct regkey_info *info)
 }
 
 /* 183 when a session that started earlier has the name or the GUID, 32 when it has the file. */
-static wstatus check_unique(const struct walk *w, const struct plan *p, struct reason *why)
+static wstatus check_unique(const struct check_walk *w, const struct plan *p, struct reason *why)
 {
     char guid[GUID_TEXT_SIZE];
 
@@ -59,7 +59,7 @@ static wstatus check_unique(const struct walk *w, const struct plan *p, struct r
     return W_SUCCESS;
 }
 
-static wstatus remember(struct walk *w, const struct plan *p)
+static wstatus check_remember(struct check_walk *w, const struct plan *p)
 {
     struct started *started = realloc(w->started, (w->started_count + 1) * sizeof *started);
 
@@ -77,7 +77,7 @@ static wstatus remember(struct walk *w, const struct plan *p)
     return W_SUCCESS;
 }
 
-static void show_providers(const struct walk *w, const struct plan *p)
+static void show_providers(const struct check_walk *w, const struct plan *p)
 {
     for (unsigned i = 0; i < p->provider_count; i++) {
         const struct plan_provider *provider = &p->providers[i];
@@ -98,7 +98,7 @@ static void show_providers(const struct walk *w, const struct plan *p)
 }
 
 /* `next`: the first key of those that are still to come. */
-static wstatus check_session(struct walk *w, const char *key, unsigned next)
+static wstatus check_session(struct check_walk *w, const char *key, unsigned next)
 {
     struct plan        plan;
     struct reason      why    = {0};
@@ -109,7 +109,7 @@ static wstatus check_session(struct walk *w, const char *key, unsigned next)
     wstatus st         = plan_from_key(w->store, key, &limits, &plan, &why);
 
     if (st == W_SUCCESS && plan.start && (st = check_unique(w, &plan, &why)) == W_SUCCESS)
-        out = remember(w, &plan);
+        out = check_remember(w, &plan);
     struct check_row row = {.kind        = CHECK_SESSION,
                             .plan        = &plan,
                             .name        = plan.name ? plan.name : strrchr(key, '\\') + 1,
@@ -126,7 +126,7 @@ static wstatus check_session(struct walk *w, const char *key, unsigned next)
     return out;
 }
 
-static void check_boot(struct walk *w)
+static void check_boot(struct check_walk *w)
 {
     struct boot_settings settings;
     struct reason        why = {0};
@@ -158,7 +158,7 @@ static void check_boot(struct walk *w)
 
 wstatus plan_check(struct regstore *store, const struct plan_limits *limits, check_fn fn, void *ctx, struct reason *why)
 {
-    struct walk w  = {.store = store, .limits = *limits, .fn = fn, .ctx = ctx};
+    struct check_walk w  = {.store = store, .limits = *limits, .fn = fn, .ctx = ctx};
     wstatus     st = regstore_enum_keys(store, AUTOLOGGER_KEY, add_key, &w);
 
     if (st == W_FILE_NOT_FOUND)

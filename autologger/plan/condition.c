@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Conditions quote names that any user chose, and are shown in many places. */
-static void take(char *to, size_t size, const char *text)
+static void condition_take(char *to, size_t size, const char *text)
 {
     visible_escape(text ? text : "", text ? strlen(text) : 0, to, size);
 }
@@ -28,15 +28,15 @@ void condition_add(struct condition_list *list, wstatus number, bool note, const
     }
     struct condition *c = &list->items[list->count++];
     *c                  = (struct condition){.number = number, .note = note, .source_line = source_line};
-    take(c->item, sizeof c->item, item);
-    take(c->advice, sizeof c->advice, advice);
-    take(c->source_file, sizeof c->source_file, source_file);
+    condition_take(c->item, sizeof c->item, item);
+    condition_take(c->advice, sizeof c->advice, advice);
+    condition_take(c->source_file, sizeof c->source_file, source_file);
     char    text[2 * sizeof c->reason];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    take(c->reason, sizeof c->reason, text);
+    condition_take(c->reason, sizeof c->reason, text);
 }
 
 void condition_list_finish(struct condition_list *list)

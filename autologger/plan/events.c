@@ -27,10 +27,10 @@ static const char *partly_advice(const struct plan *p, const struct kernel_flag 
     return NULL;
 }
 
-static void report_flags(struct reading *r)
+static void report_flags(struct plan_reading *r)
 {
     struct plan              *p = r->plan;
-    const struct value       *v = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS);
+    const struct plan_value       *v = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS);
     size_t                    count;
     const struct kernel_flag *flags = kernel_flags(&count);
     uint32_t                  unknown[GROUP_MASK_WORDS];
@@ -70,9 +70,9 @@ static const struct kernel_hook *hook_row(uint16_t hook)
     return NULL;
 }
 
-static void report_hook(struct reading *r, uint16_t hook)
+static void report_hook(struct plan_reading *r, uint16_t hook)
 {
-    const struct value       *v   = reading_value(r, VALUE_STACK_WALKING_FILTER);
+    const struct plan_value       *v   = reading_value(r, VALUE_STACK_WALKING_FILTER);
     const struct kernel_hook *row = hook_row(hook);
     struct condition_list    *to  = &r->plan->conditions;
     char                      item[64];
@@ -91,7 +91,7 @@ static void report_hook(struct reading *r, uint16_t hook)
                   "%s gets no stacks in this version", item);
 }
 
-static void report_hooks(struct reading *r)
+static void report_hooks(struct plan_reading *r)
 {
     const struct plan *p = r->plan;
 
@@ -105,7 +105,7 @@ static void report_hooks(struct reading *r)
 void plan_events_report(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, struct condition_list *out)
 {
     struct plan   *p = calloc(1, sizeof *p);
-    struct reading r = {.plan = p};
+    struct plan_reading r = {.plan = p};
     if (!p)
         return;
     memcpy(p->group_mask, mask, sizeof p->group_mask);
@@ -118,11 +118,11 @@ void plan_events_report(const uint32_t *mask, const uint16_t *hooks, unsigned ho
     free(p);
 }
 
-wstatus reading_kernel_events(struct reading *r)
+wstatus reading_kernel_events(struct plan_reading *r)
 {
     struct plan        *p     = r->plan;
-    const struct value *flags = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS);
-    const struct value *hooks = reading_value(r, VALUE_STACK_WALKING_FILTER);
+    const struct plan_value *flags = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS);
+    const struct plan_value *hooks = reading_value(r, VALUE_STACK_WALKING_FILTER);
     wstatus             st    = group_mask_from_bytes(flags->bytes, flags->size, p->group_mask, r->why);
 
     if (st != W_SUCCESS) {

@@ -21,7 +21,7 @@ static wstatus bad(struct filters *f, enum value_id id, const char *what, unsign
     return reason_set(&f->p->reason, W_INVALID_PARAMETER, "%s has %llu %s, at most %u are possible", value_rows[id].name, found, what, most);
 }
 
-static wstatus add(struct filters *f, enum value_id id, uint32_t type, const void *data, size_t size)
+static wstatus filters_add(struct filters *f, enum value_id id, uint32_t type, const void *data, size_t size)
 {
     f->wrong = id;
     return filter_add(&f->p->filter, type, data, size, &f->p->reason);
@@ -35,12 +35,12 @@ static wstatus add_text(struct filters *f, enum value_id id, uint32_t type)
         return W_SUCCESS;
     for (size_t i = 0; i < n; i++) /* of UTF-16: what Windows counts */
         units += ((unsigned char)text[i] & 0xC0) != 0x80 ? 1 + ((unsigned char)text[i] >= 0xF0) : 0;
-    return units * 2 > FILTER_TEXT ? bad(f, id, "bytes", units * 2, FILTER_TEXT) : add(f, id, type, text, n + 1);
+    return units * 2 > FILTER_TEXT ? bad(f, id, "bytes", units * 2, FILTER_TEXT) : filters_add(f, id, type, text, n + 1);
 }
 
-static wstatus add_ids(struct filters *f, enum value_id id, enum value_id in, uint32_t type)
+static wstatus filters_add_ids(struct filters *f, enum value_id id, enum value_id in, uint32_t type)
 {
-    const struct value *v = &f->set.at[id];
+    const struct plan_value *v = &f->set.at[id];
     uint8_t             bytes[sizeof(struct filter_ids) + FILTER_IDS * 2];
     if (!v->present)
         return W_SUCCESS;
@@ -51,11 +51,11 @@ static wstatus add_ids(struct filters *f, enum value_id id, enum value_id in, ui
     const struct filter_ids head = {.filter_in = f->set.at[in].number != 0, .count = (uint16_t)(v->size / 2)};
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, v->bytes, v->size);
-    return add(f, id, type, bytes, sizeof head + v->size);
+    return filters_add(f, id, type, bytes, sizeof head + v->size);
 }
 
 /* Names that ';' joins become texts behind each other, each with its end. */
-static wstatus add_names(struct filters *f, uint32_t type)
+static wstatus filters_add_names(struct filters *f, uint32_t type)
 {
     struct filter_names head = {.any       = f->set.at[VALUE_NAME_MATCH_ANY].number, .all = f->set.at[VALUE_NAME_MATCH_ALL].number,
                                 .level     = (uint8_t)f->set.at[VALUE_NAME_LEVEL].number,
@@ -81,7 +81,7 @@ static wstatus add_names(struct filters *f, uint32_t type)
     if (!head.count || (told && told != head.count))
         return reason_set(&f->p->reason, W_INVALID_PARAMETER, "Names has %u names, NameCount says %llu", head.count, (unsigned long long)told);
     memcpy(bytes, &head, at);
-    return add(f, VALUE_NAMES, type, bytes, used);
+    return filters_add(f, VALUE_NAMES, type, bytes, used);
 }
 
 static wstatus add_level_keyword(struct filters *f)
@@ -89,13 +89,13 @@ static wstatus add_level_keyword(struct filters *f)
     const struct filter_level_keyword terms = {.any = f->set.at[VALUE_NAME_MATCH_ANY].number, .all = f->set.at[VALUE_NAME_MATCH_ALL].number,
                                                .level     = (uint8_t)f->set.at[VALUE_NAME_LEVEL].number,
                                                .filter_in = f->set.at[VALUE_NAME_FILTER_IN].number != 0};
-    return add(f, VALUE_NAME_LEVEL, FILTER_STACK_LEVEL_KEYWORD, &terms, sizeof terms);
+    return filters_add(f, VALUE_NAME_LEVEL, FILTER_STACK_LEVEL_KEYWORD, &terms, sizeof terms);
 }
 
 /* Points the provider's row at what is wrong. */
-static void blame(struct filters *f)
+static void filters_blame(struct filters *f)
 {
-    const struct value *v    = &f->set.at[f->wrong];
+    const struct plan_value *v    = &f->set.at[f->wrong];
     char               *file = v->source_file ? strdup(v->source_file) : NULL;
     if (file) {
         free(f->p->source_file);
@@ -105,7 +105,7 @@ static void blame(struct filters *f)
 }
 
 /* One key, whose values are those of `scope`; nothing when there is none. */
-static wstatus key_read(struct filters *f, const char *key, unsigned scope, wstatus (*take)(struct filters *f, uint32_t type), uint32_t type)
+static wstatus filters_key_read(struct filters *f, const char *key, unsigned scope, wstatus (*take)(struct filters *f, uint32_t type), uint32_t type)
 {
     memset(&f->set, 0, sizeof f->set);
     if (!regstore_key_exists(f->store, key))
@@ -113,7 +113,7 @@ static wstatus key_read(struct filters *f, const char *key, unsigned scope, wsta
     wstatus st = value_set_read(f->store, key, scope, &f->set, &f->p->conditions, &f->wrong, &f->p->reason);
     st         = st ? st : take(f, type);
     if (st)
-        blame(f);
+        filters_blame(f);
     value_report_strangers(f->store, key, scope, &f->p->conditions);
     value_set_finish(&f->set);
     return st;
@@ -121,7 +121,7 @@ static wstatus key_read(struct filters *f, const char *key, unsigned scope, wsta
 
 static wstatus add_bytes(struct filters *f, enum value_id id, uint32_t type, uint32_t most)
 {
-    const struct value *v = &f->set.at[id];
+    const struct plan_value *v = &f->set.at[id];
     if (!v->present)
         return W_SUCCESS;
     if (v->size > most)
@@ -133,17 +133,17 @@ static wstatus add_bytes(struct filters *f, enum value_id id, uint32_t type, uin
         return st;
     }
 #endif
-    return add(f, id, type, v->bytes, v->size);
+    return filters_add(f, id, type, v->bytes, v->size);
 }
 
-static wstatus take_values(struct filters *f, uint32_t type)
+static wstatus filters_take_values(struct filters *f, uint32_t type)
 {
     wstatus st = add_text(f, VALUE_EXE_FILTER, FILTER_EXECUTABLE);
     st         = st ? st : add_text(f, VALUE_PACKAGE_ID_FILTER, FILTER_PACKAGE);
     st         = st ? st : add_text(f, VALUE_PACKAGE_APP_FILTER, FILTER_PACKAGE_APP);
     st         = st ? st : add_text(f, VALUE_CONTAINER_FILTER, FILTER_CONTAINER);
-    st         = st ? st : add_ids(f, VALUE_EVENT_IDS, VALUE_EVENT_ID_FILTER_IN, FILTER_EVENT_ID);
-    st         = st ? st : add_ids(f, VALUE_STACK_WALK_IDS, VALUE_STACK_WALK_FILTER_IN, FILTER_STACK_ID);
+    st         = st ? st : filters_add_ids(f, VALUE_EVENT_IDS, VALUE_EVENT_ID_FILTER_IN, FILTER_EVENT_ID);
+    st         = st ? st : filters_add_ids(f, VALUE_STACK_WALK_IDS, VALUE_STACK_WALK_FILTER_IN, FILTER_STACK_ID);
     f->stacks |= f->set.at[VALUE_STACK_WALK_IDS].present;
     st = st ? st : add_bytes(f, VALUE_PAYLOAD_FILTER, FILTER_PAYLOAD, FILTER_PAYLOAD_MAX);
     st = st ? st : add_bytes(f, VALUE_SCHEMATIZED_FILTERS, FILTER_SCHEMATIZED, FILTER_SCHEMATIZED_MAX);
@@ -151,10 +151,10 @@ static wstatus take_values(struct filters *f, uint32_t type)
     return st;
 }
 
-static wstatus take_part(struct filters *f, uint32_t type)
+static wstatus filters_take_part(struct filters *f, uint32_t type)
 {
     f->stacks |= type != FILTER_EVENT_NAME;
-    return type == FILTER_STACK_LEVEL_KEYWORD ? add_level_keyword(f) : add_names(f, type);
+    return type == FILTER_STACK_LEVEL_KEYWORD ? add_level_keyword(f) : filters_add_names(f, type);
 }
 
 static wstatus keys_read(struct filters *f, const char *key)
@@ -163,12 +163,12 @@ static wstatus keys_read(struct filters *f, const char *key)
         const char *name;
         uint32_t    type;
     } parts[] = {{"EventNameFilter", FILTER_EVENT_NAME}, {"StackNameFilter", FILTER_STACK_NAME}, {"StackLevelKwFilter", FILTER_STACK_LEVEL_KEYWORD}};
-    wstatus st = key_read(f, key, IN_FILTERS, take_values, 0);
+    wstatus st = filters_key_read(f, key, IN_FILTERS, filters_take_values, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !st; i++) {
         char *path;
         if (asprintf(&path, "%s\\%s", key, parts[i].name) < 0)
             return W_OUTOFMEMORY;
-        st = key_read(f, path, IN_FILTER_PART, take_part, parts[i].type);
+        st = filters_key_read(f, path, IN_FILTER_PART, filters_take_part, parts[i].type);
         free(path);
     }
     return st;
@@ -181,10 +181,10 @@ static wstatus switched_on(struct filters *f, const char *key, bool *on)
     if (!regstore_key_exists(f->store, key))
         return W_SUCCESS;
     wstatus             st = value_read(f->store, key, f->wrong = VALUE_FILTER_ENABLED, &f->set, &f->p->conditions, &f->p->reason);
-    const struct value *v  = &f->set.at[VALUE_FILTER_ENABLED];
+    const struct plan_value *v  = &f->set.at[VALUE_FILTER_ENABLED];
     *on                    = !st && v->number && !f->p->tracepoint;
     if (st)
-        blame(f);
+        filters_blame(f);
     else if (!*on)
         condition_add(&f->p->conditions, W_NOT_SUPPORTED, true, "Filters", v->source_file ? v->source_file : f->p->source_file,
                       v->source_line ? v->source_line : f->p->source_line, f->p->tracepoint ? "use TracepointFilter" : "write Enabled = yes into Filters",

@@ -12,7 +12,7 @@
 #define DRIVER_DATA_FOLDER SYSTEM_ROOT "\\System32\\Drivers\\DriverData"
 #define DEFAULT_FOLDER SYSTEM_ROOT "\\System32\\LogFiles\\WMI\\"
 
-void reading_file_number(struct reading *r)
+void reading_file_number(struct plan_reading *r)
 {
     uint64_t asked = reading_value(r, VALUE_FILE_MAX)->number, high = value_rows[VALUE_FILE_MAX].high;
     uint64_t next = reading_value(r, VALUE_FILE_COUNTER)->number + 1;
@@ -30,9 +30,9 @@ void reading_file_number(struct reading *r)
 static bool starts_with(const char *text, const char *prefix) { return strncasecmp(text, prefix, strlen(prefix)) == 0; }
 
 /* The name as it is to be mapped; NULL in *out when the session has no file. */
-static wstatus file_name_dup(struct reading *r, char **out)
+static wstatus file_name_dup(struct plan_reading *r, char **out)
 {
-    const struct value *v    = reading_value(r, VALUE_FILE_NAME);
+    const struct plan_value *v    = reading_value(r, VALUE_FILE_NAME);
     const char         *name = v->text ? v->text : "";
     size_t              n    = strlen(name);
     int                 made;
@@ -58,7 +58,7 @@ static wstatus file_name_dup(struct reading *r, char **out)
     return W_SUCCESS;
 }
 
-wstatus reading_log_file(struct reading *r)
+wstatus reading_log_file(struct plan_reading *r)
 {
     struct plan *p = r->plan;
     char        *path;

@@ -8,7 +8,7 @@ static const struct {
     uint32_t    all, any, none;
     unsigned    facts;
     const char *what;
-} refused[] = {
+} modes_refused[] = {
     {MODE_NEWFILE, 0, 0, IF_BOOT, "NEWFILE is not possible in a boot session. Do: remove NEWFILE; FileMax gives a file per boot"},
     {MODE_NEWFILE, 0, 0, IF_SYSTEM, "NEWFILE is not possible in a session with kernel events. Do: remove NEWFILE"},
     {MODE_NEWFILE, 0, 0, IF_NO_FILE, "NEWFILE needs a FileName with %d in it. Do: set FileName, for example to web-%d.etl"},
@@ -41,10 +41,10 @@ wstatus mode_check(uint32_t mode, const struct mode_facts *f, struct reason *why
     unsigned facts = (f->max_file_size ? 0u : IF_SIZE_0) | (f->file_name ? IF_FILE : IF_NO_FILE) | (f->system ? IF_SYSTEM : 0u) |
                      (f->boot ? IF_BOOT : 0u);
 
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if ((mode & refused[i].all) == refused[i].all && (!refused[i].any || (mode & refused[i].any)) &&
-            !(mode & refused[i].none) && (facts & refused[i].facts) == refused[i].facts)
-            return reason_set(why, W_INVALID_PARAMETER, "LogFileMode 0x%x: %s", mode, refused[i].what);
+    for (size_t i = 0; i < sizeof modes_refused / sizeof *modes_refused; i++)
+        if ((mode & modes_refused[i].all) == modes_refused[i].all && (!modes_refused[i].any || (mode & modes_refused[i].any)) &&
+            !(mode & modes_refused[i].none) && (facts & modes_refused[i].facts) == modes_refused[i].facts)
+            return reason_set(why, W_INVALID_PARAMETER, "LogFileMode 0x%x: %s", mode, modes_refused[i].what);
     if (mode & MODE_NEWFILE && f->numbers != 1)
         return reason_set(why, W_INVALID_NAME, "LogFileMode NEWFILE: FileName needs %%d in one place, where the file's number is to stand. Do: "
                           "write it, for example web-%%d.etl");
@@ -63,7 +63,7 @@ static const struct {
      "ADDTO_TRIAGE_DUMP is dropped beside USE_PAGED_MEMORY"},
 };
 
-uint32_t mode_adjust(uint32_t mode, const struct value *place, struct condition_list *conditions)
+uint32_t mode_adjust(uint32_t mode, const struct plan_value *place, struct condition_list *conditions)
 {
     size_t                  count;
     const struct value_bit *bits    = mode_bits(&count);

@@ -15,7 +15,7 @@ struct mode_facts {
 wstatus mode_check(uint32_t mode, const struct mode_facts *facts, struct reason *why);
 /* The bits as the session gets them: bits that exclude each other without an error are dropped, implied ones added;
  * each change is a note. Bits that this version does not act on, and bits that no table knows, give condition W_NOT_SUPPORTED. */
-uint32_t mode_adjust(uint32_t mode, const struct value *place, struct condition_list *conditions);
+uint32_t mode_adjust(uint32_t mode, const struct plan_value *place, struct condition_list *conditions);
 /* Whether FileName's default applies when none is given. */
 bool mode_wants_file(uint32_t mode);
 #endif

@@ -8,21 +8,21 @@
 
 enum { TEXT_MAX = 8192 };
 
-struct reading {
+struct payload_reading {
     const char *at;
     char       *words; /* room for the words that are taken */
     const char *key;
     struct reason *why;
 };
 
-static wstatus wrong(const struct reading *r, const char *what)
+static wstatus payload_words_wrong(const struct payload_reading *r, const char *what)
 {
     return reason_set(r->why, W_INVALID_PARAMETER, "%s at '%.40s'; as in Start: Size >= 4096 and Name contains 'a b'", what, r->at);
 }
-static void blanks(struct reading *r) { r->at += strspn(r->at, " \t"); }
+static void blanks(struct payload_reading *r) { r->at += strspn(r->at, " \t"); }
 
 /* The next word, up to one of `ends`, or between quotes; "" (also) where there is none. NULL: its quotes have no end. */
-static const char *word_take(struct reading *r, const char *ends, bool *quoted)
+static const char *payload_word_take(struct payload_reading *r, const char *ends, bool *quoted)
 {
     char *word = r->words, *to = word;
     blanks(r);
@@ -48,7 +48,7 @@ static const char *word_take(struct reading *r, const char *ends, bool *quoted)
 }
 
 /* Passes over a word of letters, if that is the next. */
-static bool keyword(struct reading *r, const char *word)
+static bool keyword(struct payload_reading *r, const char *word)
 {
     blanks(r);
     const size_t n = strlen(word);
@@ -58,7 +58,7 @@ static bool keyword(struct reading *r, const char *word)
     return true;
 }
 
-static bool operator_take(struct reading *r, uint8_t *op)
+static bool operator_take(struct payload_reading *r, uint8_t *op)
 {
     static const struct {
         const char *sign;
@@ -86,13 +86,13 @@ static bool operator_take(struct reading *r, uint8_t *op)
 }
 
 /* "LOW and HIGH" as "LOW,HIGH", which lies behind the two. */
-static const char *range_take(struct reading *r)
+static const char *range_take(struct payload_reading *r)
 {
     bool        quoted;
-    const char *low = word_take(r, " \t,", &quoted);
+    const char *low = payload_word_take(r, " \t,", &quoted);
     if (!low || !keyword(r, "and"))
         return NULL;
-    const char *high = word_take(r, " \t,", &quoted);
+    const char *high = payload_word_take(r, " \t,", &quoted);
     if (!high)
         return NULL;
     char *both = r->words, *to = stpcpy(both, low);
@@ -101,24 +101,24 @@ static const char *range_take(struct reading *r)
     return both;
 }
 
-static wstatus predicate_parse(struct reading *r, struct payload_asked *out)
+static wstatus predicate_parse(struct payload_reading *r, struct payload_asked *out)
 {
     bool quoted;
-    if (!(out->field = word_take(r, " \t,:=<>!", &quoted)) || !*out->field)
-        return wrong(r, "there is no field");
+    if (!(out->field = payload_word_take(r, " \t,:=<>!", &quoted)) || !*out->field)
+        return payload_words_wrong(r, "there is no field");
     if (!operator_take(r, &out->op))
-        return wrong(r, "there is no operator (= != < <= > >= is, is not, contains, not contains, between A and B, not between, modulo)");
+        return payload_words_wrong(r, "there is no operator (= != < <= > >= is, is not, contains, not contains, between A and B, not between, modulo)");
     const bool range = out->op == PAYLOAD_BETWEEN || out->op == PAYLOAD_NOT_BETWEEN;
     out->step        = PAYLOAD_BY_NAME;
-    out->text        = range ? range_take(r) : word_take(r, " \t,", &quoted);
-    return out->text && (*out->text || (!range && quoted)) ? W_SUCCESS : wrong(r, range ? "'between' takes two values with 'and'" : "there is no value");
+    out->text        = range ? range_take(r) : payload_word_take(r, " \t,", &quoted);
+    return out->text && (*out->text || (!range && quoted)) ? W_SUCCESS : payload_words_wrong(r, range ? "'between' takes two values with 'and'" : "there is no value");
 }
 
-static wstatus clause_parse(struct reading *r, struct payload_clause *c, bool *quoted)
+static wstatus clause_parse(struct payload_reading *r, struct payload_clause *c, bool *quoted)
 {
     bool all = false;
-    if (!(c->event = word_take(r, ":", quoted)) || !*c->event || (blanks(r), *r->at != ':'))
-        return wrong(r, "there is no event with a ':' behind it");
+    if (!(c->event = payload_word_take(r, ":", quoted)) || !*c->event || (blanks(r), *r->at != ':'))
+        return payload_words_wrong(r, "there is no event with a ':' behind it");
     r->at++;
     for (;;) {
         if (c->predicates == PAYLOAD_PREDICATES)
@@ -130,16 +130,16 @@ static wstatus clause_parse(struct reading *r, struct payload_clause *c, bool *q
         if (!also && !either)
             break;
         if ((also && c->flags & PAYLOAD_ANY) || (either && all))
-            return wrong(r, "'and' and 'or' cannot be mixed in one event");
+            return payload_words_wrong(r, "'and' and 'or' cannot be mixed in one event");
         all |= also;
         c->flags |= either ? PAYLOAD_ANY : 0;
     }
     blanks(r);
-    return !*r->at || *r->at == ',' ? W_SUCCESS : wrong(r, "'and', 'or', ',' or the end is expected");
+    return !*r->at || *r->at == ',' ? W_SUCCESS : payload_words_wrong(r, "'and', 'or', ',' or the end is expected");
 }
 
 /* Finds the event; the versions of one that a manifest has become entries of their own. */
-static wstatus clause_add(struct reading *r, struct payload_clause *c, bool quoted, struct payload_bytes *out)
+static wstatus clause_add(struct payload_reading *r, struct payload_clause *c, bool quoted, struct payload_bytes *out)
 {
     const bool id   = !quoted && strspn(c->event, "0123456789") == strlen(c->event);
     bool       more = true;
@@ -163,7 +163,7 @@ wstatus payload_words_parse(const char *key, const char *text, struct payload_by
     const size_t           size = strlen(text);
     char                  *room = size <= TEXT_MAX ? malloc(4 * size + 64) : NULL; /* a range is there twice */
     struct payload_clause *c    = malloc(sizeof *c);
-    struct reading         r    = {.at = text, .words = room, .key = key, .why = why};
+    struct payload_reading         r    = {.at = text, .words = room, .key = key, .why = why};
     wstatus                st   = W_SUCCESS;
     bool                   quoted;
 

@@ -23,9 +23,9 @@ static const struct reserved {
 };
 static const char global_logger_guid[] = "{e8908abc-aa84-11d2-9a93-00805f85d7c6}";
 
-void reading_blame(struct reading *r, enum value_id id)
+void reading_blame(struct plan_reading *r, enum value_id id)
 {
-    const struct value *v    = reading_value(r, id);
+    const struct plan_value *v    = reading_value(r, id);
     char               *file = v->source_file ? strdup(v->source_file) : NULL;
 
     if (file) {
@@ -35,7 +35,7 @@ void reading_blame(struct reading *r, enum value_id id)
     }
 }
 
-static wstatus set_name(struct reading *r, const char *name)
+static wstatus set_name(struct plan_reading *r, const char *name)
 {
     char *copy = strdup(name);
 
@@ -46,7 +46,7 @@ static wstatus set_name(struct reading *r, const char *name)
     return W_SUCCESS;
 }
 
-static wstatus begin(struct reading *r)
+static wstatus plan_begin(struct plan_reading *r)
 {
     struct plan       *p     = r->plan;
     unsigned           scope = value_scope_of(r->key);
@@ -83,10 +83,10 @@ bool plan_guid_names(const char *text)
 }
 
 /* GUID, forced name, and whether kernel flags count. Status 87 for a missing or bad Guid. */
-static wstatus identity(struct reading *r, uint32_t mode, bool *system)
+static wstatus plan_identity(struct plan_reading *r, uint32_t mode, bool *system)
 {
     struct plan        *p    = r->plan;
-    const struct value *guid = reading_value(r, VALUE_GUID);
+    const struct plan_value *guid = reading_value(r, VALUE_GUID);
 
     if (p->global_logger) {
         guid_parse(global_logger_guid, &p->guid);
@@ -133,11 +133,11 @@ static unsigned numbers_in(const char *name)
     return n;
 }
 
-static wstatus mode_and_size(struct reading *r, bool system)
+static wstatus mode_and_size(struct plan_reading *r, bool system)
 {
     struct plan        *p    = r->plan;
-    const struct value *mode = reading_value(r, VALUE_LOG_FILE_MODE), *size = reading_value(r, VALUE_MAX_FILE_SIZE);
-    const struct value *name = reading_value(r, VALUE_FILE_NAME);
+    const struct plan_value *mode = reading_value(r, VALUE_LOG_FILE_MODE), *size = reading_value(r, VALUE_MAX_FILE_SIZE);
+    const struct plan_value *name = reading_value(r, VALUE_FILE_NAME);
     uint32_t            bits = (uint32_t)mode->number;
 
     p->max_file_size = (uint32_t)size->number;
@@ -164,7 +164,7 @@ static wstatus mode_and_size(struct reading *r, bool system)
 }
 
 /* In steps of 8 bytes, as the kernel wants it; a copy has to fit into a buffer with its event. */
-static void user_stacks(struct reading *r)
+static void user_stacks(struct plan_reading *r)
 {
     enum { STEP = 8, EVENT_HEAD = 1024, KB = 1024 };
     struct plan *p     = r->plan;
@@ -182,10 +182,10 @@ static void user_stacks(struct reading *r)
 }
 
 /* Two numbers. A real-time consumer that comes later would not know the keys. */
-static void stack_caching(struct reading *r)
+static void stack_caching(struct plan_reading *r)
 {
     enum { KB = 1024, MOST_KB = 65536, BUCKETS_MOST = 65536 };
-    const struct value *v = reading_value(r, VALUE_STACK_CACHING);
+    const struct plan_value *v = reading_value(r, VALUE_STACK_CACHING);
     struct plan        *p = r->plan;
     struct cursor       c = cur_make(v->bytes, v->size);
     uint32_t            kb = cur_u32(&c), buckets = cur_u32(&c);
@@ -205,7 +205,7 @@ static void stack_caching(struct reading *r)
 }
 
 /* Clock and flushing: adjusted, never refused. The logger bounds the threshold: MaximumBuffers and FlushTimer may change while it runs. */
-static void clock_and_flush(struct reading *r)
+static void clock_and_flush(struct plan_reading *r)
 {
     struct plan *p         = r->plan;
     uint64_t     clock     = reading_value(r, VALUE_CLOCK_TYPE)->number;
@@ -225,10 +225,10 @@ static void clock_and_flush(struct reading *r)
 }
 
 /* "{guid}{guid}", as Windows writes it; blanks, ',' and ';' between them are fine. */
-static wstatus disallow_list(struct reading *r)
+static wstatus disallow_list(struct plan_reading *r)
 {
     enum { TEXT = 38 /* a GUID in braces */ };
-    const struct value *v = reading_value(r, VALUE_DISALLOW_LIST);
+    const struct plan_value *v = reading_value(r, VALUE_DISALLOW_LIST);
     struct plan        *p = r->plan;
     const char         *at = v->text ? v->text : "";
     char                one[TEXT + 1];
@@ -247,12 +247,12 @@ static wstatus disallow_list(struct reading *r)
     return W_SUCCESS;
 }
 
-static wstatus read_session(struct reading *r)
+static wstatus read_session(struct plan_reading *r)
 {
     enum value_id failed = VALUE_START;
     bool          system = false;
     struct plan  *p      = r->plan;
-    wstatus       st     = begin(r);
+    wstatus       st     = plan_begin(r);
 
     if (st != W_SUCCESS)
         return st;
@@ -270,7 +270,7 @@ static wstatus read_session(struct reading *r)
         return st;
     }
     reading_file_number(r); /* before anything that can fail: the counter moves even when the session does not start */
-    if ((st = identity(r, (uint32_t)reading_value(r, VALUE_LOG_FILE_MODE)->number, &system)) != W_SUCCESS ||
+    if ((st = plan_identity(r, (uint32_t)reading_value(r, VALUE_LOG_FILE_MODE)->number, &system)) != W_SUCCESS ||
         (st = mode_and_size(r, system)) != W_SUCCESS || (st = reading_kernel_events(r)) != W_SUCCESS ||
         (st = reading_log_file(r)) != W_SUCCESS || (st = reading_buffers(r)) != W_SUCCESS || (st = disallow_list(r)) != W_SUCCESS)
         return st;
@@ -284,13 +284,13 @@ static wstatus read_session(struct reading *r)
 wstatus plan_from_key(struct regstore *store, const char *key, const struct plan_limits *limits, struct plan *out,
                       struct reason *why)
 {
-    struct reading *r;
+    struct plan_reading *r;
     wstatus         st;
 
     memset(out, 0, sizeof *out);
     if (!(r = calloc(1, sizeof *r)))
         return reason_set(why, W_OUTOFMEMORY, "no memory to read a session");
-    *r = (struct reading){.store = store, .key = key, .limits = limits, .plan = out, .why = why};
+    *r = (struct plan_reading){.store = store, .key = key, .limits = limits, .plan = out, .why = why};
     st = read_session(r);
     value_set_finish(&r->set);
     free(r);

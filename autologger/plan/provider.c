@@ -22,7 +22,7 @@ void plan_provider_finish(struct plan_provider *p)
 }
 
 /* Of tracepoints the stack alone is known; what can't be had is told. */
-static void report_properties(struct plan_provider *p, const struct value *v)
+static void report_properties(struct plan_provider *p, const struct plan_value *v)
 {
     size_t                  count;
     const struct value_bit *bits    = property_bits(&count);
@@ -42,9 +42,9 @@ static void report_properties(struct plan_provider *p, const struct value *v)
                       "remove the bits", "the bits 0x%x have no known meaning; they are kept", unknown);
 }
 
-static void take_values(struct plan_provider *p, const struct value_set *set)
+static void provider_take_values(struct plan_provider *p, const struct value_set *set)
 {
-    const struct value *level = &set->at[VALUE_ENABLE_LEVEL], *flags = &set->at[VALUE_ENABLE_FLAGS];
+    const struct plan_value *level = &set->at[VALUE_ENABLE_LEVEL], *flags = &set->at[VALUE_ENABLE_FLAGS];
 
     p->level           = (uint8_t)level->number;
     p->match_any_value = set->at[VALUE_MATCH_ANY_KEYWORD].number;
@@ -76,7 +76,7 @@ static wstatus take_tracepoint(struct plan_provider *p, const struct value_set *
     static const enum value_id ids[] = {VALUE_TRACEPOINT, VALUE_TRACEPOINT_FILTER};
     char                     **out[] = {&p->tracepoint, &p->tracepoint_filter};
     for (int i = 0; i < 2; i++) {
-        const struct value *v = &set->at[ids[i]];
+        const struct plan_value *v = &set->at[ids[i]];
         if (!v->present || !v->text)
             continue;
         *failed = ids[i];
@@ -108,7 +108,7 @@ static wstatus take_units(struct regstore *store, struct plan_provider *p)
 }
 
 /* Points the provider's row at the value that is wrong. */
-static void blame(struct plan_provider *p, const struct value *v)
+static void provider_blame(struct plan_provider *p, const struct plan_value *v)
 {
     char *file = v->source_file ? strdup(v->source_file) : NULL;
 
@@ -142,13 +142,13 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
     if (st == W_SUCCESS && p->enabled)
         st = take_tracepoint(p, &set, &failed);
     if (st == W_SUCCESS && p->enabled) {
-        take_values(p, &set);
+        provider_take_values(p, &set);
         st     = reading_filters(store, p);
         failed = VALUE_ENABLED;
     }
     if (st != W_SUCCESS) {
         if (failed != VALUE_ENABLED || !p->enabled) /* filters have said their own place */
-            blame(p, &set.at[failed]);
+            provider_blame(p, &set.at[failed]);
         p->enabled = false;
     }
     value_report_strangers(store, p->key, IN_PROVIDER, &p->conditions);
@@ -156,15 +156,15 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
     return p->status = st;
 }
 
-struct found {
-    struct reading *r;
+struct provider_found {
+    struct plan_reading *r;
     unsigned        dropped;
 };
 
 /* Only names and places here: the store may not be asked for more while it enumerates. */
 static wstatus found_key(void *ctx, const struct regkey_info *info)
 {
-    struct found         *f = ctx;
+    struct provider_found         *f = ctx;
     struct plan          *p = f->r->plan;
     struct plan_provider *provider;
 
@@ -183,9 +183,9 @@ static wstatus found_key(void *ctx, const struct regkey_info *info)
     return W_SUCCESS;
 }
 
-static wstatus find_keys(struct reading *r)
+static wstatus find_keys(struct plan_reading *r)
 {
-    struct found f = {.r = r};
+    struct provider_found f = {.r = r};
     struct plan *p = r->plan;
 
     p->providers = calloc(PLAN_MAX_PROVIDERS, sizeof *p->providers);
@@ -226,7 +226,7 @@ static void tracepoints_limit(struct plan *p, struct plan_provider *provider, un
     provider->status  = reason_set(&provider->reason, W_NO_SYSTEM_RESOURCES, "a session has at most %d providers of tracepoints", TRACEPOINT_WISHES);
 }
 
-wstatus reading_providers(struct reading *r)
+wstatus reading_providers(struct plan_reading *r)
 {
     struct plan *p           = r->plan;
     unsigned     tracepoints = 0;

@@ -13,16 +13,16 @@ void plan_publishers_use(const struct plan_publishers *p) { publishers = p; }
 static const struct {
     const char *name;
     struct guid guid;
-} own[] = {{"Service Control Manager", UNITS_GUID}, {"Microsoft-Windows-Kernel-Process", PROCESSES_GUID}};
+} publisher_words_own[] = {{"Service Control Manager", UNITS_GUID}, {"Microsoft-Windows-Kernel-Process", PROCESSES_GUID}};
 
 bool publisher_guid(void *ctx, const char *name, struct guid *out)
 {
     (void)ctx;
     if (publishers && publishers->guid(publishers->ctx, name, out))
         return true;
-    for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcasecmp(name, own[i].name) == 0) {
-            *out = own[i].guid;
+    for (unsigned i = 0; i < sizeof publisher_words_own / sizeof *publisher_words_own; i++)
+        if (strcasecmp(name, publisher_words_own[i].name) == 0) {
+            *out = publisher_words_own[i].guid;
             return true;
         }
     return false;
@@ -30,14 +30,14 @@ bool publisher_guid(void *ctx, const char *name, struct guid *out)
 
 const char *plan_own_provider(unsigned i, struct guid *out)
 {
-    if (i == sizeof own / sizeof *own) {
+    if (i == sizeof publisher_words_own / sizeof *publisher_words_own) {
         *out = guid_from_name("autologger-mark"); /* of autologger mark */
         return "autologger-mark";
     }
-    if (i > sizeof own / sizeof *own)
+    if (i > sizeof publisher_words_own / sizeof *publisher_words_own)
         return NULL;
-    *out = own[i].guid;
-    return own[i].name;
+    *out = publisher_words_own[i].guid;
+    return publisher_words_own[i].name;
 }
 
 struct guid plan_provider_guid(const char *name)

@@ -10,7 +10,7 @@ static const char *const offers[] = {
 };
 
 /* A cell of a table: '|' would end it. */
-static void cell(FILE *out, const char *text)
+static void reference_cell(FILE *out, const char *text)
 {
     fputs("| ", out);
     for (const char *p = text; *p; p++) {
@@ -27,13 +27,13 @@ static void value_line(FILE *out, const struct value_row *row)
 
     if (row->high)
         snprintf(range, sizeof range, "%llu to %llu", (unsigned long long)row->low, (unsigned long long)row->high);
-    cell(out, row->name);
-    cell(out, value_type_name(row->type));
-    cell(out, row->absent);
-    cell(out, range);
-    cell(out, row->unit);
-    cell(out, value_state_text(row->state));
-    cell(out, row->help);
+    reference_cell(out, row->name);
+    reference_cell(out, value_type_name(row->type));
+    reference_cell(out, row->absent);
+    reference_cell(out, range);
+    reference_cell(out, row->unit);
+    reference_cell(out, value_state_text(row->state));
+    reference_cell(out, row->help);
     fputs("|\n", out);
 }
 
@@ -47,10 +47,10 @@ static void bit_table(FILE *out, const char *title, const struct value_bit *bits
     for (size_t i = 0; i < count; i++) {
         char bit[16];
         snprintf(bit, sizeof bit, "0x%08x", bits[i].bit);
-        cell(out, bits[i].name);
-        cell(out, bit);
-        cell(out, value_state_text(bits[i].state));
-        cell(out, bits[i].help);
+        reference_cell(out, bits[i].name);
+        reference_cell(out, bit);
+        reference_cell(out, value_state_text(bits[i].state));
+        reference_cell(out, bits[i].help);
         fputs("|\n", out);
     }
 }
@@ -70,13 +70,13 @@ static void flag_table(FILE *out)
         char word[8], bit[16];
         snprintf(word, sizeof word, "%u", flags[i].word);
         snprintf(bit, sizeof bit, "0x%08x", flags[i].bits);
-        cell(out, word);
-        cell(out, bit);
-        cell(out, flags[i].keyword ? flags[i].keyword : "");
-        cell(out, flags[i].symbol);
-        cell(out, flags[i].what);
-        cell(out, offers[flags[i].offer]);
-        cell(out, flags[i].source);
+        reference_cell(out, word);
+        reference_cell(out, bit);
+        reference_cell(out, flags[i].keyword ? flags[i].keyword : "");
+        reference_cell(out, flags[i].symbol);
+        reference_cell(out, flags[i].what);
+        reference_cell(out, offers[flags[i].offer]);
+        reference_cell(out, flags[i].source);
         fputs("|\n", out);
     }
 }
@@ -90,13 +90,13 @@ static void group_table(FILE *out)
     for (size_t i = 0; i < count; i++) {
         char text[512];
         group_mask_format(groups[i].mask, text, sizeof text);
-        cell(out, groups[i].name);
-        cell(out, text);
+        reference_cell(out, groups[i].name);
+        reference_cell(out, text);
         fputs("|\n", out);
     }
 }
 
-static void hook_table(FILE *out)
+static void reference_hook_table(FILE *out)
 {
     size_t                    count;
     const struct kernel_hook *hooks = kernel_hooks(&count);
@@ -105,9 +105,9 @@ static void hook_table(FILE *out)
     for (size_t i = 0; i < count; i++) {
         char id[16];
         snprintf(id, sizeof id, "0x%04x", hooks[i].hook);
-        cell(out, hooks[i].name);
-        cell(out, id);
-        cell(out, hooks[i].enabled_by);
+        reference_cell(out, hooks[i].name);
+        reference_cell(out, id);
+        reference_cell(out, hooks[i].enabled_by);
         fputs("|\n", out);
     }
 }
@@ -140,5 +140,5 @@ void plan_reference(FILE *out)
     bit_table(out, "EnableProperty", bits, count);
     flag_table(out);
     group_table(out);
-    hook_table(out);
+    reference_hook_table(out);
 }

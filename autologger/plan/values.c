@@ -28,7 +28,7 @@ static const struct value_bit modes[] = {
 #include "autologger/plan/modes.def"
 #undef M
 };
-static const struct value_bit properties[] = {
+static const struct value_bit values_properties[] = {
 #define P(id, bit, state, help) {#id, bit, STATE_##state, READERS(help)},
 #include "autologger/plan/properties.def"
 #undef P
@@ -36,7 +36,7 @@ static const struct value_bit properties[] = {
 static const struct {
     uint32_t    type;
     const char *name;
-} types[] = {
+} values_types[] = {
     {REG_TYPE_NONE, "REG_NONE"},           {REG_TYPE_SZ, "REG_SZ"},
     {REG_TYPE_EXPAND_SZ, "REG_EXPAND_SZ"}, {REG_TYPE_BINARY, "REG_BINARY"},
     {REG_TYPE_DWORD, "REG_DWORD"},         {REG_TYPE_DWORD_BIG_ENDIAN, "REG_DWORD_BIG_ENDIAN"},
@@ -73,15 +73,15 @@ const struct value_bit *mode_bits(size_t *count)
 
 const struct value_bit *property_bits(size_t *count)
 {
-    *count = COUNT(properties);
-    return properties;
+    *count = COUNT(values_properties);
+    return values_properties;
 }
 
 const char *value_type_name(uint32_t type)
 {
-    for (size_t i = 0; i < COUNT(types); i++)
-        if (types[i].type == type)
-            return types[i].name;
+    for (size_t i = 0; i < COUNT(values_types); i++)
+        if (values_types[i].type == type)
+            return values_types[i].name;
     return "an unknown type";
 }
 
@@ -164,7 +164,7 @@ static bool type_fits(uint32_t asked, uint32_t found)
 }
 
 /* The bytes of a value of the right type into `v`. W_MORE_DATA: too short to be one, which counts as absent. */
-static wstatus take(const struct value_row *row, const struct regvalue *found, struct value *v, struct reason *why)
+static wstatus values_take(const struct value_row *row, const struct regvalue *found, struct plan_value *v, struct reason *why)
 {
     struct cursor c = cur_make(found->data, found->size);
 
@@ -240,7 +240,7 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
                    struct condition_list *conditions, struct reason *why)
 {
     const struct value_row *row = &value_rows[id];
-    struct value           *v   = &set->at[id];
+    struct plan_value           *v   = &set->at[id];
     struct regvalue         found;
     char                    advice[64];
     wstatus                 st = regstore_get(store, key, row->name, &found);
@@ -256,7 +256,7 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
     if (!type_fits(row->type, found.type))
         return reason_set(why, W_INVALID_PARAMETER, "%s is %s, it must be %s. Do: write it as %s", row->name,
                           value_type_name(found.type), value_type_name(row->type), type_advice(row->type, &found, advice));
-    st = take(row, &found, v, why);
+    st = values_take(row, &found, v, why);
     if (st == W_MORE_DATA) {
         condition_add(conditions, W_INVALID_PARAMETER, true, row->name, v->source_file, v->source_line,
                       "give it its full length", "the value has %u bytes, too few for a %s; it is ignored", found.size,
@@ -278,7 +278,7 @@ static const char *kept_reason(const struct value_row *row)
 }
 
 /* A value that nothing acts on is said to be without effect when it asks for something. */
-static void report_kept(const struct value_row *row, const struct value *v, struct condition_list *conditions)
+static void report_kept(const struct value_row *row, const struct plan_value *v, struct condition_list *conditions)
 {
     bool asks = row->type == REG_TYPE_SZ || row->type == REG_TYPE_BINARY || v->number != row->fallback;
 

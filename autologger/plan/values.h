@@ -67,7 +67,7 @@ enum {
 };
 
 /* One value as found. Of number, text and bytes the one that fits the row's type is set. */
-struct value {
+struct plan_value {
     bool     present;
     uint64_t number; /* the row's default when not present */
     char    *text;
@@ -77,7 +77,7 @@ struct value {
     uint32_t source_line;
 };
 struct value_set {
-    struct value at[VALUE_COUNT];
+    struct plan_value at[VALUE_COUNT];
 };
 /* Reads one value into set->at[id]. Wrong type: W_INVALID_PARAMETER with name and both types, and the place is kept in set->at[id]. A
  * number that is too short is ignored with a condition, an empty binary is absent. */

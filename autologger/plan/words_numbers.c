@@ -106,7 +106,7 @@ uint64_t words_number(const struct regvalue *v)
     return number;
 }
 
-static char *text_of(const char *format, uint64_t number)
+static char *words_numbers_text_of(const char *format, uint64_t number)
 {
     char *text = malloc(WORD_SIZE);
 
@@ -119,7 +119,7 @@ static char *text_of(const char *format, uint64_t number)
     return text;
 }
 
-char *words_print_number(const struct regvalue *v) { return text_of("%llu", words_number(v)); }
-char *words_print_bits(const struct regvalue *v) { return text_of("0x%llx", words_number(v)); }
-char *words_print_kilobytes(const struct regvalue *v) { return text_of("%llu KB", words_number(v)); }
-char *words_print_time(const struct regvalue *v) { return text_of("%llu s", words_number(v)); }
+char *words_print_number(const struct regvalue *v) { return words_numbers_text_of("%llu", words_number(v)); }
+char *words_print_bits(const struct regvalue *v) { return words_numbers_text_of("0x%llx", words_number(v)); }
+char *words_print_kilobytes(const struct regvalue *v) { return words_numbers_text_of("%llu KB", words_number(v)); }
+char *words_print_time(const struct regvalue *v) { return words_numbers_text_of("%llu s", words_number(v)); }

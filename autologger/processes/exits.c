@@ -41,7 +41,7 @@ void exits_open(struct exits *e)
         exits_close(e);
 }
 
-static void keep(struct exits *e, const uint8_t *bytes, size_t size)
+static void exits_keep(struct exits *e, const uint8_t *bytes, size_t size)
 {
     struct proc_event event;
     const size_t      at = NLMSG_HDRLEN + sizeof(struct cn_msg);
@@ -60,7 +60,7 @@ static void keep(struct exits *e, const uint8_t *bytes, size_t size)
 }
 
 /* What has come. */
-static void read_all(struct exits *e)
+static void exits_read_all(struct exits *e)
 {
     struct sockaddr_nl from;
     socklen_t          length = sizeof from;
@@ -69,12 +69,12 @@ static void read_all(struct exits *e)
 
     while ((n = recvfrom(e->fd, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &length)) >= 0) {
         if (from.nl_pid == 0) /* the kernel */
-            keep(e, bytes, (size_t)n);
+            exits_keep(e, bytes, (size_t)n);
         length = sizeof from;
     }
 }
 
-static bool take(struct exits *e, uint32_t pid, uint32_t *code)
+static bool processes_exits_take(struct exits *e, uint32_t pid, uint32_t *code)
 {
     for (unsigned i = 0; i < EXITS_KEPT; i++) {
         unsigned at = (e->next + EXITS_KEPT - 1 - i) % EXITS_KEPT; /* the newest first: ids come back */
@@ -97,8 +97,8 @@ bool exits_take(struct exits *e, uint32_t pid, uint32_t *code)
     end.tv_nsec += EXITS_WAIT_MS * 1000000; /* more than a second's is fine below */
     for (;;) {
         struct pollfd p = {e->fd, POLLIN, 0};
-        read_all(e);
-        if (take(e, pid, code)) {
+        exits_read_all(e);
+        if (processes_exits_take(e, pid, code)) {
             e->vain = 0;
             return true;
         }

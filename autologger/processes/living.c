@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct process **place(const struct living *l, uint32_t pid)
+static struct process **living_place(const struct living *l, uint32_t pid)
 {
     struct process **at = (struct process **)(uintptr_t)&l->bucket[pid % LIVING_BUCKETS];
     while (*at && (*at)->pid != pid)
@@ -20,7 +20,7 @@ static struct process **place(const struct living *l, uint32_t pid)
     return at;
 }
 
-struct process *living_find(const struct living *l, uint32_t pid) { return *place(l, pid); }
+struct process *living_find(const struct living *l, uint32_t pid) { return *living_place(l, pid); }
 
 struct process *living_add(struct living *l, uint32_t pid)
 {
@@ -30,13 +30,13 @@ struct process *living_add(struct living *l, uint32_t pid)
     living_remove(l, pid);
     p->pid         = pid;
     p->number      = ++l->number;
-    *place(l, pid) = p;
+    *living_place(l, pid) = p;
     return p;
 }
 
 void living_remove(struct living *l, uint32_t pid)
 {
-    struct process **at = place(l, pid), *p = *at;
+    struct process **at = living_place(l, pid), *p = *at;
     if (!p)
         return;
     *at = p->next;
@@ -84,14 +84,14 @@ static bool stat_parse(char *text, struct process *p, uint64_t *ticks, char name
     return field >= 22;
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t living_clock_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void process_read(struct living *l, int proc, uint32_t pid, uint64_t now_ns, uint64_t boot_ns)
+static void living_process_read(struct living *l, int proc, uint32_t pid, uint64_t now_ns, uint64_t boot_ns)
 {
     char            path[PATH_MAX], text[1024], name[16];
     uint64_t        ticks;
@@ -112,7 +112,7 @@ static void process_read(struct living *l, int proc, uint32_t pid, uint64_t now_
     const uint64_t began = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)), age = boot_ns > began ? boot_ns - began : 0;
     p->parent            = read.parent;
     p->threads           = read.threads;
-    p->seen_ns           = clock_ns(CLOCK_MONOTONIC_RAW);
+    p->seen_ns           = living_clock_ns(CLOCK_MONOTONIC_RAW);
     p->began_ns          = now_ns > age ? now_ns - age : 0;
     snprintf(path, sizeof path, "%u/exe", pid);
     const ssize_t length = reach_link(proc, path, text, sizeof text);
@@ -132,7 +132,7 @@ bool living_read(struct living *l, const char *proc, uint64_t now_ns)
     const int      folder  = strcmp(proc, "/proc") == 0 ? reach_proc() : open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int      list    = folder >= 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR           *dir     = list >= 0 ? fdopendir(list) : NULL;
-    const uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+    const uint64_t boot_ns = living_clock_ns(CLOCK_BOOTTIME);
 
     if (!dir && list >= 0)
         close(list);
@@ -145,7 +145,7 @@ bool living_read(struct living *l, const char *proc, uint64_t now_ns)
         char         *end;
         unsigned long pid = strtoul(e->d_name, &end, 10);
         if (pid && !*end && pid <= UINT32_MAX)
-            process_read(l, folder, (uint32_t)pid, now_ns, boot_ns);
+            living_process_read(l, folder, (uint32_t)pid, now_ns, boot_ns);
     }
     closedir(dir);
     close(folder);

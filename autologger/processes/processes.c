@@ -34,9 +34,9 @@ enum { PROCESS_START = 1, PROCESS_STOP = 2, THREAD_START = 3, THREAD_STOP = 4, I
 static const struct {
     UINT16 size;
     char   name[sizeof PROVIDER_NAME];
-} metadata = {2 + sizeof PROVIDER_NAME, PROVIDER_NAME};
+} processes_metadata = {2 + sizeof PROVIDER_NAME, PROVIDER_NAME};
 
-static struct program {
+static struct processes_program {
     struct _tlgProvider_t provider;
     pthread_mutex_t       lock;
     struct sideband      *sideband; /* NULL: nobody has the provider enabled */
@@ -49,10 +49,10 @@ static struct program {
     USHORT   id;
     UCHAR    opcode;
     uint64_t time_ns;
-} p = {.provider = {.ProviderId = {0x22fb2cd6, 0x0e7b, 0x422b, {0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16}}, .ProviderMetadataPtr = &metadata.size},
+} p = {.provider = {.ProviderId = {0x22fb2cd6, 0x0e7b, 0x422b, {0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16}}, .ProviderMetadataPtr = &processes_metadata.size},
        .lock     = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t processes_now_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
@@ -63,11 +63,11 @@ static uint64_t now_ns(clockid_t clock)
 
 static uint64_t filetime_of(uint64_t raw_ns)
 {
-    const uint64_t raw = now_ns(CLOCK_MONOTONIC_RAW), age = raw > raw_ns ? raw - raw_ns : 0;
-    return filetime_from_unix_ns(now_ns(CLOCK_REALTIME) - age);
+    const uint64_t raw = processes_now_ns(CLOCK_MONOTONIC_RAW), age = raw > raw_ns ? raw - raw_ns : 0;
+    return filetime_from_unix_ns(processes_now_ns(CLOCK_REALTIME) - age);
 }
 
-static uint64_t time_for(void *ctx, uint32_t clock_kind)
+static uint64_t processes_time_for(void *ctx, uint32_t clock_kind)
 {
     (void)ctx;
     if (clock_kind == CLOCK_READ_COARSE)
@@ -76,18 +76,18 @@ static uint64_t time_for(void *ctx, uint32_t clock_kind)
 }
 
 /* Where EventWriteTransfer stands in what TraceLoggingWrite becomes. */
-static ULONG write_event(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+static ULONG processes_write_event(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
 {
-    const struct event_told told  = {.time = time_for};
+    const struct event_told told  = {.time = processes_time_for};
     EVENT_DESCRIPTOR        event = *d;
     event.Id                      = p.id;
     event.Opcode                  = p.opcode;
     event_told_send(handle, &event, n, data, &told, PATIENCE_MS, &p.impatient);
     return ERROR_SUCCESS;
 }
-#define EventWriteTransfer(handle, d, activity, related, n, data) write_event(handle, d, n, data)
+#define EventWriteTransfer(handle, d, activity, related, n, data) processes_write_event(handle, d, n, data)
 
-static void about(USHORT id, UCHAR opcode, uint64_t time_ns)
+static void processes_about(USHORT id, UCHAR opcode, uint64_t time_ns)
 {
     p.id      = id;
     p.opcode  = opcode;
@@ -102,21 +102,21 @@ static void about(USHORT id, UCHAR opcode, uint64_t time_ns)
 
 static void tell_start(const struct process *x)
 {
-    about(PROCESS_START, 1, x->began_ns);
+    processes_about(PROCESS_START, 1, x->began_ns);
     WRITE("ProcessStart", KEY_PROCESS, BEGIN_FIELDS(x));
 }
 
 static void tell_stop(const struct process *x, uint64_t time_ns, uint32_t code)
 {
-    about(PROCESS_STOP, 2, time_ns);
+    processes_about(PROCESS_STOP, 2, time_ns);
     WRITE("ProcessStop", KEY_PROCESS, TraceLoggingPid(x->pid, "ProcessID"), TraceLoggingUInt64(x->number, "ProcessSequenceNumber"),
           TraceLoggingUInt64(filetime_of(x->began_ns), "CreateTime"), TraceLoggingUInt64(filetime_of(time_ns), "ExitTime"),
           TraceLoggingUInt32(code, "ExitCode"), TraceLoggingUtf8String(x->image, "ImageName"));
 }
 
-static void tell_thread(bool begins, uint32_t pid, uint32_t tid, uint64_t time_ns)
+static void processes_tell_thread(bool begins, uint32_t pid, uint32_t tid, uint64_t time_ns)
 {
-    about(begins ? THREAD_START : THREAD_STOP, begins ? 1 : 2, time_ns);
+    processes_about(begins ? THREAD_START : THREAD_STOP, begins ? 1 : 2, time_ns);
     if (begins)
         WRITE("ThreadStart", KEY_THREAD, TraceLoggingPid(pid, "ProcessID"), TraceLoggingTid(tid, "ThreadID"));
     else
@@ -126,7 +126,7 @@ static void tell_thread(bool begins, uint32_t pid, uint32_t tid, uint64_t time_n
 static void tell_rundown(void *ctx, struct process *x)
 {
     (void)ctx;
-    about(PROCESS_RUNDOWN, 3, now_ns(CLOCK_MONOTONIC_RAW));
+    processes_about(PROCESS_RUNDOWN, 3, processes_now_ns(CLOCK_MONOTONIC_RAW));
     WRITE("ProcessRundown", KEY_PROCESS, BEGIN_FIELDS(x));
 }
 
@@ -149,13 +149,13 @@ static void tell_exec(struct process *x, const char *image)
     tell_start(x);
 }
 
-static void on_fork(const struct sideband_record *r)
+static void processes_on_fork(const struct sideband_record *r)
 {
     if (r->pid == r->parent && r->pid != r->tid) {
         struct process *x = living_find(&p.living, r->pid);
         if (x && r->time_ns > x->seen_ns)
             x->threads++;
-        tell_thread(true, r->pid, r->tid, r->time_ns);
+        processes_tell_thread(true, r->pid, r->tid, r->time_ns);
         return;
     }
     struct process *parent = living_find(&p.living, r->parent), *x = living_add(&p.living, r->pid);
@@ -169,7 +169,7 @@ static void on_fork(const struct sideband_record *r)
     x->threads       = 1;
     x->began_ns      = r->time_ns;
     tell_start(x);
-    tell_thread(true, r->pid, r->tid, r->time_ns);
+    processes_tell_thread(true, r->pid, r->tid, r->time_ns);
 }
 
 static void on_exit_record(const struct sideband_record *r)
@@ -177,7 +177,7 @@ static void on_exit_record(const struct sideband_record *r)
     struct process *x    = living_find(&p.living, r->pid);
     uint32_t        code = 0;
 
-    tell_thread(false, r->pid, r->tid, r->time_ns);
+    processes_tell_thread(false, r->pid, r->tid, r->time_ns);
     if (!x || r->time_ns <= x->seen_ns || --x->threads)
         return;
     if (x->exec_ns)
@@ -192,7 +192,7 @@ static void on_code(const struct sideband_record *r)
     struct process *x = living_find(&p.living, r->pid);
     if (x && x->exec_ns && *r->text == '/')
         tell_exec(x, r->text);
-    about(IMAGE_LOAD, 0, r->time_ns);
+    processes_about(IMAGE_LOAD, 0, r->time_ns);
     WRITE("ImageLoad", KEY_IMAGE, TraceLoggingHexUInt64(r->address, "ImageBase"), TraceLoggingHexUInt64(r->size, "ImageSize"),
           TraceLoggingPid(r->pid, "ProcessID"), TraceLoggingHexUInt64(r->offset, "FileOffset"), TraceLoggingUtf8String(r->text, "ImageName"));
 }
@@ -203,7 +203,7 @@ static void on_record(void *ctx, const struct sideband_record *r)
     (void)ctx;
 
     switch (r->kind) {
-    case SIDEBAND_FORK: on_fork(r); break;
+    case SIDEBAND_FORK: processes_on_fork(r); break;
     case SIDEBAND_EXIT: on_exit_record(r); break;
     case SIDEBAND_CODE: on_code(r); break;
     case SIDEBAND_EXEC:
@@ -223,9 +223,9 @@ static void on_record(void *ctx, const struct sideband_record *r)
 
 /* ---- enabling ---- */
 
-static bool wanted(void) { return __atomic_load_n(&p.provider.LevelPlus1, __ATOMIC_RELAXED) != 0; }
+static bool processes_wanted(void) { return __atomic_load_n(&p.provider.LevelPlus1, __ATOMIC_RELAXED) != 0; }
 
-static void failed(const struct reason *why)
+static void processes_failed(const struct reason *why)
 {
     fprintf(stdout, "%s\n", why->text); /* the daemon reads it, and tells it at the rows */
     fflush(stdout);
@@ -240,11 +240,11 @@ static void listen_now(void)
     if (p.sideband)
         return;
     if (sideband_open(&p.sideband, &why))
-        failed(&why);
+        processes_failed(&why);
     exits_open(&p.exits);
-    if (!living_read(&p.living, "/proc", now_ns(CLOCK_MONOTONIC_RAW))) {
+    if (!living_read(&p.living, "/proc", processes_now_ns(CLOCK_MONOTONIC_RAW))) {
         reason_set(&why, W_NOT_SUPPORTED, "/proc is not there: %s", strerror(errno));
-        failed(&why);
+        processes_failed(&why);
     }
 }
 
@@ -257,7 +257,7 @@ static void listen_no_more(void)
     living_finish(&p.living);
 }
 
-static void NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
+static void NTAPI processes_on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
 {
     (void)source, (void)level, (void)any, (void)all, (void)filter, (void)ctx;
     pthread_mutex_lock(&p.lock);
@@ -270,7 +270,7 @@ static void NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG a
 }
 
 /* Takes what is there, until `until_ns`. Under lock. */
-static void take(uint64_t until_ns)
+static void processes_take(uint64_t until_ns)
 {
     if (p.tsc)
         clockmap_sync(&p.map);
@@ -281,13 +281,13 @@ static void take(uint64_t until_ns)
     }
 }
 
-static _Noreturn void work(void)
+static _Noreturn void processes_work(void)
 {
     for (;;) {
         eventfd_t asked;
         pthread_mutex_lock(&p.lock);
-        if (p.sideband && wanted())
-            take(now_ns(CLOCK_MONOTONIC_RAW) - SIDEBAND_HOLD_NS);
+        if (p.sideband && processes_wanted())
+            processes_take(processes_now_ns(CLOCK_MONOTONIC_RAW) - SIDEBAND_HOLD_NS);
         else if (p.sideband)
             listen_no_more();
         struct sideband *sideband = p.sideband;
@@ -299,7 +299,7 @@ static _Noreturn void work(void)
     }
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t processes_parse(int key, char *arg, struct argp_state *state)
 {
     switch (key) {
     case OPTION_RUNTIME_DIR: setenv("AUTOLOGGER_RUNTIME_DIR", arg, 1); return 0; /* no other thread yet */
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 {
     static const struct argp_option options[] = {{"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
                                                  {"reach", OPTION_REACH, "FD", OPTION_HIDDEN, "a socket to who has the rights that it needs", 0}, {0}};
-    const struct argp argp = {options, parse, NULL, "Writes what processes do as events of Microsoft-Windows-Kernel-Process. The daemon starts it.",
+    const struct argp argp = {options, processes_parse, NULL, "Writes what processes do as events of Microsoft-Windows-Kernel-Process. The daemon starts it.",
                               NULL, NULL, NULL};
     struct reason why = {0};
 
@@ -326,10 +326,10 @@ int main(int argc, char **argv)
     p.tsc = p.map.tsc_hz != 0;
     p.exits.fd = -1;
     p.asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    ULONG status = p.asked_fd < 0 ? ERROR_NOT_ENOUGH_MEMORY : (ULONG)_tlgRegister(&p.provider, on_enable, NULL);
+    ULONG status = p.asked_fd < 0 ? ERROR_NOT_ENOUGH_MEMORY : (ULONG)_tlgRegister(&p.provider, processes_on_enable, NULL);
     if (status) {
         reason_set(&why, status, "the provider of processes could not be registered (%u)", (unsigned)status);
-        failed(&why);
+        processes_failed(&why);
     }
-    work();
+    processes_work();
 }

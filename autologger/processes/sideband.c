@@ -43,27 +43,27 @@ struct trailer {
     uint32_t cpu, reserved;
 };
 
-struct ring {
+struct sideband_ring {
     int                          fd;
     struct perf_event_mmap_page *page;
 };
-struct held { /* a record that was copied out of its ring */
+struct sideband_held { /* a record that was copied out of its ring */
     uint64_t time, order;
     size_t   at; /* in bytes[] */
 };
 struct sideband {
-    struct ring  *ring;
+    struct sideband_ring  *ring;
     struct pollfd *wait; /* [count + 1]: the last is the caller's */
     unsigned      count;
     uint8_t      *bytes;
     size_t        used, room;
-    struct held  *held;
+    struct sideband_held  *held;
     size_t        held_count, held_room;
     uint64_t      order;
     uint64_t      unheld; /* records for which there was no memory */
 };
 
-static int ring_open(struct ring *r, unsigned cpu)
+static int sideband_ring_open(struct sideband_ring *r, unsigned cpu)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY, .sample_id_all = 1, .use_clockid = 1,
@@ -85,7 +85,7 @@ static int ring_open(struct ring *r, unsigned cpu)
     return 0;
 }
 
-static wstatus refused(int error, struct reason *why)
+static wstatus sideband_refused(int error, struct reason *why)
 {
     if (error == EACCES || error == EPERM)
         return reason_set(why, W_ACCESS_DENIED, "perf refuses the records of all processes: CAP_PERFMON is missing, or the kernel is locked down");
@@ -107,7 +107,7 @@ wstatus sideband_open(struct sideband **out, struct reason *why)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for perf's rings");
     }
     for (unsigned cpu = 0; cpu < (unsigned)cpus; cpu++) {
-        int result = ring_open(&s->ring[s->count], cpu);
+        int result = sideband_ring_open(&s->ring[s->count], cpu);
         if (result == ENODEV || result == ENXIO)
             continue; /* a CPU that is not there, or off */
         if (result) {
@@ -119,7 +119,7 @@ wstatus sideband_open(struct sideband **out, struct reason *why)
     }
     if (error || !s->count) {
         sideband_close(s);
-        return refused(error ? error : ENODEV, why);
+        return sideband_refused(error ? error : ENODEV, why);
     }
     *out = s;
     return W_SUCCESS;
@@ -128,7 +128,7 @@ wstatus sideband_open(struct sideband **out, struct reason *why)
 /* ---- out of the rings ---- */
 
 /* Where a record has its time: the kernel wrote it, and its length is looked at all the same. */
-static bool time_of(const struct perf_event_header *h, uint64_t *time)
+static bool sideband_time_of(const struct perf_event_header *h, uint64_t *time)
 {
     struct trailer t;
     if (h->size < sizeof *h + sizeof t)
@@ -138,11 +138,11 @@ static bool time_of(const struct perf_event_header *h, uint64_t *time)
     return true;
 }
 
-static uint8_t *room_for(struct sideband *s, size_t size)
+static uint8_t *sideband_room_for(struct sideband *s, size_t size)
 {
     if (s->held_count == s->held_room) {
         size_t       room  = s->held_room ? 2 * s->held_room : 256;
-        struct held *grown = realloc(s->held, room * sizeof *grown);
+        struct sideband_held *grown = realloc(s->held, room * sizeof *grown);
         if (!grown)
             return NULL;
         s->held      = grown;
@@ -159,7 +159,7 @@ static uint8_t *room_for(struct sideband *s, size_t size)
     return s->bytes + s->used;
 }
 
-static void ring_take(struct sideband *s, struct ring *r)
+static void sideband_ring_take(struct sideband *s, struct sideband_ring *r)
 {
     const uint8_t *data = (const uint8_t *)r->page + PAGE;
     const uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
@@ -170,13 +170,13 @@ static void ring_take(struct sideband *s, struct ring *r)
         const uint16_t size = ((const struct perf_event_header *)(const void *)(data + at))->size; /* 8-byte units: never split */
         if (size < sizeof(struct perf_event_header) || size > head - tail)
             break;
-        uint8_t *to = room_for(s, size);
+        uint8_t *to = sideband_room_for(s, size);
         if (to) {
             const size_t first = size < RING_BYTES - at ? size : (size_t)(RING_BYTES - at);
-            struct held  h     = {.order = s->order++, .at = s->used};
+            struct sideband_held  h     = {.order = s->order++, .at = s->used};
             memcpy(to, data + at, first);
             memcpy(to + first, data, size - first);
-            if (time_of((const struct perf_event_header *)(const void *)to, &h.time)) {
+            if (sideband_time_of((const struct perf_event_header *)(const void *)to, &h.time)) {
                 s->held[s->held_count++] = h;
                 s->used += (size_t)(size + 7) & ~(size_t)7;
             }
@@ -190,14 +190,14 @@ static void ring_take(struct sideband *s, struct ring *r)
 
 /* ---- in order ---- */
 
-static int by_time(const void *a, const void *b)
+static int sideband_by_time(const void *a, const void *b)
 {
-    const struct held *x = a, *y = b;
+    const struct sideband_held *x = a, *y = b;
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->order < y->order ? -1 : 1;
 }
 
 /* A text that ends inside its record. */
-static const char *text_of(const struct perf_event_header *h, const char *text)
+static const char *sideband_text_of(const struct perf_event_header *h, const char *text)
 {
     const size_t room = h->size - sizeof(struct trailer) - (size_t)(text - (const char *)h);
     return memchr(text, 0, room) ? text : NULL;
@@ -218,7 +218,7 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
         const struct comm_record *c = record;
         out->kind                   = SIDEBAND_EXEC;
         out->pid = c->pid, out->tid = c->tid;
-        return (out->text = text_of(h, c->comm)) != NULL;
+        return (out->text = sideband_text_of(h, c->comm)) != NULL;
     }
     /* PERF_RECORD_MISC_MMAP_BUILD_ID says nothing here: the kernel leaves the bit in the record of the next event when another one of the machine
      * asked for build ids. The name stands at the same place in both forms. */
@@ -226,7 +226,7 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
         const struct code_record *c = record;
         out->kind                   = SIDEBAND_CODE;
         out->pid = c->pid, out->tid = c->tid, out->address = c->address, out->size = c->size, out->offset = c->offset;
-        return (out->text = text_of(h, c->file)) != NULL;
+        return (out->text = sideband_text_of(h, c->file)) != NULL;
     }
     if (h->type == PERF_RECORD_LOST && body >= sizeof(struct lost_record)) {
         out->kind = SIDEBAND_LOST;
@@ -237,7 +237,7 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
 }
 
 /* What was handed on is gone; what is left moves together where there is memory for that (else its room is used later). */
-static void forget(struct sideband *s, size_t count)
+static void sideband_forget(struct sideband *s, size_t count)
 {
     size_t used = 0;
 
@@ -267,9 +267,9 @@ void sideband_take(struct sideband *s, uint64_t until_ns, sideband_fn *each, voi
     size_t done = 0;
 
     for (unsigned i = 0; i < s->count; i++)
-        ring_take(s, &s->ring[i]);
+        sideband_ring_take(s, &s->ring[i]);
     if (s->held_count)
-        qsort(s->held, s->held_count, sizeof *s->held, by_time);
+        qsort(s->held, s->held_count, sizeof *s->held, sideband_by_time);
     for (; done < s->held_count && s->held[done].time <= until_ns; done++) {
         struct sideband_record r = {.time_ns = s->held[done].time};
         if (understand((const struct perf_event_header *)(const void *)(s->bytes + s->held[done].at), &r))
@@ -281,7 +281,7 @@ void sideband_take(struct sideband *s, uint64_t until_ns, sideband_fn *each, voi
         each(ctx, &r);
     }
     if (done)
-        forget(s, done);
+        sideband_forget(s, done);
 }
 
 void sideband_wait(struct sideband *s, int fd, int wait_ms)

@@ -24,13 +24,13 @@ static struct {
 } outbox;
 
 /* The daemon had no place for this program. */
-static bool refused;
+static bool agent_refused;
 /* The program closed the connection: sessions and directory of before are still in use. They are the daemon's memory, and it reads what is written
  * there meanwhile. Which of them hold is known when the new connection has answered for every registration. */
 static bool doubting;
-static void let_go(void);
+static void agent_let_go(void);
 
-struct message {
+struct agent_message {
     union {
         struct ctl_header     header;
         struct ctl_hello      hello;
@@ -86,7 +86,7 @@ static enum sent send_threads(void)
             thread_ids_told(inner, 0); /* so many ask that there is no place */
     return r;
 }
-static void acknowledge(uint32_t ticket)
+static void agent_acknowledge(uint32_t ticket)
 {
     if (outbox.count == ACKS) {
         outbox.first = (outbox.first + 1) % ACKS;
@@ -138,7 +138,7 @@ static void on_registered(const struct ctl_registered *m)
     r->answered = 1;
     r->owed     = m->enabled_count;
     r->denied   = m->header.status == W_ACCESS_DENIED || m->header.status == W_INVALID_NAME ? m->header.status : 0;
-    refused     = m->header.status == W_NO_SYSTEM_RESOURCES;
+    agent_refused     = m->header.status == W_NO_SYSTEM_RESOURCES;
     if (m->header.status != W_SUCCESS)
         r->owed = 0;
     else if (r->announced == r->handle) {
@@ -185,7 +185,7 @@ static PEVENT_FILTER_DESCRIPTOR own_filter(const struct registration *r, const s
 }
 
 /* Lock held on entry and exit, not during the callback. EventUnregister waits for `calling`. */
-static void run_callback(unsigned index, const struct guid *source, uint32_t code, const struct enable_terms *terms, PEVENT_FILTER_DESCRIPTOR filter)
+static void run_callback(unsigned index, const struct guid *source, uint32_t code, const struct provider_terms *terms, PEVENT_FILTER_DESCRIPTOR filter)
 {
     struct registration *r        = &al_table[index];
     PENABLECALLBACK      callback = r->callback;
@@ -211,8 +211,8 @@ static void tell_change(const struct ctl_enable *m, uint32_t code)
     const uint32_t             bit  = 1u << (m->enable_index & 31);
     const struct shm_provider *slot = r->slot && r->slot->generation == r->slot_generation ? r->slot : NULL;
     bool                       filtered;
-    const struct enable_terms  one    = {m->level ? m->level : UINT8_MAX, m->any ? m->any : UINT64_MAX, m->any ? m->all : 0};
-    struct enable_terms        terms  = registration_terms(slot, registration_enabled(r, slot, &filtered) & ~bit);
+    const struct provider_terms  one    = {m->level ? m->level : UINT8_MAX, m->any ? m->any : UINT64_MAX, m->any ? m->all : 0};
+    struct provider_terms        terms  = registration_terms(slot, registration_enabled(r, slot, &filtered) & ~bit);
     PEVENT_FILTER_DESCRIPTOR   filter = code ? own_filter(r, m) : NULL;
     if (code == EVENT_CONTROL_CODE_DISABLE_PROVIDER) {
         code = terms.level ? EVENT_CONTROL_CODE_ENABLE_PROVIDER : EVENT_CONTROL_CODE_DISABLE_PROVIDER;
@@ -252,7 +252,7 @@ static bool told_code(const struct registration *r, const struct ctl_enable *m, 
     return *code != EVENT_CONTROL_CODE_DISABLE_PROVIDER || r->enabled_for & 1u << entry;
 }
 
-static void on_enable(const struct ctl_enable *m)
+static void agent_on_enable(const struct ctl_enable *m)
 {
     uint32_t code;
     if (m->index < INDEXES) {
@@ -274,7 +274,7 @@ static void on_enable(const struct ctl_enable *m)
             }
         }
     }
-    acknowledge(m->ticket);
+    agent_acknowledge(m->ticket);
 }
 
 /* Another daemon may be in another namespace. */
@@ -286,14 +286,14 @@ static void numbers_forget(void)
     thread_ids_process(LIFE.pid);
 }
 
-static bool on_hello(struct message *m)
+static bool agent_on_hello(struct agent_message *m)
 {
     if (m->hello.header.status != W_SUCCESS || m->hello.highest_version != CTL_VERSION || m->fd[0] < 0)
         return false;
     int fd   = m->fd[0];
     m->fd[0] = -1;
     if (doubting && !attach_is_directory(fd)) { /* another daemon */
-        let_go();
+        agent_let_go();
         numbers_forget();
     }
     if (!attach_directory(fd))
@@ -322,7 +322,7 @@ static void on_foreign(uint32_t pid)
 }
 
 /* A message must have the size that its type needs, as received. */
-static bool handle(struct message *m)
+static bool handle(struct agent_message *m)
 {
     const struct ctl_header *h = &m->header;
     if (m->size < sizeof *h || h->size != m->size || h->version != CTL_VERSION)
@@ -331,7 +331,7 @@ static bool handle(struct message *m)
     case CTL_HELLO:
         if (m->size < sizeof m->hello)
             return false;
-        return LIFE.state == AGENT_CONNECTED ? on_adopted() : on_hello(m);
+        return LIFE.state == AGENT_CONNECTED ? on_adopted() : agent_on_hello(m);
     case CTL_REGISTER:
         if (m->size < sizeof m->registered)
             return false;
@@ -361,14 +361,14 @@ static bool handle(struct message *m)
     case CTL_ENABLE:
         if (m->size < sizeof m->enable)
             return false;
-        on_enable(&m->enable);
+        agent_on_enable(&m->enable);
         return true;
     default: return true; /* a newer daemon says something we need not know */
     }
 }
 
 /* 1: a message; 0: none now; -1: the connection is over. */
-static int receive(struct message *m)
+static int agent_receive(struct agent_message *m)
 {
     char          space[CMSG_SPACE(sizeof(int) * FDS_MAX)] __attribute__((aligned(8)));
     struct iovec  v   = {m->bytes, sizeof m->bytes};
@@ -394,7 +394,7 @@ static int receive(struct message *m)
 static void tell_disabled(unsigned index)
 {
     static const struct guid         nobody;
-    static const struct enable_terms none;
+    static const struct provider_terms none;
     const struct registration       *r = &al_table[index];
     if (r->handle && r->classic)
         run_classic(index, 0, r->classic->entry, 0, 0);
@@ -403,7 +403,7 @@ static void tell_disabled(unsigned index)
 }
 
 /* Everything is detached, the registrations stay. Lock held. */
-static void let_go(void)
+static void agent_let_go(void)
 {
     doubting = false;
     attach_drop_all();
@@ -458,7 +458,7 @@ static void disconnect(bool keep)
     if (keep)
         doubt();
     else
-        let_go();
+        agent_let_go();
     pthread_cond_broadcast(&LIFE.changed);
 }
 
@@ -470,10 +470,10 @@ static bool say_hello(void)
 }
 
 /* Lock held. Messages until none is left; false when the connection is over. */
-static bool serve(struct message *m)
+static bool agent_serve(struct agent_message *m)
 {
     int got;
-    while ((got = receive(m)) > 0) {
+    while ((got = agent_receive(m)) > 0) {
         bool ok = handle(m);
         for (unsigned i = 0; i < FDS_MAX; i++)
             if (m->fd[i] >= 0)
@@ -500,7 +500,7 @@ static void wait_connected(void)
 void *agent_main(void *unused)
 {
     unsigned              refusals = 0; /* in a row */
-    static struct message message; /* one agent per process; too large for a small stack */
+    static struct agent_message message; /* one agent per process; too large for a small stack */
     (void)unused;
     process_lock();
     LIFE.agent   = pthread_self();
@@ -510,7 +510,7 @@ void *agent_main(void *unused)
     for (;;) {
         if (!connect_daemon(&LIFE.socket)) {
             if (doubting)
-                let_go();
+                agent_let_go();
             if (!connect_or_wait(&LIFE.socket))
                 continue;
         }
@@ -519,15 +519,15 @@ void *agent_main(void *unused)
             numbers_forget();
         LIFE.state = AGENT_STARTING;
         LIFE.epoch++;
-        refused = false;
+        agent_refused = false;
         if (say_hello())
-            while (serve(&message))
+            while (agent_serve(&message))
                 wait_connected();
         const bool closed = !known_fd_ok(&LIFE.socket); /* by the program */
-        refused |= !closed && LIFE.state != AGENT_CONNECTED; /* the daemon hung up at once */
+        agent_refused |= !closed && LIFE.state != AGENT_CONNECTED; /* the daemon hung up at once */
         disconnect(closed && (doubting || LIFE.state == AGENT_CONNECTED));
-        refusals = refused ? refusals + 1 : 0;
-        if (refused)
+        refusals = agent_refused ? refusals + 1 : 0;
+        if (agent_refused)
             connect_pause(refusals);
     }
     return NULL;

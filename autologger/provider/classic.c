@@ -20,12 +20,12 @@ TRACEHANDLE GetTraceLoggerHandle(PVOID Buffer)
 }
 UCHAR GetTraceEnableLevel(TRACEHANDLE TraceHandle) { return (UCHAR)(TraceHandle >> 16); }
 ULONG GetTraceEnableFlags(TRACEHANDLE TraceHandle) { return (ULONG)(TraceHandle >> 32); }
-static uint64_t handle_of(uint32_t session, uint8_t level, uint64_t any)
+static uint64_t classic_handle_of(uint32_t session, uint8_t level, uint64_t any)
 {
     return session | (uint64_t)level << 16 | (uint64_t)INTERNAL << 24 | any << 32;
 }
 
-static struct classic_class *class_of(HANDLE handle)
+static struct classic_class *classic_class_of(HANDLE handle)
 {
     const uint64_t       h = (uintptr_t)handle, number = h >> CLASS_SHIFT & (CLASSES - 1);
     struct registration *r = &al_table[registration_index(h)];
@@ -36,7 +36,7 @@ static struct classic_class *class_of(HANDLE handle)
 }
 
 /* ---- registrations ---- */
-static struct classic *take(unsigned classes)
+static struct classic *classic_take(unsigned classes)
 {
     for (struct classic **at = &unused; *at; at = &(*at)->next)
         if ((*at)->room >= classes) {
@@ -67,7 +67,7 @@ ULONG RegisterTraceGuidsA(WMIDPREQUEST RequestAddress, PVOID RequestContext, LPC
     *RegistrationHandle = 0;
     process_fork_check();
     process_lock();
-    struct classic *c = take(GuidCount);
+    struct classic *c = classic_take(GuidCount);
     process_unlock();
     if (!c)
         return ERROR_NOT_ENOUGH_MEMORY;
@@ -103,7 +103,7 @@ bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8
     if (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER && r->slot && entry < SHM_PROVIDER_SESSIONS) {
         c->entry   = entry;
         c->session = r->slot->enable[entry].session;
-        __atomic_store_n(&c->handle, handle_of(c->session, level, any), __ATOMIC_RELEASE);
+        __atomic_store_n(&c->handle, classic_handle_of(c->session, level, any), __ATOMIC_RELEASE);
     } else if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER || !c->handle || c->entry != entry) {
         return false; /* a session that another one has taken the provider from; state is asked of newer providers alone */
     }
@@ -142,7 +142,7 @@ static const struct registration *enabled_in(TRACEHANDLE handle, const struct sh
     return NULL;
 }
 
-static ULONG write_event(TRACEHANDLE handle, struct etl_event_header *h, const struct ring_piece *piece, unsigned count)
+static ULONG classic_write_event(TRACEHANDLE handle, struct etl_event_header *h, const struct ring_piece *piece, unsigned count)
 {
     const struct shm_enable   *enable;
     uint64_t                   total = 0;
@@ -211,15 +211,15 @@ ULONG TraceEvent(TRACEHANDLE TraceHandle, PEVENT_TRACE_HEADER EventTrace)
     h.id     = EventTrace->Class.Version;
     h.level  = EventTrace->Class.Level;
     h.opcode = EventTrace->Class.Type;
-    return write_event(TraceHandle, &h, piece, (unsigned)count);
+    return classic_write_event(TraceHandle, &h, piece, (unsigned)count);
 }
 
 ULONG TraceEventInstance(TRACEHANDLE TraceHandle, PEVENT_INSTANCE_HEADER EventTrace, PEVENT_INSTANCE_INFO InstInfo, PEVENT_INSTANCE_INFO ParentInstInfo)
 {
     struct ring_piece           piece[MAX_MOF_FIELDS];
     struct etl_event_header     h      = {.event_property = CLASSIC_INSTANCE};
-    const struct classic_class *class  = InstInfo ? class_of(InstInfo->RegHandle) : NULL;
-    const struct classic_class *parent = ParentInstInfo ? class_of(ParentInstInfo->RegHandle) : NULL;
+    const struct classic_class *class  = InstInfo ? classic_class_of(InstInfo->RegHandle) : NULL;
+    const struct classic_class *parent = ParentInstInfo ? classic_class_of(ParentInstInfo->RegHandle) : NULL;
     if (!EventTrace || !class || (ParentInstInfo && !parent))
         return ERROR_INVALID_PARAMETER;
     const int count  = pieces_of(EventTrace, EventTrace->Size, sizeof *EventTrace, EventTrace->Flags, piece);
@@ -233,12 +233,12 @@ ULONG TraceEventInstance(TRACEHANDLE TraceHandle, PEVENT_INSTANCE_HEADER EventTr
     h.keyword  = InstInfo->InstanceId | (uint64_t)(parent ? ParentInstInfo->InstanceId : 0) << 32;
     if (parent)
         h.activity = parent->guid;
-    return write_event(TraceHandle, &h, piece, (unsigned)count);
+    return classic_write_event(TraceHandle, &h, piece, (unsigned)count);
 }
 
 ULONG CreateTraceInstanceId(HANDLE RegHandle, PEVENT_INSTANCE_INFO InstInfo)
 {
-    struct classic_class *class = class_of(RegHandle);
+    struct classic_class *class = classic_class_of(RegHandle);
     if (!class || !InstInfo)
         return ERROR_INVALID_PARAMETER;
     InstInfo->RegHandle  = RegHandle;
@@ -267,7 +267,7 @@ ULONG TraceMessageVa(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID Messa
         memcpy(&h.keyword, MessageGuid, sizeof(ULONG));
     else if (MessageFlags & TRACE_MESSAGE_GUID)
         memcpy(&h.activity, MessageGuid, sizeof h.activity);
-    return write_event(LoggerHandle, &h, piece, count);
+    return classic_write_event(LoggerHandle, &h, piece, count);
 }
 
 ULONG TraceMessage(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID MessageGuid, ULONG MessageNumber, ...)

@@ -17,7 +17,7 @@
 enum { LISTEN_TRIES = 10, LISTEN_WAIT_MS = 10, BACKUP_MS = 5000, FIRST_PAUSE_MS = 100 };
 
 /* A path too long for a socket address is reached through its folder's descriptor. */
-static bool address_of(const char *dir, const char *name, struct sockaddr_un *a, int *folder)
+static bool connect_address_of(const char *dir, const char *name, struct sockaddr_un *a, int *folder)
 {
     *folder = -1;
     memset(a, 0, sizeof *a);
@@ -41,7 +41,7 @@ static int try_socket(const char *dir, const char *name, struct known_fd *out)
     int                folder, error = 0, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return errno;
-    if (!address_of(dir, name, &a, &folder) || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
+    if (!connect_address_of(dir, name, &a, &folder) || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
         error = errno;
     if (folder >= 0)
         close(folder);
@@ -63,7 +63,7 @@ static int try_connect(const char *dir, struct known_fd *out)
     return old == ENOENT ? error : old;
 }
 
-static void pause_ms(long ms)
+static void connect_pause_ms(long ms)
 {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000};
     process_unlock();
@@ -81,13 +81,13 @@ bool connect_daemon(struct known_fd *socket)
             /* refused: bound but not listening yet, or left over; full: its queue is. Only a new file deserves a retry */
             if (error != EAGAIN && (error != ECONNREFUSED || (LIFE.epoch == 0 && LIFE.state == AGENT_STARTING)))
                 break;
-            pause_ms(LISTEN_WAIT_MS);
+            connect_pause_ms(LISTEN_WAIT_MS);
         }
     return false;
 }
 
 /* Watches `dir`, or the nearest folder above it that exists. */
-static void watch(int fd, const char *dir)
+static void connect_watch(int fd, const char *dir)
 {
     char path[PATH_SIZE];
     snprintf(path, sizeof path, "%s", dir);
@@ -121,7 +121,7 @@ bool connect_or_wait(struct known_fd *socket)
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (fd >= 0 && known_fd_init(&notify, fd))
         for (unsigned i = 0; process_runtime_dir(i); i++)
-            watch(fd, process_runtime_dir(i));
+            connect_watch(fd, process_runtime_dir(i));
     connected = connect_daemon(socket); /* it may have come before the watch stood */
     if (!connected) {
         struct pollfd p[2] = {{.fd = LIFE.wake.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
@@ -141,5 +141,5 @@ void connect_pause(unsigned refusals)
     const long ms = FIRST_PAUSE_MS << (refusals < 7 ? refusals - 1 : 6);
     LIFE.state    = AGENT_NO_DAEMON;
     pthread_cond_broadcast(&LIFE.changed);
-    pause_ms(ms < BACKUP_MS ? ms : BACKUP_MS);
+    connect_pause_ms(ms < BACKUP_MS ? ms : BACKUP_MS);
 }

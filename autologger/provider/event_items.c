@@ -5,11 +5,11 @@
 
 enum { NO_DESCRIPTOR = 255 };
 
-static void put(struct event_items *b, const void *data, uint32_t size)
+static void event_items_put(struct event_items *b, const void *data, uint32_t size)
 {
     b->piece[b->count++] = (struct ring_piece){(uintptr_t)data, size, 0};
 }
-static void put_item(struct event_items *b, uint16_t type, const void *data, uint32_t size)
+static void event_items_put_item(struct event_items *b, uint16_t type, const void *data, uint32_t size)
 {
     static const uint8_t zeros[8];
     uint32_t             padded = (size + 7) & ~7u;
@@ -17,10 +17,10 @@ static void put_item(struct event_items *b, uint16_t type, const void *data, uin
     *item = (struct etl_ext_item){(uint16_t)(sizeof *item + padded), type, 0, (uint16_t)size};
     if (b->item_count > 1)
         item[-1].linkage = 1;
-    put(b, item, sizeof *item);
-    put(b, data, size);
+    event_items_put(b, item, sizeof *item);
+    event_items_put(b, data, size);
     if (padded != size)
-        put(b, zeros, padded - size);
+        event_items_put(b, zeros, padded - size);
 }
 
 /* Of this thread. No mapped page has them: perf's is current for a counter of the hardware alone. */
@@ -34,34 +34,34 @@ static void cpu_times(uint64_t ns[2])
     ns[1] = (uint64_t)used.ru_utime.tv_sec * 1000000000u + (uint64_t)used.ru_utime.tv_usec * 1000u;
 }
 
-static void put_extras(struct event_items *b, const struct event_ask *ask)
+static void event_items_put_extras(struct event_items *b, const struct event_ask *ask)
 {
-    const struct identity *who = &al_identity;
+    const struct filter_identity *who = &al_identity;
     struct event_extras         *x   = ask->extras;
     if (ask->property & PROPERTY_SID)
-        put_item(b, ETL_EXT_SID, who->sid, who->sid_size);
+        event_items_put_item(b, ETL_EXT_SID, who->sid, who->sid_size);
     if (ask->property & PROPERTY_TS_ID)
-        put_item(b, ETL_EXT_TS_ID, &who->terminal_session, sizeof who->terminal_session);
+        event_items_put_item(b, ETL_EXT_TS_ID, &who->terminal_session, sizeof who->terminal_session);
     if (ask->property & PROPERTY_PROCESS_START_KEY)
-        put_item(b, ETL_EXT_PROCESS_START_KEY, &who->start_key, sizeof who->start_key);
+        event_items_put_item(b, ETL_EXT_PROCESS_START_KEY, &who->start_key, sizeof who->start_key);
     if (ask->property & PROPERTY_SOURCE_CONTAINER && *who->container)
-        put_item(b, ETL_EXT_CONTAINER_ID, who->container_id, sizeof who->container_id);
+        event_items_put_item(b, ETL_EXT_CONTAINER_ID, who->container_id, sizeof who->container_id);
     if (ask->property & PROPERTY_SOURCE_CONTAINER && al_thread.pid != who->own_pid) {
         x->inner[0] = who->own_pid;
         x->inner[1] = al_thread.inner;
-        put_item(b, ETL_EXT_INNER_IDS, x->inner, sizeof x->inner);
+        event_items_put_item(b, ETL_EXT_INNER_IDS, x->inner, sizeof x->inner);
     }
     if (ask->property & PROPERTY_EVENT_KEY) {
         if (!x->has_key)
             x->event_key = identity_event_key();
         x->has_key = true;
-        put_item(b, ETL_EXT_EVENT_KEY, &x->event_key, sizeof x->event_key);
+        event_items_put_item(b, ETL_EXT_EVENT_KEY, &x->event_key, sizeof x->event_key);
     }
     if (ask->property & PROPERTY_CPU_TIME) {
         if (!x->has_times)
             cpu_times(x->times);
         x->has_times = true;
-        put_item(b, ETL_EXT_CPU_TIMES, x->times, sizeof x->times);
+        event_items_put_item(b, ETL_EXT_CPU_TIMES, x->times, sizeof x->times);
     }
     if (!ask->stack)
         return;
@@ -70,7 +70,7 @@ static void put_extras(struct event_items *b, const struct event_ask *ask)
     x->has_stack = true;
     x->stack[0]  = 0;
     if (x->frames)
-        put_item(b, ETL_EXT_STACK64, x->stack, (1 + x->frames) * (uint32_t)sizeof *x->stack);
+        event_items_put_item(b, ETL_EXT_STACK64, x->stack, (1 + x->frames) * (uint32_t)sizeof *x->stack);
 }
 
 ULONG event_items_build(struct event_items *b, struct section *e, const struct registration *r, LPCGUID related, ULONG n,
@@ -94,18 +94,18 @@ ULONG event_items_build(struct event_items *b, struct section *e, const struct r
         }
     }
     if (related)
-        put_item(b, ETL_EXT_RELATED_ACTIVITY, related, sizeof *related);
+        event_items_put_item(b, ETL_EXT_RELATED_ACTIVITY, related, sizeof *related);
     if (traits_size)
-        put_item(b, ETL_EXT_PROV_TRAITS, traits, traits_size);
+        event_items_put_item(b, ETL_EXT_PROV_TRAITS, traits, traits_size);
     if (schema != NO_DESCRIPTOR)
-        put_item(b, ETL_EXT_SCHEMA_TL, (const void *)(uintptr_t)data[schema].Ptr, data[schema].Size);
+        event_items_put_item(b, ETL_EXT_SCHEMA_TL, (const void *)(uintptr_t)data[schema].Ptr, data[schema].Size);
     if (ask)
-        put_extras(b, ask);
+        event_items_put_extras(b, ask);
     if (b->item_count)
         e->first |= (uint64_t)ETL_EVENT_EXTENDED << 32;
     for (ULONG i = 0; i < n; i++)
         if (!typed || data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_NONE)
-            put(b, (const void *)(uintptr_t)data[i].Ptr, data[i].Size);
+            event_items_put(b, (const void *)(uintptr_t)data[i].Ptr, data[i].Size);
     e->piece = b->piece;
     e->end   = b->piece + b->count;
     return ERROR_SUCCESS;

@@ -45,7 +45,7 @@ static inline void check_thread(void)
         process_refresh_thread();
     }
 }
-static inline const struct registration *place_of(REGHANDLE handle)
+static inline const struct registration *event_write_place_of(REGHANDLE handle)
 {
     const struct registration *r = &al_table[registration_index(handle)];
     __asm__("" : "+r"(r)); /* one address, not computed again from the index for every field */
@@ -57,11 +57,11 @@ static inline bool is_live(const struct registration *r, REGHANDLE handle)
 }
 static inline const struct registration *live(REGHANDLE handle)
 {
-    const struct registration *r = place_of(handle);
+    const struct registration *r = event_write_place_of(handle);
     check_thread();
     return is_live(r, handle) ? r : NULL;
 }
-static inline const struct shm_provider *slot_of(const struct registration *r)
+static inline const struct shm_provider *event_write_slot_of(const struct registration *r)
 {
     const struct shm_provider *slot = __atomic_load_n(&r->slot, __ATOMIC_ACQUIRE);
     return slot && __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == r->slot_generation ? slot : NULL;
@@ -100,7 +100,7 @@ static inline bool sum_pieces(struct section *e)
 /* A session that is told what it keeps out can say why it is empty. Out of the way of events that are written. AGAIN: an enablement that has
  * just got a filter; the event goes by write_filtered. */
 enum { AGAIN = 0x7FFFFFFF };
-static __attribute__((noinline, cold)) ULONG refuse(const struct registration *r, const struct shm_enable *enable, uint8_t level,
+static __attribute__((noinline, cold)) ULONG event_write_refuse(const struct registration *r, const struct shm_enable *enable, uint8_t level,
                                                     uint64_t keyword)
 {
     const struct ring_view *view = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) ULONG write_session(struct section 
     if (UNLIKELY(!view))
         return ERROR_SUCCESS;
     if (!enable_passes_plainly(enable, d->Level, d->Keyword))
-        return refuse(r, enable, d->Level, d->Keyword);
+        return event_write_refuse(r, enable, d->Level, d->Keyword);
     const ULONG status = ring_write_event(view, enable, ticket, &al_near.near.rseq, e, total, &written);
     return UNLIKELY(!written && status == ERROR_SUCCESS) ? AGAIN : status; /* closed, or its terms have just changed */
 }
@@ -165,7 +165,7 @@ static inline uint32_t sessions_that_want(const struct registration *r, const st
         if (enable_passes(enable, level, keyword))
             want |= mask & -mask;
         else
-            refuse(r, enable, level, keyword);
+            event_write_refuse(r, enable, level, keyword);
     }
     return want;
 }
@@ -173,7 +173,7 @@ static inline uint32_t sessions_that_want(const struct registration *r, const st
 /* ---- sessions with filters ---- */
 
 /* A call as it came. */
-struct call {
+struct event_write_call {
     PCEVENT_DESCRIPTOR           d;
     LPCGUID                      activity, related;
     ULONG                        n;
@@ -184,7 +184,7 @@ struct call {
 };
 
 /* What filters ask about. */
-static void event_of(const struct registration *r, const struct call *c, struct filter_event *out)
+static void event_of(const struct registration *r, const struct event_write_call *c, struct filter_event *out)
 {
     const bool typed = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
     *out             = (struct filter_event){.d = c->d, .data = c->data, .count = c->n, .typed = typed};
@@ -197,7 +197,7 @@ static void event_of(const struct registration *r, const struct call *c, struct 
 }
 
 /* With what the session asks for. An event that is too long because of that alone is lost to this session. */
-static ULONG write_with(const struct registration *r, const struct call *c, const struct ring_view *view, const struct shm_enable *enable,
+static ULONG write_with(const struct registration *r, const struct event_write_call *c, const struct ring_view *view, const struct shm_enable *enable,
                         uint64_t ticket, const struct event_ask *ask, bool *written)
 {
     struct section e;
@@ -212,7 +212,7 @@ static ULONG write_with(const struct registration *r, const struct call *c, cons
 
 enum decision { DECIDED_NO, DECIDED_FILTERED, DECIDED_YES };
 /* By the terms that stand there now; the caller compares the ticket afterwards. */
-static enum decision decide(const struct registration *r, const struct shm_provider *slot, unsigned entry, uint8_t enabled, const struct call *c,
+static enum decision decide(const struct registration *r, const struct shm_provider *slot, unsigned entry, uint8_t enabled, const struct event_write_call *c,
                             const struct filter_event *event, struct event_ask *ask)
 {
     struct filter_view f;
@@ -229,7 +229,7 @@ static enum decision decide(const struct registration *r, const struct shm_provi
 }
 
 /* Decided and written for one session; from the front when its terms change meanwhile. */
-static ULONG write_filtered_session(const struct registration *r, const struct shm_provider *slot, unsigned entry, const struct call *c,
+static ULONG write_filtered_session(const struct registration *r, const struct shm_provider *slot, unsigned entry, const struct event_write_call *c,
                                     const struct filter_event *event, struct event_extras *extras)
 {
     enum { TRIES = 16 };
@@ -263,7 +263,7 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
 
 /* For the sessions of `mask`, each by its own terms. */
 static __attribute__((noinline, cold)) ULONG write_filtered(const struct registration *r, const struct shm_provider *slot, uint32_t mask,
-                                                            const struct call *c, const void *frame, const void *caller)
+                                                            const struct event_write_call *c, const void *frame, const void *caller)
 {
     struct filter_event event;
     struct event_extras extras;
@@ -281,9 +281,9 @@ static __attribute__((noinline, cold)) ULONG write_filtered(const struct registr
 }
 
 /* As write_general, where a session may have a filter. `frame` and `caller`: of who called the library. */
-static __attribute__((noinline, cold)) ULONG write_call(const struct registration *r, const struct call *c, const void *frame, const void *caller)
+static __attribute__((noinline, cold)) ULONG write_call(const struct registration *r, const struct event_write_call *c, const void *frame, const void *caller)
 {
-    const struct shm_provider *slot = slot_of(r);
+    const struct shm_provider *slot = event_write_slot_of(r);
     struct section             e;
     struct event_items         b;
 
@@ -303,14 +303,14 @@ static __attribute__((noinline, cold)) ULONG write_call(const struct registratio
 static __attribute__((noinline)) ULONG write_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = live(handle);
-    const struct call          c = {.d = d, .n = n, .data = data};
+    const struct event_write_call          c = {.d = d, .n = n, .data = data};
     return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
 static __attribute__((noinline)) ULONG transfer_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity, LPCGUID related, ULONG n,
                                                      PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = live(handle);
-    const struct call          c = {.d = d, .activity = activity, .related = related, .n = n, .data = data};
+    const struct event_write_call          c = {.d = d, .activity = activity, .related = related, .n = n, .data = data};
     return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
 
@@ -319,7 +319,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
                                                      LPCGUID related, ULONG n, const EVENT_DATA_DESCRIPTOR *data,
                                                      uint32_t flags)
 {
-    const struct shm_provider *slot = slot_of(r);
+    const struct shm_provider *slot = event_write_slot_of(r);
     struct section          e;
     struct event_items         b;
     uint32_t                   again;
@@ -337,7 +337,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
         return ERROR_ARITHMETIC_OVERFLOW;
     status = write_sessions(&e, r, slot, mask, d, &again);
     if (UNLIKELY(again)) {
-        const struct call c    = {d, activity, related, n, data, flags, 0, 0};
+        const struct event_write_call c    = {d, activity, related, n, data, flags, 0, 0};
         const ULONG       more = write_filtered(r, slot, again, &c, NULL, NULL);
         status                 = status ? status : more;
     }
@@ -347,15 +347,15 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
 uint32_t event_told_sessions(REGHANDLE handle, uint8_t level, uint64_t keyword)
 {
     const struct registration *r    = live(handle);
-    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    const struct shm_provider *slot = r ? event_write_slot_of(r) : NULL;
     return slot ? sessions_that_want(r, slot, level, keyword) : 0;
 }
 
 uint32_t event_told_let_in(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
 {
     const struct registration *r    = live(handle);
-    const struct shm_provider *slot = r ? slot_of(r) : NULL;
-    const struct call          c    = {.d = d, .n = n, .data = data};
+    const struct shm_provider *slot = r ? event_write_slot_of(r) : NULL;
+    const struct event_write_call          c    = {.d = d, .n = n, .data = data};
     struct filter_event        event;
     struct event_ask           ask;
     uint32_t                   mask = slot ? sessions_that_want(r, slot, d->Level, d->Keyword) : 0, in = 0;
@@ -373,8 +373,8 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
                        uint32_t *sessions)
 {
     const struct registration *r    = live(handle);
-    const struct shm_provider *slot = r ? slot_of(r) : NULL;
-    const struct call          c    = {.d = d, .n = n, .data = data};
+    const struct shm_provider *slot = r ? event_write_slot_of(r) : NULL;
+    const struct event_write_call          c    = {.d = d, .n = n, .data = data};
     struct section             e;
     struct event_items         b;
     struct filter_event        event;
@@ -417,7 +417,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
 void event_told_lost(REGHANDLE handle, uint32_t sessions, uint64_t count)
 {
     const struct registration *r    = live(handle);
-    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    const struct shm_provider *slot = r ? event_write_slot_of(r) : NULL;
 
     for (; slot && sessions; sessions &= sessions - 1) {
         const struct shm_enable *enable = &slot->enable[__builtin_ctz(sessions)];
@@ -436,7 +436,7 @@ static __attribute__((noinline)) ULONG write_several(struct section *e, const st
     ULONG    status = write_sessions(e, r, slot, word & 0xFF & ~(word >> 8), d, &again);
     again |= word >> 8 & word;
     if (UNLIKELY(again)) {
-        const struct call c    = {.d = d, .n = n, .data = data};
+        const struct event_write_call c    = {.d = d, .n = n, .data = data};
         const ULONG       more = write_filtered(r, slot, again, &c, NULL, NULL);
         status                 = status ? status : more;
     }
@@ -448,8 +448,8 @@ static __attribute__((noinline)) ULONG write_several(struct section *e, const st
 static __attribute__((noinline, cold)) ULONG write_again(const struct section *e)
 {
     const struct registration *r    = (const void *)((const char *)e->provider - offsetof(struct registration, guid));
-    const struct shm_provider *slot = slot_of(r);
-    const struct call          c    = {.d = e->descriptor, .data = (const void *)e->piece, .n = (ULONG)(((uintptr_t)e->end - (uintptr_t)e->piece) / sizeof *c.data)};
+    const struct shm_provider *slot = event_write_slot_of(r);
+    const struct event_write_call          c    = {.d = e->descriptor, .data = (const void *)e->piece, .n = (ULONG)(((uintptr_t)e->end - (uintptr_t)e->piece) / sizeof *c.data)};
     const uint32_t             mask = slot ? sessions_that_want(r, slot, c.d->Level, c.d->Keyword) : 0;
     return mask ? write_filtered(r, slot, mask, &c, NULL, NULL) : ERROR_SUCCESS;
 }
@@ -482,7 +482,7 @@ static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const s
             return write_from(handle, d, n, data);
         return write_general(r, d, NULL, NULL, n, data, 0);
     }
-    const struct shm_provider *slot = slot_of(r);
+    const struct shm_provider *slot = event_write_slot_of(r);
     const uint32_t             mask = slot ? slot_word(slot) : 0; /* more than one bit: several sessions, or one with a filter */
     if (mask == 0)
         return ERROR_SUCCESS;
@@ -499,7 +499,7 @@ static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const s
 static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                                                     PEVENT_DATA_DESCRIPTOR data)
 {
-    const struct registration *r = place_of(handle);
+    const struct registration *r = event_write_place_of(handle);
     fetch_ahead(r);
     check_thread();
     if (UNLIKELY(!is_live(r, handle)))
@@ -519,7 +519,7 @@ static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(R
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
-    const struct registration *r = place_of(handle);
+    const struct registration *r = event_write_place_of(handle);
     fetch_ahead(r);
     check_thread();
     if (UNLIKELY(!is_live(r, handle)))
@@ -542,7 +542,7 @@ static __attribute__((noinline)) ULONG string_wanted(REGHANDLE handle, UCHAR lev
         length++;
     EventDataDescCreate(&data, string, (ULONG)((length + 1) * sizeof *string));
     if (UNLIKELY(__atomic_load_n(&r->filtered, __ATOMIC_RELAXED))) {
-        const struct call c = {.d = &d, .n = 1, .data = &data, .flags = ETL_EVENT_STRING_ONLY};
+        const struct event_write_call c = {.d = &d, .n = 1, .data = &data, .flags = ETL_EVENT_STRING_ONLY};
         return write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0));
     }
     return write_general(r, &d, NULL, NULL, 1, &data, ETL_EVENT_STRING_ONLY);
@@ -569,7 +569,7 @@ static __attribute__((noinline)) ULONG ex_wanted(REGHANDLE handle, PCEVENT_DESCR
                                                  ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = live(handle);
-    const struct call c = {.d = d, .activity = activity, .related = related, .n = n, .data = data, .how = flags & EVENT_WRITE_FLAG_INPRIVATE,
+    const struct event_write_call c = {.d = d, .activity = activity, .related = related, .n = n, .data = data, .how = flags & EVENT_WRITE_FLAG_INPRIVATE,
                            .skip = (uint32_t)filter};
     return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
@@ -591,16 +591,16 @@ ULONG EventWriteString(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword, PCWS
     return string_wanted(RegHandle, Level, Keyword, String);
 }
 
-static __attribute__((noinline)) BOOLEAN enabled(REGHANDLE handle, uint8_t level, uint64_t keyword)
+static __attribute__((noinline)) BOOLEAN event_write_enabled(REGHANDLE handle, uint8_t level, uint64_t keyword)
 {
     const struct registration *r    = live(handle);
-    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    const struct shm_provider *slot = r ? event_write_slot_of(r) : NULL;
     return slot && sessions_that_want(r, slot, level, keyword);
 }
 
 static __attribute__((noinline)) BOOLEAN descriptor_enabled(REGHANDLE handle, PCEVENT_DESCRIPTOR d)
 {
-    return d ? enabled(handle, d->Level, d->Keyword) : FALSE;
+    return d ? event_write_enabled(handle, d->Level, d->Keyword) : FALSE;
 }
 
 BOOLEAN EventEnabled(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor)
@@ -614,5 +614,5 @@ BOOLEAN EventProviderEnabled(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword
 {
     if (is_quiet(RegHandle))
         return FALSE;
-    return enabled(RegHandle, Level, Keyword);
+    return event_write_enabled(RegHandle, Level, Keyword);
 }

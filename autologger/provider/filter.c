@@ -17,7 +17,7 @@ bool filter_view(const void *at, size_t room, struct filter_view *out)
 }
 
 /* The part of a type, or (0) of any that providers know themselves; *size stays within the view whatever stands there. */
-static const uint8_t *find(const struct filter_view *f, uint32_t type, uint32_t *found, uint32_t *size)
+static const uint8_t *filter_find(const struct filter_view *f, uint32_t type, uint32_t *found, uint32_t *size)
 {
     struct filter_part part;
     *size = 0;
@@ -42,32 +42,32 @@ static const uint8_t *find(const struct filter_view *f, uint32_t type, uint32_t 
 const uint8_t *filter_view_part(const struct filter_view *f, uint32_t type, uint32_t *size)
 {
     uint32_t found;
-    return find(f, type, &found, size);
+    return filter_find(f, type, &found, size);
 }
-const uint8_t *filter_view_own(const struct filter_view *f, uint32_t *type, uint32_t *size) { return find(f, 0, type, size); }
+const uint8_t *filter_view_own(const struct filter_view *f, uint32_t *type, uint32_t *size) { return filter_find(f, 0, type, size); }
 
 /* ---- scope ---- */
 
-typedef bool matches_fn(const char *item, size_t length, const struct identity *who);
+typedef bool matches_fn(const char *item, size_t length, const struct filter_identity *who);
 
-static bool is(const char *item, size_t length, const char *text) { return strlen(text) == length && memcmp(item, text, length) == 0; }
+static bool filter_is(const char *item, size_t length, const char *text) { return strlen(text) == length && memcmp(item, text, length) == 0; }
 
 /* A name, or a path. */
-static bool program_is(const char *item, size_t length, const struct identity *who)
+static bool program_is(const char *item, size_t length, const struct filter_identity *who)
 {
     const char *name = strrchr(who->program, '/');
-    return is(item, length, who->program) || (name && is(item, length, name + 1));
+    return filter_is(item, length, who->program) || (name && filter_is(item, length, name + 1));
 }
 
 /* By its whole id, or the beginning of it that tools show. */
-static bool container_is(const char *item, size_t length, const struct identity *who)
+static bool container_is(const char *item, size_t length, const struct filter_identity *who)
 {
     enum { SHOWN = 12 };
     return *who->container && length >= SHOWN && length <= strlen(who->container) && memcmp(item, who->container, length) == 0;
 }
 
 /* A control group by its path (and all below it), one of its names, or the container that it is. */
-static bool package_is(const char *item, size_t length, const struct identity *who)
+static bool package_is(const char *item, size_t length, const struct filter_identity *who)
 {
     if (container_is(item, length, who))
         return true;
@@ -84,7 +84,7 @@ static bool package_is(const char *item, size_t length, const struct identity *w
 }
 
 /* The innermost of systemd's units, with its suffix or, of a service, without. */
-static bool application_is(const char *item, size_t length, const struct identity *who)
+static bool application_is(const char *item, size_t length, const struct filter_identity *who)
 {
     static const char service[] = ".service", scope[] = ".scope";
     const char       *unit      = NULL;
@@ -102,7 +102,7 @@ static bool application_is(const char *item, size_t length, const struct identit
 }
 
 /* One of the names that ';' joins; true as well where there is no such filter. */
-static bool list_matches(const struct filter_view *f, uint32_t type, matches_fn *matches, const struct identity *who)
+static bool list_matches(const struct filter_view *f, uint32_t type, matches_fn *matches, const struct filter_identity *who)
 {
     uint32_t    size;
     const char *text = (const char *)filter_view_part(f, type, &size);
@@ -123,7 +123,7 @@ static bool list_matches(const struct filter_view *f, uint32_t type, matches_fn 
     return false;
 }
 
-static bool pid_matches(const struct filter_view *f, const struct identity *who)
+static bool pid_matches(const struct filter_view *f, const struct filter_identity *who)
 {
     uint32_t       size, pid;
     const uint8_t *list = filter_view_part(f, FILTER_PID, &size);
@@ -135,7 +135,7 @@ static bool pid_matches(const struct filter_view *f, const struct identity *who)
     return !list;
 }
 
-bool filter_in_scope(const struct filter_view *f, const struct identity *who)
+bool filter_in_scope(const struct filter_view *f, const struct filter_identity *who)
 {
     return pid_matches(f, who) && list_matches(f, FILTER_EXECUTABLE, program_is, who) && list_matches(f, FILTER_PACKAGE, package_is, who) &&
            list_matches(f, FILTER_PACKAGE_APP, application_is, who) && list_matches(f, FILTER_CONTAINER, container_is, who);

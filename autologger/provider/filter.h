@@ -10,7 +10,7 @@
 
 enum { IDENTITY_TEXT = 1024, IDENTITY_CONTAINER = 65 };
 /* This program, as of when its library began, or began anew after fork. */
-struct identity {
+struct filter_identity {
     uint32_t pid, terminal_session;    /* pid: as the daemon sees it */
     uint32_t own_pid;                  /* as the program sees it: another number in a process namespace of its own */
     uint64_t start_key;                /* the same in no other program of this boot */
@@ -20,11 +20,11 @@ struct identity {
     char     container[IDENTITY_CONTAINER]; /* 64 hex digits, or "" */
     uint8_t  container_id[16];         /* the first of them, as bytes */
 };
-extern struct identity al_identity;
+extern struct filter_identity al_identity;
 void identity_read(void);
 void identity_foreign(uint32_t pid); /* the daemon sees this program under that number */
 /* From texts of /proc, for identity_read and its test. */
-void identity_cgroup(struct identity *out, const char *proc_cgroup);
+void identity_cgroup(struct filter_identity *out, const char *proc_cgroup);
 uint64_t identity_start_key(const char *proc_stat, uint32_t pid);
 /* Of the next event that asks for one: the same in all sessions, in no other event of this boot. */
 uint64_t identity_event_key(void);
@@ -39,7 +39,7 @@ bool filter_view(const void *at, size_t room, struct filter_view *out);
 const uint8_t *filter_view_part(const struct filter_view *f, uint32_t type, uint32_t *size);
 /* The provider's own filter, SCHEMATIZED or of a type that it knows itself. */
 const uint8_t *filter_view_own(const struct filter_view *f, uint32_t *type, uint32_t *size);
-bool filter_in_scope(const struct filter_view *f, const struct identity *who);
+bool filter_in_scope(const struct filter_view *f, const struct filter_identity *who);
 /* What of an event a filter asks about. */
 struct filter_event {
     PCEVENT_DESCRIPTOR           d;

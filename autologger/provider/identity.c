@@ -11,13 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
-struct identity al_identity;
+struct filter_identity al_identity;
 static uint64_t event_keys; /* the next one */
 
 enum { PID_BITS = 22, PROC_TEXT = 4096 };
 
 /* A whole file of /proc; "" when it can't be read. */
-static void read_text(const char *path, char *out, size_t size)
+static void identity_read_text(const char *path, char *out, size_t size)
 {
     size_t  used = 0;
     ssize_t n    = 0;
@@ -29,7 +29,7 @@ static void read_text(const char *path, char *out, size_t size)
         close(fd);
 }
 
-static void read_program(struct identity *who)
+static void read_program(struct filter_identity *who)
 {
     static const char gone[] = " (deleted)"; /* a newer one was installed: its name is the same */
     ssize_t           n      = readlink("/proc/self/exe", who->program, sizeof who->program - 1);
@@ -45,7 +45,7 @@ static void read_program(struct identity *who)
 }
 
 /* 64 hex digits that stand for themselves: docker-<id>.scope, /docker/<id>, /kubepods/.../<id>. */
-static void find_container(struct identity *who)
+static void find_container(struct filter_identity *who)
 {
     enum { DIGITS = IDENTITY_CONTAINER - 1 };
     for (const char *p = who->cgroup; *p;) {
@@ -65,7 +65,7 @@ static void find_container(struct identity *who)
 }
 
 /* Lines "number:controllers:path"; version 2's has no controllers, and systemd's is the next best. */
-void identity_cgroup(struct identity *out, const char *proc_cgroup)
+void identity_cgroup(struct filter_identity *out, const char *proc_cgroup)
 {
     *out->cgroup = *out->container = 0;
     for (const char *line = proc_cgroup; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -91,7 +91,7 @@ uint64_t identity_start_key(const char *proc_stat, uint32_t pid)
 }
 
 /* As autologger's kernel events name users: S-1-5-18 for root, S-1-22-1-uid for others (as Samba writes Unix users). */
-static void make_sid(struct identity *who, uint32_t uid)
+static void make_sid(struct filter_identity *who, uint32_t uid)
 {
     static const uint8_t root[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
     memcpy(who->sid, uid ? unix_user : root, sizeof root);
@@ -114,15 +114,15 @@ uint64_t identity_event_key(void) { return __atomic_fetch_add(&event_keys, 1, __
 void identity_read(void)
 {
     char             text[PROC_TEXT];
-    struct identity *who   = &al_identity;
+    struct filter_identity *who   = &al_identity;
     const pid_t      session = getsid(0);
 
     who->pid = who->own_pid = (uint32_t)getpid();
     who->terminal_session = session > 0 ? (uint32_t)session : 0;
     read_program(who);
-    read_text("/proc/self/cgroup", text, sizeof text);
+    identity_read_text("/proc/self/cgroup", text, sizeof text);
     identity_cgroup(who, text);
-    read_text("/proc/self/stat", text, sizeof text);
+    identity_read_text("/proc/self/stat", text, sizeof text);
     who->start_key = identity_start_key(text, who->pid);
     make_sid(who, (uint32_t)geteuid());
     start_event_keys(who->pid);
@@ -130,7 +130,7 @@ void identity_read(void)
 
 void identity_foreign(uint32_t pid)
 {
-    struct identity *who = &al_identity;
+    struct filter_identity *who = &al_identity;
     who->pid             = pid;
     who->start_key       = who->start_key >> PID_BITS << PID_BITS | (pid & ((1u << PID_BITS) - 1));
     start_event_keys(pid);

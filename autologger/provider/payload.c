@@ -24,7 +24,7 @@ static uint32_t together(struct pieces *p, const uint8_t **out)
 }
 
 /* The next n bytes; NULL passes over them. False: the payload ends before. */
-static bool take(struct pieces *p, void *out, uint32_t n)
+static bool payload_take(struct pieces *p, void *out, uint32_t n)
 {
     const uint8_t *bytes;
     for (uint8_t *to = out; n;) {
@@ -59,7 +59,7 @@ static uint32_t to_nul(struct pieces *p, uint32_t unit, uint32_t most)
         if (there)
             continue;
         c = 0; /* half a unit here, the rest in the next piece; or the end */
-        if (take(p, &c, unit) && c)
+        if (payload_take(p, &c, unit) && c)
             size += unit;
         else
             c = 0;
@@ -67,7 +67,7 @@ static uint32_t to_nul(struct pieces *p, uint32_t unit, uint32_t most)
     return size;
 }
 
-static bool same(struct pieces p, const uint8_t *text, uint32_t n)
+static bool payload_same(struct pieces p, const uint8_t *text, uint32_t n)
 {
     const uint8_t *bytes;
     while (n) {
@@ -84,7 +84,7 @@ static bool same(struct pieces p, const uint8_t *text, uint32_t n)
 
 /* ---- a value ---- */
 
-struct found {
+struct payload_found {
     struct payload_type type;
     uint64_t            number; /* of all integers, with their sign */
     double              real;
@@ -93,30 +93,30 @@ struct found {
     uint32_t            size; /* of it, in bytes */
 };
 
-static void number_take(struct pieces *p, struct found *f)
+static void number_take(struct pieces *p, struct payload_found *f)
 {
     uint64_t number = 0;
-    take(p, &number, f->type.width);
+    payload_take(p, &number, f->type.width);
     if (f->type.form == PAYLOAD_FORM_SIGNED && number >> (8 * f->type.width - 1) & 1)
         number |= f->type.width < 8 ? ~UINT64_C(0) << 8 * f->type.width : 0;
     f->number = number;
 }
 
-static void fixed_take(struct pieces *p, struct found *f)
+static void fixed_take(struct pieces *p, struct payload_found *f)
 {
     float single;
     if (f->type.form == PAYLOAD_FORM_GUID)
-        take(p, &f->guid, sizeof f->guid);
+        payload_take(p, &f->guid, sizeof f->guid);
     else if (f->type.form != PAYLOAD_FORM_REAL)
         number_take(p, f);
     else if (f->type.width == sizeof f->real)
-        take(p, &f->real, sizeof f->real);
-    else if (take(p, &single, sizeof single))
+        payload_take(p, &f->real, sizeof f->real);
+    else if (payload_take(p, &single, sizeof single))
         f->real = (double)single;
 }
 
 /* `length`: units of what has a length; UINT32_MAX: it has none. False: the payload ends before, or there is no such type. */
-static bool value_take(struct pieces *p, uint32_t length, struct found *f)
+static bool value_take(struct pieces *p, uint32_t length, struct payload_found *f)
 {
     uint8_t       sid[2];
     uint16_t      counted;
@@ -125,8 +125,8 @@ static bool value_take(struct pieces *p, uint32_t length, struct found *f)
     f->text             = *p;
     switch ((enum payload_end)f->type.end) {
     case PAYLOAD_END_WIDTH:
-        if (f->type.form == PAYLOAD_FORM_NONE || !take(&ahead, NULL, f->type.width))
-            return take(p, NULL, f->type.width);
+        if (f->type.form == PAYLOAD_FORM_NONE || !payload_take(&ahead, NULL, f->type.width))
+            return payload_take(p, NULL, f->type.width);
         fixed_take(p, f);
         return true;
     case PAYLOAD_END_NUL:
@@ -137,14 +137,14 @@ static bool value_take(struct pieces *p, uint32_t length, struct found *f)
         if (length > UINT16_MAX)
             return false;
         f->size = text ? to_nul(&ahead, f->type.width, length * f->type.width) : length;
-        return take(p, NULL, length * f->type.width);
-    case PAYLOAD_END_SID: return take(p, sid, sizeof sid) && take(p, NULL, 6 + 4u * sid[1]);
+        return payload_take(p, NULL, length * f->type.width);
+    case PAYLOAD_END_SID: return payload_take(p, sid, sizeof sid) && payload_take(p, NULL, 6 + 4u * sid[1]);
     case PAYLOAD_END_COUNTED:
-        if (!take(p, &counted, sizeof counted))
+        if (!payload_take(p, &counted, sizeof counted))
             return false;
         f->text = *p;
         f->size = counted;
-        return take(p, NULL, counted);
+        return payload_take(p, NULL, counted);
     case PAYLOAD_END_UNKNOWN: break;
     }
     return false;
@@ -162,7 +162,7 @@ struct predicates {
     unsigned         hold;
 };
 
-static int compare(bool left_negative, uint64_t left, bool right_negative, uint64_t right)
+static int payload_compare(bool left_negative, uint64_t left, bool right_negative, uint64_t right)
 {
     if (left_negative != right_negative)
         return left_negative ? -1 : 1;
@@ -186,7 +186,7 @@ static bool ordered(uint8_t op, int low, int high)
     }
 }
 
-static bool number_holds(const struct payload_predicate *p, const struct found *f)
+static bool number_holds(const struct payload_predicate *p, const struct payload_found *f)
 {
     const bool negative = f->type.form == PAYLOAD_FORM_SIGNED && f->number >> 63;
     if (!(p->forms & PAYLOAD_NUMBER))
@@ -195,13 +195,13 @@ static bool number_holds(const struct payload_predicate *p, const struct found *
         const uint64_t by = p->forms & PAYLOAD_NEGATIVE ? ~p->number[0] + 1 : p->number[0];
         return by && (negative ? ~f->number + 1 : f->number) % by == 0;
     }
-    return ordered(p->op, compare(negative, f->number, p->forms & PAYLOAD_NEGATIVE, p->number[0]),
-                   compare(negative, f->number, p->forms & PAYLOAD_NEGATIVE_SECOND, p->number[1]));
+    return ordered(p->op, payload_compare(negative, f->number, p->forms & PAYLOAD_NEGATIVE, p->number[0]),
+                   payload_compare(negative, f->number, p->forms & PAYLOAD_NEGATIVE_SECOND, p->number[1]));
 }
 
 static int compare_reals(double a, double b) { return a < b ? -1 : a > b; }
 
-static bool real_holds(const struct payload_predicate *p, const struct found *f)
+static bool real_holds(const struct payload_predicate *p, const struct payload_found *f)
 {
     if (!(p->forms & PAYLOAD_REAL) || f->real - f->real != 0) /* infinities, and what is no number */
         return false;
@@ -209,7 +209,7 @@ static bool real_holds(const struct payload_predicate *p, const struct found *f)
 }
 
 /* Is it in there? Units of two bytes begin at even places. */
-static bool contains(const struct found *f, const uint8_t *text, uint32_t n, uint32_t unit)
+static bool contains(const struct payload_found *f, const uint8_t *text, uint32_t n, uint32_t unit)
 {
     struct pieces  p = f->text;
     const uint8_t *bytes;
@@ -220,15 +220,15 @@ static bool contains(const struct found *f, const uint8_t *text, uint32_t n, uin
         return false;
     }
     for (uint32_t left = f->size; left >= n; left -= unit) {
-        if (same(p, text, n))
+        if (payload_same(p, text, n))
             return true;
-        if (left < unit || !take(&p, NULL, unit))
+        if (left < unit || !payload_take(&p, NULL, unit))
             break;
     }
     return false;
 }
 
-static bool text_holds(const struct predicate *p, const struct found *f)
+static bool text_holds(const struct predicate *p, const struct payload_found *f)
 {
     const bool     wide = f->type.form == PAYLOAD_FORM_WIDE;
     const uint8_t *text = (const uint8_t *)(wide ? p->wide : p->text);
@@ -237,20 +237,20 @@ static bool text_holds(const struct predicate *p, const struct found *f)
     case PAYLOAD_CONTAINS: return contains(f, text, n, wide ? 2 : 1);
     case PAYLOAD_NOT_CONTAINS: return !contains(f, text, n, wide ? 2 : 1);
     case PAYLOAD_EQ:
-    case PAYLOAD_IS: return f->size == n && same(f->text, text, n);
+    case PAYLOAD_IS: return f->size == n && payload_same(f->text, text, n);
     case PAYLOAD_NE:
-    case PAYLOAD_IS_NOT: return f->size != n || !same(f->text, text, n);
+    case PAYLOAD_IS_NOT: return f->size != n || !payload_same(f->text, text, n);
     default: return false;
     }
 }
 
-static bool guid_holds(const struct payload_predicate *p, const struct found *f)
+static bool guid_holds(const struct payload_predicate *p, const struct payload_found *f)
 {
     const int different = memcmp(&f->guid, &p->guid, sizeof f->guid) != 0;
     return p->forms & PAYLOAD_GUID && p->op != PAYLOAD_MODULO && (p->op < PAYLOAD_LE || p->op >= PAYLOAD_IS) && ordered(p->op, different, different);
 }
 
-static bool holds(const struct predicate *p, const struct found *f)
+static bool payload_holds(const struct predicate *p, const struct payload_found *f)
 {
     switch ((enum payload_form)f->type.form) {
     case PAYLOAD_FORM_UNSIGNED:
@@ -265,14 +265,14 @@ static bool holds(const struct predicate *p, const struct found *f)
 }
 
 /* A field of which a value was found, by its place, or (PAYLOAD_BY_NAME) by its name. */
-static void ask(struct predicates *all, unsigned step, const char *name, const struct found *f)
+static void payload_ask(struct predicates *all, unsigned step, const char *name, const struct payload_found *f)
 {
     for (unsigned i = 0; i < all->count; i++) {
         const struct predicate *p = &all->at[i];
         if (p->head.step != step || (name && strncmp(p->name, name, p->head.name_size) != 0))
             continue;
         all->asked |= 1u << i;
-        if (holds(p, f))
+        if (payload_holds(p, f))
             all->hold |= 1u << i;
     }
 }
@@ -280,19 +280,19 @@ static bool all_asked(const struct predicates *all) { return all->asked == (1u <
 
 /* ---- by the layout in the filter ---- */
 
-static uint32_t slot_of(const uint64_t slots[PAYLOAD_SLOTS], uint16_t slot)
+static uint32_t payload_slot_of(const uint64_t slots[PAYLOAD_SLOTS], uint16_t slot)
 {
     const uint64_t n = slot < PAYLOAD_SLOTS ? slots[slot] : 0;
     return n > UINT16_MAX ? UINT16_MAX : (uint32_t)n; /* no payload is longer */
 }
 
-static bool step_take(struct pieces *p, const struct payload_step *s, uint64_t slots[PAYLOAD_SLOTS], struct found *f)
+static bool step_take(struct pieces *p, const struct payload_step *s, uint64_t slots[PAYLOAD_SLOTS], struct payload_found *f)
 {
-    const uint32_t length = s->how & PAYLOAD_FIXED_LENGTH ? s->length : s->how & PAYLOAD_LENGTH_SLOT ? slot_of(slots, s->length) : UINT32_MAX;
-    uint32_t       count  = s->how & PAYLOAD_FIXED_COUNT ? s->count : s->how & PAYLOAD_COUNT_SLOT ? slot_of(slots, s->count) : 1;
+    const uint32_t length = s->how & PAYLOAD_FIXED_LENGTH ? s->length : s->how & PAYLOAD_LENGTH_SLOT ? payload_slot_of(slots, s->length) : UINT32_MAX;
+    uint32_t       count  = s->how & PAYLOAD_FIXED_COUNT ? s->count : s->how & PAYLOAD_COUNT_SLOT ? payload_slot_of(slots, s->count) : 1;
     uint16_t       before;
     if (s->how & PAYLOAD_COUNT_BEFORE) {
-        if (!take(p, &before, sizeof before))
+        if (!payload_take(p, &before, sizeof before))
             return false;
         count = before;
     }
@@ -313,13 +313,13 @@ static void ask_layout(struct predicates *all, const uint8_t *steps, unsigned co
 {
     uint64_t            slots[PAYLOAD_SLOTS] = {0};
     struct payload_step s;
-    struct found        f = {0};
+    struct payload_found        f = {0};
     for (unsigned i = 0; i < count && !all_asked(all); i++) {
         memcpy(&s, steps + i * sizeof s, sizeof s);
         if (!step_take(&p, &s, slots, &f))
             return;
         if (!(s.how & PAYLOAD_ARRAY))
-            ask(all, i, NULL, &f);
+            payload_ask(all, i, NULL, &f);
     }
 }
 
@@ -335,7 +335,7 @@ static bool byte_take(struct metadata *m, uint8_t *out)
     *out = *m->at++;
     return true;
 }
-static bool word_take(struct metadata *m, uint16_t *out)
+static bool provider_payload_word_take(struct metadata *m, uint16_t *out)
 {
     if (m->end - m->at < 2)
         return false;
@@ -361,7 +361,7 @@ static const char *name_take(struct metadata *m)
 enum { TLG_STRUCT = 24, TLG_BINARY = 14, TLG_UINT16 = 6, TLG_PORT = 7, TLG_COUNTED = 25, TLG_MORE = 0x80, TLG_TYPE = 0x1F, TLG_KIND = 0x60, TLG_FIXED = 0x20, TLG_BEFORE = 0x40 };
 
 /* The next field; `members`: of a struct. False: that was all, or it cannot be said what it is. */
-static bool field_take(struct metadata *m, const char **name, struct payload_step *s, uint8_t *members)
+static bool payload_field_take(struct metadata *m, const char **name, struct payload_step *s, uint8_t *members)
 {
     uint8_t in, out = 0;
     if (m->at == m->end || !(*name = name_take(m)) || !byte_take(m, &in))
@@ -372,7 +372,7 @@ static bool field_take(struct metadata *m, const char **name, struct payload_ste
     *members = s->in == TLG_STRUCT ? out & 0x7F : 0;
     if (s->in == TLG_BINARY)
         s->in = TLG_COUNTED;
-    if ((in & TLG_KIND) == TLG_FIXED && !word_take(m, &s->count))
+    if ((in & TLG_KIND) == TLG_FIXED && !provider_payload_word_take(m, &s->count))
         return false;
     s->how = (in & TLG_KIND) == TLG_FIXED ? PAYLOAD_FIXED_COUNT : (in & TLG_KIND) == TLG_BEFORE ? PAYLOAD_COUNT_BEFORE : 0;
     s->how |= s->in == TLG_UINT16 && (out & 0x7F) == TLG_PORT ? PAYLOAD_BIG_ENDIAN : 0;
@@ -384,14 +384,14 @@ static void ask_metadata(struct predicates *all, const struct filter_event *e, s
     struct metadata     m       = {e->metadata, e->metadata + e->metadata_size};
     uint64_t            slots[PAYLOAD_SLOTS] = {0};
     struct payload_step s;
-    struct found        f      = {0};
+    struct payload_found        f      = {0};
     unsigned            inside = 0; /* fields that still belong to the outermost struct */
     const char         *name;
     uint16_t            size;
     uint8_t             members;
-    if (!word_take(&m, &size) || !tags_pass(&m) || !name_take(&m))
+    if (!provider_payload_word_take(&m, &size) || !tags_pass(&m) || !name_take(&m))
         return;
-    while (!all_asked(all) && field_take(&m, &name, &s, &members)) {
+    while (!all_asked(all) && payload_field_take(&m, &name, &s, &members)) {
         const bool top = !inside;
         inside         = inside - !top + members;
         if (s.in == TLG_STRUCT)
@@ -399,7 +399,7 @@ static void ask_metadata(struct predicates *all, const struct filter_event *e, s
         if (!step_take(&p, &s, slots, &f))
             return;
         if (top && !(s.how & PAYLOAD_ARRAY))
-            ask(all, PAYLOAD_BY_NAME, name, &f);
+            payload_ask(all, PAYLOAD_BY_NAME, name, &f);
     }
 }
 
@@ -414,7 +414,7 @@ static const uint8_t *part_take(const uint8_t **at, const uint8_t *end, size_t n
     *at += n;
     return p;
 }
-static size_t padded(size_t n) { return (n + 7) & ~(size_t)7; }
+static size_t payload_padded(size_t n) { return (n + 7) & ~(size_t)7; }
 
 static bool predicate_take(const uint8_t **at, const uint8_t *end, struct predicate *out)
 {
@@ -423,7 +423,7 @@ static bool predicate_take(const uint8_t **at, const uint8_t *end, struct predic
         return false;
     memcpy(&out->head, p, sizeof out->head);
     const size_t texts = (size_t)out->head.name_size + out->head.text_size + out->head.wide_size;
-    if (!(p = part_take(at, end, padded(texts))) || !out->head.name_size || !out->head.text_size)
+    if (!(p = part_take(at, end, payload_padded(texts))) || !out->head.name_size || !out->head.text_size)
         return false;
     out->name = (const char *)p;
     out->text = out->name + out->head.name_size;
@@ -435,7 +435,7 @@ static bool predicate_take(const uint8_t **at, const uint8_t *end, struct predic
 static bool entry_asks(const struct payload_event *entry, const uint8_t *at, const uint8_t *end, const struct filter_event *e, bool *all_hold)
 {
     struct predicates    all  = {.count = 0};
-    const uint8_t       *name = part_take(&at, end, padded(entry->name_size));
+    const uint8_t       *name = part_take(&at, end, payload_padded(entry->name_size));
     const struct pieces  p    = {e->data, e->count ? e->data + e->count : e->data, 0, e->typed};
     *all_hold                 = false;
     if (!name || !entry->name_size)

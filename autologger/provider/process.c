@@ -111,7 +111,7 @@ static bool start_agent(void)
 }
 
 /* Lock held. What must stand before anything that a fork has to wipe is kept. */
-static bool prepare(void)
+static bool process_prepare(void)
 {
     if (kept.prepared)
         return true;
@@ -125,7 +125,7 @@ void process_random(void)
     if (__atomic_load_n(&LIFE.seeded, __ATOMIC_ACQUIRE))
         return;
     process_lock();
-    prepare();
+    process_prepare();
     if (!LIFE.seeded) {
         if (getrandom(LIFE.random, sizeof LIFE.random, GRND_NONBLOCK) != sizeof LIFE.random) {
             struct timespec t; /* early boot: no entropy yet */
@@ -154,7 +154,7 @@ bool process_start(void)
 {
     if (LIFE.pid != 0)
         return true;
-    if (!prepare())
+    if (!process_prepare())
         return false;
     find_runtime_dirs();
     known_fd_close(&kept.socket); /* a child by clone(2), without the handler */
@@ -192,7 +192,7 @@ void process_wake_agent(void)
 
 bool process_on_agent(void) { return LIFE.state != AGENT_NONE && pthread_equal(LIFE.agent, pthread_self()); }
 
-static bool settled(unsigned index)
+static bool process_settled(unsigned index)
 {
     const struct registration *r = &al_table[index];
     return LIFE.state == AGENT_NO_DAEMON || LIFE.state == AGENT_NONE || r->handle == 0 ||
@@ -210,7 +210,7 @@ void process_wait_registered(unsigned index)
         until.tv_sec++;
         until.tv_nsec -= 1000000000L;
     }
-    while (!settled(index))
+    while (!process_settled(index))
         if (pthread_cond_clockwait(&LIFE.changed, &LIFE.lock, CLOCK_MONOTONIC, &until) != 0)
             break;
 }

@@ -166,13 +166,13 @@ bool registration_in_scope(const struct registration *r, const struct shm_provid
 uint32_t registration_enabled(const struct registration *r, const struct shm_provider *slot, bool *filtered);
 /* What a program is told of the sessions that enable its provider: the highest level, the keywords of any, and those that all of them require.
  * As on Windows a session that states no level or no keywords asks for all: 0xFF, all ones. Level 0: no session. */
-struct enable_terms {
+struct provider_terms {
     uint8_t  level;
     uint64_t any, all;
 };
 /* How many sessions enable the provider, as it was told by its callback. Inside of the callback, which no other runs beside. */
 unsigned registration_sessions(REGHANDLE handle);
-struct enable_terms registration_terms(const struct shm_provider *slot, uint32_t entries);
+struct provider_terms registration_terms(const struct shm_provider *slot, uint32_t entries);
 /* Sessions of the slot that are enabled: a bit each; those among them with a filter have one in the second byte as well. */
 static inline uint32_t slot_word(const struct shm_provider *slot)
 {

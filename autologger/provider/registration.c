@@ -8,10 +8,10 @@
 #include <string.h>
 
 static uint32_t last_generation; /* lock held; kept by fork */
-static unsigned next_index = 1, count;
+static unsigned next_index = 1, provider_registration_count;
 
 /* The registration of a valid handle, or NULL. */
-static struct registration *find(REGHANDLE handle)
+static struct registration *registration_find(REGHANDLE handle)
 {
     struct registration *r = &al_table[registration_index(handle)];
     return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle ? r : NULL;
@@ -66,9 +66,9 @@ uint32_t registration_enabled(const struct registration *r, const struct shm_pro
     return here;
 }
 
-struct enable_terms registration_terms(const struct shm_provider *slot, uint32_t entries)
+struct provider_terms registration_terms(const struct shm_provider *slot, uint32_t entries)
 {
-    struct enable_terms t = {.all = UINT64_MAX};
+    struct provider_terms t = {.all = UINT64_MAX};
     for (unsigned i = 0; slot && i < SHM_PROVIDER_SESSIONS; i++) {
         const struct shm_enable *e = &slot->enable[i];
         if (!e->enabled || !(entries & 1u << i))
@@ -85,7 +85,7 @@ struct enable_terms registration_terms(const struct shm_provider *slot, uint32_t
 /* The inline check of a TraceLogging provider passes every event that at least one session might want. */
 static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provider *slot, uint32_t here)
 {
-    const struct enable_terms t = registration_terms(slot, here);
+    const struct provider_terms t = registration_terms(slot, here);
     __atomic_store_n(&tlg->KeywordAny, t.any, __ATOMIC_RELAXED);
     __atomic_store_n(&tlg->KeywordAll, t.all, __ATOMIC_RELAXED);
     __atomic_store_n(&tlg->LevelPlus1, t.level ? t.level + 1u : 0, __ATOMIC_RELEASE);
@@ -120,19 +120,19 @@ void registration_recompute(unsigned index)
 
 static bool find_free(unsigned *index)
 {
-    if (count >= REGISTRATIONS)
+    if (provider_registration_count >= REGISTRATIONS)
         return false;
     while (al_table[next_index].handle != 0)
         next_index = next_index % (INDEXES - 1) + 1;
     *index = next_index;
     if (*index >= al_used)
         al_used = *index + 1;
-    count++;
+    provider_registration_count++;
     return true;
 }
 
 /* No event and no callback of it from now on; the daemon is told. */
-static void forget(struct registration *r, unsigned index)
+static void registration_forget(struct registration *r, unsigned index)
 {
     __atomic_store_n(&r->handle, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&al_quiet[index], 0, __ATOMIC_RELEASE);
@@ -147,7 +147,7 @@ static void forget(struct registration *r, unsigned index)
 static void place_free(unsigned index)
 {
     next_index = index; /* the most recently freed one again: few indexes, few cache lines */
-    count--;
+    provider_registration_count--;
 }
 
 ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, struct classic *classic,
@@ -190,7 +190,7 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
         process_wake_agent();
         process_wait_registered(index);
         if (r->handle == *handle && r->denied && r->answered) {
-            forget(r, index);
+            registration_forget(r, index);
             __atomic_store_n(&r->classic, NULL, __ATOMIC_RELEASE); /* the caller's again */
             place_free(index);
             *handle = 0;
@@ -216,10 +216,10 @@ ULONG EventUnregister(REGHANDLE RegHandle)
 
     process_fork_check();
     process_lock();
-    struct registration *r = find(RegHandle);
+    struct registration *r = registration_find(RegHandle);
     if (r) {
         const unsigned index = registration_index(RegHandle);
-        forget(r, index);
+        registration_forget(r, index);
         while (LIFE.calling == index + 1 && !process_on_agent())
             pthread_cond_wait(&LIFE.changed, &LIFE.lock);
         if (r->classic) {
@@ -270,7 +270,7 @@ ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass
 
     process_fork_check();
     process_lock();
-    struct registration *r = find(RegHandle);
+    struct registration *r = registration_find(RegHandle);
     if (!r)
         goto out;
     switch (InformationClass) {

@@ -58,7 +58,7 @@ void thread_ids_told(uint32_t inner, uint32_t outer)
 }
 
 /* 0: no answer yet. */
-static uint32_t answered(uint32_t inner)
+static uint32_t thread_ids_answered(uint32_t inner)
 {
     const uint64_t a = __atomic_load_n(&ids.answer[inner % ANSWERS], __ATOMIC_ACQUIRE);
     return (uint32_t)a == inner ? (uint32_t)(a >> 32) : 0;
@@ -74,7 +74,7 @@ bool thread_ids_again(uint32_t inner)
     return false;
 }
 
-static bool ask(uint32_t inner)
+static bool thread_ids_ask(uint32_t inner)
 {
     const bool place = thread_ids_again(inner);
     if (place)
@@ -82,7 +82,7 @@ static bool ask(uint32_t inner)
     return place;
 }
 
-static uint64_t now_ms(void)
+static uint64_t thread_ids_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -91,15 +91,15 @@ static uint64_t now_ms(void)
 
 static uint32_t ask_and_wait(uint32_t inner)
 {
-    const uint64_t        until = now_ms() + WAIT_FIRST_MS;
+    const uint64_t        until = thread_ids_now_ms() + WAIT_FIRST_MS;
     const struct timespec step  = {.tv_nsec = STEP_MS * 1000000L};
     uint32_t              outer;
     bool                  asked = false;
     for (;;) {
         const uint32_t count = __atomic_load_n(&ids.answers, __ATOMIC_ACQUIRE);
         if (!asked)
-            asked = ask(inner); /* else so many ask that there is no place: an answer makes one */
-        if ((outer = answered(inner)) || now_ms() >= until)
+            asked = thread_ids_ask(inner); /* else so many ask that there is no place: an answer makes one */
+        if ((outer = thread_ids_answered(inner)) || thread_ids_now_ms() >= until)
             return outer;
         (void)syscall(SYS_futex, &ids.answers, FUTEX_WAIT_PRIVATE, count, &step, NULL, 0);
     }
@@ -113,7 +113,7 @@ static uint32_t outer_of(uint32_t inner, uint32_t stamp, bool *final)
     if (!mine)
         __atomic_store_n(&ids.answer[inner % ANSWERS], 0, __ATOMIC_RELEASE);
     al_thread.asked = stamp;
-    outer           = mine ? answered(inner) : ask_and_wait(inner);
+    outer           = mine ? thread_ids_answered(inner) : ask_and_wait(inner);
     *final          = outer != 0;
     return outer ? outer : UINT32_MAX;
 }

@@ -9,7 +9,7 @@
 
 enum { CELLS_MOST = 60000, WAITS_MOST = 4000, TEXTS_MOST = 6000 };
 
-static void times(yajl_gen g, const char *name, const int64_t time[BOOT_STATES])
+static void boot_json_times(yajl_gen g, const char *name, const int64_t time[BOOT_STATES])
 {
     jw_open(g, name);
     for (unsigned i = 0; i < BOOT_STATES; i++)
@@ -18,7 +18,7 @@ static void times(yajl_gen g, const char *name, const int64_t time[BOOT_STATES])
     jw_close(g);
 }
 
-static void head(yajl_gen g, const struct report *r)
+static void boot_json_head(yajl_gen g, const struct report *r)
 {
     const struct boot *b = r->boot;
     char               when[FILETIME_TEXT_SIZE];
@@ -67,7 +67,7 @@ static void finding(yajl_gen g, const struct report *r, const struct boot_findin
     jw_int(g, "process", f->process);
 }
 
-static void verdict(yajl_gen g, const struct report *r)
+static void boot_json_verdict(yajl_gen g, const struct report *r)
 {
     jw_open(g, "verdict");
     if (r->verdict->findings)
@@ -84,7 +84,7 @@ static void verdict(yajl_gen g, const struct report *r)
     jw_close(g);
 }
 
-static void trust(yajl_gen g, const struct boot *b)
+static void boot_json_trust(yajl_gen g, const struct boot *b)
 {
     const struct boot_trust *t = &b->trust;
     jw_open(g, "trust");
@@ -112,7 +112,7 @@ static void trust(yajl_gen g, const struct boot *b)
     jw_close(g);
 }
 
-static void phases(yajl_gen g, const struct boot *b)
+static void boot_json_phases(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "phases");
     for (unsigned i = 0; i < b->phases; i++) {
@@ -125,7 +125,7 @@ static void phases(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
-static void path(yajl_gen g, const struct report *r)
+static void boot_json_path(yajl_gen g, const struct report *r)
 {
     static const char *const kinds[] = {"kernel", "process", "unit", "queue"};
     jw_list(g, "criticalPath");
@@ -140,13 +140,13 @@ static void path(yajl_gen g, const struct report *r)
         jw_int(g, "depth", s->depth);
         jw_int(g, "process", s->process);
         jw_text(g, "unit", s->unit == BOOT_NONE ? NULL : r->boot->unit[s->unit].name);
-        times(g, "time", s->time);
+        boot_json_times(g, "time", s->time);
         jw_close(g);
     }
     jw_end(g);
 }
 
-static void units(yajl_gen g, const struct boot *b)
+static void boot_json_units(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "units");
     for (unsigned i = 0; i < b->units; i++) {
@@ -167,7 +167,7 @@ static void units(yajl_gen g, const struct boot *b)
         jw_int(g, "processes", (int64_t)u->processes);
         jw_int(g, "read", (int64_t)u->read);
         jw_int(g, "written", (int64_t)u->written);
-        times(g, "time", u->time);
+        boot_json_times(g, "time", u->time);
         jw_text(g, "after", u->after);
         jw_close(g);
     }
@@ -193,7 +193,7 @@ static void looks(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
-static void processes(yajl_gen g, const struct boot *b)
+static void boot_json_processes(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "processes");
     for (unsigned i = 0; i < b->processes; i++) {
@@ -212,7 +212,7 @@ static void processes(yajl_gen g, const struct boot *b)
         jw_int(g, "read", (int64_t)p->read);
         jw_int(g, "written", (int64_t)p->written);
         jw_int(g, "switches", (int64_t)p->switches);
-        times(g, "time", p->time);
+        boot_json_times(g, "time", p->time);
         jw_list(g, "wokenBy");
         for (unsigned k = 0; k < BOOT_WAKERS && p->waker[k].times; k++) {
             jw_open(g, NULL);
@@ -310,7 +310,7 @@ static void devices(yajl_gen g, const struct boot *b)
     free(all);
 }
 
-static void disks(yajl_gen g, const struct boot *b)
+static void boot_json_disks(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "disks");
     for (unsigned i = 0; i < b->disks; i++) {
@@ -329,7 +329,7 @@ static void disks(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
-static void images(yajl_gen g, const struct boot *b)
+static void boot_json_images(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "images");
     for (unsigned i = 0; i < b->images; i++) {
@@ -368,7 +368,7 @@ static void lanes(yajl_gen g, const struct boot *b)
     jw_close(g);
 }
 
-static int by_length(const void *a, const void *b)
+static int boot_json_by_length(const void *a, const void *b)
 {
     const struct boot_wait *x = *(const struct boot_wait *const *)a, *y = *(const struct boot_wait *const *)b;
     const int64_t           n = x->end - x->start, m = y->end - y->start;
@@ -382,7 +382,7 @@ static void waits(yajl_gen g, const struct boot *b)
     for (unsigned i = 0; list && i < b->waits; i++)
         list[i] = &b->wait[i];
     if (list)
-        qsort(list, b->waits, sizeof *list, by_length);
+        qsort(list, b->waits, sizeof *list, boot_json_by_length);
     for (unsigned i = 0; list && i < b->waits && i < WAITS_MOST; i++) {
         yajl_gen_array_open(g);
         jw_int(g, NULL, list[i]->process);
@@ -423,7 +423,7 @@ static void cells(yajl_gen g, const struct boot *b, const char *name, bool waiti
     (void)b;
 }
 
-static void stacks(yajl_gen g, const struct boot *b)
+static void boot_json_stacks(yajl_gen g, const struct boot *b)
 {
     const struct boot_cell **list = calloc(b->cells + 1ul, sizeof *list);
     jw_open(g, "stacks");
@@ -460,22 +460,22 @@ char *boot_json(const struct report *r, bool all, size_t *size)
         return NULL;
     yajl_gen_config(g, yajl_gen_beautify, !all);
     yajl_gen_map_open(g);
-    head(g, r);
-    verdict(g, r);
-    trust(g, r->boot);
-    phases(g, r->boot);
-    path(g, r);
-    units(g, r->boot);
+    boot_json_head(g, r);
+    boot_json_verdict(g, r);
+    boot_json_trust(g, r->boot);
+    boot_json_phases(g, r->boot);
+    boot_json_path(g, r);
+    boot_json_units(g, r->boot);
     looks(g, r->boot);
-    processes(g, r->boot);
+    boot_json_processes(g, r->boot);
     moments(g, r->boot);
     devices(g, r->boot);
-    disks(g, r->boot);
-    images(g, r->boot);
+    boot_json_disks(g, r->boot);
+    boot_json_images(g, r->boot);
     if (all) {
         lanes(g, r->boot);
         waits(g, r->boot);
-        stacks(g, r->boot);
+        boot_json_stacks(g, r->boot);
     }
     if (r->configuration) {
         jw_name(g, "configuration");

@@ -11,7 +11,7 @@ static const int64_t LATE_NS = INT64_C(2000000000);
 
 static double s(int64_t ns) { return (double)ns / 1e9; }
 
-static void verdict(const struct boot_verdict *v, FILE *out)
+static void boot_text_verdict(const struct boot_verdict *v, FILE *out)
 {
     visible_printf(out, "%s\n", v->sentence);
     if (!v->findings)
@@ -26,7 +26,7 @@ static void verdict(const struct boot_verdict *v, FILE *out)
         visible_printf(out, "%5.1f s  %s\n", s(v->finding[i].cost), v->finding[i].sentence);
 }
 
-static void trust(const struct boot *b, FILE *out)
+static void boot_text_trust(const struct boot *b, FILE *out)
 {
     const struct boot_trust *t = &b->trust;
     fprintf(out, "\nTrust: %" PRIu64 " events, %" PRIu64 " lost", t->events, t->lost);
@@ -54,14 +54,14 @@ static void trust(const struct boot *b, FILE *out)
         fputs("  no units (a provider with the Service Control Manager's GUID): the path is told by processes alone\n", out);
 }
 
-static void phases(const struct boot *b, FILE *out)
+static void boot_text_phases(const struct boot *b, FILE *out)
 {
     visible_printf(out, "\n%-22s %10s %10s\n", "Phase", "start s", "length s");
     for (unsigned i = 0; i < b->phases; i++)
         visible_printf(out, "%-22s %10.3f %10.3f\n", b->phase[i].name, s(b->phase[i].start), s(b->phase[i].end - b->phase[i].start));
 }
 
-static void path(const struct boot_path *p, FILE *out)
+static void boot_text_path(const struct boot_path *p, FILE *out)
 {
     visible_printf(out, "\nCritical path: each was waited for by the next one\n%10s %9s\n", "start s", "length s");
     for (unsigned i = 0; i < p->steps; i++) {
@@ -74,17 +74,17 @@ static void path(const struct boot_path *p, FILE *out)
         visible_printf(out, "           %u earlier step%s of programs had no place\n", p->left_out, p->left_out == 1 ? "" : "s");
 }
 
-struct row { const char *name; int64_t length; const int64_t *time; uint64_t bytes; };
+struct boot_text_row { const char *name; int64_t length; const int64_t *time; uint64_t bytes; };
 
-static int by_length(const void *a, const void *b)
+static int boot_text_by_length(const void *a, const void *b)
 {
-    const struct row *x = a, *y = b;
+    const struct boot_text_row *x = a, *y = b;
     return (x->length < y->length) - (x->length > y->length);
 }
 
-static void rows(const char *title, struct row *list, unsigned n, unsigned most, FILE *out)
+static void boot_text_rows(const char *title, struct boot_text_row *list, unsigned n, unsigned most, FILE *out)
 {
-    qsort(list, n, sizeof *list, by_length);
+    qsort(list, n, sizeof *list, boot_text_by_length);
     visible_printf(out, "\n%-*s %8s", NAME, title, "length");
     for (unsigned i = 0; i < BOOT_STATES; i++)
         visible_printf(out, " %8s", boot_state_words[i]);
@@ -97,25 +97,25 @@ static void rows(const char *title, struct row *list, unsigned n, unsigned most,
     }
 }
 
-static void tables(const struct boot *b, FILE *out)
+static void boot_text_tables(const struct boot *b, FILE *out)
 {
-    struct row *list = calloc(b->units + b->processes + 1ul, sizeof *list);
+    struct boot_text_row *list = calloc(b->units + b->processes + 1ul, sizeof *list);
     unsigned    n    = 0;
     if (!list)
         return;
     for (unsigned i = 0; i < b->units; i++)
         if (boot_unit_length(&b->unit[i]))
-            list[n++] = (struct row){b->unit[i].name, boot_unit_length(&b->unit[i]), b->unit[i].time, b->unit[i].read + b->unit[i].written};
+            list[n++] = (struct boot_text_row){b->unit[i].name, boot_unit_length(&b->unit[i]), b->unit[i].time, b->unit[i].read + b->unit[i].written};
     if (n)
-        rows("Units, longest start first", list, n, UNITS_SHOWN, out);
+        boot_text_rows("Units, longest start first", list, n, UNITS_SHOWN, out);
     n = 0;
     for (unsigned i = 0; i < b->processes; i++) {
         const struct boot_process *p = &b->process[i];
         if (!p->lives && p->start < b->finish)
-            list[n++] = (struct row){p->command && *p->command ? p->command : p->label, p->end - p->start, p->time, p->read + p->written};
+            list[n++] = (struct boot_text_row){p->command && *p->command ? p->command : p->label, p->end - p->start, p->time, p->read + p->written};
     }
     if (n)
-        rows("Processes, longest first", list, n, PROCESSES_SHOWN, out);
+        boot_text_rows("Processes, longest first", list, n, PROCESSES_SHOWN, out);
     free(list);
 }
 
@@ -124,12 +124,12 @@ void boot_text(const struct report *r, FILE *out)
     char when[FILETIME_TEXT_SIZE];
     visible_printf(out, "%s: %s of %.19sZ%s%s, %s %.1f s\n\n", r->file, r->boot->live ? "session" : "boot", filetime_format(r->boot->began, when),
             r->boot->release ? ", Linux " : "", r->boot->release ? r->boot->release : "", r->boot->live ? "recorded for" : "done after", s(r->boot->finish));
-    verdict(r->verdict, out);
+    boot_text_verdict(r->verdict, out);
     if (r->boot->trust.lost || r->boot->trust.buffers_lost || r->boot->trust.damaged)
         fputs("\nThis trace is not complete: events of it were lost or are damaged, and the cause may be among them.\n", out);
-    trust(r->boot, out);
-    phases(r->boot, out);
+    boot_text_trust(r->boot, out);
+    boot_text_phases(r->boot, out);
     if (!r->boot->live) /* nothing ends there that others waited for */
-        path(r->path, out);
-    tables(r->boot, out);
+        boot_text_path(r->path, out);
+    boot_text_tables(r->boot, out);
 }

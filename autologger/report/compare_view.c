@@ -7,7 +7,7 @@
 
 enum { SHOWN = 12, CELL = 32 };
 
-static const char *cell(int64_t ns, char out[CELL])
+static const char *compare_view_cell(int64_t ns, char out[CELL])
 {
     if (ns < 0)
         snprintf(out, CELL, "-");
@@ -26,13 +26,13 @@ void compare_text(const struct boot_comparison *c, const char *before, const cha
         const struct boot_change *r = &c->row[i];
         of_kind                     = i && c->row[i - 1].kind == r->kind ? of_kind + 1 : 0;
         if (of_kind < SHOWN)
-            visible_printf(out, "%-9s %10s %10s %+10.3f  %s\n", of_kind ? "" : boot_compare_words[r->kind], cell(r->before, a), cell(r->after, b), (double)r->change / 1e9, r->name);
+            visible_printf(out, "%-9s %10s %10s %+10.3f  %s\n", of_kind ? "" : boot_compare_words[r->kind], compare_view_cell(r->before, a), compare_view_cell(r->after, b), (double)r->change / 1e9, r->name);
         else if (of_kind == SHOWN)
             visible_printf(out, "%-9s %10s\n", "", "...");
     }
 }
 
-static void one(yajl_gen g, const char *name, int64_t ns)
+static void compare_view_one(yajl_gen g, const char *name, int64_t ns)
 {
     jw_name(g, name);
     if (ns < 0)
@@ -53,8 +53,8 @@ void compare_json(const struct boot_comparison *c, const char *before, const cha
         jw_open(g, NULL);
         jw_text(g, "kind", boot_compare_words[c->row[i].kind]);
         jw_text(g, "name", c->row[i].name);
-        one(g, "before", c->row[i].before);
-        one(g, "after", c->row[i].after);
+        compare_view_one(g, "before", c->row[i].before);
+        compare_view_one(g, "after", c->row[i].after);
         jw_ms(g, "change", c->row[i].change);
         jw_close(g);
     }

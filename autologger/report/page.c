@@ -40,9 +40,9 @@ static void html_sentence(FILE *out, const char *text)
     text_finish(&whole);
 }
 
-static void part(FILE *out, const struct page_part *p) { fwrite(p->begin, 1, (size_t)(p->end - p->begin), out); }
+static void report_page_part(FILE *out, const struct page_part *p) { fwrite(p->begin, 1, (size_t)(p->end - p->begin), out); }
 
-static const char *length(int64_t ns, char out[32])
+static const char *page_length(int64_t ns, char out[32])
 {
     const double ms = (double)ns / 1e6;
     if (ms >= 1000)
@@ -54,7 +54,7 @@ static const char *length(int64_t ns, char out[32])
 
 /* ---- what stands in the page as text ---- */
 
-static void whose(FILE *out, const struct report *r, const struct boot_finding *f)
+static void page_whose(FILE *out, const struct report *r, const struct boot_finding *f)
 {
     fprintf(out, " data-process=\"%d\"", f->process);
     if (f->unit != BOOT_NONE) {
@@ -64,7 +64,7 @@ static void whose(FILE *out, const struct report *r, const struct boot_finding *
     }
 }
 
-static void verdict(FILE *out, const struct report *r)
+static void page_verdict(FILE *out, const struct report *r)
 {
     const struct boot_verdict *v = r->verdict;
 
@@ -83,15 +83,15 @@ static void verdict(FILE *out, const struct report *r)
         fputs("</dl>\n<p class=\"next\"><b>Look at next:</b> ", out);
         html(out, v->finding[0].next);
         fputs(" <button class=\"link\"", out);
-        whose(out, r, &v->finding[0]);
+        page_whose(out, r, &v->finding[0]);
         fputs(">Show it in the timeline</button></p>\n", out);
     }
     if (v->findings > 1)
         fputs("<details><summary>What else took time</summary><ul id=\"others\">", out);
     for (unsigned i = 1; i < v->findings; i++) {
         char cost[32];
-        fprintf(out, "<li><span class=\"soft\">%s</span><button class=\"link\"", length(v->finding[i].cost, cost));
-        whose(out, r, &v->finding[i]);
+        fprintf(out, "<li><span class=\"soft\">%s</span><button class=\"link\"", page_length(v->finding[i].cost, cost));
+        page_whose(out, r, &v->finding[i]);
         fputc('>', out);
         html_sentence(out, v->finding[i].sentence);
         fputs("</button></li>", out);
@@ -99,7 +99,7 @@ static void verdict(FILE *out, const struct report *r)
     fputs(v->findings > 1 ? "</ul></details>\n</section>\n" : "</section>\n", out);
 }
 
-static void trust(FILE *out, const struct boot *b)
+static void page_trust(FILE *out, const struct boot *b)
 {
     const struct boot_trust *t      = &b->trust;
     const uint64_t           stacks = t->stacks_complete + t->stacks_cut + t->stacks_unknown;
@@ -125,7 +125,7 @@ static void trust(FILE *out, const struct boot *b)
     if (stacks)
         fprintf(out, "<li>stacks: <b>%.0f %%</b> whole, %.0f %% of frames named</li>", 100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
-    fprintf(out, "<li>autologger itself ran <b>%s</b></li>", length(t->own_cpu, n));
+    fprintf(out, "<li>autologger itself ran <b>%s</b></li>", page_length(t->own_cpu, n));
     if (b->switches && b->user && b->seen_from > b->user + INT64_C(2000000000))
         fprintf(out, "<li class=\"bad\">who ran and who waited is told from <b>%.1f s</b> on</li>", (double)b->seen_from / 1e9);
     if (!b->switches)
@@ -139,7 +139,7 @@ static void trust(FILE *out, const struct boot *b)
     fputs("</ul>\n", out);
 }
 
-static void phases(FILE *out, const struct boot *b)
+static void page_phases(FILE *out, const struct boot *b)
 {
     char n[32];
     fputs("<section aria-labelledby=\"h-phases\"><h2 id=\"h-phases\">Phases</h2>\n<ol id=\"phases\">", out);
@@ -147,12 +147,12 @@ static void phases(FILE *out, const struct boot *b)
         const struct boot_phase *p   = &b->phase[i];
         const double             sec = (double)(p->end - p->start) / 1e9;
         fprintf(out, "<li tabindex=\"0\" data-name=\"%s\" data-start=\"%.3f\" data-end=\"%.3f\" style=\"flex-grow:%.3f\" title=\"%s\"><b>%s</b><span>%s</span></li>", p->name,
-                (double)p->start / 1e6, (double)p->end / 1e6, sec, p->name, length(p->end - p->start, n), p->name);
+                (double)p->start / 1e6, (double)p->end / 1e6, sec, p->name, page_length(p->end - p->start, n), p->name);
     }
     fputs("</ol></section>\n", out);
 }
 
-static void head(FILE *out, const struct report *r)
+static void page_head(FILE *out, const struct report *r)
 {
     const struct boot *b    = r->boot;
     const char        *what = b->live ? "Session" : "Boot";
@@ -162,10 +162,10 @@ static void head(FILE *out, const struct report *r)
           "<meta name=\"generator\" content=\"autologger report\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
     fprintf(out, "%s of %.16s", what, filetime_format(b->began, when));
     fputs("</title>\n<style>\n", out);
-    part(out, &page_style);
+    report_page_part(out, &page_style);
     fputs("</style>\n</head>\n<body>\n<header><h1>", out);
     when[10] = ' ';
-    fprintf(out, "%s of %.19s</h1><span class=\"about\">%s %s", what, when, b->live ? "recorded for" : "done after", length(b->finish, done));
+    fprintf(out, "%s of %.19s</h1><span class=\"about\">%s %s", what, when, b->live ? "recorded for" : "done after", page_length(b->finish, done));
     if (b->release) {
         fputs(", Linux ", out);
         html(out, b->release);
@@ -258,18 +258,18 @@ wstatus page_write(const struct report *r, FILE *out, struct reason *why)
         text = visible_data(text, &size);
     if (!text)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the page");
-    head(out, r);
-    verdict(out, r);
-    trust(out, r->boot);
+    page_head(out, r);
+    page_verdict(out, r);
+    page_trust(out, r->boot);
     fputs("<br>\n", out);
-    phases(out, r->boot);
-    part(out, &page_body);
+    page_phases(out, r->boot);
+    report_page_part(out, &page_body);
     fputs("</main>\n<script type=\"application/gzip;base64\" id=\"data\">", out);
     const bool good = packed(out, text, size);
     free(text);
     fputs("</script>\n<script>\n", out);
     for (unsigned i = 0; i < page_script_count; i++)
-        part(out, &page_scripts[i]);
+        report_page_part(out, &page_scripts[i]);
     fputs("</script>\n</body>\n</html>\n", out);
     if (!good)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to compress the page's data");

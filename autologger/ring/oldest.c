@@ -18,7 +18,7 @@ enum { HEADER_SIZE = sizeof(struct etl_event_header) };
 UNSEEN static uint64_t word_at(const uint8_t *at) { return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE); }
 
 /* The oldest chunk of stream `index`. False: there is none that is full and not taken. */
-static bool oldest_of(const struct ring_view *view, uint32_t index, struct ring_step *step)
+static bool ring_oldest_of(const struct ring_view *view, uint32_t index, struct ring_step *step)
 {
     struct shm_stream *st   = &view->stream[index];
     const uint64_t     word = __atomic_load_n(&st->oldest, __ATOMIC_ACQUIRE);
@@ -94,22 +94,22 @@ uint64_t ring_oldest_version(const struct ring_view *view)
     return sum;
 }
 
-struct order {
+struct oldest_order {
     uint64_t time;   /* of the chunk's first event; 0: it begins with none */
     uint32_t stream; /* the lower one first, where times are equal */
 };
-static bool goes_before(struct order a, struct order b) { return a.time != b.time ? a.time < b.time : a.stream < b.stream; }
+static bool goes_before(struct oldest_order a, struct oldest_order b) { return a.time != b.time ? a.time < b.time : a.stream < b.stream; }
 
 /* Of the streams' oldest chunks that come after `after` (NULL: of all) the first one. */
-static bool first_after(const struct ring_view *view, const struct order *after, struct ring_step *step, struct order *first)
+static bool first_after(const struct ring_view *view, const struct oldest_order *after, struct ring_step *step, struct oldest_order *first)
 {
     struct ring_step one;
     bool             found = false;
 
     for (uint32_t i = 0; i <= view->cpus; i++) {
-        if (!oldest_of(view, i, &one))
+        if (!ring_oldest_of(view, i, &one))
             continue;
-        const struct order order = {begins(view, one.chunk), i};
+        const struct oldest_order order = {begins(view, one.chunk), i};
         if ((after && !goes_before(*after, order)) || (found && !goes_before(order, *first)))
             continue;
         *first = order;
@@ -123,8 +123,8 @@ static bool first_after(const struct ring_view *view, const struct order *after,
 bool ring_oldest(const struct ring_view *view, struct ring_step *step)
 {
     struct content      content;
-    struct order        first, tried;
-    const struct order *after = NULL;
+    struct oldest_order        first, tried;
+    const struct oldest_order *after = NULL;
 
     while (first_after(view, after, step, &first)) {
         if (content_by_tally(view, step, &content) || content_of(view, step->chunk, &content)) {

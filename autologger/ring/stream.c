@@ -32,14 +32,14 @@ uint32_t stream_chunk_shift(uint32_t buffer_bytes)
 
 /* Where everything lies, from the counts alone. */
 enum { SPARE_SLOTS = 32 /* of a table: chunks that are linked ahead, and the one that is being released */ };
-struct layout {
+struct stream_layout {
     uint32_t slots; /* of a table: a power of two */
     uint64_t pool, claims, states, control_size;
     uint64_t refusals, takers, marks, tables, chunks, data_size;
 };
-static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count, bool overwrite)
+static struct stream_layout stream_layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count, bool overwrite)
 {
-    struct layout l = {.slots = 1};
+    struct stream_layout l = {.slots = 1};
     while (l.slots < chunk_count + SPARE_SLOTS)
         l.slots *= 2;
     l.claims       = sizeof(struct shm_control);
@@ -80,7 +80,7 @@ static wstatus map_both(struct stream_set *s, uint64_t control_size, uint64_t da
 
 /* Points every stream into the mappings, which have the layout of `l`. */
 /* As it was at first, and as programs find it unless one has scribbled: what the daemon itself goes by. */
-static struct shm_data data_header(const struct stream_set *s, const struct layout *l)
+static struct shm_data data_header(const struct stream_set *s, const struct stream_layout *l)
 {
     return (struct shm_data){.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_data), 0, l->data_size},
                              .stream_count = s->control->stream_count, .stream_offset = sizeof(struct shm_data), .chunk_offset = l->chunks,
@@ -88,7 +88,7 @@ static struct shm_data data_header(const struct stream_set *s, const struct layo
                              .taker_offset = (uint32_t)l->takers, .mark_offset = (uint32_t)l->marks, .pool_head = s->control->chunk_count};
 }
 
-static wstatus set_streams(struct stream_set *s, const struct layout *l, struct reason *why)
+static wstatus set_streams(struct stream_set *s, const struct stream_layout *l, struct reason *why)
 {
     const uint32_t        count  = s->control->chunk_count;
     const struct shm_data header = data_header(s, l);
@@ -105,7 +105,7 @@ static wstatus set_streams(struct stream_set *s, const struct layout *l, struct 
     s->state      = (uint8_t *)s->control + l->states;
     s->table_mask = l->slots - 1;
     for (unsigned i = 0; i < s->count; i++) {
-        struct stream *st = &s->stream[i];
+        struct ring_stream *st = &s->stream[i];
         st->shared        = (struct shm_stream *)(void *)(s->data + sizeof(struct shm_data)) + i;
         st->entry         = (uint64_t *)(void *)(s->data + l->tables) + (size_t)i * l->slots;
         if (!(st->chunk = malloc(l->slots * sizeof *st->chunk)))
@@ -131,14 +131,14 @@ static int make_memfd(struct os *os, const char *name, uint64_t size, uint64_t p
     return fd;
 }
 
-static int reopen_readonly(int fd)
+static int stream_reopen_readonly(int fd)
 {
     char path[40];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void fill_headers(struct stream_set *s, const struct stream_config *c, const struct layout *l, uint64_t now_ns)
+static void fill_headers(struct stream_set *s, const struct stream_config *c, const struct stream_layout *l, uint64_t now_ns)
 {
     *s->control = (struct shm_control){
         .header = {SHM_MAGIC_CONTROL, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_control), 0, l->control_size},
@@ -152,7 +152,7 @@ static void fill_headers(struct stream_set *s, const struct stream_config *c, co
     s->pool_index = c->chunk_count;
 }
 
-static bool config_ok(const struct stream_config *c, const struct layout *l)
+static bool config_ok(const struct stream_config *c, const struct stream_layout *l)
 {
     return c->cpus >= 1 && c->cpus < 65536 && c->chunk_shift >= 12 && c->chunk_shift <= 16 &&
            c->max_event >= sizeof(struct etl_event_header) && c->max_event <= ETL_MAX_EVENT &&
@@ -161,7 +161,7 @@ static bool config_ok(const struct stream_config *c, const struct layout *l)
 
 wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out, struct reason *why)
 {
-    struct layout      l = layout_of(config->cpus + 1, config->chunk_shift, config->chunk_count, config->overwrite);
+    struct stream_layout      l = stream_layout_of(config->cpus + 1, config->chunk_shift, config->chunk_count, config->overwrite);
     struct stream_set *s = NULL;
     wstatus            status;
 
@@ -176,7 +176,7 @@ wstatus stream_set_create(struct os *os, const struct stream_config *config, str
     if ((s->control_fd = make_memfd(os, "autologger-control", l.control_size, 0, why)) < 0 ||
         (s->data_fd = make_memfd(os, "autologger-data", l.data_size, l.tables, why)) < 0)
         goto out;
-    if ((s->control_ro_fd = reopen_readonly(s->control_fd)) < 0) {
+    if ((s->control_ro_fd = stream_reopen_readonly(s->control_fd)) < 0) {
         status = reason_set(why, wstatus_from_errno(errno), "/proc/self/fd can't be used: %s", strerror(errno));
         goto out;
     }
@@ -246,7 +246,7 @@ static bool adopt_positions(struct stream_set *s, const uint64_t *rpos)
     const uint32_t shift = s->control->chunk_shift;
 
     for (unsigned i = 0; i < s->count; i++) {
-        struct stream *st = &s->stream[i];
+        struct ring_stream *st = &s->stream[i];
         if (rpos[i] % 8 != 0)
             return false;
         st->pos = st->released = st->snap = rpos[i];
@@ -256,7 +256,7 @@ static bool adopt_positions(struct stream_set *s, const uint64_t *rpos)
 }
 
 /* What streams have is the clients' word: nonsense is left to the snapshot, which counts it. */
-static void adopt_streams(struct stream_set *s, uint8_t *used)
+static void stream_adopt_streams(struct stream_set *s, uint8_t *used)
 {
     const uint32_t count = s->control->chunk_count, shift = s->control->chunk_shift;
 
@@ -266,7 +266,7 @@ static void adopt_streams(struct stream_set *s, uint8_t *used)
         return;
     }
     for (unsigned i = 0; i < s->count; i++) {
-        const struct stream *st   = &s->stream[i];
+        const struct ring_stream *st   = &s->stream[i];
         const uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
         for (uint64_t n = st->linked; n << shift < wpos && n < st->linked + count; n++) {
             const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
@@ -309,7 +309,7 @@ static wstatus adopt_first(struct stream_set *s, const uint64_t *rpos, struct re
 
 void stream_set_adopt_finish(struct stream_set *s)
 {
-    adopt_streams(s, s->adopted);
+    stream_adopt_streams(s, s->adopted);
     adopt_rest(s, s->adopted);
     free(s->adopted);
     s->adopted = NULL;
@@ -331,7 +331,7 @@ wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, stru
 wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why)
 {
     struct stat        data, control;
-    struct layout      l;
+    struct stream_layout      l;
     struct stream_set *s      = NULL;
     wstatus            status = adopt_check(data_fd, control_fd, &data, &control, why);
 
@@ -351,7 +351,7 @@ wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos
         status = reason_set(why, W_INVALID_DATA, "the memory handed over is of an unknown version");
         goto out;
     }
-    l = layout_of(c->stream_count, c->chunk_shift, c->chunk_count, c->overwrite);
+    l = stream_layout_of(c->stream_count, c->chunk_shift, c->chunk_count, c->overwrite);
     if (l.control_size != s->control_size || l.data_size != s->data_size || c->pool_offset != l.pool || c->state_offset != l.states ||
         (c->overwrite && c->claim_offset != l.claims)) {
         status = reason_set(why, W_INVALID_DATA, "the memory handed over has other sizes than it says");
@@ -361,7 +361,7 @@ wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos
         goto out;
     if ((status = adopt_first(s, rpos, why)) != W_SUCCESS)
         goto out;
-    if ((s->control_ro_fd = reopen_readonly(control_fd)) < 0) {
+    if ((s->control_ro_fd = stream_reopen_readonly(control_fd)) < 0) {
         status = reason_set(why, wstatus_from_errno(errno), "/proc/self/fd can't be used: %s", strerror(errno));
         goto out;
     }

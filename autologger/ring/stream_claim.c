@@ -25,7 +25,7 @@ wstatus stream_claims_init(struct stream_set *s, const struct shm_data *header, 
 
 /* ---- claimed chunks of a stream, in order ---- */
 
-static void held_append(struct stream_set *s, struct stream *st, uint32_t chunk, uint64_t n)
+static void stream_claim_held_append(struct stream_set *s, struct ring_stream *st, uint32_t chunk, uint64_t n)
 {
     s->held[chunk] = (struct held){n, SHM_NO_CHUNK};
     if (st->held_first == SHM_NO_CHUNK)
@@ -37,7 +37,7 @@ static void held_append(struct stream_set *s, struct stream *st, uint32_t chunk,
     s->linked++;
 }
 
-void stream_claims_release(struct stream_set *s, struct stream *st, uint64_t pos)
+void stream_claims_release(struct stream_set *s, struct ring_stream *st, uint64_t pos)
 {
     for (uint32_t c; (c = st->held_first) != SHM_NO_CHUNK && (s->held[c].n + 1) << s->control->chunk_shift <= pos;) {
         st->held_first = s->held[c].next;
@@ -54,7 +54,7 @@ struct oldest {
     uint64_t word, n;
     uint64_t wpos; /* as it was after the word */
 };
-static struct oldest oldest_of(const struct stream_set *s, const struct stream *st)
+static struct oldest stream_claim_oldest_of(const struct stream_set *s, const struct ring_stream *st)
 {
     struct oldest o = {.word = __atomic_load_n(&st->shared->oldest, __ATOMIC_SEQ_CST)};
     o.wpos          = __atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED;
@@ -62,14 +62,14 @@ static struct oldest oldest_of(const struct stream_set *s, const struct stream *
     return o;
 }
 
-bool stream_claims_absurd(const struct stream_set *s, const struct stream *st, uint64_t wpos)
+bool stream_claims_absurd(const struct stream_set *s, const struct ring_stream *st, uint64_t wpos)
 {
-    const uint64_t here = wpos >> s->control->chunk_shift, from = oldest_of(s, st).n;
+    const uint64_t here = wpos >> s->control->chunk_shift, from = stream_claim_oldest_of(s, st).n;
     return here > from && here - from > s->control->chunk_count;
 }
 
 /* The chunk number `n` becomes the reader's. False: a writer was faster. */
-static bool claim(struct stream_set *s, struct stream *st, const struct oldest *o)
+static bool claim(struct stream_set *s, struct ring_stream *st, const struct oldest *o)
 {
     const uint64_t n = o->n, entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
     const uint32_t chunk = (uint32_t)entry;
@@ -86,14 +86,14 @@ static bool claim(struct stream_set *s, struct stream *st, const struct oldest *
     st->claimed                    = n + 1;
     st->chunk[n & s->table_mask] = good ? chunk : SHM_NO_CHUNK;
     if (good)
-        held_append(s, st, chunk, n);
+        stream_claim_held_append(s, st, chunk, n);
     else
         s->corrupt++;
     return true;
 }
 
 /* Writers took what lies before chunk number `n`. */
-static void go_on_at(const struct stream_set *s, struct stream *st, uint64_t n)
+static void go_on_at(const struct stream_set *s, struct ring_stream *st, uint64_t n)
 {
     const uint64_t pos = n << s->control->chunk_shift;
     if (pos <= st->pos)
@@ -107,7 +107,7 @@ static void go_on_at(const struct stream_set *s, struct stream *st, uint64_t n)
 }
 
 /* After an adoption: the chunks that a predecessor had claimed, one after the other. */
-static bool cover_claimed(struct stream_set *s, struct stream *st)
+static bool cover_claimed(struct stream_set *s, struct ring_stream *st)
 {
     const uint64_t here = st->pos >> s->control->chunk_shift;
     uint32_t       c    = st->held_first;
@@ -122,7 +122,7 @@ static bool cover_claimed(struct stream_set *s, struct stream *st)
     return true;
 }
 
-bool stream_cover(struct stream_set *s, struct stream *st)
+bool stream_cover(struct stream_set *s, struct ring_stream *st)
 {
     const uint32_t shift = s->control->chunk_shift;
 
@@ -130,7 +130,7 @@ bool stream_cover(struct stream_set *s, struct stream *st)
         if (cover_claimed(s, st))
             return st->pos < st->snap;
     for (int i = 0; st->pos < st->snap && i < CLAIM_TRIES; i++) {
-        const struct oldest o = oldest_of(s, st);
+        const struct oldest o = stream_claim_oldest_of(s, st);
         if (o.n < st->claimed || o.n > o.wpos >> shift) { /* a program that scribbles: back to what is known */
             uint64_t word = o.word;
             s->corrupt++;
@@ -156,8 +156,8 @@ uint32_t stream_claims_linked(struct stream_set *s, void (*found)(struct stream_
 {
     uint32_t count = 0;
     for (unsigned i = 0; i < s->count; i++) {
-        struct stream      *st   = &s->stream[i];
-        const struct oldest o    = oldest_of(s, st);
+        struct ring_stream      *st   = &s->stream[i];
+        const struct oldest o    = stream_claim_oldest_of(s, st);
         const uint64_t      end  = (o.wpos >> s->control->chunk_shift) + AHEAD;
         const uint64_t      from = st->looked && st->looked - 1 < o.n ? st->looked - 1 : o.n;
         for (uint64_t n = from; n < end && n < from + s->table_mask; n++) {
@@ -190,19 +190,19 @@ bool stream_claims_take(struct stream_set *s)
 void stream_claims_look(struct stream_set *s, bool begin)
 {
     for (unsigned i = 0; i < s->count; i++)
-        s->stream[i].looked = begin ? (oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + 1 : 0;
+        s->stream[i].looked = begin ? (stream_claim_oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + 1 : 0;
 }
 
 bool stream_claims_looked(const struct stream_set *s)
 {
     bool all = true;
     for (unsigned i = 0; i < s->count; i++)
-        all &= (oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + AHEAD + 1 - s->stream[i].looked < s->table_mask / 2;
+        all &= (stream_claim_oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + AHEAD + 1 - s->stream[i].looked < s->table_mask / 2;
     return all;
 }
 
 /* Where no record has come behind a gap: from what time on the stream is whole. */
-static uint64_t gap_ends_at(const struct stream *st, uint64_t now)
+static uint64_t gap_ends_at(const struct ring_stream *st, uint64_t now)
 {
     const uint64_t gone = __atomic_load_n(&st->shared->overwritten_to, __ATOMIC_ACQUIRE);
     return gone && gone >= st->last_time && gone < now ? gone + 1 : now;
@@ -249,7 +249,7 @@ void stream_claims_limit(struct stream_set *s)
 
 /* ---- a successor ---- */
 
-static void held_insert(struct stream_set *s, struct stream *st, uint32_t chunk, uint64_t n)
+static void held_insert(struct stream_set *s, struct ring_stream *st, uint32_t chunk, uint64_t n)
 {
     uint32_t *at = &st->held_first;
     while (*at != SHM_NO_CHUNK && s->held[*at].n < n)
@@ -266,10 +266,10 @@ static void held_insert(struct stream_set *s, struct stream *st, uint32_t chunk,
 void stream_claims_adopt(struct stream_set *s, uint8_t *used)
 {
     for (unsigned i = 0; i < s->count; i++)
-        s->stream[i].claimed = oldest_of(s, &s->stream[i]).n;
+        s->stream[i].claimed = stream_claim_oldest_of(s, &s->stream[i]).n;
     for (uint32_t c = 0; c < s->control->chunk_count; c++) {
         const uint64_t claim = s->claim[c];
-        struct stream *st    = claim >> 32 && claim >> 32 <= s->count ? &s->stream[(claim >> 32) - 1] : NULL;
+        struct ring_stream *st    = claim >> 32 && claim >> 32 <= s->count ? &s->stream[(claim >> 32) - 1] : NULL;
         const uint64_t last  = st ? st->claimed - 1 : 0, n = last - (uint32_t)(last - claim);
         s->claim[c] = 0;
         if (!st || st->claimed == 0 || used[c] || s->state[c] == SHM_CHUNK_STALLED || n > last || (n + 1) << s->control->chunk_shift <= st->released)

@@ -14,19 +14,19 @@
 
 enum { HEAD_TRIES = 64 /* a client that keeps changing the head gets no more chunks */, WAKE_BYTES = 256 << 10 };
 
-static uint64_t *head_of(struct stream_set *s) { return &stream_data(s)->pool_head; }
+static uint64_t *stream_pool_head_of(struct stream_set *s) { return &stream_data(s)->pool_head; }
 
 /* A client can write the head. Writers only raise it, so what is below the last value seen is no head. */
 uint32_t stream_pool_index(struct stream_set *s)
 {
     for (int i = 0; i < HEAD_TRIES; i++) {
-        uint64_t       head  = __atomic_load_n(head_of(s), __ATOMIC_SEQ_CST);
+        uint64_t       head  = __atomic_load_n(stream_pool_head_of(s), __ATOMIC_SEQ_CST);
         const uint32_t index = shm_pool_index(head);
         if (index >= s->pool_index && index <= s->control->chunk_count)
             return s->pool_index = index;
         s->corrupt++;
         const uint64_t right = ((head >> 32) + 1) << 32 | s->pool_index;
-        __atomic_compare_exchange_n(head_of(s), &head, right, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+        __atomic_compare_exchange_n(stream_pool_head_of(s), &head, right, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
     }
     return s->pool_index;
 }
@@ -40,19 +40,19 @@ void stream_pool_empty(struct stream_set *s)
 static uint32_t available(struct stream_set *s) { return s->control->chunk_count - stream_pool_index(s); }
 
 /* On top of the pool. The memory of a chunk stays as it is: warm. */
-static bool push(struct stream_set *s, uint32_t chunk)
+static bool stream_pool_push(struct stream_set *s, uint32_t chunk)
 {
     s->state[chunk] = SHM_CHUNK_POOL;
     __atomic_store_n(&s->taker[chunk], 0, __ATOMIC_RELAXED);
     for (int i = 0; i < HEAD_TRIES; i++) {
         const uint32_t index = stream_pool_index(s);
-        uint64_t       head  = __atomic_load_n(head_of(s), __ATOMIC_RELAXED);
+        uint64_t       head  = __atomic_load_n(stream_pool_head_of(s), __ATOMIC_RELAXED);
         if (shm_pool_index(head) != index || index == 0)
             continue;
         __atomic_store_n(&s->pool[index - 1], chunk, __ATOMIC_RELAXED);
         const uint64_t next = ((head >> 32) + 1) << 32 | (index - 1);
         s->pool_index = index - 1; /* before: a writer that takes it at once raises it again */
-        if (__atomic_compare_exchange_n(head_of(s), &head, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(stream_pool_head_of(s), &head, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             return true;
         s->pool_index = index;
     }
@@ -103,10 +103,10 @@ static bool take_back(struct stream_set *s)
 {
     for (int i = 0; i < HEAD_TRIES; i++) {
         const uint32_t index = stream_pool_index(s);
-        uint64_t       head  = __atomic_load_n(head_of(s), __ATOMIC_RELAXED);
+        uint64_t       head  = __atomic_load_n(stream_pool_head_of(s), __ATOMIC_RELAXED);
         if (index >= s->control->chunk_count)
             return false;
-        if (shm_pool_index(head) != index || !__atomic_compare_exchange_n(head_of(s), &head, head + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        if (shm_pool_index(head) != index || !__atomic_compare_exchange_n(stream_pool_head_of(s), &head, head + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             continue;
         s->pool_index = index + 1;
         give_memory_back(s, s->pool[index]);
@@ -131,7 +131,7 @@ uint32_t stream_set_pool(struct stream_set *s, uint32_t want)
         there = available(s);
     while (there < want && s->free_count) {
         const uint32_t chunk = s->free_chunk[--s->free_count];
-        if (!push(s, chunk)) {
+        if (!stream_pool_push(s, chunk)) {
             make_free(s, chunk);
             break;
         }
@@ -174,7 +174,7 @@ uint32_t stream_set_busy(const struct stream_set *s)
 
 /* ---- linked chunks ---- */
 
-void stream_link(struct stream_set *s, struct stream *st)
+void stream_link(struct stream_set *s, struct ring_stream *st)
 {
     const uint64_t n     = st->linked++;
     const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE); /* once: it is the clients' memory */
@@ -195,7 +195,7 @@ void stream_chunk_back(struct stream_set *s, uint32_t chunk)
     const bool stays = !stream_overwrites(s) || s->granted <= s->most;
     if (s->state[chunk] == SHM_CHUNK_STALLED)
         s->granted -= s->granted != 0;
-    else if (!stays || !push(s, chunk))
+    else if (!stays || !stream_pool_push(s, chunk))
         stream_chunk_free(s, chunk);
 }
 
@@ -208,7 +208,7 @@ void stream_chunk_free(struct stream_set *s, uint32_t chunk)
 
 void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
 {
-    struct stream *st   = &s->stream[index];
+    struct ring_stream *st   = &s->stream[index];
     const uint64_t size = stream_chunk_size(s);
 
     if (pos > st->pos)
@@ -241,7 +241,7 @@ void stream_ahead(struct stream_set *s, void (*found)(struct stream_set *s, uint
         return;
     }
     for (unsigned i = 0; i < s->count; i++) {
-        const struct stream *st = &s->stream[i];
+        const struct ring_stream *st = &s->stream[i];
         for (uint64_t n = st->linked; n < st->linked + AHEAD; n++) {
             const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
             if (shm_entry_is(entry, n) && (uint32_t)entry < s->control->chunk_count)
@@ -340,14 +340,14 @@ uint32_t stream_set_reclaim(struct stream_set *s, wstatus (*visit)(struct reason
 
 /* ---- chunks that hold nothing and are in nobody's hands ---- */
 
-static bool can_retire(const struct stream_set *s, const struct stream *st)
+static bool can_retire(const struct stream_set *s, const struct ring_stream *st)
 {
     return st->pos == st->snap && (st->pos & (stream_chunk_size(s) - 1)) != 0 && *stream_slot(s, st, st->pos) != SHM_NO_CHUNK &&
            (!stream_overwrites(s) || st->covered == (st->pos >> s->control->chunk_shift) + 1) &&
            (__atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) == st->pos;
 }
 
-static bool retire_fallback(struct stream_set *s, struct stream *st)
+static bool retire_fallback(struct stream_set *s, struct ring_stream *st)
 {
     uint64_t pos = st->pos, empty = 0;
     if (!__atomic_compare_exchange_n(&st->shared->wpos, &pos, (st->pos | (stream_chunk_size(s) - 1)) + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
@@ -369,7 +369,7 @@ struct retiring {
 static void retire_here(void *ctx)
 {
     struct retiring *r    = ctx;
-    struct stream   *st   = &r->s->stream[r->index];
+    struct ring_stream   *st   = &r->s->stream[r->index];
     char            *rseq = (char *)__builtin_thread_pointer() + __rseq_offset;
     if (can_retire(r->s, st) && __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED) == r->index &&
         section_retire(&st->shared->wpos, st->pos, (st->pos | (stream_chunk_size(r->s) - 1)) + 1,
@@ -398,7 +398,7 @@ static unsigned retire_cpus(struct stream_set *s)
 
 unsigned stream_set_retire(struct stream_set *s)
 {
-    struct stream *last = &s->stream[s->count - 1];
+    struct ring_stream *last = &s->stream[s->count - 1];
     unsigned       done = retire_cpus(s);
     if (can_retire(s, last))
         done += retire_fallback(s, last);

@@ -5,7 +5,7 @@
 #include "autologger/ring/stream.h"
 #include "autologger/ring/writer.h"
 
-struct stream {
+struct ring_stream {
     struct shm_stream *shared;  /* hostile */
     uint64_t          *entry;   /* hostile: its row of the table */
     uint32_t          *chunk;   /* by chunk number modulo the table: what was linked, checked; SHM_NO_CHUNK: nonsense */
@@ -48,7 +48,7 @@ struct stream_set {
     uint8_t            *state;   /* [chunk_count], in the control memfd: enum shm_chunk_state */
     uint32_t            table_mask;
     unsigned            count;      /* streams */
-    struct stream      *stream;
+    struct ring_stream      *stream;
     uint32_t           *free_chunk; /* a stack: the most recently freed chunk is the warmest */
     uint32_t            free_count;
     uint32_t            granted;    /* in the pool, taken or linked */
@@ -70,13 +70,13 @@ static inline uint32_t stream_chunk_size(const struct stream_set *s) { return 1u
 static inline bool     stream_is_fallback(const struct stream_set *s, unsigned index) { return index == s->count - 1; }
 static inline struct shm_data *stream_data(const struct stream_set *s) { return (struct shm_data *)(void *)s->data; }
 /* The chunk that holds stream position `pos`, as it was checked. */
-static inline uint32_t *stream_slot(const struct stream_set *s, const struct stream *st, uint64_t pos)
+static inline uint32_t *stream_slot(const struct stream_set *s, const struct ring_stream *st, uint64_t pos)
 {
     return &st->chunk[(pos >> s->control->chunk_shift) & s->table_mask];
 }
 static inline uint8_t *stream_chunk(const struct stream_set *s, uint32_t chunk) { return s->chunks + ((uint64_t)chunk << s->control->chunk_shift); }
 /* NULL: the table names no chunk for it. */
-static inline uint8_t *stream_at(const struct stream_set *s, const struct stream *st, uint64_t pos)
+static inline uint8_t *stream_at(const struct stream_set *s, const struct ring_stream *st, uint64_t pos)
 {
     const uint32_t chunk = *stream_slot(s, st, pos);
     return chunk == SHM_NO_CHUNK ? NULL : stream_chunk(s, chunk) + (pos & (stream_chunk_size(s) - 1));
@@ -90,17 +90,17 @@ enum { STREAM_SAVED_NS = 50000000 };
 static inline bool stream_overwrites(const struct stream_set *s) { return s->claim != NULL; }
 wstatus stream_claims_init(struct stream_set *s, const struct shm_data *header, uint64_t claim_offset, struct reason *why);
 /* Is there something to read at stream->pos? Makes its chunk the reader's; where it was overwritten, goes on to the oldest that was not. */
-bool stream_cover(struct stream_set *s, struct stream *st);
-static inline bool stream_covered(struct stream_set *s, struct stream *st)
+bool stream_cover(struct stream_set *s, struct ring_stream *st);
+static inline bool stream_covered(struct stream_set *s, struct ring_stream *st)
 {
     return st->pos < st->snap && (!s->claim || st->covered == (st->pos >> s->control->chunk_shift) + 1 || stream_cover(s, st));
 }
 /* No honest stream has so many chunks. */
-bool stream_claims_absurd(const struct stream_set *s, const struct stream *st, uint64_t wpos);
+bool stream_claims_absurd(const struct stream_set *s, const struct ring_stream *st, uint64_t wpos);
 /* As stream_release, of a position that was read. */
-void stream_claims_release(struct stream_set *s, struct stream *st, uint64_t pos);
+void stream_claims_release(struct stream_set *s, struct ring_stream *st, uint64_t pos);
 /* The next record after a gap. */
-static inline void stream_gap_ends(struct stream_set *s, struct stream *st, uint64_t time)
+static inline void stream_gap_ends(struct stream_set *s, struct ring_stream *st, uint64_t time)
 {
     if (__builtin_expect(st->gap, 0)) {
         st->gap = false;
@@ -123,7 +123,7 @@ void stream_claims_adopt(struct stream_set *s, uint8_t *used);
 /* ---- stream_pool.c ---- */
 
 /* Takes note of a table entry: chunk number `st->linked`. */
-void stream_link(struct stream_set *s, struct stream *st);
+void stream_link(struct stream_set *s, struct ring_stream *st);
 /* A chunk that nobody writes to any more. */
 void stream_chunk_back(struct stream_set *s, uint32_t chunk);
 /* The same, but it leaves the set. */

@@ -12,10 +12,10 @@
 
 enum { HEADER_SIZE = sizeof(struct etl_event_header), ABANDON_NS = 1000000000 };
 
-static uint32_t padded(uint32_t size) { return (size + 7) & ~7u; }
+static uint32_t stream_read_padded(uint32_t size) { return (size + 7) & ~7u; }
 
 /* As far as the tables name chunks for it (R1, R4). False: a position that no honest writer has. */
-static bool link_up_to(struct stream_set *s, struct stream *st, uint64_t wpos)
+static bool link_up_to(struct stream_set *s, struct ring_stream *st, uint64_t wpos)
 {
     const uint64_t end = (wpos >> s->control->chunk_shift) + ((wpos & (stream_chunk_size(s) - 1)) != 0);
     if (end > st->linked && end - st->linked > s->control->chunk_count)
@@ -28,7 +28,7 @@ static bool link_up_to(struct stream_set *s, struct stream *st, uint64_t wpos)
 void stream_snapshot(struct stream_set *s)
 {
     for (unsigned i = 0; i < s->count; i++) {
-        struct stream *st   = &s->stream[i];
+        struct ring_stream *st   = &s->stream[i];
         uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE);
         uint64_t       ok   = stream_is_fallback(s, i) ? wpos & ~SHM_CLOSED : wpos;
         if (ok == st->snap)
@@ -46,13 +46,13 @@ void stream_snapshot(struct stream_set *s)
 }
 
 /* Bytes of the record at `data` (of which `left` are there), or 0 when it makes no sense. */
-static uint32_t record_size(const struct stream_set *s, const uint8_t *data, uint32_t left)
+static uint32_t stream_read_record_size(const struct stream_set *s, const uint8_t *data, uint32_t left)
 {
     uint16_t size;
     if (left < HEADER_SIZE)
         return 0;
     memcpy(&size, data, sizeof size);
-    if (size < HEADER_SIZE || size > s->control->max_event || padded(size) > left ||
+    if (size < HEADER_SIZE || size > s->control->max_event || stream_read_padded(size) > left ||
         (data[2] != ETL_EVENT64 && data[2] != ETL_EVENT32) || data[3] != ETL_MARKER)
         return 0;
     return size;
@@ -65,7 +65,7 @@ static bool is_filler(const uint8_t *data, uint32_t left)
     memcpy(&word, data, sizeof word);
     return word == ETL_FILLER;
 }
-static uint64_t record_time(const uint8_t *data)
+static uint64_t stream_read_record_time(const uint8_t *data)
 {
     uint64_t time;
     memcpy(&time, data + offsetof(struct etl_event_header, time), sizeof time);
@@ -80,9 +80,9 @@ void stream_set_times(struct stream_set *s, uint64_t floor, uint64_t limit, uint
 }
 
 /* The time as it can be true. In the private copy, so that who asks again gets the same. */
-static uint64_t true_time(struct stream_set *s, struct stream *st, bool fallback, uint8_t *data)
+static uint64_t true_time(struct stream_set *s, struct ring_stream *st, bool fallback, uint8_t *data)
 {
-    const uint64_t time = record_time(data);
+    const uint64_t time = stream_read_record_time(data);
     uint64_t       good = time > s->limit ? s->stamp : time;
     if (!fallback && s->floor) {
         const uint64_t least = st->last_time > s->floor ? st->last_time : s->floor;
@@ -100,7 +100,7 @@ static uint64_t chunk_end(const struct stream_set *s, uint64_t pos)
 }
 
 /* The chunk of the next record is none: what the table says of it was nonsense, and counted. */
-static bool skip_unlinked(struct stream_set *s, struct stream *st)
+static bool skip_unlinked(struct stream_set *s, struct ring_stream *st)
 {
     if (*stream_slot(s, st, st->pos) != SHM_NO_CHUNK)
         return false;
@@ -109,7 +109,7 @@ static bool skip_unlinked(struct stream_set *s, struct stream *st)
 }
 
 /* R2: makes the private copy cover `pos`, up to the end of the chunk or of the snapshot. */
-static bool copy_at(struct stream_set *s, struct stream *st, uint64_t pos)
+static bool copy_at(struct stream_set *s, struct ring_stream *st, uint64_t pos)
 {
     if (pos >= st->copy_pos && pos < st->copy_pos + st->copy_size)
         return true;
@@ -124,7 +124,7 @@ static bool copy_at(struct stream_set *s, struct stream *st, uint64_t pos)
 
 static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record *out)
 {
-    struct stream *st = &s->stream[index];
+    struct ring_stream *st = &s->stream[index];
     while (stream_covered(s, st)) {
         if (skip_unlinked(s, st))
             continue;
@@ -132,9 +132,9 @@ static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record 
             return false;
         uint8_t *data = st->copy + (st->pos - st->copy_pos);
         uint32_t left = (uint32_t)(st->copy_pos + st->copy_size - st->pos);
-        uint32_t size = record_size(s, data, left);
+        uint32_t size = stream_read_record_size(s, data, left);
         if (size) {
-            *out = (struct stream_record){data, size, (uint16_t)index, true_time(s, st, false, data), st->pos + padded(size)};
+            *out = (struct stream_record){data, size, (uint16_t)index, true_time(s, st, false, data), st->pos + stream_read_padded(size)};
             stream_gap_ends(s, st, out->time);
             return true;
         }
@@ -145,17 +145,17 @@ static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record 
 }
 
 /* The head of the fallback stream: 0 (reserved, not marked yet), or its first word. */
-static uint64_t head_word(const struct stream_set *s, const struct stream *st)
+static uint64_t head_word(const struct stream_set *s, const struct ring_stream *st)
 {
     return __atomic_load_n((uint64_t *)(void *)stream_at(s, st, st->pos), __ATOMIC_ACQUIRE);
 }
 static bool is_pending(uint64_t word) { return word == 0 || (word & 0xFF000000u) == SHM_RESERVED; }
 
 /* How far the head reaches when it is no record: filler, abandoned or nonsense. Moves the position. */
-static void skip_head(struct stream_set *s, struct stream *st, uint64_t word)
+static void skip_head(struct stream_set *s, struct ring_stream *st, uint64_t word)
 {
     uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
-    uint32_t size = padded((uint32_t)(word & 0xFFFF));
+    uint32_t size = stream_read_padded((uint32_t)(word & 0xFFFF));
     if ((uint32_t)word == ETL_FILLER) {
         st->pos = end;
     } else if ((word & 0xFF000000u) == SHM_ABANDONED && size >= 8 && size <= end - st->pos) {
@@ -168,7 +168,7 @@ static void skip_head(struct stream_set *s, struct stream *st, uint64_t word)
 
 static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_record *out)
 {
-    struct stream *st = &s->stream[index];
+    struct ring_stream *st = &s->stream[index];
     if (!st->copy && !(st->copy = malloc(stream_chunk_size(s))))
         return false;
     while (stream_covered(s, st)) {
@@ -180,11 +180,11 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
         if (is_pending(word))
             return false;
         uint32_t size = (uint32_t)(word & 0xFFFF), cpu;
-        if ((word >> 24 & 0xFF) == ETL_MARKER && size >= HEADER_SIZE && padded(size) <= left) {
-            memcpy(st->copy, stream_at(s, st, st->pos), padded(size));
+        if ((word >> 24 & 0xFF) == ETL_MARKER && size >= HEADER_SIZE && stream_read_padded(size) <= left) {
+            memcpy(st->copy, stream_at(s, st, st->pos), stream_read_padded(size));
             memcpy(st->copy, &word, sizeof word);
         }
-        if ((word >> 24 & 0xFF) != ETL_MARKER || padded(size) > left || !record_size(s, st->copy, padded(size))) {
+        if ((word >> 24 & 0xFF) != ETL_MARKER || stream_read_padded(size) > left || !stream_read_record_size(s, st->copy, stream_read_padded(size))) {
             skip_head(s, st, word);
             continue;
         }
@@ -194,7 +194,7 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
             s->corrupt++;
             cpu = 0;
         }
-        *out = (struct stream_record){st->copy, size, (uint16_t)cpu, true_time(s, st, true, st->copy), st->pos + padded(size)};
+        *out = (struct stream_record){st->copy, size, (uint16_t)cpu, true_time(s, st, true, st->copy), st->pos + stream_read_padded(size)};
         stream_gap_ends(s, st, out->time);
         return true;
     }
@@ -210,10 +210,10 @@ bool stream_peek(struct stream_set *s, unsigned index, struct stream_record *out
 
 void stream_pop(struct stream_set *s, unsigned index)
 {
-    struct stream *st = &s->stream[index];
+    struct ring_stream *st = &s->stream[index];
     if (st->peeked) {
         if (!stream_is_fallback(s, index))
-            st->last_time = record_time(st->copy + (st->pos - st->copy_pos));
+            st->last_time = stream_read_record_time(st->copy + (st->pos - st->copy_pos));
         st->pos    = st->peeked;
         st->peeked = 0;
         s->events++;
@@ -221,7 +221,7 @@ void stream_pop(struct stream_set *s, unsigned index)
 }
 
 /* A copy that runs ahead of who looks at it. */
-struct copying {
+struct stream_read_copying {
     const uint8_t *from; /* the clients' memory: each byte is read once (R2) */
     uint8_t       *to;
     uint32_t       done, end;
@@ -229,7 +229,7 @@ struct copying {
 enum { COPY_STEP = 1024 /* larger ones the C library copies past the nearest cache */, LINE = 64 };
 
 /* At least up to `until`. */
-static void copy_on(struct copying *c, uint32_t until)
+static void copy_on(struct stream_read_copying *c, uint32_t until)
 {
     uint32_t step = until - c->done > COPY_STEP ? until - c->done : COPY_STEP;
     if (step > c->end - c->done)
@@ -239,7 +239,7 @@ static void copy_on(struct copying *c, uint32_t until)
 }
 
 /* The memory a step behind these bytes is asked for: bit by bit, so that looking at records goes on while it comes. */
-static inline void ask_ahead(const struct copying *c, uint32_t at, uint32_t bytes)
+static inline void ask_ahead(const struct stream_read_copying *c, uint32_t at, uint32_t bytes)
 {
     const uint32_t last = at + bytes + COPY_STEP < c->end ? at + bytes + COPY_STEP : c->end;
     for (uint32_t line = (at + COPY_STEP) & ~(LINE - 1u); line + LINE <= last; line += LINE)
@@ -247,22 +247,22 @@ static inline void ask_ahead(const struct copying *c, uint32_t at, uint32_t byte
 }
 
 /* Events in a row of one provider, on the way to the tally. */
-struct row {
+struct stream_read_row {
     uint64_t guid[2];
     uint32_t count;
 };
-static inline void row_tell(const struct row *row, const struct stream_tally *tally)
+static inline void row_tell(const struct stream_read_row *row, const struct stream_tally *tally)
 {
     if (tally && row->count)
         tally->events(tally->ctx, row->guid, row->count);
 }
-static inline void row_add(struct row *row, const uint8_t *record, const struct stream_tally *tally)
+static inline void stream_read_row_add(struct stream_read_row *row, const uint8_t *record, const struct stream_tally *tally)
 {
     uint64_t guid[2];
     memcpy(guid, record + offsetof(struct etl_event_header, provider), sizeof guid);
     if ((guid[0] ^ row->guid[0]) | (guid[1] ^ row->guid[1])) {
         row_tell(row, tally);
-        *row = (struct row){{guid[0], guid[1]}, 0};
+        *row = (struct stream_read_row){{guid[0], guid[1]}, 0};
     }
     row->count++;
 }
@@ -276,12 +276,12 @@ static inline bool begins_as_usual(uint64_t word)
 _Static_assert((ETL_EVENT32 | 1) == ETL_EVENT64 && !(ETL_EVENT32 & 1), "the two differ in the last bit");
 
 /* Whole records at the front of `c`, as far as they are wanted. */
-static void walk(const struct stream_set *s, struct copying *c, uint64_t from, uint64_t horizon, const struct stream_tally *tally, struct stream_run *run)
+static void stream_read_walk(const struct stream_set *s, struct stream_read_copying *c, uint64_t from, uint64_t horizon, const struct stream_tally *tally, struct stream_run *run)
 {
     const uint32_t most = s->control->max_event;
     uint32_t       at   = 0, events = 0;
     uint64_t       last = from;
-    struct row     row  = {{0, 0}, 0};
+    struct stream_read_row     row  = {{0, 0}, 0};
 
     while (at < c->end) {
         if (at + HEADER_SIZE > c->done && c->done < c->end)
@@ -289,16 +289,16 @@ static void walk(const struct stream_set *s, struct copying *c, uint64_t from, u
         const uint8_t *record = c->to + at;
         uint64_t       word;
         memcpy(&word, record, sizeof word);
-        const uint32_t size = (uint32_t)(word & 0xFFFF), need = padded(size);
+        const uint32_t size = (uint32_t)(word & 0xFFFF), need = stream_read_padded(size);
         if (!begins_as_usual(word) || size < HEADER_SIZE || size > most || need > c->end - at)
             break;
-        const uint64_t time = record_time(record);
+        const uint64_t time = stream_read_record_time(record);
         if (time >= horizon || time < last) /* the second: not a true one; stream_peek makes it one */
             break;
         if (events++ == 0)
             run->first_time = time;
         last = time;
-        row_add(&row, record, tally);
+        stream_read_row_add(&row, record, tally);
         ask_ahead(c, at, need);
         at += need;
     }
@@ -312,7 +312,7 @@ static void walk(const struct stream_set *s, struct copying *c, uint64_t from, u
 
 struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon, const struct stream_tally *tally)
 {
-    struct stream    *st  = &s->stream[index];
+    struct ring_stream    *st  = &s->stream[index];
     struct stream_run run = {.end = st->pos};
 
     st->peeked = 0;
@@ -327,8 +327,8 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
     }
     const uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
     const uint32_t have = (uint32_t)(end - st->pos);
-    struct copying c    = {.from = stream_at(s, st, st->pos), .to = out, .end = have < capacity ? have : capacity & ~7u};
-    walk(s, &c, !s->floor || st->last_time < s->floor ? s->floor : st->last_time, horizon, tally, &run);
+    struct stream_read_copying c    = {.from = stream_at(s, st, st->pos), .to = out, .end = have < capacity ? have : capacity & ~7u};
+    stream_read_walk(s, &c, !s->floor || st->last_time < s->floor ? s->floor : st->last_time, horizon, tally, &run);
     st->pos += run.bytes;
     if (run.events) {
         st->last_time = run.last_time;
@@ -337,7 +337,7 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
     run.more = true;
     if (run.bytes < c.end) { /* at one that is not wanted now, or not as it is; or that is none */
         const uint8_t *record = c.to + run.bytes;
-        if (record_size(s, record, have - run.bytes)) {
+        if (stream_read_record_size(s, record, have - run.bytes)) {
             run.more = false;
         } else {
             s->corrupt += !is_filler(record, c.end - run.bytes);
@@ -372,14 +372,14 @@ bool stream_thread_gone(uint32_t tid)
     return tid != 0 && tid <= INT32_MAX && syscall(SYS_tkill, (int)tid, 0) < 0 && errno == ESRCH;
 }
 
-static void quarantine_head(struct stream_set *s, struct stream *st)
+static void quarantine_head(struct stream_set *s, struct ring_stream *st)
 {
     s->state[*stream_slot(s, st, st->pos)] = SHM_CHUNK_STALLED;
 }
 
 /* Nobody marked this place: its thread was stopped or died between two instructions. Every word up to the next mark is
  * taken, so that a late mark of anybody in there fails; the memory is never used again. */
-static void abandon_unmarked(struct stream_set *s, struct stream *st)
+static void abandon_unmarked(struct stream_set *s, struct ring_stream *st)
 {
     uint64_t end = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
     quarantine_head(s, st);
@@ -394,7 +394,7 @@ static void abandon_unmarked(struct stream_set *s, struct stream *st)
 
 bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
 {
-    struct stream *st = &s->stream[s->count - 1];
+    struct ring_stream *st = &s->stream[s->count - 1];
     if (!stream_covered(s, st) || *stream_slot(s, st, st->pos) == SHM_NO_CHUNK)
         return false;
     uint64_t word = head_word(s, st);

@@ -198,7 +198,7 @@ enum place_found {
     PLACE_NEXT,   /* the chunk has no room for it: the gap is to be skipped. `fill`: where the filler goes */
     PLACE_UNLINKED, /* the chunk of this position is to be taken from the pool */
 };
-static enum place_found find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned, struct ring_place *out)
+static enum place_found writer_find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned, struct ring_place *out)
 {
     const uint64_t in_chunk = old & view->chunk_mask;
 
@@ -405,7 +405,7 @@ static void fill_slot(uint8_t *dst, const struct section *e, uint64_t time, uint
 
 void (*ring_fallback_testpoint)(void); /* tests: called between reserve and publish */
 
-static wstatus publish(const struct ring_place *place, const struct section *e, uint32_t size, uint64_t time,
+static wstatus writer_publish(const struct ring_place *place, const struct section *e, uint32_t size, uint64_t time,
                        uint32_t cpu)
 {
     uint64_t *word  = (uint64_t *)(void *)place->dst;
@@ -451,7 +451,7 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
         if ((old & SHM_CLOSED) || !still_enabled(view, enable, ticket))
             return W_SUCCESS;
         uint64_t time = told ? told->time : read_clock(view->clock_kind);
-        switch (find_place(view, view->cpus, old, aligned, &place)) {
+        switch (writer_find_place(view, view->cpus, old, aligned, &place)) {
         case PLACE_NEXT: skip_rest(wpos, &place); continue;
         case PLACE_UNLINKED:
             if (take_fallback(view, old, (uint32_t)event->ids))
@@ -466,7 +466,7 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
         }
         if (!__atomic_compare_exchange_n(wpos, &old, place.next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
-        wstatus status = publish(&place, event, size, time, cpu < 0 ? 0 : (uint32_t)cpu);
+        wstatus status = writer_publish(&place, event, size, time, cpu < 0 ? 0 : (uint32_t)cpu);
         *written = status == W_SUCCESS;
         return status;
     }
@@ -512,7 +512,7 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
         place.wpos         = &view->stream[cpu].wpos;
         const uint64_t old = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
         place.tally        = __atomic_load_n(&view->stream[cpu].tally, __ATOMIC_RELAXED);
-        const enum place_found found = find_place(view, cpu, old, aligned, &place);
+        const enum place_found found = writer_find_place(view, cpu, old, aligned, &place);
         switch (found) {
         case PLACE_HERE: done = view->mode & RING_TSC ? section_write(s, &place, view, enable, ticket, rseq) : write_stamped(s, &place, view, enable, ticket, rseq); break;
         case PLACE_NEXT: done = section_skip(&place, view, enable, ticket, place.next, rseq); break;

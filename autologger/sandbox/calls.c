@@ -22,16 +22,16 @@
 #endif
 
 enum { X32_BIT = 0x40000000, RULE_MOST = 8, HEAD = 6 };
-enum test { ALWAYS, NONE, SOME, EQUAL, ABSENT, OWN, NEVER };
+enum calls_test { ALWAYS, NONE, SOME, EQUAL, ABSENT, OWN, NEVER };
 #define P (1 << SANDBOX_PARSER)
 #define H (1 << SANDBOX_HELPED)
 #define R (1 << SANDBOX_READER | H)
 #define W (1 << SANDBOX_WRITER)
 #define A (P | R | W)
-static const struct rule {
+static const struct calls_rule {
     uint32_t call, value;
     uint8_t  kinds, argument, test;
-} rules[] = {
+} calls_rules[] = {
 #define CALL(kinds, name, argument, test, value) {__NR_##name, (uint32_t)(value), kinds, argument, test},
 #include "autologger/sandbox/calls.def"
 #undef CALL
@@ -41,27 +41,27 @@ static const struct rule {
 #undef R
 #undef W
 #undef A
-enum { RULES = sizeof rules / sizeof *rules };
+enum { RULES = sizeof calls_rules / sizeof *calls_rules };
 
 #define STATEMENT(code, k) (struct sock_filter)BPF_STMT((uint16_t)(code), (uint32_t)(k))
 #define JUMP(code, k, yes, no) (struct sock_filter)BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
 /* Jumps to the rule's end, which is not known yet. */
 #define NEXT 255
 
-static struct sock_filter argument_load(unsigned n, bool upper)
+static struct sock_filter calls_argument_load(unsigned n, bool upper)
 {
     const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     return STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + (big != upper ? 4 : 0));
 }
 
 /* The instructions of a rule; how many. */
-static unsigned rule_write(const struct rule *r, struct sock_filter *out)
+static unsigned calls_rule_write(const struct calls_rule *r, struct sock_filter *out)
 {
     unsigned n = 0;
     out[n++]   = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     out[n++]   = JUMP(BPF_JEQ, r->call, 0, NEXT);
     if (r->test != ALWAYS && r->test != NEVER)
-        out[n++] = argument_load(r->argument, false);
+        out[n++] = calls_argument_load(r->argument, false);
     if (r->test == NONE)
         out[n++] = JUMP(BPF_JSET, r->value, NEXT, 0);
     else if (r->test == SOME)
@@ -70,7 +70,7 @@ static unsigned rule_write(const struct rule *r, struct sock_filter *out)
         out[n++] = JUMP(BPF_JEQ, r->test == OWN ? (uint32_t)getpid() : r->value, 0, NEXT);
     if (r->test == ABSENT) {
         out[n++] = JUMP(BPF_JEQ, 0, 0, NEXT);
-        out[n++] = argument_load(r->argument, true);
+        out[n++] = calls_argument_load(r->argument, true);
         out[n++] = JUMP(BPF_JEQ, 0, 0, NEXT);
     }
     out[n++] = STATEMENT(BPF_RET | BPF_K, r->test == NEVER ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ALLOW);
@@ -97,8 +97,8 @@ bool sandbox_calls_filter(enum sandbox_kind kind)
     code[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 #endif
     for (unsigned i = 0; i < RULES; i++)
-        if (rules[i].kinds & 1 << kind)
-            n += rule_write(&rules[i], code + n);
+        if (calls_rules[i].kinds & 1 << kind)
+            n += calls_rule_write(&calls_rules[i], code + n);
     code[n++]                 = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
     struct sock_fprog program = {(unsigned short)n, code};
     return OWN_ARCHITECTURE && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;

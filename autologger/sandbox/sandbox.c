@@ -96,7 +96,7 @@ static bool bounding_empty(void)
     return empty;
 }
 
-static bool has(int capability) { return capabilities() >> capability & 1; }
+static bool sandbox_has(int capability) { return capabilities() >> capability & 1; }
 
 static bool user_change(void)
 {
@@ -128,8 +128,8 @@ unsigned sandbox_possible(enum sandbox_kind kind)
 {
     unsigned can = SANDBOX_LIMITS | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES | SANDBOX_PARENT | sandbox_landlock_possible(kind);
 
-    can |= getuid() != 0 || (has(CAP_SETUID) && has(CAP_SETGID)) ? SANDBOX_USER : 0; /* who is not root is some user already */
-    can |= has(CAP_SETPCAP) ? SANDBOX_BOUNDING : 0;
+    can |= getuid() != 0 || (sandbox_has(CAP_SETUID) && sandbox_has(CAP_SETGID)) ? SANDBOX_USER : 0; /* who is not root is some user already */
+    can |= sandbox_has(CAP_SETPCAP) ? SANDBOX_BOUNDING : 0;
     can |= sandbox_calls_possible() ? SANDBOX_CALLS : 0;
     return can & sandbox_all(kind);
 }

@@ -6,22 +6,22 @@
 
 enum { FIRST_BLOCK = 1024, LARGEST_BLOCK = 256 * 1024 };
 
-struct block {
-    struct block *before;
+struct arena_block {
+    struct arena_block *before;
     size_t        size, used;
     alignas(max_align_t) unsigned char data[];
 };
 struct schema_arena {
-    struct block *last;
+    struct arena_block *last;
     size_t        bytes;
 };
 
-static struct block *block_new(struct schema_arena *a, size_t size)
+static struct arena_block *block_new(struct schema_arena *a, size_t size)
 {
-    struct block *b = calloc(1, sizeof *b + size);
+    struct arena_block *b = calloc(1, sizeof *b + size);
     if (!b)
         return NULL;
-    *b      = (struct block){.before = a->last, .size = size};
+    *b      = (struct arena_block){.before = a->last, .size = size};
     a->last = b;
     a->bytes += sizeof *b + size;
     return b;
@@ -31,7 +31,7 @@ struct schema_arena *schema_arena_new(void) { return calloc(1, sizeof(struct sch
 
 void *schema_arena_alloc(struct schema_arena *a, size_t size)
 {
-    struct block *b = a->last;
+    struct arena_block *b = a->last;
 
     if (size > SIZE_MAX / 4)
         return NULL;
@@ -51,7 +51,7 @@ size_t schema_arena_bytes(const struct schema_arena *a) { return a->bytes; }
 
 void schema_arena_free(struct schema_arena *a)
 {
-    for (struct block *b = a ? a->last : NULL, *before; b; b = before) {
+    for (struct arena_block *b = a ? a->last : NULL, *before; b; b = before) {
         before = b->before;
         free(b);
     }

@@ -5,7 +5,7 @@
 
 enum { FORMAT_XML = 1, MAGIC = 0x5B, HEAD = 8 };
 
-static uint64_t hash(const void *data, size_t size)
+static uint64_t chunks_hash(const void *data, size_t size)
 {
     const uint8_t *p = data;
     uint64_t       h = UINT64_C(1469598103934665603) ^ size; /* FNV-1a */
@@ -15,9 +15,9 @@ static uint64_t hash(const void *data, size_t size)
 }
 
 /* True the first time; also when there is no room to remember it. */
-static bool is_new(struct chunks *c, const struct text *xml)
+static bool chunks_is_new(struct chunks *c, const struct text *xml)
 {
-    const uint64_t h = hash(text_get(xml), xml->length);
+    const uint64_t h = chunks_hash(text_get(xml), xml->length);
 
     for (unsigned i = 0; i < c->known_count; i++)
         if (c->known[i] == h)
@@ -28,7 +28,7 @@ static bool is_new(struct chunks *c, const struct text *xml)
 }
 
 /* The one that this piece goes on with; a first piece gets a free place, else that of the first. */
-static struct chunks_open *place(struct chunks *c, const struct etl_event *e, uint16_t number)
+static struct chunks_open *chunks_place(struct chunks *c, const struct etl_event *e, uint16_t number)
 {
     struct chunks_open *free_one = &c->open[0];
 
@@ -50,7 +50,7 @@ static bool had(const struct chunks_open *o, uint16_t number, uint16_t total, co
     return number || (size <= o->xml.length && memcmp(text_get(&o->xml), bytes, size) == 0);
 }
 
-static void drop(struct chunks_open *o)
+static void chunks_drop(struct chunks_open *o)
 {
     o->total = 0;
     text_cut(&o->xml, 0);
@@ -67,19 +67,19 @@ bool chunks_see(struct chunks *c, const struct etl_event *e)
     cur_u16(&p); /* version */
     uint8_t             magic = cur_u8(&p);
     uint16_t            total = cur_u16(&p), number = cur_u16(&p);
-    struct chunks_open *o     = format == FORMAT_XML && magic == MAGIC && total && number < total ? place(c, e, number) : NULL;
+    struct chunks_open *o     = format == FORMAT_XML && magic == MAGIC && total && number < total ? chunks_place(c, e, number) : NULL;
 
     if (!o || had(o, number, total, e->payload + HEAD, e->payload_size - HEAD))
         return false;
     if (number == 0) {
-        drop(o);
+        chunks_drop(o);
         o->provider = e->provider;
         o->process  = e->process_id;
         o->total    = total;
         o->next     = 0;
     }
     if (number != o->next || total != o->total || o->xml.length + (e->payload_size - HEAD) > MANIFEST_FILE_MAX) {
-        drop(o);
+        chunks_drop(o);
         return false;
     }
     text_add(&o->xml, e->payload + HEAD, e->payload_size - HEAD);
@@ -89,8 +89,8 @@ bool chunks_see(struct chunks *c, const struct etl_event *e)
     text_cut(&c->whole, 0);
     c->whole.failed = false;
     text_add(&c->whole, text_get(&o->xml), o->xml.length);
-    bool whole = !o->xml.failed && !c->whole.failed && is_new(c, &o->xml);
-    drop(o);
+    bool whole = !o->xml.failed && !c->whole.failed && chunks_is_new(c, &o->xml);
+    chunks_drop(o);
     return whole;
 }
 

@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct row {
+struct classic_row {
     uint16_t    hook;
     uint8_t     lowest, highest;
     const char *name, *layout;
 };
-static const struct row rows[] = {
+static const struct classic_row classic_rows[] = {
 #define K(hook, lowest, highest, name, layout) {hook, lowest, highest, name, layout},
 #include "autologger/schema/classic.def"
 #undef K
 };
-static const char *const classes[] = {
+static const char *const classic_classes[] = {
 #define C(name) name,
 #include "autologger/schema/classes.def"
 #undef C
@@ -34,7 +34,7 @@ static const struct {
 /* What a word of a layout is as a type. */
 static const struct {
     uint16_t kind, in, out, flags, length;
-} types[] = {
+} classic_types[] = {
     {VALUE_I8, IN_INT8, OUT_BYTE, 0, 0},
     {VALUE_I16, IN_INT16, OUT_SHORT, 0, 0},
     {VALUE_I32, IN_INT32, OUT_INT, 0, 0},
@@ -63,7 +63,7 @@ static const struct {
     {VALUE_ADDRESSES, IN_POINTER, OUT_HEXINT64, FIELD_TO_END, 0},
     {VALUE_BYTES, IN_BINARY, OUT_HEXBINARY, FIELD_TO_END, 0},
 };
-enum { CLASS_COUNT = sizeof classes / sizeof *classes, EXTRA_COUNT = sizeof extras / sizeof *extras, ROW_COUNT = sizeof rows / sizeof *rows, IMAGE_LOAD_BY_CLASS = ETL_GROUP_IMAGE << 8 | (HOOK_IMAGE_LOAD & 0xFF) };
+enum { CLASS_COUNT = sizeof classic_classes / sizeof *classic_classes, EXTRA_COUNT = sizeof extras / sizeof *extras, ROW_COUNT = sizeof classic_rows / sizeof *classic_rows, IMAGE_LOAD_BY_CLASS = ETL_GROUP_IMAGE << 8 | (HOOK_IMAGE_LOAD & 0xFF) };
 
 uint16_t classic_hook_by_class(const struct etl_event *e)
 {
@@ -85,14 +85,14 @@ const char *classic_class(uint16_t hook)
     unsigned group = hook == HOOK_IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
 
     if (group < CLASS_COUNT)
-        return classes[group];
+        return classic_classes[group];
     for (size_t i = 0; i < EXTRA_COUNT; i++)
         if (extras[i].hook >> 8 == (int)group)
             return extras[i].name;
     return NULL;
 }
 
-static const struct row *any_row(uint16_t hook);
+static const struct classic_row *any_row(uint16_t hook);
 
 bool classic_name(uint16_t hook, char *out, size_t size)
 {
@@ -100,7 +100,7 @@ bool classic_name(uint16_t hook, char *out, size_t size)
 
     if (!class_name)
         return false;
-    const struct row *row = any_row(hook);
+    const struct classic_row *row = any_row(hook);
     if (row)
         snprintf(out, size, "%s/%s", class_name, row->name);
     else
@@ -127,7 +127,7 @@ struct guid classic_guid(uint16_t hook)
 /* ---- schemas ---- */
 
 /* One word of a layout: "Name:kind", "?Name:kind" (may be absent at the end), "-N" (bytes of no meaning). False: it is none. */
-static bool make_field(struct schema_provider *p, const char *word, size_t length, struct schema_field *f)
+static bool classic_make_field(struct schema_provider *p, const char *word, size_t length, struct schema_field *f)
 {
     if (*word == '-') {
         f->in     = IN_BINARY;
@@ -151,18 +151,18 @@ static bool make_field(struct schema_provider *p, const char *word, size_t lengt
         f->length = (uint16_t)atoi(colon + 2);
         return true;
     }
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].kind == kind) {
-            f->in  = types[i].in;
-            f->out = types[i].out;
-            f->flags |= types[i].flags;
-            f->length = types[i].length;
+    for (size_t i = 0; i < sizeof classic_types / sizeof *classic_types; i++)
+        if (classic_types[i].kind == kind) {
+            f->in  = classic_types[i].in;
+            f->out = classic_types[i].out;
+            f->flags |= classic_types[i].flags;
+            f->length = classic_types[i].length;
             return true;
         }
     return false;
 }
 
-static struct schema_event *make_event(struct schema_provider *p, const char *layout)
+static struct schema_event *classic_make_event(struct schema_provider *p, const char *layout)
 {
     unsigned n = 0;
     for (const char *word = layout; *word; word += strspn(word, " "), n++)
@@ -171,7 +171,7 @@ static struct schema_event *make_event(struct schema_provider *p, const char *la
     n                      = 0;
     for (const char *word = layout; e && *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
-        if (!make_field(p, word, length, &e->fields[n++]))
+        if (!classic_make_field(p, word, length, &e->fields[n++]))
             return NULL;
         word += length;
     }
@@ -179,13 +179,13 @@ static struct schema_event *make_event(struct schema_provider *p, const char *la
 }
 
 /* Made once; what could not be made stays NULL. */
-static pthread_once_t          once = PTHREAD_ONCE_INIT;
-static struct schema_provider *providers[CLASS_COUNT + EXTRA_COUNT + 1];
+static pthread_once_t          classic_once = PTHREAD_ONCE_INIT;
+static struct schema_provider *schema_classic_providers[CLASS_COUNT + EXTRA_COUNT + 1];
 static const char              chunk[] = "Format:u8 MajorVersion:u8 MinorVersion:u8 Magic:x8 TotalChunks:u16 ChunkNumber:u16 Data:rest";
 static struct schema_event    *events[ROW_COUNT], *string_event, *chunk_event;
-static uint16_t                first_row[0x10000]; /* by hook: the index of its first row, + 1 */
+static uint16_t                classic_first_row[0x10000]; /* by hook: the index of its first row, + 1 */
 
-static struct schema_provider *provider_of(uint16_t hook)
+static struct schema_provider *classic_provider_of(uint16_t hook)
 {
     unsigned place = hook == HOOK_IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
     for (size_t i = 0; place >= CLASS_COUNT && i < EXTRA_COUNT; i++)
@@ -193,11 +193,11 @@ static struct schema_provider *provider_of(uint16_t hook)
             place = CLASS_COUNT + (unsigned)i;
     if (place >= CLASS_COUNT + EXTRA_COUNT)
         return NULL;
-    if (!providers[place]) {
+    if (!schema_classic_providers[place]) {
         struct guid guid = classic_guid(hook);
-        providers[place] = schema_provider_new(&guid, classic_class(hook));
+        schema_classic_providers[place] = schema_provider_new(&guid, classic_class(hook));
     }
-    return providers[place];
+    return schema_classic_providers[place];
 }
 
 static void make_all(void)
@@ -206,28 +206,28 @@ static void make_all(void)
     struct reason            why;
 
     for (unsigned i = ROW_COUNT; i-- > 0;) {
-        struct schema_provider *p      = provider_of(rows[i].hook);
-        const char             *layout = rows[i].hook == 0 ? header : rows[i].layout;
-        first_row[rows[i].hook]        = (uint16_t)(i + 1);
-        struct schema_event *e         = p && layout ? make_event(p, layout) : NULL;
+        struct schema_provider *p      = classic_provider_of(classic_rows[i].hook);
+        const char             *layout = classic_rows[i].hook == 0 ? header : classic_rows[i].layout;
+        classic_first_row[classic_rows[i].hook]        = (uint16_t)(i + 1);
+        struct schema_event *e         = p && layout ? classic_make_event(p, layout) : NULL;
         if (!e)
             continue;
         e->source     = SCHEMA_CLASSIC;
-        e->opcode     = (uint8_t)rows[i].hook;
-        e->version    = rows[i].highest == UINT8_MAX ? rows[i].lowest : rows[i].highest;
+        e->opcode     = (uint8_t)classic_rows[i].hook;
+        e->version    = classic_rows[i].highest == UINT8_MAX ? classic_rows[i].lowest : classic_rows[i].highest;
         e->class_guid = p->guid;
-        e->name = e->opcode_name = rows[i].name;
+        e->name = e->opcode_name = classic_rows[i].name;
         if (!schema_event_finish(p, e, &why))
             events[i] = e;
     }
-    struct schema_provider *p = providers[CLASS_COUNT + EXTRA_COUNT] = schema_provider_new(&none, "");
-    struct schema_event    *e = p ? make_event(p, "Message:w") : NULL;
+    struct schema_provider *p = schema_classic_providers[CLASS_COUNT + EXTRA_COUNT] = schema_provider_new(&none, "");
+    struct schema_event    *e = p ? classic_make_event(p, "Message:w") : NULL;
     if (e && !schema_event_finish(p, e, &why)) {
         e->source    = SCHEMA_STRING;
         e->name      = "String";
         string_event = e;
     }
-    if ((e = p ? make_event(p, chunk) : NULL) && !schema_event_finish(p, e, &why)) {
+    if ((e = p ? classic_make_event(p, chunk) : NULL) && !schema_event_finish(p, e, &why)) {
         e->source   = SCHEMA_STRING;
         e->name     = "ManifestData"; /* as EventSource calls it */
         chunk_event = e;
@@ -236,48 +236,48 @@ static void make_all(void)
 
 const struct schema_event *classic_string_schema(void)
 {
-    pthread_once(&once, make_all);
+    pthread_once(&classic_once, make_all);
     return string_event;
 }
 
 const struct schema_event *classic_chunk_schema(void)
 {
-    pthread_once(&once, make_all);
+    pthread_once(&classic_once, make_all);
     return chunk_event;
 }
 
-static const struct row *any_row(uint16_t hook)
+static const struct classic_row *any_row(uint16_t hook)
 {
-    pthread_once(&once, make_all);
-    return first_row[hook] ? &rows[first_row[hook] - 1] : NULL;
+    pthread_once(&classic_once, make_all);
+    return classic_first_row[hook] ? &classic_rows[classic_first_row[hook] - 1] : NULL;
 }
 
 /* The row that covers the version; NULL: none does. */
-static const struct row *find(uint16_t hook, uint8_t version)
+static const struct classic_row *classic_find(uint16_t hook, uint8_t version)
 {
-    pthread_once(&once, make_all);
-    for (unsigned i = first_row[hook]; i && i <= ROW_COUNT && rows[i - 1].hook == hook; i++) /* those of a hook stand together */
-        if (version >= rows[i - 1].lowest && version <= rows[i - 1].highest)
-            return &rows[i - 1];
+    pthread_once(&classic_once, make_all);
+    for (unsigned i = classic_first_row[hook]; i && i <= ROW_COUNT && classic_rows[i - 1].hook == hook; i++) /* those of a hook stand together */
+        if (version >= classic_rows[i - 1].lowest && version <= classic_rows[i - 1].highest)
+            return &classic_rows[i - 1];
     return NULL;
 }
 
 const struct schema_event *classic_schema(uint16_t hook, uint8_t version)
 {
-    const struct row *row = find(hook, version);
-    return row ? events[row - rows] : NULL;
+    const struct classic_row *row = classic_find(hook, version);
+    return row ? events[row - classic_rows] : NULL;
 }
 
 const struct schema_provider *const *classic_providers(unsigned *count)
 {
-    pthread_once(&once, make_all);
+    pthread_once(&classic_once, make_all);
     *count = CLASS_COUNT + EXTRA_COUNT;
-    return (const struct schema_provider *const *)providers;
+    return (const struct schema_provider *const *)schema_classic_providers;
 }
 
 const char *classic_fields(uint16_t hook, uint8_t version)
 {
-    const struct row *row = find(hook, version);
+    const struct classic_row *row = classic_find(hook, version);
     return row && hook == 0 ? header : row ? row->layout : NULL;
 }
 

@@ -6,23 +6,23 @@
 #include <string.h>
 #include <unistd.h>
 
-struct section {
+struct elf_section_section {
     uint32_t name, type;
     uint64_t offset, size;
 };
 
-static bool section_read(const struct elf_source *s, bool wide, uint64_t at, struct section *out)
+static bool section_read(const struct elf_source *s, bool wide, uint64_t at, struct elf_section_section *out)
 {
     if (wide) {
         Elf64_Shdr h;
         if (!s->fetch(s, at, &h, sizeof h))
             return false;
-        *out = (struct section){h.sh_name, h.sh_type, h.sh_offset, h.sh_size};
+        *out = (struct elf_section_section){h.sh_name, h.sh_type, h.sh_offset, h.sh_size};
     } else {
         Elf32_Shdr h;
         if (!s->fetch(s, at, &h, sizeof h))
             return false;
-        *out = (struct section){h.sh_name, h.sh_type, h.sh_offset, h.sh_size};
+        *out = (struct elf_section_section){h.sh_name, h.sh_type, h.sh_offset, h.sh_size};
     }
     return out->type == SHT_NOBITS || (out->offset <= s->size && out->size <= s->size - out->offset);
 }
@@ -34,7 +34,7 @@ bool elf_section_find(const struct elf_source *s, const char *name, uint64_t *of
     size_t         n = strlen(name) + 1;
     uint64_t       table;
     unsigned       step, count, names;
-    struct section texts, x;
+    struct elf_section_section texts, x;
 
     if (n > sizeof text || !s->fetch(s, 0, ident, sizeof ident) || memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != ELFDATA2LSB)
         return false;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The layouts of the SDK (tdh.h), with types of our own; tdh.c asserts that both are the same. */
-struct info {
+struct event_info_info {
     struct guid provider, event;
     uint16_t    id;
     uint8_t     version, channel, level, opcode;
@@ -28,20 +28,20 @@ struct property {
 struct map_head {
     uint32_t name, flag, count, type;
 };
-_Static_assert(sizeof(struct info) == 112 && sizeof(struct property) == 24 && sizeof(struct map_head) == 16, "SDK layouts");
+_Static_assert(sizeof(struct event_info_info) == 112 && sizeof(struct property) == 24 && sizeof(struct map_head) == 16, "SDK layouts");
 enum { SOURCE_XML = 0, SOURCE_WBEM = 1, SOURCE_TLG = 3, SDK_FLAGS = 0xFF, MAP_VALUES = 1, MAP_BITS = 2, TEMPLATE_EVENT_DATA = 1 };
 
 /* ---- building ---- */
 
-struct building {
+struct event_info_building {
     struct text *out;
     size_t       start;
 };
 
 /* The offset of what is added next. */
-static uint32_t here(const struct building *b) { return (uint32_t)(b->out->length - b->start); }
+static uint32_t event_info_here(const struct event_info_building *b) { return (uint32_t)(b->out->length - b->start); }
 
-static void add_utf16(struct building *b, const char *s)
+static void add_utf16(struct event_info_building *b, const char *s)
 {
     static const char nul[2];
     size_t            n = strlen(s), bytes = utf8_to_utf16le(s, n, NULL, 0);
@@ -58,18 +58,18 @@ static void add_utf16(struct building *b, const char *s)
 }
 
 /* A text's offset; 0 for none. */
-static uint32_t add_name(struct building *b, const char *s)
+static uint32_t event_info_add_name(struct event_info_building *b, const char *s)
 {
-    uint32_t at = here(b);
+    uint32_t at = event_info_here(b);
     if (!s)
         return 0;
     add_utf16(b, s);
     return at;
 }
 
-static uint32_t add_keywords(struct building *b, const struct schema_event *e, uint64_t keyword)
+static uint32_t event_info_add_keywords(struct event_info_building *b, const struct schema_event *e, uint64_t keyword)
 {
-    uint32_t    at = here(b);
+    uint32_t    at = event_info_here(b);
     const char *name;
 
     for (const char *const *k = e->keyword_names; k && *k; k++)
@@ -77,7 +77,7 @@ static uint32_t add_keywords(struct building *b, const struct schema_event *e, u
     for (unsigned bit = 0; bit < 64 && !e->keyword_names; bit++)
         if (keyword >> bit & 1 && (name = predefined_name(PREDEFINED_KEYWORD, UINT64_C(1) << bit)))
             add_utf16(b, name);
-    if (here(b) == at)
+    if (event_info_here(b) == at)
         return 0;
     add_utf16(b, ""); /* ends the list */
     return at;
@@ -96,21 +96,21 @@ static bool see_to_end(void *ctx, const struct walk_place *place, const struct v
     return true;
 }
 
-static struct property property_of(struct building *b, const struct schema_event *e, unsigned i, const struct event_info_of *of)
+static struct property property_of(struct event_info_building *b, const struct schema_event *e, unsigned i, const struct event_info_of *of)
 {
     const struct schema_field *f = &e->fields[i];
     struct property            p = {.flags = f->flags & SDK_FLAGS, .in = f->in, .out = f->out, .count = f->count, .length = f->length, .tags = f->tags};
     struct to_end              end = {0};
     uint32_t                   used;
 
-    p.name = add_name(b, f->name);
+    p.name = event_info_add_name(b, f->name);
     if (f->flags & FIELD_STRUCT) {
         p.in  = f->first;
         p.out = f->members;
         return p;
     }
     if (f->map)
-        p.map = add_name(b, f->map->name);
+        p.map = event_info_add_name(b, f->map->name);
     if (f->out == OUT_NULL)
         p.out = schema_out_default(f->in);
     if (f->flags & FIELD_TO_END && of && of->payload)
@@ -127,15 +127,15 @@ static struct property property_of(struct building *b, const struct schema_event
     return p;
 }
 
-static uint32_t source_of(const struct schema_event *e)
+static uint32_t event_info_source_of(const struct schema_event *e)
 {
     bool classic = e->source == SCHEMA_CLASSIC || !guid_is_zero(&e->class_guid);
     return e->source == SCHEMA_SELF ? SOURCE_TLG : classic ? SOURCE_WBEM : SOURCE_XML;
 }
 
-static struct info numbers_of(const struct schema_event *e, const struct event_info_of *of)
+static struct event_info_info numbers_of(const struct schema_event *e, const struct event_info_of *of)
 {
-    struct info i = {.provider = e->provider->guid, .event = e->class_guid, .source = source_of(e), .property_count = e->field_count,
+    struct event_info_info i = {.provider = e->provider->guid, .event = e->class_guid, .source = event_info_source_of(e), .property_count = e->field_count,
                      .top_count = e->top_count, .flags = TEMPLATE_EVENT_DATA | (e->tags & 0x0FFFFFFF) << 4};
     if (of) {
         i.provider = of->provider;
@@ -158,24 +158,24 @@ static struct info numbers_of(const struct schema_event *e, const struct event_i
     return i;
 }
 
-static void add_names(struct building *b, const struct schema_event *e, struct info *i)
+static void event_info_add_names(struct event_info_building *b, const struct schema_event *e, struct event_info_info *i)
 {
-    i->provider_name    = add_name(b, *e->provider->name ? e->provider->name : NULL);
-    i->level_name       = add_name(b, or_predefined(e->level_name, PREDEFINED_LEVEL, i->level));
-    i->channel_name     = add_name(b, e->channel_name ? e->channel_name : i->channel ? predefined_name(PREDEFINED_CHANNEL, i->channel) : NULL);
-    i->keyword_names    = add_keywords(b, e, i->keyword);
-    i->task_name        = add_name(b, e->task_name);
-    i->opcode_name      = add_name(b, or_predefined(e->opcode_name, PREDEFINED_OPCODE, i->opcode));
-    i->message          = add_name(b, e->message);
-    i->provider_message = add_name(b, e->provider->message);
-    i->event_name       = add_name(b, e->name);
-    i->attributes       = add_name(b, e->attributes);
+    i->provider_name    = event_info_add_name(b, *e->provider->name ? e->provider->name : NULL);
+    i->level_name       = event_info_add_name(b, or_predefined(e->level_name, PREDEFINED_LEVEL, i->level));
+    i->channel_name     = event_info_add_name(b, e->channel_name ? e->channel_name : i->channel ? predefined_name(PREDEFINED_CHANNEL, i->channel) : NULL);
+    i->keyword_names    = event_info_add_keywords(b, e, i->keyword);
+    i->task_name        = event_info_add_name(b, e->task_name);
+    i->opcode_name      = event_info_add_name(b, or_predefined(e->opcode_name, PREDEFINED_OPCODE, i->opcode));
+    i->message          = event_info_add_name(b, e->message);
+    i->provider_message = event_info_add_name(b, e->provider->message);
+    i->event_name       = event_info_add_name(b, e->name);
+    i->attributes       = event_info_add_name(b, e->attributes);
 }
 
 bool event_info_build(const struct schema_event *e, const struct event_info_of *of, struct text *out)
 {
-    struct building b     = {out, out->length};
-    struct info     i     = numbers_of(e, of);
+    struct event_info_building b     = {out, out->length};
+    struct event_info_info     i     = numbers_of(e, of);
     size_t          fixed = sizeof i + e->field_count * sizeof(struct property);
     void           *room  = calloc(1, fixed);
 
@@ -183,7 +183,7 @@ bool event_info_build(const struct schema_event *e, const struct event_info_of *
         return false;
     text_add(out, room, fixed);
     free(room);
-    add_names(&b, e, &i);
+    event_info_add_names(&b, e, &i);
     for (unsigned f = 0; f < e->field_count; f++) {
         struct property p = property_of(&b, e, f, of);
         if (!out->failed)
@@ -196,7 +196,7 @@ bool event_info_build(const struct schema_event *e, const struct event_info_of *
 
 bool map_info_build(const struct schema_map *map, struct text *out)
 {
-    struct building b    = {out, out->length};
+    struct event_info_building b    = {out, out->length};
     struct map_head head = {.flag = map->bits ? MAP_BITS : MAP_VALUES, .count = map->count};
     size_t          fixed = sizeof head + map->count * 2ul * sizeof(uint32_t);
     void           *room  = calloc(1, fixed);
@@ -205,9 +205,9 @@ bool map_info_build(const struct schema_map *map, struct text *out)
         return false;
     text_add(out, room, fixed);
     free(room);
-    head.name = add_name(&b, map->name);
+    head.name = event_info_add_name(&b, map->name);
     for (unsigned i = 0; i < map->count; i++) {
-        uint32_t entry[2] = {add_name(&b, map->rows[i].text), map->rows[i].value};
+        uint32_t entry[2] = {event_info_add_name(&b, map->rows[i].text), map->rows[i].value};
         if (!out->failed)
             memcpy(out->data + b.start + sizeof head + i * sizeof entry, entry, sizeof entry);
     }
@@ -218,7 +218,7 @@ bool map_info_build(const struct schema_map *map, struct text *out)
 
 /* ---- reading ---- */
 
-struct block {
+struct event_info_block {
     const uint8_t *data;
     size_t         size;
 };
@@ -227,7 +227,7 @@ struct block {
 enum { NAME_UNITS = 256, TEXT_UNITS = 32768 };
 
 /* The text at an offset, up to its NUL; NULL for none, "" where it lies outside. Entries of message tables end in blanks: they go. */
-static const char *name_at(struct schema_provider *p, const struct block *b, uint32_t at, size_t most, bool *failed)
+static const char *name_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at, size_t most, bool *failed)
 {
     size_t n = 0;
 
@@ -246,7 +246,7 @@ static const char *name_at(struct schema_provider *p, const struct block *b, uin
 }
 
 /* Names one after another, up to an empty one. */
-static const char *const *list_at(struct schema_provider *p, const struct block *b, uint32_t at, bool *failed)
+static const char *const *event_info_list_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at, bool *failed)
 {
     enum { MOST = 64 };
     const char *names[MOST + 1];
@@ -267,7 +267,7 @@ static const char *const *list_at(struct schema_provider *p, const struct block 
     return list;
 }
 
-static struct schema_map *map_named(struct schema_provider *p, const char *name)
+static struct schema_map *event_info_map_named(struct schema_provider *p, const char *name)
 {
     for (unsigned i = 0; i < p->map_count; i++)
         if (strcmp(p->maps[i].name, name) == 0)
@@ -279,7 +279,7 @@ static struct schema_map *map_named(struct schema_provider *p, const char *name)
 static struct schema_map *map_make(struct schema_provider *p, const char *name)
 {
     enum { MAPS_MAX = 1024 };
-    struct schema_map *m = map_named(p, name);
+    struct schema_map *m = event_info_map_named(p, name);
 
     if (m)
         return m;
@@ -292,7 +292,7 @@ static struct schema_map *map_make(struct schema_provider *p, const char *name)
     return m;
 }
 
-static bool read_field(struct schema_provider *p, const struct block *b, size_t at, struct schema_field *f, bool *failed)
+static bool event_info_read_field(struct schema_provider *p, const struct event_info_block *b, size_t at, struct schema_field *f, bool *failed)
 {
     struct property x;
 
@@ -323,7 +323,7 @@ static bool read_field(struct schema_provider *p, const struct block *b, size_t 
     return true;
 }
 
-static void read_names(struct schema_provider *p, const struct block *b, const struct info *i, struct schema_event *e, bool *failed)
+static void read_names(struct schema_provider *p, const struct event_info_block *b, const struct event_info_info *i, struct schema_event *e, bool *failed)
 {
     e->level_name    = name_at(p, b, i->level_name, TEXT_UNITS, failed);
     e->channel_name  = name_at(p, b, i->channel_name, TEXT_UNITS, failed);
@@ -332,7 +332,7 @@ static void read_names(struct schema_provider *p, const struct block *b, const s
     e->message       = name_at(p, b, i->message, TEXT_UNITS, failed);
     e->attributes    = name_at(p, b, i->attributes, TEXT_UNITS, failed);
     e->name          = name_at(p, b, i->event_name, TEXT_UNITS, failed);
-    e->keyword_names = list_at(p, b, i->keyword_names, failed);
+    e->keyword_names = event_info_list_at(p, b, i->keyword_names, failed);
     if (!*p->name) {
         const char *name = name_at(p, b, i->provider_name, TEXT_UNITS, failed);
         p->name          = name ? name : "";
@@ -343,8 +343,8 @@ static void read_names(struct schema_provider *p, const struct block *b, const s
 
 wstatus event_info_read(struct schema_provider *p, const void *data, size_t size, struct reason *why)
 {
-    struct block b = {data, size};
-    struct info  i;
+    struct event_info_block b = {data, size};
+    struct event_info_info  i;
     bool         failed = false;
 
     if (size < sizeof i)
@@ -367,13 +367,13 @@ wstatus event_info_read(struct schema_provider *p, const void *data, size_t size
     e->tags       = i.flags >> 4;
     read_names(p, &b, &i, e, &failed);
     for (unsigned f = 0; f < i.property_count; f++)
-        read_field(p, &b, sizeof i + f * sizeof(struct property), &e->fields[f], &failed);
+        event_info_read_field(p, &b, sizeof i + f * sizeof(struct property), &e->fields[f], &failed);
     return failed ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for an event's description") : schema_event_finish(p, e, why);
 }
 
 wstatus map_info_read(struct schema_provider *p, const void *data, size_t size, struct reason *why)
 {
-    struct block    b = {data, size};
+    struct event_info_block    b = {data, size};
     struct map_head head;
     bool            failed = false;
 

@@ -48,7 +48,7 @@ static bool fragment_wrap(char **text, size_t *length)
     return true;
 }
 
-static wstatus read_text(struct builder *b, size_t length, struct manifest **out, struct reason *why)
+static wstatus manifest_read_text(struct builder *b, size_t length, struct manifest **out, struct reason *why)
 {
     wstatus st = W_NOT_ENOUGH_MEMORY;
 
@@ -98,7 +98,7 @@ wstatus manifest_read(const void *data, size_t size, const char *file, struct ma
         b->problems                           = problems;
         b->file                               = file;
         b->text                               = text;
-        st                                    = read_text(b, length, out, why);
+        st                                    = manifest_read_text(b, length, out, why);
     }
     free(b);
     free(text);

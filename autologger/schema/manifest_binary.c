@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static wstatus part_read(int fd, const char *path, uint64_t offset, uint64_t size, struct file_bytes *out, struct reason *why)
+static wstatus manifest_binary_part_read(int fd, const char *path, uint64_t offset, uint64_t size, struct file_bytes *out, struct reason *why)
 {
     if (size > MANIFEST_FILE_MAX)
         return reason_set(why, W_INVALID_DATA, "%s has %llu bytes; a manifest has at most %d MB", path, (unsigned long long)size, MANIFEST_FILE_MAX >> 20);
@@ -53,7 +53,7 @@ wstatus file_bytes_read(const char *path, struct file_bytes *out, struct reason 
             status = reason_set(why, W_NOT_FOUND, "%s has no manifest (no section " MANIFEST_SECTION "). Do: link it with the C file that autologger mc makes", path);
     }
     if (!status)
-        status = part_read(fd, path, offset, size, out, why);
+        status = manifest_binary_part_read(fd, path, offset, size, out, why);
     close(fd);
     if (status)
         file_bytes_free(out);

@@ -38,7 +38,7 @@ static const struct {
 enum { ROWS = sizeof grammar / sizeof grammar[0], ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
 _Static_assert(ELEMENTS <= 64, "parents are a mask of 64 bits");
 
-static const struct xml_attribute *find(const struct xml_element *e, const char *name)
+static const struct xml_attribute *manifest_build_find(const struct xml_element *e, const char *name)
 {
     for (unsigned i = 0; i < e->count; i++)
         if (strcmp(e->attributes[i].name, name) == 0)
@@ -47,13 +47,13 @@ static const struct xml_attribute *find(const struct xml_element *e, const char 
 }
 
 /* The value as a text of the document; NULL when it is not there or empty. */
-static const char *value_of(struct builder *b, const struct xml_element *e, const char *name)
+static const char *manifest_build_value_of(struct builder *b, const struct xml_element *e, const char *name)
 {
-    const struct xml_attribute *a = find(e, name);
+    const struct xml_attribute *a = manifest_build_find(e, name);
     return a && *a->value ? pool_text(b->m->pool, a->value, strlen(a->value)) : NULL;
 }
 
-static bool number_parse(const char *text, uint64_t *out)
+static bool manifest_build_number_parse(const char *text, uint64_t *out)
 {
     char *end;
     bool  hex = text[0] == '0' && (text[1] | 0x20) == 'x';
@@ -69,12 +69,12 @@ static bool number_parse(const char *text, uint64_t *out)
 static uint64_t number_limited(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t limit,
                                uint64_t otherwise)
 {
-    const struct xml_attribute *a = find(e, name);
+    const struct xml_attribute *a = manifest_build_find(e, name);
     uint64_t                    n;
 
     if (!a)
         return otherwise;
-    if (!number_parse(a->value, &n)) {
+    if (!manifest_build_number_parse(a->value, &n)) {
         manifest_error(b, a->line, "write a decimal number, or 0x and hexadecimal digits", "%s=\"%.60s\" of <%s> is no number", name, a->value, e->name);
         return otherwise;
     }
@@ -89,14 +89,14 @@ static uint64_t number_limited(struct builder *b, const struct xml_element *e, c
     return n <= limit ? n : otherwise;
 }
 
-static uint64_t number_of(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t otherwise)
+static uint64_t manifest_build_number_of(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t otherwise)
 {
     return number_limited(b, e, name, least, most, most, otherwise);
 }
 
-static bool guid_of(struct builder *b, const struct xml_element *e, const char *name, struct guid *out)
+static bool manifest_build_guid_of(struct builder *b, const struct xml_element *e, const char *name, struct guid *out)
 {
-    const struct xml_attribute *a = find(e, name);
+    const struct xml_attribute *a = manifest_build_find(e, name);
 
     if (!a || guid_parse(a->value, out))
         return a != NULL;
@@ -106,7 +106,7 @@ static bool guid_of(struct builder *b, const struct xml_element *e, const char *
 
 static struct manifest_text message_of(struct builder *b, const struct xml_element *e, const char *name)
 {
-    const struct xml_attribute *a   = find(e, name);
+    const struct xml_attribute *a   = manifest_build_find(e, name);
     struct manifest_text        out = {MANIFEST_TEXT_NONE, NULL};
 
     if (!a || !*a->value)
@@ -130,24 +130,24 @@ static struct manifest_text message_of(struct builder *b, const struct xml_eleme
 /* A C name that will stand in the header. */
 static const char *symbol_of(struct builder *b, const struct xml_element *e)
 {
-    const struct xml_attribute *a = find(e, "symbol");
+    const struct xml_attribute *a = manifest_build_find(e, "symbol");
 
     for (size_t i = 0; a && a->value[i]; i++) {
         char c = a->value[i];
         if (!(((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || (i && c >= '0' && c <= '9'))) {
             manifest_error(b, a->line, "use letters, digits and _, not beginning with a digit", "symbol=\"%.80s\" of <%s> is no C name", a->value, e->name);
-            return manifest_forgives(b) ? value_of(b, e, "symbol") : NULL; /* it still names the event */
+            return manifest_forgives(b) ? manifest_build_value_of(b, e, "symbol") : NULL; /* it still names the event */
         }
     }
-    return value_of(b, e, "symbol");
+    return manifest_build_value_of(b, e, "symbol");
 }
 
 static struct manifest_item item_of(struct builder *b, const struct xml_element *e)
 {
-    return (struct manifest_item){value_of(b, e, "name"), symbol_of(b, e), 0, message_of(b, e, "message"), e->line};
+    return (struct manifest_item){manifest_build_value_of(b, e, "name"), symbol_of(b, e), 0, message_of(b, e, "message"), e->line};
 }
 
-static struct manifest_provider *provider(struct builder *b)
+static struct manifest_provider *manifest_build_provider(struct builder *b)
 {
     return b->m->providers.count ? &b->m->providers.at[b->m->providers.count - 1] : NULL;
 }
@@ -160,24 +160,24 @@ static void on_provider(struct builder *b, const struct xml_element *e)
 
     if (!p)
         return;
-    p->name   = value_of(b, e, "name");
+    p->name   = manifest_build_value_of(b, e, "name");
     p->symbol = symbol_of(b, e);
     p->line   = e->line;
-    if (!guid_of(b, e, "guid", &p->guid) && !manifest_forgives(b))
+    if (!manifest_build_guid_of(b, e, "guid", &p->guid) && !manifest_forgives(b))
         p->guid.data1 = 1; /* was told; what is all zeros is told later */
-    guid_of(b, e, "controlGuid", &p->control_guid);
-    guid_of(b, e, "groupGuid", &p->group_guid);
-    p->resource_file  = value_of(b, e, "resourceFileName");
-    p->message_file   = value_of(b, e, "messageFileName");
-    p->parameter_file = value_of(b, e, "parameterFileName");
+    manifest_build_guid_of(b, e, "controlGuid", &p->control_guid);
+    manifest_build_guid_of(b, e, "groupGuid", &p->group_guid);
+    p->resource_file  = manifest_build_value_of(b, e, "resourceFileName");
+    p->message_file   = manifest_build_value_of(b, e, "messageFileName");
+    p->parameter_file = manifest_build_value_of(b, e, "parameterFileName");
     p->message        = message_of(b, e, "message");
     b->task = b->map = b->field = MANIFEST_NONE;
 }
 
 /* A word out of a list; `otherwise` when it is not there, or wrong (which was told). */
-static int word_of(struct builder *b, const struct xml_element *e, const char *name, const char *const *words, int otherwise)
+static int manifest_build_word_of(struct builder *b, const struct xml_element *e, const char *name, const char *const *words, int otherwise)
 {
-    const struct xml_attribute *a = find(e, name);
+    const struct xml_attribute *a = manifest_build_find(e, name);
     char                        list[160];
     size_t                      n = 0;
 
@@ -196,7 +196,7 @@ static void on_channel(struct builder *b, const struct xml_element *e)
 {
     static const char *const types[] = {"", "Admin", "Operational", "Analytic", "Debug", NULL}, *const isolations[] = {"Application", "System", "Custom", NULL},
                             *const flags[] = {"false", "true", "0", "1", NULL};
-    struct manifest_channel *c = pool_push(b->m->pool, &provider(b)->channels);
+    struct manifest_channel *c = pool_push(b->m->pool, &manifest_build_provider(b)->channels);
     size_t                   count;
     const struct manifest_predefined *w = manifest_predefined(&count);
 
@@ -204,13 +204,13 @@ static void on_channel(struct builder *b, const struct xml_element *e)
         return;
     c->item      = item_of(b, e);
     c->imported  = strcmp(e->name, "importChannel") == 0;
-    c->chid      = value_of(b, e, "chid");
-    c->type      = (enum manifest_channel_type)word_of(b, e, "type", types, CHANNEL_NO_TYPE);
-    c->isolation = value_of(b, e, "isolation");
-    word_of(b, e, "isolation", isolations, 0);
-    word_of(b, e, "enabled", flags, 0);
-    c->access    = value_of(b, e, "access");
-    c->enabled   = value_of(b, e, "enabled");
+    c->chid      = manifest_build_value_of(b, e, "chid");
+    c->type      = (enum manifest_channel_type)manifest_build_word_of(b, e, "type", types, CHANNEL_NO_TYPE);
+    c->isolation = manifest_build_value_of(b, e, "isolation");
+    manifest_build_word_of(b, e, "isolation", isolations, 0);
+    manifest_build_word_of(b, e, "enabled", flags, 0);
+    c->access    = manifest_build_value_of(b, e, "access");
+    c->enabled   = manifest_build_value_of(b, e, "enabled");
     c->item.value = number_limited(b, e, "value", c->imported ? 0 : 16, 255, 255, MANIFEST_NO_NUMBER);
     c->has_value  = c->item.value != MANIFEST_NO_NUMBER;
     if (!c->has_value)
@@ -224,7 +224,7 @@ static void on_channel(struct builder *b, const struct xml_element *e)
 
 static void on_level(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_item *i = pool_push(b->m->pool, &provider(b)->levels);
+    struct manifest_item *i = pool_push(b->m->pool, &manifest_build_provider(b)->levels);
     if (!i)
         return;
     *i = item_of(b, e);
@@ -235,19 +235,19 @@ static void on_level(struct builder *b, const struct xml_element *e)
 
 static void on_task(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_task *t = pool_push(b->m->pool, &provider(b)->tasks);
+    struct manifest_task *t = pool_push(b->m->pool, &manifest_build_provider(b)->tasks);
     if (!t)
         return;
     t->item       = item_of(b, e);
     bool own      = t->item.name && strncmp(t->item.name, "win:", 4) == 0;
     t->item.value = number_limited(b, e, "value", own ? 0 : 1, 65535, 65535, MANIFEST_NO_NUMBER);
-    t->has_guid   = guid_of(b, e, "eventGUID", &t->guid);
-    b->task       = (int)provider(b)->tasks.count - 1;
+    t->has_guid   = manifest_build_guid_of(b, e, "eventGUID", &t->guid);
+    b->task       = (int)manifest_build_provider(b)->tasks.count - 1;
 }
 
 static void on_opcode(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_opcode *o = pool_push(b->m->pool, &provider(b)->opcodes);
+    struct manifest_opcode *o = pool_push(b->m->pool, &manifest_build_provider(b)->opcodes);
     if (!o)
         return;
     o->item       = item_of(b, e);
@@ -258,66 +258,66 @@ static void on_opcode(struct builder *b, const struct xml_element *e)
 
 static void on_keyword(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_item *i = pool_push(b->m->pool, &provider(b)->keywords);
+    struct manifest_item *i = pool_push(b->m->pool, &manifest_build_provider(b)->keywords);
     if (!i)
         return;
     *i       = item_of(b, e);
-    i->value = number_of(b, e, "mask", 0, UINT64_MAX, MANIFEST_NO_NUMBER);
+    i->value = manifest_build_number_of(b, e, "mask", 0, UINT64_MAX, MANIFEST_NO_NUMBER);
 }
 
 static void on_map(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_map *m = pool_push(b->m->pool, &provider(b)->maps);
+    struct manifest_map *m = pool_push(b->m->pool, &manifest_build_provider(b)->maps);
     if (!m)
         return;
     m->item = item_of(b, e);
     m->bits = strcmp(e->name, "bitMap") == 0;
-    b->map  = (int)provider(b)->maps.count - 1;
+    b->map  = (int)manifest_build_provider(b)->maps.count - 1;
 }
 
 static void on_map_entry(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_item *i = b->map < 0 ? NULL : pool_push(b->m->pool, &provider(b)->maps.at[b->map].entries);
+    struct manifest_item *i = b->map < 0 ? NULL : pool_push(b->m->pool, &manifest_build_provider(b)->maps.at[b->map].entries);
     uint64_t              n;
     if (!i)
         return;
     *i       = item_of(b, e);
-    i->value = number_of(b, e, "value", 0, UINT32_MAX, MANIFEST_NO_NUMBER);
-    const struct xml_attribute *a = find(e, "value");
-    if (a && a->value[0] == '-' && number_parse(a->value + 1, &n) && n <= UINT32_C(1) << 31)
+    i->value = manifest_build_number_of(b, e, "value", 0, UINT32_MAX, MANIFEST_NO_NUMBER);
+    const struct xml_attribute *a = manifest_build_find(e, "value");
+    if (a && a->value[0] == '-' && manifest_build_number_parse(a->value + 1, &n) && n <= UINT32_C(1) << 31)
         i->value = (uint32_t)(0 - n); /* of a signed number, as its bits are */
 }
 
-static struct manifest_template *template(struct builder *b)
+static struct manifest_template *manifest_build_template(struct builder *b)
 {
-    struct manifest_provider *p = provider(b);
+    struct manifest_provider *p = manifest_build_provider(b);
     return p->templates.count ? &p->templates.at[p->templates.count - 1] : NULL;
 }
 
 static void on_template(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_template *t = pool_push(b->m->pool, &provider(b)->templates);
+    struct manifest_template *t = pool_push(b->m->pool, &manifest_build_provider(b)->templates);
     if (!t)
         return;
-    t->tid   = value_of(b, e, "tid");
-    t->name  = value_of(b, e, "name");
-    t->tags  = (uint32_t)number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
+    t->tid   = manifest_build_value_of(b, e, "tid");
+    t->name  = manifest_build_value_of(b, e, "name");
+    t->tags  = (uint32_t)manifest_build_number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
     t->line  = e->line;
     b->field = MANIFEST_NONE;
 }
 
 static struct manifest_field *field_new(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_template *t = template(b);
+    struct manifest_template *t = manifest_build_template(b);
     struct manifest_field    *f = t ? pool_push(b->m->pool, &t->fields) : NULL;
 
     if (!f)
         return NULL;
-    f->name       = value_of(b, e, "name");
+    f->name       = manifest_build_value_of(b, e, "name");
     f->line       = e->line;
-    f->tags       = (uint32_t)number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
+    f->tags       = (uint32_t)manifest_build_number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
     f->flags      = f->tags ? FIELD_TAGS : 0;
-    f->count_word = value_of(b, e, "count");
+    f->count_word = manifest_build_value_of(b, e, "count");
     f->count      = 1;
     f->map        = MANIFEST_NONE;
     f->parent     = b->field;
@@ -342,7 +342,7 @@ static void on_struct(struct builder *b, const struct xml_element *e)
     if (!f)
         return;
     f->flags |= FIELD_STRUCT;
-    b->field = (int)template(b)->fields.count - 1;
+    b->field = (int)manifest_build_template(b)->fields.count - 1;
 }
 
 static const char *behind_prefix(const char *word)
@@ -352,10 +352,10 @@ static const char *behind_prefix(const char *word)
 }
 
 /* The type of a field by its word; tells which is meant when there is none. */
-static uint16_t type_of(struct builder *b, const struct xml_element *e, const char *name, bool (*find_word)(const char *, uint16_t *),
+static uint16_t manifest_build_type_of(struct builder *b, const struct xml_element *e, const char *name, bool (*find_word)(const char *, uint16_t *),
                         const char *(*word)(uint16_t), uint16_t otherwise)
 {
-    const struct xml_attribute *a = find(e, name);
+    const struct xml_attribute *a = manifest_build_find(e, name);
     uint16_t                    n;
 
     if (!a || find_word(a->value, &n))
@@ -383,37 +383,37 @@ static void on_data(struct builder *b, const struct xml_element *e)
 
     if (!f)
         return;
-    f->in          = binary ? IN_BINARY : type_of(b, e, "inType", schema_in_find, schema_in_word, IN_NULL);
+    f->in          = binary ? IN_BINARY : manifest_build_type_of(b, e, "inType", schema_in_find, schema_in_word, IN_NULL);
     f->unlaid      = f->in == IN_NULL;
     f->in          = f->unlaid ? IN_UINT32 : f->in;
-    f->out         = type_of(b, e, "outType", schema_out_find, schema_out_word, schema_out_default(f->in));
-    f->map_name    = value_of(b, e, "map");
-    f->length_word = value_of(b, e, "length");
-    if (find(e, "outType") && !schema_out_fits(f->in, f->out))
-        manifest_warning(b, find(e, "outType")->line, "leave the outType away for the usual one", "a %s is not shown as %s by Windows' tools",
+    f->out         = manifest_build_type_of(b, e, "outType", schema_out_find, schema_out_word, schema_out_default(f->in));
+    f->map_name    = manifest_build_value_of(b, e, "map");
+    f->length_word = manifest_build_value_of(b, e, "length");
+    if (manifest_build_find(e, "outType") && !schema_out_fits(f->in, f->out))
+        manifest_warning(b, manifest_build_find(e, "outType")->line, "leave the outType away for the usual one", "a %s is not shown as %s by Windows' tools",
                          schema_in_word(f->in), schema_out_word(f->out));
 }
 
-static void on_event(struct builder *b, const struct xml_element *e)
+static void manifest_build_on_event(struct builder *b, const struct xml_element *e)
 {
     static const char *const flags[] = {"false", "true", "0", "1", NULL};
-    struct manifest_event   *v       = pool_push(b->m->pool, &provider(b)->events);
+    struct manifest_event   *v       = pool_push(b->m->pool, &manifest_build_provider(b)->events);
     if (!v)
         return;
     v->item           = item_of(b, e);
-    v->item.value     = number_of(b, e, "value", 0, 65535, MANIFEST_NO_NUMBER);
-    uint64_t version  = number_of(b, e, "version", 0, 255, find(e, "version") ? MANIFEST_NO_NUMBER : 0);
+    v->item.value     = manifest_build_number_of(b, e, "value", 0, 65535, MANIFEST_NO_NUMBER);
+    uint64_t version  = manifest_build_number_of(b, e, "version", 0, 255, manifest_build_find(e, "version") ? MANIFEST_NO_NUMBER : 0);
     v->lost           = v->item.value == MANIFEST_NO_NUMBER || version == MANIFEST_NO_NUMBER;
     v->version        = (uint8_t)version;
-    v->tags           = (uint32_t)number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
-    v->template_word  = value_of(b, e, "template");
-    v->channel_word   = value_of(b, e, "channel");
-    v->level_word     = value_of(b, e, "level");
-    v->task_word      = value_of(b, e, "task");
-    v->opcode_word    = value_of(b, e, "opcode");
-    v->keyword_words  = value_of(b, e, "keywords");
-    v->attributes     = value_of(b, e, "attributes");
-    v->not_logged     = word_of(b, e, "notLogged", flags, 0) & 1;
+    v->tags           = (uint32_t)manifest_build_number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
+    v->template_word  = manifest_build_value_of(b, e, "template");
+    v->channel_word   = manifest_build_value_of(b, e, "channel");
+    v->level_word     = manifest_build_value_of(b, e, "level");
+    v->task_word      = manifest_build_value_of(b, e, "task");
+    v->opcode_word    = manifest_build_value_of(b, e, "opcode");
+    v->keyword_words  = manifest_build_value_of(b, e, "keywords");
+    v->attributes     = manifest_build_value_of(b, e, "attributes");
+    v->not_logged     = manifest_build_word_of(b, e, "notLogged", flags, 0) & 1;
     v->template_index = v->channel_index = v->task_index = v->opcode_index = MANIFEST_NONE;
 }
 
@@ -423,8 +423,8 @@ static void on_message(struct builder *b, const struct xml_element *e)
     if (!i)
         return;
     *i      = item_of(b, e);
-    i->name = value_of(b, e, find(e, "mid") ? "mid" : find(e, "symbol") ? "symbol" : "value");
-    i->value = number_of(b, e, "value", 0, UINT32_MAX, 0);
+    i->name = manifest_build_value_of(b, e, manifest_build_find(e, "mid") ? "mid" : manifest_build_find(e, "symbol") ? "symbol" : "value");
+    i->value = manifest_build_number_of(b, e, "value", 0, UINT32_MAX, 0);
 }
 
 static void on_resources(struct builder *b, const struct xml_element *e)
@@ -432,7 +432,7 @@ static void on_resources(struct builder *b, const struct xml_element *e)
     struct manifest_culture *c = pool_push(b->m->pool, &b->m->cultures);
     if (!c)
         return;
-    c->name = value_of(b, e, "culture");
+    c->name = manifest_build_value_of(b, e, "culture");
     c->line = e->line;
     if (!c->name)
         c->name = "en-US";
@@ -443,14 +443,14 @@ static void on_string(struct builder *b, const struct xml_element *e)
     struct manifest_string *s = pool_push(b->m->pool, &b->m->cultures.at[b->m->cultures.count - 1].strings);
     if (!s)
         return;
-    s->id    = value_of(b, e, "id");
-    s->value = value_of(b, e, "value");
+    s->id    = manifest_build_value_of(b, e, "id");
+    s->value = manifest_build_value_of(b, e, "value");
     s->line  = e->line;
     if (!s->value)
         s->value = "";
     if (!s->id)
         s->id = "";
-    if (!*s->id && find(e, "id")) {
+    if (!*s->id && manifest_build_find(e, "id")) {
         manifest_error(b, e->line, "give it one", "id=\"\" of <string> is empty");
     }
 }
@@ -463,7 +463,7 @@ static void on_setting(struct builder *b, const struct xml_element *e)
 static void (*const handlers[ELEMENTS])(struct builder *, const struct xml_element *) = {
     [EL_PROVIDER] = on_provider, [EL_CHANNEL] = on_channel, [EL_IMPORT_CHANNEL] = on_channel, [EL_LEVEL] = on_level, [EL_TASK] = on_task,
     [EL_OPCODE] = on_opcode, [EL_KEYWORD] = on_keyword, [EL_VALUE_MAP] = on_map, [EL_BIT_MAP] = on_map, [EL_MAP] = on_map_entry,
-    [EL_TEMPLATE] = on_template, [EL_DATA] = on_data, [EL_BINARY] = on_data, [EL_STRUCT] = on_struct, [EL_EVENT] = on_event,
+    [EL_TEMPLATE] = on_template, [EL_DATA] = on_data, [EL_BINARY] = on_data, [EL_STRUCT] = on_struct, [EL_EVENT] = manifest_build_on_event,
     [EL_MESSAGE] = on_message, [EL_RESOURCES] = on_resources, [EL_STRING] = on_string, [EL_SETTING] = on_setting,
 };
 
@@ -471,7 +471,7 @@ static void (*const handlers[ELEMENTS])(struct builder *, const struct xml_eleme
 
 static enum element open_element(const struct builder *b) { return b->depth ? grammar[b->stack[b->depth - 1]].id : EL_ROOT; }
 
-static int row_find(enum element parent, const char *name)
+static int manifest_build_row_find(enum element parent, const char *name)
 {
     for (int i = 0; i < ROWS; i++)
         if (grammar[i].parents & UINT64_C(1) << parent && strcmp(grammar[i].name, name) == 0)
@@ -519,13 +519,13 @@ static void attributes_check(struct builder *b, const struct xml_element *e, enu
                            near.found ? ", did you mean \"" : "", near.found ? near.found : "", near.found ? "\"?" : "");
     }
     for (int i = 0; i < ATTRIBUTES; i++) {
-        const struct xml_attribute *a = attributes[i].id == id && attributes[i].needed ? find(e, attributes[i].name) : e->attributes;
+        const struct xml_attribute *a = attributes[i].id == id && attributes[i].needed ? manifest_build_find(e, attributes[i].name) : e->attributes;
         if (!a || (attributes[i].id == id && attributes[i].needed && !*a->value && id != EL_STRING))
             manifest_error(b, e->line, "add it", "<%s> needs %s=\"...\"", e->name, attributes[i].name);
     }
 }
 
-static void on_begin(void *ctx, const struct xml_element *e)
+static void manifest_build_on_begin(void *ctx, const struct xml_element *e)
 {
     struct builder *b = ctx;
     int             row;
@@ -534,7 +534,7 @@ static void on_begin(void *ctx, const struct xml_element *e)
         b->skipped++;
         return;
     }
-    row = row_find(open_element(b), e->name);
+    row = manifest_build_row_find(open_element(b), e->name);
     if (row < 0 || b->depth == XML_DEPTH) {
         if (!b->depth || !(grammar[b->stack[b->depth - 1]].flags & OPEN))
             element_unknown(b, e);
@@ -556,7 +556,7 @@ static void on_begin(void *ctx, const struct xml_element *e)
 
 static void setting_end(struct builder *b)
 {
-    struct manifest_provider *p = provider(b);
+    struct manifest_provider *p = manifest_build_provider(b);
     struct manifest_setting  *s = pool_push(b->m->pool, &p->channels.at[p->channels.count - 1].settings);
     size_t                    n = b->value_length;
 
@@ -569,12 +569,12 @@ static void setting_end(struct builder *b)
         *s = (struct manifest_setting){b->setting, pool_text(b->m->pool, b->value + from, n - from)};
 }
 
-static void on_end(void *ctx, const struct xml_element *e)
+static void manifest_build_on_end(void *ctx, const struct xml_element *e)
 {
     struct builder *b = ctx;
 
     if (b->skipped) {
-        struct manifest_template *t = b->m->providers.count ? template(b) : NULL;
+        struct manifest_template *t = b->m->providers.count ? manifest_build_template(b) : NULL;
         if (--b->skipped == 0 && open_element(b) == EL_TEMPLATE && strcmp(e->name, "UserData") == 0 && t && e->end >= b->inner)
             t->user_data = pool_text(b->m->pool, b->text + b->inner, e->end - b->inner);
         return;
@@ -590,7 +590,7 @@ static void on_end(void *ctx, const struct xml_element *e)
     }
 }
 
-static void on_text(void *ctx, const char *text, size_t length)
+static void manifest_build_on_text(void *ctx, const char *text, size_t length)
 {
     struct builder *b     = ctx;
     unsigned        flags = b->depth ? grammar[b->stack[b->depth - 1]].flags : NOTE;
@@ -615,7 +615,7 @@ static void on_wrong(void *ctx, uint32_t line, const char *what, const char *adv
 
 wstatus manifest_walk(struct builder *b, size_t length, struct reason *why)
 {
-    struct xml_walker walker = {on_begin, on_end, on_text, on_wrong, b};
+    struct xml_walker walker = {manifest_build_on_begin, manifest_build_on_end, manifest_build_on_text, on_wrong, b};
     b->task = b->map = b->field = MANIFEST_NONE;
     return xml_walk(b->text, length, &walker, why);
 }

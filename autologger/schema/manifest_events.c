@@ -24,7 +24,7 @@ static void unknown(struct builder *b, uint32_t line, const char *attribute, con
 }
 
 /* What an event gets of a name whose value was refused. */
-static uint64_t number(uint64_t value) { return value == MANIFEST_NO_NUMBER ? 0 : value; }
+static uint64_t manifest_events_number(uint64_t value) { return value == MANIFEST_NO_NUMBER ? 0 : value; }
 
 static void channel_resolve(struct builder *b, struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
 {
@@ -54,7 +54,7 @@ static void level_resolve(struct builder *b, const struct manifest_provider *p, 
     uint64_t               value = 0;
 
     if (row)
-        value = number(p->levels.at[row->index].value);
+        value = manifest_events_number(p->levels.at[row->index].value);
     else if (e->level_word && !predefined_find(WORDS_LEVEL, e->level_word, &value))
         unknown(b, e->item.line, "level", e->level_word, &n->levels, WORDS_LEVEL, "declare it in <levels>");
     e->level = (uint8_t)value;
@@ -67,7 +67,7 @@ static void task_resolve(struct builder *b, const struct manifest_provider *p, c
 
     if (row) {
         e->task_index = row->index;
-        value         = number(p->tasks.at[row->index].item.value);
+        value         = manifest_events_number(p->tasks.at[row->index].item.value);
     } else if (e->task_word && !predefined_find(WORDS_TASK, e->task_word, &value)) {
         unknown(b, e->item.line, "task", e->task_word, &n->tasks, WORDS_TASK, "declare it in <tasks>");
     }
@@ -91,7 +91,7 @@ static void opcode_resolve(struct builder *b, const struct manifest_provider *p,
             others = o;
     }
     if (found) {
-        value           = number(found->item.value);
+        value           = manifest_events_number(found->item.value);
         e->opcode_index = (int)(found - p->opcodes.at);
     }
     if (!found && others)
@@ -128,7 +128,7 @@ static void keywords_resolve(struct builder *b, const struct manifest_provider *
             word[size] = 0;
             const struct name_row *row = name_index_find(&n->keywords, word);
             if (row)
-                e->keyword |= number(p->keywords.at[row->index].value);
+                e->keyword |= manifest_events_number(p->keywords.at[row->index].value);
             else if (predefined_find(WORDS_KEYWORD, word, &value))
                 e->keyword |= value;
             else

@@ -49,7 +49,7 @@ static int before_by(const struct manifest_template *t, unsigned of, const char 
             return i;
     return MANIFEST_NONE;
 }
-static int before(const struct manifest_template *t, unsigned of, const char *name) { return before_by(t, of, name, exactly); }
+static int manifest_fields_before(const struct manifest_template *t, unsigned of, const char *name) { return before_by(t, of, name, exactly); }
 static int before_nearly(const struct manifest_template *t, unsigned of, const char *name) { return before_by(t, of, name, but_for_blanks); }
 
 /* `word` as a number into *out with the flag `fixed`, or as the index of a field, with the flag `of`. */
@@ -70,7 +70,7 @@ static void size_resolve(struct builder *b, struct manifest_template *t, unsigne
         f->flags |= (uint16_t)fixed;
         return;
     }
-    int at = before(t, i, word);
+    int at = manifest_fields_before(t, i, word);
     if (at < 0 && (at = before_nearly(t, i, word)) >= 0) {
         manifest_error(b, f->line, "write the name as the field has it", "%s=\"%.60s\" of the field %s names the field \"%.80s\" without its blanks", what, word,
                        f->name, t->fields.at[at].name);
@@ -90,8 +90,8 @@ static void size_resolve(struct builder *b, struct manifest_template *t, unsigne
     }
 }
 
-static bool is_array(const struct manifest_field *f) { return f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT); }
-static bool has_length(uint16_t in) { return in == IN_UNICODESTRING || in == IN_ANSISTRING || in == IN_BINARY; }
+static bool manifest_fields_is_array(const struct manifest_field *f) { return f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT); }
+static bool manifest_fields_has_length(uint16_t in) { return in == IN_UNICODESTRING || in == IN_ANSISTRING || in == IN_BINARY; }
 
 static void field_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n, struct manifest_template *t, unsigned i)
 {
@@ -105,7 +105,7 @@ static void field_resolve(struct builder *b, const struct manifest_provider *p, 
         }
         return;
     }
-    if (f->length_word && !has_length(f->in))
+    if (f->length_word && !manifest_fields_has_length(f->in))
         manifest_error(b, f->line, "remove the length; an array has a count", "length=\"%.60s\" of the field %s: a %s has a size of its own", f->length_word,
                        f->name, schema_in_word(f->in));
     else
@@ -116,7 +116,7 @@ static void field_resolve(struct builder *b, const struct manifest_provider *p, 
             f->flags |= FIELD_FIXED_LENGTH;
         } else {
             manifest_error(b, f->line, "add length=\"...\": a number, or the name of a field before it", "the field %s of win:Binary has no length", f->name);
-            if (i + 1 == t->top_count && !is_array(f))
+            if (i + 1 == t->top_count && !manifest_fields_is_array(f))
                 f->flags |= FIELD_TO_END; /* what is left is it */
             else
                 f->unlaid = true;
@@ -209,7 +209,7 @@ static void fields_cut(struct manifest_template *t)
     t->user_data    = NULL; /* it may insert what is gone */
 }
 
-static void names_check(struct builder *b, const struct manifest_template *t)
+static void manifest_fields_names_check(struct builder *b, const struct manifest_template *t)
 {
     struct name_index n = name_index_make(b, t->fields.at, t->fields.count, sizeof *t->fields.at);
 
@@ -240,7 +240,7 @@ void manifest_resolve_template(struct builder *b, struct manifest_provider *p, c
         return;
     if (!fields_order(b, t))
         return;
-    names_check(b, t);
+    manifest_fields_names_check(b, t);
     for (unsigned i = 0; i < t->fields.count; i++)
         field_resolve(b, p, names, t, i);
     if (manifest_forgives(b))

@@ -12,7 +12,7 @@ struct model {
 };
 
 /* Messages end with a blank where they came out of a message table; that is no part of the name. */
-static const char *copy(struct model *d, const char *text)
+static const char *manifest_model_copy(struct model *d, const char *text)
 {
     if (!text)
         return NULL;
@@ -24,12 +24,12 @@ static const char *copy(struct model *d, const char *text)
     return made;
 }
 
-static const char *message(struct model *d, const struct manifest_item *i)
+static const char *manifest_model_message(struct model *d, const struct manifest_item *i)
 {
-    return copy(d, manifest_text_get(d->m, &i->message, d->culture));
+    return manifest_model_copy(d, manifest_text_get(d->m, &i->message, d->culture));
 }
 
-static const char *predefined(enum manifest_words kind, uint64_t value)
+static const char *manifest_model_predefined(enum manifest_words kind, uint64_t value)
 {
     size_t                            count;
     const struct manifest_predefined *w = manifest_predefined(&count);
@@ -41,7 +41,7 @@ static const char *predefined(enum manifest_words kind, uint64_t value)
 }
 
 /* Names of a list; every one of its structs begins with a manifest_item. */
-static void names(struct model *d, struct schema_names *out, const void *at, unsigned count, size_t stride)
+static void manifest_model_names(struct model *d, struct schema_names *out, const void *at, unsigned count, size_t stride)
 {
     out->rows = schema_alloc(d->to, count, sizeof *out->rows);
     if (!out->rows) {
@@ -51,7 +51,7 @@ static void names(struct model *d, struct schema_names *out, const void *at, uns
     out->count = count;
     for (unsigned i = 0; i < count; i++) {
         const struct manifest_item *item = (const void *)((const char *)at + i * stride);
-        out->rows[i] = (struct schema_name){.value = item->value, .name = copy(d, item->name ? item->name : ""), .message = message(d, item)};
+        out->rows[i] = (struct schema_name){.value = item->value, .name = manifest_model_copy(d, item->name ? item->name : ""), .message = manifest_model_message(d, item)};
     }
 }
 
@@ -73,18 +73,18 @@ static void maps(struct model *d)
             if (from->entries.at[k].value > UINT32_MAX) /* it was no number */
                 continue;
             const struct manifest_item *e    = &from->entries.at[k];
-            const char                 *text = message(d, e);
+            const char                 *text = manifest_model_message(d, e);
             char                        number[24];
             snprintf(number, sizeof number, "%llu", (unsigned long long)e->value);
-            rows[n++] = (struct schema_map_row){(uint32_t)e->value, text ? text : copy(d, e->symbol ? e->symbol : number)};
+            rows[n++] = (struct schema_map_row){(uint32_t)e->value, text ? text : manifest_model_copy(d, e->symbol ? e->symbol : number)};
         }
         d->failed |= !rows && from->entries.count;
-        d->to->maps[i] = (struct schema_map){copy(d, from->item.name ? from->item.name : ""), from->bits, n, rows};
+        d->to->maps[i] = (struct schema_map){manifest_model_copy(d, from->item.name ? from->item.name : ""), from->bits, n, rows};
     }
 }
 
 /* What is shown of a declared value: its message, else its name. */
-static const char *shown(const struct schema_names *n, uint64_t value)
+static const char *manifest_model_shown(const struct schema_names *n, uint64_t value)
 {
     for (unsigned i = 0; i < n->count; i++)
         if (n->rows[i].value == value)
@@ -104,16 +104,16 @@ static const char *const *keyword_names(struct model *d, const struct manifest_e
 
     for (unsigned bit = 0; bit < 64 && list; bit++) {
         uint64_t    mask = UINT64_C(1) << bit;
-        const char *name = e->keyword & mask ? shown(&d->to->keywords, mask) : NULL;
+        const char *name = e->keyword & mask ? manifest_model_shown(&d->to->keywords, mask) : NULL;
         if (e->keyword & mask && !name && bit >= 48 && bit < 56)
-            name = predefined(WORDS_KEYWORD, mask);
+            name = manifest_model_predefined(WORDS_KEYWORD, mask);
         if (name)
             list[n++] = name;
     }
     return n ? list : NULL;
 }
 
-static wstatus event(struct model *d, const struct manifest_event *e, struct reason *why)
+static wstatus manifest_model_event(struct model *d, const struct manifest_event *e, struct reason *why)
 {
     const struct manifest_template *t = e->template_index >= 0 ? &d->from->templates.at[e->template_index] : NULL;
     struct schema_event            *s = schema_event_new(d->to, t ? t->fields.count : 0, t ? t->top_count : 0);
@@ -128,20 +128,20 @@ static wstatus event(struct model *d, const struct manifest_event *e, struct rea
     s->task         = e->task;
     s->keyword      = e->keyword;
     s->tags         = e->tags;
-    s->name         = copy(d, e->item.symbol);
-    s->level_name   = shown(&d->to->levels, e->level);
+    s->name         = manifest_model_copy(d, e->item.symbol);
+    s->level_name   = manifest_model_shown(&d->to->levels, e->level);
     s->task_name    = row_shown(&d->to->tasks, e->task_index);
-    s->opcode_name  = e->opcode_index >= 0 ? row_shown(&d->to->opcodes, e->opcode_index) : predefined(WORDS_OPCODE, e->opcode);
+    s->opcode_name  = e->opcode_index >= 0 ? row_shown(&d->to->opcodes, e->opcode_index) : manifest_model_predefined(WORDS_OPCODE, e->opcode);
     s->channel_name = e->channel_index >= 0 ? d->to->channels.rows[e->channel_index].name : NULL;
-    s->attributes   = copy(d, e->attributes);
-    s->message      = message(d, &e->item);
-    s->user_data    = t ? copy(d, t->user_data) : NULL;
+    s->attributes   = manifest_model_copy(d, e->attributes);
+    s->message      = manifest_model_message(d, &e->item);
+    s->user_data    = t ? manifest_model_copy(d, t->user_data) : NULL;
     s->keyword_names = keyword_names(d, e);
     if (!s->level_name)
-        s->level_name = predefined(WORDS_LEVEL, e->level);
+        s->level_name = manifest_model_predefined(WORDS_LEVEL, e->level);
     for (unsigned i = 0; t && i < t->fields.count; i++) {
         const struct manifest_field *from = &t->fields.at[i];
-        s->fields[i] = (struct schema_field){.name = copy(d, from->name), .map = from->map >= 0 ? &d->to->maps[from->map] : NULL, .in = from->in,
+        s->fields[i] = (struct schema_field){.name = manifest_model_copy(d, from->name), .map = from->map >= 0 ? &d->to->maps[from->map] : NULL, .in = from->in,
                                              .out = from->out, .flags = from->flags, .first = from->first, .members = from->members,
                                              .count = from->count, .length = from->length, .tags = from->tags};
     }
@@ -164,16 +164,16 @@ struct schema_provider *manifest_schema(const struct manifest *m, const struct m
 
     if (d.to) {
         struct manifest_item own = {.message = p->message};
-        d.to->message       = message(&d, &own);
-        d.to->resource_file = copy(&d, p->resource_file);
-        d.to->origin        = copy(&d, m->origin);
-        d.to->culture       = culture >= 0 && (unsigned)culture < m->cultures.count ? copy(&d, m->cultures.at[culture].name) : NULL;
+        d.to->message       = manifest_model_message(&d, &own);
+        d.to->resource_file = manifest_model_copy(&d, p->resource_file);
+        d.to->origin        = manifest_model_copy(&d, m->origin);
+        d.to->culture       = culture >= 0 && (unsigned)culture < m->cultures.count ? manifest_model_copy(&d, m->cultures.at[culture].name) : NULL;
         d.to->decode_guid   = p->control_guid;
-        names(&d, &d.to->levels, p->levels.at, p->levels.count, sizeof *p->levels.at);
-        names(&d, &d.to->tasks, p->tasks.at, p->tasks.count, sizeof *p->tasks.at);
-        names(&d, &d.to->opcodes, p->opcodes.at, p->opcodes.count, sizeof *p->opcodes.at);
-        names(&d, &d.to->keywords, p->keywords.at, p->keywords.count, sizeof *p->keywords.at);
-        names(&d, &d.to->channels, p->channels.at, p->channels.count, sizeof *p->channels.at);
+        manifest_model_names(&d, &d.to->levels, p->levels.at, p->levels.count, sizeof *p->levels.at);
+        manifest_model_names(&d, &d.to->tasks, p->tasks.at, p->tasks.count, sizeof *p->tasks.at);
+        manifest_model_names(&d, &d.to->opcodes, p->opcodes.at, p->opcodes.count, sizeof *p->opcodes.at);
+        manifest_model_names(&d, &d.to->keywords, p->keywords.at, p->keywords.count, sizeof *p->keywords.at);
+        manifest_model_names(&d, &d.to->channels, p->channels.at, p->channels.count, sizeof *p->channels.at);
         maps(&d);
         for (unsigned i = 0; i < d.to->opcodes.count; i++)
             if (p->opcodes.at[i].task >= 0)
@@ -182,7 +182,7 @@ struct schema_provider *manifest_schema(const struct manifest *m, const struct m
             st = W_NOT_ENOUGH_MEMORY;
     }
     for (unsigned i = 0; i < p->events.count && !st; i++)
-        st = event(&d, &p->events.at[i], why);
+        st = manifest_model_event(&d, &p->events.at[i], why);
     if (!st)
         return d.to;
     if (st == W_NOT_ENOUGH_MEMORY)

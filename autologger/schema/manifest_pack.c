@@ -16,7 +16,7 @@ struct pack {
 
 /* ---- numbers, texts, lists ---- */
 
-static void number(struct pack *p, uint64_t *v)
+static void manifest_pack_number(struct pack *p, uint64_t *v)
 {
     if (p->out) {
         uint64_t left = *v;
@@ -41,7 +41,7 @@ static void number(struct pack *p, uint64_t *v)
 #define NUMBER(p, lvalue)                               \
     do {                                                \
         uint64_t number_ = (uint64_t)(lvalue);          \
-        number((p), &number_);                          \
+        manifest_pack_number((p), &number_);                          \
         (lvalue) = (__typeof__(lvalue))number_;         \
         if ((uint64_t)(lvalue) != number_)              \
             (p)->in.bad = true; /* it does not fit */   \
@@ -50,17 +50,17 @@ static void number(struct pack *p, uint64_t *v)
 static void index_(struct pack *p, int *v)
 {
     uint64_t n = (uint64_t)(*v + 1);
-    number(p, &n);
+    manifest_pack_number(p, &n);
     if (n > INT32_MAX)
         p->in.bad = true;
     *v = p->in.bad ? MANIFEST_NONE : (int)n - 1;
 }
 
-static void text(struct pack *p, const char **s)
+static void manifest_pack_text(struct pack *p, const char **s)
 {
     uint64_t n = p->out && *s ? strlen(*s) + 1 : 0;
 
-    number(p, &n);
+    manifest_pack_number(p, &n);
     if (p->out) {
         if (n)
             text_add(p->out, *s, n - 1);
@@ -84,7 +84,7 @@ static void guid(struct pack *p, struct guid *g)
 #define LIST(p, list, each)                                                                  \
     do {                                                                                     \
         uint64_t count_ = (list).count;                                                      \
-        number((p), &count_);                                                                \
+        manifest_pack_number((p), &count_);                                                                \
         if (!(p)->out && count_ > cur_left(&(p)->in))                                        \
             (p)->in.bad = true;                                                              \
         for (uint64_t i_ = 0; i_ < count_ && !(p)->in.bad; i_++) {                           \
@@ -97,64 +97,64 @@ static void guid(struct pack *p, struct guid *g)
 
 /* ---- the structs ---- */
 
-static void message(struct pack *p, struct manifest_text *t)
+static void manifest_pack_message(struct pack *p, struct manifest_text *t)
 {
     NUMBER(p, t->kind);
-    text(p, &t->text);
+    manifest_pack_text(p, &t->text);
     if (!p->out && (t->kind > MANIFEST_TEXT_MC || (t->kind && !t->text)))
         p->in.bad = true;
 }
 
-static void item(struct pack *p, struct manifest_item *i)
+static void manifest_pack_item(struct pack *p, struct manifest_item *i)
 {
-    text(p, &i->name);
-    text(p, &i->symbol);
+    manifest_pack_text(p, &i->name);
+    manifest_pack_text(p, &i->symbol);
     NUMBER(p, i->value);
-    message(p, &i->message);
+    manifest_pack_message(p, &i->message);
 }
 
-static void setting(struct pack *p, struct manifest_setting *s)
+static void manifest_pack_setting(struct pack *p, struct manifest_setting *s)
 {
-    text(p, &s->name);
-    text(p, &s->value);
+    manifest_pack_text(p, &s->name);
+    manifest_pack_text(p, &s->value);
 }
 
 static void channel(struct pack *p, struct manifest_channel *c)
 {
-    item(p, &c->item);
-    text(p, &c->chid);
+    manifest_pack_item(p, &c->item);
+    manifest_pack_text(p, &c->chid);
     NUMBER(p, c->type);
     NUMBER(p, c->imported);
     NUMBER(p, c->keyword);
-    text(p, &c->isolation);
-    text(p, &c->access);
-    text(p, &c->enabled);
-    LIST(p, c->settings, setting);
+    manifest_pack_text(p, &c->isolation);
+    manifest_pack_text(p, &c->access);
+    manifest_pack_text(p, &c->enabled);
+    LIST(p, c->settings, manifest_pack_setting);
 }
 
 static void task(struct pack *p, struct manifest_task *t)
 {
-    item(p, &t->item);
+    manifest_pack_item(p, &t->item);
     NUMBER(p, t->has_guid);
     guid(p, &t->guid);
 }
 
 static void opcode(struct pack *p, struct manifest_opcode *o)
 {
-    item(p, &o->item);
+    manifest_pack_item(p, &o->item);
     index_(p, &o->task);
 }
 
-static void map(struct pack *p, struct manifest_map *m)
+static void manifest_pack_map(struct pack *p, struct manifest_map *m)
 {
-    item(p, &m->item);
+    manifest_pack_item(p, &m->item);
     NUMBER(p, m->bits);
-    LIST(p, m->entries, item);
+    LIST(p, m->entries, manifest_pack_item);
 }
 
-static void field(struct pack *p, struct manifest_field *f)
+static void manifest_pack_field(struct pack *p, struct manifest_field *f)
 {
-    text(p, &f->name);
+    manifest_pack_text(p, &f->name);
     NUMBER(p, f->in);
     NUMBER(p, f->out);
     NUMBER(p, f->flags);
@@ -168,23 +168,23 @@ static void field(struct pack *p, struct manifest_field *f)
 
 enum { TAGS_MASK = 0x0FFFFFFF, TEMPLATE_CUT = 1 << 30 }; /* tags have 28 bits */
 
-static void template(struct pack *p, struct manifest_template *t)
+static void manifest_pack_template(struct pack *p, struct manifest_template *t)
 {
     uint32_t tags = t->tags | (t->cut ? TEMPLATE_CUT : 0);
 
-    text(p, &t->tid);
-    text(p, &t->name);
+    manifest_pack_text(p, &t->tid);
+    manifest_pack_text(p, &t->name);
     NUMBER(p, tags);
     t->tags = tags & TAGS_MASK;
     t->cut  = tags & TEMPLATE_CUT;
     NUMBER(p, t->top_count);
-    text(p, &t->user_data);
-    LIST(p, t->fields, field);
+    manifest_pack_text(p, &t->user_data);
+    LIST(p, t->fields, manifest_pack_field);
 }
 
-static void event(struct pack *p, struct manifest_event *e)
+static void manifest_pack_event(struct pack *p, struct manifest_event *e)
 {
-    item(p, &e->item);
+    manifest_pack_item(p, &e->item);
     NUMBER(p, e->version);
     NUMBER(p, e->channel);
     NUMBER(p, e->level);
@@ -197,48 +197,48 @@ static void event(struct pack *p, struct manifest_event *e)
     index_(p, &e->opcode_index);
     NUMBER(p, e->tags);
     NUMBER(p, e->not_logged);
-    text(p, &e->attributes);
+    manifest_pack_text(p, &e->attributes);
 }
 
-static void provider(struct pack *p, struct manifest_provider *v)
+static void manifest_pack_provider(struct pack *p, struct manifest_provider *v)
 {
-    text(p, &v->name);
-    text(p, &v->symbol);
-    text(p, &v->resource_file);
-    text(p, &v->message_file);
-    text(p, &v->parameter_file);
+    manifest_pack_text(p, &v->name);
+    manifest_pack_text(p, &v->symbol);
+    manifest_pack_text(p, &v->resource_file);
+    manifest_pack_text(p, &v->message_file);
+    manifest_pack_text(p, &v->parameter_file);
     guid(p, &v->guid);
     guid(p, &v->control_guid);
     guid(p, &v->group_guid);
-    message(p, &v->message);
+    manifest_pack_message(p, &v->message);
     LIST(p, v->channels, channel);
-    LIST(p, v->levels, item);
+    LIST(p, v->levels, manifest_pack_item);
     LIST(p, v->tasks, task);
     LIST(p, v->opcodes, opcode);
-    LIST(p, v->keywords, item);
-    LIST(p, v->maps, map);
-    LIST(p, v->templates, template);
-    LIST(p, v->events, event);
+    LIST(p, v->keywords, manifest_pack_item);
+    LIST(p, v->maps, manifest_pack_map);
+    LIST(p, v->templates, manifest_pack_template);
+    LIST(p, v->events, manifest_pack_event);
 }
 
-static void string(struct pack *p, struct manifest_string *s)
+static void manifest_pack_string(struct pack *p, struct manifest_string *s)
 {
-    text(p, &s->id);
-    text(p, &s->value);
+    manifest_pack_text(p, &s->id);
+    manifest_pack_text(p, &s->value);
     if (!p->out && (!s->id || !s->value))
         p->in.bad = true;
 }
 
-static void metadata(struct pack *p, struct manifest *m)
+static void manifest_pack_metadata(struct pack *p, struct manifest *m)
 {
-    LIST(p, m->messages, item);
-    LIST(p, m->providers, provider);
+    LIST(p, m->messages, manifest_pack_item);
+    LIST(p, m->providers, manifest_pack_provider);
 }
 
 static void culture(struct pack *p, struct manifest_culture *c)
 {
-    text(p, &c->name);
-    LIST(p, c->strings, string);
+    manifest_pack_text(p, &c->name);
+    LIST(p, c->strings, manifest_pack_string);
     if (!p->out && !c->name)
         p->in.bad = true;
 }
@@ -275,7 +275,7 @@ void manifest_pack(const struct manifest *m, struct text *out)
     struct manifest copy = *m; /* packing changes nothing */
     struct pack     p    = {.out = out};
     size_t          at   = blob_begin(out);
-    metadata(&p, &copy);
+    manifest_pack_metadata(&p, &copy);
     blob_end(out, at, PACK_METADATA);
 }
 
@@ -297,7 +297,7 @@ bool manifest_pack_all(const struct manifest *m, struct text *out)
 
 /* ---- reading ---- */
 
-static bool within(int index, unsigned count) { return index == MANIFEST_NONE || (index >= 0 && (unsigned)index < count); }
+static bool manifest_pack_within(int index, unsigned count) { return index == MANIFEST_NONE || (index >= 0 && (unsigned)index < count); }
 
 /* M2, as far as indexes go; what fields say is checked again when schemas are made of them. */
 static bool template_sound(const struct manifest_provider *p, const struct manifest_template *t)
@@ -306,7 +306,7 @@ static bool template_sound(const struct manifest_provider *p, const struct manif
         return false;
     for (unsigned i = 0; i < t->fields.count; i++) {
         const struct manifest_field *f = &t->fields.at[i];
-        if (!f->name || !within(f->map, p->maps.count))
+        if (!f->name || !manifest_pack_within(f->map, p->maps.count))
             return false;
         if (f->flags & FIELD_STRUCT && (f->first <= i || f->first < t->top_count || f->first + f->members > t->fields.count))
             return false;
@@ -321,23 +321,23 @@ static bool provider_sound(const struct manifest_provider *p)
     bool sound = p->name && p->channels.count <= 256 && p->levels.count <= 256 && p->keywords.count <= 64;
 
     for (unsigned i = 0; i < p->opcodes.count && sound; i++)
-        sound = within(p->opcodes.at[i].task, p->tasks.count);
+        sound = manifest_pack_within(p->opcodes.at[i].task, p->tasks.count);
     for (unsigned i = 0; i < p->templates.count && sound; i++)
         sound = template_sound(p, &p->templates.at[i]);
     for (unsigned i = 0; i < p->events.count && sound; i++) {
         const struct manifest_event *e = &p->events.at[i];
-        sound = within(e->template_index, p->templates.count) && within(e->channel_index, p->channels.count) &&
-                within(e->task_index, p->tasks.count) && within(e->opcode_index, p->opcodes.count) && e->item.value <= UINT16_MAX;
+        sound = manifest_pack_within(e->template_index, p->templates.count) && manifest_pack_within(e->channel_index, p->channels.count) &&
+                manifest_pack_within(e->task_index, p->tasks.count) && manifest_pack_within(e->opcode_index, p->opcodes.count) && e->item.value <= UINT16_MAX;
     }
     return sound;
 }
 
-static int string_order(const void *a, const void *b)
+static int manifest_pack_string_order(const void *a, const void *b)
 {
     return strcmp(((const struct manifest_string *)a)->id, ((const struct manifest_string *)b)->id);
 }
 
-static int message_order(const void *a, const void *b)
+static int manifest_pack_message_order(const void *a, const void *b)
 {
     return strcmp(((const struct manifest_item *)a)->name, ((const struct manifest_item *)b)->name);
 }
@@ -372,19 +372,19 @@ static bool content_read(struct manifest *m, const uint8_t *content, const struc
     struct pack p = {.in = cur_make(content, h->size - sizeof *h), .pool = m->pool};
 
     if (h->kind == PACK_METADATA) {
-        metadata(&p, m);
+        manifest_pack_metadata(&p, m);
         for (unsigned i = 0; i < m->providers.count && cur_ok(&p.in); i++)
             p.in.bad = !provider_sound(&m->providers.at[i]);
         for (unsigned i = 0; i < m->messages.count; i++)
             p.in.bad |= !m->messages.at[i].name;
         if (cur_ok(&p.in) && m->messages.count)
-            qsort(m->messages.at, m->messages.count, sizeof *m->messages.at, message_order);
+            qsort(m->messages.at, m->messages.count, sizeof *m->messages.at, manifest_pack_message_order);
     } else if (h->kind == PACK_STRINGS) {
         struct manifest_culture *c = pool_push(m->pool, &m->cultures);
         if (c)
             culture(&p, c);
         if (c && cur_ok(&p.in) && c->strings.count)
-            qsort(c->strings.at, c->strings.count, sizeof *c->strings.at, string_order);
+            qsort(c->strings.at, c->strings.count, sizeof *c->strings.at, manifest_pack_string_order);
     }
     return cur_ok(&p.in) && !pool_failed(m->pool);
 }

@@ -69,7 +69,7 @@ struct name_guess name_guess(const struct builder *b, const struct name_index *n
 
 /* ---- what may not be the same ---- */
 
-struct seen {
+struct manifest_resolve_seen {
     const char *text;   /* or */
     uint64_t    number; /* where text is NULL */
     uint32_t    part, line;
@@ -77,7 +77,7 @@ struct seen {
 
 static int seen_order(const void *a, const void *b)
 {
-    const struct seen *x = a, *y = b;
+    const struct manifest_resolve_seen *x = a, *y = b;
     int                n = x->text && y->text ? strcmp(x->text, y->text) : (x->number > y->number) - (x->number < y->number);
     if (n == 0)
         n = (x->part > y->part) - (x->part < y->part);
@@ -85,12 +85,12 @@ static int seen_order(const void *a, const void *b)
 }
 
 /* Rows alike are told at the later one. `what`: "the name of a level". */
-static void twice(struct builder *b, struct seen *rows, unsigned count, const char *what)
+static void twice(struct builder *b, struct manifest_resolve_seen *rows, unsigned count, const char *what)
 {
     if (count)
         qsort(rows, count, sizeof *rows, seen_order);
     for (unsigned i = 1; i < count; i++) {
-        struct seen later = rows[i];
+        struct manifest_resolve_seen later = rows[i];
         later.line        = rows[i - 1].line;
         if (seen_order(&later, &rows[i - 1]) != 0)
             continue;
@@ -107,7 +107,7 @@ enum by { BY_NAME, BY_VALUE };
 /* Items whose name or value is there twice; `task_at`: where an item has the task that it is of, 0: nowhere. */
 static void items_twice(struct builder *b, const void *at, unsigned count, size_t stride, size_t task_at, enum by by, const char *what)
 {
-    struct seen *rows = malloc((count + 1) * sizeof *rows);
+    struct manifest_resolve_seen *rows = malloc((count + 1) * sizeof *rows);
     unsigned     n    = 0;
 
     for (unsigned i = 0; i < count && rows; i++) {
@@ -118,7 +118,7 @@ static void items_twice(struct builder *b, const void *at, unsigned count, size_
             memcpy(&task, place + task_at, sizeof task);
         if (by == BY_NAME ? !item->name : item->value == MANIFEST_NO_NUMBER)
             continue;
-        rows[n++] = (struct seen){by == BY_NAME ? item->name : NULL, item->value, (uint32_t)(task + 1), item->line};
+        rows[n++] = (struct manifest_resolve_seen){by == BY_NAME ? item->name : NULL, item->value, (uint32_t)(task + 1), item->line};
     }
     if (rows)
         twice(b, rows, n, what);
@@ -127,12 +127,12 @@ static void items_twice(struct builder *b, const void *at, unsigned count, size_
 
 static void events_twice(struct builder *b, const struct manifest_provider *p)
 {
-    struct seen *rows = malloc((p->events.count + 1) * sizeof *rows);
+    struct manifest_resolve_seen *rows = malloc((p->events.count + 1) * sizeof *rows);
     unsigned     n    = 0;
 
     for (unsigned i = 0; i < p->events.count && rows; i++)
         if (!p->events.at[i].lost)
-            rows[n++] = (struct seen){NULL, p->events.at[i].item.value, p->events.at[i].version, p->events.at[i].item.line};
+            rows[n++] = (struct manifest_resolve_seen){NULL, p->events.at[i].item.value, p->events.at[i].version, p->events.at[i].item.line};
     if (rows)
         twice(b, rows, n, "an event of this id and version");
     free(rows);
@@ -142,7 +142,7 @@ static void events_twice(struct builder *b, const struct manifest_provider *p)
 static void symbols_twice(struct builder *b)
 {
     size_t       count = 0, n = 0;
-    struct seen *rows;
+    struct manifest_resolve_seen *rows;
 
     for (unsigned i = 0; i < b->m->providers.count; i++)
         count += b->m->providers.at[i].events.count;
@@ -152,7 +152,7 @@ static void symbols_twice(struct builder *b)
         for (unsigned k = 0; k < b->m->providers.at[i].events.count; k++) {
             const struct manifest_item *item = &b->m->providers.at[i].events.at[k].item;
             if (item->symbol)
-                rows[n++] = (struct seen){item->symbol, 0, 0, item->line};
+                rows[n++] = (struct manifest_resolve_seen){item->symbol, 0, 0, item->line};
         }
     twice(b, rows, (unsigned)n, "the symbol of an event");
     free(rows);
@@ -201,7 +201,7 @@ static void keywords_check(struct builder *b, const struct manifest_provider *p)
     }
 }
 
-static void text_check(struct builder *b, const struct manifest_item *item, const char *of)
+static void manifest_resolve_text_check(struct builder *b, const struct manifest_item *item, const char *of)
 {
     if ((item->message.kind == MANIFEST_TEXT_STRING) && !manifest_text_get(b->m, &item->message, 0))
         manifest_error(b, item->line, "add <string id=... value=...> to the stringTable", "message=\"$(string.%.80s)\" of <%s> is in no stringTable",
@@ -215,25 +215,25 @@ static void texts_check(struct builder *b, const struct manifest_provider *p)
 {
     struct manifest_item own = {.message = p->message, .line = p->line};
 
-    text_check(b, &own, "provider");
+    manifest_resolve_text_check(b, &own, "provider");
     for (unsigned i = 0; i < p->channels.count; i++)
-        text_check(b, &p->channels.at[i].item, "channel");
+        manifest_resolve_text_check(b, &p->channels.at[i].item, "channel");
     for (unsigned i = 0; i < p->levels.count; i++)
-        text_check(b, &p->levels.at[i], "level");
+        manifest_resolve_text_check(b, &p->levels.at[i], "level");
     for (unsigned i = 0; i < p->tasks.count; i++)
-        text_check(b, &p->tasks.at[i].item, "task");
+        manifest_resolve_text_check(b, &p->tasks.at[i].item, "task");
     for (unsigned i = 0; i < p->opcodes.count; i++)
-        text_check(b, &p->opcodes.at[i].item, "opcode");
+        manifest_resolve_text_check(b, &p->opcodes.at[i].item, "opcode");
     for (unsigned i = 0; i < p->keywords.count; i++)
-        text_check(b, &p->keywords.at[i], "keyword");
+        manifest_resolve_text_check(b, &p->keywords.at[i], "keyword");
     for (unsigned i = 0; i < p->maps.count; i++)
         for (unsigned k = 0; k < p->maps.at[i].entries.count; k++)
-            text_check(b, &p->maps.at[i].entries.at[k], "map");
+            manifest_resolve_text_check(b, &p->maps.at[i].entries.at[k], "map");
     for (unsigned i = 0; i < p->events.count; i++)
-        text_check(b, &p->events.at[i].item, "event");
+        manifest_resolve_text_check(b, &p->events.at[i].item, "event");
 }
 
-static int string_order(const void *a, const void *b)
+static int manifest_resolve_string_order(const void *a, const void *b)
 {
     const struct manifest_string *x = a, *y = b;
     int                           n = strcmp(x->id, y->id);
@@ -245,7 +245,7 @@ static void strings_sort(struct builder *b, struct manifest_culture *c)
     unsigned kept = 0;
 
     if (c->strings.count)
-        qsort(c->strings.at, c->strings.count, sizeof *c->strings.at, string_order);
+        qsort(c->strings.at, c->strings.count, sizeof *c->strings.at, manifest_resolve_string_order);
     for (unsigned i = 0; i < c->strings.count; i++) {
         if (kept && strcmp(c->strings.at[i].id, c->strings.at[kept - 1].id) == 0) /* the first one counts */
             manifest_error(b, c->strings.at[i].line, "choose another id", "the string \"%.80s\" of %s is there twice, first in line %u", c->strings.at[i].id,
@@ -318,7 +318,7 @@ static void provider_resolve(struct builder *b, struct manifest_provider *p)
     manifest_resolve_events(b, p, &n);
 }
 
-static int message_order(const void *a, const void *b)
+static int manifest_resolve_message_order(const void *a, const void *b)
 {
     const struct manifest_item *x = a, *y = b;
     return strcmp(x->name, y->name);
@@ -376,7 +376,7 @@ void manifest_resolve(struct builder *b)
         if (!m->messages.at[i].name)
             m->messages.at[i].name = "";
     if (m->messages.count)
-        qsort(m->messages.at, m->messages.count, sizeof *m->messages.at, message_order);
+        qsort(m->messages.at, m->messages.count, sizeof *m->messages.at, manifest_resolve_message_order);
     if (manifest_forgives(b))
         sift(b);
     for (unsigned i = 0; i < m->cultures.count; i++)

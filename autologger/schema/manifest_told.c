@@ -39,7 +39,7 @@ void manifest_flaws_tell(struct builder *b)
     }
 }
 
-static void tell(struct builder *b, bool error, uint32_t line, const char *advice, const char *format, va_list args)
+static void manifest_told_tell(struct builder *b, bool error, uint32_t line, const char *advice, const char *format, va_list args)
 {
     char                    what[512];
     struct manifest_problem problem = {.error = error, .file = b->file, .line = line, .what = what, .advice = advice};
@@ -58,7 +58,7 @@ void manifest_error(struct builder *b, uint32_t line, const char *advice, const 
     if (manifest_forgives(b))
         flaw_note(b, line, advice, format, args);
     else
-        tell(b, true, line, advice, format, args);
+        manifest_told_tell(b, true, line, advice, format, args);
     va_end(args);
 }
 
@@ -66,7 +66,7 @@ void manifest_fatal(struct builder *b, uint32_t line, const char *advice, const 
 {
     va_list args;
     va_start(args, format);
-    tell(b, true, line, advice, format, args);
+    manifest_told_tell(b, true, line, advice, format, args);
     va_end(args);
 }
 
@@ -75,6 +75,6 @@ void manifest_warning(struct builder *b, uint32_t line, const char *advice, cons
     va_list args;
     va_start(args, format);
     if (!manifest_forgives(b)) /* warnings are for authors */
-        tell(b, false, line, advice, format, args);
+        manifest_told_tell(b, false, line, advice, format, args);
     va_end(args);
 }

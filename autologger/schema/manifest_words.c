@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct manifest_predefined predefined[] = {
+static const struct manifest_predefined manifest_words_predefined[] = {
 #define W(kind, value, name, text, symbol) {WORDS_##kind, value, name, text, symbol},
 #include "autologger/schema/manifest_predefined.def"
 #undef W
@@ -13,8 +13,8 @@ static const struct manifest_predefined predefined[] = {
 
 const struct manifest_predefined *manifest_predefined(size_t *count)
 {
-    *count = sizeof predefined / sizeof predefined[0];
-    return predefined;
+    *count = sizeof manifest_words_predefined / sizeof manifest_words_predefined[0];
+    return manifest_words_predefined;
 }
 
 /* The length of the language in "de_DE.UTF-8", "de-DE". */
@@ -40,7 +40,7 @@ int manifest_culture_find(const struct manifest *m, const char *locale)
     return near >= 0 ? near : m->cultures.count ? 0 : -1;
 }
 
-static int string_order(const void *a, const void *b)
+static int manifest_words_string_order(const void *a, const void *b)
 {
     return strcmp(((const struct manifest_string *)a)->id, ((const struct manifest_string *)b)->id);
 }
@@ -48,7 +48,7 @@ static int string_order(const void *a, const void *b)
 static const char *string_find(const struct manifest_culture *c, const char *id)
 {
     struct manifest_string key = {.id = id};
-    const struct manifest_string *s = c->strings.count ? bsearch(&key, c->strings.at, c->strings.count, sizeof key, string_order) : NULL;
+    const struct manifest_string *s = c->strings.count ? bsearch(&key, c->strings.at, c->strings.count, sizeof key, manifest_words_string_order) : NULL;
     return s ? s->value : NULL;
 }
 
@@ -60,7 +60,7 @@ static const char *id_text(const struct manifest *m, const char *id, int culture
     return text;
 }
 
-static int message_order(const void *a, const void *b)
+static int manifest_words_message_order(const void *a, const void *b)
 {
     const struct manifest_item *x = a, *y = b;
     return strcmp(x->name, y->name);
@@ -75,7 +75,7 @@ const char *manifest_text_get(const struct manifest *m, const struct manifest_te
     case MANIFEST_TEXT_MC: break;
     }
     struct manifest_item key = {.name = text->text};
-    const struct manifest_item *found = m->messages.count ? bsearch(&key, m->messages.at, m->messages.count, sizeof key, message_order) : NULL;
+    const struct manifest_item *found = m->messages.count ? bsearch(&key, m->messages.at, m->messages.count, sizeof key, manifest_words_message_order) : NULL;
     return found && found->message.kind != MANIFEST_TEXT_MC ? manifest_text_get(m, &found->message, culture) : NULL;
 }
 

@@ -131,7 +131,7 @@ static void constants(struct text *out, struct mc_names *names, const char *symb
 }
 
 /* What events of one level and keywords share in the context: a bit. */
-struct bits {
+struct mc_header_bits {
     struct bit {
         uint64_t keyword;
         uint8_t  level;
@@ -139,9 +139,9 @@ struct bits {
     unsigned count;
 };
 
-static struct bits bits_of(const struct manifest_provider *p)
+static struct mc_header_bits bits_of(const struct manifest_provider *p)
 {
-    struct bits b = {calloc(p->events.count + 1, sizeof *b.at), 0};
+    struct mc_header_bits b = {calloc(p->events.count + 1, sizeof *b.at), 0};
 
     for (unsigned i = 0; i < p->events.count && b.at; i++) {
         const struct manifest_event *e = &p->events.at[i];
@@ -156,7 +156,7 @@ static struct bits bits_of(const struct manifest_provider *p)
 
 static void bits_code(struct text *out, const struct manifest_provider *p, const char *symbol)
 {
-    struct bits b = bits_of(p);
+    struct mc_header_bits b = bits_of(p);
 
     text_printf(out, "static const ULONGLONG %sKeywords[%u] __attribute__((unused)) = {", symbol, b.count + !b.count);
     for (unsigned i = 0; i < b.count; i++)

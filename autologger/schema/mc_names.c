@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t hash(const char *text)
+static uint32_t mc_names_hash(const char *text)
 {
     uint32_t h = UINT32_C(2166136261);
     for (; *text; text++)
@@ -14,16 +14,16 @@ static uint32_t hash(const char *text)
 }
 
 /* The place of the name, or the free one where it belongs. There is room. */
-static unsigned *place(struct mc_names *n, const char *text)
+static unsigned *mc_names_place(struct mc_names *n, const char *text)
 {
-    unsigned mask = 2 * n->room - 1, i = hash(text) & mask;
+    unsigned mask = 2 * n->room - 1, i = mc_names_hash(text) & mask;
 
     while (n->slots[i] && strcmp(n->at[n->slots[i] - 1].text, text) != 0)
         i = (i + 1) & mask;
     return &n->slots[i];
 }
 
-static bool grow(struct mc_names *n)
+static bool mc_names_grow(struct mc_names *n)
 {
     unsigned            room  = n->room ? n->room * 2 : 256;
     struct mc_name_row *more  = realloc(n->at, room * sizeof *more);
@@ -40,11 +40,11 @@ static bool grow(struct mc_names *n)
     n->slots = slots;
     n->room  = room;
     for (unsigned i = 0; i < n->count; i++)
-        *place(n, n->at[i].text) = i + 1;
+        *mc_names_place(n, n->at[i].text) = i + 1;
     return true;
 }
 
-static void tell(struct mc_names *n, bool error, const struct mc_name_row *first, const char *text, uint32_t line)
+static void mc_names_tell(struct mc_names *n, bool error, const struct mc_name_row *first, const char *text, uint32_t line)
 {
     char what[400];
 
@@ -60,11 +60,11 @@ static void tell(struct mc_names *n, bool error, const struct mc_name_row *first
                                                                    .advice = "give one of them another symbol"});
 }
 
-static bool add(struct mc_names *n, const char *text, bool constant, uint64_t value, uint32_t line)
+static bool mc_names_add(struct mc_names *n, const char *text, bool constant, uint64_t value, uint32_t line)
 {
-    if (n->count == n->room && !grow(n))
+    if (n->count == n->room && !mc_names_grow(n))
         return false;
-    unsigned *at = place(n, text);
+    unsigned *at = mc_names_place(n, text);
     if (!*at) {
         char *copy = strdup(text);
         n->failed |= !copy;
@@ -76,14 +76,14 @@ static bool add(struct mc_names *n, const char *text, bool constant, uint64_t va
     }
     const struct mc_name_row *first = &n->at[*at - 1];
     if (!constant || !first->constant)
-        tell(n, true, first, text, line);
+        mc_names_tell(n, true, first, text, line);
     else if (value != first->value)
-        tell(n, false, first, text, line);
+        mc_names_tell(n, false, first, text, line);
     return false;
 }
 
-bool mc_names_constant(struct mc_names *n, const char *text, uint64_t value, uint32_t line) { return add(n, text, true, value, line); }
-bool mc_names_object(struct mc_names *n, const char *text, uint32_t line) { return add(n, text, false, 0, line); }
+bool mc_names_constant(struct mc_names *n, const char *text, uint64_t value, uint32_t line) { return mc_names_add(n, text, true, value, line); }
+bool mc_names_object(struct mc_names *n, const char *text, uint32_t line) { return mc_names_add(n, text, false, 0, line); }
 
 void mc_names_finish(struct mc_names *n)
 {

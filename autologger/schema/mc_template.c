@@ -6,33 +6,33 @@
 #include <stdio.h>
 #include <string.h>
 
-enum how { VALUE, POINTER, STRING, SID, BYTES, COUNTED };
+enum mc_template_how { VALUE, POINTER, STRING, SID, BYTES, COUNTED };
 static const struct type_row {
     uint16_t    in;
     const char *type, *letter;
-    enum how    how;
-} types[] = {
+    enum mc_template_how    how;
+} mc_template_types[] = {
 #define T(in, type, letter, how) {IN_##in, #type, letter, how},
 #include "autologger/schema/mc_types.def"
 #undef T
 };
-enum { TYPES = sizeof types / sizeof types[0] };
+enum { TYPES = sizeof mc_template_types / sizeof mc_template_types[0] };
 
 static const struct type_row *type_find(uint16_t in)
 {
     for (unsigned i = 0; i < TYPES; i++)
-        if (types[i].in == in)
-            return &types[i];
-    return &types[0];
+        if (mc_template_types[i].in == in)
+            return &mc_template_types[i];
+    return &mc_template_types[0];
 }
 
-static bool is_array(const struct manifest_field *f) { return f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT); }
-static bool has_length(const struct manifest_field *f) { return f->flags & (FIELD_LENGTH_OF | FIELD_FIXED_LENGTH); }
+static bool mc_template_is_array(const struct manifest_field *f) { return f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT); }
+static bool mc_template_has_length(const struct manifest_field *f) { return f->flags & (FIELD_LENGTH_OF | FIELD_FIXED_LENGTH); }
 /* Nobody but the program can say how many bytes it has: a struct, strings to their NULs or counted ones in an array. */
 static bool needs_size(const struct manifest_field *f)
 {
-    enum how how = type_find(f->in)->how;
-    return f->flags & FIELD_STRUCT || (is_array(f) && !has_length(f) && (how == STRING || how == SID || how == COUNTED));
+    enum mc_template_how how = type_find(f->in)->how;
+    return f->flags & FIELD_STRUCT || (mc_template_is_array(f) && !mc_template_has_length(f) && (how == STRING || how == SID || how == COUNTED));
 }
 
 /* Strings in an array are handed over as Windows' headers have it: the number of characters of all, their NULs included, then the first. */
@@ -65,9 +65,9 @@ void mc_template_name(const struct manifest_template *t, bool callout, struct te
         text_printf(out, "%s%s", needs_size(f) ? "n" : "", needs_size(f) && !is_text(f) ? "" : type_find(f->in)->letter);
         if (needs_size(f))
             continue;
-        if (has_length(f))
+        if (mc_template_has_length(f))
             text_printf(out, "%s%u_", f->flags & FIELD_LENGTH_OF ? "L" : "F", f->length);
-        if (is_array(f))
+        if (mc_template_is_array(f))
             text_printf(out, "%s%u_", f->flags & FIELD_COUNT_OF ? "R" : "V", f->count);
     }
 }
@@ -81,7 +81,7 @@ static void parameters(const struct manifest_template *t, struct text *out)
             text_printf(out, ", ULONG _Len%u, const %s *_Arg%u", i, is_text(f) ? row->type : "VOID", i);
         else if (row->how == COUNTED)
             text_printf(out, ", USHORT _Size%u, const %s *_Arg%u", i, row->type, i);
-        else if (row->how == VALUE && !is_array(f))
+        else if (row->how == VALUE && !mc_template_is_array(f))
             text_printf(out, ", %s _Arg%u", row->type, i);
         else
             text_printf(out, ", %s%s *%s_Arg%u", strchr(row->type, '*') ? "" : "const ", f->in == IN_INT8 ? "CHAR" : row->type,
@@ -89,7 +89,7 @@ static void parameters(const struct manifest_template *t, struct text *out)
     }
 }
 
-static void descriptor(const struct manifest_field *f, unsigned i, unsigned *n, struct text *out)
+static void mc_template_descriptor(const struct manifest_field *f, unsigned i, unsigned *n, struct text *out)
 {
     const struct type_row *row = type_find(f->in);
     char                   count[40], length[40];
@@ -105,9 +105,9 @@ static void descriptor(const struct manifest_field *f, unsigned i, unsigned *n, 
         text_printf(out, "_Arg%u, _Len%u);\n", i, i);
     else if (row->how == COUNTED)
         text_printf(out, "_Arg%u, _Size%u);\n", i, i);
-    else if (has_length(f))
-        text_printf(out, "_Arg%u, (ULONG)(%s%s%s * sizeof(%s)));\n", i, is_array(f) ? count : "", is_array(f) ? " * " : "", length, row->type);
-    else if (is_array(f))
+    else if (mc_template_has_length(f))
+        text_printf(out, "_Arg%u, (ULONG)(%s%s%s * sizeof(%s)));\n", i, mc_template_is_array(f) ? count : "", mc_template_is_array(f) ? " * " : "", length, row->type);
+    else if (mc_template_is_array(f))
         text_printf(out, "_Arg%u, (ULONG)(%s * sizeof(%s)));\n", i, count, row->type);
     else if (row->how == STRING && f->in == IN_UNICODESTRING)
         text_printf(out, "_McText16(_Arg%u), _McSize16(_Arg%u));\n", i, i);
@@ -137,7 +137,7 @@ void mc_template_function(const struct manifest_template *t, bool callout, struc
     if (n)
         text_printf(out, "    EVENT_DATA_DESCRIPTOR _Data[%u];\n", n);
     for (unsigned i = 0; t && i < t->top_count; i++)
-        descriptor(&t->fields.at[i], i, &at, out);
+        mc_template_descriptor(&t->fields.at[i], i, &at, out);
     if (callout)
         text_printf(out, "#ifdef MCGEN_CALLOUT\n    MCGEN_CALLOUT(_Provider->RegHandle, _Event, %u, %s);\n#endif\n", n, n ? "_Data" : "NULL");
     text_printf(out, "    return EventWrite(_Provider->RegHandle, _Event, %u, %s);\n}\n#endif\n", n, n ? "_Data" : "NULL");

@@ -14,7 +14,7 @@ struct values {
     uint16_t     last_round; /* of the struct that it is in */
 };
 
-static bool see(void *ctx, const struct walk_place *place, const struct value *v)
+static bool message_see(void *ctx, const struct walk_place *place, const struct value *v)
 {
     struct values             *all   = ctx;
     const struct walk_level   *at    = &place->levels[place->depth];
@@ -48,7 +48,7 @@ static void put_xml(const char *p, size_t size, struct text *out)
     }
 }
 
-static void put_value(const struct values *v, unsigned n, struct text *out)
+static void message_put_value(const struct values *v, unsigned n, struct text *out)
 {
     if (n == 0 || n > v->count) {
         text_add(out, "%", 1);
@@ -70,7 +70,7 @@ static size_t format_length(const char *p)
 }
 
 /* What follows a '%'; the number of characters taken. 0: the message ends here. */
-static size_t escape(const char *p, const struct values *v, struct text *out)
+static size_t message_escape(const char *p, const struct values *v, struct text *out)
 {
     static const char from[] = "ntbr.!%", to[] = "\n\t \r.!%";
     unsigned          n = 0;
@@ -85,7 +85,7 @@ static size_t escape(const char *p, const struct values *v, struct text *out)
     for (; isdigit((unsigned char)p[used]) && used < 3; used++)
         n = n * 10 + (unsigned)(p[used] - '0');
     if (used) {
-        put_value(v, n, out);
+        message_put_value(v, n, out);
         return used + format_length(p + used);
     }
     const char *known = *p ? strchr(from, *p) : NULL;
@@ -93,12 +93,12 @@ static size_t escape(const char *p, const struct values *v, struct text *out)
     return known ? 1 : 0;
 }
 
-static bool fill(const struct schema_event *e, const char *with, bool xml, const void *payload, size_t size, bool is_64bit, struct text *out)
+static bool message_fill(const struct schema_event *e, const char *with, bool xml, const void *payload, size_t size, bool is_64bit, struct text *out)
 {
     struct values v = {.xml = xml};
     uint32_t      used;
 
-    walk_payload(e, payload, size, is_64bit, see, &v, &used);
+    walk_payload(e, payload, size, is_64bit, message_see, &v, &used);
     for (const char *p = with ? with : ""; *p;) {
         size_t plain = strcspn(p, "%");
         text_add(out, p, plain);
@@ -106,7 +106,7 @@ static bool fill(const struct schema_event *e, const char *with, bool xml, const
         if (!*p)
             break;
         bool   ends = p[1] == '0' && !isdigit((unsigned char)p[2]);
-        size_t n    = escape(p + 1, &v, out);
+        size_t n    = message_escape(p + 1, &v, out);
         if (ends)
             break;
         p += 1 + n;
@@ -118,10 +118,10 @@ static bool fill(const struct schema_event *e, const char *with, bool xml, const
 
 bool message_text(const struct schema_event *e, const void *payload, size_t size, bool is_64bit, struct text *out)
 {
-    return fill(e, e->message, false, payload, size, is_64bit, out);
+    return message_fill(e, e->message, false, payload, size, is_64bit, out);
 }
 
 bool message_user_data(const struct schema_event *e, const void *payload, size_t size, bool is_64bit, struct text *out)
 {
-    return fill(e, e->user_data, true, payload, size, is_64bit, out);
+    return message_fill(e, e->user_data, true, payload, size, is_64bit, out);
 }

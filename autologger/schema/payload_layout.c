@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct layout {
+struct payload_layout_layout {
     const struct schema_event *event;
     struct payload_clause     *clause;
     unsigned                   slots, nesting;
@@ -13,13 +13,13 @@ struct layout {
     struct reason             *why;
 };
 
-static wstatus unsupported(const struct layout *l, const struct schema_field *f, const char *what)
+static wstatus unsupported(const struct payload_layout_layout *l, const struct schema_field *f, const char *what)
 {
     return reason_set(l->why, W_NOT_SUPPORTED, "the fields behind '%.40s' of event %u cannot be asked about: %s", f->name, l->event->id, what);
 }
 
 /* The slot that gets the value of a field before; -1: none is left. */
-static int slot_of(struct layout *l, unsigned field)
+static int payload_layout_slot_of(struct payload_layout_layout *l, unsigned field)
 {
     const int step = field < SCHEMA_SLOTS_MAX ? l->step_of[field] : -1;
     if (step < 0)
@@ -30,11 +30,11 @@ static int slot_of(struct layout *l, unsigned field)
     return s->slot == PAYLOAD_NO_SLOT ? -1 : s->slot;
 }
 
-static wstatus lengths(struct layout *l, const struct schema_field *f, struct payload_step *s)
+static wstatus lengths(struct payload_layout_layout *l, const struct schema_field *f, struct payload_step *s)
 {
     const unsigned width = value_width((enum value_kind)f->kind);
     if (f->flags & FIELD_COUNT_OF || f->flags & FIELD_LENGTH_OF) {
-        const int count = f->flags & FIELD_COUNT_OF ? slot_of(l, f->count) : 0, length = f->flags & FIELD_LENGTH_OF ? slot_of(l, f->length) : 0;
+        const int count = f->flags & FIELD_COUNT_OF ? payload_layout_slot_of(l, f->count) : 0, length = f->flags & FIELD_LENGTH_OF ? payload_layout_slot_of(l, f->length) : 0;
         if (count < 0 || length < 0)
             return unsupported(l, f, "too many fields before them say counts and lengths");
         s->count  = (uint16_t)count;
@@ -52,9 +52,9 @@ static wstatus lengths(struct layout *l, const struct schema_field *f, struct pa
     return W_SUCCESS;
 }
 
-static wstatus run(struct layout *l, unsigned first, unsigned count);
+static wstatus payload_layout_run(struct payload_layout_layout *l, unsigned first, unsigned count);
 
-static wstatus field(struct layout *l, unsigned index)
+static wstatus payload_layout_field(struct payload_layout_layout *l, unsigned index)
 {
     const struct schema_field *f    = &l->event->fields[index];
     struct payload_clause     *c    = l->clause;
@@ -63,7 +63,7 @@ static wstatus field(struct layout *l, unsigned index)
         if (many || l->nesting == SCHEMA_NESTING_MAX)
             return unsupported(l, f, "it is an array of structures");
         l->nesting++;
-        wstatus st = run(l, f->first, f->members);
+        wstatus st = payload_layout_run(l, f->first, f->members);
         l->nesting--;
         return st;
     }
@@ -81,10 +81,10 @@ static wstatus field(struct layout *l, unsigned index)
     return W_SUCCESS;
 }
 
-static wstatus run(struct layout *l, unsigned first, unsigned count)
+static wstatus payload_layout_run(struct payload_layout_layout *l, unsigned first, unsigned count)
 {
     for (unsigned i = first; i < first + count; i++) {
-        wstatus st = field(l, i);
+        wstatus st = payload_layout_field(l, i);
         if (st)
             return st;
     }
@@ -92,7 +92,7 @@ static wstatus run(struct layout *l, unsigned first, unsigned count)
 }
 
 /* The top-level field of that name, or -1 with what is like it. */
-static int find(const struct layout *l, const char *name)
+static int payload_layout_find(const struct payload_layout_layout *l, const char *name)
 {
     struct nearest n = nearest_make(name, 3);
     for (unsigned i = 0; i < l->event->top_count; i++) {
@@ -107,7 +107,7 @@ static int find(const struct layout *l, const char *name)
 
 wstatus payload_layout(const struct schema_event *event, struct payload_clause *c, struct reason *why)
 {
-    struct layout l    = {.event = event, .clause = c, .why = why};
+    struct payload_layout_layout l    = {.event = event, .clause = c, .why = why};
     int           last = -1, at[PAYLOAD_PREDICATES];
 
     memset(l.step_of, 0xFF, sizeof l.step_of);
@@ -115,11 +115,11 @@ wstatus payload_layout(const struct schema_event *event, struct payload_clause *
     c->id      = event->id;
     c->version = event->version;
     for (unsigned i = 0; i < c->predicates; i++) {
-        if ((at[i] = find(&l, c->predicate[i].field)) < 0)
+        if ((at[i] = payload_layout_find(&l, c->predicate[i].field)) < 0)
             return W_INVALID_PARAMETER;
         last = at[i] > last ? at[i] : last;
     }
-    wstatus st = run(&l, 0, (unsigned)(last + 1));
+    wstatus st = payload_layout_run(&l, 0, (unsigned)(last + 1));
     for (unsigned i = 0; i < c->predicates && !st; i++) /* a structure is no step: payload_add says that it cannot be compared */
         c->predicate[i].step = l.step_of[at[i]] < 0 ? PAYLOAD_BY_NAME : (uint16_t)l.step_of[at[i]];
     return st;

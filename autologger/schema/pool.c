@@ -7,12 +7,12 @@
 
 enum { BLOCK = 64 * 1024 };
 
-struct block {
-    struct block *before;
+struct pool_block {
+    struct pool_block *before;
     alignas(max_align_t) char bytes[];
 };
 struct pool {
-    struct block *block;
+    struct pool_block *block;
     size_t        used, size; /* of the block */
     size_t        taken, limit;
     bool          failed;
@@ -30,7 +30,7 @@ void pool_free(struct pool *p)
 {
     if (!p)
         return;
-    for (struct block *b = p->block, *before; b; b = before) {
+    for (struct pool_block *b = p->block, *before; b; b = before) {
         before = b->before;
         free(b);
     }
@@ -42,7 +42,7 @@ bool pool_failed(const struct pool *p) { return p->failed; }
 static bool block_add(struct pool *p, size_t least)
 {
     size_t        size = least > BLOCK ? least : BLOCK;
-    struct block *b    = p->taken + size <= p->limit && p->taken + size > p->taken ? malloc(sizeof *b + size) : NULL;
+    struct pool_block *b    = p->taken + size <= p->limit && p->taken + size > p->taken ? malloc(sizeof *b + size) : NULL;
 
     if (!b) {
         p->failed = true;

@@ -48,7 +48,7 @@ const char *publishers_path(const char *folder, const struct guid *guid, char ou
     return out;
 }
 
-static wstatus keep(void *ctx, struct manifest *m, struct reason *why)
+static wstatus publishers_keep(void *ctx, struct manifest *m, struct reason *why)
 {
     struct manifest **out = ctx;
     (void)why;
@@ -64,7 +64,7 @@ wstatus publishers_load(const char *folder, const struct guid *guid, struct mani
     char path[PUBLISHERS_PATH];
 
     *out       = NULL;
-    wstatus st = manifest_file_binary(publishers_path(folder, guid, path), keep, out, why);
+    wstatus st = manifest_file_binary(publishers_path(folder, guid, path), publishers_keep, out, why);
     if (st) {
         manifest_free(*out);
         *out = NULL;
@@ -119,7 +119,7 @@ void publishers_ask_all(struct publishers *p, struct schema_set *set)
         closedir(folder);
 }
 
-static wstatus failed(const char *what, const char *path, struct reason *why)
+static wstatus publishers_failed(const char *what, const char *path, struct reason *why)
 {
     int error = errno;
     return reason_set(why, wstatus_from_errno(error), "%s cannot be %s: %s", path, what, strerror(error));
@@ -142,23 +142,23 @@ wstatus publishers_save(const char *folder, const struct manifest *m, unsigned p
     }
     if (mkdir(folder, 0755) < 0 && errno != EEXIST) {
         text_finish(&out);
-        return failed("made", folder, why);
+        return publishers_failed("made", folder, why);
     }
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
-        st = failed("written", temporary, why);
+        st = publishers_failed("written", temporary, why);
     for (size_t done = 0; !st && done < out.length;) {
         ssize_t n = write(fd, out.data + done, out.length - done);
         if (n < 0 && errno != EINTR)
-            st = failed("written", temporary, why);
+            st = publishers_failed("written", temporary, why);
         done += n > 0 ? (size_t)n : 0;
     }
     if (!st && (fchmod(fd, 0644) < 0 || fsync(fd) < 0)) /* whatever the umask: everybody may read traces by it */
-        st = failed("written", temporary, why);
+        st = publishers_failed("written", temporary, why);
     if (fd >= 0 && close(fd) < 0 && !st)
-        st = failed("written", temporary, why);
+        st = publishers_failed("written", temporary, why);
     if (!st && rename(temporary, path) < 0)
-        st = failed("made", path, why);
+        st = publishers_failed("made", path, why);
     if (st && fd >= 0)
         unlink(temporary);
     text_finish(&out);
@@ -169,6 +169,6 @@ wstatus publishers_remove(const char *folder, const struct guid *guid, struct re
 {
     char path[PUBLISHERS_PATH];
     if (unlink(publishers_path(folder, guid, path)) < 0 && errno != ENOENT && errno != ENOTDIR)
-        return failed("removed", path, why);
+        return publishers_failed("removed", path, why);
     return W_SUCCESS;
 }

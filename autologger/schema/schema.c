@@ -42,7 +42,7 @@ void *schema_alloc(struct schema_provider *p, size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &bytes) ? NULL : schema_arena_alloc(p->arena, bytes);
 }
 
-static const char *keep(struct schema_provider *p, struct text *t)
+static const char *schema_keep(struct schema_provider *p, struct text *t)
 {
     char *copy = t->failed ? NULL : schema_alloc(p, t->length + 1, 1);
     if (copy)
@@ -55,14 +55,14 @@ const char *schema_text(struct schema_provider *p, const char *text, size_t leng
 {
     struct text t = {0};
     text_utf8(&t, text, length);
-    return keep(p, &t);
+    return schema_keep(p, &t);
 }
 
 const char *schema_text_utf16(struct schema_provider *p, const void *text, size_t bytes)
 {
     struct text t = {0};
     text_utf16(&t, text, bytes);
-    return keep(p, &t);
+    return schema_keep(p, &t);
 }
 
 struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_count, unsigned top_count)
@@ -101,7 +101,7 @@ static bool is_integer(const struct schema_field *f)
     }
 }
 
-static wstatus wrong(struct check *c, unsigned i, const char *what)
+static wstatus schema_wrong(struct check *c, unsigned i, const char *what)
 {
     const struct schema_event *e = c->e;
     return reason_set(c->why, W_INVALID_DATA, "event %u version %u: field %u (%s) %s", e->id, e->version, i, e->fields[i].name, what);
@@ -112,12 +112,12 @@ static wstatus check_reference(struct check *c, unsigned i, unsigned by, const c
 {
     struct schema_field *f = c->e->fields;
     if (by >= c->e->field_count || c->seen[by] != 1)
-        return wrong(c, i, what);
+        return schema_wrong(c, i, what);
     if (f[by].flags & (FIELD_STRUCT | FIELD_COUNT_OF | FIELD_FIXED_COUNT | FIELD_TO_END) || !is_integer(&f[by]))
-        return wrong(c, i, "has its length or count from a field that is no single integer");
+        return schema_wrong(c, i, "has its length or count from a field that is no single integer");
     if (!(f[by].flags & FIELD_REFERENCED)) {
         if (c->e->slot_count == SCHEMA_SLOTS_MAX)
-            return wrong(c, i, "is one too many with a length or count from another");
+            return schema_wrong(c, i, "is one too many with a length or count from another");
         f[by].slot = c->e->slot_count++;
         f[by].flags |= FIELD_REFERENCED;
         f[by].width = 0;
@@ -132,9 +132,9 @@ static wstatus check_type(struct check *c, unsigned i)
     bool                 sized = f->flags & (FIELD_LENGTH_OF | FIELD_FIXED_LENGTH | FIELD_TO_END);
 
     if (kind == VALUE_KINDS)
-        return wrong(c, i, "has a type that does not exist");
+        return schema_wrong(c, i, "has a type that does not exist");
     if (f->in == IN_BINARY && !sized && !(f->flags & FIELD_CUSTOM) && value_width(kind) == 0)
-        return wrong(c, i, "is Binary and has no length");
+        return schema_wrong(c, i, "is Binary and has no length");
     if (!is_integer(f))
         f->map = NULL; /* texts for numbers alone */
     f->kind = (uint16_t)(f->in == IN_POINTER && f->flags & FIELD_TO_END ? VALUE_ADDRESSES : kind);
@@ -162,7 +162,7 @@ static wstatus check_run(struct check *c, unsigned first, unsigned count, unsign
     for (unsigned i = first; i < first + count && !st; i++) {
         const struct schema_field *f = &e->fields[i];
         if (c->seen[i])
-            return wrong(c, i, "is in two structs");
+            return schema_wrong(c, i, "is in two structs");
         if (f->flags & FIELD_LENGTH_OF)
             st = check_reference(c, i, f->length, "has its length from a field that does not stand before it");
         if (!st && f->flags & FIELD_COUNT_OF)
@@ -177,7 +177,7 @@ static wstatus check_run(struct check *c, unsigned first, unsigned count, unsign
             continue;
         }
         if (depth == SCHEMA_NESTING_MAX || f->first <= i || f->first < e->top_count || f->members == 0 || f->first + f->members > e->field_count)
-            return wrong(c, i, "is a struct without members, of members that are not there, or too deep");
+            return schema_wrong(c, i, "is a struct without members, of members that are not there, or too deep");
         st = check_run(c, f->first, f->members, depth + 1);
     }
     for (unsigned i = first; depth && i < first + count && !st; i++)
@@ -185,7 +185,7 @@ static wstatus check_run(struct check *c, unsigned first, unsigned count, unsign
     return st;
 }
 
-static wstatus enter(struct schema_provider *p, struct schema_event *e, struct reason *why)
+static wstatus schema_enter(struct schema_provider *p, struct schema_event *e, struct reason *why)
 {
     if ((p->event_count & (p->event_count - 1)) == 0) {
         size_t capacity = p->event_count ? p->event_count * 2ul : 1;
@@ -223,7 +223,7 @@ wstatus schema_event_finish(struct schema_provider *p, struct schema_event *e, s
         e->flat &= (e->fields[i].width || e->fields[i].text8) && !(e->fields[i].flags & FIELD_HIDDEN);
     if (e->flat)
         finish_fixed(e);
-    return st ? st : enter(p, e, why);
+    return st ? st : schema_enter(p, e, why);
 }
 
 /* ---- types ---- */
@@ -232,12 +232,12 @@ static const struct { uint16_t number; const char *word; } ins[] = {
 #define I(name, number, word) {number, word},
 #include "autologger/schema/intypes.def"
 #undef I
-}, outs[] = {
+}, schema_outs[] = {
 #define O(name, number, word) {number, word},
 #include "autologger/schema/outtypes.def"
 #undef O
 };
-enum { INS = sizeof ins / sizeof *ins, OUTS = sizeof outs / sizeof *outs };
+enum { INS = sizeof ins / sizeof *ins, OUTS = sizeof schema_outs / sizeof *schema_outs };
 
 bool schema_in_find(const char *word, uint16_t *in)
 {
@@ -252,8 +252,8 @@ bool schema_in_find(const char *word, uint16_t *in)
 bool schema_out_find(const char *word, uint16_t *out)
 {
     for (unsigned i = 0; i < OUTS; i++)
-        if (*outs[i].word && strcmp(outs[i].word, word) == 0) {
-            *out = outs[i].number;
+        if (*schema_outs[i].word && strcmp(schema_outs[i].word, word) == 0) {
+            *out = schema_outs[i].number;
             return true;
         }
     return false;
@@ -270,7 +270,7 @@ const char *schema_in_word(uint16_t in)
 const char *schema_out_word(uint16_t out)
 {
     for (unsigned i = 0; i < OUTS; i++)
-        if (outs[i].number == out)
-            return outs[i].word;
+        if (schema_outs[i].number == out)
+            return schema_outs[i].word;
     return "";
 }

@@ -76,28 +76,28 @@ void schema_set_free(struct schema_set *s)
 
 /* ---- hashes ---- */
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t set_mix(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ h >> 32;
 }
 
-static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t size)
+static uint64_t set_hash_bytes(uint64_t h, const uint8_t *p, size_t size)
 {
     uint64_t v;
     for (; size >= 8; p += 8, size -= 8) {
         memcpy(&v, p, 8);
-        h = mix(h, v);
+        h = set_mix(h, v);
     }
     v = size;
     for (size_t i = 0; i < size; i++)
         v = v << 8 | p[i];
-    return mix(h, v);
+    return set_mix(h, v);
 }
 
 static uint64_t hash_key(const struct guid *guid, bool classic, unsigned number, unsigned version)
 {
-    return mix(hash_bytes(0, (const uint8_t *)guid, sizeof *guid), (uint64_t)classic << 32 | (uint64_t)number << 8 | version);
+    return set_mix(set_hash_bytes(0, (const uint8_t *)guid, sizeof *guid), (uint64_t)classic << 32 | (uint64_t)number << 8 | version);
 }
 
 /* ---- manifests and metadata of the file ---- */
@@ -123,7 +123,7 @@ static bool same_event(const struct schema_event *a, const struct schema_event *
 }
 
 /* There is room. A better source wins, and of one source the later; within a provider the first. */
-static void enter(struct schema_set *s, const struct schema_event *e)
+static void set_enter(struct schema_set *s, const struct schema_event *e)
 {
     size_t i = hash_event(e) & (s->table_size - 1);
 
@@ -154,7 +154,7 @@ static bool rebuild(struct schema_set *s)
     s->table_used = 0;
     for (size_t i = 0; i < s->added_count; i++)
         for (unsigned j = 0; j < s->added[i].provider->event_count; j++)
-            enter(s, s->added[i].provider->events[j]);
+            set_enter(s, s->added[i].provider->events[j]);
     return true;
 }
 
@@ -173,7 +173,7 @@ wstatus schema_set_add(struct schema_set *s, enum schema_source source, struct s
     s->added[s->added_count++] = (struct added){p, source};
     if (s->table && (s->table_used + p->event_count) * 2 <= s->table_size) {
         for (unsigned i = 0; i < p->event_count; i++)
-            enter(s, p->events[i]);
+            set_enter(s, p->events[i]);
         return W_SUCCESS;
     }
     if (rebuild(s))
@@ -300,13 +300,13 @@ static struct schema_provider *learnt_provider(struct schema_set *s, const struc
 static void enter_last(struct schema_set *s, struct schema_provider *p)
 {
     if ((s->table_used + 1) * 2 <= s->table_size)
-        enter(s, p->events[p->event_count - 1]);
+        set_enter(s, p->events[p->event_count - 1]);
     else if (!rebuild(s))
         p->event_count--; /* no memory: it is not described */
 }
 
 /* Is there a description from the file already? A merge of merged files has each several times. */
-static bool known(const struct schema_set *s, const void *payload, size_t size)
+static bool set_known(const struct schema_set *s, const void *payload, size_t size)
 {
     struct schema_key k = {0};
     struct guid       class_guid;
@@ -332,7 +332,7 @@ bool schema_set_learn(struct schema_set *s, const struct schema_key *k, const vo
 
     if (!map && k->hook != (CLASSIC_EVENT_METADATA | EVENT_METADATA_EVENT))
         return false;
-    if (!event_metadata_provider(payload, size, &guid) || s->learnt_bytes > LEARNT_MAX || (!map && known(s, payload, size)))
+    if (!event_metadata_provider(payload, size, &guid) || s->learnt_bytes > LEARNT_MAX || (!map && set_known(s, payload, size)))
         return true;
     struct schema_provider *p = learnt_provider(s, &guid);
     if (!p)
@@ -378,10 +378,10 @@ static bool self_make(struct schema_set *s, struct self *x, uint64_t hash, const
 
 static const struct self *look_self(struct schema_set *s, const struct schema_key *k)
 {
-    uint64_t hash = hash_bytes(k->metadata_size, k->metadata, k->metadata_size);
+    uint64_t hash = set_hash_bytes(k->metadata_size, k->metadata, k->metadata_size);
 
     if (k->traits_size)
-        hash = hash_bytes(hash, k->traits, k->traits_size);
+        hash = set_hash_bytes(hash, k->traits, k->traits_size);
     if (!s->self && !(s->self = calloc(2 * SELF_MAX, sizeof *s->self)))
         return NULL;
     if (s->self_count == SELF_MAX || s->self_bytes > SELF_BYTES_MAX)

@@ -26,7 +26,7 @@ void text_cut(struct text *t, size_t length)
 const char *text_get(const struct text *t) { return t->data ? t->data : ""; }
 
 /* Room for `more` bytes and a NUL. */
-static bool reserve(struct text *t, size_t more)
+static bool text_reserve(struct text *t, size_t more)
 {
     if (t->length + more + 1 > t->capacity) {
         size_t capacity = (t->length + more + 1) * 2;
@@ -43,7 +43,7 @@ static bool reserve(struct text *t, size_t more)
 
 void text_grow_add(struct text *t, const void *bytes, size_t size)
 {
-    if (!reserve(t, size))
+    if (!text_reserve(t, size))
         return;
     if (size)
         memcpy(t->data + t->length, bytes, size);
@@ -55,12 +55,12 @@ void text_printf(struct text *t, const char *format, ...)
 {
     va_list args;
 
-    if (!reserve(t, 64))
+    if (!text_reserve(t, 64))
         return;
     va_start(args, format);
     int n = vsnprintf(t->data + t->length, t->capacity - t->length, format, args);
     va_end(args);
-    if (n >= 0 && (size_t)n >= t->capacity - t->length && reserve(t, (size_t)n)) {
+    if (n >= 0 && (size_t)n >= t->capacity - t->length && text_reserve(t, (size_t)n)) {
         va_start(args, format);
         n = vsnprintf(t->data + t->length, t->capacity - t->length, format, args);
         va_end(args);
@@ -155,7 +155,7 @@ void text_hex(struct text *t, const void *bytes, size_t size)
     static const char digits[] = "0123456789abcdef";
     const uint8_t    *p        = bytes;
 
-    if (!reserve(t, 2 * size))
+    if (!text_reserve(t, 2 * size))
         return;
     for (size_t i = 0; i < size; i++) {
         t->data[t->length++] = digits[p[i] >> 4];

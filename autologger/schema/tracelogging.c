@@ -11,7 +11,7 @@ enum {
 };
 
 /* TraceLogging's out-types that have one meaning; those that go by size are in out_of(). */
-static const uint8_t outs[] = {
+static const uint8_t tracelogging_outs[] = {
     [2] = OUT_STRING, [3] = OUT_BOOLEAN, [5] = OUT_PID, [6] = OUT_TID, [7] = OUT_PORT, [8] = OUT_IPV4, [9] = OUT_IPV6,
     [10] = OUT_SOCKETADDRESS, [11] = OUT_XML, [12] = OUT_JSON, [13] = OUT_WIN32ERROR, [14] = OUT_NTSTATUS, [15] = OUT_HRESULT,
     [16] = OUT_DATETIME, [33] = OUT_DATETIME_CULTURE_INSENSITIVE, [35] = OUT_UTF8, [36] = OUT_PKCS7, [37] = OUT_CODE_POINTER,
@@ -109,7 +109,7 @@ void tracelogging_names_of(const void *traits, size_t traits_size, const void *m
 /* ---- in the payload ---- */
 
 /* Not empty, valid UTF-8, without control characters. */
-static bool is_name(const char *name)
+static bool tracelogging_is_name(const char *name)
 {
     const uint8_t *p     = (const uint8_t *)name;
     uint8_t        bytes = 0;
@@ -144,9 +144,9 @@ bool tracelogging_in_payload(const void *payload, size_t size, struct traceloggi
     uint32_t      tags;
     const char   *name;
 
-    if (!payload || !sized_item(payload, size, &traits) || !(name = cur_zstring(&traits)) || !is_name(name) || !traits_fill(&traits))
+    if (!payload || !sized_item(payload, size, &traits) || !(name = cur_zstring(&traits)) || !tracelogging_is_name(name) || !traits_fill(&traits))
         return false;
-    if (!metadata_start((const uint8_t *)payload + traits.size, size - traits.size, &metadata, &tags, &name) || !is_name(name))
+    if (!metadata_start((const uint8_t *)payload + traits.size, size - traits.size, &metadata, &tags, &name) || !tracelogging_is_name(name))
         return false;
     *out = (struct tracelogging_prefix){(uint16_t)traits.size, (uint16_t)metadata.size};
     return true;
@@ -174,13 +174,13 @@ void tracelogging_names(const struct etl_event *event, struct tracelogging_names
 
 /* ---- reading ---- */
 
-static bool is_array(const struct raw *r) { return r->kind == TL_CONST || r->kind == TL_VARIABLE; }
+static bool tracelogging_is_array(const struct raw *r) { return r->kind == TL_CONST || r->kind == TL_VARIABLE; }
 /* Binary is bytes behind their length; in an array each element has its own. */
-static bool has_length(const struct raw *r) { return r->in == IN_BINARY && !is_array(r) && r->kind != TL_CUSTOM; }
+static bool tracelogging_has_length(const struct raw *r) { return r->in == IN_BINARY && !tracelogging_is_array(r) && r->kind != TL_CUSTOM; }
 /* A field that stands before it and says its count or length. */
-static bool has_hidden(const struct raw *r) { return r->kind == TL_VARIABLE || has_length(r); }
+static bool has_hidden(const struct raw *r) { return r->kind == TL_VARIABLE || tracelogging_has_length(r); }
 
-static bool read_field(struct parse *p, struct raw *f)
+static bool tracelogging_read_field(struct parse *p, struct raw *f)
 {
     struct cursor *c = &p->c;
 
@@ -206,7 +206,7 @@ static bool read_tree(struct parse *p, unsigned depth)
 {
     uint32_t at = p->count;
 
-    if (depth > SCHEMA_NESTING_MAX || at == FIELDS_MAX || !read_field(p, &p->raw[at]))
+    if (depth > SCHEMA_NESTING_MAX || at == FIELDS_MAX || !tracelogging_read_field(p, &p->raw[at]))
         return false;
     p->count++;
     if ((p->referring += has_hidden(&p->raw[at])) > SCHEMA_SLOTS_MAX)
@@ -247,7 +247,7 @@ static uint16_t out_of(const struct raw *r)
         return (uint16_t)(OUT_HEXINT8 + size - 1);
     if (size && (r->out == TL_SIGNED || r->out == TL_UNSIGNED))
         return (uint16_t)(OUT_BYTE + 2 * (size - 1) + (r->out == TL_UNSIGNED));
-    return r->out < sizeof outs ? outs[r->out] : OUT_NULL;
+    return r->out < sizeof tracelogging_outs ? tracelogging_outs[r->out] : OUT_NULL;
 }
 
 static bool make_hidden(struct make *m, const struct raw *r, struct schema_field *f)
@@ -266,12 +266,12 @@ static bool make_hidden(struct make *m, const struct raw *r, struct schema_field
     return f->name;
 }
 
-static bool make_field(struct make *m, const struct raw *r, unsigned at)
+static bool tracelogging_make_field(struct make *m, const struct raw *r, unsigned at)
 {
     struct schema_field *f = &m->event->fields[at];
 
     f->name = schema_text(m->provider, r->name, strlen(r->name));
-    f->in   = r->in == IN_BINARY && is_array(r) ? IN_COUNTEDBINARY : r->in;
+    f->in   = r->in == IN_BINARY && tracelogging_is_array(r) ? IN_COUNTEDBINARY : r->in;
     f->out  = r->in == IN_STRUCT ? OUT_NULL : out_of(r);
     f->tags = r->tags;
     if (r->tags)
@@ -284,7 +284,7 @@ static bool make_field(struct make *m, const struct raw *r, unsigned at)
     } else if (r->kind == TL_VARIABLE) {
         f->flags |= FIELD_COUNT_OF;
         f->count = (uint16_t)(at - 1);
-    } else if (has_length(r)) {
+    } else if (tracelogging_has_length(r)) {
         f->flags |= FIELD_LENGTH_OF;
         f->length = (uint16_t)(at - 1);
     }
@@ -298,7 +298,7 @@ static bool make_run(struct make *m, uint32_t from, uint32_t to, unsigned at)
         const struct raw *r = &m->raw[i];
         if (has_hidden(r) && !make_hidden(m, r, &m->event->fields[at++]))
             return false;
-        if (!make_field(m, r, at))
+        if (!tracelogging_make_field(m, r, at))
             return false;
         struct schema_field *f = &m->event->fields[at++];
         if (r->in != IN_STRUCT)
@@ -323,7 +323,7 @@ static unsigned all_fields(const struct raw *raw, uint32_t count)
 }
 
 /* Reads as many whole fields as there are; *cut: there is more, but it is no field. */
-static bool read_all(struct parse *p, size_t size, bool *cut)
+static bool tracelogging_read_all(struct parse *p, size_t size, bool *cut)
 {
     size_t most = size / 2 + 1; /* a field has two bytes at least */
 
@@ -340,7 +340,7 @@ static bool read_all(struct parse *p, size_t size, bool *cut)
     return true;
 }
 
-static struct schema_event *make_event(struct schema_provider *provider, const struct parse *p)
+static struct schema_event *tracelogging_make_event(struct schema_provider *provider, const struct parse *p)
 {
     unsigned    top = run_length(p->raw, 0, p->count);
     struct make m   = {provider, schema_event_new(provider, all_fields(p->raw, p->count), top), p->raw, top};
@@ -357,11 +357,11 @@ struct schema_provider *tracelogging_schema(const struct guid *guid, const void 
     uint32_t                  tags;
     bool                      cut;
 
-    if (!metadata_start(metadata, metadata_size, &p.c, &tags, &name) || !read_all(&p, metadata_size, &cut))
+    if (!metadata_start(metadata, metadata_size, &p.c, &tags, &name) || !tracelogging_read_all(&p, metadata_size, &cut))
         return NULL;
     tracelogging_names_of(traits, traits_size, NULL, 0, &names);
     struct schema_provider *provider = schema_provider_new(guid, names.provider ? names.provider : "");
-    struct schema_event    *event    = provider ? make_event(provider, &p) : NULL;
+    struct schema_event    *event    = provider ? tracelogging_make_event(provider, &p) : NULL;
     free(p.raw);
     if (event) {
         event->source = SCHEMA_SELF;

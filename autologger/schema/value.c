@@ -22,7 +22,7 @@ typedef void form(struct writing *w);
 
 /* ---- forms ---- */
 
-static uint64_t number(const uint8_t *p, size_t size)
+static uint64_t schema_value_number(const uint8_t *p, size_t size)
 {
     uint64_t v = 0;
     memcpy(&v, p, size < sizeof v ? size : sizeof v); /* little-endian host, as the wire */
@@ -32,7 +32,7 @@ static uint64_t number(const uint8_t *p, size_t size)
 static int64_t extended(const uint8_t *p, size_t size)
 {
     unsigned unused = size && size < 8 ? 64 - 8 * (unsigned)size : 0;
-    return (int64_t)(number(p, size) << unused) >> unused;
+    return (int64_t)(schema_value_number(p, size) << unused) >> unused;
 }
 
 static void form_SIGNED(struct writing *w)
@@ -42,10 +42,10 @@ static void form_SIGNED(struct writing *w)
 }
 static void form_UNSIGNED(struct writing *w)
 {
-    text_unsigned(w->out, number(w->data, w->size));
+    text_unsigned(w->out, schema_value_number(w->data, w->size));
     *w->json = JSON_BARE;
 }
-static void form_HEX(struct writing *w) { text_hexnumber(w->out, number(w->data, w->size)); }
+static void form_HEX(struct writing *w) { text_hexnumber(w->out, schema_value_number(w->data, w->size)); }
 static void form_FLOAT(struct writing *w)
 {
     float  f = 0;
@@ -58,7 +58,7 @@ static void form_FLOAT(struct writing *w)
 }
 static void form_BOOLEAN(struct writing *w)
 {
-    bool v = number(w->data, w->size) != 0;
+    bool v = schema_value_number(w->data, w->size) != 0;
     text_add(w->out, v ? "true" : "false", v ? 4 : 5);
     *w->json = JSON_BARE;
 }
@@ -70,17 +70,17 @@ static void form_CHARACTER(struct writing *w)
 }
 static void form_BIG_ENDIAN(struct writing *w)
 {
-    text_unsigned(w->out, ntohs((uint16_t)number(w->data, 2)));
+    text_unsigned(w->out, ntohs((uint16_t)schema_value_number(w->data, 2)));
     *w->json = JSON_BARE;
 }
-static void address(struct writing *w, int family, const void *bytes)
+static void value_address(struct writing *w, int family, const void *bytes)
 {
     char text[INET6_ADDRSTRLEN];
     if (inet_ntop(family, bytes, text, sizeof text))
         text_add(w->out, text, strlen(text));
 }
-static void form_IPV4(struct writing *w) { address(w, AF_INET, w->data); }
-static void form_IPV6(struct writing *w) { address(w, AF_INET6, w->data); }
+static void form_IPV4(struct writing *w) { value_address(w, AF_INET, w->data); }
+static void form_IPV6(struct writing *w) { value_address(w, AF_INET6, w->data); }
 static void form_GUID(struct writing *w)
 {
     struct guid g;
@@ -91,13 +91,13 @@ static void form_GUID(struct writing *w)
 static void form_FILETIME(struct writing *w)
 {
     char text[FILETIME_TEXT_SIZE];
-    filetime_format(number(w->data, 8), text);
+    filetime_format(schema_value_number(w->data, 8), text);
     text_add(w->out, text, strlen(text));
 }
 static void form_UNIXTIME(struct writing *w)
 {
     char text[FILETIME_TEXT_SIZE];
-    filetime_format(filetime_from_unix_ns(number(w->data, 4) * UINT64_C(1000000000)), text);
+    filetime_format(filetime_from_unix_ns(schema_value_number(w->data, 4) * UINT64_C(1000000000)), text);
     text_add(w->out, text, strlen(text));
 }
 static void form_SYSTEMTIME(struct writing *w)
@@ -112,7 +112,7 @@ static void form_BYTES(struct writing *w) { text_hex(w->out, w->data, w->size); 
 static void form_BYTES_IPV6(struct writing *w)
 {
     if (w->size == 16)
-        address(w, AF_INET6, w->data);
+        value_address(w, AF_INET6, w->data);
     else
         text_hex(w->out, w->data, w->size);
 }
@@ -123,11 +123,11 @@ static void form_SOCKADDR(struct writing *w)
     size_t         n = w->size;
     unsigned family = n >= 4 ? (unsigned)(p[0] | p[1] << 8) : 0, port = n >= 4 ? (unsigned)(p[2] << 8 | p[3]) : 0;
     if (family == FAMILY_V4 && n >= 8) {
-        address(w, AF_INET, p + 4);
+        value_address(w, AF_INET, p + 4);
         text_printf(w->out, ":%u", port);
     } else if (family == FAMILY_V6 && n >= 24) {
         text_add(w->out, "[", 1);
-        address(w, AF_INET6, p + 8);
+        value_address(w, AF_INET6, p + 8);
         text_printf(w->out, "]:%u", port);
     } else {
         text_hex(w->out, p, n);
@@ -141,7 +141,7 @@ static void form_SID(struct writing *w)
     text_printf(w->out, "S-%u-%llu", w->data[0], (unsigned long long)authority);
     for (unsigned i = 0; i < w->data[1]; i++) {
         text_add(w->out, "-", 1);
-        text_unsigned(w->out, number(w->data + 8 + 4ul * i, 4));
+        text_unsigned(w->out, schema_value_number(w->data + 8 + 4ul * i, 4));
     }
 }
 /* Four zero bytes; or a SID (what stands before it is not the value's). */
@@ -156,7 +156,7 @@ static void form_ADDRESSES(struct writing *w)
     for (size_t at = 0; at + width <= w->size; at += width) {
         if (at)
             text_add(w->out, ",", 1);
-        text_hexnumber(w->out, number(w->data + at, width));
+        text_hexnumber(w->out, schema_value_number(w->data + at, width));
     }
     *w->json = JSON_LIST;
 }
@@ -165,7 +165,7 @@ static const struct {
     const char *word;
     uint8_t     width, end;
     form       *form;
-} kinds[] = {
+} value_kinds[] = {
 #define V(name, word, width, end, form) {word, width, END_##end, form_##form},
 #include "autologger/schema/values.def"
 #undef V
@@ -177,53 +177,53 @@ static const struct {
     uint16_t in, out;
     uint8_t  kind;
     bool     manifest;
-} shown[] = {
+} value_shown[] = {
 #define M(in, out, kind) {IN_##in, OUT_##out, VALUE_##kind, true},
 #define T(in, out, kind) {IN_##in, OUT_##out, VALUE_##kind, false},
 #include "autologger/schema/shown.def"
 #undef M
 #undef T
 };
-enum { SHOWN = sizeof shown / sizeof *shown };
+enum { SHOWN = sizeof value_shown / sizeof *value_shown };
 
-static unsigned first_row(uint16_t in)
+static unsigned value_first_row(uint16_t in)
 {
     unsigned i = 0;
-    while (i < SHOWN && shown[i].in != in)
+    while (i < SHOWN && value_shown[i].in != in)
         i++;
     return i;
 }
 
 enum value_kind value_kind_of(uint16_t in, uint16_t out)
 {
-    unsigned first = first_row(in);
-    for (unsigned i = first; i < SHOWN && shown[i].in == in; i++)
-        if (shown[i].out == out)
-            return shown[i].kind;
-    return first < SHOWN ? shown[first].kind : VALUE_KINDS;
+    unsigned first = value_first_row(in);
+    for (unsigned i = first; i < SHOWN && value_shown[i].in == in; i++)
+        if (value_shown[i].out == out)
+            return value_shown[i].kind;
+    return first < SHOWN ? value_shown[first].kind : VALUE_KINDS;
 }
 
 uint16_t schema_out_default(uint16_t in)
 {
-    unsigned first = first_row(in);
-    return first < SHOWN ? shown[first].out : OUT_NULL;
+    unsigned first = value_first_row(in);
+    return first < SHOWN ? value_shown[first].out : OUT_NULL;
 }
 
 bool schema_out_fits(uint16_t in, uint16_t out)
 {
-    for (unsigned i = first_row(in); i < SHOWN && shown[i].in == in; i++)
-        if (shown[i].out == out)
-            return shown[i].manifest;
+    for (unsigned i = value_first_row(in); i < SHOWN && value_shown[i].in == in; i++)
+        if (value_shown[i].out == out)
+            return value_shown[i].manifest;
     return false;
 }
 
-unsigned value_width(enum value_kind kind) { return kinds[kind].width; }
-bool     value_is_hex(enum value_kind kind) { return kinds[kind].form == form_HEX; }
+unsigned value_width(enum value_kind kind) { return value_kinds[kind].width; }
+bool     value_is_hex(enum value_kind kind) { return value_kinds[kind].form == form_HEX; }
 
 enum value_kind value_kind_find(const char *word, size_t length)
 {
     enum value_kind k = 0;
-    while (k < VALUE_KINDS && (length == 0 || strlen(kinds[k].word) != length || memcmp(kinds[k].word, word, length) != 0))
+    while (k < VALUE_KINDS && (length == 0 || strlen(value_kinds[k].word) != length || memcmp(value_kinds[k].word, word, length) != 0))
         k++;
     return k;
 }
@@ -262,7 +262,7 @@ static bool take_sid_block(struct cursor *c, bool is_64bit, struct value *out)
 }
 
 /* With a NUL behind it, `width` bytes wide; a payload may end instead, behind one letter at least. */
-static bool take_text(struct cursor *c, unsigned width, struct value *out)
+static bool value_take_text(struct cursor *c, unsigned width, struct value *out)
 {
     size_t         left = cur_left(c), n;
     const uint8_t *p    = c->data + c->pos, *nul;
@@ -298,15 +298,15 @@ static bool take_length(struct cursor *c, unsigned end, size_t length, struct va
     return true;
 }
 
-static bool take(struct cursor *c, unsigned end, unsigned width, bool is_64bit, struct value *out)
+static bool schema_value_take(struct cursor *c, unsigned end, unsigned width, bool is_64bit, struct value *out)
 {
     uint16_t count;
 
     switch ((enum ending)end) {
     case END_FIXED: return take_bytes(c, width, out);
     case END_POINTER: return take_bytes(c, is_64bit ? 8 : 4, out);
-    case END_NUL16: return take_text(c, 2, out);
-    case END_NUL8: return take_text(c, 1, out);
+    case END_NUL16: return value_take_text(c, 2, out);
+    case END_NUL8: return value_take_text(c, 1, out);
     case END_COUNTED: return take_bytes(c, cur_u16(c), out);
     case END_REVERSED:
         count = cur_u16(c);
@@ -322,11 +322,11 @@ static bool take(struct cursor *c, unsigned end, unsigned width, bool is_64bit, 
 
 bool value_take(struct cursor *c, enum value_kind kind, bool is_64bit, int64_t length, struct value *out)
 {
-    unsigned end    = kinds[kind].end;
+    unsigned end    = value_kinds[kind].end;
     size_t   before = c->pos;
     bool     sized  = length != VALUE_NO_LENGTH && (end == END_NUL16 || end == END_NUL8 || end == END_REST);
 
-    if (!(sized ? take_length(c, end, (size_t)length, out) : take(c, end, kinds[kind].width, is_64bit, out)))
+    if (!(sized ? take_length(c, end, (size_t)length, out) : schema_value_take(c, end, value_kinds[kind].width, is_64bit, out)))
         return false;
     out->stored      = c->data + before;
     out->stored_size = (uint32_t)(c->pos - before);
@@ -337,10 +337,10 @@ void value_text(const struct value *v, enum value_kind kind, bool is_64bit, stru
 {
     struct writing w = {v->data, v->size, is_64bit, out, json};
     *json            = JSON_STRING;
-    kinds[kind].form(&w);
+    value_kinds[kind].form(&w);
 }
 
 uint64_t value_number(const struct value *v, enum value_kind kind)
 {
-    return kinds[kind].form == form_SIGNED ? (uint64_t)extended(v->data, v->size) : number(v->data, v->size);
+    return value_kinds[kind].form == form_SIGNED ? (uint64_t)extended(v->data, v->size) : schema_value_number(v->data, v->size);
 }

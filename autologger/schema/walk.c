@@ -3,7 +3,7 @@
 
 enum { STEPS_MAX = 100000 };
 
-struct walk {
+struct walk_walk {
     const struct schema_event *event;
     struct cursor              payload;
     walk_visitor              *visit;
@@ -15,9 +15,9 @@ struct walk {
     uint64_t                  *said; /* by slot: what fields said that others refer to; set before it is read (schema.h, S2) */
 };
 
-static bool walk_run(struct walk *w, unsigned first, unsigned count);
+static bool walk_run(struct walk_walk *w, unsigned first, unsigned count);
 
-static int64_t length_of(const struct walk *w, const struct schema_field *f)
+static int64_t length_of(const struct walk_walk *w, const struct schema_field *f)
 {
     if (f->flags & FIELD_LENGTH_OF) {
         uint64_t said = w->said[w->event->fields[f->length].slot];
@@ -27,7 +27,7 @@ static int64_t length_of(const struct walk *w, const struct schema_field *f)
 }
 
 /* One value, or one round over the members of a struct. */
-static bool walk_one(struct walk *w, const struct schema_field *f)
+static bool walk_one(struct walk_walk *w, const struct schema_field *f)
 {
     struct value v;
 
@@ -50,7 +50,7 @@ static bool walk_one(struct walk *w, const struct schema_field *f)
     return !w->enough;
 }
 
-static bool walk_array(struct walk *w, const struct schema_field *f, struct walk_level *level)
+static bool walk_array(struct walk_walk *w, const struct schema_field *f, struct walk_level *level)
 {
     uint64_t count = f->flags & FIELD_COUNT_OF ? w->said[w->event->fields[f->count].slot] : f->count;
 
@@ -65,7 +65,7 @@ static bool walk_array(struct walk *w, const struct schema_field *f, struct walk
     return true;
 }
 
-static bool walk_absent(struct walk *w, const struct schema_field *f)
+static bool walk_absent(struct walk_walk *w, const struct schema_field *f)
 {
     if (f->flags & FIELD_REFERENCED)
         w->said[f->slot] = 0;
@@ -73,7 +73,7 @@ static bool walk_absent(struct walk *w, const struct schema_field *f)
 }
 
 /* A value of a simple kind, as most are: found without more ado. False: it does not fit. */
-static inline bool walk_simple(struct walk *w, const struct schema_field *f)
+static inline bool walk_simple(struct walk_walk *w, const struct schema_field *f)
 {
     const uint8_t *p    = w->payload.data + w->payload.pos, *nul;
     size_t         left = w->payload.size - w->payload.pos, size = f->width, stored = size;
@@ -94,7 +94,7 @@ static inline bool walk_simple(struct walk *w, const struct schema_field *f)
     return !w->enough;
 }
 
-static bool walk_run(struct walk *w, unsigned first, unsigned count)
+static bool walk_run(struct walk_walk *w, unsigned first, unsigned count)
 {
     const struct schema_field *f     = &w->event->fields[first], *end = f + count;
     struct walk_level         *level = &w->place.levels[w->place.depth];
@@ -121,7 +121,7 @@ static bool walk_run(struct walk *w, unsigned first, unsigned count)
 static inline enum decode_result walk_all(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
                                           void *ctx, uint32_t *used, uint64_t *said)
 {
-    struct walk w;
+    struct walk_walk w;
 
     w.event          = event;
     w.payload        = cur_make(payload ? payload : "", payload ? size : 0);
@@ -140,7 +140,7 @@ static inline enum decode_result walk_all(const struct schema_event *event, cons
 }
 
 /* Bytes before the NUL; `left` when there is none. Eight at a time, and no call: most texts are short. */
-static inline size_t text_bytes(const uint8_t *p, size_t left)
+static inline size_t walk_text_bytes(const uint8_t *p, size_t left)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     size_t         i    = 0;
@@ -172,7 +172,7 @@ enum decode_result walk_values(const struct schema_event *event, const void *pay
         const size_t left  = (size_t)(stop - p);
         size_t       shown = f->width, stored = shown;
         if (f->text8) {
-            shown  = text_bytes(p, left);
+            shown  = walk_text_bytes(p, left);
             stored = shown + (shown < left || !shown);
         }
         if (stored > left)
@@ -280,7 +280,7 @@ void walk_path(const struct walk_place *p, struct text *path)
     }
 }
 
-static bool emit(void *ctx, const struct walk_place *place, const struct value *v)
+static bool walk_emit(void *ctx, const struct walk_place *place, const struct value *v)
 {
     struct field_sink         *sink = ctx;
     const struct walk_level   *at   = &place->levels[place->depth];
@@ -308,7 +308,7 @@ static bool emit(void *ctx, const struct walk_place *place, const struct value *
 enum decode_result walk_fields(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, struct field_sink *sink,
                                uint32_t *used)
 {
-    return walk_payload(event, payload, size, is_64bit, emit, sink, used);
+    return walk_payload(event, payload, size, is_64bit, walk_emit, sink, used);
 }
 
 void field_sink_finish(struct field_sink *sink)

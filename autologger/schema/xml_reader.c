@@ -44,7 +44,7 @@ wstatus xml_library_load(const char *name, struct reason *why)
 
 static void xml_load(void) { xml_library_load(AL_XML2, &xml_refused); }
 
-struct walk {
+struct xml_reader_walk {
     const struct xml_walker *walker;
     xmlParserCtxtPtr         parser;
     const char              *text;
@@ -58,7 +58,7 @@ struct walk {
 enum { TOLD_MAX = 1 }; /* all that follows a mistake in XML follows from it */
 
 /* Elements come in order, so this is a short way from the last one, back or forth. */
-static uint32_t line_at(struct walk *w, size_t offset)
+static uint32_t line_at(struct xml_reader_walk *w, size_t offset)
 {
     for (; w->counted < offset; w->counted++)
         w->line += w->text[w->counted] == '\n';
@@ -67,26 +67,26 @@ static uint32_t line_at(struct walk *w, size_t offset)
     return w->line;
 }
 
-static size_t position(const struct walk *w)
+static size_t position(const struct xml_reader_walk *w)
 {
     long at = xml.xmlByteConsumed(w->parser);
     return at < 0 || (size_t)at > w->length ? w->length : (size_t)at;
 }
 
-static void tell(struct walk *w, uint32_t line, const char *what, const char *advice)
+static void xml_reader_tell(struct xml_reader_walk *w, uint32_t line, const char *what, const char *advice)
 {
     if (w->told++ < TOLD_MAX)
         w->walker->wrong(w->walker->ctx, line, what, advice);
 }
 
-static void stop(struct walk *w, const char *what, const char *advice)
+static void xml_reader_stop(struct xml_reader_walk *w, const char *what, const char *advice)
 {
-    tell(w, line_at(w, position(w)), what, advice);
+    xml_reader_tell(w, line_at(w, position(w)), what, advice);
     xml.xmlStopParser(w->parser);
 }
 
 /* The '<' of the tag that ends at `end`: no '<' can stand inside of a start tag. */
-static size_t tag_begin(const struct walk *w, size_t end)
+static size_t tag_begin(const struct xml_reader_walk *w, size_t end)
 {
     while (end > 0 && w->text[--end] != '<')
         ;
@@ -94,7 +94,7 @@ static size_t tag_begin(const struct walk *w, size_t end)
 }
 
 /* Where `name` stands in the tag as the name of an attribute, behind *at. */
-static size_t attribute_at(const struct walk *w, size_t *at, size_t end, const char *name)
+static size_t attribute_at(const struct xml_reader_walk *w, size_t *at, size_t end, const char *name)
 {
     size_t n = strlen(name);
 
@@ -113,10 +113,10 @@ static size_t attribute_at(const struct walk *w, size_t *at, size_t end, const c
     return *at;
 }
 
-static void on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int namespaces, const xmlChar **declared,
+static void xml_reader_on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int namespaces, const xmlChar **declared,
                      int count, int defaulted, const xmlChar **attributes)
 {
-    struct walk        *w   = ctx;
+    struct xml_reader_walk        *w   = ctx;
     struct xml_element *e   = &w->element;
     size_t              end = position(w), at = tag_begin(w, end);
     char               *copies[XML_ATTRIBUTES];
@@ -126,14 +126,14 @@ static void on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, cons
     e->end += e->end < w->length && w->text[e->end] == '/';
     e->end += e->end < w->length;
     if (++w->depth > XML_DEPTH) {
-        stop(w, "elements are nested too deeply", "bring it to at most 64 levels");
+        xml_reader_stop(w, "elements are nested too deeply", "bring it to at most 64 levels");
         return;
     }
     for (int i = 0; i < count; i++, attributes += 5) {
         if (attributes[1]) /* of another namespace: not ours */
             continue;
         if (e->count == XML_ATTRIBUTES) {
-            tell(w, e->line, "the element has too many attributes", "leave away those that the grammar does not have");
+            xml_reader_tell(w, e->line, "the element has too many attributes", "leave away those that the grammar does not have");
             break;
         }
         copies[e->count] = strndup((const char *)attributes[3], (size_t)(attributes[4] - attributes[3])); /* values have no end of their own */
@@ -148,9 +148,9 @@ static void on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, cons
         free(copies[i]);
 }
 
-static void on_end(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
+static void xml_reader_on_end(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
 {
-    struct walk *w     = ctx;
+    struct xml_reader_walk *w     = ctx;
     size_t       begin = tag_begin(w, position(w));
 
     (void)prefix, (void)uri;
@@ -159,9 +159,9 @@ static void on_end(void *ctx, const xmlChar *name, const xmlChar *prefix, const 
     w->walker->end(w->walker->ctx, &w->element);
 }
 
-static void on_text(void *ctx, const xmlChar *text, int length)
+static void xml_reader_on_text(void *ctx, const xmlChar *text, int length)
 {
-    struct walk *w = ctx;
+    struct xml_reader_walk *w = ctx;
     if (length > 0)
         w->walker->text(w->walker->ctx, (const char *)text, (size_t)length);
 }
@@ -175,12 +175,12 @@ static xmlEntityPtr on_entity(void *ctx, const xmlChar *name)
 static void on_dtd(void *ctx, const xmlChar *name, const xmlChar *external, const xmlChar *system)
 {
     (void)name, (void)external, (void)system;
-    stop(ctx, "the document has a DTD (<!DOCTYPE>), which manifests have not", "remove it, and write out the entities it defines");
+    xml_reader_stop(ctx, "the document has a DTD (<!DOCTYPE>), which manifests have not", "remove it, and write out the entities it defines");
 }
 
 static void on_error(void *ctx, xmlErrorPtr error)
 {
-    struct walk *w = ctx;
+    struct xml_reader_walk *w = ctx;
     char         text[256];
     size_t       n = (size_t)snprintf(text, sizeof text, "this is not XML: %s", error->message ? error->message : "?");
 
@@ -189,17 +189,17 @@ static void on_error(void *ctx, xmlErrorPtr error)
     n = n < sizeof text ? n : sizeof text - 1;
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
         text[--n] = 0;
-    tell(w, error->line > 0 ? (uint32_t)error->line : 0, text, "xmllint --noout FILE shows the place");
+    xml_reader_tell(w, error->line > 0 ? (uint32_t)error->line : 0, text, "xmllint --noout FILE shows the place");
 }
 
 wstatus xml_walk(const char *text, size_t length, const struct xml_walker *walker, struct reason *why)
 {
-    struct walk      w = {.walker = walker, .text = text, .length = length, .line = 1};
+    struct xml_reader_walk      w = {.walker = walker, .text = text, .length = length, .line = 1};
     xmlSAXHandler    sax = {.initialized    = XML_SAX2_MAGIC,
-                            .startElementNs = on_begin,
-                            .endElementNs   = on_end,
-                            .characters     = on_text,
-                            .cdataBlock     = on_text,
+                            .startElementNs = xml_reader_on_begin,
+                            .endElementNs   = xml_reader_on_end,
+                            .characters     = xml_reader_on_text,
+                            .cdataBlock     = xml_reader_on_text,
                             .getEntity      = on_entity,
                             .internalSubset = on_dtd,
                             .serror         = (xmlStructuredErrorFunc)on_error};

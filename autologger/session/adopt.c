@@ -69,7 +69,7 @@ static wstatus adopt_gone(struct session *s, const struct finder *f, unsigned u,
     return status;
 }
 
-static wstatus adopt_streams(struct session *s, const struct finder *f, struct reason *why)
+static wstatus session_adopt_streams(struct session *s, const struct finder *f, struct reason *why)
 {
     const struct state_session *st   = s->state;
     const struct state_slot    *slot = (const void *)((const uint8_t *)st + st->slot_offset[st->current & 1]);
@@ -213,7 +213,7 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
         status = reason_set(why, W_INVALID_DATA, "the buffers of session \"%s\" were not handed over", s->state->name);
         goto out;
     }
-    if ((status = session_setup(s, why)) || (status = adopt_streams(s, &f, why)) || (status = realtime_ended(s, why)))
+    if ((status = session_setup(s, why)) || (status = session_adopt_streams(s, &f, why)) || (status = realtime_ended(s, why)))
         goto out;
     if (s->state->kernel_open == STATE_KERNEL_OPEN && (status = adopt_kernel(s, &f, why)))
         goto out;

@@ -40,7 +40,7 @@ void backup_close(struct os *os, struct backup *b)
     b->fd = -1;
 }
 
-static wstatus damaged(struct os *os, struct backup *b, const char *path, struct reason *why)
+static wstatus backup_damaged(struct os *os, struct backup *b, const char *path, struct reason *why)
 {
     backup_close(os, b);
     return reason_set(why, W_INVALID_DATA, "%s is not a backup of real-time events, or is damaged", path);
@@ -75,11 +75,11 @@ wstatus backup_open(struct os *os, const char *path, struct backup *out, struct 
     if (out->fd < 0)
         return reason_set(why, out->fd == -ENOENT ? W_FILE_NOT_FOUND : wstatus_from_errno(-out->fd), "%s: %s", path, strerror(-out->fd));
     if (os->lstat(os, path, &at) < 0 || os->pread(os, out->fd, start, sizeof start, 0) != sizeof start || !etl_header_like(start, sizeof start))
-        return damaged(os, out, path, why);
+        return backup_damaged(os, out, path, why);
     memcpy(&size, start, sizeof size);
     if (size < 1024 || os->pread(os, out->fd, &m, sizeof m, backup_mark_at(size)) != sizeof m || !backup_mark_sound(&m) ||
         m.buffer_size != size || m.delivered < m.first || m.delivered >= NUMBER_MOST || at.size < size)
-        return damaged(os, out, path, why);
+        return backup_damaged(os, out, path, why);
     out->mark = m;
     out->first = m.first, out->delivered = out->end = m.delivered, out->slots = m.slots, out->buffer_size = m.buffer_size;
     find_end(os, out, at.size);

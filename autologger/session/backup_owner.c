@@ -14,7 +14,7 @@ static void rights_of(const struct session *s, uint8_t out[SHA256_SIZE])
 }
 
 /* False: there is no key. */
-static bool seal_of(const struct session *s, const struct backup_mark *m, uint8_t out[SHA256_SIZE])
+static bool backup_owner_seal_of(const struct session *s, const struct backup_mark *m, uint8_t out[SHA256_SIZE])
 {
     struct backup_mark sealed = *m;
     _Static_assert(sizeof m->seal == SHA256_SIZE && sizeof m->rights == SHA256_SIZE, "digests");
@@ -33,13 +33,13 @@ void backup_owner_set(const struct session *s, struct backup_mark *m)
     m->owner   = s->state->owner.set ? s->state->owner.uid : 0;
     m->flags   = has_kernel_events(s) ? BACKUP_KERNEL : 0;
     rights_of(s, m->rights);
-    seal_of(s, m, m->seal);
+    backup_owner_seal_of(s, m, m->seal);
 }
 
 const char *backup_owner_other(const struct session *s, const struct backup_mark *m)
 {
     uint8_t seal[SHA256_SIZE], rights[SHA256_SIZE];
-    if (!seal_of(s, m, seal) || !sha256_equal(seal, m->seal))
+    if (!backup_owner_seal_of(s, m, seal) || !sha256_equal(seal, m->seal))
         return "its mark was not made with this machine's key";
     rights_of(s, rights);
     return !guid_equal(&m->session, &s->state->guid)                         ? "it is another session's"

@@ -26,7 +26,7 @@ static struct {
 
 /* The number of its mount, without a question to who serves it. Kernels before 5.8 tell it in /proc, which the rights to files of a user may not
  * be enough for. */
-static bool mount_of(int fd, uint32_t *id)
+static bool careful_mount_of(int fd, uint32_t *id)
 {
     struct statx      x;
     struct mount_file at;
@@ -40,22 +40,22 @@ static bool mount_of(int fd, uint32_t *id)
 }
 
 /* May anything be asked of what `fd` was opened on? 0 or -errno. */
-static int look(int fd)
+static int careful_look(int fd)
 {
     uint32_t id;
     pthread_mutex_lock(&careful.lock);
-    const enum mount_kind kind = mount_of(fd, &id) ? mounts_own(&careful.mounts, id) : MOUNT_UNKNOWN;
+    const enum mount_kind kind = careful_mount_of(fd, &id) ? mounts_own(&careful.mounts, id) : MOUNT_UNKNOWN;
     pthread_mutex_unlock(&careful.lock);
     return kind == MOUNT_PROGRAM || kind == MOUNT_UNKNOWN ? -EXDEV : 0;
 }
 
 /* One step: a descriptor with O_PATH, of a link itself; or -errno. */
-static int step(int from, const char *name)
+static int careful_step(int from, const char *name)
 {
     const int fd = openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    const int r = look(fd);
+    const int r = careful_look(fd);
     if (r < 0)
         close(fd);
     return r < 0 ? r : fd;
@@ -63,27 +63,27 @@ static int step(int from, const char *name)
 
 /* ---- a path ---- */
 
-struct walk {
+struct careful_walk {
     char     rest[PATH_MOST]; /* what is still to go, from `at` */
     char     name[NAME_MAX + 1]; /* the last part */
     int      at;              /* the folder */
     unsigned links;
 };
 
-static int walk_begin(struct walk *w, const char *path)
+static int careful_walk_begin(struct careful_walk *w, const char *path)
 {
-    *w = (struct walk){.at = -1};
+    *w = (struct careful_walk){.at = -1};
     if (path[0] != '/')
         return -EINVAL;
     if (strlen(path) >= sizeof w->rest)
         return -ENAMETOOLONG;
     strcpy(w->rest, path);
-    w->at = step(AT_FDCWD, "/");
+    w->at = careful_step(AT_FDCWD, "/");
     return w->at < 0 ? w->at : 0;
 }
 
 /* The next part of the path to w->name; its length, 0: there is none, or -errno. */
-static int walk_part(struct walk *w)
+static int walk_part(struct careful_walk *w)
 {
     const char  *from = w->rest + strspn(w->rest, "/");
     const size_t size = strcspn(from, "/");
@@ -96,7 +96,7 @@ static int walk_part(struct walk *w)
 }
 
 /* Goes on where the link `fd`, which lies in w->at, leads. */
-static int walk_link(struct walk *w, int fd)
+static int walk_link(struct careful_walk *w, int fd)
 {
     char          target[PATH_MOST];
     struct statfs fs;
@@ -113,14 +113,14 @@ static int walk_link(struct walk *w, int fd)
     if (target[0] != '/')
         return 0;
     close(w->at);
-    w->at = step(AT_FDCWD, "/");
+    w->at = careful_step(AT_FDCWD, "/");
     return w->at < 0 ? w->at : 0;
 }
 
-static int walk_into(struct walk *w)
+static int walk_into(struct careful_walk *w)
 {
     struct stat st;
-    int         fd = step(w->at, w->name), r = 0;
+    int         fd = careful_step(w->at, w->name), r = 0;
     if (fd < 0)
         return fd;
     if (fstat(fd, &st) < 0)
@@ -138,10 +138,10 @@ static int walk_into(struct walk *w)
     return r;
 }
 
-static bool more_follows(const struct walk *w) { return w->rest[strspn(w->rest, "/")] != 0; }
+static bool more_follows(const struct careful_walk *w) { return w->rest[strspn(w->rest, "/")] != 0; }
 
 /* To the folder of the last part, whose name is w->name then ("." of a path that ends in none). On failure nothing stays open. */
-static int walk_on(struct walk *w)
+static int walk_on(struct careful_walk *w)
 {
     int r = 0;
     while (r == 0 && (r = walk_part(w)) > 0) {
@@ -158,13 +158,13 @@ static int walk_on(struct walk *w)
     return r;
 }
 
-static int walk(struct walk *w, const char *path)
+static int careful_walk(struct careful_walk *w, const char *path)
 {
-    const int r = walk_begin(w, path);
+    const int r = careful_walk_begin(w, path);
     return r < 0 ? r : walk_on(w);
 }
 
-static int walk_end(const struct walk *w, int result)
+static int walk_end(const struct careful_walk *w, int result)
 {
     const int r = result < 0 ? -errno : result;
     close(w->at);
@@ -174,11 +174,11 @@ static int walk_end(const struct walk *w, int result)
 /* ---- what is done with it ---- */
 
 /* What is there: looked at, then opened by its descriptor. */
-static int open_there(const struct walk *w, int flags)
+static int open_there(const struct careful_walk *w, int flags)
 {
     char        shown[40];
     struct stat st;
-    const int   at = step(w->at, w->name);
+    const int   at = careful_step(w->at, w->name);
     if (at < 0)
         return at;
     snprintf(shown, sizeof shown, "self/fd/%d", at);
@@ -191,9 +191,9 @@ static int open_there(const struct walk *w, int flags)
 
 static int careful_open(struct os *os, const char *path, int flags, unsigned mode)
 {
-    struct walk w;
+    struct careful_walk w;
     (void)os;
-    int r = walk(&w, path);
+    int r = careful_walk(&w, path);
     if (r < 0)
         return r;
     r = flags & O_CREAT ? openat(w.at, w.name, flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode) : -1; /* a file that it makes, or none */
@@ -206,28 +206,28 @@ static int careful_open(struct os *os, const char *path, int flags, unsigned mod
 
 static int careful_mkdir(struct os *os, const char *path, unsigned mode)
 {
-    struct walk w;
+    struct careful_walk w;
     (void)os;
-    const int r = walk(&w, path);
+    const int r = careful_walk(&w, path);
     return r < 0 ? r : walk_end(&w, mkdirat(w.at, w.name, (mode_t)mode));
 }
 
 static int careful_unlink(struct os *os, const char *path)
 {
-    struct walk w;
+    struct careful_walk w;
     (void)os;
-    const int r = walk(&w, path);
+    const int r = careful_walk(&w, path);
     return r < 0 ? r : walk_end(&w, unlinkat(w.at, w.name, 0));
 }
 
 static int careful_rename(struct os *os, const char *from, const char *to)
 {
-    struct walk a, b;
+    struct careful_walk a, b;
     (void)os;
-    int r = walk(&a, from);
+    int r = careful_walk(&a, from);
     if (r < 0)
         return r;
-    r = walk(&b, to);
+    r = careful_walk(&b, to);
     if (r == 0)
         r = walk_end(&b, renameat(a.at, a.name, b.at, b.name));
     close(a.at);
@@ -236,11 +236,11 @@ static int careful_rename(struct os *os, const char *from, const char *to)
 
 static int stat_at(const char *path, bool follow, struct os_stat *out)
 {
-    struct walk w;
+    struct careful_walk w;
     struct stat st;
-    int         r = walk(&w, path);
+    int         r = careful_walk(&w, path);
     while (r == 0) {
-        const int fd = step(w.at, w.name);
+        const int fd = careful_step(w.at, w.name);
         r            = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
         const bool on = r == 0 && follow && S_ISLNK(st.st_mode);
         if (on)
@@ -274,10 +274,10 @@ static int careful_stat(struct os *os, const char *path, struct os_stat *out)
 
 static int careful_space(struct os *os, const char *path, struct os_space *out)
 {
-    struct walk   w;
+    struct careful_walk   w;
     struct statfs v;
     (void)os;
-    const int r = walk(&w, path);
+    const int r = careful_walk(&w, path);
     if (r < 0)
         return r;
     const int got = walk_end(&w, fstatfs(w.at, &v));
@@ -289,7 +289,7 @@ static int careful_space(struct os *os, const char *path, struct os_space *out)
     return 0;
 }
 
-static void make(void)
+static void careful_make(void)
 {
     careful.os    = *careful.inner; /* what has no path */
     careful.proc  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -310,6 +310,6 @@ struct os *careful_os(struct os *inner)
     if (!careful.inner)
         careful.inner = inner;
     pthread_mutex_unlock(&careful.lock);
-    pthread_once(&once, make);
+    pthread_once(&once, careful_make);
     return &careful.os;
 }

@@ -12,7 +12,7 @@
 
 static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }
 
-static wstatus state_map(struct session *s, int fd, size_t size, struct reason *why)
+static wstatus create_state_map(struct session *s, int fd, size_t size, struct reason *why)
 {
     s->state = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (s->state == MAP_FAILED) {
@@ -35,7 +35,7 @@ static wstatus texts_fit(const struct plan *plan, struct reason *why)
     return W_SUCCESS;
 }
 
-static void wish(struct tracepoint_wish *w, const struct plan_provider *p)
+static void create_wish(struct tracepoint_wish *w, const struct plan_provider *p)
 {
     char guid[GUID_TEXT_SIZE];
     w->guid   = p->guid;
@@ -76,7 +76,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     int      fd   = s->env->os->shm_create(s->env->os, "autologger-state", size, 0);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(-fd), "cannot create the session's state: %s", strerror(-fd));
-    status = state_map(s, fd, size, why);
+    status = create_state_map(s, fd, size, why);
     if (status) {
         close(fd);
         return status;
@@ -124,7 +124,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     for (unsigned i = 0; i < plan->provider_count && st->tracepoint_count < TRACEPOINT_WISHES; i++) {
         const struct plan_provider *p = &plan->providers[i];
         if (p->enabled && !p->status && p->tracepoint)
-            wish(&st->tracepoint[st->tracepoint_count++], p);
+            create_wish(&st->tracepoint[st->tracepoint_count++], p);
     }
     st->slot_size      = (uint32_t)state_slot_bytes(cpus);
     st->slot_offset[0] = sizeof *st;

@@ -13,7 +13,7 @@
 enum { FILTERS_AT = sizeof(struct shm_directory) + sizeof(struct shm_provider) * SHM_PROVIDERS };
 static const uint64_t directory_size = FILTERS_AT + SHM_FILTER_BYTES;
 
-static int reopen_readonly(int fd)
+static int directory_reopen_readonly(int fd)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -26,7 +26,7 @@ static wstatus directory_map(int fd, struct directory **out, struct reason *why)
     if (!d)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the provider directory");
     d->fd          = fd;
-    d->fd_readonly = reopen_readonly(fd);
+    d->fd_readonly = directory_reopen_readonly(fd);
     d->shm         = mmap(NULL, directory_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (d->fd_readonly < 0 || d->shm == MAP_FAILED) {
         wstatus st = reason_set(why, wstatus_from_errno(errno), "cannot map the provider directory: %s", strerror(errno));

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* The place of a provider in the session's list: the one that is in use, or that was; ended places are used again. */
-static struct state_enable *place(const struct session *s, const struct guid *provider)
+static struct state_enable *enable_place(const struct session *s, const struct guid *provider)
 {
     for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
         if (guid_equal(&s->state->enable[i].guid, provider))
@@ -15,7 +15,7 @@ static struct state_enable *place(const struct session *s, const struct guid *pr
 
 bool session_provider_find(const struct session *s, const struct guid *provider, unsigned *slot, unsigned *entry)
 {
-    const struct state_enable *e = place(s, provider);
+    const struct state_enable *e = enable_place(s, provider);
     if (!e || !e->in_use)
         return false;
     *slot  = e->slot;
@@ -47,7 +47,7 @@ static wstatus enable_again(struct session *s, struct state_enable *e, const str
 wstatus session_provider_set(struct session *s, const struct guid *provider, const struct enable_terms *terms, unsigned *slot, unsigned *entry,
                              struct reason *why)
 {
-    struct state_enable *e = place(s, provider);
+    struct state_enable *e = enable_place(s, provider);
     char                 key[GUID_TEXT_SIZE]; /* no declaration has it: there is none */
     wstatus              st = W_SUCCESS;
 
@@ -67,7 +67,7 @@ wstatus session_provider_set(struct session *s, const struct guid *provider, con
 
 void session_provider_clear(struct session *s, const struct guid *provider)
 {
-    struct state_enable *e   = place(s, provider);
+    struct state_enable *e   = enable_place(s, provider);
     struct reason        why = {0};
 
     if (!e || !e->in_use)

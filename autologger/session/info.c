@@ -14,7 +14,7 @@ static struct state_slot published(const struct session *s)
         current = __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE);
         const struct state_slot *from = (const void *)((const uint8_t *)s->state + s->state->slot_offset[current & 1]);
         for (size_t i = 0; i < sizeof copy.word / sizeof *copy.word; i++)
-            copy.word[i] = slot_word(from, i);
+            copy.word[i] = state_slot_word(from, i);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while (current != __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE));
     return copy.slot;

@@ -126,7 +126,7 @@ static wstatus file_change(struct logger *l, const char *path, const struct stat
     return W_SUCCESS;
 }
 
-static void convert(struct logger *l, struct reason *why)
+static void log_files_convert(struct logger *l, struct reason *why)
 {
     struct etl_writer *old = l->writer;
     l->writer                      = NULL;
@@ -183,7 +183,7 @@ wstatus logger_change(struct logger *l, struct logger_errand *e)
         l->delivers = false;
     }
     if (c->convert) {
-        convert(l, &e->why);
+        log_files_convert(l, &e->why);
         st->log_file_mode = c->mode;
     }
     if (e->file || begins)
@@ -223,7 +223,7 @@ static struct logger_errand *errand_make(wstatus (*run)(struct logger *l, struct
 static bool is_busy(const struct session *s) { return s->queue || s->errands_begun != atomic_load(&s->errands_done); }
 static bool takes_errands(const struct session *s) { return atomic_load(&s->phase) < SESSION_STOPPING && s->logger_runs; }
 
-static void queue_step(struct session *s)
+static void log_files_queue_step(struct session *s)
 {
     const uint64_t        one = 1;
     struct logger_errand *e   = s->queue;
@@ -256,13 +256,13 @@ static wstatus errand_begin(struct session *s, wstatus (*run)(struct logger *l, 
     while (*at)
         at = &(*at)->next;
     *at = *out;
-    queue_step(s);
+    log_files_queue_step(s);
     return W_SUCCESS;
 }
 
 bool session_errand_done(struct session *s, const struct logger_errand *e)
 {
-    queue_step(s);
+    log_files_queue_step(s);
     return atomic_load(&e->state) == ERRAND_DONE;
 }
 
@@ -276,7 +276,7 @@ void session_errand_end(struct session *s, struct logger_errand *e)
         }
     if (atomic_exchange(&e->state, ERRAND_GIVEN_UP) == ERRAND_DONE)
         errand_free(e);
-    queue_step(s);
+    log_files_queue_step(s);
 }
 
 wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,

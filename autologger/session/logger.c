@@ -179,7 +179,7 @@ static bool wants_room(struct logger *l, uint32_t left)
 
 /* Little is left, and part of the rest is held by chunks that were read to their end: what waits in buffers is written, and streams that nobody
  * writes to now give up their last chunk. Both can be told by the positions alone. */
-static void make_room(struct logger *l)
+static void logger_make_room(struct logger *l)
 {
     struct session *s = l->s;
     struct os      *os = s->env->os;
@@ -299,7 +299,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     const bool little = l->uids && wants_room(l, logger_share(l));
     pthread_mutex_unlock(&s->lock);
     if (little)
-        make_room(l);
+        logger_make_room(l);
     if (session_overwrites(s))
         logger_window(l);
     l->silent = session_overwrites(s) && !final && writers_hurry(l);
@@ -363,7 +363,7 @@ static int wait_ms(struct logger *l)
     return ms;
 }
 
-static void answer(const struct session *s)
+static void logger_answer(const struct session *s)
 {
     const uint64_t one = 1;
     if (s->env->answers_fd > 0)
@@ -381,7 +381,7 @@ static void errand_run(struct logger *l, struct logger_errand *e, bool runs)
         free(e->more);
         free(e);
     }
-    answer(l->s);
+    logger_answer(l->s);
 }
 
 void *logger_main(void *ctx)
@@ -430,7 +430,7 @@ void *logger_main(void *ctx)
         if (atomic_exchange(&s->date_set, false))
             session_anchor_stamp(s, l->writer);
         if (atomic_exchange(&s->flush_done, asked) != asked)
-            answer(s);
+            logger_answer(s);
         errand_run(l, errand, true);
     }
     errand_run(l, atomic_exchange(&s->errand, NULL), false);

@@ -53,7 +53,7 @@ static void items_correct(uint8_t *record, uint32_t size, uint32_t uid)
 }
 
 /* A record that no buffer can hold, or that makes no sense. */
-static uint8_t *drop(struct logger *l)
+static uint8_t *logger_merge_drop(struct logger *l)
 {
     l->master->corrupt++;
     l->master->lost_file++;
@@ -61,7 +61,7 @@ static uint8_t *drop(struct logger *l)
 }
 
 /* Where it is in the buffer; NULL: nowhere. */
-static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
+static uint8_t *logger_merge_append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
 {
     struct fill *f    = &l->fill[cpu = buffer_of(l, cpu)];
     uint32_t     need = (size + 7u) & ~7u;
@@ -69,13 +69,13 @@ static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, ui
     if (f->filled + need > l->buffer_bytes)
         logger_write(l, cpu, false);
     if (f->filled + need > l->buffer_bytes) /* larger than a whole buffer: a hostile or kernel record */
-        return drop(l);
+        return logger_merge_drop(l);
     uint8_t *at = f->data + f->filled;
     if (from_program && classic_is(record)) {
         size = classic_unwrap(record, size, at);
         need = (size + 7u) & ~7u;
         if (!size)
-            return drop(l);
+            return logger_merge_drop(l);
         provider_count_classic(&l->providers, l->s->state, classic_slot(record), f->provider_events);
         if (l->numbers && at[3] == ETL_MARKER_MESSAGE && at[6] & MESSAGE_SEQUENCE) {
             const uint32_t number = l->s->env->modes->message_number(l);
@@ -167,7 +167,7 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
 enum { SOURCE_NONE = -1, SOURCE_FALLBACK = -2, SOURCE_KERNEL = -3 };
 
 /* The source of `cpu` with the oldest record below the horizon; uid index or one of the above. */
-static int oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct stream_record *record, struct klog_record *kernel)
+static int logger_merge_oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct stream_record *record, struct klog_record *kernel)
 {
     struct session *s    = l->s;
     int             best = SOURCE_NONE;
@@ -194,7 +194,7 @@ static void append_pending(struct logger *l, unsigned cpu)
 
     if (l->sids)
         items_correct(p->data, p->size, l->uid[p->uid]);
-    append(l, cpu, p->data, p->size, p->time, true);
+    logger_merge_append(l, cpu, p->data, p->size, p->time, true);
     f->fallback[p->uid] = p->end;
     if (f->fallback_first[p->uid] == UINT64_MAX)
         f->fallback_first[p->uid] = p->start;
@@ -212,19 +212,19 @@ void logger_merge_told(struct logger *l, bool final)
         append_pending(l, l->cpus);
 }
 
-static void take(struct logger *l, unsigned cpu, int from, const struct stream_record *r, const struct klog_record *k)
+static void logger_merge_take(struct logger *l, unsigned cpu, int from, const struct stream_record *r, const struct klog_record *k)
 {
     struct session *s = l->s;
     struct fill    *f = &l->fill[cpu];
     if (from == SOURCE_KERNEL) {
-        append(l, cpu, k->data, k->size, k->time, false);
+        logger_merge_append(l, cpu, k->data, k->size, k->time, false);
         f->kernel_time = k->time;
         l->kernel_taken++;
         klog_pop(s->klog, cpu);
     } else if (from == SOURCE_FALLBACK) {
         append_pending(l, cpu);
     } else {
-        uint8_t *at = append(l, cpu, r->data, r->size, r->time, true);
+        uint8_t *at = logger_merge_append(l, cpu, r->data, r->size, r->time, true);
         if (l->sids && at)
             items_correct(at, r->size, l->uid[from]);
         f->pos[from] = r->end;
@@ -244,8 +244,8 @@ static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
     struct stream_record r;
     struct klog_record   k;
 
-    for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE; hold_few_of_all(l))
-        take(l, cpu, from, &r, &k);
+    for (int from; (from = logger_merge_oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE; hold_few_of_all(l))
+        logger_merge_take(l, cpu, from, &r, &k);
     passed(l, cpu);
 }
 
@@ -253,7 +253,7 @@ uint64_t logger_oldest(struct logger *l, unsigned cpu, uint64_t horizon)
 {
     struct stream_record r;
     struct klog_record   k;
-    int                  from = oldest(l, cpu, horizon, &r, &k);
+    int                  from = logger_merge_oldest(l, cpu, horizon, &r, &k);
     return from == SOURCE_NONE ? UINT64_MAX : from == SOURCE_KERNEL ? k.time : from == SOURCE_FALLBACK ? l->fill[cpu].pending->time : r.time;
 }
 
@@ -261,13 +261,13 @@ void logger_take(struct logger *l, unsigned cpu, uint64_t horizon)
 {
     struct stream_record r;
     struct klog_record   k;
-    int                  from = oldest(l, cpu, horizon, &r, &k);
+    int                  from = logger_merge_oldest(l, cpu, horizon, &r, &k);
     if (from != SOURCE_NONE)
-        take(l, cpu, from, &r, &k);
+        logger_merge_take(l, cpu, from, &r, &k);
     hold_few_of_all(l);
 }
 
-void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r) { append(l, cpu, r->data, r->size, r->time, false); }
+void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r) { logger_merge_append(l, cpu, r->data, r->size, r->time, false); }
 
 struct count {
     const struct provider_count *known;
@@ -308,7 +308,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
         if (((r.size + 7u) & ~7u) > l->buffer_bytes - f->filled)
             logger_write(l, cpu, false); /* full: the next record starts a new one */
         else if (!run.events) {   /* the copy and the peek disagree: take it the slow way */
-            append(l, cpu, r.data, r.size, r.time, true);
+            logger_merge_append(l, cpu, r.data, r.size, r.time, true);
             logger_count_providers(l, f);
             f->pos[u] = r.end;
             stream_pop(streams, cpu);

@@ -24,7 +24,7 @@ static void slot_flip(struct logger *l)
     const size_t words = sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1) + l->cpus + 1;
     __atomic_thread_fence(__ATOMIC_RELEASE); /* a reader that meets one of the words below sees that this slot is no longer current */
     for (size_t i = 0; i < words; i++)
-        __atomic_store_n(&to[i], slot_word(l->master, i), __ATOMIC_RELAXED);
+        __atomic_store_n(&to[i], state_slot_word(l->master, i), __ATOMIC_RELAXED);
     __atomic_store_n(&st->current, next, __ATOMIC_RELEASE);
 }
 void logger_file_info(const struct session *s, const char *path, struct etl_file_info *i)
@@ -144,7 +144,7 @@ static struct etl_write_state published_state(const struct state_slot *m)
 }
 
 /* BUFFERING: the ring in memory takes the file's place. */
-static wstatus ring_open(struct logger *l, struct reason *why)
+static wstatus logger_output_ring_open(struct logger *l, struct reason *why)
 {
     static const char    shown[] = "the ring in memory";
     struct session      *s       = l->s;
@@ -193,7 +193,7 @@ static wstatus file_begin(struct logger *l, struct reason *why)
 }
 
 /* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
-static void file_open(struct logger *l)
+static void logger_output_file_open(struct logger *l)
 {
     struct session *s   = l->s;
     struct reason   why = {0};
@@ -202,7 +202,7 @@ static void file_open(struct logger *l)
         l->master->file_number = 1;
     wstatus st = session_owner_begin(s->env, &s->state->owner, &why);
     if (!st) {
-        st = s->ring_fd >= 0 ? ring_open(l, &why) : file_begin(l, &why);
+        st = s->ring_fd >= 0 ? logger_output_ring_open(l, &why) : file_begin(l, &why);
         session_owner_end(s->env, &s->state->owner);
     }
     if (!st && s->state->status) /* a predecessor failed already: the file is still made whole at the end */
@@ -238,7 +238,7 @@ void logger_open(struct logger *l)
     if (s->realtime)
         logger_deliver(l, session_log_path(s->state));
     if (s->state->processes.kind != STATE_WHOLE && (*session_log_path(s->state) || !s->realtime)) {
-        file_open(l);
+        logger_output_file_open(l);
         return;
     }
     s->state->state = SESSION_WRITING;
@@ -270,7 +270,7 @@ uint64_t logger_events_lost(const struct logger *l)
 }
 
 /* Positions, file offset and counters become one fact; then memory is given back. */
-static void publish(struct logger *l, unsigned cpu)
+static void logger_output_publish(struct logger *l, unsigned cpu)
 {
     struct session *s   = l->s;
     const unsigned  end = l->single && cpu == 0 ? l->cpus : cpu + 1; /* the CPUs whose events are in it */
@@ -316,7 +316,7 @@ void logger_skip_retired(struct logger *l)
             if (!stream_peek(l->streams[u], c, &r)) /* what fills up a chunk is passed */
                 l->fill[c].pos[u] = stream_position(l->streams[u], c);
         if (!data_waits(&l->fill[c]))
-            publish(l, c);
+            logger_output_publish(l, c);
     }
 }
 
@@ -340,7 +340,7 @@ static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
 }
 
 /* NEWFILE: a buffer that has no room in this file is the first one of the next file; without a next file it is lost. */
-static wstatus file_put(struct logger *l, struct fill *f, unsigned cpu, struct reason *why)
+static wstatus logger_output_file_put(struct logger *l, struct fill *f, unsigned cpu, struct reason *why)
 {
     const struct session_env *env = l->s->env;
     const int64_t             now = (int64_t)clock_read(&l->s->clock);
@@ -375,7 +375,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     logger_count_providers(l, f);
     l->full++;
     bool kept = l->writer && !l->failed;
-    if (kept && file_put(l, f, cpu, &why) != W_SUCCESS) {
+    if (kept && logger_output_file_put(l, f, cpu, &why) != W_SUCCESS) {
         kept = false;
         logger_failed(l, &why);
     }
@@ -389,7 +389,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     } else {
         l->master->lost_file += f->events;
     }
-    publish(l, cpu);
+    logger_output_publish(l, cpu);
     memset(f->provider_events, 0, sizeof f->provider_events);
     f->filled = sizeof(struct etl_buffer_header);
     f->events = f->counted = 0;
@@ -431,7 +431,7 @@ void logger_deliver_end(struct logger *l, void (*end)(struct realtime *r, uint32
     pthread_mutex_lock(&s->lock);
     reason_set(&s->realtime_reason, W_CANCELLED, "%s", why_lost);
     pthread_mutex_unlock(&s->lock);
-    publish(l, 0);
+    logger_output_publish(l, 0);
 }
 
 void logger_complete(struct logger *l)

@@ -92,7 +92,7 @@ static void reopen(const struct logger *l, unsigned u)
 }
 
 /* Closed and visited: who wrote in spite of that, or is back, keeps the place. */
-static unsigned give_up(struct logger *l, const bool *closed)
+static unsigned places_give_up(struct logger *l, const bool *closed)
 {
     struct session *s     = l->s;
     unsigned        count = 0;
@@ -134,7 +134,7 @@ void logger_places(struct logger *l)
         return;
     const bool visited = quiesce_all_cpus(&why) == W_SUCCESS;
     pthread_mutex_lock(&s->lock);
-    const unsigned count = visited ? give_up(l, closed) : 0;
+    const unsigned count = visited ? places_give_up(l, closed) : 0;
     for (unsigned u = FIRST; !visited && u < l->uids; u++)
         if (closed[u])
             reopen(l, u);

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-static unsigned hash(const uint64_t guid[2])
+static unsigned provider_count_hash(const uint64_t guid[2])
 {
     return (unsigned)(((guid[0] ^ guid[1]) * UINT64_C(0x9E3779B97F4A7C15)) >> 54) & (PROVIDER_COUNT_SLOTS - 1);
 }
 
-static bool same(const uint64_t a[2], const uint64_t b[2]) { return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0; }
+static bool provider_count_same(const uint64_t a[2], const uint64_t b[2]) { return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0; }
 
 /* Places are given in order and never given back. */
 void provider_count_learn(struct provider_count *c, const struct state_session *st)
@@ -18,7 +18,7 @@ void provider_count_learn(struct provider_count *c, const struct state_session *
     while (c->known < STATE_ENABLES && __atomic_load_n(st->enable[c->known].key, __ATOMIC_ACQUIRE)) {
         uint64_t guid[2];
         memcpy(guid, &st->enable[c->known].guid, sizeof guid);
-        unsigned at = hash(guid);
+        unsigned at = provider_count_hash(guid);
         while (c->slot[at].place)
             at = (at + 1) % PROVIDER_COUNT_SLOTS;
         memcpy(c->slot[at].guid, guid, sizeof guid);
@@ -27,17 +27,17 @@ void provider_count_learn(struct provider_count *c, const struct state_session *
 }
 
 /* The place of `guid`, or -1. */
-static int place_of(const struct provider_count *c, const uint64_t guid[2])
+static int provider_count_place_of(const struct provider_count *c, const uint64_t guid[2])
 {
-    for (unsigned at = hash(guid); c->slot[at].place; at = (at + 1) % PROVIDER_COUNT_SLOTS)
-        if (same(c->slot[at].guid, guid))
+    for (unsigned at = provider_count_hash(guid); c->slot[at].place; at = (at + 1) % PROVIDER_COUNT_SLOTS)
+        if (provider_count_same(c->slot[at].guid, guid))
             return c->slot[at].place - 1;
     return -1;
 }
 
 void provider_count_row(const struct provider_count *c, const uint64_t guid[2], uint64_t count, uint64_t events[STATE_ENABLES])
 {
-    const int place = place_of(c, guid);
+    const int place = provider_count_place_of(c, guid);
     if (place >= 0)
         events[place] += count;
 }
@@ -73,9 +73,9 @@ void provider_count_add(struct provider_count *c, const struct state_session *st
             continue;
         uint64_t guid[2];
         memcpy(guid, &h->provider, sizeof guid);
-        if (!same(guid, last)) {
+        if (!provider_count_same(guid, last)) {
             memcpy(last, guid, sizeof last);
-            place = place_of(c, last);
+            place = provider_count_place_of(c, last);
         }
         if (place >= 0)
             events[place]++;

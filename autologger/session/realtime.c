@@ -16,7 +16,7 @@ enum { DEFAULT_MB = 10, LEAST_BUFFER = 4096 };
 
 /* ---- names ---- */
 
-static void path_set(struct realtime *r)
+static void realtime_path_set(struct realtime *r)
 {
     char text[GUID_TEXT_SIZE];
     guid_format(&r->s->state->guid, text);
@@ -24,7 +24,7 @@ static void path_set(struct realtime *r)
 }
 
 /* Number 0 is the current file, 1.. those of former boots. */
-static const char *path_of(const struct realtime *r, unsigned number, char *out)
+static const char *realtime_path_of(const struct realtime *r, unsigned number, char *out)
 {
     if (number)
         snprintf(out, PATH_SIZE + 16, "%s.%u.etl", r->path, number);
@@ -32,7 +32,7 @@ static const char *path_of(const struct realtime *r, unsigned number, char *out)
         snprintf(out, PATH_SIZE + 16, "%s.etl", r->path);
     return out;
 }
-#define PATH_OF(r, number) path_of(r, number, (char[PATH_SIZE + 16]){0})
+#define PATH_OF(r, number) realtime_path_of(r, number, (char[PATH_SIZE + 16]){0})
 
 /* As for log files: who may write to the log folder must not choose where root writes. */
 static bool folder_is_link(const struct realtime *r)
@@ -64,17 +64,17 @@ static uint64_t released(const struct realtime *r)
 }
 
 /* Buffers of one file that wait, as `least` is the first that is needed. */
-static uint64_t waiting(const struct backup *b, uint64_t end, uint64_t least)
+static uint64_t realtime_waiting(const struct backup *b, uint64_t end, uint64_t least)
 {
     uint64_t from = least > b->first ? least : b->first;
     return b->fd >= 0 && end > from ? end - from : 0;
 }
 
-static bool is_full(const struct realtime *r, uint64_t number)
+static bool realtime_is_full(const struct realtime *r, uint64_t number)
 {
-    uint64_t least = released(r), mine = waiting(&r->current, number, least), bytes = (mine + 2) * r->buffer_size;
+    uint64_t least = released(r), mine = realtime_waiting(&r->current, number, least), bytes = (mine + 2) * r->buffer_size;
     for (unsigned i = 0; i < FORMER; i++)
-        bytes += waiting(&r->former[i], r->former[i].end, least) * r->former[i].buffer_size;
+        bytes += realtime_waiting(&r->former[i], r->former[i].end, least) * r->former[i].buffer_size;
     return mine >= r->slots || bytes > r->cap;
 }
 
@@ -330,7 +330,7 @@ static wstatus realtime_put(struct realtime *r, uint8_t *buffer, uint32_t filled
     bool full;
 
     pthread_mutex_lock(&r->lock);
-    while ((full = is_full(r, number)) && slowest_skips(r))
+    while ((full = realtime_is_full(r, number)) && slowest_skips(r))
         ;
     pthread_mutex_unlock(&r->lock);
     if (full)
@@ -411,7 +411,7 @@ static uint64_t unsaved(const struct realtime *r, uint64_t from)
 static void current_give_up(struct realtime *r, uint32_t *buffers, uint64_t *events)
 {
     const uint64_t least = released(r);
-    *buffers             = (uint32_t)waiting(&r->current, r->end, least);
+    *buffers             = (uint32_t)realtime_waiting(&r->current, r->end, least);
     *events              = unsaved(r, least > r->current.first ? least : r->current.first);
     realtime_current_drop(r);
 }
@@ -498,7 +498,7 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
     for (unsigned i = 0; i < FORMER; i++)
         r->former[i].fd = -1;
     pthread_mutex_init(&r->lock, NULL);
-    path_set(r);
+    realtime_path_set(r);
     *out = r;
     return W_SUCCESS;
 }

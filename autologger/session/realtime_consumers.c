@@ -68,7 +68,7 @@ static void marks_write(struct realtime *r, uint64_t from, uint64_t to)
         backup_mark_write(os_of(r), &r->current, to);
 }
 
-static void acknowledge(struct realtime *r, struct state_consumer *c, uint64_t done)
+static void realtime_consumers_acknowledge(struct realtime *r, struct state_consumer *c, uint64_t done)
 {
     if (done > r->end)
         done = r->end;
@@ -82,7 +82,7 @@ static void acknowledge(struct realtime *r, struct state_consumer *c, uint64_t d
     marks_write(r, before, done);
 }
 
-static struct backup *file_of(struct realtime *r, uint64_t number)
+static struct backup *realtime_consumers_file_of(struct realtime *r, uint64_t number)
 {
     for (unsigned i = 0; i < FORMER; i++)
         if (r->former[i].fd >= 0 && number >= r->former[i].first && number < r->former[i].end)
@@ -115,7 +115,7 @@ static void hole_count(struct realtime *r, struct state_consumer *c, struct back
 static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number, struct etl_buffer_header *head)
 {
     while (*number < r->shown) {
-        struct backup *b = file_of(r, *number);
+        struct backup *b = realtime_consumers_file_of(r, *number);
         if (b && backup_head(os_of(r), b, *number, head))
             return b;
         if (b) {
@@ -131,7 +131,7 @@ static struct backup *find_from(struct realtime *r, struct state_consumer *c, ui
 
 static wstatus header_answer(struct realtime *r, uint64_t first, struct ctl_consume_answer *a, size_t room)
 {
-    struct backup           *b = file_of(r, first);
+    struct backup           *b = realtime_consumers_file_of(r, first);
     struct etl_buffer_header h;
 
     if (!b)
@@ -144,7 +144,7 @@ static wstatus header_answer(struct realtime *r, uint64_t first, struct ctl_cons
 }
 
 /* A part of buffer `number` goes behind the answer. */
-static bool part_read(const struct realtime *r, const struct backup *b, uint64_t number, struct ctl_consume_answer *a)
+static bool realtime_consumers_part_read(const struct realtime *r, const struct backup *b, uint64_t number, struct ctl_consume_answer *a)
 {
     const uint64_t at = backup_slot_at(b->first, b->slots, b->buffer_size, number) + a->offset;
     for (int i = 0; i < 2; i++) /* a read may fail once */
@@ -166,7 +166,7 @@ static bool buffer_answer(struct realtime *r, struct state_consumer *c, const st
         a->offset   = number == q->wanted && q->offset < a->size ? q->offset : 0;
         a->bytes    = a->size - a->offset < room ? a->size - a->offset : (uint32_t)room;
         a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || number + 1 == r->ends || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
-        if (part_read(r, b, number, a)) {
+        if (realtime_consumers_part_read(r, b, number, a)) {
             if (a->offset + a->bytes == a->size && c->holes <= number)
                 c->holes = number + 1; /* it has had it */
             return true;
@@ -190,7 +190,7 @@ wstatus realtime_next(struct session *s, uint32_t id, const struct ctl_consume_r
     if (!c) {
         st = W_WMI_INSTANCE_NOT_FOUND;
     } else {
-        acknowledge(r, c, q->done);
+        realtime_consumers_acknowledge(r, c, q->done);
         if (q->what == CTL_CONSUME_HEADER)
             st = header_answer(r, q->wanted, a, room);
         else if (q->what == CTL_CONSUME_BUFFER)
@@ -280,6 +280,6 @@ void realtime_forget(struct session *s)
         realtime_current_drop(r);
     for (unsigned i = 0; i < STATE_CONSUMERS; i++)
         r->state->consumer[i].in_use = 0;
-    r->state->delivered = slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* as session_realtime_end */
+    r->state->delivered = state_slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* as session_realtime_end */
     pthread_mutex_unlock(&r->lock);
 }

@@ -254,7 +254,7 @@ enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000, DRAIN_NICE = -20 };
 
 /* On a busy machine a ring is full before an ordinary thread has its turn, however nice the others are. What a turn costs is bounded by
  * what the rings hold. Refused, as to a daemon without the right: before all ordinary ones, or as it is. */
-static void come_first(void)
+static void session_come_first(void)
 {
     const struct sched_param least = {.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) < 0)
@@ -312,7 +312,7 @@ static void *drain_main(void *ctx)
     struct session *s   = ctx;
     uint64_t        one = 1;
     pthread_setname_np(pthread_self(), "kernel-drain");
-    come_first();
+    session_come_first();
     while (atomic_load(&s->drain_goal) == DRAIN_GOES_ON) {
         klog_drain(s->klog, atomic_load(&s->fs_ready) || !klog_patient(s->klog) ? DRAIN_MS : DRAIN_HELD_MS);
         tell_slow_pass(s);

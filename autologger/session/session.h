@@ -314,7 +314,7 @@ void session_info(struct session *s, struct ctl_session_info *out);
 /* Events that programs overwrote before the logger had read them. As of now; under lock, or once the session has stopped. */
 uint64_t session_overwritten(struct session *s);
 /* Slots are copied in words: the logger writes one while others may read it, who then see that it was published since, and read again. */
-static inline uint64_t slot_word(const struct state_slot *slot, size_t i) { return __atomic_load_n((const uint64_t *)(const void *)slot + i, __ATOMIC_RELAXED); }
+static inline uint64_t state_slot_word(const struct state_slot *slot, size_t i) { return __atomic_load_n((const uint64_t *)(const void *)slot + i, __ATOMIC_RELAXED); }
 /* The published part that counts now. */
 static inline const struct state_slot *session_slot(const struct state_session *st)
 {
@@ -336,7 +336,7 @@ static inline bool session_is_part(const struct session *part, const struct sess
 /* The path of its file, with "%d" of a NEWFILE session; "": it has none. */
 static inline const char *session_log_path(const struct state_session *st)
 {
-    return slot_word(session_slot(st), offsetof(struct state_slot, path) / 8) ? st->other_path : st->log_path;
+    return state_slot_word(session_slot(st), offsetof(struct state_slot, path) / 8) ? st->other_path : st->log_path;
 }
 /* It writes that file, or is about to. */
 static inline bool session_writes(const struct session *s, const char *path)

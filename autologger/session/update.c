@@ -30,7 +30,7 @@ struct session_update {
     bool                  kernel, begins /* real time */, counted /* buffers is known */, keys /* of StackCaching, as it began */;
 };
 
-static bool known(const struct condition_list *list, const struct condition *c)
+static bool update_known(const struct condition_list *list, const struct condition *c)
 {
     for (unsigned i = 0; i < list->count; i++)
         if (list->items[i].number == c->number && !strcmp(list->items[i].item, c->item) && !strcmp(list->items[i].reason, c->reason))
@@ -100,7 +100,7 @@ static wstatus may_change_file(const struct session *s, const struct session_ter
     return t->log_path ? logger_links_refuse(s->env, t->log_path, why) : W_SUCCESS;
 }
 
-static wstatus may_update(const struct session *s, const struct session_terms *t, struct reason *why)
+static wstatus update_may_update(const struct session *s, const struct session_terms *t, struct reason *why)
 {
     const bool  kernel = t->flags || t->stacks, ways = t->log_path || t->realtime || t->convert;
     const char *name   = s->state->name;
@@ -125,7 +125,7 @@ static wstatus may_update(const struct session *s, const struct session_terms *t
 /* ---- FlushTimer ---- */
 
 /* The logger looks at it each time that it wakes. Real time needs one, as at the start. */
-static void timer_set(struct session *s, uint32_t asked)
+static void update_timer_set(struct session *s, uint32_t asked)
 {
     const uint64_t one   = 1;
     const uint32_t mode  = s->state->log_file_mode;
@@ -252,11 +252,11 @@ static wstatus maximum_grow(struct session *s, uint32_t buffers, struct reason *
 
 enum { WAIT_S = 60, WAIT_USER_S = 2 /* there may be many of them, and their storage is theirs */, PASS_MS = 20 };
 
-static uint64_t now_ns(const struct session_update *u) { return u->s->env->os->raw_ns(u->s->env->os); }
+static uint64_t update_now_ns(const struct session_update *u) { return u->s->env->os->raw_ns(u->s->env->os); }
 
 static bool is_late(struct session_update *u)
 {
-    const uint64_t now = now_ns(u);
+    const uint64_t now = update_now_ns(u);
     if (!u->until_ns)
         u->until_ns = now + u->patience * UINT64_C(1000000000);
     return now >= u->until_ns;
@@ -271,7 +271,7 @@ static bool pass_waits(struct session_update *u, wstatus *st, struct reason *why
     return busy && !late;
 }
 
-static wstatus ask(struct session_update *u, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
+static wstatus session_update_ask(struct session_update *u, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
 {
     return session_ask(u->s, run, file, more, u->owner.set ? &u->owner : NULL, &u->errand, why);
 }
@@ -320,7 +320,7 @@ static wstatus shrink_begin(struct session_update *u, struct reason *why)
     if (!asked)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     *asked = u->buffers;
-    return ask(u, run_shrink, NULL, asked, why);
+    return session_update_ask(u, run_shrink, NULL, asked, why);
 }
 
 static bool shrink_step(struct session_update *u)
@@ -364,7 +364,7 @@ static wstatus ways_begin(struct session_update *u)
     u->begins &= !st;
     if (st)
         free(c);
-    return st ? st : ask(u, logger_change, t->log_path, c, &u->why);
+    return st ? st : session_update_ask(u, logger_change, t->log_path, c, &u->why);
 }
 
 /* The logger has changed them. */
@@ -392,7 +392,7 @@ void session_realtime_end(struct session *s)
     s->env->realtime->leave(s, false);
     s->env->realtime->destroy(s->realtime);
     s->realtime  = NULL;
-    r->delivered = slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* the numbers go on, should it be switched on again */
+    r->delivered = state_slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* the numbers go on, should it be switched on again */
 }
 
 /* ---- flags and stacks ---- */
@@ -479,17 +479,17 @@ static bool last_step(struct session_update *u)
 {
     struct session *s = u->s;
     if (u->t.timer || delivers(s))
-        timer_set(s, u->t.timer ? u->t.flush_timer : s->state->flush_timer);
+        update_timer_set(s, u->t.timer ? u->t.flush_timer : s->state->flush_timer);
     for (unsigned i = 0; i < u->found.count; i++)
-        if (!known(&s->conditions, &u->found.items[i]))
+        if (!update_known(&s->conditions, &u->found.items[i]))
             pass_on(&s->conditions, &u->found.items[i]);
     return true;
 }
 
 /* ---- all of it ---- */
 
-static bool (*const steps[])(struct session_update *u) = {kernel_step, ways_step, told_step, maximum_step, last_step};
-enum { STEPS = sizeof steps / sizeof *steps };
+static bool (*const update_steps[])(struct session_update *u) = {kernel_step, ways_step, told_step, maximum_step, last_step};
+enum { STEPS = sizeof update_steps / sizeof *update_steps };
 
 static bool texts_keep(struct session_update *u)
 {
@@ -515,7 +515,7 @@ static void update_free(struct session_update *u)
 wstatus session_update_begin(struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why)
 {
     const struct state_session *st     = s->state;
-    wstatus                     status = may_update(s, terms, why);
+    wstatus                     status = update_may_update(s, terms, why);
     if (!status && s->update)
         status = reason_set(why, W_BUSY, "session \"%s\" is being updated already", st->name);
     if (status)
@@ -545,13 +545,13 @@ wstatus session_update_begin(struct session *s, const struct session_terms *term
     return W_SUCCESS;
 }
 
-static bool is_over(const struct session_update *u) { return u->status || u->step == STEPS; }
+static bool update_is_over(const struct session_update *u) { return u->status || u->step == STEPS; }
 
 bool session_update_done(struct session_update *u, unsigned *ms)
 {
-    while (!is_over(u)) {
-        if (!steps[u->step](u)) {
-            const uint64_t now = now_ns(u), left = u->until_ns > now ? (u->until_ns - now) / 1000000 + 1 : 1;
+    while (!update_is_over(u)) {
+        if (!update_steps[u->step](u)) {
+            const uint64_t now = update_now_ns(u), left = u->until_ns > now ? (u->until_ns - now) / 1000000 + 1 : 1;
             *ms                = u->errand ? (unsigned)left : PASS_MS;
             return false;
         }
@@ -564,7 +564,7 @@ bool session_update_done(struct session_update *u, unsigned *ms)
 wstatus session_update_end(struct session_update *u, struct condition_list *found, struct reason *why)
 {
     struct session *s      = u->s;
-    const wstatus   status = is_over(u) ? u->status : reason_set(&u->why, W_NOT_READY, "session \"%s\" has ended", s->state->name);
+    const wstatus   status = update_is_over(u) ? u->status : reason_set(&u->why, W_NOT_READY, "session \"%s\" has ended", s->state->name);
     if (u->errand)
         session_errand_end(s, u->errand);
     for (unsigned i = 0; i < u->found.count; i++)

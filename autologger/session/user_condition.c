@@ -4,7 +4,7 @@
 #include "autologger/session/session.h"
 
 /* FNV-1a; two texts of one value are one condition. */
-static uint64_t key_of(wstatus number, const char *text)
+static uint64_t user_condition_key_of(wstatus number, const char *text)
 {
     uint64_t key = UINT64_C(0xcbf29ce484222325) ^ number;
     for (; *text; text++)
@@ -14,7 +14,7 @@ static uint64_t key_of(wstatus number, const char *text)
 
 void session_user_condition(struct session *s, wstatus number, bool note, const char *once, const char *item, const char *advice, const char *what)
 {
-    const uint64_t key = key_of(number, once);
+    const uint64_t key = user_condition_key_of(number, once);
 
     for (unsigned i = 0; i < s->user_conditions; i++)
         if (s->user_condition[i] == key)

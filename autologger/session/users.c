@@ -31,7 +31,7 @@ static unsigned users_writing(const struct session *s)
 }
 
 /* Equal parts for those whose programs are attached. */
-static uint32_t part_of(const struct session *s, unsigned user, uint32_t left, unsigned writing, unsigned *before)
+static uint32_t users_part_of(const struct session *s, unsigned user, uint32_t left, unsigned writing, unsigned *before)
 {
     if (!s->uid[user].live)
         return 0;
@@ -40,7 +40,7 @@ static uint32_t part_of(const struct session *s, unsigned user, uint32_t left, u
 }
 
 /* So many chunks more for the user's pool, as far as there is room. Returns what is left of that. */
-static uint32_t give(struct stream_set *set, uint32_t more, uint32_t room)
+static uint32_t users_give(struct stream_set *set, uint32_t more, uint32_t room)
 {
     const uint32_t has = stream_set_granted(set), there = has - stream_set_busy(set);
     stream_set_pool(set, there + (more < room ? more : room));
@@ -61,7 +61,7 @@ static void share_all(struct session *s, unsigned writing)
 
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams);
-        part[u]            = part_of(s, u, s->budget_chunks - aside, writing, &before);
+        part[u]            = users_part_of(s, u, s->budget_chunks - aside, writing, &before);
         need[u]            = part[u] >= 2 * least ? least : part[u] < streams ? part[u] : streams;
         if (has == stream_set_busy(s->uid[u].streams))
             ended += has < part[u] ? part[u] - has : 0;
@@ -80,12 +80,12 @@ static void share_all(struct session *s, unsigned writing)
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams);
         if (has < need[u])
-            room = give(s->uid[u].streams, need[u] - has, room);
+            room = users_give(s->uid[u].streams, need[u] - has, room);
     }
     room = room > aside ? room - aside : 0;
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams);
-        room               = give(s->uid[u].streams, part[u] > has ? part[u] - has : 0, room);
+        room               = users_give(s->uid[u].streams, part[u] > has ? part[u] - has : 0, room);
     }
 }
 
@@ -104,7 +104,7 @@ uint32_t session_share(struct session *s)
     }
     for (unsigned u = 0; u < s->uid_count; u++) {
         struct stream_set *set  = s->uid[u].streams;
-        const uint32_t     part = part_of(s, u, left, writing, &before);
+        const uint32_t     part = users_part_of(s, u, left, writing, &before);
         if (stream_set_granted(set) - stream_set_busy(set) > part)
             stream_set_pool(set, part);
         granted += stream_set_granted(set);
@@ -112,7 +112,7 @@ uint32_t session_share(struct session *s)
     before = 0;
     for (unsigned u = 0; u < s->uid_count; u++) {
         struct stream_set *set   = s->uid[u].streams;
-        const uint32_t     part  = part_of(s, u, left, writing, &before), had = stream_set_granted(set);
+        const uint32_t     part  = users_part_of(s, u, left, writing, &before), had = stream_set_granted(set);
         const uint32_t     there = had - stream_set_busy(set), room = s->budget_chunks > granted ? s->budget_chunks - granted : 0;
         stream_set_pool(set, part < there + room ? part : there + room);
         granted += stream_set_granted(set) - had;
@@ -138,7 +138,7 @@ wstatus session_empty(struct session *s, struct reason *why)
 }
 
 /* The place of `uid`, else one that is to have it: that of somebody who is gone, a new one, or the last, which is shared by all who find none. */
-static unsigned find_place(const struct session *s, uint32_t uid)
+static unsigned users_find_place(const struct session *s, uint32_t uid)
 {
     unsigned gone = STATE_UIDS;
     for (unsigned i = 0; i < s->uid_count && i < STATE_UIDS - 1; i++) {
@@ -153,7 +153,7 @@ static unsigned find_place(const struct session *s, uint32_t uid)
 bool session_has_user(struct session *s, uint32_t uid)
 {
     pthread_mutex_lock(&s->lock);
-    const unsigned n     = find_place(s, uid);
+    const unsigned n     = users_find_place(s, uid);
     const bool     there = n < s->uid_count && !s->uid[n].gone && s->uid[n].uid == uid;
     pthread_mutex_unlock(&s->lock);
     return there;
@@ -241,7 +241,7 @@ static struct session_uid *user_begin(struct session *s, unsigned n, uint32_t ui
 const struct session_uid *session_admit(struct session *s, uint32_t uid)
 {
     pthread_mutex_lock(&s->lock);
-    const unsigned      n     = find_place(s, uid);
+    const unsigned      n     = users_find_place(s, uid);
     struct session_uid *u     = &s->uid[n];
     const bool          there = n < s->uid_count && !u->gone;
     if (there && !u->live && u->admitted) {
@@ -269,7 +269,7 @@ void session_user_left(struct session *s, uint32_t uid)
 }
 
 /* Once for each user and each kind. */
-static void note(struct session *s, struct session_uid *u, bool *noted, wstatus number, const char *what)
+static void users_note(struct session *s, struct session_uid *u, bool *noted, wstatus number, const char *what)
 {
     char text[200];
     if (*noted)
@@ -297,11 +297,11 @@ void session_users_look(struct session *s)
             continue;
         stream_counters(u->streams, session_now_ns(s), &c);
         if (c.adjusted)
-            note(s, u, &u->times_noted, W_INVALID_DATA, "wrote events with times of the future or of the past: these have the time at which they were read");
+            users_note(s, u, &u->times_noted, W_INVALID_DATA, "wrote events with times of the future or of the past: these have the time at which they were read");
         if (c.falsified)
-            note(s, u, &u->counts_noted, W_INVALID_DATA, "wrote counts of lost events that cannot be true: they are not counted");
+            users_note(s, u, &u->counts_noted, W_INVALID_DATA, "wrote counts of lost events that cannot be true: they are not counted");
         if (u->trimmed)
-            note(s, u, &u->memory_noted, W_NOT_ENOUGH_MEMORY, "took memory that is no part of the session's buffers: it was taken back");
+            users_note(s, u, &u->memory_noted, W_NOT_ENOUGH_MEMORY, "took memory that is no part of the session's buffers: it was taken back");
     }
     pthread_mutex_unlock(&s->lock);
 }

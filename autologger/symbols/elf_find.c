@@ -18,7 +18,7 @@ static bool same_build_id(const struct build_id *want, const void *id, ssize_t s
 }
 
 /* Is the open file the wanted one? `debug`: it only has debug information for it, so its time says nothing. */
-static bool is_wanted(const struct elf_wanted *w, int fd, bool debug)
+static bool elf_find_is_wanted(const struct elf_wanted *w, int fd, bool debug)
 {
     const void *id;
     struct stat st;
@@ -38,7 +38,7 @@ static bool is_wanted(const struct elf_wanted *w, int fd, bool debug)
 static int open_wanted(const struct elf_wanted *w, const char *path, bool debug)
 {
     int fd = opening_regular(path);
-    if (fd >= 0 && !is_wanted(w, fd, debug)) {
+    if (fd >= 0 && !elf_find_is_wanted(w, fd, debug)) {
         close(fd);
         fd = -1;
     }

@@ -44,7 +44,7 @@ struct elf_names {
     struct idmap             known; /* address in the file + 1 -> struct named */
 };
 
-static int find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
+static int elf_names_find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
                       GElf_Word crc, char **out)
 {
     struct elf_names *n = *userdata;
@@ -57,7 +57,7 @@ static int find_debug(Dwfl_Module *module, void **userdata, const char *name, Dw
 }
 
 /* Where the image lies in the file's own addresses, and what of it is code. */
-static void place(struct elf_names *n, Elf *elf)
+static void elf_names_place(struct elf_names *n, Elf *elf)
 {
     struct elf_image_place at    = elf_image_place(elf, n->wanted.size);
     size_t           count = 0;
@@ -73,7 +73,7 @@ static void place(struct elf_names *n, Elf *elf)
     n->shift  = at.shift;
 }
 
-static int by_start(const void *a, const void *b)
+static int elf_names_by_start(const void *a, const void *b)
 {
     const struct function *x = a, *y = b;
     return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
@@ -87,7 +87,7 @@ static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
                      (GELF_ST_BIND(symbol->st_info) == STB_LOCAL) * 4 + (under < 3 ? under : 3));
 }
 
-static bool function_add(struct elf_names *n, const struct function *f)
+static bool elf_names_function_add(struct elf_names *n, const struct function *f)
 {
     if (n->functions == n->capacity) {
         size_t capacity = n->capacity ? n->capacity * 2 : 256;
@@ -111,7 +111,7 @@ static bool plt_add(void *ctx, uint64_t address, uint64_t size, const char *name
     if (asprintf(&text, "%s" PLT, name) < 0)
         return false;
     n->made[n->made_count++] = text;
-    return function_add(n, &(struct function){address, size, text, 0});
+    return elf_names_function_add(n, &(struct function){address, size, text, 0});
 }
 
 /* elfutils looks through all symbols for each address: here it is done once. */
@@ -127,21 +127,21 @@ static void functions_read(struct elf_names *n, Elf *elf)
         const char *name = dwfl_module_getsym_info(n->module, i, &symbol, &address, &section, NULL, NULL);
         unsigned    type = GELF_ST_TYPE(symbol.st_info);
         if (name && *name && section != SHN_UNDEF && section != SHN_ABS && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
-            !function_add(n, &(struct function){address, symbol.st_size, name, rank_of(&symbol, name)}))
+            !elf_names_function_add(n, &(struct function){address, symbol.st_size, name, rank_of(&symbol, name)}))
             break;
     }
     elf_plt(elf, plt_add, n);
     if (n->functions)
-        qsort(n->function, n->functions, sizeof *n->function, by_start);
+        qsort(n->function, n->functions, sizeof *n->function, elf_names_by_start);
     for (size_t i = 0; i < n->functions; i++)
         if (kept == 0 || n->function[kept - 1].start != n->function[i].start)
             n->function[kept++] = n->function[i];
     n->functions = kept;
 }
 
-static bool report(struct elf_names *n, int fd, const char *path)
+static bool elf_names_report(struct elf_names *n, int fd, const char *path)
 {
-    static const Dwfl_Callbacks callbacks = {.find_debuginfo = find_debug, .section_address = dwfl_offline_section_address};
+    static const Dwfl_Callbacks callbacks = {.find_debuginfo = elf_names_find_debug, .section_address = dwfl_offline_section_address};
     void                      **userdata;
     GElf_Addr                   bias;
 
@@ -157,7 +157,7 @@ static bool report(struct elf_names *n, int fd, const char *path)
     *userdata = n;
     Elf *elf  = dwfl_module_getelf(n->module, &bias);
     if (elf)
-        place(n, elf);
+        elf_names_place(n, elf);
     if (n->placed)
         functions_read(n, elf);
     return true;
@@ -175,7 +175,7 @@ struct elf_names *elf_names_create(const struct elf_wanted *wanted, const struct
     if (elf_version(EV_CURRENT) == EV_NONE || wanted->path[0] != '/')
         return n;
     int fd = elf_file_open(wanted, search, path);
-    if (fd >= 0 && !report(n, fd, path)) {
+    if (fd >= 0 && !elf_names_report(n, fd, path)) {
         if (!n->module)
             close(fd); /* else it is libdwfl's */
     }
@@ -249,7 +249,7 @@ static bool is_code(const struct elf_names *n, uint64_t address)
     return false;
 }
 
-static struct named *look_up(struct elf_names *n, uint64_t address)
+static struct named *elf_names_look_up(struct elf_names *n, uint64_t address)
 {
     const struct function *f    = is_code(n, address) ? function_at(n, address) : NULL;
     struct named          *made = named_make(f ? f->name : "", f ? f->start : 0);
@@ -267,7 +267,7 @@ const char *elf_names_find(struct elf_names *n, uint64_t base, uint64_t address,
     uint64_t      in_file = address - base + n->shift;
     struct named *known   = idmap_get(&n->known, in_file + 1);
     if (!known)
-        known = look_up(n, in_file);
+        known = elf_names_look_up(n, in_file);
     if (!known || !*known->text)
         return NULL;
     *start = known->start - n->shift;

@@ -5,7 +5,7 @@
 enum { ENTRY = 16 };
 
 /* The section of that name; NULL: none. */
-static Elf_Scn *section(Elf *elf, const char *name, GElf_Shdr *out)
+static Elf_Scn *elf_plt_section(Elf *elf, const char *name, GElf_Shdr *out)
 {
     size_t names;
 
@@ -19,7 +19,7 @@ static Elf_Scn *section(Elf *elf, const char *name, GElf_Shdr *out)
     return NULL;
 }
 
-static const char *called(Elf *elf, Elf_Data *symbols, size_t strings, uint64_t info)
+static const char *elf_plt_called(Elf *elf, Elf_Data *symbols, size_t strings, uint64_t info)
 {
     GElf_Sym symbol;
     return gelf_getsym(symbols, (int)GELF_R_SYM(info), &symbol) ? elf_strptr(elf, strings, symbol.st_name) : NULL;
@@ -29,14 +29,14 @@ void elf_plt(Elf *elf, bool (*take)(void *ctx, uint64_t address, uint64_t size, 
 {
     GElf_Ehdr header;
     GElf_Shdr relocations, plt, symbols;
-    Elf_Scn  *rela = section(elf, ".rela.plt", &relocations);
+    Elf_Scn  *rela = elf_plt_section(elf, ".rela.plt", &relocations);
     uint64_t  first;
 
     if (!rela || !gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 || relocations.sh_entsize == 0)
         return;
-    if (section(elf, ".plt.sec", &plt))
+    if (elf_plt_section(elf, ".plt.sec", &plt))
         first = 0;
-    else if (section(elf, ".plt", &plt))
+    else if (elf_plt_section(elf, ".plt", &plt))
         first = ENTRY; /* behind the one that asks the linker */
     else
         return;
@@ -47,7 +47,7 @@ void elf_plt(Elf *elf, bool (*take)(void *ctx, uint64_t address, uint64_t size, 
     for (uint64_t i = 0; i < relocations.sh_size / relocations.sh_entsize; i++) {
         GElf_Rela   r;
         uint64_t    at   = first + i * ENTRY;
-        const char *name = at + ENTRY <= plt.sh_size && gelf_getrela(data, (int)i, &r) ? called(elf, names, symbols.sh_link, r.r_info) : NULL;
+        const char *name = at + ENTRY <= plt.sh_size && gelf_getrela(data, (int)i, &r) ? elf_plt_called(elf, names, symbols.sh_link, r.r_info) : NULL;
         if (name && *name && !take(ctx, plt.sh_addr + at, ENTRY, name))
             return;
     }

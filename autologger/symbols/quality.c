@@ -45,7 +45,7 @@ void quality_expect(struct quality *q, int64_t trigger, uint16_t cpu)
     q->trigger[q->count++] = (struct quality_trigger){.time = trigger, .cpu = cpu, .hook = QUALITY_NO_EVENT};
 }
 
-static int by_time(const void *a, const void *b)
+static int quality_by_time(const void *a, const void *b)
 {
     const struct quality_trigger *x = a, *y = b;
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->cpu - y->cpu;
@@ -56,9 +56,9 @@ void quality_ready(struct quality *q)
     size_t kept = 0;
 
     if (q->count)
-        qsort(q->trigger, q->count, sizeof *q->trigger, by_time);
+        qsort(q->trigger, q->count, sizeof *q->trigger, quality_by_time);
     for (size_t i = 0; i < q->count; i++) /* a stack in two parts names its event twice */
-        if (kept == 0 || by_time(&q->trigger[kept - 1], &q->trigger[i]) != 0)
+        if (kept == 0 || quality_by_time(&q->trigger[kept - 1], &q->trigger[i]) != 0)
             q->trigger[kept++] = q->trigger[i];
     q->count = kept;
 }
@@ -67,7 +67,7 @@ void quality_ready(struct quality *q)
 static struct quality_trigger *trigger_at(const struct quality *q, int64_t time, uint16_t cpu, bool seen)
 {
     const struct quality_trigger key = {.time = time, .cpu = cpu};
-    struct quality_trigger      *at  = q->count ? bsearch(&key, q->trigger, q->count, sizeof key, by_time) : NULL;
+    struct quality_trigger      *at  = q->count ? bsearch(&key, q->trigger, q->count, sizeof key, quality_by_time) : NULL;
     size_t                       low = 0, high = q->count;
 
     if (at && (!seen || at->hook != QUALITY_NO_EVENT))
@@ -85,7 +85,7 @@ static struct quality_trigger *trigger_at(const struct quality *q, int64_t time,
     return at;
 }
 
-static struct quality_row *row_of(struct quality *q, uint16_t hook)
+static struct quality_row *quality_row_of(struct quality *q, uint16_t hook)
 {
     struct quality_row **page = &q->row[hook / PAGE];
     if (!*page && !(*page = calloc(PAGE, sizeof **page)))
@@ -97,7 +97,7 @@ void quality_event(struct quality *q, const struct etl_event *e)
 {
     if ((e->kind != ETL_KIND_SYSTEM && e->kind != ETL_KIND_PERFINFO) || e->hook >> 8 == ETL_GROUP_STACKWALK || !q->count)
         return;
-    struct quality_row     *row = row_of(q, e->hook);
+    struct quality_row     *row = quality_row_of(q, e->hook);
     struct quality_trigger *at  = trigger_at(q, e->raw_time, e->cpu, false);
     if (!row) {
         q->failed = true;
@@ -107,7 +107,7 @@ void quality_event(struct quality *q, const struct etl_event *e)
     *(at ? &row->with_stack : &row->missing) += 1;
     if (!at)
         return;
-    struct quality_row *before = at->borrowed ? row_of(q, at->hook) : NULL;
+    struct quality_row *before = at->borrowed ? quality_row_of(q, at->hook) : NULL;
     if (before) { /* that event has none: it was of the same time by chance */
         before->with_stack--;
         before->missing++;
@@ -124,13 +124,13 @@ static void frames_add(struct quality_row *row, const struct quality_parts *p)
     row->user_named += p->user_named;
 }
 
-static enum stack_end whole_of(enum stack_end kernel, bool root, enum stack_end user)
+static enum stack_end quality_whole_of(enum stack_end kernel, bool root, enum stack_end user)
 {
     return user != STACK_NO_PART ? user : kernel == STACK_COMPLETE && !root ? STACK_CUT : kernel;
 }
 
 /* `to` has what was told of the event before: a second part joins it, a second stack stands for itself. */
-static void row_add(struct quality_row *row, struct quality_trigger *to, const struct quality_parts *p)
+static void quality_row_add(struct quality_row *row, struct quality_trigger *to, const struct quality_parts *p)
 {
     enum stack_end kernel = p->kernel, user = p->user;
     bool           root = p->kernel_root, joins = to->whole != STACK_NO_PART && (to->kernel == STACK_NO_PART || kernel == STACK_NO_PART) &&
@@ -146,7 +146,7 @@ static void row_add(struct quality_row *row, struct quality_trigger *to, const s
     to->kernel = (uint8_t)kernel;
     to->user   = (uint8_t)user;
     to->root   = root;
-    to->whole  = (uint8_t)whole_of(kernel, root, user);
+    to->whole  = (uint8_t)quality_whole_of(kernel, root, user);
     row->whole[to->whole]++;
     row->kernel[kernel]++;
     row->user[user]++;
@@ -156,9 +156,9 @@ static void row_add(struct quality_row *row, struct quality_trigger *to, const s
 void quality_stack(struct quality *q, int64_t trigger, uint16_t cpu, const struct quality_parts *parts)
 {
     struct quality_trigger  nobody = {.hook = QUALITY_NO_EVENT}, *at = trigger_at(q, trigger, cpu, true);
-    struct quality_row     *row    = row_of(q, at ? at->hook : QUALITY_NO_EVENT);
+    struct quality_row     *row    = quality_row_of(q, at ? at->hook : QUALITY_NO_EVENT);
     if (row)
-        row_add(row, at ? at : &nobody, parts);
+        quality_row_add(row, at ? at : &nobody, parts);
     else
         q->failed = true;
 }
@@ -166,22 +166,22 @@ void quality_stack(struct quality *q, int64_t trigger, uint16_t cpu, const struc
 void quality_inside(struct quality *q, const struct quality_parts *parts)
 {
     struct quality_trigger nobody = {0};
-    struct quality_row    *row    = row_of(q, QUALITY_INSIDE);
+    struct quality_row    *row    = quality_row_of(q, QUALITY_INSIDE);
     if (!row) {
         q->failed = true;
         return;
     }
     row->events++;
     row->with_stack++;
-    row_add(row, &nobody, parts);
+    quality_row_add(row, &nobody, parts);
 }
 
-static uint64_t stacks(const struct quality_row *r) { return r->whole[STACK_COMPLETE] + r->whole[STACK_CUT] + r->whole[STACK_END_UNKNOWN]; }
+static uint64_t quality_stacks(const struct quality_row *r) { return r->whole[STACK_COMPLETE] + r->whole[STACK_CUT] + r->whole[STACK_END_UNKNOWN]; }
 
 static int by_stacks(const void *a, const void *b)
 {
     const struct quality_row *x = a, *y = b;
-    return stacks(x) != stacks(y) ? (stacks(x) > stacks(y) ? -1 : 1) : x->hook - y->hook;
+    return quality_stacks(x) != quality_stacks(y) ? (quality_stacks(x) > quality_stacks(y) ? -1 : 1) : x->hook - y->hook;
 }
 
 struct quality_row *quality_rows(const struct quality *q, size_t *count)
@@ -195,7 +195,7 @@ struct quality_row *quality_rows(const struct quality *q, size_t *count)
         n = 0;
         for (unsigned hook = 0; hook < QUALITY_HOOKS; hook++) {
             const struct quality_row *row = q->row[hook / PAGE] ? q->row[hook / PAGE] + hook % PAGE : NULL;
-            if (!row || (!row->with_stack && !stacks(row)))
+            if (!row || (!row->with_stack && !quality_stacks(row)))
                 continue;
             if (all) {
                 all[n]      = *row;

@@ -104,7 +104,7 @@ const char *saved_kernel_build_id(const struct saved *s) { return s->build_id; }
 const char *saved_why(const struct saved *s) { return s->why; }
 void        saved_finish(struct saved *s) { kernel_symbols_finish(&s->symbols); }
 
-static int hex_digit(uint16_t c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int saved_hex_digit(uint16_t c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
 bool build_id_version(const struct etl_event *e, uint64_t *key, struct build_id *out)
 {
@@ -118,7 +118,7 @@ bool build_id_version(const struct etl_event *e, uint64_t *key, struct build_id 
             ;
     *out = (struct build_id){0};
     for (uint16_t unit; cur_ok(&c) && (unit = cur_u16(&c));) {
-        int high = hex_digit(unit), low = hex_digit(cur_u16(&c));
+        int high = saved_hex_digit(unit), low = saved_hex_digit(cur_u16(&c));
         if (high < 0 || low < 0 || out->size == sizeof out->bytes)
             return false;
         out->bytes[out->size++] = (uint8_t)(high << 4 | low);

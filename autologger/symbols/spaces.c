@@ -7,7 +7,7 @@ struct space {
     size_t              count, capacity;
 };
 
-static struct space *space_of(struct spaces *s, uint32_t pid)
+static struct space *symbols_space_of(struct spaces *s, uint32_t pid)
 {
     struct space *space = idmap_get(&s->process, pid + UINT64_C(1));
     if (space || !(space = calloc(1, sizeof *space)))
@@ -30,7 +30,7 @@ static struct space_image *open_at(struct space *space, uint64_t base, size_t fi
 
 bool spaces_see(struct spaces *s, uint16_t hook, int64_t time, const struct image_fields *image, size_t file)
 {
-    struct space *space = space_of(s, image->process_id);
+    struct space *space = symbols_space_of(s, image->process_id);
     if (!space)
         return false;
     struct space_image *open = open_at(space, image->base, file);
@@ -52,7 +52,7 @@ bool spaces_see(struct spaces *s, uint16_t hook, int64_t time, const struct imag
     return true;
 }
 
-static bool holds(const struct space_image *i, int64_t time, uint64_t address)
+static bool spaces_holds(const struct space_image *i, int64_t time, uint64_t address)
 {
     return address >= i->base && address - i->base < i->size && time >= i->from && time < i->to;
 }
@@ -63,7 +63,7 @@ const struct space_image *spaces_find(const struct spaces *s, uint32_t pid, int6
     if (!space)
         return NULL;
     for (size_t i = space->count; i-- > 0;)
-        if (holds(&space->image[i], time, address))
+        if (spaces_holds(&space->image[i], time, address))
             return &space->image[i];
     return NULL;
 }

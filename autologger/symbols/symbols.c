@@ -14,7 +14,7 @@
 
 enum { FRAMES_MAX = 1024 };
 
-struct file { /* one that was mapped somewhere */
+struct symbols_file { /* one that was mapped somewhere */
     char             *path;
     struct build_id   build_id;
     char              build_id_text[41];
@@ -25,7 +25,7 @@ struct file { /* one that was mapped somewhere */
 };
 struct symbols {
     struct elf_search        search;
-    struct file             *file;
+    struct symbols_file             *file;
     size_t                   files, capacity;
     struct spaces            spaces;
     struct stack_keys        keys;
@@ -40,7 +40,7 @@ struct symbols {
 
 /* ---- reading the trace ---- */
 
-static size_t file_of(struct symbols *s, const struct image_fields *image)
+static size_t symbols_file_of(struct symbols *s, const struct image_fields *image)
 {
     uint64_t key = build_id_key(image->stamp, image->checksum);
 
@@ -58,8 +58,8 @@ static size_t file_of(struct symbols *s, const struct image_fields *image)
         s->file     = grown;
         s->capacity = n;
     }
-    struct file *f = &s->file[s->files];
-    *f             = (struct file){.path = strdup(image->path), .key = key, .size = image->size, .stamp = image->stamp};
+    struct symbols_file *f = &s->file[s->files];
+    *f             = (struct symbols_file){.path = strdup(image->path), .key = key, .size = image->size, .stamp = image->stamp};
     if (!f->path) {
         s->failed = true;
         return 0;
@@ -91,7 +91,7 @@ static void learn(struct symbols *s, const struct etl_event *e)
     } else if (stack_keys_stack(&s->keys, e, &stack)) {
         quality_expect(&s->quality, stack.trigger, e->cpu);
     } else if (image_event_read(e, &s->image)) {
-        size_t file = file_of(s, &s->image);
+        size_t file = symbols_file_of(s, &s->image);
         s->counts.images += s->image.process_id != 0;
         s->is_linux |= s->image.path[0] == '/';
         s->is_foreign |= !s->image.process_id && s->image.path[0] == '\\'; /* "\SystemRoot\system32\ntoskrnl.exe" */
@@ -108,7 +108,7 @@ static void learn(struct symbols *s, const struct etl_event *e)
 static void files_identify(struct symbols *s)
 {
     for (size_t i = 0; i < s->files; i++) {
-        struct file           *f     = &s->file[i];
+        struct symbols_file           *f     = &s->file[i];
         const struct build_id *known = f->key ? idmap_get(&s->build_ids, f->key) : NULL;
         if (known)
             f->build_id = *known;
@@ -231,7 +231,7 @@ static void user_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t a
         out->state = FRAME_NO_IMAGE;
         return;
     }
-    struct file *f = &s->file[image->file];
+    struct symbols_file *f = &s->file[image->file];
     out->path      = f->path;
     out->module    = image_base_name(f->path);
     out->build_id  = f->build_id_text;
@@ -309,7 +309,7 @@ static void chain_name(struct symbols *s, const struct chain *c, unsigned i, str
     name_frame(s, c->pid, c->time, c->frames[i], i < c->kernel, i == 0 || i == c->kernel, out);
 }
 
-static void count_stack(struct symbols *s, const struct etl_event *e, int64_t trigger, struct quality_parts *parts, const struct frame_name *kernel,
+static void symbols_count_stack(struct symbols *s, const struct etl_event *e, int64_t trigger, struct quality_parts *parts, const struct frame_name *kernel,
                         const struct frame_name *user)
 {
     bool thread = false;
@@ -323,7 +323,7 @@ static void count_stack(struct symbols *s, const struct etl_event *e, int64_t tr
         quality_inside(&s->quality, parts);
 }
 
-static unsigned on_stack(void *ctx, const struct etl_event *e, struct frame_name *out, unsigned most)
+static unsigned symbols_on_stack(void *ctx, const struct etl_event *e, struct frame_name *out, unsigned most)
 {
     struct symbols *s = ctx;
     struct chain    c;
@@ -339,7 +339,7 @@ static unsigned on_stack(void *ctx, const struct etl_event *e, struct frame_name
         s->counts.by_state[out[i].state]++;
         *(kernel ? &parts.kernel_named : &parts.user_named) += out[i].state == FRAME_NAMED;
     }
-    count_stack(s, e, trigger, &parts, c.kernel ? &out[c.kernel - 1] : NULL, c.kernel < c.count ? &out[c.count - 1] : NULL);
+    symbols_count_stack(s, e, trigger, &parts, c.kernel ? &out[c.kernel - 1] : NULL, c.kernel < c.count ? &out[c.count - 1] : NULL);
     return c.count;
 }
 
@@ -356,11 +356,11 @@ void symbols_judge(struct symbols *s, const struct etl_event *e)
         chain_name(s, &c, c.kernel - 1, &kernel);
     if (c.kernel < c.count)
         chain_name(s, &c, c.count - 1, &user);
-    count_stack(s, e, trigger, &(struct quality_parts){.kernel_frames = c.kernel, .user_frames = c.count - c.kernel}, c.kernel ? &kernel : NULL,
+    symbols_count_stack(s, e, trigger, &(struct quality_parts){.kernel_frames = c.kernel, .user_frames = c.count - c.kernel}, c.kernel ? &kernel : NULL,
                 c.kernel < c.count ? &user : NULL);
 }
 
-struct frame_namer symbols_namer(struct symbols *s) { return (struct frame_namer){on_stack, s}; }
+struct frame_namer symbols_namer(struct symbols *s) { return (struct frame_namer){symbols_on_stack, s}; }
 
 bool symbols_stack(const struct symbols *s, const struct etl_event *e, struct stack_fields *out) { return stack_keys_stack(&s->keys, e, out); }
 

@@ -14,7 +14,7 @@
 
 enum { SPACES_MOST = 64, NAME_SIZE = 32 };
 
-struct file { /* one that was mapped somewhere; opened when a process that has it is unwound */
+struct unwind_file { /* one that was mapped somewhere; opened when a process that has it is unwound */
     char            *path;
     uint64_t         key, size;
     uint32_t         stamp;
@@ -26,7 +26,7 @@ struct mapped {
     uint64_t base, size;
     size_t   file;
 };
-struct space { /* of a process */
+struct unwind_space { /* of a process */
     uint32_t       pid;
     struct mapped *image;
     size_t         count, capacity;
@@ -38,9 +38,9 @@ struct space { /* of a process */
 };
 struct unwind {
     struct elf_search         search;
-    struct file              *file;
+    struct unwind_file              *file;
     size_t                    files, capacity;
-    struct idmap              process; /* pid + 1 -> struct space */
+    struct idmap              process; /* pid + 1 -> struct unwind_space */
     unsigned                  open; /* spaces with a dwfl */
     uint64_t                  stacks;
     const struct unwind_copy *copy; /* at hand */
@@ -51,7 +51,7 @@ struct unwind {
 
 /* ---- files ---- */
 
-static size_t file_of(struct unwind *u, const struct unwind_image *i, const char *path)
+static size_t unwind_file_of(struct unwind *u, const struct unwind_image *i, const char *path)
 {
     uint64_t key = build_id_key(i->stamp, i->checksum);
     for (size_t n = u->files; n-- > 0;)
@@ -65,11 +65,11 @@ static size_t file_of(struct unwind *u, const struct unwind_image *i, const char
         u->file     = grown;
         u->capacity = n;
     }
-    u->file[u->files] = (struct file){.path = strdup(path), .key = key, .size = i->size, .stamp = i->stamp, .fd = -1};
+    u->file[u->files] = (struct unwind_file){.path = strdup(path), .key = key, .size = i->size, .stamp = i->stamp, .fd = -1};
     return u->file[u->files].path ? u->files++ : SIZE_MAX;
 }
 
-static void file_look(struct unwind *u, struct file *f)
+static void file_look(struct unwind *u, struct unwind_file *f)
 {
     struct elf_wanted w = {.path = f->path, .stamp = f->stamp, .size = f->size};
     char              path[ELF_PATH_SIZE];
@@ -99,7 +99,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 }
 
 /* .eh_frame is in the file itself. */
-static int find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
+static int unwind_find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
                       GElf_Word crc, char **out)
 {
     (void)module, (void)userdata, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)out;
@@ -108,7 +108,7 @@ static int find_debug(Dwfl_Module *module, void **userdata, const char *name, Dw
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 {
-    const struct space *s = arg;
+    const struct unwind_space *s = arg;
     (void)dwfl;
     if (*thread_arg)
         return 0;
@@ -118,7 +118,7 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 
 static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
 {
-    const struct space *s = arg;
+    const struct unwind_space *s = arg;
     (void)dwfl;
     *thread_arg = arg;
     return (uint32_t)tid == s->owner->copy->thread_id;
@@ -126,7 +126,7 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
 
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out, void *arg)
 {
-    struct unwind *u     = ((struct space *)arg)->owner;
+    struct unwind *u     = ((struct unwind_space *)arg)->owner;
     uint64_t       start = u->copy->registers[STACK_COPY_SP], at = address - start;
     (void)dwfl;
     if (address < start || u->copy->size < sizeof *out || at > u->copy->size - sizeof *out) {
@@ -144,7 +144,7 @@ static bool registers_set(Dwfl_Thread *thread, void *arg)
                                                         STACK_COPY_BP, STACK_COPY_SP, STACK_COPY_R8, STACK_COPY_R8 + 1, STACK_COPY_R8 + 2,
                                                         STACK_COPY_R8 + 3, STACK_COPY_R8 + 4, STACK_COPY_R8 + 5, STACK_COPY_R8 + 6,
                                                         STACK_COPY_R8 + 7, STACK_COPY_IP};
-    const struct space  *s = arg;
+    const struct unwind_space  *s = arg;
     Dwarf_Word           word[STACK_COPY_REGISTERS];
     for (unsigned i = 0; i < STACK_COPY_REGISTERS; i++)
         word[i] = s->owner->copy->registers[order[i]];
@@ -153,7 +153,7 @@ static bool registers_set(Dwfl_Thread *thread, void *arg)
 
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
-    const struct space   *s = arg;
+    const struct unwind_space   *s = arg;
     struct unwind_answer *a = s->owner->answer;
     Dwarf_Addr            pc;
     bool                  activation;
@@ -173,7 +173,7 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 
 /* ---- processes ---- */
 
-static void space_close(struct space *s)
+static void space_close(struct unwind_space *s)
 {
     if (!s->dwfl)
         return;
@@ -183,12 +183,12 @@ static void space_close(struct space *s)
     s->owner->open--;
 }
 
-static struct space *space_of(struct unwind *u, uint32_t pid)
+static struct unwind_space *unwind_space_of(struct unwind *u, uint32_t pid)
 {
-    struct space *s = idmap_get(&u->process, pid + UINT64_C(1));
+    struct unwind_space *s = idmap_get(&u->process, pid + UINT64_C(1));
     if (s || !(s = calloc(1, sizeof *s)))
         return s;
-    *s = (struct space){.pid = pid, .owner = u};
+    *s = (struct unwind_space){.pid = pid, .owner = u};
     if (idmap_put(&u->process, pid + UINT64_C(1), s))
         return s;
     free(s);
@@ -197,9 +197,9 @@ static struct space *space_of(struct unwind *u, uint32_t pid)
 
 static void oldest_close(struct unwind *u)
 {
-    struct space *oldest = NULL;
+    struct unwind_space *oldest = NULL;
     for (size_t i = 0; i < u->process.capacity; i++) {
-        struct space *s = u->process.slot[i].value;
+        struct unwind_space *s = u->process.slot[i].value;
         if (s && s->dwfl && (!oldest || s->used < oldest->used))
             oldest = s;
     }
@@ -208,10 +208,10 @@ static void oldest_close(struct unwind *u)
 }
 
 /* Modules are named by the number of their file; what did not change keeps what libdwfl has read of it. */
-static bool space_open(struct unwind *u, struct space *s)
+static bool space_open(struct unwind *u, struct unwind_space *s)
 {
     static char                *no_path     = NULL;
-    static const Dwfl_Callbacks callbacks   = {.find_elf = find_elf, .find_debuginfo = find_debug, .section_address = dwfl_offline_section_address,
+    static const Dwfl_Callbacks callbacks   = {.find_elf = find_elf, .find_debuginfo = unwind_find_debug, .section_address = dwfl_offline_section_address,
                                                .debuginfo_path = &no_path};
     static const Dwfl_Thread_Callbacks thread = {.next_thread = next_thread, .get_thread = get_thread, .memory_read = memory_read,
                                                  .set_initial_registers = registers_set};
@@ -226,7 +226,7 @@ static bool space_open(struct unwind *u, struct space *s)
     }
     dwfl_report_begin(s->dwfl);
     for (size_t i = 0; i < s->count; i++) {
-        struct file *f = &u->file[s->image[i].file];
+        struct unwind_file *f = &u->file[s->image[i].file];
         char         name[NAME_SIZE];
         void       **data;
         if (!f->looked)
@@ -247,8 +247,8 @@ static bool space_open(struct unwind *u, struct space *s)
 
 bool unwind_image(struct unwind *u, const struct unwind_image *image, const char *path)
 {
-    struct space *s = space_of(u, image->process_id);
-    size_t        n = file_of(u, image, path);
+    struct unwind_space *s = unwind_space_of(u, image->process_id);
+    size_t        n = unwind_file_of(u, image, path);
     if (!s || n == SIZE_MAX)
         return false;
     for (size_t i = 0; i < s->count; i++)
@@ -278,7 +278,7 @@ bool unwind_image(struct unwind *u, const struct unwind_image *image, const char
 
 void unwind_stack(struct unwind *u, const struct unwind_copy *copy, const uint8_t *stack, struct unwind_answer *out)
 {
-    struct space *s = idmap_get(&u->process, copy->process_id + UINT64_C(1));
+    struct unwind_space *s = idmap_get(&u->process, copy->process_id + UINT64_C(1));
     out->count      = 1;
     out->frames[0]  = copy->registers[STACK_COPY_IP];
     out->end        = UNWIND_NO_TABLE;
@@ -333,7 +333,7 @@ void unwind_destroy(struct unwind *u)
     if (!u)
         return;
     for (size_t i = 0; i < u->process.capacity; i++) {
-        struct space *s = u->process.slot[i].value;
+        struct unwind_space *s = u->process.slot[i].value;
         if (!s)
             continue;
         space_close(s);

@@ -20,7 +20,7 @@ static bool answer_send(const struct unwind_answer *answer)
     return unwind_send(STDIN_FILENO, &head, sizeof head) && unwind_send(STDIN_FILENO, answer, head.size);
 }
 
-static int file_ask(void *ctx, const char *path)
+static int unwind_program_file_ask(void *ctx, const char *path)
 {
     struct unwind_message head = {UNWIND_OPEN, (uint32_t)strlen(path) + 1};
     int                   file = -1;
@@ -34,7 +34,7 @@ static int file_ask(void *ctx, const char *path)
 
 int main(void)
 {
-    static const struct opening asked = {file_ask, NULL};
+    static const struct opening asked = {unwind_program_file_ask, NULL};
     static const struct sandbox rights = {.kind = SANDBOX_PARSER, .memory = (uint64_t)MEMORY_GB << 30, .file_size = 1,
                                           .cpu_seconds = CPU_SECONDS, .descriptors = DESCRIPTORS};
     static uint8_t              body[UNWIND_MESSAGE_MOST];

@@ -24,7 +24,7 @@ struct known_unit { /* unit first: found by its name */
     struct known_unit *next_wanted;
 };
 enum request_kind { REQUEST_NONE, REQUEST_LIST, REQUEST_MARKS, REQUEST_LOADED, REQUEST_UNIT, REQUEST_KIND, REQUEST_JOB };
-struct request {
+struct bus_request {
     enum request_kind kind;
     uint32_t          serial, job;
     char             *name; /* of the unit */
@@ -34,7 +34,7 @@ struct bus {
     struct bus_sink    sink;
     void              *units; /* tsearch: struct known_unit */
     struct known_unit *first_wanted, **last_wanted;
-    struct request     request[WINDOW];
+    struct bus_request     request[WINDOW];
     struct unit_job    job[JOBS];
     unsigned           requests, jobs, answers;
     uint64_t           marks[BUS_MARKS];
@@ -42,7 +42,7 @@ struct bus {
     bool               asked, listed, no_memory, hurry;
 };
 
-static uint64_t now_us(void)
+static uint64_t bus_now_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -51,7 +51,7 @@ static uint64_t now_us(void)
 
 /* ---- units ---- */
 
-static int by_name(const void *a, const void *b)
+static int bus_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct known_unit *)a)->unit.name, ((const struct known_unit *)b)->unit.name);
 }
@@ -59,7 +59,7 @@ static int by_name(const void *a, const void *b)
 static struct known_unit *unit_find(const struct bus *b, const char *name)
 {
     struct known_unit   key = {.unit = {.name = (char *)(uintptr_t)name}};
-    struct known_unit **at  = tfind(&key, &b->units, by_name);
+    struct known_unit **at  = tfind(&key, &b->units, bus_by_name);
     return at ? *at : NULL;
 }
 
@@ -69,7 +69,7 @@ static void unit_want(struct bus *b, const char *name)
     struct known_unit *k = unit_find(b, name);
     if (!k) {
         k = calloc(1, sizeof *k);
-        if (!k || !(k->unit.name = strdup(name)) || !tsearch(k, &b->units, by_name)) {
+        if (!k || !(k->unit.name = strdup(name)) || !tsearch(k, &b->units, bus_by_name)) {
             if (k)
                 free(k->unit.name);
             free(k);
@@ -101,7 +101,7 @@ static void unit_drop(struct bus *b, const char *name)
         k->loaded = false;
     if (!k || k->wanted)
         return;
-    tdelete(k, &b->units, by_name);
+    tdelete(k, &b->units, bus_by_name);
     b->sink.gone(b->sink.ctx, name);
     unit_finish(&k->unit);
     free(k);
@@ -167,7 +167,7 @@ static bool has_cgroup(const struct unit *u)
 
 /* ---- asking ---- */
 
-static bool ask(struct bus *b, struct request what, const char *path, const char *interface, const char *member, const char *argument,
+static bool bus_ask(struct bus *b, struct bus_request what, const char *path, const char *interface, const char *member, const char *argument,
                 const char *argument2)
 {
     DBusMessage  *m = dbus_message_new_method_call(SYSTEMD, path, interface, member);
@@ -199,14 +199,14 @@ static void ask_unit(struct bus *b, struct known_unit *k)
     const char *const name = k->unit.name, *const kind = kind_interface(name);
 
     if (!k->loaded) {
-        ask(b, (struct request){.kind = REQUEST_LOADED, .name = strdup(name)}, MANAGER_PATH, SYSTEMD ".Manager", "GetUnit", name, NULL);
+        bus_ask(b, (struct bus_request){.kind = REQUEST_LOADED, .name = strdup(name)}, MANAGER_PATH, SYSTEMD ".Manager", "GetUnit", name, NULL);
         return;
     }
     k->loaded = false; /* until it is said again */
     name_path(name, path, sizeof path);
-    ask(b, (struct request){.kind = REQUEST_UNIT, .name = strdup(name)}, path, PROPERTIES, "GetAll", SYSTEMD ".Unit", NULL);
+    bus_ask(b, (struct bus_request){.kind = REQUEST_UNIT, .name = strdup(name)}, path, PROPERTIES, "GetAll", SYSTEMD ".Unit", NULL);
     if (kind)
-        ask(b, (struct request){.kind = REQUEST_KIND, .name = strdup(name)}, path, PROPERTIES, "GetAll", kind, NULL);
+        bus_ask(b, (struct bus_request){.kind = REQUEST_KIND, .name = strdup(name)}, path, PROPERTIES, "GetAll", kind, NULL);
 }
 
 static bool about_units(enum request_kind kind) { return kind == REQUEST_LOADED || kind == REQUEST_UNIT || kind == REQUEST_KIND; }
@@ -225,7 +225,7 @@ static bool gently(const struct bus *b, uint64_t now) { return !b->hurry && now 
 
 static bool may_ask(const struct bus *b)
 {
-    const uint64_t now = now_us();
+    const uint64_t now = bus_now_us();
     return b->requests + 2 <= WINDOW / 2 && (!gently(b, now) || (!units_asked(b) && now >= b->next_us));
 }
 
@@ -237,7 +237,7 @@ static void ask_more(struct bus *b)
         if (!b->first_wanted)
             b->last_wanted = &b->first_wanted;
         k->wanted   = false;
-        b->asked_us = now_us();
+        b->asked_us = bus_now_us();
         ask_unit(b, k);
     }
     if (b->listed || !b->asked || b->requests || b->first_wanted)
@@ -248,7 +248,7 @@ static void ask_more(struct bus *b)
 
 /* ---- answers ---- */
 
-static bool number_of(DBusMessageIter *at, uint64_t *out)
+static bool bus_number_of(DBusMessageIter *at, uint64_t *out)
 {
     union { dbus_uint64_t t; dbus_uint32_t u; dbus_int32_t i; dbus_bool_t b; } v = {0};
     int type = dbus_message_iter_get_arg_type(at);
@@ -274,7 +274,7 @@ static void hex_of(DBusMessageIter *at, char out[33])
 }
 
 /* Texts of an array, with blanks between them; as many whole ones as there is room for. */
-static void words_of(DBusMessageIter *at, char *out, size_t room)
+static void bus_words_of(DBusMessageIter *at, char *out, size_t room)
 {
     DBusMessageIter item;
     size_t          used = 0;
@@ -305,9 +305,9 @@ static void property_take(struct bus *b, struct unit *u, const char *name, DBusM
         hex_of(value, hex);
         unit_set_text(u, name, hex);
     } else if (strcmp(name, "After") == 0 && dbus_message_iter_get_arg_type(value) == DBUS_TYPE_ARRAY) {
-        words_of(value, words, sizeof words);
+        bus_words_of(value, words, sizeof words);
         b->no_memory |= !unit_set_text(u, name, words);
-    } else if (number_of(value, &number)) {
+    } else if (bus_number_of(value, &number)) {
         unit_set_number(u, name, number);
     }
 }
@@ -315,7 +315,7 @@ static void property_take(struct bus *b, struct unit *u, const char *name, DBusM
 typedef void (*property_fn)(struct bus *b, void *to, const char *name, DBusMessageIter *value);
 
 /* Each of a{sv} at `at`. */
-static void properties(struct bus *b, DBusMessageIter *at, property_fn take, void *to)
+static void bus_properties(struct bus *b, DBusMessageIter *at, property_fn take, void *to)
 {
     DBusMessageIter entry, pair, value;
     const char     *name;
@@ -348,13 +348,13 @@ static void take_mark(struct bus *b, void *to, const char *name, DBusMessageIter
     (void)to;
     for (unsigned i = 0; i < BUS_MARKS; i++)
         if (strcmp(name, names[i]) == 0)
-            number_of(value, &b->marks[i]);
+            bus_number_of(value, &b->marks[i]);
 }
 
 /* Asked again once the boot is finished: before, its end is not among them. */
 static void marks_take(struct bus *b, DBusMessageIter *at)
 {
-    properties(b, at, take_mark, NULL);
+    bus_properties(b, at, take_mark, NULL);
     b->hurry |= b->marks[BUS_FINISH] != 0;
     if (b->listed && b->sink.finished)
         b->sink.finished(b->sink.ctx, b->marks);
@@ -388,7 +388,7 @@ static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter 
         j->type = strdup(text);
         job_tell_running(b, j);
     } else if (strcmp(name, "State") == 0 && strcmp(text, "running") == 0 && !j->running) {
-        j->running = now_us();
+        j->running = bus_now_us();
         j->untold  = true;
         if (j->type || !j->asked)
             job_tell_running(b, j);
@@ -442,7 +442,7 @@ static void take_list(struct bus *b, DBusMessageIter *at)
 
 static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
 {
-    struct request  r      = {0};
+    struct bus_request  r      = {0};
     const bool      failed = dbus_message_get_type(m) == DBUS_MESSAGE_TYPE_ERROR;
     uint32_t        serial = dbus_message_get_reply_serial(m);
     DBusMessageIter at;
@@ -455,7 +455,7 @@ static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
     b->answers += r.kind != REQUEST_NONE;
     b->hurry |= failed && r.kind == REQUEST_MARKS;
     if (about_units(r.kind) && !units_asked(b)) {
-        const uint64_t now = now_us(), pause = GENTLE * (now - b->asked_us);
+        const uint64_t now = bus_now_us(), pause = GENTLE * (now - b->asked_us);
         b->next_us         = now + (pause < GENTLE_MOST_US ? pause : GENTLE_MOST_US);
     }
     if (failed && r.kind == REQUEST_LIST)
@@ -467,13 +467,13 @@ static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
     else if (values && r.kind == REQUEST_MARKS)
         marks_take(b, &at);
     else if (values && r.kind == REQUEST_JOB)
-        properties(b, &at, take_job, &r.job);
+        bus_properties(b, &at, take_job, &r.job);
     else if (r.kind == REQUEST_LOADED && k && !failed)
         unit_want_loaded(b, r.name);
     else if (r.kind == REQUEST_LOADED && k)
         unit_drop(b, r.name);
     else if (values && k)
-        properties(b, &at, take_unit, &k->unit);
+        bus_properties(b, &at, take_unit, &k->unit);
     if (k && r.kind >= REQUEST_UNIT && (r.kind == REQUEST_KIND || !kind_interface(r.name))) {
         k->complete |= values;
         if (k->complete)
@@ -500,7 +500,7 @@ static void on_changed(struct bus *b, DBusMessage *m)
     dbus_message_iter_next(&at);
     if (strncmp(path, JOB_PATH, sizeof JOB_PATH - 1) == 0) {
         uint32_t id = (uint32_t)strtoul(path + sizeof JOB_PATH - 1, NULL, 10);
-        properties(b, &at, take_job, &id);
+        bus_properties(b, &at, take_job, &id);
         return;
     }
     if (!path_name(path, name))
@@ -511,7 +511,7 @@ static void on_changed(struct bus *b, DBusMessage *m)
             return;
     }
     const bool whole = strcmp(interface, SYSTEMD ".Unit") == 0; /* all that may change of a unit, with its times */
-    properties(b, &at, take_unit, &k->unit);
+    bus_properties(b, &at, take_unit, &k->unit);
     k->complete |= whole;
     /* of the two that systemd sends, that with the kind's own comes first: then the result is there when the times come */
     unit_tell(b, k);
@@ -524,7 +524,7 @@ static void on_job_new(struct bus *b, uint32_t id, const char *path, const char 
     struct unit_job *j = &b->job[b->jobs];
     if (b->jobs == JOBS)
         return; /* then its wait is not known */
-    *j = (struct unit_job){.id = id, .unit = strdup(unit), .queued = now_us()};
+    *j = (struct unit_job){.id = id, .unit = strdup(unit), .queued = bus_now_us()};
     if (!j->unit) {
         b->no_memory = true;
         return;
@@ -533,7 +533,7 @@ static void on_job_new(struct bus *b, uint32_t id, const char *path, const char 
     b->sink.job(b->sink.ctx, j, NULL);
     j->asked = b->requests < WINDOW;
     if (j->asked) /* for its type */
-        ask(b, (struct request){.kind = REQUEST_JOB, .job = id}, path, PROPERTIES, "GetAll", SYSTEMD ".Job", NULL);
+        bus_ask(b, (struct bus_request){.kind = REQUEST_JOB, .job = id}, path, PROPERTIES, "GetAll", SYSTEMD ".Job", NULL);
 }
 
 static void job_drop(struct bus *b, struct unit_job *j)
@@ -545,10 +545,10 @@ static void job_drop(struct bus *b, struct unit_job *j)
 
 static void ask_marks(struct bus *b)
 {
-    ask(b, (struct request){.kind = REQUEST_MARKS}, MANAGER_PATH, PROPERTIES, "GetAll", SYSTEMD ".Manager", NULL);
+    bus_ask(b, (struct bus_request){.kind = REQUEST_MARKS}, MANAGER_PATH, PROPERTIES, "GetAll", SYSTEMD ".Manager", NULL);
 }
 
-static void on_signal(struct bus *b, DBusMessage *m)
+static void bus_on_signal(struct bus *b, DBusMessage *m)
 {
     const char   *text = NULL, *path = NULL, *result = NULL;
     dbus_uint32_t id = 0;
@@ -591,7 +591,7 @@ wstatus bus_open(const char *address, const struct bus_sink *sink, bool boots, s
     if (!b)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to listen to systemd");
     b->sink        = *sink;
-    b->opened_us   = now_us();
+    b->opened_us   = bus_now_us();
     b->hurry       = !boots;
     b->last_wanted = &b->first_wanted;
     b->connection  = dbus_connection_open_private(address, &error);
@@ -605,9 +605,9 @@ wstatus bus_open(const char *address, const struct bus_sink *sink, bool boots, s
     dbus_connection_set_exit_on_disconnect(b->connection, FALSE);
     dbus_connection_set_max_received_size(b->connection, RECEIVED_MOST);
     /* process 1 sends its signals to whoever is connected to it directly; where a message bus stands between, they are asked for */
-    ask(b, (struct request){.kind = REQUEST_NONE}, MANAGER_PATH, SYSTEMD ".Manager", "Subscribe", NULL, NULL);
+    bus_ask(b, (struct bus_request){.kind = REQUEST_NONE}, MANAGER_PATH, SYSTEMD ".Manager", "Subscribe", NULL, NULL);
     ask_marks(b);
-    ask(b, (struct request){.kind = REQUEST_LIST}, MANAGER_PATH, SYSTEMD ".Manager", "ListUnits", NULL, NULL);
+    bus_ask(b, (struct bus_request){.kind = REQUEST_LIST}, MANAGER_PATH, SYSTEMD ".Manager", "ListUnits", NULL, NULL);
     dbus_connection_flush(b->connection);
     *out = b;
     return W_SUCCESS;
@@ -633,7 +633,7 @@ wstatus bus_step(struct bus *b, struct reason *why)
         else if (type == DBUS_MESSAGE_TYPE_METHOD_RETURN || type == DBUS_MESSAGE_TYPE_ERROR)
             st = on_answer(b, m, why);
         else if (type == DBUS_MESSAGE_TYPE_SIGNAL)
-            on_signal(b, m);
+            bus_on_signal(b, m);
         dbus_message_unref(m);
         ask_more(b);
     }
@@ -649,7 +649,7 @@ bool bus_waits(const struct bus *b) { return dbus_connection_get_dispatch_status
 
 int bus_wait_ms(const struct bus *b)
 {
-    const uint64_t now = now_us();
+    const uint64_t now = bus_now_us();
     if (bus_waits(b))
         return 0;
     if (!b->first_wanted || units_asked(b) || b->requests + 2 > WINDOW / 2) /* an answer comes */

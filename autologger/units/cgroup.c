@@ -8,10 +8,10 @@
 
 enum { PATH_ROOM = 4096, FOLDERS_MOST = 64 /* whose group it is makes as many as he likes */ };
 /* Of version 2 alone or beside version 1; then where systemd keeps its own beside version 1 alone. */
-static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd"};
-enum { ROOTS = sizeof roots / sizeof *roots, ROOTS_OF_2 = 2 /* version 1 has other ids */ };
+static const char *const cgroup_roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd"};
+enum { ROOTS = sizeof cgroup_roots / sizeof *cgroup_roots, ROOTS_OF_2 = 2 /* version 1 has other ids */ };
 
-static bool full_path(unsigned root, const char *path, char out[PATH_ROOM]) { return snprintf(out, PATH_ROOM, "%s%s", roots[root], path) < PATH_ROOM; }
+static bool full_path(unsigned root, const char *path, char out[PATH_ROOM]) { return snprintf(out, PATH_ROOM, "%s%s", cgroup_roots[root], path) < PATH_ROOM; }
 
 uint64_t cgroup_id(const char *path)
 {
@@ -24,7 +24,7 @@ uint64_t cgroup_id(const char *path)
     return 0;
 }
 
-static unsigned processes_read(const char *folder, uint32_t *pid, unsigned most)
+static unsigned cgroup_processes_read(const char *folder, uint32_t *pid, unsigned most)
 {
     char     path[PATH_ROOM + 400];
     unsigned n = 0;
@@ -50,7 +50,7 @@ static unsigned processes_below(const char *folder, uint32_t *pid, unsigned most
         if (e->d_type == DT_DIR && *e->d_name != '.') {
             folders++;
             snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-            n += processes_read(path, pid + n, most - n);
+            n += cgroup_processes_read(path, pid + n, most - n);
         }
     if (d)
         closedir(d);
@@ -64,7 +64,7 @@ unsigned cgroup_processes(const char *path, uint32_t *pid, unsigned most)
 
     for (unsigned i = 0; *path && i < ROOTS && !n; i++)
         if (full_path(i, path, full)) {
-            n = processes_read(full, pid, most);
+            n = cgroup_processes_read(full, pid, most);
             n = n ? n : processes_below(full, pid, most);
         }
     return n;

@@ -16,20 +16,20 @@ enum { INFORMATION = 4, ERROR = 2 };
 static const struct {
     UINT16 size;
     char   name[sizeof PROVIDER_NAME];
-} metadata = {2 + sizeof PROVIDER_NAME, PROVIDER_NAME};
+} emit_metadata = {2 + sizeof PROVIDER_NAME, PROVIDER_NAME};
 
 struct provider {
     struct _tlgProvider_t tlg;
     struct emitter       *emitter;
     unsigned              sessions; /* that enable it, as of the last callback */
 };
-struct row {
+struct units_emit_row {
     struct emit_row row;
     char           *patterns;
     unsigned        provider;
 };
 struct emitter {
-    struct row      *rows;
+    struct units_emit_row      *rows;
     struct provider *providers;
     unsigned         row_count, provider_count;
     void (*asked)(void *ctx);
@@ -45,7 +45,7 @@ struct emitter {
 
 /* ---- writing ---- */
 
-static uint64_t time_for(void *ctx, uint32_t clock_kind)
+static uint64_t emit_time_for(void *ctx, uint32_t clock_kind)
 {
     struct emitter *e = ctx;
     return times_on(&e->times, e->time, clock_kind);
@@ -58,7 +58,7 @@ static bool session_wants(void *ctx, uint32_t session)
     bool                  known = false;
 
     for (unsigned i = 0; i < e->row_count; i++) {
-        const struct row *r = &e->rows[i];
+        const struct units_emit_row *r = &e->rows[i];
         if (&e->providers[r->provider] != e->at || (r->row.session >= 0 && (uint32_t)r->row.session != session))
             continue;
         if (!e->unit || unit_matches(r->patterns, e->unit))
@@ -69,12 +69,12 @@ static bool session_wants(void *ctx, uint32_t session)
 }
 
 /* Where EventWriteTransfer stands in what TraceLoggingWrite becomes. */
-static void write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+static void emit_write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
 {
-    const struct event_told told = {.ctx = e, .time = time_for, .wants = session_wants};
+    const struct event_told told = {.ctx = e, .time = emit_time_for, .wants = session_wants};
     event_told_send(handle, d, n, data, &told, EMIT_PATIENCE_MS, &e->impatient);
 }
-#define EventWriteTransfer(handle, d, activity, related, n, data) write_event(e, handle, d, n, data)
+#define EventWriteTransfer(handle, d, activity, related, n, data) emit_write_event(e, handle, d, n, data)
 
 #define TEXT(value, name) TraceLoggingUtf8String((value) ? (value) : "", name)
 /* The event for each provider. `e`, `p` are those of the caller. */
@@ -82,7 +82,7 @@ static void write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR 
     for (e->at = e->providers; e->at < e->providers + e->provider_count; e->at++)                                      \
     TraceLoggingWrite(&e->at->tlg, name_, TraceLoggingLevel(level_), TraceLoggingKeyword(keyword_), __VA_ARGS__)
 
-static void about(struct emitter *e, const char *unit, uint64_t time)
+static void emit_about(struct emitter *e, const char *unit, uint64_t time)
 {
     e->unit = unit;
     e->time = time ? time : e->moment;
@@ -100,7 +100,7 @@ void emit_step(struct emitter *e, const struct unit_event *event)
     const struct unit *u    = event->unit;
     const uint64_t     wait = event->step == UNIT_ACTIVATING && u->queued && u->queued <= event->time ? event->time - u->queued : 0;
 
-    about(e, u->name, event->time);
+    emit_about(e, u->name, event->time);
     switch (event->step) {
     case UNIT_ACTIVATING:
         EMIT("UnitActivating", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time), TraceLoggingUInt64(wait, "JobWaitUs"));
@@ -128,7 +128,7 @@ void emit_step(struct emitter *e, const struct unit_event *event)
 
 void emit_cgroup(struct emitter *e, const struct unit *u, const char *path, uint64_t id)
 {
-    about(e, u->name, 0);
+    emit_about(e, u->name, 0);
     EMIT("UnitCgroup", INFORMATION, EMIT_CGROUP, TEXT(u->name, "Unit"), TraceLoggingUInt64(id, "CgroupId"), TEXT(path, "ControlGroup"));
 }
 
@@ -139,7 +139,7 @@ void emit_job(struct emitter *e, const struct unit_job *j, const char *result, u
 #define JOB_FIELDS                                                                                                     \
     TEXT(j->unit, "Unit"), TraceLoggingUInt32(j->id, "JobId"), TEXT(j->type, "JobType"), TraceLoggingUInt64(j->queued, "QueuedUs"), \
         TraceLoggingUInt64(j->running, "RunningUs"), TraceLoggingUInt64(wait, "JobWaitUs")
-    about(e, j->unit, us);
+    emit_about(e, j->unit, us);
     if (result)
         EMIT("UnitJobEnd", INFORMATION, EMIT_JOB, JOB_FIELDS, TEXT(result, "Result"));
     else if (j->running)
@@ -150,7 +150,7 @@ void emit_job(struct emitter *e, const struct unit_job *j, const char *result, u
 
 void emit_waiting(struct emitter *e, const char *unit, uint64_t since_us, uint32_t pid, const struct waiting *w)
 {
-    about(e, unit, 0);
+    emit_about(e, unit, 0);
     EMIT("UnitWaiting", INFORMATION, EMIT_WAITING, TEXT(unit, "Unit"), TraceLoggingUInt64(since_us, "SinceUs"), TraceLoggingPid(pid, "ProcessId"),
          TEXT(w->name, "Name"), TEXT(waiting_word(w->kind), "Kind"), TEXT(w->object, "Object"), TraceLoggingUInt8(w->guessed, "Guessed"),
          TraceLoggingPid(w->holder, "HolderProcessId"), TEXT(w->call, "Call"), TEXT(w->function, "Function"));
@@ -158,7 +158,7 @@ void emit_waiting(struct emitter *e, const char *unit, uint64_t since_us, uint32
 
 void emit_marks(struct emitter *e, const uint64_t m[BUS_MARKS])
 {
-    about(e, NULL, 0);
+    emit_about(e, NULL, 0);
     EMIT("ManagerTimes", INFORMATION, EMIT_BOOT, TraceLoggingUInt64(m[BUS_FIRMWARE], "FirmwareUs"), TraceLoggingUInt64(m[BUS_LOADER], "LoaderUs"),
          TraceLoggingUInt64(m[BUS_INITRD], "InitRDMonotonicUs"), TraceLoggingUInt64(m[BUS_USERSPACE], "UserspaceMonotonicUs"),
          TraceLoggingUInt64(m[BUS_LOAD_START], "UnitsLoadStartMonotonicUs"), TraceLoggingUInt64(m[BUS_LOAD_FINISH], "UnitsLoadFinishMonotonicUs"),
@@ -167,7 +167,7 @@ void emit_marks(struct emitter *e, const uint64_t m[BUS_MARKS])
 
 void emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id)
 {
-    about(e, u->name, 0);
+    emit_about(e, u->name, 0);
     EMIT("UnitRundown", INFORMATION, EMIT_RUNDOWN, TEXT(u->name, "Unit"), TEXT(u->active, "ActiveState"), TEXT(u->sub, "SubState"),
          TEXT(u->result, "Result"), TraceLoggingUInt64(u->time[UNIT_ACTIVATING], "InactiveExitMonotonicUs"),
          TraceLoggingUInt64(u->time[UNIT_ACTIVE], "ActiveEnterMonotonicUs"), TraceLoggingUInt64(u->time[UNIT_DEACTIVATING], "ActiveExitMonotonicUs"),
@@ -178,7 +178,7 @@ void emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id)
 
 /* ---- providers ---- */
 
-static void NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
+static void NTAPI emit_on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
 {
     struct provider *p        = ctx;
     const unsigned   sessions = registration_sessions(p->tlg.RegHandle);
@@ -189,7 +189,7 @@ static void NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG a
     p->sessions = sessions;
 }
 
-static unsigned provider_of(struct emitter *e, const struct guid *guid)
+static unsigned emit_provider_of(struct emitter *e, const struct guid *guid)
 {
     unsigned i = 0;
     while (i < e->provider_count && memcmp(&e->providers[i].tlg.ProviderId, guid, sizeof *guid) != 0)
@@ -198,7 +198,7 @@ static unsigned provider_of(struct emitter *e, const struct guid *guid)
         struct provider *p = &e->providers[e->provider_count++];
         p->emitter         = e;
         memcpy(&p->tlg.ProviderId, guid, sizeof *guid);
-        p->tlg.ProviderMetadataPtr = &metadata.size;
+        p->tlg.ProviderMetadataPtr = &emit_metadata.size;
     }
     return i;
 }
@@ -216,12 +216,12 @@ wstatus emit_create(const struct emit_row *rows, unsigned count, void (*asked)(v
     e->ctx   = ctx;
     times_init(&e->times);
     for (unsigned i = 0; i < count; i++) {
-        e->rows[i] = (struct row){rows[i], rows[i].patterns ? strdup(rows[i].patterns) : NULL, provider_of(e, &rows[i].guid)};
+        e->rows[i] = (struct units_emit_row){rows[i], rows[i].patterns ? strdup(rows[i].patterns) : NULL, emit_provider_of(e, &rows[i].guid)};
         e->row_count++;
     }
     *out = e;
     for (unsigned i = 0; i < e->provider_count; i++) {
-        ULONG status = _tlgRegister(&e->providers[i].tlg, on_enable, &e->providers[i]);
+        ULONG status = _tlgRegister(&e->providers[i].tlg, emit_on_enable, &e->providers[i]);
         if (status)
             return reason_set(why, status, "the provider could not be registered");
     }

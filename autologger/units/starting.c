@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct starting_unit *find(struct starting *s, const char *name)
+static struct starting_unit *units_starting_find(struct starting *s, const char *name)
 {
     for (unsigned i = 0; i < s->count; i++)
         if (strcmp(s->unit[i].name, name) == 0)
@@ -25,7 +25,7 @@ static uint64_t next_look(uint64_t since_us, uint64_t from_us)
 /* Of one that is heard of late: now. */
 static uint64_t first_look(uint64_t since_us, uint64_t now_us) { return since_us + 1000000 > now_us ? since_us + 1000000 : now_us; }
 
-static bool text_set(char **at, const char *text)
+static bool starting_text_set(char **at, const char *text)
 {
     char *copy = strdup(text);
     if (!copy)
@@ -37,10 +37,10 @@ static bool text_set(char **at, const char *text)
 
 void starting_see(struct starting *s, const char *name, const char *cgroup, uint64_t since_us, uint64_t now_us)
 {
-    struct starting_unit *u = find(s, name);
+    struct starting_unit *u = units_starting_find(s, name);
     if (u) {
         if (*cgroup)
-            text_set(&u->cgroup, cgroup);
+            starting_text_set(&u->cgroup, cgroup);
         if (u->paused || (since_us > u->since_us && !u->restarted)) { /* another start */
             const uint64_t begin = u->paused ? now_us : since_us;
             u->paused            = false;
@@ -58,19 +58,19 @@ void starting_see(struct starting *s, const char *name, const char *cgroup, uint
         return;
     u  = &s->unit[s->count];
     *u = (struct starting_unit){.since_us = since_us, .seen_us = now_us, .next_us = first_look(since_us, now_us)};
-    if (text_set(&u->name, name) && text_set(&u->cgroup, cgroup))
+    if (starting_text_set(&u->name, name) && starting_text_set(&u->cgroup, cgroup))
         s->count++;
     else
         free(u->name);
 }
 
-bool starting_has(const struct starting *s, const char *name) { return find((struct starting *)(uintptr_t)s, name) != NULL; }
+bool starting_has(const struct starting *s, const char *name) { return units_starting_find((struct starting *)(uintptr_t)s, name) != NULL; }
 
 void starting_pause(struct starting *s, const char *name)
 {
-    if (!find(s, name))
+    if (!units_starting_find(s, name))
         starting_see(s, name, "", 0, 0);
-    struct starting_unit *u = find(s, name);
+    struct starting_unit *u = units_starting_find(s, name);
     if (!u)
         return;
     u->paused = u->restarted = true;
@@ -79,7 +79,7 @@ void starting_pause(struct starting *s, const char *name)
 
 void starting_over(struct starting *s, const char *name)
 {
-    struct starting_unit *u = find(s, name);
+    struct starting_unit *u = units_starting_find(s, name);
     if (!u)
         return;
     free(u->name);

@@ -22,7 +22,7 @@ void times_init(struct times *t)
 }
 
 /* The raw clock between two readings of the other: of some tries the narrowest. */
-static void pair_take(struct times *t)
+static void times_pair_take(struct times *t)
 {
     uint64_t best = UINT64_MAX;
     if (t->count == TIMES_PAIRS) { /* the oldest but the first goes: that one serves all times before it */
@@ -44,7 +44,7 @@ void times_sync(struct times *t)
 {
     if (t->count > 0 && read_ns(CLOCK_MONOTONIC) - t->pair[t->count - 1].monotonic_ns < PAIR_EVERY_NS)
         return;
-    pair_take(t);
+    times_pair_take(t);
     if (t->map.tsc_hz)
         clockmap_sync(&t->map);
 }

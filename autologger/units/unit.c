@@ -41,7 +41,7 @@ static const struct { const char *property; size_t offset; } texts[] = {
     {"SubState", offsetof(struct unit, sub)},      {"Result", offsetof(struct unit, result)},
     {"ControlGroup", offsetof(struct unit, cgroup)}, {"After", offsetof(struct unit, after)},
 };
-static const struct { const char *property; enum unit_step step; } times[] = {
+static const struct { const char *property; enum unit_step step; } unit_times[] = {
     {"InactiveExitTimestampMonotonic", UNIT_ACTIVATING},      {"ActiveEnterTimestampMonotonic", UNIT_ACTIVE},
     {"ActiveExitTimestampMonotonic", UNIT_DEACTIVATING},      {"InactiveEnterTimestampMonotonic", UNIT_INACTIVE},
     {"ExecMainStartTimestampMonotonic", UNIT_PROCESS_START},  {"ExecMainExitTimestampMonotonic", UNIT_PROCESS_EXIT},
@@ -69,9 +69,9 @@ bool unit_set_text(struct unit *u, const char *property, const char *text)
 
 void unit_set_number(struct unit *u, const char *property, uint64_t number)
 {
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        if (strcmp(property, times[i].property) == 0)
-            u->time[times[i].step] = number;
+    for (size_t i = 0; i < sizeof unit_times / sizeof *unit_times; i++)
+        if (strcmp(property, unit_times[i].property) == 0)
+            u->time[unit_times[i].step] = number;
     if (strcmp(property, "MainPID") == 0)
         u->main_pid = (uint32_t)number;
     else if (strcmp(property, "ExecMainPID") == 0)
@@ -99,7 +99,7 @@ bool unit_set_line(struct unit *u, const char *line)
 
 /* ---- what was told ---- */
 
-static uint64_t hash(const char *name)
+static uint64_t unit_hash(const char *name)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
     for (; *name; name++)
@@ -108,7 +108,7 @@ static uint64_t hash(const char *name)
 }
 
 /* The place of a name, or where it may be put; -1: there is none. */
-static int place_of(const struct unit_known *known, uint64_t name, bool *found)
+static int unit_place_of(const struct unit_known *known, uint64_t name, bool *found)
 {
     int room = -1;
 
@@ -131,7 +131,7 @@ static int place_of(const struct unit_known *known, uint64_t name, bool *found)
 void unit_forget(struct unit_known *known, const char *name)
 {
     bool found;
-    int  at = place_of(known, hash(name), &found);
+    int  at = unit_place_of(known, unit_hash(name), &found);
     if (!found)
         return;
     memset(&known->place[at], 0, sizeof known->place[at]);
@@ -141,20 +141,20 @@ void unit_forget(struct unit_known *known, const char *name)
 void unit_told(struct unit_known *known, const struct unit *u)
 {
     bool found;
-    int  at = place_of(known, hash(u->name), &found);
+    int  at = unit_place_of(known, unit_hash(u->name), &found);
     if (at < 0)
         return;
     memcpy(known->place[at].time, u->time, sizeof u->time);
-    known->place[at].name = hash(u->name);
+    known->place[at].name = unit_hash(u->name);
 }
 
 bool unit_cgroup_news(struct unit_known *known, const char *name, uint64_t cgroup)
 {
     bool found;
-    int  at = place_of(known, hash(name), &found);
+    int  at = unit_place_of(known, unit_hash(name), &found);
     if (at < 0 || (found && known->place[at].cgroup == cgroup))
         return false;
-    known->place[at].name   = hash(name);
+    known->place[at].name   = unit_hash(name);
     known->place[at].cgroup = cgroup;
     return true;
 }
@@ -170,10 +170,10 @@ int unit_event_order(const void *a, const void *b)
 
 unsigned unit_news(const struct unit_known *known, const struct unit *u, struct unit_event events[UNIT_STEPS], bool *full)
 {
-    const uint64_t name  = hash(u->name);
+    const uint64_t name  = unit_hash(u->name);
     unsigned       count = 0;
     bool           found;
-    int            at = place_of(known, name, &found);
+    int            at = unit_place_of(known, name, &found);
 
     *full = at < 0;
     if (*full)
@@ -192,7 +192,7 @@ unsigned unit_news(const struct unit_known *known, const struct unit *u, struct 
 
 /* ---- names ---- */
 
-static bool ends_with(const char *text, size_t length, const char *end)
+static bool unit_ends_with(const char *text, size_t length, const char *end)
 {
     size_t n = strlen(end);
     return length > n && memcmp(text + length - n, end, n) == 0;
@@ -211,7 +211,7 @@ bool unit_matches(const char *patterns, const char *name)
         size_t n = strcspn(p, ";, \t");
         if (n && n < sizeof pattern) {
             snprintf(pattern, sizeof pattern, "%.*s", (int)n, p);
-            if (fnmatch(pattern, name, 0) == 0 || (!strchr(pattern, '.') && ends_with(name, strlen(name), ".service") && fnmatch(pattern, bare, 0) == 0))
+            if (fnmatch(pattern, name, 0) == 0 || (!strchr(pattern, '.') && unit_ends_with(name, strlen(name), ".service") && fnmatch(pattern, bare, 0) == 0))
                 return true;
         }
         p += n;

@@ -32,7 +32,7 @@ struct early_job {
     uint64_t        us;
 };
 
-struct program {
+struct units_program {
     struct emit_row    rows[ROWS_MOST];
     unsigned           row_count;
     const char        *bus_address, *known_path;
@@ -53,7 +53,7 @@ struct program {
     int                proc; /* a descriptor of /proc; -1: nobody is looked at */
 };
 
-static const struct argp_option options[] = {
+static const struct argp_option units_program_options[] = {
     {"bus", OPTION_BUS, "ADDRESS", 0, "where systemd listens (default " BUS_SYSTEMD ")", 0},
     {"provider", OPTION_PROVIDER, "{GUID}[,SESSION[,UNITS]]", 0, "a provider: its GUID, the session that it is for, which units", 0},
     {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
@@ -62,9 +62,9 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t units_parse(int key, char *arg, struct argp_state *state)
 {
-    struct program *p = state->input;
+    struct units_program *p = state->input;
     char            guid[40];
 
     switch (key) {
@@ -91,7 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static uint64_t now_us(void)
+static uint64_t units_now_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -121,15 +121,15 @@ static const char *usual_cgroup(const char *name, char *out, size_t size)
 }
 
 enum { CGROUP_ROOM = 600 };
-static const char *cgroup_of(const struct unit *u, char usual[CGROUP_ROOM])
+static const char *units_cgroup_of(const struct unit *u, char usual[CGROUP_ROOM])
 {
     return u->cgroup && *u->cgroup ? u->cgroup : usual_cgroup(u->name, usual, CGROUP_ROOM);
 }
 
-static void cgroup_tell(struct program *p, const struct unit *u)
+static void cgroup_tell(struct units_program *p, const struct unit *u)
 {
     char              usual[CGROUP_ROOM];
-    const char *const path = cgroup_of(u, usual);
+    const char *const path = units_cgroup_of(u, usual);
     const uint64_t    id   = cgroup_id(path);
     if (id && unit_cgroup_news(p->known, u->name, id))
         emit_cgroup(p->emitter, u, path, id);
@@ -137,17 +137,17 @@ static void cgroup_tell(struct program *p, const struct unit *u)
 
 /* ---- units whose start takes long ---- */
 
-static bool ends_with(const char *name, const char *end)
+static bool units_ends_with(const char *name, const char *end)
 {
     const size_t n = strlen(name), m = strlen(end);
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
 /* Of those that have programs. */
-static void starting_unit(struct program *p, const char *name, const char *cgroup, uint64_t since_us)
+static void starting_unit(struct units_program *p, const char *name, const char *cgroup, uint64_t since_us)
 {
     char usual[CGROUP_ROOM];
-    if (!ends_with(name, ".service") && !ends_with(name, ".mount") && !ends_with(name, ".swap"))
+    if (!units_ends_with(name, ".service") && !units_ends_with(name, ".mount") && !units_ends_with(name, ".swap"))
         return;
     if (!cgroup || !*cgroup)
         cgroup = usual_cgroup(name, usual, sizeof usual);
@@ -155,36 +155,36 @@ static void starting_unit(struct program *p, const char *name, const char *cgrou
         snprintf(usual, sizeof usual, "/system.slice/%s", name);
         cgroup = usual;
     }
-    starting_see(&p->starting, name, cgroup, since_us, now_us());
+    starting_see(&p->starting, name, cgroup, since_us, units_now_us());
 }
 
 static void on_starts(void *ctx, const char *name)
 {
-    struct program *p = ctx;
+    struct units_program *p = ctx;
     if (!starting_has(&p->starting, name)) /* a signal has told more of it */
-        starting_unit(p, name, NULL, now_us());
+        starting_unit(p, name, NULL, units_now_us());
 }
 
-static void starting_follow(struct program *p, const struct unit *u)
+static void starting_follow(struct units_program *p, const struct unit *u)
 {
     const bool starts = u->active && strcmp(u->active, "activating") == 0;
     if (starts && u->sub && strncmp(u->sub, "auto-restart", 12) == 0)
         starting_pause(&p->starting, u->name);
     else if (starts)
-        starting_unit(p, u->name, u->cgroup, u->time[UNIT_ACTIVATING] ? u->time[UNIT_ACTIVATING] : now_us());
+        starting_unit(p, u->name, u->cgroup, u->time[UNIT_ACTIVATING] ? u->time[UNIT_ACTIVATING] : units_now_us());
     else
         starting_over(&p->starting, u->name);
 }
 
 /* What systemd says waits meanwhile: so not for long at a time. Where somebody's files hold the looks up nobody is looked at any more. */
-static void starting_look(struct program *p)
+static void starting_look(struct units_program *p)
 {
-    const uint64_t              until = now_us() + LOOKS_US;
+    const uint64_t              until = units_now_us() + LOOKS_US;
     const struct starting_unit *u;
     struct waiting              w;
     uint32_t                    pid[PROCESSES_MOST];
 
-    while (p->proc >= 0 && now_us() < until && (u = starting_due(&p->starting, now_us()))) {
+    while (p->proc >= 0 && units_now_us() < until && (u = starting_due(&p->starting, units_now_us()))) {
         const unsigned n = cgroup_processes(u->cgroup, pid, PROCESSES_MOST);
         for (unsigned i = 0; i < n && p->stuck < STUCK_MOST; i++) {
             if (!waiting_look(p->proc, pid[i], &w))
@@ -203,7 +203,7 @@ static void starting_look(struct program *p)
 
 static void news_unit(void *ctx, const struct unit *u)
 {
-    struct program *p = ctx;
+    struct units_program *p = ctx;
     bool            full;
 
     if (p->first_count + UNIT_STEPS > p->first_room) {
@@ -221,7 +221,7 @@ static void news_unit(void *ctx, const struct unit *u)
 }
 
 /* Before the list is complete: its events wait, so that all come in order. */
-static void unit_hold(struct program *p, const struct unit *u)
+static void unit_hold(struct units_program *p, const struct unit *u)
 {
     const size_t  before = p->first_count;
     struct unit **grown  = realloc(p->copy, (p->copies + 1) * sizeof *grown);
@@ -244,7 +244,7 @@ static void unit_hold(struct program *p, const struct unit *u)
 
 static void on_unit(void *ctx, const struct unit *u)
 {
-    struct program   *p = ctx;
+    struct units_program   *p = ctx;
     struct unit_event events[UNIT_STEPS];
     bool              full;
 
@@ -264,14 +264,14 @@ static void on_unit(void *ctx, const struct unit *u)
 
 static void on_gone(void *ctx, const char *name)
 {
-    struct program *p = ctx;
+    struct units_program *p = ctx;
     starting_over(&p->starting, name);
     unit_forget(p->known, name);
     if (p->held)
         unit_forget(p->held, name);
 }
 
-static void job_keep(struct program *p, const struct unit_job *job, const char *result, uint64_t us)
+static void job_keep(struct units_program *p, const struct unit_job *job, const char *result, uint64_t us)
 {
     struct early_job *grown = realloc(p->jobs, (p->job_count + 1) * sizeof *grown);
     if (!grown)
@@ -284,7 +284,7 @@ static void job_keep(struct program *p, const struct unit_job *job, const char *
 }
 
 /* Those that were heard of before `until`. */
-static void jobs_write(struct program *p, uint64_t until)
+static void jobs_write(struct units_program *p, uint64_t until)
 {
     for (; p->job_done < p->job_count && p->jobs[p->job_done].us <= until; p->job_done++) {
         struct early_job *j = &p->jobs[p->job_done];
@@ -297,8 +297,8 @@ static void jobs_write(struct program *p, uint64_t until)
 
 static void on_job(void *ctx, const struct unit_job *job, const char *result)
 {
-    struct program *p  = ctx;
-    const uint64_t  us = !result && job->running ? job->running : now_us();
+    struct units_program *p  = ctx;
+    const uint64_t  us = !result && job->running ? job->running : units_now_us();
     if (p->listed)
         emit_job(p->emitter, job, result, us);
     else
@@ -307,19 +307,19 @@ static void on_job(void *ctx, const struct unit_job *job, const char *result)
 
 static void rundown_unit(void *ctx, const struct unit *u)
 {
-    struct program *p = ctx;
+    struct units_program *p = ctx;
     char            usual[CGROUP_ROOM];
-    emit_rundown(p->emitter, u, cgroup_id(cgroup_of(u, usual)));
+    emit_rundown(p->emitter, u, cgroup_id(units_cgroup_of(u, usual)));
 }
 
 static void cgroup_unit(void *ctx, const struct unit *u) { cgroup_tell(ctx, u); }
 
-static void told_unit(void *ctx, const struct unit *u) { unit_told(((struct program *)ctx)->known, u); }
+static void told_unit(void *ctx, const struct unit *u) { unit_told(((struct units_program *)ctx)->known, u); }
 
 static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
 {
-    struct program *p = ctx;
-    const uint64_t  listed_us = now_us();
+    struct units_program *p = ctx;
+    const uint64_t  listed_us = units_now_us();
 
     p->listed = true;
     alarm(0);
@@ -355,13 +355,13 @@ static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
 }
 
 /* The time of systemd's end of the boot is not known before it. */
-static void on_finished(void *ctx, const uint64_t marks[BUS_MARKS]) { emit_marks(((struct program *)ctx)->emitter, marks); }
+static void on_finished(void *ctx, const uint64_t marks[BUS_MARKS]) { emit_marks(((struct units_program *)ctx)->emitter, marks); }
 
 /* ---- the program ---- */
 
-static void on_asked(void *ctx) { eventfd_write(((struct program *)ctx)->asked_fd, 1); }
+static void on_asked(void *ctx) { eventfd_write(((struct units_program *)ctx)->asked_fd, 1); }
 
-static bool known_map(struct program *p)
+static bool known_map(struct units_program *p)
 {
     const size_t size = sizeof *p->known;
     struct stat  st;
@@ -379,7 +379,7 @@ static bool known_map(struct program *p)
     return true;
 }
 
-static int failed(const struct reason *why, int code)
+static int units_failed(const struct reason *why, int code)
 {
     fprintf(stdout, "%s\n", why->text);
     return code;
@@ -394,22 +394,22 @@ static void on_alarm(int signal)
     _exit(EXIT_BUS);
 }
 
-static int listen_to_systemd(struct program *p, struct reason *why)
+static int listen_to_systemd(struct units_program *p, struct reason *why)
 {
     for (unsigned answers = 0;;) {
         struct pollfd fds[2] = {{.fd = bus_fd(p->bus), .events = POLLIN}, {.fd = p->asked_fd, .events = POLLIN}};
         eventfd_t     count;
-        const int bus_ms = bus_wait_ms(p->bus), look_ms = p->proc < 0 ? -1 : starting_wait_ms(&p->starting, now_us());
+        const int bus_ms = bus_wait_ms(p->bus), look_ms = p->proc < 0 ? -1 : starting_wait_ms(&p->starting, units_now_us());
         if (poll(fds, 2, bus_ms < 0 || (look_ms >= 0 && look_ms < bus_ms) ? look_ms : bus_ms) < 0 && errno != EINTR)
-            return failed(why, EXIT_REFUSED);
+            return units_failed(why, EXIT_REFUSED);
         starting_look(p);
         if (bus_step(p->bus, why))
-            return failed(why, EXIT_BUS);
+            return units_failed(why, EXIT_BUS);
         if (!p->listed && bus_answers(p->bus) != answers)
             alarm(ANSWER_S);
         answers = bus_answers(p->bus);
         if (fds[1].revents && eventfd_read(p->asked_fd, &count) == 0 && p->listed) {
-            emit_moment(p->emitter, now_us());
+            emit_moment(p->emitter, units_now_us());
             bus_each(p->bus, rundown_unit, p);
             emit_moment(p->emitter, 0);
         }
@@ -418,8 +418,8 @@ static int listen_to_systemd(struct program *p, struct reason *why)
 
 int main(int argc, char **argv)
 {
-    static struct program p    = {.bus_address = BUS_SYSTEMD};
-    const struct argp     argp = {options, parse, NULL, "Writes what systemd's units do as events. The daemon starts it.", NULL, NULL, NULL};
+    static struct units_program p    = {.bus_address = BUS_SYSTEMD};
+    const struct argp     argp = {units_program_options, units_parse, NULL, "Writes what systemd's units do as events. The daemon starts it.", NULL, NULL, NULL};
     const struct bus_sink sink = {&p, on_unit, on_starts, on_listed, on_gone, on_job, on_finished};
     struct reason         why  = {0};
 
@@ -428,17 +428,17 @@ int main(int argc, char **argv)
     p.asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (p.asked_fd < 0 || !known_map(&p)) {
         reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory: %s", strerror(errno));
-        return failed(&why, EXIT_REFUSED);
+        return units_failed(&why, EXIT_REFUSED);
     }
     if (emit_create(p.rows, p.row_count, on_asked, &p, &p.emitter, &why))
-        return failed(&why, EXIT_REFUSED);
+        return units_failed(&why, EXIT_REFUSED);
     p.proc = reach_proc();
     eventfd_t before;
     eventfd_read(p.asked_fd, &before); /* the list that comes anyway is what they want */
     signal(SIGALRM, on_alarm);
     alarm(ANSWER_S); /* until all units are there: for each answer */
-    if (bus_open(p.bus_address, &sink, now_us() < BOOT_US, &p.bus, &why))
-        return failed(&why, EXIT_BUS);
+    if (bus_open(p.bus_address, &sink, units_now_us() < BOOT_US, &p.bus, &why))
+        return units_failed(&why, EXIT_BUS);
     int code = listen_to_systemd(&p, &why);
     bus_close(p.bus);
     starting_finish(&p.starting);

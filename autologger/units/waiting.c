@@ -16,17 +16,17 @@ enum { DESCRIPTORS = 64, LOCKS_MOST = 64 << 10, LINE = 512 };
 
 /* How a system call's arguments tell what it waits for. */
 enum call_how { HOW_FD, HOW_ANY, HOW_LOCKED, HOW_CONTROL, HOW_SLEEP, HOW_CHILD, HOW_SIGNAL, HOW_FUTEX, HOW_MODULE, HOW_MOUNT, HOW_RANDOM, HOW_OTHER };
-static const struct call {
+static const struct waiting_call {
     long          number;
     const char   *name;
     enum call_how how;
-} calls[] = {
+} waiting_calls[] = {
 #define C(call, how) {SYS_##call, #call, HOW_##how},
 #include "autologger/units/wait_calls.def"
 #undef C
 };
 
-struct look {
+struct waiting_look {
     int             proc;
     uint32_t        pid;
     uint64_t        argument[3];
@@ -67,7 +67,7 @@ static bool state_read(int proc, uint32_t pid, char name[WAIT_NAME], char *state
 }
 
 /* "NUMBER ARGUMENT... STACK COUNTER", or "-1 STACK COUNTER" outside of any call, or "running". */
-static const struct call *call_read(struct look *l, bool *paged)
+static const struct waiting_call *call_read(struct waiting_look *l, bool *paged)
 {
     char     path[REACH_PATH], text[LINE];
     uint64_t argument[6], stack;
@@ -85,13 +85,13 @@ static const struct call *call_read(struct look *l, bool *paged)
         stack <= UINT32_MAX) /* a program of 32 bits, whose calls have other numbers */
         return NULL;
     memcpy(l->argument, argument, sizeof l->argument);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (calls[i].number == number)
-            return &calls[i];
+    for (size_t i = 0; i < sizeof waiting_calls / sizeof *waiting_calls; i++)
+        if (waiting_calls[i].number == number)
+            return &waiting_calls[i];
     return NULL;
 }
 
-static void function_read(const struct look *l)
+static void function_read(const struct waiting_look *l)
 {
     char path[REACH_PATH];
     snprintf(path, sizeof path, "%u/wchan", l->pid);
@@ -102,7 +102,7 @@ static void function_read(const struct look *l)
 
 /* ---- its descriptors ---- */
 
-static bool descriptor(const struct look *l, uint64_t fd, char *out, size_t size)
+static bool waiting_descriptor(const struct waiting_look *l, uint64_t fd, char *out, size_t size)
 {
     char path[REACH_PATH];
     snprintf(path, sizeof path, "%u/fd/%" PRIu64, l->pid, fd);
@@ -111,13 +111,13 @@ static bool descriptor(const struct look *l, uint64_t fd, char *out, size_t size
 
 static bool is_socket(const char *target, uint64_t *inode) { return sscanf(target, "socket:[%" SCNu64 "]", inode) == 1; }
 
-static void descriptor_name(const struct look *l, uint64_t fd)
+static void descriptor_name(const struct waiting_look *l, uint64_t fd)
 {
     char     target[WAIT_OBJECT];
     uint64_t inode;
 
     l->out->kind = WAIT_FILE;
-    if (!descriptor(l, fd, target, sizeof target))
+    if (!waiting_descriptor(l, fd, target, sizeof target))
         return;
     if (is_socket(target, &inode)) {
         struct socket_end end = {.inode = inode};
@@ -148,7 +148,7 @@ static int likelihood(enum wait_kind kind, const char *object)
 }
 
 /* The last one is one of those before it. */
-static bool is_there(const struct socket_end *ends, unsigned last)
+static bool waiting_is_there(const struct socket_end *ends, unsigned last)
 {
     for (unsigned i = 0; i < last; i++)
         if (ends[i].inode == ends[last].inode)
@@ -156,7 +156,7 @@ static bool is_there(const struct socket_end *ends, unsigned last)
     return false;
 }
 
-static void any_name(const struct look *l)
+static void any_name(const struct waiting_look *l)
 {
     struct socket_end ends[SOCKETS_AT_ONCE];
     char              target[WAIT_OBJECT];
@@ -164,10 +164,10 @@ static void any_name(const struct look *l)
     int               best = 0;
 
     for (uint64_t fd = 0; fd < DESCRIPTORS && count < SOCKETS_AT_ONCE; fd++) {
-        if (!descriptor(l, fd, target, sizeof target))
+        if (!waiting_descriptor(l, fd, target, sizeof target))
             continue;
         const bool socket = is_socket(target, &ends[count].inode);
-        if (socket && is_there(ends, count)) /* by another descriptor */
+        if (socket && waiting_is_there(ends, count)) /* by another descriptor */
             continue;
         count += socket;
         watched += socket || (fd > STDERR_FILENO && !strstr(target, "[eventpoll]"));
@@ -187,7 +187,7 @@ static void any_name(const struct look *l)
 /* ---- locks ---- */
 
 /* "ID: -> KIND ... PID DEVICE:INODE ..." waits for the line before it with this id and without the arrow. */
-static void lock_holder(const struct look *l)
+static void lock_holder(const struct waiting_look *l)
 {
     char     id[24], held[24] = "", arrow[8], *line = NULL;
     unsigned pid;
@@ -213,7 +213,7 @@ static void lock_holder(const struct look *l)
     fclose(f);
 }
 
-static void lock_name(const struct look *l)
+static void lock_name(const struct waiting_look *l)
 {
     descriptor_name(l, l->argument[0]);
     l->out->kind = WAIT_LOCK;
@@ -223,12 +223,12 @@ static void lock_name(const struct look *l)
 /* ---- all ---- */
 
 /* A call that looks at several descriptors and has none only waits for time. */
-static bool looks_at_none(const struct look *l)
+static bool looks_at_none(const struct waiting_look *l)
 {
     return strstr(l->call, "poll") && strncmp(l->call, "epoll", 5) != 0 ? l->argument[1] == 0 : strstr(l->call, "select") && l->argument[0] == 0;
 }
 
-static void by_call(struct look *l, enum call_how how)
+static void by_call(struct waiting_look *l, enum call_how how)
 {
     static const enum wait_kind kinds[] = {[HOW_SLEEP] = WAIT_SLEEP,   [HOW_CHILD] = WAIT_CHILD, [HOW_SIGNAL] = WAIT_SIGNAL, [HOW_FUTEX] = WAIT_FUTEX,
                                            [HOW_MODULE] = WAIT_MODULE, [HOW_MOUNT] = WAIT_MOUNT, [HOW_RANDOM] = WAIT_RANDOM, [HOW_OTHER] = WAIT_OTHER};
@@ -253,7 +253,7 @@ static void by_call(struct look *l, enum call_how how)
 
 bool waiting_look(int proc, uint32_t pid, struct waiting *out)
 {
-    struct look l = {.proc = proc, .pid = pid, .out = out, .call = ""};
+    struct waiting_look l = {.proc = proc, .pid = pid, .out = out, .call = ""};
     char        state;
     bool        paged;
 
@@ -261,7 +261,7 @@ bool waiting_look(int proc, uint32_t pid, struct waiting *out)
     if (!state_read(proc, pid, out->name, &state) || (state != 'S' && state != 'D'))
         return false;
     function_read(&l);
-    const struct call *c = call_read(&l, &paged);
+    const struct waiting_call *c = call_read(&l, &paged);
     if (c) {
         l.call = c->name;
         snprintf(out->call, sizeof out->call, "%s", c->name);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t padded(size_t size) { return (uint32_t)((size + 7) & ~(size_t)7); }
+static uint32_t filter_padded(size_t size) { return (uint32_t)((size + 7) & ~(size_t)7); }
 
 wstatus filter_add(struct filter_block **block, uint32_t type, const void *data, size_t size, struct reason *why)
 {
@@ -13,10 +13,10 @@ wstatus filter_add(struct filter_block **block, uint32_t type, const void *data,
 
     if (*block && filter_part(*block, type, &there))
         return reason_set(why, W_INVALID_PARAMETER, "a filter of type 0x%x is there twice", type);
-    if (size > FILTER_BLOCK_MAX || before + sizeof(struct filter_part) + padded(size) > FILTER_BLOCK_MAX || (*block && (*block)->parts == FILTER_PARTS))
+    if (size > FILTER_BLOCK_MAX || before + sizeof(struct filter_part) + filter_padded(size) > FILTER_BLOCK_MAX || (*block && (*block)->parts == FILTER_PARTS))
         return reason_set(why, W_INVALID_PARAMETER, "the filters are more than %d, or have more than %d bytes", FILTER_PARTS, FILTER_BLOCK_MAX);
     const struct filter_part part  = {type, (uint32_t)size};
-    const size_t             grown = before + sizeof part + padded(size);
+    const size_t             grown = before + sizeof part + filter_padded(size);
     struct filter_block     *b     = realloc(*block, grown);
     if (!b)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a filter");
@@ -37,7 +37,7 @@ const void *filter_part(const struct filter_block *block, uint32_t type, uint32_
 {
     const uint8_t     *at = (const uint8_t *)(block + 1), *end = (const uint8_t *)block + block->size;
     struct filter_part part;
-    for (; (size_t)(end - at) >= sizeof part; at += sizeof part + padded(part.size)) {
+    for (; (size_t)(end - at) >= sizeof part; at += sizeof part + filter_padded(part.size)) {
         memcpy(&part, at, sizeof part);
         if (part.size > (size_t)(end - at) - sizeof part)
             return NULL;

@@ -19,8 +19,8 @@ static wstatus malformed(const struct type *t, const char *what, struct reason *
     return reason_set(why, W_INVALID_PARAMETER, "the filter '%s' %s", t->name, what);
 }
 
-static void put(char *out, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void put(char *out, size_t room, const char *format, ...)
+static void filter_check_put(char *out, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void filter_check_put(char *out, size_t room, const char *format, ...)
 {
     size_t  used = strlen(out);
     va_list args;
@@ -41,7 +41,7 @@ static void pids_describe(const struct type *t, const uint8_t *data, size_t size
 {
     struct cursor c = cur_make(data, size);
     for (const char *between = " "; cur_left(&c) >= 4; between = ", ")
-        put(out, room, "%s%u", between, cur_u32(&c));
+        filter_check_put(out, room, "%s%u", between, cur_u32(&c));
     (void)t;
 }
 
@@ -63,9 +63,9 @@ static void ids_describe(const struct type *t, const uint8_t *data, size_t size,
     const uint8_t in = cur_u8(&c);
     cur_u8(&c);
     cur_u16(&c);
-    put(out, room, "%s", in ? "" : " not");
+    filter_check_put(out, room, "%s", in ? "" : " not");
     for (const char *between = " "; cur_left(&c) >= 2; between = ", ")
-        put(out, room, "%s%u", between, cur_u16(&c));
+        filter_check_put(out, room, "%s%u", between, cur_u16(&c));
     (void)t;
 }
 
@@ -79,7 +79,7 @@ static bool printable(const char *text, size_t size)
     return true;
 }
 
-static wstatus text_check(const struct type *t, const uint8_t *data, size_t size, struct reason *why)
+static wstatus filter_check_text_check(const struct type *t, const uint8_t *data, size_t size, struct reason *why)
 {
     if (data[size - 1] || memchr(data, 0, size) != data + size - 1)
         return malformed(t, "is not one text that ends", why);
@@ -90,20 +90,20 @@ static wstatus text_check(const struct type *t, const uint8_t *data, size_t size
 static void text_describe(const struct type *t, const uint8_t *data, size_t size, char *out, size_t room)
 {
     (void)t;
-    put(out, room, " %.*s", (int)size, (const char *)data);
+    filter_check_put(out, room, " %.*s", (int)size, (const char *)data);
 }
 
 static void terms_describe(uint64_t any, uint64_t all, uint8_t level, char *out, size_t room)
 {
     if (level)
-        put(out, room, " level %u", level);
+        filter_check_put(out, room, " level %u", level);
     if (any)
-        put(out, room, " keywords 0x%llx", (unsigned long long)any);
+        filter_check_put(out, room, " keywords 0x%llx", (unsigned long long)any);
     if (all)
-        put(out, room, " (all of 0x%llx)", (unsigned long long)all);
+        filter_check_put(out, room, " (all of 0x%llx)", (unsigned long long)all);
 }
 
-static wstatus names_check(const struct type *t, const uint8_t *data, size_t size, struct reason *why)
+static wstatus filter_check_names_check(const struct type *t, const uint8_t *data, size_t size, struct reason *why)
 {
     struct filter_names head;
     size_t              at = offsetof(struct filter_names, names), count = 0;
@@ -123,9 +123,9 @@ static void names_describe(const struct type *t, const uint8_t *data, size_t siz
     struct filter_names head;
     size_t              at = offsetof(struct filter_names, names);
     memcpy(&head, data, at);
-    put(out, room, "%s", head.filter_in ? "" : " not");
+    filter_check_put(out, room, "%s", head.filter_in ? "" : " not");
     for (const char *between = " "; at < size; between = ", ") {
-        put(out, room, "%s%s", between, (const char *)data + at);
+        filter_check_put(out, room, "%s%s", between, (const char *)data + at);
         at += strnlen((const char *)data + at, size - at) + 1;
     }
     terms_describe(head.any, head.all, head.level, out, room);
@@ -142,7 +142,7 @@ static void level_keyword_describe(const struct type *t, const uint8_t *data, si
 {
     struct filter_level_keyword f;
     memcpy(&f, data, size);
-    put(out, room, "%s", f.filter_in ? "" : " not");
+    filter_check_put(out, room, "%s", f.filter_in ? "" : " not");
     terms_describe(f.any, f.all, f.level, out, room);
     (void)t;
 }
@@ -172,20 +172,20 @@ static wstatus any_check(const struct type *t, const uint8_t *data, size_t size,
 static void size_describe(const struct type *t, const uint8_t *data, size_t size, char *out, size_t room)
 {
     (void)t, (void)data;
-    put(out, room, " of %zu bytes", size);
+    filter_check_put(out, room, " of %zu bytes", size);
 }
 
 enum { NAMES_AT = offsetof(struct filter_names, names) };
-static const struct type types[] = {
+static const struct type filter_check_types[] = {
     {FILTER_PID, "pids", 4, 4 * FILTER_PIDS, pids_check, pids_describe},
-    {FILTER_EXECUTABLE, "programs", 1, FILTER_TEXT_UTF8, text_check, text_describe},
-    {FILTER_PACKAGE, "packages", 1, FILTER_TEXT_UTF8, text_check, text_describe},
-    {FILTER_PACKAGE_APP, "package applications", 1, FILTER_TEXT_UTF8, text_check, text_describe},
-    {FILTER_CONTAINER, "container", 1, FILTER_TEXT_UTF8, text_check, text_describe},
+    {FILTER_EXECUTABLE, "programs", 1, FILTER_TEXT_UTF8, filter_check_text_check, text_describe},
+    {FILTER_PACKAGE, "packages", 1, FILTER_TEXT_UTF8, filter_check_text_check, text_describe},
+    {FILTER_PACKAGE_APP, "package applications", 1, FILTER_TEXT_UTF8, filter_check_text_check, text_describe},
+    {FILTER_CONTAINER, "container", 1, FILTER_TEXT_UTF8, filter_check_text_check, text_describe},
     {FILTER_EVENT_ID, "event ids", 4, 4 + 2 * FILTER_IDS, ids_check, ids_describe},
-    {FILTER_EVENT_NAME, "event names", NAMES_AT, FILTER_NAMES, names_check, names_describe},
+    {FILTER_EVENT_NAME, "event names", NAMES_AT, FILTER_NAMES, filter_check_names_check, names_describe},
     {FILTER_STACK_ID, "stacks of ids", 4, 4 + 2 * FILTER_IDS, ids_check, ids_describe},
-    {FILTER_STACK_NAME, "stacks of names", NAMES_AT, FILTER_NAMES, names_check, names_describe},
+    {FILTER_STACK_NAME, "stacks of names", NAMES_AT, FILTER_NAMES, filter_check_names_check, names_describe},
     {FILTER_STACK_LEVEL_KEYWORD, "stacks of", sizeof(struct filter_level_keyword), sizeof(struct filter_level_keyword), level_keyword_check,
      level_keyword_describe},
     {FILTER_PAYLOAD, "payload", sizeof(struct payload_head), FILTER_PAYLOAD_MAX, predicates_check, predicates_describe},
@@ -193,19 +193,19 @@ static const struct type types[] = {
 };
 
 /* A number of the provider's own is a SCHEMATIZED filter by another name. */
-static const struct type *type_of(uint32_t type)
+static const struct type *filter_check_type_of(uint32_t type)
 {
     if (type && type < FILTER_SCHEMATIZED)
         type = FILTER_SCHEMATIZED;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].type == type)
-            return &types[i];
+    for (size_t i = 0; i < sizeof filter_check_types / sizeof *filter_check_types; i++)
+        if (filter_check_types[i].type == type)
+            return &filter_check_types[i];
     return NULL;
 }
 
 wstatus filter_part_check(uint32_t type, const void *data, size_t size, struct reason *why)
 {
-    const struct type *t = type_of(type);
+    const struct type *t = filter_check_type_of(type);
     if (!t)
         return reason_set(why, W_NOT_SUPPORTED, "there is no filter of type 0x%x here", type);
     if (size < t->least || size > t->most)
@@ -228,13 +228,13 @@ wstatus filter_check(const void *block, size_t size, struct reason *why)
         const uint8_t *data = cur_take(&c, part.size <= size ? (part.size + 7u) & ~7u : SIZE_MAX);
         if (!data)
             return reason_set(why, W_INVALID_PARAMETER, "a filter of type 0x%x has no end", part.type);
-        const struct type *t  = type_of(part.type);
+        const struct type *t  = filter_check_type_of(part.type);
         wstatus            st = filter_part_check(part.type, data, part.size, why);
         if (st)
             return st;
-        if (seen & 1u << (t - types))
+        if (seen & 1u << (t - filter_check_types))
             return reason_set(why, W_INVALID_PARAMETER, "the filter '%s' is there twice", t->name);
-        seen |= 1u << (t - types);
+        seen |= 1u << (t - filter_check_types);
     }
     return cur_left(&c) || head.size != size || head.parts != parts
                ? reason_set(why, W_INVALID_PARAMETER, "the filters have another size or number than they say")
@@ -244,12 +244,12 @@ wstatus filter_check(const void *block, size_t size, struct reason *why)
 void filter_describe(const struct filter_block *block, char *out, size_t size)
 {
     *out = 0;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof filter_check_types / sizeof *filter_check_types; i++) {
         uint32_t    n;
-        const void *data = filter_part(block, types[i].type, &n);
+        const void *data = filter_part(block, filter_check_types[i].type, &n);
         if (!data)
             continue;
-        put(out, size, "%s%s", *out ? "; " : "", types[i].name);
-        types[i].describe(&types[i], data, n, out, size);
+        filter_check_put(out, size, "%s%s", *out ? "; " : "", filter_check_types[i].name);
+        filter_check_types[i].describe(&filter_check_types[i], data, n, out, size);
     }
 }

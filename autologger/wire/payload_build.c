@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-static size_t padded(size_t size) { return (size + 7) & ~(size_t)7; }
+static size_t payload_build_padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
 static void *room(struct payload_bytes *b, size_t size)
 {
@@ -19,14 +19,14 @@ static void *room(struct payload_bytes *b, size_t size)
     b->size += size;
     return at;
 }
-static wstatus full(struct reason *why)
+static wstatus payload_build_full(struct reason *why)
 {
     return reason_set(why, W_INVALID_PARAMETER, "the payload filters of a provider have more than %d bytes together", FILTER_PAYLOAD_MAX);
 }
 
 /* ---- operands ---- */
 
-static bool number_of(const char *text, uint64_t *number, bool *negative)
+static bool payload_build_number_of(const char *text, uint64_t *number, bool *negative)
 {
     char *end;
     *negative = *text == '-';
@@ -63,7 +63,7 @@ static bool real_of(const char *text, double *real)
 static void forms_of(const char *text, unsigned which, struct payload_predicate *p)
 {
     bool negative;
-    if (number_of(text, &p->number[which], &negative))
+    if (payload_build_number_of(text, &p->number[which], &negative))
         p->forms |= (uint8_t)(PAYLOAD_NUMBER | (negative ? which ? PAYLOAD_NEGATIVE_SECOND : PAYLOAD_NEGATIVE : 0));
     if (real_of(text, &p->real[which]))
         p->forms |= PAYLOAD_REAL;
@@ -97,7 +97,7 @@ static wstatus operands(const struct payload_asked *a, struct payload_predicate 
 static bool orders(uint8_t op) { return op >= PAYLOAD_LE && op <= PAYLOAD_MODULO; }
 
 /* Whether operator and operand are of the type; of PAYLOAD_FORM_NONE nothing is known before the event is there. */
-static wstatus fits(const struct payload_asked *a, const struct payload_predicate *p, enum payload_form form, struct reason *why)
+static wstatus payload_build_fits(const struct payload_asked *a, const struct payload_predicate *p, enum payload_form form, struct reason *why)
 {
     static const char *const kinds[] = {"", "whole number", "whole number", "number", "GUID", "text", "text"};
     const bool               contains = a->op == PAYLOAD_CONTAINS || a->op == PAYLOAD_NOT_CONTAINS, known = form != PAYLOAD_FORM_NONE;
@@ -132,13 +132,13 @@ static wstatus predicate_add(struct payload_bytes *b, const struct payload_claus
     }
     const size_t wide = utf8_to_utf16le(a->text, text - 1, NULL, 0);
     wstatus      st   = operands(a, &p, why);
-    st                = st ? st : fits(a, &p, form, why);
+    st                = st ? st : payload_build_fits(a, &p, form, why);
     if (st)
         return st;
-    const size_t size = padded(sizeof p + name + text + wide);
+    const size_t size = payload_build_padded(sizeof p + name + text + wide);
     uint8_t     *at   = room(b, size);
     if (!at)
-        return full(why);
+        return payload_build_full(why);
     p.size      = (uint16_t)size;
     p.name_size = (uint16_t)name;
     p.text_size = (uint16_t)text;
@@ -151,7 +151,7 @@ static wstatus predicate_add(struct payload_bytes *b, const struct payload_claus
 }
 
 /* The head, when it is the first; one more event. */
-static bool counted(struct payload_bytes *b)
+static bool payload_build_counted(struct payload_bytes *b)
 {
     struct payload_head head = {.version = PAYLOAD_VERSION};
     if (!b->size && !room(b, sizeof head))
@@ -171,15 +171,15 @@ wstatus payload_add(struct payload_bytes *b, const struct payload_clause *c, str
 
     if (!c->predicates || c->predicates > PAYLOAD_PREDICATES || c->steps > PAYLOAD_STEPS || name < 2 || name > PAYLOAD_TEXT)
         return reason_set(why, W_INVALID_PARAMETER, "an event has no name, no predicate, more than %d, or more than %d fields", PAYLOAD_PREDICATES, PAYLOAD_STEPS);
-    if (!counted(b))
-        return full(why);
+    if (!payload_build_counted(b))
+        return payload_build_full(why);
     const size_t before = b->size;
-    uint8_t     *at     = room(b, sizeof e + padded(name) + c->steps * sizeof *c->step);
+    uint8_t     *at     = room(b, sizeof e + payload_build_padded(name) + c->steps * sizeof *c->step);
     if (!at)
-        return full(why);
+        return payload_build_full(why);
     e.name_size = (uint16_t)name;
     memcpy(at + sizeof e, c->event, name);
-    memcpy(at + sizeof e + padded(name), c->step, c->steps * sizeof *c->step);
+    memcpy(at + sizeof e + payload_build_padded(name), c->step, c->steps * sizeof *c->step);
     for (unsigned i = 0; i < c->predicates && !st; i++)
         st = predicate_add(b, c, &c->predicate[i], why);
     e.size = (uint16_t)(b->size - before);
@@ -190,9 +190,9 @@ wstatus payload_add(struct payload_bytes *b, const struct payload_clause *c, str
 wstatus payload_append(struct payload_bytes *b, const struct payload_event *entry, uint8_t flags, struct reason *why)
 {
     struct payload_event e = *entry;
-    uint8_t             *at = counted(b) ? room(b, entry->size) : NULL;
+    uint8_t             *at = payload_build_counted(b) ? room(b, entry->size) : NULL;
     if (!at)
-        return full(why);
+        return payload_build_full(why);
     memcpy(at, entry, entry->size);
     e.flags |= flags;
     memcpy(at, &e, sizeof e);

@@ -26,12 +26,12 @@ const char *payload_operator_word(unsigned op)
     return NULL;
 }
 
-static size_t padded(size_t size) { return (size + 7) & ~(size_t)7; }
+static size_t payload_check_padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
-static wstatus wrong(struct reason *why, const char *what) { return reason_set(why, W_INVALID_PARAMETER, "the payload filter %s", what); }
+static wstatus payload_check_wrong(struct reason *why, const char *what) { return reason_set(why, W_INVALID_PARAMETER, "the payload filter %s", what); }
 
 /* A text of that size with its NUL at the end, and printable before it. */
-static const char *text_take(struct cursor *c, size_t size, bool may_be_empty)
+static const char *payload_check_text_take(struct cursor *c, size_t size, bool may_be_empty)
 {
     const char *text = cur_take(c, size);
     if (!text || !size || (size == 1 && !may_be_empty) || size > PAYLOAD_TEXT || memchr(text, 0, size) != text + size - 1)
@@ -61,14 +61,14 @@ static wstatus predicate_check(struct cursor *c, const struct payload_event *e, 
 {
     struct payload_predicate p;
     cur_copy(c, &p, sizeof p);
-    if (!cur_ok(c) || p.size % 8 || p.size != padded(sizeof p + p.name_size + p.text_size + p.wide_size) || !payload_operator_word(p.op))
-        return wrong(why, "has a predicate of another size, or with another operator, than there is");
+    if (!cur_ok(c) || p.size % 8 || p.size != payload_check_padded(sizeof p + p.name_size + p.text_size + p.wide_size) || !payload_operator_word(p.op))
+        return payload_check_wrong(why, "has a predicate of another size, or with another operator, than there is");
     if (e->flags & PAYLOAD_NAMED ? p.step != PAYLOAD_BY_NAME : p.step >= e->steps)
-        return wrong(why, "asks about a field that is not there");
-    if (!text_take(c, p.name_size, false) || !text_take(c, p.text_size, true) || p.wide_size % 2 || !cur_take(c, p.size - sizeof p - p.name_size - p.text_size))
-        return wrong(why, "has a text that does not end, or has control characters");
+        return payload_check_wrong(why, "asks about a field that is not there");
+    if (!payload_check_text_take(c, p.name_size, false) || !payload_check_text_take(c, p.text_size, true) || p.wide_size % 2 || !cur_take(c, p.size - sizeof p - p.name_size - p.text_size))
+        return payload_check_wrong(why, "has a text that does not end, or has control characters");
     if (p.op == PAYLOAD_MODULO && !p.number[0])
-        return wrong(why, "divides by 0");
+        return payload_check_wrong(why, "divides by 0");
     return W_SUCCESS;
 }
 
@@ -82,20 +82,20 @@ static wstatus event_check(struct cursor *c, struct reason *why)
     cur_copy(c, &e, sizeof e);
     if (!cur_ok(c) || e.flags > (PAYLOAD_ANY | PAYLOAD_ALL | PAYLOAD_NAMED) || !e.predicates || e.predicates > PAYLOAD_PREDICATES ||
         e.steps > PAYLOAD_STEPS || (e.flags & PAYLOAD_NAMED && e.steps))
-        return wrong(why, "has an event without predicates, with too many, or with flags that there are not");
-    if (!text_take(c, e.name_size, false) || !cur_take(c, padded(e.name_size) - e.name_size))
-        return wrong(why, "has an event without a name");
+        return payload_check_wrong(why, "has an event without predicates, with too many, or with flags that there are not");
+    if (!payload_check_text_take(c, e.name_size, false) || !cur_take(c, payload_check_padded(e.name_size) - e.name_size))
+        return payload_check_wrong(why, "has an event without a name");
     for (unsigned i = 0; i < e.steps; i++) {
         cur_copy(c, &s, sizeof s);
         if (!cur_ok(c) || !step_sound(&s, &filled))
-            return wrong(why, "has a field of a type, count or length that cannot be");
+            return payload_check_wrong(why, "has a field of a type, count or length that cannot be");
     }
     for (unsigned i = 0; i < e.predicates; i++) {
         wstatus st = predicate_check(c, &e, why);
         if (st)
             return st;
     }
-    return cur_ok(c) && c->pos - before == e.size ? W_SUCCESS : wrong(why, "has an event of another size than it says");
+    return cur_ok(c) && c->pos - before == e.size ? W_SUCCESS : payload_check_wrong(why, "has an event of another size than it says");
 }
 
 wstatus payload_check(const void *data, size_t size, struct reason *why)
@@ -104,19 +104,19 @@ wstatus payload_check(const void *data, size_t size, struct reason *why)
     struct payload_head head;
     cur_copy(&c, &head, sizeof head);
     if (!cur_ok(&c) || size > FILTER_PAYLOAD_MAX || head.version != PAYLOAD_VERSION || !head.events)
-        return wrong(why, "is not one that TdhAggregatePayloadFilters has made, or of another version");
+        return payload_check_wrong(why, "is not one that TdhAggregatePayloadFilters has made, or of another version");
     for (unsigned i = 0; i < head.events; i++) {
         wstatus st = event_check(&c, why);
         if (st)
             return st;
     }
-    return cur_left(&c) ? wrong(why, "has more bytes than events") : W_SUCCESS;
+    return cur_left(&c) ? payload_check_wrong(why, "has more bytes than events") : W_SUCCESS;
 }
 
 /* ---- words ---- */
 
-static void put(char *out, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void put(char *out, size_t room, const char *format, ...)
+static void payload_check_put(char *out, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void payload_check_put(char *out, size_t room, const char *format, ...)
 {
     const size_t used = strlen(out);
     va_list      args;
@@ -127,7 +127,7 @@ static void put(char *out, size_t room, const char *format, ...)
 }
 
 /* As it is, or between quotes: where it would be taken for something else. */
-static void put_text(char *out, size_t room, const char *text, bool quote)
+static void payload_check_put_text(char *out, size_t room, const char *text, bool quote)
 {
     static const char *const words[] = {"and", "or", "not", "is", "between", "contains", "modulo"};
     quote |= !*text;
@@ -135,10 +135,10 @@ static void put_text(char *out, size_t room, const char *text, bool quote)
         quote = !((*p >= '0' && *p <= '9') || ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z') || strchr("_-./{}$@*+", *p));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         quote |= strcasecmp(text, words[i]) == 0;
-    put(out, room, quote ? "'" : "");
+    payload_check_put(out, room, quote ? "'" : "");
     for (const char *p = text; *p; p++)
-        put(out, room, "%s%c", *p == '\'' ? "'" : "", *p);
-    put(out, room, quote ? "'" : "");
+        payload_check_put(out, room, "%s%c", *p == '\'' ? "'" : "", *p);
+    payload_check_put(out, room, quote ? "'" : "");
 }
 
 static void predicate_describe(const uint8_t *at, char *out, size_t room)
@@ -147,16 +147,16 @@ static void predicate_describe(const uint8_t *at, char *out, size_t room)
     char                     low[PAYLOAD_TEXT];
     memcpy(&p, at, sizeof p);
     const char *name = (const char *)at + sizeof p, *text = name + p.name_size, *comma = strchr(text, ',');
-    put_text(out, room, name, false);
+    payload_check_put_text(out, room, name, false);
     const char *word = payload_operator_word(p.op);
-    put(out, room, " %s ", word ? word : "?");
+    payload_check_put(out, room, " %s ", word ? word : "?");
     if ((p.op == PAYLOAD_BETWEEN || p.op == PAYLOAD_NOT_BETWEEN) && comma) {
         snprintf(low, sizeof low, "%.*s", (int)(comma - text), text);
-        put_text(out, room, low, false);
-        put(out, room, " and ");
+        payload_check_put_text(out, room, low, false);
+        payload_check_put(out, room, " and ");
         text = comma + 1;
     }
-    put_text(out, room, text, false);
+    payload_check_put_text(out, room, text, false);
 }
 
 static void event_describe(const uint8_t *at, char *out, size_t room)
@@ -165,12 +165,12 @@ static void event_describe(const uint8_t *at, char *out, size_t room)
     struct payload_predicate p;
     memcpy(&e, at, sizeof e);
     const char *name = (const char *)at + sizeof e;
-    put_text(out, room, name, e.flags & PAYLOAD_NAMED && strspn(name, "0123456789") == strlen(name)); /* without quotes it is an id */
-    put(out, room, ": ");
-    at += sizeof e + padded(e.name_size) + e.steps * sizeof(struct payload_step);
+    payload_check_put_text(out, room, name, e.flags & PAYLOAD_NAMED && strspn(name, "0123456789") == strlen(name)); /* without quotes it is an id */
+    payload_check_put(out, room, ": ");
+    at += sizeof e + payload_check_padded(e.name_size) + e.steps * sizeof(struct payload_step);
     for (unsigned i = 0; i < e.predicates; i++) {
         memcpy(&p, at, sizeof p);
-        put(out, room, "%s", !i ? "" : e.flags & PAYLOAD_ANY ? " or " : " and ");
+        payload_check_put(out, room, "%s", !i ? "" : e.flags & PAYLOAD_ANY ? " or " : " and ");
         predicate_describe(at, out, room);
         at += p.size;
     }
@@ -189,7 +189,7 @@ void payload_describe(const void *data, size_t size, char *out, size_t room)
     for (unsigned i = 0; i < head.events && at < end; i++, at += e.size) {
         char *const before = out + strlen(out);
         memcpy(&e, at, sizeof e);
-        put(out, room, "%s", i ? ", " : "");
+        payload_check_put(out, room, "%s", i ? ", " : "");
         const char *const text = out + strlen(out);
         event_describe(at, out, room);
         if (last && !(e.flags & PAYLOAD_NAMED) && strncmp(last, text, strlen(text)) == 0 && last + strlen(text) == before)

@@ -19,7 +19,7 @@
 enum { PAIR_TRIES = 24, FIT_TRIES = 400 };
 #define NS_PER_S UINT64_C(1000000000)
 
-static uint64_t clock_ns(clockid_t id)
+static uint64_t base_clock_ns(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
@@ -31,7 +31,7 @@ static uint64_t tsc_now(void)
 #if defined(__x86_64__)
     return __rdtsc();
 #else
-    return clock_ns(CLOCK_MONOTONIC_RAW);
+    return base_clock_ns(CLOCK_MONOTONIC_RAW);
 #endif
 }
 
@@ -46,11 +46,11 @@ static size_t slurp(const char *path, char *out, size_t size)
 }
 
 /* The closest of several (TSC, RAW) pairs; the distance of its two TSC reads tells how good it is. */
-static uint64_t pair_take(unsigned tries, uint64_t *tsc, uint64_t *raw)
+static uint64_t clock_pair_take(unsigned tries, uint64_t *tsc, uint64_t *raw)
 {
     uint64_t best = UINT64_MAX;
     for (unsigned i = 0; i < tries; i++) {
-        uint64_t a = tsc_now(), r = clock_ns(CLOCK_MONOTONIC_RAW), b = tsc_now();
+        uint64_t a = tsc_now(), r = base_clock_ns(CLOCK_MONOTONIC_RAW), b = tsc_now();
         if (b - a < best) {
             best = b - a;
             *tsc = a + (b - a) / 2;
@@ -83,14 +83,14 @@ static uint64_t hz_from_perf(void)
 static uint64_t hz_from_fit(void)
 {
     uint64_t t0 = 0, r0 = 0, t1 = 0, r1 = 0;
-    pair_take(FIT_TRIES, &t0, &r0);
+    clock_pair_take(FIT_TRIES, &t0, &r0);
     nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    pair_take(FIT_TRIES, &t1, &r1);
+    clock_pair_take(FIT_TRIES, &t1, &r1);
     return (uint64_t)((unsigned __int128)(t1 - t0) * NS_PER_S / (r1 - r0));
 }
 
 /* Is `word` one of the words of `text`? */
-static bool has_word(const char *text, const char *word)
+static bool clock_has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
     for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
@@ -110,9 +110,9 @@ static void tsc_check(struct clock_machine *out, const char *cpuinfo)
 #else
     if (strcmp(source, "tsc") != 0)
         snprintf(out->why_not, sizeof out->why_not, "the kernel's clocksource is '%s', not tsc", source);
-    else if (!has_word(cpuinfo, "constant_tsc"))
+    else if (!clock_has_word(cpuinfo, "constant_tsc"))
         snprintf(out->why_not, sizeof out->why_not, "the CPU lacks constant_tsc");
-    else if (!has_word(cpuinfo, "nonstop_tsc"))
+    else if (!clock_has_word(cpuinfo, "nonstop_tsc"))
         snprintf(out->why_not, sizeof out->why_not, "the CPU lacks nonstop_tsc");
     else
         out->tsc_usable = true;
@@ -157,7 +157,7 @@ static bool raw_needs_syscall(void)
     char                     source[64];
     slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     for (size_t i = 0; i < sizeof vdso / sizeof *vdso; i++)
-        if (has_word(source, vdso[i]))
+        if (clock_has_word(source, vdso[i]))
             return false;
     return true;
 }
@@ -180,8 +180,8 @@ uint64_t clock_read(const struct session_clock *clock)
 {
     switch (clock->read_kind) {
     case CLOCK_READ_TSC: return tsc_now();
-    case CLOCK_READ_RAW: return clock_ns(CLOCK_MONOTONIC_RAW);
-    default: return filetime_from_unix_ns(clock_ns(CLOCK_REALTIME_COARSE));
+    case CLOCK_READ_RAW: return base_clock_ns(CLOCK_MONOTONIC_RAW);
+    default: return filetime_from_unix_ns(base_clock_ns(CLOCK_REALTIME_COARSE));
     }
 }
 
@@ -190,8 +190,8 @@ void clock_anchor_take(const struct clock_machine *machine, struct clock_anchor 
     uint64_t best = UINT64_MAX;
     *out          = (struct clock_anchor){.tsc_hz = machine->tsc_hz};
     for (unsigned i = 0; i < PAIR_TRIES * 2; i++) {
-        uint64_t r0 = clock_ns(CLOCK_MONOTONIC_RAW), t = machine->tsc_usable ? tsc_now() : 0;
-        uint64_t real = clock_ns(CLOCK_REALTIME), r1 = clock_ns(CLOCK_MONOTONIC_RAW);
+        uint64_t r0 = base_clock_ns(CLOCK_MONOTONIC_RAW), t = machine->tsc_usable ? tsc_now() : 0;
+        uint64_t real = base_clock_ns(CLOCK_REALTIME), r1 = base_clock_ns(CLOCK_MONOTONIC_RAW);
         if (r1 - r0 < best) {
             best          = r1 - r0;
             out->tsc      = t;
@@ -200,7 +200,7 @@ void clock_anchor_take(const struct clock_machine *machine, struct clock_anchor 
         }
     }
     out->error_ns      = best / 2 + 1;
-    out->boot_filetime = filetime_from_unix_ns(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
+    out->boot_filetime = filetime_from_unix_ns(base_clock_ns(CLOCK_REALTIME) - base_clock_ns(CLOCK_BOOTTIME));
 }
 
 void clock_anchor_back(struct clock_anchor *anchor, uint64_t raw_ns)
@@ -245,11 +245,11 @@ uint64_t clock_pair(const struct session_clock *clock, uint64_t *raw_ns, uint64_
 {
     uint64_t best = UINT64_MAX;
     if (clock->read_kind == CLOCK_READ_TSC) {
-        best = pair_take(PAIR_TRIES, value, raw_ns);
+        best = clock_pair_take(PAIR_TRIES, value, raw_ns);
         return (uint64_t)((unsigned __int128)best * NS_PER_S / clock->freq / 2) + 1;
     }
     for (unsigned i = 0; i < PAIR_TRIES && clock->read_kind == CLOCK_READ_COARSE; i++) {
-        uint64_t a = clock_ns(CLOCK_MONOTONIC_RAW), r = clock_ns(CLOCK_REALTIME), b = clock_ns(CLOCK_MONOTONIC_RAW);
+        uint64_t a = base_clock_ns(CLOCK_MONOTONIC_RAW), r = base_clock_ns(CLOCK_REALTIME), b = base_clock_ns(CLOCK_MONOTONIC_RAW);
         if (b - a < best) {
             best    = b - a;
             *raw_ns = a + (b - a) / 2;
@@ -257,7 +257,7 @@ uint64_t clock_pair(const struct session_clock *clock, uint64_t *raw_ns, uint64_
         }
     }
     if (clock->read_kind == CLOCK_READ_RAW) {
-        *raw_ns = *value = clock_ns(CLOCK_MONOTONIC_RAW);
+        *raw_ns = *value = base_clock_ns(CLOCK_MONOTONIC_RAW);
         return 0;
     }
     return best / 2 + 1;
@@ -271,7 +271,7 @@ void clockmap_sync(struct clockmap *map)
 }
 
 /* a * b / c without losing the high bits; the short way nearly always fits */
-static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
+static uint64_t clock_scale(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t product;
     if (!__builtin_mul_overflow(a, b, &product))
@@ -283,15 +283,15 @@ uint64_t clockmap_tsc(const struct clockmap *map, uint64_t raw_ns)
 {
     unsigned i = map->count;
     if (i == 0)
-        return scale(raw_ns, map->tsc_hz, NS_PER_S);
+        return clock_scale(raw_ns, map->tsc_hz, NS_PER_S);
     while (i && map->pair[i - 1].raw_ns > raw_ns)
         i--;
     if (i == 0) { /* before the first pair: its line, backwards */
-        uint64_t back = scale(map->pair[0].raw_ns - raw_ns, map->tsc_hz, NS_PER_S);
+        uint64_t back = clock_scale(map->pair[0].raw_ns - raw_ns, map->tsc_hz, NS_PER_S);
         return back < map->pair[0].tsc ? map->pair[0].tsc - back : 0;
     }
     uint64_t from = raw_ns - map->pair[i - 1].raw_ns, base = map->pair[i - 1].tsc;
     if (i == map->count)
-        return base + scale(from, map->tsc_hz, NS_PER_S);
-    return base + scale(from, map->pair[i].tsc - base, map->pair[i].raw_ns - map->pair[i - 1].raw_ns);
+        return base + clock_scale(from, map->tsc_hz, NS_PER_S);
+    return base + clock_scale(from, map->pair[i].tsc - base, map->pair[i].raw_ns - map->pair[i - 1].raw_ns);
 }

@@ -16,7 +16,7 @@ const char *clock_kept_path(void)
     return path && *path ? path : "/run/autologger/clock";
 }
 
-static size_t text_read(int fd, char out[TEXT])
+static size_t clock_kept_text_read(int fd, char out[TEXT])
 {
     const ssize_t n = fd < 0 ? -1 : read(fd, out, TEXT - 1);
     out[n > 0 ? n : 0] = 0;
@@ -24,10 +24,10 @@ static size_t text_read(int fd, char out[TEXT])
 }
 
 /* False: /proc is not there. */
-static bool boot_id(char out[TEXT])
+static bool clock_kept_boot_id(char out[TEXT])
 {
     int          fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    const size_t n  = text_read(fd, out);
+    const size_t n  = clock_kept_text_read(fd, out);
     if (fd >= 0)
         close(fd);
     out[BOOT_ID] = 0;
@@ -43,17 +43,17 @@ uint64_t clock_kept_read(const char *path)
     if (fd < 0)
         return 0;
     const bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & 022);
-    if (ours && text_read(fd, text) > BOOT_ID + 1 && boot_id(id) && memcmp(text, id, BOOT_ID) == 0)
+    if (ours && clock_kept_text_read(fd, text) > BOOT_ID + 1 && clock_kept_boot_id(id) && memcmp(text, id, BOOT_ID) == 0)
         hz = strtoull(text + BOOT_ID, NULL, 10);
     close(fd);
     return hz;
 }
 
 /* The whole file or none: under a name of its own, then linked to the one that counts. */
-static void make(const char *path, uint64_t hz)
+static void clock_kept_make(const char *path, uint64_t hz)
 {
     char text[TEXT], id[TEXT], own[PATH_MOST];
-    if (!boot_id(id) || snprintf(own, sizeof own, "%s.%d", path, (int)getpid()) >= (int)sizeof own)
+    if (!clock_kept_boot_id(id) || snprintf(own, sizeof own, "%s.%d", path, (int)getpid()) >= (int)sizeof own)
         return;
     const int n  = snprintf(text, sizeof text, "%s %llu\n", id, (unsigned long long)hz);
     int       fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -73,7 +73,7 @@ uint64_t clock_kept_write(const char *path, uint64_t hz)
         *strrchr(dir, '/') = 0;
         mkdir(dir, 0755);
     }
-    make(path, hz);
+    clock_kept_make(path, hz);
     const uint64_t kept = clock_kept_read(path);
     return kept ? kept : hz;
 }

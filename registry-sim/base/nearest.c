@@ -5,7 +5,7 @@
 
 enum { WORD_MAX = 64 };
 
-static int folded(const char *s, size_t i) { return tolower((unsigned char)s[i]); }
+static int nearest_folded(const char *s, size_t i) { return tolower((unsigned char)s[i]); }
 
 /* Edit distance where a swap of neighbours counts once; limit + 1 for what is surely farther, and for long words. */
 static unsigned edit_distance(const char *a, const char *b, unsigned limit)
@@ -21,12 +21,12 @@ static unsigned edit_distance(const char *a, const char *b, unsigned limit)
         unsigned *now = d[i % 3], *before = d[(i + 2) % 3], *earlier = d[(i + 1) % 3];
         now[0] = (unsigned)i;
         for (size_t j = 1; j <= lb; j++) {
-            unsigned best = before[j - 1] + (folded(a, i - 1) != folded(b, j - 1));
+            unsigned best = before[j - 1] + (nearest_folded(a, i - 1) != nearest_folded(b, j - 1));
             if (before[j] + 1 < best)
                 best = before[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && folded(a, i - 1) == folded(b, j - 2) && folded(a, i - 2) == folded(b, j - 1) &&
+            if (i > 1 && j > 1 && nearest_folded(a, i - 1) == nearest_folded(b, j - 2) && nearest_folded(a, i - 2) == nearest_folded(b, j - 1) &&
                 earlier[j - 2] + 1 < best)
                 best = earlier[j - 2] + 1;
             now[j] = best;

@@ -29,7 +29,7 @@ struct os_fake_file {
 static struct os_fake *fake_of(struct os *os) { return os->self; }
 
 /* Counts the call and says whether it fails: 0 or -errno. */
-static int called(struct os_fake *f, enum os_fake_call call)
+static int os_fake_called(struct os_fake *f, enum os_fake_call call)
 {
     f->calls[call]++;
     if (!f->fail[call].at || --f->fail[call].at)
@@ -41,7 +41,7 @@ static int called(struct os_fake *f, enum os_fake_call call)
 
 /* ---- nodes ---- */
 
-static struct os_fake_node *find(struct os_fake *f, const char *path)
+static struct os_fake_node *os_fake_find(struct os_fake *f, const char *path)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -54,8 +54,8 @@ static struct os_fake_node *find(struct os_fake *f, const char *path)
 
 static struct os_fake_node *follow(struct os_fake *f, const char *path, int *error)
 {
-    struct os_fake_node *node = find(f, path);
-    for (int i = 0; node && node->target; node = find(f, node->target))
+    struct os_fake_node *node = os_fake_find(f, path);
+    for (int i = 0; node && node->target; node = os_fake_find(f, node->target))
         if (i++ == MAX_LINKS) {
             *error = -ELOOP;
             return NULL;
@@ -64,17 +64,17 @@ static struct os_fake_node *follow(struct os_fake *f, const char *path, int *err
     return node;
 }
 
-static bool is_below(const char *path, const char *folder)
+static bool os_fake_is_below(const char *path, const char *folder)
 {
     size_t n = strlen(folder);
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == 0 || (n == 1 && *folder == '/'));
 }
 
-static unsigned volume_of(const struct os_fake *f, const char *path)
+static unsigned os_fake_volume_of(const struct os_fake *f, const char *path)
 {
     unsigned best = 0;
     for (unsigned i = 1; i < f->volume_count; i++)
-        if (is_below(path, f->volumes[i].prefix) && strlen(f->volumes[i].prefix) > strlen(f->volumes[best].prefix))
+        if (os_fake_is_below(path, f->volumes[i].prefix) && strlen(f->volumes[i].prefix) > strlen(f->volumes[best].prefix))
             best = i;
     return best;
 }
@@ -91,7 +91,7 @@ static int parent_check(struct os_fake *f, const char *path)
         /* a file further up gives ENOTDIR too */
         while (error == -ENOENT && (slash = strrchr(up, '/')) && slash > up) {
             *slash = 0;
-            node   = find(f, up);
+            node   = os_fake_find(f, up);
             if (node && S_ISREG(node->mode))
                 error = -ENOTDIR;
         }
@@ -128,7 +128,7 @@ static struct os_fake_node *node_add(struct os_fake *f, const char *path, unsign
         node->path[n - 1] = 0;
     node->mode                = mode;
     node->inode               = ++f->inodes;
-    node->volume              = volume_of(f, path);
+    node->volume              = os_fake_volume_of(f, path);
     f->nodes[f->node_count++] = node;
     return node;
 }
@@ -148,7 +148,7 @@ static int log_created(struct os_fake *f, const char *path)
 static int create_node(struct os_fake *f, const char *path, unsigned mode, struct os_fake_node **out)
 {
     int r = parent_check(f, path);
-    if (r == 0 && f->volumes[volume_of(f, path)].read_only)
+    if (r == 0 && f->volumes[os_fake_volume_of(f, path)].read_only)
         r = -EROFS;
     if (r == 0)
         r = log_created(f, path);
@@ -183,7 +183,7 @@ static struct os_fake_file *file_get(struct os_fake *f, int fd)
     return fd >= FIRST_FD && at < f->file_count && f->files[at].node ? &f->files[at] : NULL;
 }
 
-static int file_add(struct os_fake *f, struct os_fake_node *node, int flags)
+static int os_fake_file_add(struct os_fake *f, struct os_fake_node *node, int flags)
 {
     unsigned at = 0;
     while (at < f->file_count && f->files[at].node)
@@ -203,9 +203,9 @@ static int file_add(struct os_fake *f, struct os_fake_node *node, int flags)
 static int fake_open(struct os *os, const char *path, int flags, unsigned mode)
 {
     struct os_fake      *f     = fake_of(os);
-    int                  r     = called(f, FAKE_OPEN), error;
+    int                  r     = os_fake_called(f, FAKE_OPEN), error;
     bool                 write = (flags & O_ACCMODE) != O_RDONLY;
-    struct os_fake_node *link  = find(f, path), *node = follow(f, path, &error);
+    struct os_fake_node *link  = os_fake_find(f, path), *node = follow(f, path, &error);
 
     if (r < 0)
         return r;
@@ -225,7 +225,7 @@ static int fake_open(struct os *os, const char *path, int flags, unsigned mode)
         return -EROFS;
     if (write && (flags & O_TRUNC))
         resize(f, node, 0);
-    return file_add(f, node, flags);
+    return os_fake_file_add(f, node, flags);
 }
 
 static int fake_close(struct os *os, int fd)
@@ -245,7 +245,7 @@ static ssize_t fake_pread(struct os *os, int fd, void *data, size_t size, uint64
 {
     struct os_fake      *f    = fake_of(os);
     struct os_fake_file *file = file_get(f, fd);
-    int                  r    = called(f, FAKE_PREAD);
+    int                  r    = os_fake_called(f, FAKE_PREAD);
     if (r < 0)
         return r;
     if (!file)
@@ -266,7 +266,7 @@ static ssize_t fake_pwrite(struct os *os, int fd, const void *data, size_t size,
 {
     struct os_fake      *f    = fake_of(os);
     struct os_fake_file *file = file_get(f, fd);
-    int                  r    = called(f, FAKE_PWRITE);
+    int                  r    = os_fake_called(f, FAKE_PWRITE);
     if (r < 0)
         return r;
     if (!file)
@@ -292,7 +292,7 @@ static int fake_ftruncate(struct os *os, int fd, uint64_t size)
 {
     struct os_fake      *f    = fake_of(os);
     struct os_fake_file *file = file_get(f, fd);
-    int                  r    = called(f, FAKE_FTRUNCATE);
+    int                  r    = os_fake_called(f, FAKE_FTRUNCATE);
     if (r < 0)
         return r;
     if (!file)
@@ -309,7 +309,7 @@ static int fake_ftruncate(struct os *os, int fd, uint64_t size)
 static int fake_fsync(struct os *os, int fd)
 {
     struct os_fake *f = fake_of(os);
-    int             r = called(f, FAKE_FSYNC);
+    int             r = os_fake_called(f, FAKE_FSYNC);
     if (r < 0)
         return r;
     return file_get(f, fd) ? 0 : fd < FIRST_FD ? os_linux()->fsync(os_linux(), fd) : -EBADF;
@@ -327,13 +327,13 @@ static int fake_mkdir(struct os *os, const char *path, unsigned mode)
 {
     struct os_fake      *f = fake_of(os);
     struct os_fake_node *node;
-    int                  r = called(f, FAKE_MKDIR);
-    if (r == 0 && find(f, path))
+    int                  r = os_fake_called(f, FAKE_MKDIR);
+    if (r == 0 && os_fake_find(f, path))
         r = -EEXIST;
     return r < 0 ? r : create_node(f, path, S_IFDIR | (mode & 07777), &node);
 }
 
-static void forget(struct os_fake *f, struct os_fake_node *node)
+static void os_fake_forget(struct os_fake *f, struct os_fake_node *node)
 {
     free(node->path);
     node->path = NULL;
@@ -344,8 +344,8 @@ static void forget(struct os_fake *f, struct os_fake_node *node)
 static int fake_unlink(struct os *os, const char *path)
 {
     struct os_fake      *f    = fake_of(os);
-    struct os_fake_node *node = find(f, path);
-    int                  r    = called(f, FAKE_UNLINK);
+    struct os_fake_node *node = os_fake_find(f, path);
+    int                  r    = os_fake_called(f, FAKE_UNLINK);
     if (r < 0)
         return r;
     if (!node)
@@ -354,15 +354,15 @@ static int fake_unlink(struct os *os, const char *path)
         return -EISDIR;
     if (f->volumes[node->volume].read_only)
         return -EROFS;
-    forget(f, node);
+    os_fake_forget(f, node);
     return 0;
 }
 
 static int fake_rename(struct os *os, const char *from, const char *to)
 {
     struct os_fake      *f    = fake_of(os);
-    struct os_fake_node *node = find(f, from), *old = find(f, to);
-    int                  r    = called(f, FAKE_RENAME);
+    struct os_fake_node *node = os_fake_find(f, from), *old = os_fake_find(f, to);
+    int                  r    = os_fake_called(f, FAKE_RENAME);
     if (r < 0 || !node)
         return r < 0 ? r : -ENOENT;
     if (S_ISDIR(node->mode))
@@ -371,7 +371,7 @@ static int fake_rename(struct os *os, const char *from, const char *to)
         return r;
     if (f->volumes[node->volume].read_only)
         return -EROFS;
-    if (volume_of(f, to) != node->volume)
+    if (os_fake_volume_of(f, to) != node->volume)
         return -EXDEV;
     if (old == node)
         return 0;
@@ -381,15 +381,15 @@ static int fake_rename(struct os *os, const char *from, const char *to)
     if (!path)
         return -ENOMEM;
     if (old)
-        forget(f, old);
+        os_fake_forget(f, old);
     free(node->path);
     node->path = path;
     return 0;
 }
 
-static int fill(struct os_fake *f, const char *path, const struct os_fake_node *node, int error, struct os_stat *out)
+static int os_fake_fill(struct os_fake *f, const char *path, const struct os_fake_node *node, int error, struct os_stat *out)
 {
-    int r = called(f, FAKE_STAT);
+    int r = os_fake_called(f, FAKE_STAT);
     if (r == 0 && !node)
         r = error == -ELOOP ? error : (r = parent_check(f, path)) < 0 ? r : -ENOENT;
     if (r == 0)
@@ -402,12 +402,12 @@ static int fake_stat(struct os *os, const char *path, struct os_stat *out)
 {
     int                        error;
     const struct os_fake_node *node = follow(fake_of(os), path, &error);
-    return fill(fake_of(os), path, node, error, out);
+    return os_fake_fill(fake_of(os), path, node, error, out);
 }
 
 static int fake_lstat(struct os *os, const char *path, struct os_stat *out)
 {
-    return fill(fake_of(os), path, find(fake_of(os), path), -ENOENT, out);
+    return os_fake_fill(fake_of(os), path, os_fake_find(fake_of(os), path), -ENOENT, out);
 }
 
 static int fake_space(struct os *os, const char *path, struct os_space *out)
@@ -416,7 +416,7 @@ static int fake_space(struct os *os, const char *path, struct os_space *out)
     int             error;
     if (!follow(f, path, &error))
         return error;
-    const struct os_fake_volume *v = &f->volumes[volume_of(f, path)];
+    const struct os_fake_volume *v = &f->volumes[os_fake_volume_of(f, path)];
     *out = (struct os_space){.free_bytes  = v->capacity > v->used ? v->capacity - v->used : 0,
                              .total_bytes = v->capacity, .read_only = v->read_only};
     return 0;
@@ -441,7 +441,7 @@ static uint64_t fake_ram(struct os *os) { return fake_of(os)->ram_bytes; }
 static int      fake_shm_create(struct os *os, const char *name, uint64_t size, uint64_t populate)
 {
     struct os_fake *f = fake_of(os);
-    int             r = called(f, FAKE_SHM);
+    int             r = os_fake_called(f, FAKE_SHM);
     if (r < 0)
         return r;
     if (populate > f->shm_bytes)
@@ -452,7 +452,7 @@ static int      fake_shm_create(struct os *os, const char *name, uint64_t size, 
     return r;
 }
 
-static const struct os calls = {
+static const struct os os_fake_calls = {
     .open = fake_open, .close = fake_close, .pread = fake_pread, .pwrite = fake_pwrite, .ftruncate = fake_ftruncate, .allocate = fake_ftruncate,
     .fsync = fake_fsync, .lock = fake_lock, .mkdir = fake_mkdir, .unlink = fake_unlink, .rename = fake_rename, .stat = fake_stat,
     .lstat = fake_lstat, .space = fake_space, .realtime_ns = fake_realtime, .raw_ns = fake_raw,
@@ -464,7 +464,7 @@ struct os_fake *os_fake_create(void)
     struct os_fake *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    f->os           = calls;
+    f->os           = os_fake_calls;
     f->os.self      = f;
     f->realtime_ns  = UINT64_C(1700000000000000000);
     f->raw_ns       = UINT64_C(1000000000);
@@ -503,7 +503,7 @@ int os_fake_put_folder(struct os_fake *f, const char *path)
         return -ENAMETOOLONG;
     for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
         *p = 0;
-        if ((node = find(f, part)) ? !S_ISDIR(node->mode) : !node_add(f, part, S_IFDIR | 0755))
+        if ((node = os_fake_find(f, part)) ? !S_ISDIR(node->mode) : !node_add(f, part, S_IFDIR | 0755))
             return node ? -ENOTDIR : -ENOMEM;
         *p = '/';
     }
@@ -511,10 +511,10 @@ int os_fake_put_folder(struct os_fake *f, const char *path)
 }
 
 /* The node at `path`, new and with its folders when it is not there. */
-static struct os_fake_node *put(struct os_fake *f, const char *path, unsigned mode)
+static struct os_fake_node *base_os_fake_put(struct os_fake *f, const char *path, unsigned mode)
 {
     char                 up[4096];
-    struct os_fake_node *node = find(f, path);
+    struct os_fake_node *node = os_fake_find(f, path);
     const char          *last = strrchr(path, '/');
     if (node || !last)
         return node;
@@ -524,7 +524,7 @@ static struct os_fake_node *put(struct os_fake *f, const char *path, unsigned mo
 
 int os_fake_put(struct os_fake *f, const char *path, const void *data, size_t size)
 {
-    struct os_fake_node *node = put(f, path, S_IFREG | 0644);
+    struct os_fake_node *node = base_os_fake_put(f, path, S_IFREG | 0644);
     if (!node)
         return -ENOMEM;
     if (resize(f, node, size) != size)
@@ -536,7 +536,7 @@ int os_fake_put(struct os_fake *f, const char *path, const void *data, size_t si
 
 int os_fake_put_link(struct os_fake *f, const char *path, const char *target)
 {
-    struct os_fake_node *node = put(f, path, S_IFLNK | 0777);
+    struct os_fake_node *node = base_os_fake_put(f, path, S_IFLNK | 0777);
     if (!node || !(node->target = strdup(target)))
         return -ENOMEM;
     return 0;

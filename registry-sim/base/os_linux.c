@@ -13,17 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static int result(int r) { return r < 0 ? -errno : r; }
+static int os_linux_result(int r) { return r < 0 ? -errno : r; }
 
 static int lin_open(struct os *os, const char *path, int flags, unsigned mode)
 {
     (void)os;
-    return result(open(path, flags | O_CLOEXEC, (mode_t)mode));
+    return os_linux_result(open(path, flags | O_CLOEXEC, (mode_t)mode));
 }
 static int lin_close(struct os *os, int fd)
 {
     (void)os;
-    return result(close(fd));
+    return os_linux_result(close(fd));
 }
 static ssize_t lin_pread(struct os *os, int fd, void *data, size_t size, uint64_t offset)
 {
@@ -40,24 +40,24 @@ static ssize_t lin_pwrite(struct os *os, int fd, const void *data, size_t size, 
 static int lin_ftruncate(struct os *os, int fd, uint64_t size)
 {
     (void)os;
-    return result(ftruncate(fd, (off_t)size));
+    return os_linux_result(ftruncate(fd, (off_t)size));
 }
 static int lin_allocate(struct os *os, int fd, uint64_t size)
 {
     (void)os;
-    int r = result(fallocate(fd, 0, 0, (off_t)size));
-    return r == -EOPNOTSUPP ? result(ftruncate(fd, (off_t)size)) : r; /* a file system that can't: the size alone */
+    int r = os_linux_result(fallocate(fd, 0, 0, (off_t)size));
+    return r == -EOPNOTSUPP ? os_linux_result(ftruncate(fd, (off_t)size)) : r; /* a file system that can't: the size alone */
 }
 static int lin_fsync(struct os *os, int fd)
 {
     (void)os;
-    return result(fsync(fd));
+    return os_linux_result(fsync(fd));
 }
 static int lin_lock(struct os *os, int fd, bool on)
 {
     struct flock whole = {.l_type = on ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET};
     (void)os;
-    int r = result(fcntl(fd, F_OFD_SETLK, &whole));
+    int r = os_linux_result(fcntl(fd, F_OFD_SETLK, &whole));
     if (r == -EACCES)
         return -EAGAIN;
     return r == -ENOLCK || r == -ENOSYS || r == -EINVAL ? -EOPNOTSUPP : r;
@@ -65,19 +65,19 @@ static int lin_lock(struct os *os, int fd, bool on)
 static int lin_mkdir(struct os *os, const char *path, unsigned mode)
 {
     (void)os;
-    return result(mkdir(path, (mode_t)mode));
+    return os_linux_result(mkdir(path, (mode_t)mode));
 }
 static int lin_unlink(struct os *os, const char *path)
 {
     (void)os;
-    return result(unlink(path));
+    return os_linux_result(unlink(path));
 }
 static int lin_rename(struct os *os, const char *from, const char *to)
 {
     (void)os;
-    return result(rename(from, to));
+    return os_linux_result(rename(from, to));
 }
-static int fill(int r, const struct stat *st, struct os_stat *out)
+static int os_linux_fill(int r, const struct stat *st, struct os_stat *out)
 {
     if (r < 0)
         return -errno;
@@ -88,13 +88,13 @@ static int lin_stat(struct os *os, const char *path, struct os_stat *out)
 {
     struct stat st;
     (void)os;
-    return fill(stat(path, &st), &st, out);
+    return os_linux_fill(stat(path, &st), &st, out);
 }
 static int lin_lstat(struct os *os, const char *path, struct os_stat *out)
 {
     struct stat st;
     (void)os;
-    return fill(lstat(path, &st), &st, out);
+    return os_linux_fill(lstat(path, &st), &st, out);
 }
 static int lin_space(struct os *os, const char *path, struct os_space *out)
 {
@@ -107,7 +107,7 @@ static int lin_space(struct os *os, const char *path, struct os_space *out)
                              .read_only   = v.f_flag & ST_RDONLY};
     return 0;
 }
-static uint64_t now(clockid_t clock)
+static uint64_t os_linux_now(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
@@ -116,12 +116,12 @@ static uint64_t now(clockid_t clock)
 static uint64_t lin_realtime(struct os *os)
 {
     (void)os;
-    return now(CLOCK_REALTIME);
+    return os_linux_now(CLOCK_REALTIME);
 }
 static uint64_t lin_raw(struct os *os)
 {
     (void)os;
-    return now(CLOCK_MONOTONIC_RAW);
+    return os_linux_now(CLOCK_MONOTONIC_RAW);
 }
 static int lin_cpu_count(struct os *os)
 {

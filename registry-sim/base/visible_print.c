@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t put(FILE *to, const char *text, size_t size)
+static size_t visible_print_put(FILE *to, const char *text, size_t size)
 {
     size_t written = 0;
     for (size_t at = 0; at < size;) {
@@ -24,7 +24,7 @@ static size_t put(FILE *to, const char *text, size_t size)
     return written;
 }
 
-void visible_puts(FILE *to, const char *text) { put(to, text, strlen(text)); }
+void visible_puts(FILE *to, const char *text) { visible_print_put(to, text, strlen(text)); }
 
 /* ---- formats ---- */
 
@@ -35,7 +35,7 @@ struct conversion {
     char length[3], kind;
 };
 
-static const char *number(const char *p, va_list *args, int *out)
+static const char *visible_print_number(const char *p, va_list *args, int *out)
 {
     if (*p == '*') {
         *out = va_arg(*args, int);
@@ -55,9 +55,9 @@ static const char *conversion_read(const char *p, va_list *args, struct conversi
     memcpy(c->flags, p, n < sizeof c->flags ? n : sizeof c->flags - 1);
     p += n;
     if (*p == '*' || (*p >= '1' && *p <= '9'))
-        p = number(p, args, &c->width);
+        p = visible_print_number(p, args, &c->width);
     if (*p == '.')
-        p = number(p + 1, args, &c->precision);
+        p = visible_print_number(p + 1, args, &c->precision);
     n = strspn(p, "hljzt");
     memcpy(c->length, p, n < sizeof c->length ? n : sizeof c->length - 1);
     c->kind = p[n];
@@ -87,7 +87,7 @@ static size_t limited(const char *text, int precision)
     return most - last < needs ? last : most;
 }
 
-static int string(FILE *to, const struct conversion *c, const char *text)
+static int visible_print_string(FILE *to, const struct conversion *c, const char *text)
 {
     const size_t size   = limited(text, c->precision);
     const bool   left   = strchr(c->flags, '-') || c->width < -1;
@@ -106,7 +106,7 @@ static int string(FILE *to, const struct conversion *c, const char *text)
     const int pad = width > 0 && shown < (size_t)width ? width - (int)shown : 0;
     if (!left)
         fprintf(to, "%*s", pad, "");
-    const size_t written = put(to, text, size);
+    const size_t written = visible_print_put(to, text, size);
     if (left)
         fprintf(to, "%*s", pad, "");
     return (int)written + pad;
@@ -135,7 +135,7 @@ static int integer(FILE *to, const struct conversion *c, va_list *args)
     return is_signed ? fprintf(to, format, width, c->precision, (intmax_t)value) : fprintf(to, format, width, c->precision, value);
 }
 
-static int convert(FILE *to, const struct conversion *c, va_list *args)
+static int visible_print_convert(FILE *to, const struct conversion *c, va_list *args)
 {
     char       format[32], one[2] = {0};
     const char *text;
@@ -143,8 +143,8 @@ static int convert(FILE *to, const struct conversion *c, va_list *args)
 
     switch (c->kind) {
     case '%': return fputc('%', to) == EOF ? 0 : 1;
-    case 's': text = va_arg(*args, const char *); return string(to, c, text ? text : "(null)");
-    case 'c': one[0] = (char)va_arg(*args, int); return string(to, c, one);
+    case 's': text = va_arg(*args, const char *); return visible_print_string(to, c, text ? text : "(null)");
+    case 'c': one[0] = (char)va_arg(*args, int); return visible_print_string(to, c, one);
     case 'p': return fprintf(to, "%*p", width, va_arg(*args, void *));
     case 'f': case 'F': case 'e': case 'E': case 'g': case 'G':
         snprintf(format, sizeof format, "%%%s*.*%c", c->flags, c->kind);
@@ -168,7 +168,7 @@ int visible_vprintf(FILE *to, const char *format, va_list given)
         p += n;
         if (*p) {
             p = conversion_read(p + 1, &args, &c);
-            written += convert(to, &c, &args);
+            written += visible_print_convert(to, &c, &args);
         }
     }
     funlockfile(to);

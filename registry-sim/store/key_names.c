@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static wstatus take(void *ctx, const struct regkey_info *info)
+static wstatus key_names_take(void *ctx, const struct regkey_info *info)
 {
     struct key_names *n = ctx;
     if (n->count == n->capacity) {
@@ -24,7 +24,7 @@ static wstatus take(void *ctx, const struct regkey_info *info)
 wstatus key_names_load(struct regstore *store, const char *key, struct key_names *out)
 {
     *out       = (struct key_names){0};
-    wstatus st = regstore_enum_keys(store, key, take, out);
+    wstatus st = regstore_enum_keys(store, key, key_names_take, out);
     if (st)
         key_names_finish(out);
     return st;

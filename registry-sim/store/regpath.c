@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const roots[][2] = {
+static const char *const regpath_roots[][2] = {
     {"HKEY_LOCAL_MACHINE", "HKLM"},  {"HKEY_CURRENT_USER", "HKCU"},   {"HKEY_USERS", "HKU"},
     {"HKEY_CLASSES_ROOT", "HKCR"},   {"HKEY_CURRENT_CONFIG", "HKCC"},
 };
 
 const char *regpath_root_get(const char *name)
 {
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-        if (name_compare(name, roots[i][0]) == 0 || name_compare(name, roots[i][1]) == 0)
-            return roots[i][0];
+    for (size_t i = 0; i < sizeof regpath_roots / sizeof *regpath_roots; i++)
+        if (name_compare(name, regpath_roots[i][0]) == 0 || name_compare(name, regpath_roots[i][1]) == 0)
+            return regpath_roots[i][0];
     return NULL;
 }
 
@@ -25,7 +25,7 @@ bool regpath_name_fits(const char *name, unsigned units)
 }
 
 /* Appends one part and its NUL at *end. */
-static void append(struct regpath *path, char **end, const char *name)
+static void regpath_append(struct regpath *path, char **end, const char *name)
 {
     size_t size = strlen(name) + 1;
     memmove(*end, name, size);
@@ -33,7 +33,7 @@ static void append(struct regpath *path, char **end, const char *name)
     path->count++;
 }
 
-static wstatus take_part(struct regpath *path, char **end, const char *part, struct reason *why)
+static wstatus regpath_take_part(struct regpath *path, char **end, const char *part, struct reason *why)
 {
     if (!*part)
         return reason_set(why, W_INVALID_PARAMETER, "a part of the key's path is empty");
@@ -53,7 +53,7 @@ static wstatus take_part(struct regpath *path, char **end, const char *part, str
         path->alias = true;
         part        = "ControlSet001";
     }
-    append(path, end, part);
+    regpath_append(path, end, part);
     return W_SUCCESS;
 }
 
@@ -74,7 +74,7 @@ wstatus regpath_split(const char *key, struct regpath *out, struct reason *why)
         char *part = strsep(&rest, separator);
         if (!*part && !rest && out->count)
             break; /* one separator at the end is fine */
-        st = take_part(out, &end, part, why);
+        st = regpath_take_part(out, &end, part, why);
     }
     return st;
 }

@@ -16,15 +16,15 @@ static const char *type_name(uint32_t type)
     return type < sizeof type_names / sizeof *type_names ? type_names[type] : "an unknown type";
 }
 
-static const char *shown(const struct regvalue *value) { return *value->name ? value->name : "(default)"; }
+static const char *regvalue_shown(const struct regvalue *value) { return *value->name ? value->name : "(default)"; }
 
 static wstatus expect(const struct regvalue *value, uint32_t type, uint32_t size, struct reason *why)
 {
     if (value->type != type)
-        return reason_set(why, W_INVALID_PARAMETER, "%s is %s (type %u), but must be %s", shown(value),
+        return reason_set(why, W_INVALID_PARAMETER, "%s is %s (type %u), but must be %s", regvalue_shown(value),
                           type_name(value->type), value->type, type_name(type));
     if (value->size < size)
-        return reason_set(why, W_INVALID_PARAMETER, "%s has %u bytes, but %s needs %u", shown(value), value->size,
+        return reason_set(why, W_INVALID_PARAMETER, "%s has %u bytes, but %s needs %u", regvalue_shown(value), value->size,
                           type_name(type), size);
     return W_SUCCESS;
 }
@@ -90,7 +90,7 @@ wstatus regvalue_get_string_dup(const struct regvalue *value, char **out, struct
     size_t length = wide_length(value->data, value->size);
     size_t need   = utf16le_to_utf8(value->data, length, NULL, 0) + 1;
     if (!(*out = malloc(need)))
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", shown(value));
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", regvalue_shown(value));
     utf16le_to_utf8(value->data, length, *out, need);
     return W_SUCCESS;
 }
@@ -108,7 +108,7 @@ wstatus regvalue_get_multi_dup(const struct regvalue *value, char ***out, struct
     }
     char **list = malloc((count + 1) * sizeof *list + bytes);
     if (!list)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", shown(value));
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", regvalue_shown(value));
     char *text = (char *)(list + count + 1), *end = text + bytes;
     for (size_t i = 0, at = 0; i < count; i++) {
         size_t n = wide_length(value->data + at, value->size - at);

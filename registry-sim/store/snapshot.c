@@ -35,28 +35,28 @@ struct snapshot_store {
 
 static const struct regstore_ops snapshot_ops; /* at the end */
 
-static struct snapshot_store *self(struct regstore *store) { return (struct snapshot_store *)store; }
+static struct snapshot_store *snapshot_self(struct regstore *store) { return (struct snapshot_store *)store; }
 
-static wstatus no_memory(struct reason *why)
+static wstatus snapshot_no_memory(struct reason *why)
 {
     return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a boot snapshot");
 }
 
 /* ---- opening ---- */
 
-struct opening {
+struct snapshot_opening {
     struct snapshot_store *s;
     struct cursor          c;
     const char            *source; /* the file of the place before */
     uint32_t               keys, values; /* so far */
 };
 
-static wstatus damaged(const struct opening *o, const char *what, struct reason *why)
+static wstatus snapshot_damaged(const struct snapshot_opening *o, const char *what, struct reason *why)
 {
     return reason_set(why, W_INVALID_DATA, "boot snapshot %s: %s at byte %zu", o->s->shown, what, o->c.pos);
 }
 
-static wstatus take_place(struct opening *o, const char **file, uint32_t *line)
+static wstatus take_place(struct snapshot_opening *o, const char **file, uint32_t *line)
 {
     uint8_t kind = cur_u8(&o->c);
 
@@ -79,7 +79,7 @@ static wstatus check_order(const char *before, const char *name)
     return st;
 }
 
-static wstatus take_value(struct opening *o, const char *before)
+static wstatus take_value(struct snapshot_opening *o, const char *before)
 {
     struct regvalue *v = &o->s->values[o->values];
 
@@ -102,7 +102,7 @@ static bool is_key_name(const char *name)
 }
 
 /* Takes one key with its values, not its subkeys; *children gets their number. */
-static wstatus take_key(struct opening *o, const char *before, uint32_t *children)
+static wstatus take_key(struct snapshot_opening *o, const char *before, uint32_t *children)
 {
     struct key *k = &o->s->keys[o->keys];
 
@@ -128,7 +128,7 @@ struct level {
     uint32_t key, last_child, left;
 };
 
-static wstatus take_tree(struct opening *o)
+static wstatus take_tree(struct snapshot_opening *o)
 {
     struct level levels[REGPATH_MAX_PARTS + 1] = {{0}};
     unsigned     depth = 0;
@@ -157,7 +157,7 @@ static wstatus take_tree(struct opening *o)
     return st;
 }
 
-static wstatus check_whole(struct opening *o, const uint8_t *bytes, size_t size, struct reason *why)
+static wstatus check_whole(struct snapshot_opening *o, const uint8_t *bytes, size_t size, struct reason *why)
 {
     const void *magic   = cur_take(&o->c, 8);
     uint32_t    version = cur_u32(&o->c), said = cur_u32(&o->c);
@@ -182,7 +182,7 @@ static wstatus check_whole(struct opening *o, const uint8_t *bytes, size_t size,
     return W_SUCCESS;
 }
 
-static bool take_text(struct cursor *c, char *out, size_t capacity)
+static bool snapshot_take_text(struct cursor *c, char *out, size_t capacity)
 {
     const char *text = cur_zstring(c);
     if (!text || strlen(text) >= capacity)
@@ -191,23 +191,23 @@ static bool take_text(struct cursor *c, char *out, size_t capacity)
     return true;
 }
 
-static wstatus take_head(struct opening *o, struct snapshot_head *head, struct reason *why)
+static wstatus take_head(struct snapshot_opening *o, struct snapshot_head *head, struct reason *why)
 {
     o->s->key_count     = cur_u32(&o->c);
     o->s->value_count   = cur_u32(&o->c);
     head->change_number = cur_u64(&o->c);
     head->time          = cur_u64(&o->c);
     cur_copy(&o->c, head->content, sizeof head->content);
-    if (!take_text(&o->c, head->store_path, sizeof head->store_path) ||
-        !take_text(&o->c, head->log_dir, sizeof head->log_dir))
-        return damaged(o, "the head is malformed", why);
+    if (!snapshot_take_text(&o->c, head->store_path, sizeof head->store_path) ||
+        !snapshot_take_text(&o->c, head->log_dir, sizeof head->log_dir))
+        return snapshot_damaged(o, "the head is malformed", why);
     if (o->s->key_count > cur_left(&o->c) / SNAPSHOT_KEY_LEAST ||
         o->s->value_count > cur_left(&o->c) / SNAPSHOT_VALUE_LEAST)
-        return damaged(o, "more keys or values than there are bytes for", why);
+        return snapshot_damaged(o, "more keys or values than there are bytes for", why);
     /* one more than needed, as none at all is no allocation to be told from a failed one */
     o->s->keys   = calloc((size_t)o->s->key_count + 1, sizeof *o->s->keys);
     o->s->values = calloc((size_t)o->s->value_count + 1, sizeof *o->s->values);
-    return o->s->keys && o->s->values ? W_SUCCESS : no_memory(why);
+    return o->s->keys && o->s->values ? W_SUCCESS : snapshot_no_memory(why);
 }
 
 /* Takes over `bytes` (malloc). */
@@ -216,13 +216,13 @@ static wstatus open_owned(uint8_t *bytes, size_t size, const char *shown, struct
 {
     struct snapshot_head  unused;
     struct snapshot_store *s = calloc(1, sizeof *s);
-    struct opening        o = {.s = s, .c = cur_make(bytes, size)};
+    struct snapshot_opening        o = {.s = s, .c = cur_make(bytes, size)};
     wstatus               st;
 
     if (!s || !(s->shown = strdup(shown))) {
         free(bytes);
         free(s);
-        return no_memory(why);
+        return snapshot_no_memory(why);
     }
     s->base.ops = &snapshot_ops;
     s->bytes    = bytes;
@@ -236,7 +236,7 @@ static wstatus open_owned(uint8_t *bytes, size_t size, const char *shown, struct
         if (st == W_SUCCESS && (cur_left(&o.c) || o.keys != s->key_count || o.values != s->value_count))
             st = W_INVALID_DATA;
         if (st)
-            st = st == W_INVALID_DATA ? damaged(&o, "a key or value is malformed", why) : no_memory(why);
+            st = st == W_INVALID_DATA ? snapshot_damaged(&o, "a key or value is malformed", why) : snapshot_no_memory(why);
     }
     if (st)
         regstore_close(&s->base);
@@ -254,14 +254,14 @@ wstatus regstore_open_snapshot_bytes(const void *bytes, size_t size, const char 
                           SNAPSHOT_MAX >> 20);
     uint8_t *copy = malloc(size + 1);
     if (!copy)
-        return no_memory(why);
+        return snapshot_no_memory(why);
     if (size)
         memcpy(copy, bytes, size);
     return open_owned(copy, size, shown, out, head, why);
 }
 
 /* Up to `size` bytes of the file; the number read, or -errno. */
-static ssize_t read_all(int fd, uint8_t *out, size_t size)
+static ssize_t snapshot_read_all(int fd, uint8_t *out, size_t size)
 {
     size_t done = 0;
     while (done < size) {
@@ -290,19 +290,19 @@ wstatus regstore_open_snapshot(const char *path, struct regstore **out, struct s
                           SNAPSHOT_MAX >> 20);
     }
     uint8_t *bytes = malloc((size_t)st.st_size + 1);
-    ssize_t  n     = bytes ? read_all(fd, bytes, (size_t)st.st_size) : 0;
+    ssize_t  n     = bytes ? snapshot_read_all(fd, bytes, (size_t)st.st_size) : 0;
     close(fd);
     if (bytes && n >= 0)
         return open_owned(bytes, (size_t)n, path, out, head, why);
     result = bytes ? reason_set(why, wstatus_from_errno((int)-n), "boot snapshot %s: %s", path, strerror((int)-n))
-                   : no_memory(why);
+                   : snapshot_no_memory(why);
     free(bytes);
     return result;
 }
 
 static void snapshot_close(struct regstore *store)
 {
-    struct snapshot_store *s = self(store);
+    struct snapshot_store *s = snapshot_self(store);
     free(s->values);
     free(s->keys);
     free(s->bytes);
@@ -320,7 +320,7 @@ static const struct key *child_find(const struct snapshot_store *s, const struct
     return NULL;
 }
 
-static wstatus key_find(const struct snapshot_store *s, const char *path, const struct key **out)
+static wstatus snapshot_key_find(const struct snapshot_store *s, const char *path, const struct key **out)
 {
     struct regpath split;
     wstatus        st   = regpath_split(path, &split, NULL);
@@ -336,22 +336,22 @@ static wstatus key_find(const struct snapshot_store *s, const char *path, const 
 static bool snapshot_key_exists(struct regstore *store, const char *key)
 {
     const struct key *found;
-    return key_find(self(store), key, &found) == W_SUCCESS;
+    return snapshot_key_find(snapshot_self(store), key, &found) == W_SUCCESS;
 }
 
 static wstatus snapshot_key_info(struct regstore *store, const char *key, struct regkey_info *out)
 {
     const struct key *found;
-    wstatus           st = key_find(self(store), key, &found);
+    wstatus           st = snapshot_key_find(snapshot_self(store), key, &found);
     *out                 = st == W_SUCCESS ? found->info : (struct regkey_info){.name = ""};
     return st;
 }
 
 static wstatus snapshot_get(struct regstore *store, const char *key, const char *name, struct regvalue *out)
 {
-    struct snapshot_store *s = self(store);
+    struct snapshot_store *s = snapshot_self(store);
     const struct key      *found;
-    wstatus                st = key_find(s, key, &found);
+    wstatus                st = snapshot_key_find(s, key, &found);
 
     *out = (struct regvalue){.name = ""};
     if (st != W_SUCCESS)
@@ -366,9 +366,9 @@ static wstatus snapshot_get(struct regstore *store, const char *key, const char 
 
 static wstatus snapshot_enum_keys(struct regstore *store, const char *key, regkey_fn fn, void *ctx)
 {
-    struct snapshot_store *s = self(store);
+    struct snapshot_store *s = snapshot_self(store);
     const struct key      *found;
-    wstatus                st = key_find(s, key, &found);
+    wstatus                st = snapshot_key_find(s, key, &found);
 
     for (uint32_t at = st == W_SUCCESS ? found->first_child : NO_KEY; st == W_SUCCESS && at != NO_KEY;
          at          = s->keys[at].next)
@@ -378,9 +378,9 @@ static wstatus snapshot_enum_keys(struct regstore *store, const char *key, regke
 
 static wstatus snapshot_enum_values(struct regstore *store, const char *key, regvalue_fn fn, void *ctx)
 {
-    struct snapshot_store *s = self(store);
+    struct snapshot_store *s = snapshot_self(store);
     const struct key      *found;
-    wstatus                st = key_find(s, key, &found);
+    wstatus                st = snapshot_key_find(s, key, &found);
 
     for (uint32_t i = 0; st == W_SUCCESS && i < found->values; i++)
         st = fn(ctx, &s->values[found->first_value + i]);
@@ -389,40 +389,40 @@ static wstatus snapshot_enum_values(struct regstore *store, const char *key, reg
 
 /* ---- writing: none of it ---- */
 
-static wstatus refused(struct regstore *store, struct reason *why)
+static wstatus snapshot_refused(struct regstore *store, struct reason *why)
 {
     return reason_set(why, W_WRITE_PROTECT, "boot snapshot %s is read-only: change the store it was made of and seal it "
-                      "again", self(store)->shown);
+                      "again", snapshot_self(store)->shown);
 }
 
-static wstatus snapshot_begin(struct regstore *store, struct reason *why) { return refused(store, why); }
+static wstatus snapshot_begin(struct regstore *store, struct reason *why) { return snapshot_refused(store, why); }
 static void    snapshot_rollback(struct regstore *store) { (void)store; }
 static wstatus snapshot_create_key(struct regstore *store, const char *key, const char *source_file,
                                    uint32_t source_line, struct reason *why)
 {
     (void)key, (void)source_file, (void)source_line;
-    return refused(store, why);
+    return snapshot_refused(store, why);
 }
 static wstatus snapshot_delete_key(struct regstore *store, const char *key, struct reason *why)
 {
     (void)key;
-    return refused(store, why);
+    return snapshot_refused(store, why);
 }
 static wstatus snapshot_set(struct regstore *store, const char *key, const struct regvalue *value, struct reason *why)
 {
     (void)key, (void)value;
-    return refused(store, why);
+    return snapshot_refused(store, why);
 }
 static wstatus snapshot_delete_value(struct regstore *store, const char *key, const char *name, struct reason *why)
 {
     (void)key, (void)name;
-    return refused(store, why);
+    return snapshot_refused(store, why);
 }
 static wstatus snapshot_rename_value(struct regstore *store, const char *key, const char *from, const char *to,
                                      struct reason *why)
 {
     (void)key, (void)from, (void)to;
-    return refused(store, why);
+    return snapshot_refused(store, why);
 }
 
 static const struct regstore_ops snapshot_ops = {

@@ -22,7 +22,7 @@ struct bytes {
 };
 
 /* What a key means to a boot: the boot writes into some of them. */
-enum role { ROLE_WMI, ROLE_BOOT, ROLE_SESSION, ROLE_PROVIDER, ROLE_OTHER };
+enum snapshot_pack_role { ROLE_WMI, ROLE_BOOT, ROLE_SESSION, ROLE_PROVIDER, ROLE_OTHER };
 
 struct packer {
     struct regstore *from;
@@ -30,14 +30,14 @@ struct packer {
     struct bytes     path;   /* of the key at hand; its NUL stands behind `size` */
     char            *source; /* the last file that was named */
     bool             content; /* for the content hash: no times, nothing that a boot writes itself */
-    enum role        role;   /* of the key at hand */
+    enum snapshot_pack_role        role;   /* of the key at hand */
     uint32_t         keys, values;
     uint32_t         below; /* subkeys or values of the key at hand so far */
 };
 
 /* ---- bytes ---- */
 
-static void put(struct bytes *b, const void *data, size_t size)
+static void snapshot_pack_put(struct bytes *b, const void *data, size_t size)
 {
     if (b->failed)
         return;
@@ -62,21 +62,21 @@ static void put(struct bytes *b, const void *data, size_t size)
     b->size += size;
 }
 
-static void put_u32(struct bytes *b, uint32_t v)
+static void snapshot_pack_put_u32(struct bytes *b, uint32_t v)
 {
     uint8_t       raw[4];
     struct writer w = wr_make(raw, sizeof raw);
     wr_u32(&w, v);
-    put(b, raw, sizeof raw);
+    snapshot_pack_put(b, raw, sizeof raw);
 }
 static void put_u64(struct bytes *b, uint64_t v)
 {
     uint8_t       raw[8];
     struct writer w = wr_make(raw, sizeof raw);
     wr_u64(&w, v);
-    put(b, raw, sizeof raw);
+    snapshot_pack_put(b, raw, sizeof raw);
 }
-static void put_text(struct bytes *b, const char *text) { put(b, text, strlen(text) + 1); }
+static void snapshot_pack_put_text(struct bytes *b, const char *text) { snapshot_pack_put(b, text, strlen(text) + 1); }
 
 /* Writes over a number that is known only now. */
 static void patch_u32(struct bytes *b, size_t at, uint32_t v)
@@ -92,28 +92,28 @@ static void put_place(struct packer *p, const char *file, uint32_t line)
     bool    same = file && p->source && strcmp(file, p->source) == 0;
     uint8_t kind = !file ? PLACE_NONE : same ? PLACE_SAME : PLACE_NEW;
 
-    put(&p->out, &kind, 1);
+    snapshot_pack_put(&p->out, &kind, 1);
     if (kind == PLACE_NEW) {
-        put_text(&p->out, file);
+        snapshot_pack_put_text(&p->out, file);
         free(p->source);
         if (!(p->source = strdup(file)))
             p->out.failed = W_NOT_ENOUGH_MEMORY;
     }
-    put_u32(&p->out, line);
+    snapshot_pack_put_u32(&p->out, line);
 }
 
 /* Makes the path longer; on failure p->path.failed says why. */
 static void path_add(struct packer *p, const char *separator, const char *name)
 {
-    put(&p->path, separator, strlen(separator));
-    put_text(&p->path, name);
+    snapshot_pack_put(&p->path, separator, strlen(separator));
+    snapshot_pack_put_text(&p->path, name);
     if (!p->path.failed)
         p->path.size--; /* the NUL */
 }
 
 /* ---- keys and values ---- */
 
-static enum role role_of(enum role parent, const char *name)
+static enum snapshot_pack_role snapshot_pack_role_of(enum snapshot_pack_role parent, const char *name)
 {
     switch (parent) {
     case ROLE_WMI:
@@ -130,7 +130,7 @@ static enum role role_of(enum role parent, const char *name)
 }
 
 /* What a boot writes into its own configuration. */
-static bool written_by_boot(enum role role, const char *name)
+static bool written_by_boot(enum snapshot_pack_role role, const char *name)
 {
     bool status  = role == ROLE_BOOT || role == ROLE_SESSION || role == ROLE_PROVIDER;
     return (status && name_compare(name, "Status") == 0) ||
@@ -145,11 +145,11 @@ static wstatus pack_value(void *ctx, const struct regvalue *v)
         return W_SUCCESS;
     p->below++;
     p->values++;
-    put_text(&p->out, v->name);
-    put_u32(&p->out, v->type);
+    snapshot_pack_put_text(&p->out, v->name);
+    snapshot_pack_put_u32(&p->out, v->type);
     put_place(p, v->source_file, v->source_line);
-    put_u32(&p->out, v->size);
-    put(&p->out, v->data, v->size);
+    snapshot_pack_put_u32(&p->out, v->size);
+    snapshot_pack_put(&p->out, v->data, v->size);
     return p->out.failed;
 }
 
@@ -158,7 +158,7 @@ static wstatus pack_key(void *ctx, const struct regkey_info *info);
 static void put_key_head(struct packer *p, const struct regkey_info *info)
 {
     p->keys++;
-    put_text(&p->out, info->name);
+    snapshot_pack_put_text(&p->out, info->name);
     put_u64(&p->out, p->content ? 0 : info->last_write);
     put_place(p, info->source_file, info->source_line);
 }
@@ -170,8 +170,8 @@ static wstatus pack_tree(struct packer *p, const struct regkey_info *info)
 
     put_key_head(p, info);
     size_t at = p->out.size;
-    put_u32(&p->out, 0);
-    put_u32(&p->out, 0);
+    snapshot_pack_put_u32(&p->out, 0);
+    snapshot_pack_put_u32(&p->out, 0);
     if (p->out.failed)
         return p->out.failed;
     p->below   = 0;
@@ -189,10 +189,10 @@ static wstatus pack_key(void *ctx, const struct regkey_info *info)
 {
     struct packer *p    = ctx;
     size_t         size = p->path.size;
-    enum role      role = p->role;
+    enum snapshot_pack_role      role = p->role;
 
     p->below++;
-    p->role = role_of(role, info->name);
+    p->role = snapshot_pack_role_of(role, info->name);
     path_add(p, "\\", info->name);
     if (p->path.failed)
         return p->path.failed;
@@ -210,11 +210,11 @@ static void pack_change_number(struct packer *p, uint64_t number)
     struct writer w = wr_make(raw, sizeof raw);
     wr_u64(&w, number);
     put_key_head(p, &(struct regkey_info){.name = "SOFTWARE"});
-    put_u32(&p->out, 0);
-    put_u32(&p->out, 1);
+    snapshot_pack_put_u32(&p->out, 0);
+    snapshot_pack_put_u32(&p->out, 1);
     put_key_head(p, &(struct regkey_info){.name = "autologger"});
-    put_u32(&p->out, 1);
-    put_u32(&p->out, 0);
+    snapshot_pack_put_u32(&p->out, 1);
+    snapshot_pack_put_u32(&p->out, 0);
     pack_value(p, &(struct regvalue){.name = "ChangeNumber", .type = REG_TYPE_QWORD, .data = raw, .size = sizeof raw});
 }
 
@@ -233,7 +233,7 @@ static wstatus pack_way(struct packer *p, uint64_t change_number)
             break;
         }
         put_key_head(p, &info);
-        put_u32(&p->out, 0);
+        snapshot_pack_put_u32(&p->out, 0);
         path_add(p, i ? "\\" : "", name);
         if (p->out.failed || p->path.failed) {
             st = p->out.failed ? p->out.failed : p->path.failed;
@@ -242,7 +242,7 @@ static wstatus pack_way(struct packer *p, uint64_t change_number)
         st           = regstore_key_info(p->from, (const char *)p->path.data, &info);
         bool missing = st == W_FILE_NOT_FOUND;
         bool numbered = i == 1 && change_number; /* below HKEY_LOCAL_MACHINE */
-        put_u32(&p->out, (missing ? 0 : 1) + (numbered ? 1 : 0));
+        snapshot_pack_put_u32(&p->out, (missing ? 0 : 1) + (numbered ? 1 : 0));
         if (numbered)
             pack_change_number(p, change_number);
         if (missing) {
@@ -305,15 +305,15 @@ wstatus snapshot_is_current(const struct snapshot_head *head, struct regstore *s
 
 static void put_head(struct packer *p, const struct snapshot_head *head)
 {
-    put(&p->out, SNAPSHOT_MAGIC, 8);
-    put_u32(&p->out, SNAPSHOT_VERSION);
+    snapshot_pack_put(&p->out, SNAPSHOT_MAGIC, 8);
+    snapshot_pack_put_u32(&p->out, SNAPSHOT_VERSION);
     for (int i = 0; i < 3; i++)
-        put_u32(&p->out, 0); /* size, keys, values */
+        snapshot_pack_put_u32(&p->out, 0); /* size, keys, values */
     put_u64(&p->out, head->change_number);
     put_u64(&p->out, head->time);
-    put(&p->out, head->content, sizeof head->content);
-    put_text(&p->out, head->store_path);
-    put_text(&p->out, head->log_dir);
+    snapshot_pack_put(&p->out, head->content, sizeof head->content);
+    snapshot_pack_put_text(&p->out, head->store_path);
+    snapshot_pack_put_text(&p->out, head->log_dir);
 }
 
 wstatus snapshot_pack(struct regstore *from, const struct snapshot_head *head, uint8_t **bytes, size_t *size,
@@ -339,7 +339,7 @@ wstatus snapshot_pack(struct regstore *from, const struct snapshot_head *head, u
     sha1_init(&sha1);
     sha1_update(&sha1, p.out.data, p.out.size);
     sha1_final(&sha1, digest);
-    put(&p.out, digest, sizeof digest);
+    snapshot_pack_put(&p.out, digest, sizeof digest);
     st = st ? st : p.out.failed;
     if (st == W_SUCCESS) {
         *bytes     = p.out.data;
@@ -353,7 +353,7 @@ wstatus snapshot_pack(struct regstore *from, const struct snapshot_head *head, u
 /* ---- the file ---- */
 
 /* The folder's entry has to be on the disk as well, or a power cut brings the old name back. */
-static int folder_sync(struct os *os, const char *path)
+static int snapshot_pack_folder_sync(struct os *os, const char *path)
 {
     char        folder[4096];
     const char *slash = strrchr(path, '/');
@@ -370,7 +370,7 @@ static int folder_sync(struct os *os, const char *path)
     return r;
 }
 
-static int file_put(struct os *os, const char *path, const uint8_t *bytes, size_t size)
+static int snapshot_pack_file_put(struct os *os, const char *path, const uint8_t *bytes, size_t size)
 {
     char beside[4096];
 
@@ -388,7 +388,7 @@ static int file_put(struct os *os, const char *path, const uint8_t *bytes, size_
         r = os->rename(os, beside, path);
     if (r < 0)
         os->unlink(os, beside);
-    return r < 0 ? r : folder_sync(os, path);
+    return r < 0 ? r : snapshot_pack_folder_sync(os, path);
 }
 
 wstatus snapshot_seal(struct os *os, struct regstore *from, const struct snapshot_head *head, const char *path,
@@ -402,7 +402,7 @@ wstatus snapshot_seal(struct os *os, struct regstore *from, const struct snapsho
     wstatus st = snapshot_pack(from, &now, &bytes, &size, why);
     if (st != W_SUCCESS)
         return st;
-    int r = file_put(os, path, bytes, size);
+    int r = snapshot_pack_file_put(os, path, bytes, size);
     free(bytes);
     return r < 0 ? reason_set(why, wstatus_from_errno(-r), "boot snapshot %s: %s", path, strerror(-r)) : W_SUCCESS;
 }

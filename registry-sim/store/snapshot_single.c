@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+static int snapshot_single_by_name(const void *a, const void *b)
 {
     return name_compare(((const struct regvalue *)a)->name, ((const struct regvalue *)b)->name);
 }
 
-static void put_key(struct writer *w, const char *name, size_t length, uint32_t values, uint32_t subkeys)
+static void snapshot_single_put_key(struct writer *w, const char *name, size_t length, uint32_t values, uint32_t subkeys)
 {
     wr_bytes(w, name, length);
     wr_u8(w, 0);
@@ -25,7 +25,7 @@ static void put_key(struct writer *w, const char *name, size_t length, uint32_t 
     wr_u32(w, subkeys);
 }
 
-static void put_value(struct writer *w, const struct regvalue *v)
+static void snapshot_single_put_value(struct writer *w, const struct regvalue *v)
 {
     wr_bytes(w, v->name, strlen(v->name) + 1);
     wr_u32(w, v->type);
@@ -36,14 +36,14 @@ static void put_value(struct writer *w, const struct regvalue *v)
 }
 
 /* The keys on the way, each the only one below the one before. How many. */
-static uint32_t put_path(struct writer *w, const char *path, uint32_t values)
+static uint32_t snapshot_single_put_path(struct writer *w, const char *path, uint32_t values)
 {
     uint32_t keys = 1;
-    put_key(w, "", 0, 0, 1);
+    snapshot_single_put_key(w, "", 0, 0, 1);
     for (;; keys++) {
         size_t n    = strcspn(path, "\\");
         bool   last = path[n] == 0;
-        put_key(w, path, n, last ? values : 0, !last);
+        snapshot_single_put_key(w, path, n, last ? values : 0, !last);
         if (last)
             return keys + 1;
         path += n + 1;
@@ -66,7 +66,7 @@ wstatus snapshot_single(const char *below, struct regvalue *values, unsigned cou
     }
     strcpy(path, SNAPSHOT_WMI "\\");
     strcat(path, below);
-    qsort(values, count, sizeof *values, by_name);
+    qsort(values, count, sizeof *values, snapshot_single_by_name);
     struct writer w = wr_make(out, room);
     wr_bytes(&w, SNAPSHOT_MAGIC, 8);
     wr_u32(&w, SNAPSHOT_VERSION);
@@ -74,9 +74,9 @@ wstatus snapshot_single(const char *below, struct regvalue *values, unsigned cou
         wr_u32(&w, 0);
     wr_u8(&w, 0); /* no store, */
     wr_u8(&w, 0); /* no log folder */
-    uint32_t keys = put_path(&w, path, count);
+    uint32_t keys = snapshot_single_put_path(&w, path, count);
     for (unsigned i = 0; i < count; i++)
-        put_value(&w, &values[i]);
+        snapshot_single_put_value(&w, &values[i]);
     size_t        used = w.pos;
     struct writer head = wr_make(out + SNAPSHOT_AT_SIZE, 12);
     wr_u32(&head, (uint32_t)(used + SNAPSHOT_HASH));

@@ -15,7 +15,7 @@
 
 enum { SCHEMA_VERSION = 1, APPLICATION_ID = 0x414C5253 /* "ALRS" */, BUSY_MS = 5000 };
 
-static const char schema[] =
+static const char sqlite_database_schema[] =
     "CREATE TABLE key(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES key(id) ON DELETE CASCADE, fold TEXT NOT NULL,"
     " name TEXT NOT NULL, last_write INTEGER NOT NULL, source_file TEXT, source_line INTEGER NOT NULL,"
     " UNIQUE(parent, fold));"
@@ -67,7 +67,7 @@ wstatus sqlite_run(struct sqlite_store *s, const char *text, struct reason *why)
 
 wstatus sqlite_begin(struct regstore *store, struct reason *why)
 {
-    struct sqlite_store *s = self(store);
+    struct sqlite_store *s = sqlite_self(store);
     if (s->in_transaction)
         return reason_set(why, W_INVALID_OPERATION, "a transaction is open already");
     wstatus st        = sqlite_run(s, s->reader ? "BEGIN" : "BEGIN IMMEDIATE", why);
@@ -77,7 +77,7 @@ wstatus sqlite_begin(struct regstore *store, struct reason *why)
 
 wstatus sqlite_commit(struct regstore *store, struct reason *why)
 {
-    struct sqlite_store *s = self(store);
+    struct sqlite_store *s = sqlite_self(store);
     if (!s->in_transaction)
         return reason_set(why, W_INVALID_OPERATION, "no transaction is open");
     if (sqlite3_get_autocommit(s->db)) { /* SQLite gave it up at a full disk or the like */
@@ -92,7 +92,7 @@ wstatus sqlite_commit(struct regstore *store, struct reason *why)
 
 void sqlite_rollback(struct regstore *store)
 {
-    struct sqlite_store *s = self(store);
+    struct sqlite_store *s = sqlite_self(store);
     if (s->in_transaction && !sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     s->in_transaction = false;
@@ -106,7 +106,7 @@ static uint32_t big_endian(const uint8_t *p)
 }
 
 /* Looks at the file before SQLite does, which would create files for a WAL database even when only reading. */
-static wstatus file_check(const char *path, bool write, struct reason *why)
+static wstatus sqlite_database_file_check(const char *path, bool write, struct reason *why)
 {
     uint8_t     head[100];
     struct stat st;
@@ -146,7 +146,7 @@ static wstatus schema_create(struct sqlite_store *s, struct reason *why)
     bool empty = rc == SQLITE_ROW && sqlite3_column_int(st, 0) == 0; /* another process may have been faster */
     if (rc == SQLITE_OK || rc == SQLITE_ROW)
         sqlite3_finalize(st);
-    result = rc != SQLITE_ROW ? sqlite_fail(s, rc, why) : empty ? sqlite_run(s, schema, why) : W_SUCCESS;
+    result = rc != SQLITE_ROW ? sqlite_fail(s, rc, why) : empty ? sqlite_run(s, sqlite_database_schema, why) : W_SUCCESS;
     if (result == W_SUCCESS)
         result = sqlite_run(s, "COMMIT", why);
     if (result != W_SUCCESS)
@@ -176,7 +176,7 @@ static wstatus set_up(struct sqlite_store *s, bool write, struct reason *why)
 
 void sqlite_close(struct regstore *store)
 {
-    struct sqlite_store *s = self(store);
+    struct sqlite_store *s = sqlite_self(store);
     sqlite_rollback(store);
     for (int i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(s->statements[i]);
@@ -244,7 +244,7 @@ static wstatus open_file(const char *path, const char *shown, bool write, struct
 wstatus regstore_open(const char *path, bool write, struct regstore **out, struct reason *why)
 {
     *out       = NULL;
-    wstatus st = *path ? file_check(path, write, why) : reason_set(why, W_BAD_PATHNAME, "the store's path is empty");
+    wstatus st = *path ? sqlite_database_file_check(path, write, why) : reason_set(why, W_BAD_PATHNAME, "the store's path is empty");
     if (st != W_SUCCESS)
         return st;
     if (*path != ':') /* SQLite gives names like ":memory:" a meaning */

@@ -20,7 +20,7 @@ struct sqlite_store {
     size_t          answer_size;
 };
 
-static inline struct sqlite_store *self(struct regstore *store) { return (struct sqlite_store *)store; }
+static inline struct sqlite_store *sqlite_self(struct regstore *store) { return (struct sqlite_store *)store; }
 static inline wstatus sqlite_no_memory(struct reason *why) { return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory in the store"); }
 
 /* ---- sqlite_database.c ---- */

@@ -55,7 +55,7 @@ static int statement_run(sqlite3_stmt *st)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-static int64_t now(void) { return (int64_t)filetime_from_unix_ns(os_linux()->realtime_ns(os_linux())); }
+static int64_t store_sqlite_now(void) { return (int64_t)filetime_from_unix_ns(os_linux()->realtime_ns(os_linux())); }
 
 /* ---- keys by path ---- */
 
@@ -83,7 +83,7 @@ wstatus sqlite_child_find(struct sqlite_store *s, int64_t parent, const char *na
                                : sqlite_fail(s, rc, why);
 }
 
-static wstatus key_find(struct sqlite_store *s, const char *key, int64_t *id, struct reason *why)
+static wstatus store_sqlite_key_find(struct sqlite_store *s, const char *key, int64_t *id, struct reason *why)
 {
     struct regpath path;
     wstatus        st   = regpath_split(key, &path, why);
@@ -102,18 +102,18 @@ static wstatus key_touch(struct sqlite_store *s, int64_t id, struct reason *why)
     int           rc = statement_get(s, KEY_TOUCH, &st);
     if (rc == SQLITE_OK) {
         sqlite3_bind_int64(st, 1, id);
-        sqlite3_bind_int64(st, 2, now());
+        sqlite3_bind_int64(st, 2, store_sqlite_now());
         rc = statement_run(st);
     }
     return rc == SQLITE_OK ? W_SUCCESS : sqlite_fail(s, rc, why);
 }
 
-struct source {
+struct store_sqlite_source {
     const char *file;
     uint32_t    line;
 };
 
-static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *name, struct source source, int64_t *id,
+static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *name, struct store_sqlite_source source, int64_t *id,
                          struct reason *why)
 {
     sqlite3_stmt *st;
@@ -125,7 +125,7 @@ static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *nam
         sqlite3_bind_int64(st, 1, parent);
         bind_text(st, 2, fold);
         bind_text(st, 3, name);
-        sqlite3_bind_int64(st, 4, now());
+        sqlite3_bind_int64(st, 4, store_sqlite_now());
         bind_text(st, 5, source.file);
         sqlite3_bind_int64(st, 6, source.line);
         rc = statement_run(st);
@@ -137,7 +137,7 @@ static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *nam
     return parent ? key_touch(s, parent, why) : W_SUCCESS; /* a new subkey is a change of its parent */
 }
 
-static wstatus key_make(struct sqlite_store *s, const char *key, struct source source, int64_t *id, struct reason *why)
+static wstatus store_sqlite_key_make(struct sqlite_store *s, const char *key, struct store_sqlite_source source, int64_t *id, struct reason *why)
 {
     struct regpath path;
     wstatus        st   = regpath_split(key, &path, why);
@@ -165,7 +165,7 @@ static wstatus change_begin(struct sqlite_store *s, bool *own, struct reason *wh
     return *own ? sqlite_begin(&s->base, why) : W_SUCCESS;
 }
 
-static wstatus change_end(struct sqlite_store *s, bool own, wstatus st, struct reason *why)
+static wstatus store_sqlite_change_end(struct sqlite_store *s, bool own, wstatus st, struct reason *why)
 {
     if (own && st == W_SUCCESS)
         st = sqlite_commit(&s->base, why);
@@ -179,7 +179,7 @@ static wstatus change_end(struct sqlite_store *s, bool own, wstatus st, struct r
 static wstatus sqlite_create_key(struct regstore *store, const char *key, const char *source_file, uint32_t source_line,
                                  struct reason *why)
 {
-    struct sqlite_store *s  = self(store);
+    struct sqlite_store *s  = sqlite_self(store);
     bool                 own;
     int64_t              id;
     sqlite3_stmt        *statement;
@@ -187,7 +187,7 @@ static wstatus sqlite_create_key(struct regstore *store, const char *key, const 
 
     if (st != W_SUCCESS)
         return st;
-    st = key_make(s, key, (struct source){source_file, source_line}, &id, why);
+    st = store_sqlite_key_make(s, key, (struct store_sqlite_source){source_file, source_line}, &id, why);
     if (st == W_SUCCESS && source_file) {
         int rc = statement_get(s, KEY_SOURCE, &statement);
         if (rc == SQLITE_OK) {
@@ -199,7 +199,7 @@ static wstatus sqlite_create_key(struct regstore *store, const char *key, const 
         if (rc != SQLITE_OK)
             st = sqlite_fail(s, rc, why);
     }
-    return change_end(s, own, st, why);
+    return store_sqlite_change_end(s, own, st, why);
 }
 
 /* Deletes row `id` of a key; `key` is its path, for the parent's time. */
@@ -227,23 +227,23 @@ static wstatus key_delete_row(struct sqlite_store *s, const char *key, int64_t i
 
 static wstatus sqlite_delete_key(struct regstore *store, const char *key, struct reason *why)
 {
-    struct sqlite_store *s  = self(store);
+    struct sqlite_store *s  = sqlite_self(store);
     bool                 own;
     int64_t              id;
     wstatus              st = change_begin(s, &own, why);
 
     if (st != W_SUCCESS)
         return st;
-    st = key_find(s, key, &id, why);
+    st = store_sqlite_key_find(s, key, &id, why);
     if (st == W_SUCCESS)
         st = key_delete_row(s, key, id, why);
-    return change_end(s, own, st, why);
+    return store_sqlite_change_end(s, own, st, why);
 }
 
 static bool sqlite_key_exists(struct regstore *store, const char *key)
 {
     int64_t id;
-    return key_find(self(store), key, &id, NULL) == W_SUCCESS;
+    return store_sqlite_key_find(sqlite_self(store), key, &id, NULL) == W_SUCCESS;
 }
 
 /* ---- answers that outlive their row ---- */
@@ -271,7 +271,7 @@ static const char *answer_text(char **at, const char *text)
     return copy;
 }
 
-static size_t text_size(const char *text) { return text ? strlen(text) + 1 : 0; }
+static size_t store_sqlite_text_size(const char *text) { return text ? strlen(text) + 1 : 0; }
 
 static void row_to_key(sqlite3_stmt *st, struct regkey_info *out)
 {
@@ -298,10 +298,10 @@ static void row_to_value(sqlite3_stmt *st, struct regvalue *out)
 
 static wstatus sqlite_key_info(struct regstore *store, const char *key, struct regkey_info *out)
 {
-    struct sqlite_store *s      = self(store);
+    struct sqlite_store *s      = sqlite_self(store);
     sqlite3_stmt        *st;
     int64_t              id;
-    wstatus              result = key_find(s, key, &id, NULL);
+    wstatus              result = store_sqlite_key_find(s, key, &id, NULL);
 
     *out = (struct regkey_info){.name = ""};
     if (result != W_SUCCESS)
@@ -315,7 +315,7 @@ static wstatus sqlite_key_info(struct regstore *store, const char *key, struct r
     if (result == W_SUCCESS) {
         struct regkey_info row;
         row_to_key(st, &row);
-        char *at = answer_room(s, text_size(row.name) + text_size(row.source_file));
+        char *at = answer_room(s, store_sqlite_text_size(row.name) + store_sqlite_text_size(row.source_file));
         if (at) {
             *out             = row;
             out->name        = answer_text(&at, row.name);
@@ -342,7 +342,7 @@ static wstatus value_check(const struct regvalue *value, struct reason *why)
 
 static wstatus sqlite_set(struct regstore *store, const char *key, const struct regvalue *value, struct reason *why)
 {
-    struct sqlite_store *s  = self(store);
+    struct sqlite_store *s  = sqlite_self(store);
     bool                 own;
     int64_t              id;
     sqlite3_stmt        *statement;
@@ -353,7 +353,7 @@ static wstatus sqlite_set(struct regstore *store, const char *key, const struct 
     if (st != W_SUCCESS)
         return st;
     char *fold = name_fold_dup(value->name);
-    st = fold ? key_make(s, key, (struct source){value->source_file, value->source_line}, &id, why) : sqlite_no_memory(why);
+    st = fold ? store_sqlite_key_make(s, key, (struct store_sqlite_source){value->source_file, value->source_line}, &id, why) : sqlite_no_memory(why);
     if (st == W_SUCCESS) {
         int rc = statement_get(s, VALUE_SET, &statement);
         if (rc == SQLITE_OK) {
@@ -371,14 +371,14 @@ static wstatus sqlite_set(struct regstore *store, const char *key, const struct 
         st = rc == SQLITE_OK ? key_touch(s, id, why) : sqlite_fail(s, rc, why);
     }
     free(fold);
-    return change_end(s, own, st, why);
+    return store_sqlite_change_end(s, own, st, why);
 }
 
 static wstatus answer_value(struct sqlite_store *s, sqlite3_stmt *st, struct regvalue *out)
 {
     struct regvalue row;
     row_to_value(st, &row);
-    char *at = answer_room(s, row.size + text_size(row.name) + text_size(row.source_file));
+    char *at = answer_room(s, row.size + store_sqlite_text_size(row.name) + store_sqlite_text_size(row.source_file));
     if (!at)
         return W_NOT_ENOUGH_MEMORY;
     *out             = row;
@@ -391,10 +391,10 @@ static wstatus answer_value(struct sqlite_store *s, sqlite3_stmt *st, struct reg
 
 static wstatus sqlite_get(struct regstore *store, const char *key, const char *name, struct regvalue *out)
 {
-    struct sqlite_store *s      = self(store);
+    struct sqlite_store *s      = sqlite_self(store);
     sqlite3_stmt        *st;
     int64_t              id;
-    wstatus              result = key_find(s, key, &id, NULL);
+    wstatus              result = store_sqlite_key_find(s, key, &id, NULL);
 
     *out = (struct regvalue){.name = ""};
     if (result != W_SUCCESS)
@@ -422,7 +422,7 @@ static wstatus value_change(struct sqlite_store *s, const char *key, const char 
 {
     sqlite3_stmt *statement;
     int64_t       id;
-    wstatus       st    = key_find(s, key, &id, why);
+    wstatus       st    = store_sqlite_key_find(s, key, &id, why);
     char         *fold  = name_fold_dup(name), *fold_to = name_fold_dup(to ? to : "");
     int           rc;
 
@@ -456,21 +456,21 @@ out:
 
 static wstatus sqlite_delete_value(struct regstore *store, const char *key, const char *name, struct reason *why)
 {
-    struct sqlite_store *s  = self(store);
+    struct sqlite_store *s  = sqlite_self(store);
     bool                 own;
     wstatus              st = change_begin(s, &own, why);
-    return st == W_SUCCESS ? change_end(s, own, value_change(s, key, name, NULL, why), why) : st;
+    return st == W_SUCCESS ? store_sqlite_change_end(s, own, value_change(s, key, name, NULL, why), why) : st;
 }
 
 static wstatus sqlite_rename_value(struct regstore *store, const char *key, const char *from, const char *to,
                                    struct reason *why)
 {
-    struct sqlite_store *s  = self(store);
+    struct sqlite_store *s  = sqlite_self(store);
     bool                 own;
     wstatus              st = value_check(&(struct regvalue){.name = to}, why);
     if (st == W_SUCCESS)
         st = change_begin(s, &own, why);
-    return st == W_SUCCESS ? change_end(s, own, value_change(s, key, from, to, why), why) : st;
+    return st == W_SUCCESS ? store_sqlite_change_end(s, own, value_change(s, key, from, to, why), why) : st;
 }
 
 /* ---- enumeration: a statement of its own, so that a callback may read the store ---- */
@@ -481,7 +481,7 @@ static wstatus enumerate(struct sqlite_store *s, const char *key, const char *te
 {
     sqlite3_stmt *st = NULL;
     int64_t       id;
-    wstatus       result = key_find(s, key, &id, NULL);
+    wstatus       result = store_sqlite_key_find(s, key, &id, NULL);
 
     if (result != W_SUCCESS)
         return result;
@@ -524,13 +524,13 @@ static wstatus value_row(void *ctx, sqlite3_stmt *row)
 
 static wstatus sqlite_enum_keys(struct regstore *store, const char *key, regkey_fn fn, void *ctx)
 {
-    struct sqlite_store *s = self(store);
+    struct sqlite_store *s = sqlite_self(store);
     return enumerate(s, key, enum_keys_sql, key_row, &(struct key_call){fn, ctx});
 }
 
 static wstatus sqlite_enum_values(struct regstore *store, const char *key, regvalue_fn fn, void *ctx)
 {
-    struct sqlite_store *s = self(store);
+    struct sqlite_store *s = sqlite_self(store);
     return enumerate(s, key, enum_values_sql, value_row, &(struct value_call){fn, ctx});
 }
 

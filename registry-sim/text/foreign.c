@@ -10,9 +10,9 @@
 enum { LOOKED_AT = 256 << 10 }; /* bytes of UTF-8: what a file is stands near its beginning */
 
 /* A line that is in files of this kind alone: it begins with `begin` and holds `holds`; of XML, the line holds the element. */
-static const struct kind {
+static const struct foreign_kind {
     const char *begin, *holds, *what, *advice;
-} kinds[] = {
+} foreign_kinds[] = {
     {"Signature", "$Windows NT$", "this is an INF file of a driver package, which is not read", "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
     {"Signature", "$CHICAGO$", "this is an INF file of a driver package, which is not read", "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
     {"HKLM,", "", "this is an AddReg section of an INF file, which is not read", "write its lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
@@ -21,7 +21,7 @@ static const struct kind {
     {"<instrumentationManifest", "", "this is an instrumentation manifest, not a configuration", "install it with `autologger manifest install FILE`"},
 };
 
-static const char *holds(const char *line, size_t n, const char *word)
+static const char *foreign_holds(const char *line, size_t n, const char *word)
 {
     const size_t w = strlen(word);
     for (size_t i = 0; i + w <= n; i++)
@@ -30,14 +30,14 @@ static const char *holds(const char *line, size_t n, const char *word)
     return NULL;
 }
 
-static bool line_is(const char *line, size_t n, const struct kind *k)
+static bool foreign_line_is(const char *line, size_t n, const struct foreign_kind *k)
 {
     while (n && (*line == ' ' || *line == '\t'))
         line++, n--;
     if (*k->begin == '<') /* an element may stand behind another one */
-        return holds(line, n, k->begin) != NULL;
+        return foreign_holds(line, n, k->begin) != NULL;
     const size_t b = strlen(k->begin);
-    return n >= b && strncasecmp(line, k->begin, b) == 0 && holds(line, n, k->holds);
+    return n >= b && strncasecmp(line, k->begin, b) == 0 && foreign_holds(line, n, k->holds);
 }
 
 wstatus foreign_find(const void *data, size_t size, struct foreign *out)
@@ -56,9 +56,9 @@ wstatus foreign_find(const void *data, size_t size, struct foreign *out)
     for (const char *p = text, *end = text + length; p < end && !found; line++) {
         const char  *nl = memchr(p, '\n', (size_t)(end - p));
         const size_t n  = (size_t)((nl ? nl : end) - p);
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !found; i++)
-            if ((found = line_is(p, n, &kinds[i])))
-                *out = (struct foreign){kinds[i].what, kinds[i].advice, line};
+        for (size_t i = 0; i < sizeof foreign_kinds / sizeof *foreign_kinds && !found; i++)
+            if ((found = foreign_line_is(p, n, &foreign_kinds[i])))
+                *out = (struct foreign){foreign_kinds[i].what, foreign_kinds[i].advice, line};
         p = nl ? nl + 1 : end;
     }
     free(text);

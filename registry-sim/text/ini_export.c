@@ -31,7 +31,7 @@ struct exporter {
 
 #define SAY_REG "; export it as .reg instead"
 
-static wstatus no_memory(struct exporter *e)
+static wstatus ini_export_no_memory(struct exporter *e)
 {
     return reason_set(e->why, W_NOT_ENOUGH_MEMORY, "no memory for the text");
 }
@@ -64,7 +64,7 @@ static bool name_is_sayable(const char *name)
 }
 
 /* Writes `text` so that it is read back as it is; false when no way of quoting does that. */
-static bool put_text(struct textbuf *out, const char *text)
+static bool ini_export_put_text(struct textbuf *out, const char *text)
 {
     size_t n = strlen(text);
     if (has_controls(text))
@@ -130,7 +130,7 @@ static void remember_implied(struct exporter *e, const char *value)
         e->implied[e->implied_count++] = name;
 }
 
-static wstatus write_value(void *ctx, const struct regvalue *v)
+static wstatus ini_export_write_value(void *ctx, const struct regvalue *v)
 {
     struct exporter *e     = ctx;
     size_t           start = e->out.size;
@@ -144,7 +144,7 @@ static wstatus write_value(void *ctx, const struct regvalue *v)
     char *text = must ? NULL : words_dup(e, v);
     textbuf_puts(&e->out, name);
     textbuf_puts(&e->out, " = ");
-    if (!text || !put_text(&e->out, text))
+    if (!text || !ini_export_put_text(&e->out, text))
         literal_print(&e->out, v, 0, "\n");
     else
         remember_implied(e, v->name);
@@ -152,11 +152,11 @@ static wstatus write_value(void *ctx, const struct regvalue *v)
     if (e->out.size - start > INI_MAX_LINE)
         return cannot(e, "in 1,022 bytes the value", v->name);
     textbuf_puts(&e->out, "\n");
-    return e->out.bad ? no_memory(e) : W_SUCCESS;
+    return e->out.bad ? ini_export_no_memory(e) : W_SUCCESS;
 }
 
 /* The value of the key being written; true when it is there. */
-static bool look(struct exporter *e, const char *name, struct regvalue *out)
+static bool ini_export_look(struct exporter *e, const char *name, struct regvalue *out)
 {
     wstatus st = regstore_get(e->store, e->path.data, name, out);
     if (st != W_SUCCESS && st != W_FILE_NOT_FOUND)
@@ -168,7 +168,7 @@ static bool look(struct exporter *e, const char *name, struct regvalue *out)
 static void write_absent(struct exporter *e, const char *name)
 {
     struct regvalue v;
-    if (!look(e, name, &v)) {
+    if (!ini_export_look(e, name, &v)) {
         textbuf_puts(&e->out, name);
         textbuf_puts(&e->out, " = -\n");
     }
@@ -194,7 +194,7 @@ static char *friendly_dup(struct exporter *e)
 {
     struct regvalue v;
     struct guid     guid;
-    bool ok = !look(e, "Guid", &v) && look(e, "ProviderFriendlyName", &v) &&
+    bool ok = !ini_export_look(e, "Guid", &v) && ini_export_look(e, "ProviderFriendlyName", &v) &&
               strcmp(v.name, "ProviderFriendlyName") == 0;
     char *name = ok ? string_dup(&v) : NULL;
     if (name && *name && part_is_sayable(name) && strlen(name) <= REGPATH_MAX_NAME && !guid_parse_braced(name, &guid) &&
@@ -204,7 +204,7 @@ static char *friendly_dup(struct exporter *e)
     return NULL;
 }
 
-static void put_path(struct exporter *e, const char *path)
+static void ini_export_put_path(struct exporter *e, const char *path)
 {
     for (; *path; path++)
         textbuf_put(&e->out, *path == '\\' ? "/" : path, 1);
@@ -216,7 +216,7 @@ static bool guid_is_implied(struct exporter *e, const char *friendly, const char
     struct regvalue v;
     char            text[GUID_TEXT_SIZE];
     struct guid     guid = guid_from_name(friendly);
-    return strcmp(guid_format(&guid, text), key) == 0 && !look(e, "Unit", &v) && !look(e, "Tracepoint", &v);
+    return strcmp(guid_format(&guid, text), key) == 0 && !ini_export_look(e, "Unit", &v) && !ini_export_look(e, "Tracepoint", &v);
 }
 
 static wstatus write_header(struct exporter *e)
@@ -232,10 +232,10 @@ static wstatus write_header(struct exporter *e)
     if (below && strcmp(relative, "Autologger") == 0)
         textbuf_puts(&e->out, "Boot");
     else if (below)
-        put_path(e, relative);
+        ini_export_put_path(e, relative);
     else {
         textbuf_puts(&e->out, "HKLM");
-        put_path(e, path + strlen("HKEY_LOCAL_MACHINE"));
+        ini_export_put_path(e, path + strlen("HKEY_LOCAL_MACHINE"));
     }
     if (friendly && !e->out.bad) {
         e->out.size -= strlen(last + 1);
@@ -254,7 +254,7 @@ static wstatus write_header(struct exporter *e)
     return e->section_size + 2 > INI_MAX_LINE ? cannot(e, "the long name", last + 1) : W_SUCCESS;
 }
 
-static wstatus found(void *ctx, const struct regkey_info *info)
+static wstatus ini_export_found(void *ctx, const struct regkey_info *info)
 {
     (void)info;
     *(bool *)ctx = true;
@@ -273,7 +273,7 @@ static wstatus write_section(struct exporter *e)
     bool    values = false, keys = false;
     wstatus st     = regstore_enum_values(e->store, e->path.data, found_value, &values);
     if (st == W_SUCCESS)
-        st = regstore_enum_keys(e->store, e->path.data, found, &keys);
+        st = regstore_enum_keys(e->store, e->path.data, ini_export_found, &keys);
     if (st != W_SUCCESS && st != W_CANCELLED)
         return reason_set(e->why, st, "%.300s can't be read: %s", e->path.data, wstatus_text(st));
     if (!values && keys && !implied(e, NULL))
@@ -282,7 +282,7 @@ static wstatus write_section(struct exporter *e)
     e->implied_count = 0;
     remember_implied(e, NULL);
     if (st == W_SUCCESS)
-        st = regstore_enum_values(e->store, e->path.data, write_value, e);
+        st = regstore_enum_values(e->store, e->path.data, ini_export_write_value, e);
     if (e->place.kind == INI_SESSION || e->place.kind == INI_GLOBAL_LOGGER)
         write_absent(e, "Start");
     if (e->place.kind == INI_SESSION)
@@ -296,7 +296,7 @@ static wstatus write_section(struct exporter *e)
 
 static wstatus write_tree(struct exporter *e);
 
-static wstatus write_child(void *ctx, const struct regkey_info *info)
+static wstatus ini_export_write_child(void *ctx, const struct regkey_info *info)
 {
     struct exporter *e    = ctx;
     size_t           size = e->path.size;
@@ -304,7 +304,7 @@ static wstatus write_child(void *ctx, const struct regkey_info *info)
         return cannot(e, "the key name", info->name);
     textbuf_puts(&e->path, "\\");
     textbuf_puts(&e->path, info->name);
-    wstatus st = e->path.bad ? no_memory(e) : write_tree(e);
+    wstatus st = e->path.bad ? ini_export_no_memory(e) : write_tree(e);
     if (!e->path.bad) {
         e->path.size       = size;
         e->path.data[size] = 0;
@@ -323,7 +323,7 @@ static wstatus write_tree(struct exporter *e)
     if (e->place.kind == INI_SESSION)
         textbuf_clear(&e->names);
     st = write_section(e);
-    return st == W_SUCCESS ? regstore_enum_keys(e->store, e->path.data, write_child, e) : st;
+    return st == W_SUCCESS ? regstore_enum_keys(e->store, e->path.data, ini_export_write_child, e) : st;
 }
 
 /* ---- the proof ---- */
@@ -371,7 +371,7 @@ static wstatus prove(struct exporter *e)
 }
 
 /* e->path gets the canonical path of `key`, each name as it was created. */
-static wstatus spell_path(struct exporter *e, const char *key)
+static wstatus ini_export_spell_path(struct exporter *e, const char *key)
 {
     struct regpath path;
     wstatus        st   = regpath_split(key, &path, e->why);
@@ -383,7 +383,7 @@ static wstatus spell_path(struct exporter *e, const char *key)
         textbuf_puts(&e->path, i ? "\\" : "");
         textbuf_puts(&e->path, name);
         if (e->path.bad)
-            st = no_memory(e);
+            st = ini_export_no_memory(e);
         else if ((st = regstore_key_info(e->store, e->path.data, &info)) != W_SUCCESS)
             reason_set(e->why, st, "%s: %s", key, st == W_FILE_NOT_FOUND ? "the key does not exist" : wstatus_text(st));
         else if (!part_is_sayable(info.name))
@@ -404,13 +404,13 @@ wstatus ini_export(struct regstore *store, const char *key, const struct ini_voc
                    size_t *size, struct reason *why)
 {
     struct exporter e  = {.store = store, .words = words, .why = why};
-    wstatus         st = spell_path(&e, key);
+    wstatus         st = ini_export_spell_path(&e, key);
 
     *out = NULL;
     if (st == W_SUCCESS)
         st = write_tree(&e);
     if (st == W_SUCCESS && e.out.bad)
-        st = no_memory(&e);
+        st = ini_export_no_memory(&e);
     if (st == W_SUCCESS)
         st = prove(&e);
     if (st == W_SUCCESS) {
@@ -419,7 +419,7 @@ wstatus ini_export(struct regstore *store, const char *key, const struct ini_voc
         *size      = e.out.size;
         e.out.data = NULL;
         if (!*out)
-            st = no_memory(&e);
+            st = ini_export_no_memory(&e);
     }
     textbuf_finish(&e.out);
     textbuf_finish(&e.path);

@@ -41,15 +41,15 @@ struct importer {
 
 static const char path_advice[] = "write a path such as [Autologger/name] or [HKLM/SYSTEM/...]";
 
-static void mistake(struct importer *m, uint32_t line, const char *advice, const char *what)
+static void ini_import_mistake(struct importer *m, uint32_t line, const char *advice, const char *what)
 {
     diag_report(m->sink, DIAG_ERROR, m->file, line, advice, "%s", what);
 }
 
-static void result(struct importer *m, uint32_t line, wstatus st, const struct reason *why, const char *advice)
+static void ini_import_result(struct importer *m, uint32_t line, wstatus st, const struct reason *why, const char *advice)
 {
     if (st == W_INVALID_PARAMETER)
-        mistake(m, line, advice, why->text);
+        ini_import_mistake(m, line, advice, why->text);
     else if (st != W_SUCCESS)
         m->fatal = reason_set(m->why, st, "%s", why->text);
 }
@@ -57,7 +57,7 @@ static void result(struct importer *m, uint32_t line, wstatus st, const struct r
 /* ---- sections become keys ---- */
 
 /* The value `name` of a section, or NULL. */
-static const struct ini_value *value_of(const struct importer *m, unsigned section, const char *name)
+static const struct ini_value *ini_import_value_of(const struct importer *m, unsigned section, const char *name)
 {
     for (unsigned i = m->scan.sections[section].last_value; i; i = m->scan.values[i - 1].previous)
         if (name_compare(m->scan.values[i - 1].name, name) == 0)
@@ -73,26 +73,26 @@ static bool is_literal(const struct ini_value *v)
 /* The Guid line of a provider section names its key, unless it is a literal. */
 static const struct ini_value *naming_guid(const struct importer *m, unsigned section)
 {
-    const struct ini_value *v = value_of(m, section, "Guid");
+    const struct ini_value *v = ini_import_value_of(m, section, "Guid");
     return v && !is_literal(v) ? v : NULL;
 }
 
 /* "{...}" of the provider in `section` into `out`. False after a mistake. */
-static bool provider_guid(struct importer *m, unsigned section, char out[GUID_TEXT_SIZE])
+static bool ini_import_provider_guid(struct importer *m, unsigned section, char out[GUID_TEXT_SIZE])
 {
     const struct ini_place *place = &m->sections[section].place;
     const struct ini_value *given = naming_guid(m, section);
     struct guid             guid, own;
 
     if (given && !guid_parse(given->text, &guid)) {
-        mistake(m, given->line, "write it as {8-4-4-4-12} hex digits", "Guid is not a GUID");
+        ini_import_mistake(m, given->line, "write it as {8-4-4-4-12} hex digits", "Guid is not a GUID");
         return false;
     }
     if (place->braced) {
         guid_parse(place->provider, &own);
         strcpy(out, place->provider);
         if (given && !guid_equal(&guid, &own)) {
-            mistake(m, given->line, "remove this line, or name the section otherwise",
+            ini_import_mistake(m, given->line, "remove this line, or name the section otherwise",
                     "the section names another GUID");
             return false;
         }
@@ -102,7 +102,7 @@ static bool provider_guid(struct importer *m, unsigned section, char out[GUID_TE
         strcpy(out, given->text); /* the key keeps its spelling */
         return true;
     }
-    if (!given && (value_of(m, section, "Unit") || value_of(m, section, "Tracepoint"))) {
+    if (!given && (ini_import_value_of(m, section, "Unit") || ini_import_value_of(m, section, "Tracepoint"))) {
         size_t size = strlen(place->session) + strlen(place->provider) + 2;
         char  *name = malloc(size);
         if (!name) {
@@ -177,7 +177,7 @@ static void resolve(struct importer *m, unsigned section)
     const char       *below;
     wstatus           st   = ini_place_resolve(name, place, &why);
 
-    result(m, line, st, &why, path_advice);
+    ini_import_result(m, line, st, &why, path_advice);
     if (st == W_SUCCESS && strchr("/\\", name[last]) && ini_place_below_wmi(place->key, &below) && *below) {
         diag_report(m->sink, DIAG_ERROR, m->file, line, path_advice, "[%.100s] lacks the name behind its last '%c'", name,
                     name[last]);
@@ -194,9 +194,9 @@ static void resolve_provider(struct importer *m, unsigned section)
     char                  guid[GUID_TEXT_SIZE];
     if (!s->place.key || (s->place.kind != INI_PROVIDER && s->place.kind != INI_BELOW_PROVIDER))
         return;
-    if (!provider_guid(m, declaring(m, section), guid))
+    if (!ini_import_provider_guid(m, declaring(m, section), guid))
         return;
-    result(m, m->scan.sections[section].line, ini_place_set_provider(&s->place, guid, &why), &why, path_advice);
+    ini_import_result(m, m->scan.sections[section].line, ini_place_set_provider(&s->place, guid, &why), &why, path_advice);
 }
 
 /* Sections that reach one key share a home; two different names for one provider are a mistake. */
@@ -230,7 +230,7 @@ static void create_key(struct importer *m, unsigned section)
 
     if (!place->key)
         return;
-    result(m, line, regstore_create_key(m->store, place->key, m->file, line, &why), &why, path_advice);
+    ini_import_result(m, line, regstore_create_key(m->store, place->key, m->file, line, &why), &why, path_advice);
 }
 
 /* ---- words become values ---- */
@@ -276,7 +276,7 @@ static bool parse_value(struct importer *m, const struct ini_value *v, const cha
         if (st == W_NOT_ENOUGH_MEMORY)
             m->fatal = reason_set(m->why, st, "no memory for a value");
         else if (st != W_SUCCESS)
-            mistake(m, v->line, lit.advice, lit.what);
+            ini_import_mistake(m, v->line, lit.advice, lit.what);
         *out = (struct regvalue){.type = lit.type, .data = lit.data, .size = lit.size};
         return st == W_SUCCESS;
     }
@@ -321,7 +321,7 @@ static void set_or_delete(struct importer *m, const struct ini_value *v, const c
         st                = regstore_set(m->store, key, &value, &why);
         free(data);
     }
-    result(m, v->line, st, &why, "use shorter names and values");
+    ini_import_result(m, v->line, st, &why, "use shorter names and values");
 }
 
 static void import_value(struct importer *m, unsigned index)
@@ -353,7 +353,7 @@ static void imply_dword_at(struct importer *m, unsigned section, const char *key
     uint8_t         data[4] = {(uint8_t)number};
     struct regvalue v    = {.name = name, .type = REG_TYPE_DWORD, .data = data, .size = 4, .source_file = m->file,
                             .source_line = m->scan.sections[section].line};
-    result(m, v.source_line, regstore_set(m->store, key, &v, &why), &why, path_advice);
+    ini_import_result(m, v.source_line, regstore_set(m->store, key, &v, &why), &why, path_advice);
 }
 static void imply_dword(struct importer *m, unsigned section, const char *name, uint32_t number)
 {
@@ -390,7 +390,7 @@ static void imply_string(struct importer *m, unsigned section, const char *name,
         st            = regstore_set(m->store, m->sections[section].place.key, &v, &why);
         free(data);
     }
-    result(m, m->scan.sections[section].line, st, &why, path_advice);
+    ini_import_result(m, m->scan.sections[section].line, st, &why, path_advice);
 }
 
 /* What the vocabulary adds to a section, or to one of its values, unless it is given in one of the sections of that key. */
@@ -404,7 +404,7 @@ static void imply_words(struct importer *m, unsigned section, const struct ini_v
         return;
     }
     for (unsigned i = 0; name && i < m->scan.section_count; i++)
-        if (m->sections[i].place.key && m->sections[i].home == home && value_of(m, i, name))
+        if (m->sections[i].place.key && m->sections[i].home == home && ini_import_value_of(m, i, name))
             return;
     if (name)
         imply_dword(m, section, name, number);
@@ -511,7 +511,7 @@ static wstatus import_text(struct importer *m, const char *text, size_t length)
         return reason_set(m->why, W_NOT_ENOUGH_MEMORY, "no memory for %s", m->file);
     st = ini_values_open(m->scan.clean.data, m->scan.clean.size, &m->values, m->why);
     if (st == W_INVALID_DATA && m->why)
-        mistake(m, 0, "write the lines in a plainer way, or use .reg", m->why->text);
+        ini_import_mistake(m, 0, "write the lines in a plainer way, or use .reg", m->why->text);
     if (st == W_SUCCESS)
         st = regstore_begin(m->store, m->why);
     if (st != W_SUCCESS)
@@ -545,7 +545,7 @@ wstatus ini_import(struct regstore *store, const void *data, size_t size, const 
     else if (size > 4u << 20)
         what = "the file has more than 4 MB", advice = "split it, or use .reg";
     if (what) {
-        mistake(&m, 0, advice, what);
+        ini_import_mistake(&m, 0, advice, what);
         return reason_set(why, W_INVALID_DATA, "%s: %s, nothing was imported", file, what);
     }
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {

@@ -13,10 +13,10 @@
 
 enum { WMI_PARTS = 5 };
 
-static wstatus no_memory(struct reason *why) { return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path"); }
+static wstatus ini_place_no_memory(struct reason *why) { return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path"); }
 
 /* "a / b\c" -> "\a\b\c"; an empty part stays, and is refused with the path. */
-static void put_parts(struct textbuf *out, const char *section)
+static void ini_place_put_parts(struct textbuf *out, const char *section)
 {
     for (const char *p = section;; p++) {
         size_t n = strcspn(p, "/\\"), from = 0, to = n;
@@ -36,7 +36,7 @@ static wstatus is_absolute(const char *section, bool *out, struct reason *why)
 {
     char *root = strndup(section, strcspn(section, "/\\ \t"));
     if (!root)
-        return no_memory(why);
+        return ini_place_no_memory(why);
     *out = regpath_root_get(root) != NULL;
     free(root);
     return W_SUCCESS;
@@ -100,11 +100,11 @@ static wstatus classify(const struct regpath *path, struct ini_place *out, struc
         return W_SUCCESS;
     const char *session = regpath_next(first);
     if (!(out->session = strdup(session)))
-        return no_memory(why);
+        return ini_place_no_memory(why);
     out->kind = count == 2 ? INI_SESSION : count == 3 ? INI_PROVIDER : INI_BELOW_PROVIDER;
     if (count > 2) {
         if (!(out->provider = strdup(regpath_next(session))))
-            return no_memory(why);
+            return ini_place_no_memory(why);
         out->braced = guid_parse_braced(out->provider, &guid);
     }
     return W_SUCCESS;
@@ -120,11 +120,11 @@ wstatus ini_place_resolve(const char *section, struct ini_place *out, struct rea
     wstatus st = is_absolute(section, &absolute, why);
     if (!absolute)
         textbuf_puts(&text, WINPATH_WMI);
-    put_parts(&text, name_compare(section, "Boot") == 0 ? "Autologger" : section);
+    ini_place_put_parts(&text, name_compare(section, "Boot") == 0 ? "Autologger" : section);
     if (st == W_SUCCESS)
-        st = text.bad ? no_memory(why) : regpath_split(text.data + absolute, &path, why); /* without the first '\\' */
+        st = text.bad ? ini_place_no_memory(why) : regpath_split(text.data + absolute, &path, why); /* without the first '\\' */
     if (st == W_SUCCESS && !(out->key = path_dup(&path, 0, NULL)))
-        st = no_memory(why);
+        st = ini_place_no_memory(why);
     if (st == W_SUCCESS)
         st = classify(&path, out, why);
     out->known |= absolute && !below_wmi(&path);
@@ -141,7 +141,7 @@ wstatus ini_place_set_provider(struct ini_place *place, const char *guid, struct
 
     regpath_finish(&path);
     if (st != W_SUCCESS || !key)
-        return st != W_SUCCESS ? st : no_memory(why);
+        return st != W_SUCCESS ? st : ini_place_no_memory(why);
     free(place->key);
     place->key = key;
     return W_SUCCESS;

@@ -17,10 +17,10 @@ struct scanner {
     bool              no_memory, full;
 };
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+static bool ini_scan_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /* Reports and gives false, so that a refusal is one line. */
-static bool refuse(struct scanner *s, const char *advice, const char *what)
+static bool ini_scan_refuse(struct scanner *s, const char *advice, const char *what)
 {
     diag_report(s->sink, DIAG_ERROR, s->file, s->line, advice, "%s", what);
     return false;
@@ -28,15 +28,15 @@ static bool refuse(struct scanner *s, const char *advice, const char *what)
 
 static char *trimmed_dup(const char *p, const char *end)
 {
-    while (p < end && is_blank(*p))
+    while (p < end && ini_scan_is_blank(*p))
         p++;
-    while (end > p && is_blank(end[-1]))
+    while (end > p && ini_scan_is_blank(end[-1]))
         end--;
     return strndup(p, (size_t)(end - p));
 }
 
 /* Room for one more in arrays that grow in powers of two. */
-static bool grow(void **items, unsigned count, size_t size)
+static bool ini_scan_grow(void **items, unsigned count, size_t size)
 {
     if (count & (count - 1))
         return true;
@@ -69,10 +69,10 @@ static bool add_section(struct scanner *s, char *name)
         free(fold);
         return ok || lost(s);
     }
-    ok = grow((void **)&scan->sections, scan->section_count, sizeof *scan->sections) || lost(s);
+    ok = ini_scan_grow((void **)&scan->sections, scan->section_count, sizeof *scan->sections) || lost(s);
     if (ok && scan->section_count == INI_MAX_SECTIONS) {
         s->full = true;
-        ok      = refuse(s, "split the file, or use .reg", "the file has more than 4,096 sections");
+        ok      = ini_scan_refuse(s, "split the file, or use .reg", "the file has more than 4,096 sections");
     }
     if (!ok) {
         free(name);
@@ -91,14 +91,14 @@ static bool read_section(struct scanner *s, const char *p, const char *end)
     s->section     = 0;
     s->section_bad = true;
     if (!close)
-        return refuse(s, "write [section] on a line of its own", "the section is not closed by ']'");
+        return ini_scan_refuse(s, "write [section] on a line of its own", "the section is not closed by ']'");
     if (close + 1 != end)
-        return refuse(s, "put comments on a line of their own; a name with ']' can only be said in .reg",
+        return ini_scan_refuse(s, "put comments on a line of their own; a name with ']' can only be said in .reg",
                       "there is text after the section's ']'");
     char *name = trimmed_dup(p + 1, close);
     if (name && !*name) {
         free(name);
-        return refuse(s, "write a registry path such as [Autologger/name]", "the section has no name");
+        return ini_scan_refuse(s, "write a registry path such as [Autologger/name]", "the section has no name");
     }
     s->section_bad = !add_section(s, name);
     return !s->section_bad;
@@ -107,21 +107,21 @@ static bool read_section(struct scanner *s, const char *p, const char *end)
 /* ---- values ---- */
 
 /* The text of a value by what a person means; false when iniparser would read something else. */
-static bool read_text(struct scanner *s, const char *p, const char *end, struct ini_value *out)
+static bool ini_scan_read_text(struct scanner *s, const char *p, const char *end, struct ini_value *out)
 {
-    while (p < end && is_blank(*p))
+    while (p < end && ini_scan_is_blank(*p))
         p++;
     if (p < end && (*p == '"' || *p == '\'')) {
         const char *close = memchr(p + 1, *p, (size_t)(end - p - 1)), *after = close ? close + 1 : end;
         if (!close)
-            return refuse(s, "put the same quote at its end", "the quoted value is not closed");
-        while (after < end && is_blank(*after))
+            return ini_scan_refuse(s, "put the same quote at its end", "the quoted value is not closed");
+        while (after < end && ini_scan_is_blank(*after))
             after++;
         if (after < end && *after != ';' && *after != '#')
-            return refuse(s, "a quoted value ends at its second quote; use the other kind of quote around it",
+            return ini_scan_refuse(s, "a quoted value ends at its second quote; use the other kind of quote around it",
                           "there is text after the quoted value");
         if (memchr(p, '\\', (size_t)(close - p)))
-            return refuse(s, "use / for \\, or leave the quotes away", "a backslash in a quoted value");
+            return ini_scan_refuse(s, "use / for \\, or leave the quotes away", "a backslash in a quoted value");
         out->quoted = true;
         out->text   = strndup(p + 1, (size_t)(close - p - 1));
         return out->text || lost(s);
@@ -129,11 +129,11 @@ static bool read_text(struct scanner *s, const char *p, const char *end, struct 
     const char *cut = p;
     while (cut < end && *cut != ';' && *cut != '#')
         cut++;
-    if (cut < end && cut > p && !is_blank(cut[-1]))
-        return refuse(s, "put quotes around the value, or a blank before the comment",
+    if (cut < end && cut > p && !ini_scan_is_blank(cut[-1]))
+        return ini_scan_refuse(s, "put quotes around the value, or a blank before the comment",
                       "the value would end at ';' or '#'");
     if (cut < end && memchr(p, '"', (size_t)(cut - p)))
-        return refuse(s, "put the whole value in '...'", "a ';' or '#' behind a quote inside the value");
+        return ini_scan_refuse(s, "put the whole value in '...'", "a ';' or '#' behind a quote inside the value");
     out->text = trimmed_dup(p, cut);
     return out->text || lost(s);
 }
@@ -142,13 +142,13 @@ static bool check_name(struct scanner *s, const struct ini_value *value)
 {
     const struct ini_section *section = &s->scan->sections[value->section];
     if (!*value->name)
-        return refuse(s, "write name = value; the default value is @ = value", "there is no name before '='");
+        return ini_scan_refuse(s, "write name = value; the default value is @ = value", "there is no name before '='");
     if (*value->name == '"')
-        return refuse(s, "write the name without quotes", "the name is in quotes");
+        return ini_scan_refuse(s, "write the name without quotes", "the name is in quotes");
     if (strchr(value->name, ':'))
-        return refuse(s, "use .reg for such a name", "a ':' in the name of a value");
+        return ini_scan_refuse(s, "use .reg for such a name", "a ':' in the name of a value");
     if (strlen(value->name) + strlen(section->name) > INI_MAX_NAMES)
-        return refuse(s, "use .reg for such long names", "section and name together have more than 1,000 bytes");
+        return ini_scan_refuse(s, "use .reg for such long names", "section and name together have more than 1,000 bytes");
     for (unsigned i = section->last_value; i; i = s->scan->values[i - 1].previous)
         if (strcmp(s->scan->values[i - 1].fold, value->fold) == 0) {
             diag_report(s->sink, DIAG_ERROR, s->file, s->line, "remove one of the two lines",
@@ -157,27 +157,27 @@ static bool check_name(struct scanner *s, const struct ini_value *value)
         }
     if (s->scan->value_count == INI_MAX_VALUES) {
         s->full = true;
-        return refuse(s, "split the file, or use .reg", "the file has more than 8,192 values");
+        return ini_scan_refuse(s, "split the file, or use .reg", "the file has more than 8,192 values");
     }
     return true;
 }
 
-static bool read_value(struct scanner *s, const char *p, const char *end)
+static bool ini_scan_read_value(struct scanner *s, const char *p, const char *end)
 {
     struct ini_scan *scan   = s->scan;
     const char      *equals = memchr(p, '=', (size_t)(end - p));
 
     if (!equals)
-        return refuse(s, "write name = value, [section], or ; before a comment", "the line has no '='");
+        return ini_scan_refuse(s, "write name = value, [section], or ; before a comment", "the line has no '='");
     if (!s->section)
         return s->section_bad ? false
-                              : refuse(s, "put a line with its [section] above", "a value before the first section");
+                              : ini_scan_refuse(s, "put a line with its [section] above", "a value before the first section");
     struct ini_value value = {.section = s->section - 1, .line = s->line, .name = trimmed_dup(p, equals)};
     value.previous         = scan->sections[value.section].last_value;
     value.fold             = value.name ? name_fold_dup(value.name) : NULL;
     bool ok                = value.fold ? check_name(s, &value) : lost(s);
-    ok                     = ok && read_text(s, equals + 1, end, &value);
-    ok                     = ok && (grow((void **)&scan->values, scan->value_count, sizeof value) || lost(s));
+    ok                     = ok && ini_scan_read_text(s, equals + 1, end, &value);
+    ok                     = ok && (ini_scan_grow((void **)&scan->values, scan->value_count, sizeof value) || lost(s));
     if (!ok) {
         free(value.name);
         free(value.fold);
@@ -196,24 +196,24 @@ static bool check_bytes(struct scanner *s, const char *p, size_t length)
     for (size_t i = 0; i < length; i++) {
         bool last = p[i] == '\r' && i + 1 == length;
         if (((unsigned char)p[i] < 0x20 && p[i] != '\t' && !last) || p[i] == 0x7F)
-            return refuse(s, "remove it", "there is a control character in the line");
+            return ini_scan_refuse(s, "remove it", "there is a control character in the line");
     }
-    return encoding_is_utf8(p, length) || refuse(s, "save the file as UTF-8", "the line is not UTF-8");
+    return encoding_is_utf8(p, length) || ini_scan_refuse(s, "save the file as UTF-8", "the line is not UTF-8");
 }
 
 static bool read_logical(struct scanner *s, bool continued)
 {
     const char *p = s->joined.data, *end = p + s->joined.size;
 
-    while (p < end && is_blank(*p))
+    while (p < end && ini_scan_is_blank(*p))
         p++;
-    while (end > p && is_blank(end[-1]))
+    while (end > p && ini_scan_is_blank(end[-1]))
         end--;
     if (p == end)
         return true;
     bool comment = *p == ';' || *p == '#';
     if (comment && continued)
-        return refuse(s, "remove the '\\' at the end of the comment", "the comment would swallow the next line");
+        return ini_scan_refuse(s, "remove the '\\' at the end of the comment", "the comment would swallow the next line");
     if (s->joined.size > INI_MAX_LINE) {
         diag_report(s->sink, DIAG_ERROR, s->file, s->line, "shorten it; long binary values go into a .reg file",
                     "the line has %zu bytes, more than %d", s->joined.size, INI_MAX_LINE);
@@ -223,11 +223,11 @@ static bool read_logical(struct scanner *s, bool continued)
     }
     if (comment)
         return true;
-    return *p == '[' ? read_section(s, p, end) : read_value(s, p, end);
+    return *p == '[' ? read_section(s, p, end) : ini_scan_read_value(s, p, end);
 }
 
 /* The end of the physical line at p, its '\n' not included. */
-static const char *line_end(const char *p, const char *end)
+static const char *ini_scan_line_end(const char *p, const char *end)
 {
     const char *nl = memchr(p, '\n', (size_t)(end - p));
     return nl ? nl : end;
@@ -236,7 +236,7 @@ static const char *line_end(const char *p, const char *end)
 /* Where a continuing '\' stands, or NULL. */
 static const char *continuation(const char *p, const char *eol)
 {
-    while (eol > p && is_blank(eol[-1]))
+    while (eol > p && ini_scan_is_blank(eol[-1]))
         eol--;
     return eol > p && eol[-1] == '\\' ? eol - 1 : NULL;
 }
@@ -251,7 +251,7 @@ static const char *next_logical(struct scanner *s, const char *p, const char *en
     s->line = *line;
     textbuf_clear(&s->joined);
     for (;;) {
-        const char *eol = line_end(p, end), *cut = continuation(p, eol);
+        const char *eol = ini_scan_line_end(p, end), *cut = continuation(p, eol);
         lines++;
         ok = check_bytes(s, p, (size_t)(eol - p)) && ok;
         textbuf_put(&s->joined, p, (size_t)((cut ? cut : eol) - p));
@@ -260,7 +260,7 @@ static const char *next_logical(struct scanner *s, const char *p, const char *en
             break;
         continued = true;
         if (p == end || (*p != ' ' && *p != '\t')) { /* who means it, indents the next line */
-            ok = ok && refuse(s, "use / at the end of a folder, or indent the line that continues this one",
+            ok = ok && ini_scan_refuse(s, "use / at the end of a folder, or indent the line that continues this one",
                               "the line ends in '\\' and would swallow the next one");
             break;
         }

@@ -12,15 +12,15 @@
 
 struct ini_values; /* is iniparser's dictionary */
 
-static char last_error[256]; /* iniparser hands no context to its callback */
+static char ini_values_last_error[256]; /* iniparser hands no context to its callback */
 
 static int keep_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(last_error, sizeof last_error, format, args);
+    int n = vsnprintf(ini_values_last_error, sizeof ini_values_last_error, format, args);
     va_end(args);
-    last_error[strcspn(last_error, "\n")] = 0;
+    ini_values_last_error[strcspn(ini_values_last_error, "\n")] = 0;
     return n;
 }
 
@@ -43,13 +43,13 @@ wstatus ini_values_open(const char *text, size_t size, struct ini_values **out, 
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "no memory file for iniparser: %s", strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    *last_error = 0;
+    *ini_values_last_error = 0;
     iniparser_set_error_callback(keep_error);
     *out = (struct ini_values *)iniparser_load(path);
     iniparser_set_error_callback(NULL);
     if (!*out)
         st = reason_set(why, W_INVALID_DATA, "iniparser refuses the file: %s",
-                        *last_error ? last_error : "it gives no reason");
+                        *ini_values_last_error ? ini_values_last_error : "it gives no reason");
 out:
     close(fd);
     return st;

@@ -21,18 +21,18 @@ static int digit(char c)
 
 static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-static bool starts(const char *text, size_t length, const char *word)
+static bool literal_starts(const char *text, size_t length, const char *word)
 {
     return length >= strlen(word) && strncasecmp(text, word, strlen(word)) == 0;
 }
 
 bool literal_looks_like(const char *text, size_t length)
 {
-    return starts(text, length, "hex:") || starts(text, length, "hex(") || starts(text, length, "dword:") ||
-           starts(text, length, "qword:");
+    return literal_starts(text, length, "hex:") || literal_starts(text, length, "hex(") || literal_starts(text, length, "dword:") ||
+           literal_starts(text, length, "qword:");
 }
 
-static wstatus wrong(struct literal *out, const char *advice, const char *what)
+static wstatus literal_wrong(struct literal *out, const char *advice, const char *what)
 {
     snprintf(out->what, sizeof out->what, "%s", what);
     out->advice = advice;
@@ -40,7 +40,7 @@ static wstatus wrong(struct literal *out, const char *advice, const char *what)
 }
 
 /* 1..max hex digits that fill the text. */
-static bool number(const char *p, const char *end, int max, uint64_t *out)
+static bool literal_number(const char *p, const char *end, int max, uint64_t *out)
 {
     if (p == end || end - p > max)
         return false;
@@ -52,13 +52,13 @@ static bool number(const char *p, const char *end, int max, uint64_t *out)
     return true;
 }
 
-static wstatus parse_number(const char *p, const char *end, bool quad, struct literal *out)
+static wstatus literal_parse_number(const char *p, const char *end, bool quad, struct literal *out)
 {
     uint64_t v;
-    if (!number(p, end, quad ? 16 : 8, &v))
-        return quad ? wrong(out, "write qword: and 1 to 16 hex digits, without 0x",
+    if (!literal_number(p, end, quad ? 16 : 8, &v))
+        return quad ? literal_wrong(out, "write qword: and 1 to 16 hex digits, without 0x",
                             "qword: is not followed by 1 to 16 hex digits")
-                    : wrong(out, "write dword: and 1 to 8 hex digits, without 0x",
+                    : literal_wrong(out, "write dword: and 1 to 8 hex digits, without 0x",
                             "dword: is not followed by 1 to 8 hex digits");
     out->type = quad ? REG_TYPE_QWORD : REG_TYPE_DWORD;
     out->size = quad ? 8 : 4;
@@ -78,12 +78,12 @@ static wstatus parse_bytes(const char *p, const char *end, struct literal *out)
         while (p < end && blank(*p))
             p++;
         if (p == end)
-            return comma ? wrong(out, hex_advice, "a byte is missing after the last comma") : W_SUCCESS;
+            return comma ? literal_wrong(out, hex_advice, "a byte is missing after the last comma") : W_SUCCESS;
         if (out->size && !comma)
-            return wrong(out, hex_advice, "a comma is missing between two bytes");
+            return literal_wrong(out, hex_advice, "a comma is missing between two bytes");
         int high = digit(*p), low = high >= 0 && p + 1 < end ? digit(p[1]) : -1;
         if (high < 0)
-            return wrong(out, hex_advice, *p == ',' ? "a byte is missing between two commas" : "this is no hex digit");
+            return literal_wrong(out, hex_advice, *p == ',' ? "a byte is missing between two commas" : "this is no hex digit");
         if (low >= 0)
             p++;
         out->data[out->size++] = (uint8_t)(low >= 0 ? high << 4 | low : high);
@@ -103,8 +103,8 @@ static wstatus parse_hex(const char *p, const char *end, struct literal *out)
     if (*p == '(') {
         const char *close = memchr(p, ')', (size_t)(end - p));
         uint64_t    type;
-        if (!close || !number(p + 1, close, 8, &type) || close + 1 == end || close[1] != ':')
-            return wrong(out, "write hex(N): with the type N as a hex number, as in hex(b):",
+        if (!close || !literal_number(p + 1, close, 8, &type) || close + 1 == end || close[1] != ':')
+            return literal_wrong(out, "write hex(N): with the type N as a hex number, as in hex(b):",
                          "the type of hex(...): is not a hex number");
         unchecked = p[1] == '0';
         out->type = (uint32_t)type;
@@ -112,7 +112,7 @@ static wstatus parse_hex(const char *p, const char *end, struct literal *out)
     }
     wstatus st = parse_bytes(p + 1, end, out);
     if (st == W_SUCCESS && out->type == REG_TYPE_QWORD && out->size < 8 && !unchecked)
-        return wrong(out, "give all 8 bytes, lowest first", "a QWORD, hex(b):, has fewer than 8 bytes");
+        return literal_wrong(out, "give all 8 bytes, lowest first", "a QWORD, hex(b):, has fewer than 8 bytes");
     return st;
 }
 
@@ -127,12 +127,12 @@ wstatus literal_parse(const char *text, size_t length, struct literal *out)
     length = (size_t)(end - p);
 
     wstatus st;
-    if (starts(p, length, "dword:") || starts(p, length, "qword:"))
-        st = parse_number(p + 6, end, *p == 'q' || *p == 'Q', out);
-    else if (starts(p, length, "hex:") || starts(p, length, "hex("))
+    if (literal_starts(p, length, "dword:") || literal_starts(p, length, "qword:"))
+        st = literal_parse_number(p + 6, end, *p == 'q' || *p == 'Q', out);
+    else if (literal_starts(p, length, "hex:") || literal_starts(p, length, "hex("))
         st = parse_hex(p + 3, end, out);
     else
-        st = wrong(out, "use a quoted string, dword:, qword:, hex: or hex(N):", "the data has no known form");
+        st = literal_wrong(out, "use a quoted string, dword:, qword:, hex: or hex(N):", "the data has no known form");
     if (st != W_SUCCESS) {
         free(out->data);
         out->data = NULL;

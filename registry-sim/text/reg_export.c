@@ -27,7 +27,7 @@ static void put_quoted(struct export *e, const char *text, size_t length)
 }
 
 /* A REG_SZ that quotes can say: whole units, one NUL and that at its end. */
-static bool is_plain(const struct regvalue *value)
+static bool reg_export_is_plain(const struct regvalue *value)
 {
     if (value->type != REG_TYPE_SZ || value->size < 2 || value->size % 2)
         return false;
@@ -37,7 +37,7 @@ static bool is_plain(const struct regvalue *value)
     return !value->data[value->size - 2] && !value->data[value->size - 1];
 }
 
-static wstatus write_value(void *ctx, const struct regvalue *value)
+static wstatus reg_export_write_value(void *ctx, const struct regvalue *value)
 {
     struct export *e     = ctx;
     size_t         start = e->out.size;
@@ -47,7 +47,7 @@ static wstatus write_value(void *ctx, const struct regvalue *value)
     else
         textbuf_puts(&e->out, "@");
     textbuf_puts(&e->out, "=");
-    if (is_plain(value)) {
+    if (reg_export_is_plain(value)) {
         size_t length = utf16le_to_utf8(value->data, value->size - 2, NULL, 0);
         char  *text   = malloc(length + 1);
         if (!text)
@@ -66,7 +66,7 @@ static wstatus write_value(void *ctx, const struct regvalue *value)
 
 static wstatus write_key(struct export *e);
 
-static wstatus write_child(void *ctx, const struct regkey_info *info)
+static wstatus reg_export_write_child(void *ctx, const struct regkey_info *info)
 {
     struct export *e    = ctx;
     size_t         size = e->path.size;
@@ -92,15 +92,15 @@ static wstatus write_key(struct export *e)
     textbuf_puts(&e->out, e->path.data);
     textbuf_puts(&e->out, "]");
     textbuf_puts(&e->out, e->newline);
-    wstatus st = regstore_enum_values(e->store, e->path.data, write_value, e);
+    wstatus st = regstore_enum_values(e->store, e->path.data, reg_export_write_value, e);
     textbuf_puts(&e->out, e->newline);
     if (st == W_SUCCESS)
-        st = regstore_enum_keys(e->store, e->path.data, write_child, e);
+        st = regstore_enum_keys(e->store, e->path.data, reg_export_write_child, e);
     return st;
 }
 
 /* The path of `key` with each name as it was created; CurrentControlSet stays where the caller wrote it. */
-static wstatus spell_path(struct export *e, const char *key)
+static wstatus reg_export_spell_path(struct export *e, const char *key)
 {
     struct regpath path;
     wstatus        st   = regpath_split(key, &path, e->why);
@@ -129,7 +129,7 @@ static wstatus spell_path(struct export *e, const char *key)
 wstatus reg_export(struct regstore *store, const char *key, bool utf16, void **out, size_t *size, struct reason *why)
 {
     struct export e = {.store = store, .newline = utf16 ? "\r\n" : "\n", .why = why};
-    wstatus       st = spell_path(&e, key);
+    wstatus       st = reg_export_spell_path(&e, key);
 
     *out = NULL;
     textbuf_puts(&e.out, "Windows Registry Editor Version 5.00");

@@ -29,7 +29,7 @@ struct reader {
 #define HEADER_ADVICE "make \"Windows Registry Editor Version 5.00\" the first line"
 #define QUOTE_ADVICE "use \" in its place, or autologger import --lenient"
 
-static void mistake(struct reader *r, uint32_t line, const char *advice, const char *what)
+static void reg_import_mistake(struct reader *r, uint32_t line, const char *advice, const char *what)
 {
     diag_report(r->sink, DIAG_ERROR, r->file, line, advice, "%s", what);
 }
@@ -38,14 +38,14 @@ static void mistake(struct reader *r, uint32_t line, const char *advice, const c
 static void store_result(struct reader *r, uint32_t line, wstatus st, const struct reason *why)
 {
     if (st == W_INVALID_PARAMETER)
-        mistake(r, line, "use a full path such as [HKEY_LOCAL_MACHINE\\SYSTEM\\...], and shorter names", why->text);
+        reg_import_mistake(r, line, "use a full path such as [HKEY_LOCAL_MACHINE\\SYSTEM\\...], and shorter names", why->text);
     else if (st != W_SUCCESS)
         r->fatal = reason_set(r->why, st, "%s", why->text);
 }
 
 /* ---- walking ---- */
 
-static const char *line_end(const struct reader *r, const char *p)
+static const char *reg_import_line_end(const struct reader *r, const char *p)
 {
     const char *nl = memchr(p, '\n', (size_t)(r->end - p));
     return nl ? nl : r->end;
@@ -60,15 +60,15 @@ static void go_to(struct reader *r, const char *to)
 
 static void next_line(struct reader *r)
 {
-    const char *end = line_end(r, r->p);
+    const char *end = reg_import_line_end(r, r->p);
     go_to(r, end < r->end ? end + 1 : end);
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+static bool reg_import_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 static const char *skip_blanks(const char *p, const char *end)
 {
-    while (p < end && is_blank(*p))
+    while (p < end && reg_import_is_blank(*p))
         p++;
     return p;
 }
@@ -76,7 +76,7 @@ static const char *skip_blanks(const char *p, const char *end)
 /* Nothing but blanks and a comment up to the end of the line? */
 static bool rest_is_blank(const struct reader *r, const char *p)
 {
-    const char *end = line_end(r, p);
+    const char *end = reg_import_line_end(r, p);
     p               = skip_blanks(p, end);
     return p == end || *p == ';';
 }
@@ -137,7 +137,7 @@ static bool read_string(struct reader *r, struct textbuf *out, char must)
 {
     ptrdiff_t n = scan_string(r, out);
     if (n >= 0) {
-        const char *after = r->p + n, *eol = line_end(r, after);
+        const char *after = r->p + n, *eol = reg_import_line_end(r, after);
         bool        lines = memchr(r->p, '\n', (size_t)n) != NULL;
         bool        fits  = must ? (after = skip_blanks(after, eol)) < eol && *after == must : rest_is_blank(r, after);
         if (fits) {
@@ -146,20 +146,20 @@ static bool read_string(struct reader *r, struct textbuf *out, char must)
         }
         if (!lines) {
             if (must)
-                mistake(r, r->line, "write \"name\"=data", "the name is not followed by '='");
+                reg_import_mistake(r, r->line, "write \"name\"=data", "the name is not followed by '='");
             else
-                mistake(r, r->line, "write \\\" for a quote inside a string, and ; before a comment",
+                reg_import_mistake(r, r->line, "write \\\" for a quote inside a string, and ; before a comment",
                         "there is text after the string");
             return false;
         }
         n = STRING_OPEN;
     }
     if (n == STRING_ESCAPE)
-        mistake(r, r->line, "write \\\\ for a backslash and \\\" for a quote", "a single backslash in a string");
+        reg_import_mistake(r, r->line, "write \\\\ for a backslash and \\\" for a quote", "a single backslash in a string");
     else if (n == STRING_NUL)
-        mistake(r, r->line, "write the value as hex(1):", "a NUL character in a string");
+        reg_import_mistake(r, r->line, "write the value as hex(1):", "a NUL character in a string");
     else
-        mistake(r, r->line, "put a \" at its end", "the string is not closed");
+        reg_import_mistake(r, r->line, "put a \" at its end", "the string is not closed");
     return false;
 }
 
@@ -218,7 +218,7 @@ static void open_key(struct reader *r, uint32_t line, bool erase)
     if (erase && st == W_FILE_NOT_FOUND)
         st = W_SUCCESS;
     if (erase && st == W_ACCESS_DENIED)
-        mistake(r, line, "name the keys to delete", why.text);
+        reg_import_mistake(r, line, "name the keys to delete", why.text);
     else
         store_result(r, line, st, &why);
     r->key_bad = st != W_SUCCESS || erase;
@@ -231,7 +231,7 @@ static void open_key(struct reader *r, uint32_t line, bool erase)
 /* [key] or [-key]; the name goes up to the last ']' that only a comment follows. */
 static void read_key(struct reader *r, const char *p)
 {
-    const char *eol = line_end(r, p), *close = eol;
+    const char *eol = reg_import_line_end(r, p), *close = eol;
     bool        erase = eol - p > 1 && p[1] == '-';
 
     free(r->key);
@@ -240,9 +240,9 @@ static void read_key(struct reader *r, const char *p)
     while (close > p && !(*close == ']' && close < eol && rest_is_blank(r, close + 1)))
         close--;
     if (close == p)
-        mistake(r, r->line, "write the key's whole path in [ ] on one line", "the key is not closed by ']'");
+        reg_import_mistake(r, r->line, "write the key's whole path in [ ] on one line", "the key is not closed by ']'");
     else if (memchr(p, 0, (size_t)(close - p)))
-        mistake(r, r->line, "remove it", "a NUL character in a key");
+        reg_import_mistake(r, r->line, "remove it", "a NUL character in a key");
     else if (!(r->key = strndup(p + 1 + erase, (size_t)(close - p - 1 - erase))))
         r->fatal = reason_set(r->why, W_NOT_ENOUGH_MEMORY, "no memory for a key");
     else
@@ -257,8 +257,8 @@ static bool join_data(struct reader *r)
     textbuf_clear(&r->data);
     textbuf_put(&r->data, "", 0);
     for (;;) {
-        const char *eol = line_end(r, r->p), *cut = memchr(r->p, ';', (size_t)(eol - r->p)), *end = cut ? cut : eol;
-        while (end > r->p && is_blank(end[-1]))
+        const char *eol = reg_import_line_end(r, r->p), *cut = memchr(r->p, ';', (size_t)(eol - r->p)), *end = cut ? cut : eol;
+        while (end > r->p && reg_import_is_blank(end[-1]))
             end--;
         bool more = end > r->p && end[-1] == '\\';
         textbuf_put(&r->data, r->p, (size_t)(end - r->p) - more);
@@ -270,7 +270,7 @@ static bool join_data(struct reader *r)
         next_line(r);
         const char *p = skip_blanks(r->p, r->end);
         if (p == r->end || *p == '\n' || *p == '[' || *p == '"' || *p == '@') {
-            mistake(r, line, "remove the '\\', or add the rest of the data below",
+            reg_import_mistake(r, line, "remove the '\\', or add the rest of the data below",
                     "the line ends in '\\', but no data follows");
             return false;
         }
@@ -318,9 +318,9 @@ static bool read_data(struct reader *r, struct literal *out)
     if (st == W_NOT_ENOUGH_MEMORY)
         r->fatal = reason_set(r->why, st, "no memory for a value");
     else if (st != W_SUCCESS && typographic(r->data.data, r->data.size))
-        mistake(r, line, r->lenient ? "use \" in its place" : QUOTE_ADVICE, "a typographic quote");
+        reg_import_mistake(r, line, r->lenient ? "use \" in its place" : QUOTE_ADVICE, "a typographic quote");
     else if (st != W_SUCCESS)
-        mistake(r, line, out->advice, out->what);
+        reg_import_mistake(r, line, out->advice, out->what);
     return st == W_SUCCESS && widen(r, out);
 }
 
@@ -339,15 +339,15 @@ static void delete_value(struct reader *r, uint32_t line)
     store_result(r, line, st == W_FILE_NOT_FOUND ? W_SUCCESS : st, &why);
 }
 
-static void read_value(struct reader *r)
+static void reg_import_read_value(struct reader *r)
 {
     uint32_t       line = r->line;
     struct literal lit  = {0};
 
     if (*r->p == '@') {
-        const char *eol = line_end(r, r->p), *p = skip_blanks(r->p + 1, eol);
+        const char *eol = reg_import_line_end(r, r->p), *p = skip_blanks(r->p + 1, eol);
         if (p == eol || *p != '=') {
-            mistake(r, line, "write @=data", "'@' is not followed by '='");
+            reg_import_mistake(r, line, "write @=data", "'@' is not followed by '='");
             return;
         }
         textbuf_clear(&r->name);
@@ -357,10 +357,10 @@ static void read_value(struct reader *r)
         return;
     }
     if (!r->key && !r->key_bad) {
-        mistake(r, line, "put a line with its [key] above", "a value before the first key");
+        reg_import_mistake(r, line, "put a line with its [key] above", "a value before the first key");
         r->key_bad = true;
     }
-    const char *eol = line_end(r, r->p);
+    const char *eol = reg_import_line_end(r, r->p);
     go_to(r, skip_blanks(r->p + 1, eol));
     bool erase = r->p < eol && *r->p == '-' && rest_is_blank(r, r->p + 1);
     bool read = erase || read_data(r, &lit);
@@ -375,13 +375,13 @@ static void read_value(struct reader *r)
 
 /* ---- the file ---- */
 
-static void read_header(struct reader *r)
+static void reg_import_read_header(struct reader *r)
 {
     static const char *const headers[] = {"Windows Registry Editor Version 5.00", "REGEDIT4"};
     while (r->p < r->end && rest_is_blank(r, r->p))
         next_line(r);
-    const char *p = skip_blanks(r->p, r->end), *eol = line_end(r, p);
-    while (eol > p && is_blank(eol[-1]))
+    const char *p = skip_blanks(r->p, r->end), *eol = reg_import_line_end(r, p);
+    while (eol > p && reg_import_is_blank(eol[-1]))
         eol--;
     for (size_t i = 0; i < 2; i++)
         if ((size_t)(eol - p) == strlen(headers[i]) && memcmp(p, headers[i], strlen(headers[i])) == 0) {
@@ -406,11 +406,11 @@ static void read_line(struct reader *r)
     if (*p == '[')
         read_key(r, p);
     else if (*p == '@' || opening_quote(r))
-        read_value(r);
+        reg_import_read_value(r);
     else if (typographic(p, (size_t)(r->end - p)))
-        mistake(r, r->line, r->lenient ? "use \" in its place" : QUOTE_ADVICE, "a typographic quote");
+        reg_import_mistake(r, r->line, r->lenient ? "use \" in its place" : QUOTE_ADVICE, "a typographic quote");
     else
-        mistake(r, r->line, "write [key], \"name\"=data, @=data, or ; before a comment",
+        reg_import_mistake(r, r->line, "write [key], \"name\"=data, @=data, or ; before a comment",
                 "this is no key, no value and no comment");
     if (r->name.bad || r->data.bad)
         r->fatal = reason_set(r->why, W_NOT_ENOUGH_MEMORY, "no memory for the text");
@@ -441,7 +441,7 @@ wstatus reg_import(struct regstore *store, const void *data, size_t size, const 
         goto out;
     r.p   = text;
     r.end = text + length;
-    read_header(&r);
+    reg_import_read_header(&r);
     while (r.p < r.end && r.fatal == W_SUCCESS)
         read_line(&r);
     st = r.fatal;

@@ -33,7 +33,7 @@ static wstatus check_text(const char *name, struct reason *why)
 }
 
 /* Appends "/part" for each part of `rest`. */
-static wstatus put_parts(struct textbuf *out, const char *rest, struct reason *why)
+static wstatus winpath_put_parts(struct textbuf *out, const char *rest, struct reason *why)
 {
     for (;; rest++) {
         size_t n = strcspn(rest, "/\\");
@@ -52,7 +52,7 @@ static wstatus put_parts(struct textbuf *out, const char *rest, struct reason *w
     }
 }
 
-static bool is_below(const char *path, const char *folder, size_t length)
+static bool winpath_is_below(const char *path, const char *folder, size_t length)
 {
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
@@ -71,27 +71,27 @@ wstatus winpath_map(const char *file_name, const char *log_dir, bool absolute_ok
     if (st != W_SUCCESS)
         return st;
     if (absolute) {
-        st = put_parts(&path, file_name + 1, why);
+        st = winpath_put_parts(&path, file_name + 1, why);
     } else if (strncasecmp(file_name, root, sizeof root - 1) == 0) {
         const char *rest = file_name + sizeof root - 1;
         textbuf_put(&path, log_dir, dir);
         textbuf_puts(&path, "/c/Windows");
-        st = is_separator(*rest) ? put_parts(&path, rest + 1, why)
+        st = is_separator(*rest) ? winpath_put_parts(&path, rest + 1, why)
                                  : reason_set(why, W_INVALID_NAME, "%s is not followed by '\\' and a file name", root);
     } else if (file_name[1] == ':' && ((file_name[0] | 32) >= 'a' && (file_name[0] | 32) <= 'z')) {
         char drive[3] = {'/', (char)(file_name[0] | 32), 0};
         textbuf_put(&path, log_dir, dir);
         textbuf_puts(&path, drive);
         st = is_separator(file_name[2])
-                 ? put_parts(&path, file_name + 3, why)
+                 ? winpath_put_parts(&path, file_name + 3, why)
                  : reason_set(why, W_BAD_PATHNAME, "%.80s: the drive is not followed by '\\'", file_name);
     } else {
         textbuf_put(&path, log_dir, dir);
-        st = put_parts(&path, file_name, why);
+        st = winpath_put_parts(&path, file_name, why);
     }
     if (st == W_SUCCESS && path.bad)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
-    if (st == W_SUCCESS && absolute && !absolute_ok && !is_below(path.data, log_dir, dir))
+    if (st == W_SUCCESS && absolute && !absolute_ok && !winpath_is_below(path.data, log_dir, dir))
         st = reason_set(why, W_BAD_PATHNAME, "%.200s lies outside of the log folder %.200s. Do: write a name below it, or one without a folder", file_name, log_dir);
     if (st == W_SUCCESS) {
         *out      = path.data;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int hex_digit(char c)
+static int guid_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -23,7 +23,7 @@ bool guid_parse(const char *text, struct guid *out)
 
     text += braced;
     for (const char *s = shape; *s; s++, text++) {
-        int value = hex_digit(*text);
+        int value = guid_hex_digit(*text);
         if (*s == '-' ? *text != '-' : value < 0)
             return false;
         if (*s == '-')

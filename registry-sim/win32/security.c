@@ -109,7 +109,7 @@ static bool sid_at(const uint8_t *p, size_t size, uint32_t offset)
 }
 
 /* The list at `offset`, with its whole size inside the descriptor. */
-static bool list_at(const uint8_t *p, size_t size, uint32_t offset)
+static bool security_list_at(const uint8_t *p, size_t size, uint32_t offset)
 {
     if (!offset)
         return true;
@@ -136,8 +136,8 @@ bool security_valid(const void *bytes, size_t size)
     if (size < HEAD || size > SECURITY_MOST || p[0] != 1 || !(get16(p + 2) & SELF_RELATIVE))
         return false;
     const uint32_t control = get16(p + 2);
-    return sid_at(p, size, get32(p + 4)) && sid_at(p, size, get32(p + 8)) && (!(control & SACL_PRESENT) || list_at(p, size, get32(p + 12))) &&
-           (!(control & DACL_PRESENT) || list_at(p, size, get32(p + 16)));
+    return sid_at(p, size, get32(p + 4)) && sid_at(p, size, get32(p + 8)) && (!(control & SACL_PRESENT) || security_list_at(p, size, get32(p + 12))) &&
+           (!(control & DACL_PRESENT) || security_list_at(p, size, get32(p + 16)));
 }
 
 /* NULL: there is none, which lets everybody in. */
@@ -147,20 +147,20 @@ static const uint8_t *list_of(const uint8_t *p)
     return get16(p + 2) & DACL_PRESENT && at ? p + at : NULL;
 }
 
-struct walk {
+struct security_walk {
     const uint8_t *list; /* of a sound descriptor; NULL: no list */
     size_t         at;
     unsigned       left;
 };
 
-static struct walk walk_begin(const uint8_t *p)
+static struct security_walk security_walk_begin(const uint8_t *p)
 {
     const uint8_t *list = list_of(p);
-    return (struct walk){list, LIST_HEAD, list ? get16(list + 4) : 0};
+    return (struct security_walk){list, LIST_HEAD, list ? get16(list + 4) : 0};
 }
 
 /* Entries of kinds that are not known here are passed over. */
-static bool walk_next(struct walk *w, struct security_entry *out)
+static bool walk_next(struct security_walk *w, struct security_entry *out)
 {
     for (; w->left; w->left--) {
         const uint8_t *e    = w->list + w->at;
@@ -180,7 +180,7 @@ bool security_entry_get(const void *bytes, size_t size, unsigned i, struct secur
 {
     if (!security_valid(bytes, size))
         return false;
-    struct walk w     = walk_begin(bytes);
+    struct security_walk w     = security_walk_begin(bytes);
     bool        found = walk_next(&w, out);
     for (; found && i; i--)
         found = walk_next(&w, out);
@@ -192,7 +192,7 @@ bool security_granted(const void *bytes, size_t size, uint32_t wanted, bool (*is
     struct security_entry e;
     if (!security_valid(bytes, size))
         return false;
-    struct walk w = walk_begin(bytes);
+    struct security_walk w = security_walk_begin(bytes);
     if (!w.list)
         return true;
     while (wanted && walk_next(&w, &e)) {

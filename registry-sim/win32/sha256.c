@@ -10,7 +10,7 @@ static const uint32_t round_constant[64] = {
     0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t rotated(uint32_t x, unsigned n) { return x >> n | x << (32 - n); }
+static uint32_t sha256_rotated(uint32_t x, unsigned n) { return x >> n | x << (32 - n); }
 
 static void block_take(uint32_t state[8], const uint8_t *block)
 {
@@ -18,14 +18,14 @@ static void block_take(uint32_t state[8], const uint8_t *block)
     for (unsigned i = 0; i < 16; i++)
         w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     for (unsigned i = 16; i < 64; i++) {
-        const uint32_t s0 = rotated(w[i - 15], 7) ^ rotated(w[i - 15], 18) ^ w[i - 15] >> 3, s1 = rotated(w[i - 2], 17) ^ rotated(w[i - 2], 19) ^ w[i - 2] >> 10;
+        const uint32_t s0 = sha256_rotated(w[i - 15], 7) ^ sha256_rotated(w[i - 15], 18) ^ w[i - 15] >> 3, s1 = sha256_rotated(w[i - 2], 17) ^ sha256_rotated(w[i - 2], 19) ^ w[i - 2] >> 10;
         w[i] = w[i - 16] + s0 + w[i - 7] + s1;
     }
     memcpy(v, state, sizeof v);
     for (unsigned i = 0; i < 64; i++) {
-        const uint32_t s1 = rotated(v[4], 6) ^ rotated(v[4], 11) ^ rotated(v[4], 25), choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
+        const uint32_t s1 = sha256_rotated(v[4], 6) ^ sha256_rotated(v[4], 11) ^ sha256_rotated(v[4], 25), choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
         const uint32_t t1 = v[7] + s1 + choice + round_constant[i] + w[i];
-        const uint32_t s0 = rotated(v[0], 2) ^ rotated(v[0], 13) ^ rotated(v[0], 22), majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+        const uint32_t s0 = sha256_rotated(v[0], 2) ^ sha256_rotated(v[0], 13) ^ sha256_rotated(v[0], 22), majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
         memmove(v + 1, v, 7 * sizeof *v);
         v[4] += t1;
         v[0] = t1 + s0 + majority;

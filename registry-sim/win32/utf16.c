@@ -113,7 +113,7 @@ uint16_t utf16_upper(uint16_t unit)
 }
 
 /* Folding works on code points; those over U+FFFF have no case in the registry's mapping. */
-static uint32_t upper(uint32_t c) { return c < 0x10000 ? utf16_upper((uint16_t)c) : c; }
+static uint32_t win32_utf16_upper(uint32_t c) { return c < 0x10000 ? utf16_upper((uint16_t)c) : c; }
 
 int name_compare(const char *a, const char *b)
 {
@@ -129,7 +129,7 @@ int name_compare(const char *a, const char *b)
     }
     const uint8_t *pe = p + strlen((const char *)p), *qe = q + strlen((const char *)q);
     while (p < pe && q < qe) {
-        uint32_t x = upper(utf8_next(&p, pe)), y = upper(utf8_next(&q, qe));
+        uint32_t x = win32_utf16_upper(utf8_next(&p, pe)), y = win32_utf16_upper(utf8_next(&q, qe));
         if (x != y)
             return x < y ? -1 : 1;
     }
@@ -144,7 +144,7 @@ char *name_fold_dup(const char *name)
     if (!out)
         return NULL;
     while (p < end)
-        o += utf8_put(upper(utf8_next(&p, end)), o);
+        o += utf8_put(win32_utf16_upper(utf8_next(&p, end)), o);
     *o = 0;
     return out;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct wstatus_row table[] = {
+static const struct wstatus_row win32_wstatus_table[] = {
 #define S(number, name, text, advice) {number, "ERROR_" #name, text, advice},
 #include "registry-sim/win32/wstatus.def"
 #undef S
@@ -29,16 +29,16 @@ static const struct {
 
 const struct wstatus_row *wstatus_find(wstatus number)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].number == number)
-            return &table[i];
+    for (size_t i = 0; i < sizeof win32_wstatus_table / sizeof *win32_wstatus_table; i++)
+        if (win32_wstatus_table[i].number == number)
+            return &win32_wstatus_table[i];
     return NULL;
 }
 
 const struct wstatus_row *wstatus_table(size_t *count)
 {
-    *count = sizeof table / sizeof *table;
-    return table;
+    *count = sizeof win32_wstatus_table / sizeof *win32_wstatus_table;
+    return win32_wstatus_table;
 }
 
 const char *wstatus_name(wstatus number)

@@ -13,7 +13,7 @@ struct json {
     FILE    *to; /* NULL: somebody else's */
 };
 
-static void put(void *ctx, const char *text, size_t size)
+static void json_out_put(void *ctx, const char *text, size_t size)
 {
     visible_json(ctx, text, size);
 }
@@ -29,7 +29,7 @@ struct json *json_create(FILE *to, bool pretty)
         free(j);
         return NULL;
     }
-    yajl_gen_config(j->gen, yajl_gen_print_callback, put, to);
+    yajl_gen_config(j->gen, yajl_gen_print_callback, json_out_put, to);
     yajl_gen_config(j->gen, yajl_gen_beautify, pretty ? 1 : 0);
     yajl_gen_config(j->gen, yajl_gen_indent_string, "  ");
     yajl_gen_config(j->gen, yajl_gen_validate_utf8, 1);
@@ -53,7 +53,7 @@ void json_destroy(struct json *j)
     free(j);
 }
 
-static void string(struct json *j, const char *text)
+static void json_out_string(struct json *j, const char *text)
 {
     size_t size = strlen(text);
     if (yajl_gen_string(j->gen, (const unsigned char *)text, size) != yajl_gen_invalid_string)
@@ -71,7 +71,7 @@ static void string(struct json *j, const char *text)
 static void name_put(struct json *j, const char *name)
 {
     if (name)
-        string(j, name);
+        json_out_string(j, name);
 }
 
 void json_object(struct json *j, const char *name)
@@ -96,7 +96,7 @@ void json_text(struct json *j, const char *name, const char *value)
 {
     name_put(j, name);
     if (value)
-        string(j, value);
+        json_out_string(j, value);
     else
         yajl_gen_null(j->gen);
 }

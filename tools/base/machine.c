@@ -106,13 +106,13 @@ fail:
     return NULL;
 }
 
-static wstatus failed(struct reason *why, int error, const char *path)
+static wstatus machine_failed(struct reason *why, int error, const char *path)
 {
     return reason_set(why, wstatus_from_errno(error), "%s: %s", path, strerror(error));
 }
 
 /* The rename is on the disk when its folder is. */
-static void folder_sync(const char *path)
+static void base_machine_folder_sync(const char *path)
 {
     char folder[MACHINE_PATH + 8];
     snprintf(folder, sizeof folder, "%s", path);
@@ -130,7 +130,7 @@ static void folder_sync(const char *path)
 void machine_folder_sync(const struct machine *m, const char *path)
 {
     char full[MACHINE_PATH];
-    folder_sync(machine_path(m, path, full));
+    base_machine_folder_sync(machine_path(m, path, full));
 }
 
 wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode, struct reason *why)
@@ -138,11 +138,11 @@ wstatus machine_write(const struct machine *m, const char *path, const void *dat
     char full[MACHINE_PATH], beside[MACHINE_PATH + 8];
     int  rc = os_mkdir_parents(os_linux(), machine_path(m, path, full), 0755);
     if (rc < 0)
-        return failed(why, -rc, full);
+        return machine_failed(why, -rc, full);
     snprintf(beside, sizeof beside, "%s.new", full);
     int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
-        return failed(why, errno, beside);
+        return machine_failed(why, errno, beside);
     rc        = os_pwrite_all(os_linux(), fd, data, size, 0);
     int error = rc < 0 ? -rc : fchmod(fd, mode) || fsync(fd) ? errno : 0;
     close(fd);
@@ -150,9 +150,9 @@ wstatus machine_write(const struct machine *m, const char *path, const void *dat
         error = errno;
     if (error) {
         unlink(beside);
-        return failed(why, error, full);
+        return machine_failed(why, error, full);
     }
-    folder_sync(full);
+    base_machine_folder_sync(full);
     return W_SUCCESS;
 }
 
@@ -163,9 +163,9 @@ wstatus machine_remove(const struct machine *m, const char *path, bool *was, str
     if (was)
         *was = gone;
     if (!gone && errno != ENOENT && errno != ENOTDIR)
-        return failed(why, errno, full);
+        return machine_failed(why, errno, full);
     if (gone)
-        folder_sync(full);
+        base_machine_folder_sync(full);
     return W_SUCCESS;
 }
 
@@ -190,7 +190,7 @@ bool machine_has_command(const struct machine *m, const char *name)
 }
 
 /* In the child. */
-static void become(const struct machine *m, const char *const *argv, int out, bool quiet)
+static void machine_become(const struct machine *m, const char *const *argv, int out, bool quiet)
 {
     const char *all[ARGUMENTS_MAX + 3];
     unsigned    n = 0;
@@ -216,7 +216,7 @@ static void become(const struct machine *m, const char *const *argv, int out, bo
     _exit(127);
 }
 
-static void collect(int fd, char *out, size_t size)
+static void machine_collect(int fd, char *out, size_t size)
 {
     char   rest[4096];
     size_t have = 0;
@@ -251,24 +251,24 @@ static void wait_told(pid_t pid, int *status, const char *what)
         visible_printf(stderr, "\r%*s\r", 70, "");
 }
 
-static wstatus run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, const char *what, struct reason *why)
+static wstatus base_machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, const char *what, struct reason *why)
 {
     int pipe_fd[2] = {-1, -1}, status = 0;
     if (out && pipe2(pipe_fd, O_CLOEXEC) < 0)
-        return failed(why, errno, argv[0]);
+        return machine_failed(why, errno, argv[0]);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        become(m, argv, pipe_fd[1], quiet);
+        machine_become(m, argv, pipe_fd[1], quiet);
     int error = errno;
     if (out) {
         close(pipe_fd[1]);
         if (pid > 0)
-            collect(pipe_fd[0], out, size);
+            machine_collect(pipe_fd[0], out, size);
         close(pipe_fd[0]);
     }
     if (pid < 0)
-        return failed(why, error, argv[0]);
+        return machine_failed(why, error, argv[0]);
     if (what)
         wait_told(pid, &status, what);
     else
@@ -284,10 +284,10 @@ static wstatus run(const struct machine *m, const char *const *argv, char *out, 
 
 wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, struct reason *why)
 {
-    return run(m, argv, out, size, quiet, NULL, why);
+    return base_machine_run(m, argv, out, size, quiet, NULL, why);
 }
 
 wstatus machine_run_told(const struct machine *m, const char *const *argv, const char *what, struct reason *why)
 {
-    return run(m, argv, NULL, 0, false, what, why);
+    return base_machine_run(m, argv, NULL, 0, false, what, why);
 }

@@ -8,19 +8,19 @@
 
 enum { QUIET = 2000, EVERY = 100, WIDTH = 40 };
 
-static int64_t now(void)
+static int64_t progress_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-struct progress progress_start(const char *what) { return (struct progress){what, now(), 0, isatty(STDERR_FILENO) == 1}; }
+struct progress progress_start(const char *what) { return (struct progress){what, progress_now(), 0, isatty(STDERR_FILENO) == 1}; }
 
 void progress_tell(void *progress, unsigned per_mille)
 {
     struct progress *p = progress;
-    int64_t          t = p->terminal ? now() : 0;
+    int64_t          t = p->terminal ? progress_now() : 0;
 
     if (!p->terminal || t - p->began < QUIET || t - p->shown < EVERY)
         return;

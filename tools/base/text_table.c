@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Room for one more row of empty cells, or NULL. */
-static char **row_add(struct text_table *t)
+static char **text_table_row_add(struct text_table *t)
 {
     if (t->rows == t->capacity) {
         unsigned more  = t->capacity ? t->capacity * 2 : 32;
@@ -29,7 +29,7 @@ static char **row_add(struct text_table *t)
 void text_table_init(struct text_table *t, const char *const *titles)
 {
     *t         = (struct text_table){0};
-    char **row = row_add(t);
+    char **row = text_table_row_add(t);
     for (; titles[t->columns] && t->columns < TEXT_TABLE_COLUMNS; t->columns++)
         if (row)
             row[t->columns] = strdup(titles[t->columns]);
@@ -37,7 +37,7 @@ void text_table_init(struct text_table *t, const char *const *titles)
 
 void text_table_row(struct text_table *t, ...)
 {
-    char **row = row_add(t);
+    char **row = text_table_row_add(t);
     if (!row)
         return;
     va_list args;
@@ -49,7 +49,7 @@ void text_table_row(struct text_table *t, ...)
 
 void text_table_line(struct text_table *t, const char *format, ...)
 {
-    char **row = row_add(t);
+    char **row = text_table_row_add(t);
     if (!row)
         return;
     size_t  size;
@@ -125,7 +125,7 @@ static void line_print(const char *line, unsigned limit, FILE *to)
     fputc('\n', to);
 }
 
-static void row_print(const struct text_table *t, char *const *row, const int *widths, FILE *to)
+static void text_table_row_print(const struct text_table *t, char *const *row, const int *widths, FILE *to)
 {
     unsigned last = t->columns - 1;
     while (last && (!row[last] || !*row[last]))
@@ -154,7 +154,7 @@ void text_table_print(const struct text_table *t, FILE *to)
     for (unsigned r = 0; r < t->rows; r++) {
         char *const *row = t->cells + (size_t)r * TEXT_TABLE_COLUMNS;
         if (row[1])
-            row_print(t, row, widths, to);
+            text_table_row_print(t, row, widths, to);
         else if (row[0])
             line_print(row[0], t->width, to);
     }

@@ -13,7 +13,7 @@ enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static const struct group {
     const char *word, *title; /* word: "autologger help WORD" */
-} groups[VERB_GROUPS] = {
+} verb_groups[VERB_GROUPS] = {
     [VERB_FIRST] = {"", "The first day"},
     [VERB_LIVE]  = {"live", "Running sessions"},
     [VERB_FILES] = {"files", "The store and trace files"},
@@ -47,7 +47,7 @@ const struct verb *verb_find(const char *word)
 static void group_print(size_t g, FILE *to)
 {
     char word[VERB_WORD];
-    visible_printf(to, g == VERB_FIRST ? "\n%s\n" : "%s\n", groups[g].title);
+    visible_printf(to, g == VERB_FIRST ? "\n%s\n" : "%s\n", verb_groups[g].title);
     for (size_t i = 0; i < VERBS; i++)
         if (verbs[i].group == g)
             visible_printf(to, "  %-10s %s\n", verb_word(&verbs[i], word), verbs[i].summary);
@@ -59,7 +59,7 @@ static void others_print(FILE *to)
     char word[VERB_WORD];
     fputs("\nMore\n", to);
     for (size_t g = VERB_FIRST + 1; g < VERB_GROUPS; g++) {
-        visible_printf(to, "  help %-5s", groups[g].word);
+        visible_printf(to, "  help %-5s", verb_groups[g].word);
         for (size_t i = 0; i < VERBS; i++)
             if (verbs[i].group == g)
                 visible_printf(to, " %s", verb_word(&verbs[i], word));
@@ -78,7 +78,7 @@ bool verb_help(const char *group, FILE *to)
 {
     size_t g = VERB_FIRST;
     if (group)
-        for (g = VERB_FIRST + 1; g < VERB_GROUPS && strcmp(groups[g].word, group); g++)
+        for (g = VERB_FIRST + 1; g < VERB_GROUPS && strcmp(verb_groups[g].word, group); g++)
             ;
     if (g == VERB_GROUPS)
         return false;

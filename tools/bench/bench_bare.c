@@ -35,7 +35,7 @@ static double cpu_ns(void)
 static void rest(void) { nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL); }
 
 /* One half after the other, each as soon as it is free. */
-static void *fill(void *ctx)
+static void *bench_bare_fill(void *ctx)
 {
     struct bare  *b    = ctx;
     const size_t  half = b->size->memory / HALVES;
@@ -82,7 +82,7 @@ static int copy_half(struct bare *b, const uint8_t *from, struct bench_bare *spe
     return 0;
 }
 
-static wstatus copy_all(struct bare *b, struct bench_bare *spent, struct reason *why)
+static wstatus bench_bare_copy_all(struct bare *b, struct bench_bare *spent, struct reason *why)
 {
     const size_t half = b->size->memory / HALVES;
     wstatus      st   = W_SUCCESS;
@@ -129,10 +129,10 @@ wstatus bench_bare(const char *path, const struct bench_bare_size *size, struct 
     *out = (struct bench_bare){0};
     if (!st && (b.fd = file_create(path)) < 0)
         st = reason_set(why, wstatus_from_errno(errno), "the bench cannot create %s: %s", path, strerror(errno));
-    if (!st && pthread_create(&filler, NULL, fill, &b))
+    if (!st && pthread_create(&filler, NULL, bench_bare_fill, &b))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no thread for the bench");
     if (!st) {
-        st = copy_all(&b, out, why);
+        st = bench_bare_copy_all(&b, out, why);
         pthread_join(filler, NULL);
         out->copy /= (double)a_half * b.halves;
         out->write /= (double)a_half * b.halves;

@@ -17,7 +17,7 @@
 
 enum { RECORD = 88, COPY_BUFFER = 1 << 20, COPIES = 8 /* as long as the daemon takes, about */, PAYLOAD = 8, FIRST_PAYLOAD = 36, IDLE_MINIMUM_MB = 4, IDLE_MS = 300, MEMFDS = 512 };
 
-struct disk {
+struct bench_disk_disk {
     struct bench_stand s;
     unsigned           events;
     double             rate[BENCH_SIDES][BENCH_DISK_MOST]; /* events a second, from the first call to the complete file */
@@ -26,7 +26,7 @@ struct disk {
 };
 
 /* The file holds each event of the bench once: the numbers 0 .. events - 1 in order, for one thread wrote them. */
-static wstatus file_check(const struct disk *d, const char *path, struct reason *why)
+static wstatus bench_disk_file_check(const struct bench_disk_disk *d, const char *path, struct reason *why)
 {
     struct etl_reader *r = NULL;
     struct etl_event   e;
@@ -48,23 +48,23 @@ static wstatus file_check(const struct disk *d, const char *path, struct reason 
 }
 
 /* What was refused was repeated until it was taken: it is counted as lost, and none is. */
-static wstatus ours_check(const struct disk *d, const struct ctl_session_info *last, double refused, struct reason *why)
+static wstatus ours_check(const struct bench_disk_disk *d, const struct ctl_session_info *last, double refused, struct reason *why)
 {
     char path[400];
     if ((double)ctl_events_lost(last) != refused)
         return reason_set(why, W_GEN_FAILURE, "the session counts %llu lost events, the program was refused %.0f times",
                           (unsigned long long)ctl_events_lost(last), refused);
-    wstatus st = file_check(d, bench_stand_path(&d->s, "logs/bench.etl", path), why);
+    wstatus st = bench_disk_file_check(d, bench_stand_path(&d->s, "logs/bench.etl", path), why);
     unlink(path);
     return st;
 }
 
-static double side_cpu(const struct disk *d, enum bench_side side)
+static double side_cpu(const struct bench_disk_disk *d, enum bench_side side)
 {
     return side == BENCH_SIDE_OURS ? bench_daemon_cpu(&d->s) : bench_lttng_cpu(&d->s);
 }
 
-static wstatus flood(struct disk *d, enum bench_side side, unsigned round, struct reason *why)
+static wstatus flood(struct bench_disk_disk *d, enum bench_side side, unsigned round, struct reason *why)
 {
     static const char *const flush[] = {"flush", BENCH_SESSION, NULL};
     struct ctl_session_info last = {0};
@@ -98,7 +98,7 @@ static wstatus flood(struct disk *d, enum bench_side side, unsigned round, struc
 }
 
 /* The least that a logger does: the records, one by one, from memory of the session's size into a buffer. */
-static wstatus copy_round(struct disk *d, unsigned round, struct reason *why)
+static wstatus copy_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
     const size_t size = (size_t)BENCH_DISK_MB_A_CPU << 20;
     uint8_t     *from = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0), *to = malloc(COPY_BUFFER);
@@ -127,7 +127,7 @@ static wstatus copy_round(struct disk *d, unsigned round, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus bare_round(struct disk *d, unsigned round, struct reason *why)
+static wstatus bare_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
     char                         path[400];
     const struct bench_bare_size size = {.memory = (size_t)BENCH_DISK_MB_A_CPU << 20, .buffer = (size_t)BENCH_DISK_BUFFER_MB << 20, .record = RECORD,
@@ -185,7 +185,7 @@ static double memory_mb(pid_t pid)
 }
 
 /* With a program that could write into it, and does not. */
-static wstatus idle_round(struct disk *d, unsigned round, struct reason *why)
+static wstatus idle_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
     static const char *const start[] = {"start", BENCH_SESSION, "--set", "BufferSize=64KB", "--set", "MinimumBuffers=64", "--output", "idle.etl", "--provider",
                                         "{1d2c6e54-3b7f-5a10-8e21-6b656e636801}", NULL};
@@ -204,7 +204,7 @@ static wstatus idle_round(struct disk *d, unsigned round, struct reason *why)
 
 /* ---- rows ---- */
 
-static void rows_make(const struct disk *d, unsigned rounds, struct bench_result *out)
+static void bench_disk_rows_make(const struct bench_disk_disk *d, unsigned rounds, struct bench_result *out)
 {
     struct bench_row row = {.row = "to disk, 8 bytes, none lost", .peer = "LTTng-UST", .goal = 1.5, .unit = "events/s"};
 
@@ -226,7 +226,7 @@ static void rows_make(const struct disk *d, unsigned rounds, struct bench_result
 
 wstatus bench_disk(unsigned rounds, unsigned events, const char *programs, struct bench_result *out, struct reason *why)
 {
-    struct disk *d = calloc(1, sizeof *d);
+    struct bench_disk_disk *d = calloc(1, sizeof *d);
 
     if (!d)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the bench");
@@ -245,7 +245,7 @@ wstatus bench_disk(unsigned rounds, unsigned events, const char *programs, struc
     }
     bench_stand_remove(&d->s);
     if (!st)
-        rows_make(d, rounds, out);
+        bench_disk_rows_make(d, rounds, out);
     free(d);
     return st;
 }

@@ -17,9 +17,9 @@ enum { BUFFER = 64 << 10, HEAD = sizeof(struct etl_buffer_header), RECORD_MOST =
 
 /* The two items that describe the events: traits, then the schema; each begins with its size, and takes a multiple of 8. */
 static const char traits[] = PROVIDER;
-static const char schema[] = "\0request\0number\0\x08" "bytes\0\x0A" "status\0\x07" "load\0\x0C" "path\0\x02";
+static const char bench_files_schema[] = "\0request\0number\0\x08" "bytes\0\x0A" "status\0\x07" "load\0\x0C" "path\0\x02";
 
-static void put_item(struct writer *w, uint16_t type, bool more, const void *data, size_t size)
+static void bench_files_put_item(struct writer *w, uint16_t type, bool more, const void *data, size_t size)
 {
     static const uint8_t zeros[8];
     uint16_t             whole = (uint16_t)(size + 2);
@@ -38,8 +38,8 @@ static uint32_t put_request(uint8_t *at, uint32_t i, int64_t time, const struct 
     struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = ETL_EVENT_EXTENDED, .thread_id = 1000, .process_id = 1000,
                                  .time = time, .provider = *provider, .channel = CHANNEL, .level = LEVEL};
     wr_bytes(&w, &h, sizeof h);
-    put_item(&w, ETL_EXT_PROV_TRAITS, true, traits, sizeof traits);
-    put_item(&w, ETL_EXT_SCHEMA_TL, false, schema, sizeof schema - 1);
+    bench_files_put_item(&w, ETL_EXT_PROV_TRAITS, true, traits, sizeof traits);
+    bench_files_put_item(&w, ETL_EXT_SCHEMA_TL, false, bench_files_schema, sizeof bench_files_schema - 1);
     wr_u32(&w, r.number);
     wr_u64(&w, r.bytes);
     wr_u32(&w, (uint32_t)r.status);
@@ -50,7 +50,7 @@ static uint32_t put_request(uint8_t *at, uint32_t i, int64_t time, const struct 
     return size;
 }
 
-struct making {
+struct bench_files_making {
     struct etl_writer *writer;
     struct guid        provider;
     uint8_t           *buffer[2];
@@ -58,19 +58,19 @@ struct making {
     int64_t            time;
 };
 
-static wstatus flush(struct making *m, uint16_t cpu, struct reason *why)
+static wstatus bench_files_flush(struct bench_files_making *m, uint16_t cpu, struct reason *why)
 {
     wstatus st     = etl_writer_put(m->writer, m->buffer[cpu], m->filled[cpu], cpu, m->time, why);
     m->filled[cpu] = HEAD;
     return st;
 }
 
-static wstatus add(struct making *m, uint16_t cpu, uint32_t i, struct reason *why)
+static wstatus bench_files_add(struct bench_files_making *m, uint16_t cpu, uint32_t i, struct reason *why)
 {
     wstatus st = W_SUCCESS;
 
     if (m->filled[cpu] + RECORD_MOST > BUFFER)
-        st = flush(m, cpu, why);
+        st = bench_files_flush(m, cpu, why);
     uint8_t *at = m->buffer[cpu] + m->filled[cpu];
     uint32_t size = put_request(at, i, m->time, &m->provider), whole = (size + 7) & ~7u;
     memset(at + size, 0, whole - size);
@@ -80,24 +80,24 @@ static wstatus add(struct making *m, uint16_t cpu, uint32_t i, struct reason *wh
 }
 
 /* Both files of a pair have one clock and one anchor. */
-static wstatus begin(struct making *m, const char *path, struct reason *why)
+static wstatus bench_files_begin(struct bench_files_making *m, const char *path, struct reason *why)
 {
     struct etl_file_info info = {.logger_name = "bench", .file_name = path, .buffer_size = BUFFER, .processors = 2, .logger_id = 1,
                                  .log_file_mode = ETL_MODE_SEQUENTIAL, .clock_type = 1, .perf_freq = 1000000000, .cpu_mhz = 1000,
                                  .boot_time = FILETIME_UNIX_EPOCH + UINT64_C(17000000000000000), .start_raw = 1000000, .thread_id = 1, .process_id = 1};
     info.start_time = info.boot_time + 10000;
-    *m              = (struct making){.provider = guid_from_name(PROVIDER), .time = info.start_raw, .filled = {HEAD, HEAD}};
+    *m              = (struct bench_files_making){.provider = guid_from_name(PROVIDER), .time = info.start_raw, .filled = {HEAD, HEAD}};
     for (int i = 0; i < 2; i++)
         if (!(m->buffer[i] = malloc(BUFFER)))
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a buffer");
     return etl_writer_create(os_linux(), path, &info, 0, &m->writer, why);
 }
 
-static wstatus end(struct making *m, wstatus st, struct reason *why)
+static wstatus bench_files_end(struct bench_files_making *m, wstatus st, struct reason *why)
 {
     for (uint16_t cpu = 0; cpu < 2; cpu++) {
         if (!st)
-            st = flush(m, cpu, why);
+            st = bench_files_flush(m, cpu, why);
         free(m->buffer[cpu]);
     }
     if (!st)
@@ -108,23 +108,23 @@ static wstatus end(struct making *m, wstatus st, struct reason *why)
 
 wstatus bench_etl_requests(const char *path, uint32_t count, struct reason *why)
 {
-    struct making m;
-    wstatus       st = begin(&m, path, why);
+    struct bench_files_making m;
+    wstatus       st = bench_files_begin(&m, path, why);
 
     for (uint32_t i = 0; i < count && !st; i++)
-        st = add(&m, 0, i, why);
-    return end(&m, st, why);
+        st = bench_files_add(&m, 0, i, why);
+    return bench_files_end(&m, st, why);
 }
 
 wstatus bench_etl_large(const char *path, uint32_t megabytes, unsigned which, struct reason *why)
 {
-    struct making m;
-    wstatus       st = begin(&m, path, why);
+    struct bench_files_making m;
+    wstatus       st = bench_files_begin(&m, path, why);
 
     m.time += which * TICKS / 2;
     for (uint32_t i = 0; !st && ((uint64_t)etl_writer_state(m.writer).file_offset >> 20) < megabytes; i++)
-        st = add(&m, i / CPU_RUN % 2, i, why);
-    return end(&m, st, why);
+        st = bench_files_add(&m, i / CPU_RUN % 2, i, why);
+    return bench_files_end(&m, st, why);
 }
 
 /* ---- decoding ---- */

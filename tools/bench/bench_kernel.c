@@ -15,7 +15,7 @@ struct round { /* of one mode; ns a switch */
     double             ns[BENCH_TRACERS];
     struct bench_taken taken[BENCH_TRACERS];
 };
-struct run {
+struct bench_kernel_run {
     struct bench_bed bed;
     struct round     round[MODES][BENCH_KERNEL_MOST];
     unsigned         rounds;
@@ -44,7 +44,7 @@ static wstatus traced(struct bench_bed *bed, unsigned who, double *ns, struct be
     return reason_set(why, W_GEN_FAILURE, "%s", text);
 }
 
-static wstatus round_play(struct run *r, unsigned mode, unsigned number, struct reason *why)
+static wstatus round_play(struct bench_kernel_run *r, unsigned mode, unsigned number, struct reason *why)
 {
     struct round *round = &r->round[mode][number];
     double        before, after = 0;
@@ -71,7 +71,7 @@ static double cpu(const struct round *r, unsigned who) { return r->taken[who].cp
 static double bytes(const struct round *r, unsigned who) { return (double)r->taken[who].bytes / (double)r->taken[who].switches; }
 static double stack_share(const struct round *r, unsigned who) { return 100.0 * (double)r->taken[who].stacks / (double)r->taken[who].switches; }
 
-static void row_add(const struct run *r, struct bench_result *out, const struct bench_row *like, unsigned mode, unsigned peer, figure *of)
+static void bench_kernel_row_add(const struct bench_kernel_run *r, struct bench_result *out, const struct bench_row *like, unsigned mode, unsigned peer, figure *of)
 {
     struct bench_row *row = &out->row[out->count++];
     double            ratio[BENCH_KERNEL_MOST], ours[BENCH_KERNEL_MOST], theirs[BENCH_KERNEL_MOST];
@@ -87,7 +87,7 @@ static void row_add(const struct run *r, struct bench_result *out, const struct 
     memcpy(row->peer_version, peer == BENCH_PERF ? r->bed.perf_version : r->release, sizeof row->peer_version);
 }
 
-static void rows_make(const struct run *r, struct bench_result *out)
+static void bench_kernel_rows_make(const struct bench_kernel_run *r, struct bench_result *out)
 {
     static const struct { struct bench_row row; unsigned mode, peer; figure *of; } rows[] = {
         {{.row = "added to a switch", .peer = "perf record", .lower_is_better = true, .goal = 1, .unit = "ns"}, 0, BENCH_PERF, added},
@@ -104,13 +104,13 @@ static void rows_make(const struct run *r, struct bench_result *out)
     };
     out->count = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        row_add(r, out, &rows[i].row, rows[i].mode, rows[i].peer, rows[i].of);
+        bench_kernel_row_add(r, out, &rows[i].row, rows[i].mode, rows[i].peer, rows[i].of);
 }
 
 wstatus bench_kernel(unsigned rounds, const char *programs, struct bench_result *out, struct reason *why)
 {
     struct utsname name;
-    struct run    *r = calloc(1, sizeof *r);
+    struct bench_kernel_run    *r = calloc(1, sizeof *r);
     if (!r)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the bench");
     r->rounds  = rounds < BENCH_KERNEL_LEAST ? BENCH_KERNEL_LEAST : rounds > BENCH_KERNEL_MOST ? BENCH_KERNEL_MOST : rounds;
@@ -122,7 +122,7 @@ wstatus bench_kernel(unsigned rounds, const char *programs, struct bench_result 
             st = round_play(r, mode, i, why);
     bench_bed_remove(&r->bed);
     if (!st)
-        rows_make(r, out);
+        bench_kernel_rows_make(r, out);
     free(r);
     return st;
 }

@@ -13,11 +13,11 @@ enum { KINDS = 2, TRIES = 5, CHANGE_MS = 12, CHANGES_MOST = 1000, RATE = 10000, 
 #define SEEN_GOAL_MS 10.0
 const struct bench_latency_size bench_latency_usual = {.samples = 101, .changes = 100, .runs = BENCH_SORT_RUNS, .run_ms = 250};
 
-static const struct { unsigned bytes; const char *row; } kinds[KINDS] = {{8, "cold event of 8 bytes, median"}, {36, "cold event of int + 32 B string, median"}};
-static const struct guid counted = {0x1d2c6e54, 0x3b7f, 0x5a10, {0x8e, 0x21, 0x6b, 0x65, 0x6e, 0x63, 0x68, 0x01}};
+static const struct { unsigned bytes; const char *row; } bench_latency_kinds[KINDS] = {{8, "cold event of 8 bytes, median"}, {36, "cold event of int + 32 B string, median"}};
+static const struct guid bench_latency_counted = {0x1d2c6e54, 0x3b7f, 0x5a10, {0x8e, 0x21, 0x6b, 0x65, 0x6e, 0x63, 0x68, 0x01}};
 static const struct guid typed   = {0x1d2c6e54, 0x3b7f, 0x5a10, {0x8e, 0x21, 0x6b, 0x65, 0x6e, 0x63, 0x68, 0x02}};
 
-enum how { WITHOUT, OFF, ON, HOWS }; /* no events in the code; nobody wants them; a session does */
+enum bench_latency_how { WITHOUT, OFF, ON, HOWS }; /* no events in the code; nobody wants them; a session does */
 struct latency {
     struct bench_stand      s;
     struct control_client  *c;
@@ -36,20 +36,20 @@ static wstatus cold_round(struct latency *l, unsigned round, struct reason *why)
     wstatus st = W_SUCCESS;
     for (unsigned k = 0; k < KINDS; k++)
         for (unsigned side = 0; side < BENCH_SIDES && !st; side++) {
-            st = bench_ask(&l->s, side, answer, 2, why, "cold %u %u", kinds[k].bytes, l->size->samples);
+            st = bench_ask(&l->s, side, answer, 2, why, "cold %u %u", bench_latency_kinds[k].bytes, l->size->samples);
             l->cold[k][side][round] = answer[0];
         }
     return st;
 }
 
-static wstatus change(struct latency *l, const struct guid *provider, bool on, unsigned wait_ms, struct reason *why)
+static wstatus bench_latency_change(struct latency *l, const struct guid *provider, bool on, unsigned wait_ms, struct reason *why)
 {
     struct ctl_enable_request r = {.provider = *provider, .code = on ? CTL_CODE_ENABLE : CTL_CODE_DISABLE};
     wstatus                   st = control_enable(l->c, &r, BENCH_SESSION, wait_ms, why);
     return st == W_WMI_GUID_NOT_FOUND && !on ? W_SUCCESS : st; /* it was off */
 }
 
-static int compare(const void *a, const void *b)
+static int bench_latency_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -66,7 +66,7 @@ static wstatus seen_once(struct latency *l, unsigned round, unsigned apart_ms, s
     for (unsigned i = 0; i < n && !st; i++) {
         nanosleep(&(struct timespec){.tv_nsec = (long)apart_ms * 1000000 + (long)(i * 7919 % 1000) * 1000}, NULL);
         asked[i] = bench_clock_ns();
-        st       = change(l, &counted, i % 2 != 0, 0, why); /* it is enabled when the round begins, and when it ends */
+        st       = bench_latency_change(l, &bench_latency_counted, i % 2 != 0, 0, why); /* it is enabled when the round begins, and when it ends */
     }
     if (!st && bench_hear(&l->s, BENCH_SIDE_OURS, seen, n, why))
         return W_RETRY;
@@ -74,7 +74,7 @@ static wstatus seen_once(struct latency *l, unsigned round, unsigned apart_ms, s
         took[i] = (seen[i] - asked[i]) / 1e6;
     if (st)
         return st;
-    qsort(took, n, sizeof *took, compare);
+    qsort(took, n, sizeof *took, bench_latency_compare);
     l->seen_p99[round]    = took[n - 1 - n / 100];
     l->seen_middle[round] = took[n / 2];
     return W_SUCCESS;
@@ -90,9 +90,9 @@ static wstatus seen_round(struct latency *l, unsigned round, struct reason *why)
 
 /* ---- the program that sorts ---- */
 
-static wstatus sort_run(struct latency *l, enum how how, double answer[3], struct reason *why)
+static wstatus sort_run(struct latency *l, enum bench_latency_how how, double answer[3], struct reason *why)
 {
-    wstatus st = how == WITHOUT ? W_SUCCESS : change(l, &typed, how == ON, CHANGE_WAIT_MS, why);
+    wstatus st = how == WITHOUT ? W_SUCCESS : bench_latency_change(l, &typed, how == ON, CHANGE_WAIT_MS, why);
     return st ? st : bench_ask(&l->s, BENCH_SIDE_OURS, answer, 3, why, "sort %zu %u %d", l->length, l->repeat, how != WITHOUT);
 }
 
@@ -120,7 +120,7 @@ static wstatus sort_rounds(struct latency *l, struct reason *why)
 
     for (unsigned i = 0; i < l->size->runs && !st; i++)
         for (unsigned turn = 0; turn < HOWS && !st; turn++) {
-            const enum how how = (i + turn) % HOWS; /* none is always the first */
+            const enum bench_latency_how how = (i + turn) % HOWS; /* none is always the first */
             st                 = sort_run(l, how, answer, why);
             l->cpu[how][i]     = answer[0] / 1e3;
             l->wall[how][i]    = answer[1] / 1e3;
@@ -159,14 +159,14 @@ static wstatus runs_save(const struct latency *l, const char *path, struct reaso
 
 /* ---- rows ---- */
 
-static void rows_make(const struct latency *l, unsigned rounds, struct bench_result *out)
+static void bench_latency_rows_make(const struct latency *l, unsigned rounds, struct bench_result *out)
 {
     struct bench_row row = {.peer = "LTTng-UST", .lower_is_better = true, .goal = 0.5, .unit = "ns"};
 
     out->count = 0;
     memcpy(row.peer_version, l->s.lttng_version, sizeof row.peer_version);
     for (unsigned k = 0; k < KINDS; k++) {
-        snprintf(row.row, sizeof row.row, "%s", kinds[k].row);
+        snprintf(row.row, sizeof row.row, "%s", bench_latency_kinds[k].row);
         bench_row_add(out, &row, l->cold[k][BENCH_SIDE_OURS], l->cold[k][BENCH_SIDE_LTTNG], 0, rounds);
     }
     row = (struct bench_row){.row = "enable or disable seen by a program, p99", .peer = "10 ms", .lower_is_better = true, .goal = 1, .unit = "ms"};
@@ -217,7 +217,7 @@ wstatus bench_latency(unsigned rounds, const struct bench_latency_size *size, co
         control_close(l->c);
     bench_stand_remove(&l->s);
     if (!st)
-        rows_make(l, rounds, out);
+        bench_latency_rows_make(l, rounds, out);
     free(l);
     return st;
 }

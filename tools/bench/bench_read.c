@@ -20,7 +20,7 @@
 enum { PATH_BYTES = 512, MODE_DIR = 0700, WAIT_MS = 20000, MEMORY_GOAL_MB = 256, DECODES = 3 };
 const struct bench_read_size bench_read_usual = {1000000, 1024};
 
-struct used { /* by a program */
+struct bench_read_used { /* by a program */
     double cpu_s, clock_s, peak_mb;
     int    code;
 };
@@ -29,10 +29,10 @@ struct bed {
     char        dir[PATH_BYTES / 2], self[PATH_BYTES], ust[PATH_BYTES];
     char        version[80];
     pid_t       sessiond;
-    struct used ours[WORKS][BENCH_READ_MOST], theirs[WORKS][BENCH_READ_MOST];
+    struct bench_read_used ours[WORKS][BENCH_READ_MOST], theirs[WORKS][BENCH_READ_MOST];
 };
 
-static const char *below(const struct bed *b, const char *name, char out[PATH_BYTES])
+static const char *bench_read_below(const struct bed *b, const char *name, char out[PATH_BYTES])
 {
     snprintf(out, PATH_BYTES, "%s/%s", b->dir, name);
     return out;
@@ -41,18 +41,18 @@ static const char *below(const struct bed *b, const char *name, char out[PATH_BY
 /* ---- programs ---- */
 
 /* In a child: output to `out` (a file below the folder; NULL: nowhere), an end when the bench is killed. */
-static void child_begin(const struct bed *b, const char *out)
+static void bench_read_child_begin(const struct bed *b, const char *out)
 {
     char path[PATH_BYTES];
-    int  null = open("/dev/null", O_RDWR | O_CLOEXEC), said = open(below(b, "said", path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int  to = out ? open(below(b, out, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : null;
+    int  null = open("/dev/null", O_RDWR | O_CLOEXEC), said = open(bench_read_below(b, "said", path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int  to = out ? open(bench_read_below(b, out, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : null;
 
     dup2(null, 0);
     dup2(to, 1);
     dup2(said, 2);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setenv("LTTNG_HOME", b->dir, 1);
-    setenv("LTTNG_RUNDIR", below(b, "run", path), 1);
+    setenv("LTTNG_RUNDIR", bench_read_below(b, "run", path), 1);
     setenv("LTTNG_UST_REGISTER_TIMEOUT", "20000", 1);
 }
 
@@ -63,12 +63,12 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void wait_for(pid_t pid, double start, struct used *out)
+static void wait_for(pid_t pid, double start, struct bench_read_used *out)
 {
     struct rusage r = {0};
     int           status = -1;
 
-    *out = (struct used){.code = -1};
+    *out = (struct bench_read_used){.code = -1};
     while (pid > 0 && wait4(pid, &status, 0, &r) < 0 && errno == EINTR)
         ;
     out->clock_s = now_s() - start;
@@ -77,13 +77,13 @@ static void wait_for(pid_t pid, double start, struct used *out)
     out->code    = pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void run_to(const struct bed *b, const char *const argv[], const char *to, struct used *out)
+static void run_to(const struct bed *b, const char *const argv[], const char *to, struct bench_read_used *out)
 {
     double start = now_s();
     pid_t  pid   = fork();
 
     if (pid == 0) {
-        child_begin(b, to);
+        bench_read_child_begin(b, to);
         execvp(argv[0], (char *const *)argv);
         _exit(127);
     }
@@ -91,10 +91,10 @@ static void run_to(const struct bed *b, const char *const argv[], const char *to
 }
 
 /* The first line of what the last program said. */
-static wstatus failed(const struct bed *b, const char *what, struct reason *why)
+static wstatus bench_read_failed(const struct bed *b, const char *what, struct reason *why)
 {
     char   path[PATH_BYTES], text[200] = "";
-    FILE  *f = fopen(below(b, "said", path), "re");
+    FILE  *f = fopen(bench_read_below(b, "said", path), "re");
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
 
     if (f)
@@ -104,17 +104,17 @@ static wstatus failed(const struct bed *b, const char *what, struct reason *why)
     return reason_set(why, W_GEN_FAILURE, "%s failed: %s", what, *text ? text : "it said nothing");
 }
 
-static wstatus run(const struct bed *b, const char *what, const char *const argv[], struct reason *why)
+static wstatus bench_read_run(const struct bed *b, const char *what, const char *const argv[], struct reason *why)
 {
-    struct used used;
+    struct bench_read_used used;
     run_to(b, argv, NULL, &used);
-    return used.code ? failed(b, what, why) : W_SUCCESS;
+    return used.code ? bench_read_failed(b, what, why) : W_SUCCESS;
 }
 
 static wstatus peer_check(const struct bed *b, const char *program, struct reason *why)
 {
     const char *const argv[] = {program, "--version", NULL};
-    struct used       used;
+    struct bench_read_used       used;
 
     run_to(b, argv, "version", &used);
     if (used.code == 0)
@@ -126,7 +126,7 @@ static wstatus peer_check(const struct bed *b, const char *program, struct reaso
 
 static void stop_sessiond(struct bed *b)
 {
-    struct used used;
+    struct bench_read_used used;
     if (b->sessiond <= 0)
         return;
     kill(b->sessiond, SIGTERM);
@@ -139,15 +139,15 @@ static wstatus start_sessiond(struct bed *b, struct reason *why)
     const char *const list[] = {"lttng", "--no-sessiond", "list", NULL};
     char              path[PATH_BYTES];
 
-    mkdir(below(b, "run", path), MODE_DIR);
+    mkdir(bench_read_below(b, "run", path), MODE_DIR);
     b->sessiond = fork();
     if (b->sessiond == 0) {
-        child_begin(b, "sessiond");
+        bench_read_child_begin(b, "sessiond");
         execlp("lttng-sessiond", "lttng-sessiond", "--no-kernel", (char *)NULL);
         _exit(127);
     }
     for (unsigned waited = 0; waited < WAIT_MS; waited += 100) {
-        if (!run(b, "lttng list", list, why))
+        if (!bench_read_run(b, "lttng list", list, why))
             return W_SUCCESS;
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     }
@@ -160,7 +160,7 @@ static wstatus trace_lttng(struct bed *b, uint32_t events, struct reason *why)
     snprintf(name, sizeof name, "autologger-bench-%d", (int)getpid()); /* another bench may run on this machine */
     snprintf(of, sizeof of, "--session=%s", name);
     snprintf(number, sizeof number, "%u", events);
-    snprintf(output, sizeof output, "--output=%s", below(b, "lttng", path));
+    snprintf(output, sizeof output, "--output=%s", bench_read_below(b, "lttng", path));
     const char *const create[] = {"lttng", "--no-sessiond", "create", name, output, NULL};
     const char *const channel[] = {"lttng", "--no-sessiond", "enable-channel", of, "-u", "all", "--subbuf-size=8M", "--num-subbuf=8", "--blocking-timeout=inf", NULL};
     const char *const event[]   = {"lttng", "--no-sessiond", "enable-event", of, "-u", "-c", "all", "contoso:request", NULL};
@@ -172,7 +172,7 @@ static wstatus trace_lttng(struct bed *b, uint32_t events, struct reason *why)
     setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1); /* of the program that writes: it waits where the ring is full, so that none is lost */
     wstatus st = start_sessiond(b, why);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !st; i++)
-        st = run(b, steps[i][0] == b->ust ? "autologger-bench-ust" : "lttng", steps[i], why);
+        st = bench_read_run(b, steps[i][0] == b->ust ? "autologger-bench-ust" : "lttng", steps[i], why);
     stop_sessiond(b);
     return st;
 }
@@ -197,13 +197,13 @@ static uint64_t lines_of(const char *path)
 static wstatus check_events(const struct bed *b, uint32_t events, struct reason *why)
 {
     char              lttng[PATH_BYTES], etl[PATH_BYTES], text[PATH_BYTES];
-    const char *const theirs[] = {"babeltrace2", below(b, "lttng", lttng), NULL};
-    const char *const ours[]   = {b->self, "dump", below(b, "requests.etl", etl), NULL};
-    struct used       used;
+    const char *const theirs[] = {"babeltrace2", bench_read_below(b, "lttng", lttng), NULL};
+    const char *const ours[]   = {b->self, "dump", bench_read_below(b, "requests.etl", etl), NULL};
+    struct bench_read_used       used;
     uint64_t          decoded;
 
     run_to(b, theirs, "text", &used);
-    uint64_t n = lines_of(below(b, "text", text));
+    uint64_t n = lines_of(bench_read_below(b, "text", text));
     if (used.code || n != events)
         return reason_set(why, W_GEN_FAILURE, "babeltrace2 tells %llu of %u events", (unsigned long long)n, events);
     run_to(b, ours, "text", &used);
@@ -220,11 +220,11 @@ static wstatus check_events(const struct bed *b, uint32_t events, struct reason 
 static void read_version(struct bed *b)
 {
     const char *const argv[] = {"babeltrace2", "--version", NULL};
-    struct used       used;
+    struct bench_read_used       used;
     char              path[PATH_BYTES];
 
     run_to(b, argv, "version", &used);
-    FILE *f = fopen(below(b, "version", path), "re");
+    FILE *f = fopen(bench_read_below(b, "version", path), "re");
     if (!f || !fgets(b->version, sizeof b->version, f))
         *b->version = 0;
     b->version[strcspn(b->version, "\n\"")] = 0;
@@ -268,14 +268,14 @@ static wstatus bed_make(struct bed *b, const struct bench_read_size *size, const
     if (!st)
         st = trace_lttng(b, size->events, why);
     if (!st)
-        st = bench_etl_requests(below(b, "requests.etl", path), size->events, why);
+        st = bench_etl_requests(bench_read_below(b, "requests.etl", path), size->events, why);
     if (!st)
         st = check_events(b, size->events, why);
     read_version(b);
     return st;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *place)
+static int bench_read_remove_one(const char *path, const struct stat *st, int flag, struct FTW *place)
 {
     (void)st, (void)flag, (void)place;
     return remove(path);
@@ -285,12 +285,12 @@ static void bed_remove(struct bed *b)
 {
     stop_sessiond(b);
     if (*b->dir)
-        nftw(b->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        nftw(b->dir, bench_read_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- rounds ---- */
 
-static void decode(const struct bed *b, struct used *out)
+static void decode(const struct bed *b, struct bench_read_used *out)
 {
     char   path[PATH_BYTES];
     double start = now_s();
@@ -299,22 +299,22 @@ static void decode(const struct bed *b, struct used *out)
     if (pid == 0) {
         uint64_t      events;
         struct reason why;
-        child_begin(b, NULL);
-        _exit(bench_decode(below(b, "requests.etl", path), &events, &why) ? 1 : 0);
+        bench_read_child_begin(b, NULL);
+        _exit(bench_decode(bench_read_below(b, "requests.etl", path), &events, &why) ? 1 : 0);
     }
     wait_for(pid, start, out);
 }
 
 /* Copies, and waits for the disk, as the merge does. */
-static void copy(const struct bed *b, struct used *out)
+static void bench_read_copy(const struct bed *b, struct bench_read_used *out)
 {
     char        from[2][PATH_BYTES], to[PATH_BYTES];
-    struct used last;
-    const char *const argv[] = {"cp", below(b, "a.etl", from[0]), below(b, "b.etl", from[1]), below(b, "copies", to), NULL};
+    struct bench_read_used last;
+    const char *const argv[] = {"cp", bench_read_below(b, "a.etl", from[0]), bench_read_below(b, "b.etl", from[1]), bench_read_below(b, "copies", to), NULL};
 
     mkdir(to, MODE_DIR);
     run_to(b, argv, NULL, out);
-    const char *const sync[] = {"sync", below(b, "copies/a.etl", from[0]), below(b, "copies/b.etl", from[1]), NULL};
+    const char *const sync[] = {"sync", bench_read_below(b, "copies/a.etl", from[0]), bench_read_below(b, "copies/b.etl", from[1]), NULL};
     run_to(b, sync, NULL, &last);
     out->clock_s += last.clock_s;
     out->code |= last.code;
@@ -323,7 +323,7 @@ static void copy(const struct bed *b, struct used *out)
 }
 
 /* The cheaper of two runs: what else the machine does costs both contestants, but not at the same time. */
-static void keep_cheaper(struct used *best, const struct used *one, bool first)
+static void keep_cheaper(struct bench_read_used *best, const struct bench_read_used *one, bool first)
 {
     if (first || one->code || (!best->code && one->cpu_s < best->cpu_s))
         *best = *one;
@@ -331,16 +331,16 @@ static void keep_cheaper(struct used *best, const struct used *one, bool first)
 
 static wstatus check_codes(const struct bed *b, unsigned i, unsigned work, const char *what, struct reason *why)
 {
-    return b->ours[work][i].code || b->theirs[work][i].code ? failed(b, what, why) : W_SUCCESS;
+    return b->ours[work][i].code || b->theirs[work][i].code ? bench_read_failed(b, what, why) : W_SUCCESS;
 }
 
 static wstatus reading_round(struct bed *b, unsigned i, struct reason *why)
 {
     char              etl[PATH_BYTES], lttng[PATH_BYTES];
-    const char *const ours_text[] = {b->self, "dump", below(b, "requests.etl", etl), NULL};
-    const char *const text[]      = {"babeltrace2", below(b, "lttng", lttng), NULL};
+    const char *const ours_text[] = {b->self, "dump", bench_read_below(b, "requests.etl", etl), NULL};
+    const char *const text[]      = {"babeltrace2", bench_read_below(b, "lttng", lttng), NULL};
     const char *const dummy[]     = {"babeltrace2", "-o", "dummy", lttng, NULL};
-    struct used       one;
+    struct bench_read_used       one;
 
     run_to(b, ours_text, NULL, &b->ours[TEXT][i]);
     run_to(b, text, NULL, &b->theirs[TEXT][i]);
@@ -358,13 +358,13 @@ static wstatus reading_round(struct bed *b, unsigned i, struct reason *why)
 static wstatus merging_round(struct bed *b, unsigned i, struct reason *why)
 {
     char              one[PATH_BYTES], two[PATH_BYTES], merged[PATH_BYTES];
-    const char *const merge[] = {b->self, "merge", "-o", below(b, "merged.etl", merged), below(b, "a.etl", one), below(b, "b.etl", two), NULL};
+    const char *const merge[] = {b->self, "merge", "-o", bench_read_below(b, "merged.etl", merged), bench_read_below(b, "a.etl", one), bench_read_below(b, "b.etl", two), NULL};
 
     sync();
     run_to(b, merge, NULL, &b->ours[MERGE][i]);
     unlink(merged);
     sync();
-    copy(b, &b->theirs[MERGE][i]);
+    bench_read_copy(b, &b->theirs[MERGE][i]);
     return check_codes(b, i, MERGE, "merging or copying", why);
 }
 
@@ -377,20 +377,20 @@ static wstatus rounds_play(struct bed *b, unsigned rounds, const struct bench_re
     for (unsigned i = 0; i < rounds && !st; i++)
         st = reading_round(b, i, why);
     if (!st)
-        st = bench_etl_large(below(b, "a.etl", path), size->megabytes, 0, why);
+        st = bench_etl_large(bench_read_below(b, "a.etl", path), size->megabytes, 0, why);
     if (!st)
-        st = bench_etl_large(below(b, "b.etl", path), size->megabytes, 1, why);
+        st = bench_etl_large(bench_read_below(b, "b.etl", path), size->megabytes, 1, why);
     for (unsigned i = 0; i < rounds && !st; i++)
         st = merging_round(b, i, why);
     return st;
 }
 
-static double rate(const struct used *u, unsigned work, const struct bench_read_size *size)
+static double rate(const struct bench_read_used *u, unsigned work, const struct bench_read_size *size)
 {
     return work == MERGE ? 2.0 * size->megabytes / u->clock_s : size->events / u->cpu_s;
 }
 
-static void row_add(const struct bed *b, const struct bench_row *like, unsigned work, unsigned rounds, const struct bench_read_size *size, struct bench_result *out)
+static void bench_read_row_add(const struct bed *b, const struct bench_row *like, unsigned work, unsigned rounds, const struct bench_read_size *size, struct bench_result *out)
 {
     struct bench_row *row = &out->row[out->count++];
     double            ratio[BENCH_READ_MOST], ours[BENCH_READ_MOST], theirs[BENCH_READ_MOST];
@@ -423,12 +423,12 @@ static void row_memory(const struct bed *b, unsigned rounds, struct bench_result
     row->theirs = MEMORY_GOAL_MB;
 }
 
-static void rows_make(const struct bed *b, unsigned rounds, const struct bench_read_size *size, struct bench_result *out)
+static void bench_read_rows_make(const struct bed *b, unsigned rounds, const struct bench_read_size *size, struct bench_result *out)
 {
     out->count = 0;
-    row_add(b, &(struct bench_row){.row = "events to text, one thread", .peer = "babeltrace2, text", .goal = 5, .unit = "events/s"}, TEXT, rounds, size, out);
-    row_add(b, &(struct bench_row){.row = "decoded, a callback per event", .peer = "babeltrace2, dummy sink", .goal = 10, .unit = "events/s"}, DECODE, rounds, size, out);
-    row_add(b, &(struct bench_row){.row = "merge of two files", .peer = "cp and sync of both", .goal = 0.5, .unit = "MB/s"}, MERGE, rounds, size, out);
+    bench_read_row_add(b, &(struct bench_row){.row = "events to text, one thread", .peer = "babeltrace2, text", .goal = 5, .unit = "events/s"}, TEXT, rounds, size, out);
+    bench_read_row_add(b, &(struct bench_row){.row = "decoded, a callback per event", .peer = "babeltrace2, dummy sink", .goal = 10, .unit = "events/s"}, DECODE, rounds, size, out);
+    bench_read_row_add(b, &(struct bench_row){.row = "merge of two files", .peer = "cp and sync of both", .goal = 0.5, .unit = "MB/s"}, MERGE, rounds, size, out);
     row_memory(b, rounds, out);
 }
 
@@ -444,7 +444,7 @@ wstatus bench_read(unsigned rounds, const struct bench_read_size *size, const ch
         st = rounds_play(b, rounds, size, why);
     bed_remove(b);
     if (!st)
-        rows_make(b, rounds, size, out);
+        bench_read_rows_make(b, rounds, size, out);
     free(b);
     return st;
 }

@@ -34,7 +34,7 @@ double bench_clock_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static double cpu_of(pid_t pid)
+static double bench_stand_cpu_of(pid_t pid)
 {
     clockid_t       clock;
     struct timespec t = {0};
@@ -43,12 +43,12 @@ static double cpu_of(pid_t pid)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-double bench_daemon_cpu(const struct bench_stand *s) { return cpu_of(s->daemon); }
+double bench_daemon_cpu(const struct bench_stand *s) { return bench_stand_cpu_of(s->daemon); }
 
 double bench_lttng_cpu(const struct bench_stand *s)
 {
     char           path[64];
-    double         ns = cpu_of(s->sessiond);
+    double         ns = bench_stand_cpu_of(s->sessiond);
     struct dirent *e;
 
     snprintf(path, sizeof path, "/proc/%d/task", (int)s->sessiond);
@@ -59,7 +59,7 @@ double bench_lttng_cpu(const struct bench_stand *s)
         snprintf(children, sizeof children, "%s/%s/children", path, e->d_name);
         FILE *f = *e->d_name == '.' ? NULL : fopen(children, "re");
         while (f && fscanf(f, "%d", &child) == 1)
-            ns += cpu_of(child);
+            ns += bench_stand_cpu_of(child);
         if (f)
             fclose(f);
     }
@@ -71,7 +71,7 @@ double bench_lttng_cpu(const struct bench_stand *s)
 /* ---- programs ---- */
 
 /* In a child: what it says goes to a file, it ends when the bench is killed, and knows this stand's daemons alone. */
-static void child_begin(const struct bench_stand *s, int in, int out)
+static void bench_stand_child_begin(const struct bench_stand *s, int in, int out)
 {
     char path[PATH_BYTES];
     int  null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -88,18 +88,18 @@ static void child_begin(const struct bench_stand *s, int in, int out)
     setenv("AUTOLOGGER_RUNTIME_DIR", bench_stand_path(s, "run", path), 1);
 }
 
-static pid_t program_start(const struct bench_stand *s, const char *const argv[], int in, int out)
+static pid_t bench_stand_program_start(const struct bench_stand *s, const char *const argv[], int in, int out)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        child_begin(s, in, out);
+        bench_stand_child_begin(s, in, out);
         execvp(argv[0], (char *const *)argv);
         _exit(127);
     }
     return pid;
 }
 
-static int program_end(pid_t pid)
+static int bench_stand_program_end(pid_t pid)
 {
     int status = -1;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -107,7 +107,7 @@ static int program_end(pid_t pid)
     return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static size_t said(const struct bench_stand *s, char *text, size_t size)
+static size_t bench_stand_said(const struct bench_stand *s, char *text, size_t size)
 {
     char   path[PATH_BYTES];
     FILE  *f = fopen(bench_stand_path(s, "said", path), "re");
@@ -118,12 +118,12 @@ static size_t said(const struct bench_stand *s, char *text, size_t size)
     return n;
 }
 
-static wstatus run(const struct bench_stand *s, const char *const argv[], struct reason *why)
+static wstatus bench_stand_run(const struct bench_stand *s, const char *const argv[], struct reason *why)
 {
     char text[200];
-    if (program_end(program_start(s, argv, -1, -1)) == 0)
+    if (bench_stand_program_end(bench_stand_program_start(s, argv, -1, -1)) == 0)
         return W_SUCCESS;
-    said(s, text, sizeof text);
+    bench_stand_said(s, text, sizeof text);
     text[strcspn(text, "\n")] = 0;
     return reason_set(why, W_GEN_FAILURE, "%s %s failed: %s", argv[0], argv[1] ? argv[1] : "", *text ? text : "it said nothing");
 }
@@ -133,10 +133,10 @@ wstatus bench_self_run(const struct bench_stand *s, const char *const args[], st
     const char *argv[32] = {s->self};
     for (unsigned i = 0; i + 2 < sizeof argv / sizeof *argv && args[i]; i++)
         argv[i + 1] = args[i];
-    return run(s, argv, why);
+    return bench_stand_run(s, argv, why);
 }
 
-static wstatus programs_find(struct bench_stand *s, const char *programs, struct reason *why)
+static wstatus bench_stand_programs_find(struct bench_stand *s, const char *programs, struct reason *why)
 {
     static const char *const names[] = {"autologger", "autologgerd", "autologger-bench-writer", "autologger-bench-lttng"};
     char *const              place[] = {s->self, s->daemon_path, s->writer_path[BENCH_SIDE_OURS], s->writer_path[BENCH_SIDE_LTTNG]};
@@ -159,16 +159,16 @@ static wstatus peers_find(struct bench_stand *s, struct reason *why)
     static const char *const peers[] = {"lttng", "lttng-sessiond"};
     for (unsigned i = 0; i < sizeof peers / sizeof *peers; i++) {
         const char *const argv[] = {peers[i], "--version", NULL};
-        if (run(s, argv, why))
+        if (bench_stand_run(s, argv, why))
             return reason_set(why, W_FILE_NOT_FOUND, "%s, which the bench compares with, is missing. Do: run tools/bench-peers", peers[i]);
         if (i == 0)
-            said(s, s->lttng_version, sizeof s->lttng_version);
+            bench_stand_said(s, s->lttng_version, sizeof s->lttng_version);
     }
     s->lttng_version[strcspn(s->lttng_version, "\n\"")] = 0;
     return W_SUCCESS;
 }
 
-static void pause_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
+static void bench_stand_pause_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
 /* ---- the two daemons ---- */
 
@@ -179,10 +179,10 @@ static wstatus daemon_begin(struct bench_stand *s, struct reason *why)
     bool                   runs   = false;
     const char *const      argv[] = {s->daemon_path, "--store", bench_stand_path(s, "store", store), "--log-dir", bench_stand_path(s, "logs", logs),
                                      "--runtime-dir", bench_stand_path(s, "run", runtime), NULL};
-    s->daemon = program_start(s, argv, -1, -1);
+    s->daemon = bench_stand_program_start(s, argv, -1, -1);
     for (unsigned waited = 0; waited < START_MS && !runs; waited += STEP_MS)
         if (!(runs = control_open(runtime, &c, why) == W_SUCCESS))
-            pause_ms(STEP_MS);
+            bench_stand_pause_ms(STEP_MS);
     if (runs)
         control_close(c);
     return runs ? W_SUCCESS : reason_set(why, W_TIMEOUT, "the daemon of the bench does not start");
@@ -191,18 +191,18 @@ static wstatus daemon_begin(struct bench_stand *s, struct reason *why)
 static wstatus sessiond_begin(struct bench_stand *s, struct reason *why)
 {
     static const char *const argv[] = {"lttng-sessiond", "--no-kernel", NULL}, *const list[] = {LTTNG, "list", NULL};
-    s->sessiond = program_start(s, argv, -1, -1);
-    for (unsigned waited = 0; waited < START_MS; waited += 5 * STEP_MS, pause_ms(5 * STEP_MS))
-        if (!run(s, list, why))
+    s->sessiond = bench_stand_program_start(s, argv, -1, -1);
+    for (unsigned waited = 0; waited < START_MS; waited += 5 * STEP_MS, bench_stand_pause_ms(5 * STEP_MS))
+        if (!bench_stand_run(s, list, why))
             return W_SUCCESS;
     return reason_set(why, W_TIMEOUT, "lttng-sessiond does not start. Do: run tools/bench-peers");
 }
 
-static void daemon_end(pid_t *pid)
+static void bench_stand_daemon_end(pid_t *pid)
 {
     if (*pid > 0) {
         kill(*pid, SIGTERM);
-        program_end(*pid);
+        bench_stand_program_end(*pid);
     }
     *pid = 0;
 }
@@ -222,7 +222,7 @@ static wstatus writer_begin(struct bench_stand *s, enum bench_side side, struct 
         close(to[0]), close(to[1]);
         return reason_set(why, wstatus_from_errno(errno), "no pipe: %s", strerror(errno));
     }
-    p->pid = program_start(s, argv, to[0], from[1]);
+    p->pid = bench_stand_program_start(s, argv, to[0], from[1]);
     close(to[0]);
     close(from[1]);
     p->to   = fdopen(to[1], "w");
@@ -244,7 +244,7 @@ static void writer_end(struct bench_program *p)
         fclose(p->to); /* the end of its input */
     if (p->from)
         fclose(p->from);
-    program_end(p->pid);
+    bench_stand_program_end(p->pid);
     *p = (struct bench_program){0};
 }
 
@@ -289,7 +289,7 @@ wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, u
 /* Both sides walk through as much memory: what lies in the caches is a part of what an event costs. */
 enum { MEMORY_MB_A_CPU = 4 };
 
-static wstatus ours_begin(struct bench_stand *s, enum bench_keep keep, struct reason *why)
+static wstatus bench_stand_ours_begin(struct bench_stand *s, enum bench_keep keep, struct reason *why)
 {
     static const char *const providers[] = {"{1d2c6e54-3b7f-5a10-8e21-6b656e636801}", "{1d2c6e54-3b7f-5a10-8e21-6b656e636802}"};
     char                     buffers[32], size[32], least[32], most[32];
@@ -319,17 +319,17 @@ static wstatus lttng_begin(struct bench_stand *s, enum bench_keep keep, struct r
     wstatus                  st      = W_SUCCESS;
 
     for (unsigned i = 0; i < sizeof steps / sizeof *steps && !st; i++)
-        st = run(s, steps[i], why);
+        st = bench_stand_run(s, steps[i], why);
     return st;
 }
 
 wstatus bench_session_begin(struct bench_stand *s, enum bench_side side, enum bench_keep keep, struct reason *why)
 {
-    return side == BENCH_SIDE_OURS ? ours_begin(s, keep, why) : lttng_begin(s, keep, why);
+    return side == BENCH_SIDE_OURS ? bench_stand_ours_begin(s, keep, why) : lttng_begin(s, keep, why);
 }
 
 
-static wstatus ours_end(struct bench_stand *s, struct ctl_session_info *out, struct reason *why)
+static wstatus bench_stand_ours_end(struct bench_stand *s, struct ctl_session_info *out, struct reason *why)
 {
     char                   runtime[PATH_BYTES];
     struct control_client *c  = NULL;
@@ -345,17 +345,17 @@ static wstatus lttng_end(struct bench_stand *s, struct ctl_session_info *out, st
 {
     static const char *const stop[] = {LTTNG, "stop", NULL}, *const destroy[] = {LTTNG, "destroy", BENCH_SESSION, NULL};
     char                     text[2000];
-    wstatus                  st = run(s, stop, why);
+    wstatus                  st = bench_stand_run(s, stop, why);
 
-    said(s, text, sizeof text);
+    bench_stand_said(s, text, sizeof text);
     if (out)
         *out = (struct ctl_session_info){.lost_ring = strstr(text, "discarded") || strstr(text, " lost") ? 1 : 0};
-    return st ? st : run(s, destroy, why);
+    return st ? st : bench_stand_run(s, destroy, why);
 }
 
 wstatus bench_session_end(struct bench_stand *s, enum bench_side side, struct ctl_session_info *out, struct reason *why)
 {
-    return side == BENCH_SIDE_OURS ? ours_end(s, out, why) : lttng_end(s, out, why);
+    return side == BENCH_SIDE_OURS ? bench_stand_ours_end(s, out, why) : lttng_end(s, out, why);
 }
 
 /* ---- the stand ---- */
@@ -392,7 +392,7 @@ wstatus bench_stand_make(struct bench_stand *s, const char *programs, struct rea
     cpus_choose(s);
     wstatus st = peers_find(s, why);
     if (!st)
-        st = programs_find(s, programs, why);
+        st = bench_stand_programs_find(s, programs, why);
     if (!st)
         st = daemon_begin(s, why);
     if (!st)
@@ -402,7 +402,7 @@ wstatus bench_stand_make(struct bench_stand *s, const char *programs, struct rea
     return st;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *place)
+static int bench_stand_remove_one(const char *path, const struct stat *st, int flag, struct FTW *place)
 {
     (void)st, (void)flag, (void)place;
     return remove(path);
@@ -412,8 +412,8 @@ void bench_stand_remove(struct bench_stand *s)
 {
     for (unsigned side = 0; side < BENCH_SIDES; side++)
         writer_end(&s->program[side]);
-    daemon_end(&s->sessiond);
-    daemon_end(&s->daemon);
+    bench_stand_daemon_end(&s->sessiond);
+    bench_stand_daemon_end(&s->daemon);
     if (*s->dir)
-        nftw(s->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        nftw(s->dir, bench_stand_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -11,7 +11,7 @@
 #if defined(__x86_64__)
 enum { STEPS_MOST = 100000 };
 
-struct walk {
+struct bench_steps_walk {
     struct bench_steps *inside; /* NULL: none of the calls */
     uint64_t            back;   /* where it returns to */
 };
@@ -23,7 +23,7 @@ static bool is_mark(pid_t pid, uint64_t ip)
 }
 
 /* The program is before the instruction at `ip`. */
-static void arrived(pid_t pid, struct walk *w, struct bench_steps *calls, unsigned count, uint64_t ip, uint64_t sp)
+static void arrived(pid_t pid, struct bench_steps_walk *w, struct bench_steps *calls, unsigned count, uint64_t ip, uint64_t sp)
 {
     if (w->inside && ip == w->back)
         w->inside = NULL;
@@ -36,7 +36,7 @@ static void arrived(pid_t pid, struct walk *w, struct bench_steps *calls, unsign
         w->inside->count++;
 }
 
-static bool all_called(const struct walk *w, const struct bench_steps *calls, unsigned count)
+static bool all_called(const struct bench_steps_walk *w, const struct bench_steps *calls, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (calls[i].count == 0)
@@ -46,7 +46,7 @@ static bool all_called(const struct walk *w, const struct bench_steps *calls, un
 
 wstatus bench_steps_count(pid_t pid, struct bench_steps *calls, unsigned count, struct reason *why)
 {
-    struct walk             w = {0};
+    struct bench_steps_walk             w = {0};
     struct user_regs_struct r;
     int                     status = 0;
 

@@ -25,7 +25,7 @@ enum { PATH_BYTES = 400, START_MS = 20000, MODE_DIR = 0700 };
 /* ---- programs ---- */
 
 /* In the child: nothing on the terminal, an end when the bench is killed. `said` is where its messages go. */
-static void child_begin(const struct bench_bed *bed, int out)
+static void bench_tracer_child_begin(const struct bench_bed *bed, int out)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/said", bed->dir);
@@ -37,7 +37,7 @@ static void child_begin(const struct bench_bed *bed, int out)
 }
 
 /* What a program said last, for a reason. */
-static const char *said(const struct bench_bed *bed, char out[160])
+static const char *bench_tracer_said(const struct bench_bed *bed, char out[160])
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/said", bed->dir);
@@ -51,14 +51,14 @@ static const char *said(const struct bench_bed *bed, char out[160])
 }
 
 /* Starts a program; *out (may be NULL) gets its standard output. */
-static pid_t program_start(const struct bench_bed *bed, char *const argv[], int *out)
+static pid_t bench_tracer_program_start(const struct bench_bed *bed, char *const argv[], int *out)
 {
     int pipe_fd[2] = {-1, -1};
     if (out && pipe2(pipe_fd, O_CLOEXEC))
         return -1;
     pid_t pid = fork();
     if (pid == 0) {
-        child_begin(bed, pipe_fd[1]);
+        bench_tracer_child_begin(bed, pipe_fd[1]);
         execvp(argv[0], argv);
         _exit(127);
     }
@@ -70,7 +70,7 @@ static pid_t program_start(const struct bench_bed *bed, char *const argv[], int 
 }
 
 /* Waits for its end; adds its CPU time. */
-static int program_end(pid_t pid, double *cpu_ns)
+static int bench_tracer_program_end(pid_t pid, double *cpu_ns)
 {
     struct rusage used;
     int           status;
@@ -86,7 +86,7 @@ static uint64_t file_bytes(const char *path)
     return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-static bool text_write(const char *path, const char *text)
+static bool bench_tracer_text_write(const char *path, const char *text)
 {
     FILE *f  = fopen(path, "we");
     bool  ok = f && fputs(text, f) >= 0;
@@ -95,7 +95,7 @@ static bool text_write(const char *path, const char *text)
 
 /* ---- this project ---- */
 
-static const char *below(const struct bench_bed *bed, const char *name, char out[PATH_BYTES])
+static const char *bench_tracer_below(const struct bench_bed *bed, const char *name, char out[PATH_BYTES])
 {
     snprintf(out, PATH_BYTES, "%s/%s", bed->dir, name);
     return out;
@@ -109,14 +109,14 @@ static wstatus session_declare(const struct bench_bed *bed, struct reason *why)
              "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD+CSWITCH\n%sBufferSize = 1024 KB\nMinimumBuffers = 16\nMaximumBuffers = 64\n"
              "MaxFileSize = 0\nFileName = C:\\bench.etl\n",
              bed->stacks ? "StackWalkingFilter = CSwitch\n" : "");
-    char *const argv[] = {(char *)bed->self, "import", "--store", (char *)below(bed, "store", store), (char *)below(bed, "bench.ini", ini), NULL};
+    char *const argv[] = {(char *)bed->self, "import", "--store", (char *)bench_tracer_below(bed, "store", store), (char *)bench_tracer_below(bed, "bench.ini", ini), NULL};
     unlink(store);
-    if (!text_write(ini, text) || program_end(program_start(bed, argv, NULL), &unused))
-        return reason_set(why, W_GEN_FAILURE, "the session of the bench cannot be declared: %s", said(bed, message));
+    if (!bench_tracer_text_write(ini, text) || bench_tracer_program_end(bench_tracer_program_start(bed, argv, NULL), &unused))
+        return reason_set(why, W_GEN_FAILURE, "the session of the bench cannot be declared: %s", bench_tracer_said(bed, message));
     return W_SUCCESS;
 }
 
-static wstatus ours_begin(struct bench_bed *bed, struct reason *why)
+static wstatus bench_tracer_ours_begin(struct bench_bed *bed, struct reason *why)
 {
     char                     store[PATH_BYTES], logs[PATH_BYTES], run[PATH_BYTES], message[160];
     struct control_client   *c = NULL;
@@ -124,15 +124,15 @@ static wstatus ours_begin(struct bench_bed *bed, struct reason *why)
     wstatus                  st = session_declare(bed, why);
     if (st)
         return st;
-    char *const argv[] = {(char *)bed->daemon, "--store", (char *)below(bed, "store", store), "--log-dir", (char *)below(bed, "logs", logs),
-                          "--runtime-dir", (char *)below(bed, "run", run), NULL};
-    bed->pid = program_start(bed, argv, NULL);
+    char *const argv[] = {(char *)bed->daemon, "--store", (char *)bench_tracer_below(bed, "store", store), "--log-dir", (char *)bench_tracer_below(bed, "logs", logs),
+                          "--runtime-dir", (char *)bench_tracer_below(bed, "run", run), NULL};
+    bed->pid = bench_tracer_program_start(bed, argv, NULL);
     for (unsigned waited = 0; waited < START_MS; waited += 5, usleep(5000))
         if (control_open(run, &c, why) == W_SUCCESS)
             break;
     st = c ? control_query(c, SESSION, &info, why) : W_TIMEOUT;
     control_close(c);
-    return st ? reason_set(why, st, "the session of the bench does not run: %s", c ? why->text : said(bed, message)) : W_SUCCESS;
+    return st ? reason_set(why, st, "the session of the bench does not run: %s", c ? why->text : bench_tracer_said(bed, message)) : W_SUCCESS;
 }
 
 /* Switches and their stacks in the file; no stacks but theirs were asked for. */
@@ -149,12 +149,12 @@ static wstatus switches_count(const char *path, struct bench_taken *out, struct 
     return st;
 }
 
-static wstatus ours_end(struct bench_bed *bed, struct bench_taken *out, struct reason *why)
+static wstatus bench_tracer_ours_end(struct bench_bed *bed, struct bench_taken *out, struct reason *why)
 {
     char                    run[PATH_BYTES], file[PATH_BYTES];
     struct control_client  *c    = NULL;
     struct ctl_session_info last = {0};
-    wstatus                 st   = control_open(below(bed, "run", run), &c, why);
+    wstatus                 st   = control_open(bench_tracer_below(bed, "run", run), &c, why);
     if (!st)
         st = control_stop(c, SESSION, &last, why);
     if (!st)
@@ -162,12 +162,12 @@ static wstatus ours_end(struct bench_bed *bed, struct bench_taken *out, struct r
     control_close(c);
     if (st && bed->pid > 0)
         kill(bed->pid, SIGTERM);
-    program_end(bed->pid, &out->cpu_ns);
+    bench_tracer_program_end(bed->pid, &out->cpu_ns);
     bed->pid      = 0;
     uint64_t lost = ctl_events_lost(&last);
     if (!st && lost)
         st = reason_set(why, W_RETRY, "the session lost %llu events", (unsigned long long)lost);
-    below(bed, "logs/c/bench.etl", file);
+    bench_tracer_below(bed, "logs/c/bench.etl", file);
     out->bytes = file_bytes(file);
     if (!st)
         st = switches_count(file, out, why);
@@ -188,19 +188,19 @@ static bool perf_command(const struct bench_bed *bed, const char *command)
 static wstatus perf_begin(struct bench_bed *bed, struct reason *why)
 {
     char control[PATH_BYTES + 16], data[PATH_BYTES], ctl[PATH_BYTES], ack[PATH_BYTES], message[160];
-    below(bed, "ctl", ctl);
-    below(bed, "ack", ack);
+    bench_tracer_below(bed, "ctl", ctl);
+    bench_tracer_below(bed, "ack", ack);
     snprintf(control, sizeof control, "--control=fifo:%.190s,%.190s", ctl, ack);
     if ((mkfifo(ctl, 0600) && errno != EEXIST) || (mkfifo(ack, 0600) && errno != EEXIST) ||
         (bed->control[0] = open(ctl, O_RDWR | O_CLOEXEC)) < 0 || (bed->control[1] = open(ack, O_RDWR | O_CLOEXEC)) < 0)
         return reason_set(why, wstatus_from_errno(errno), "cannot make the bench's pipes: %s", strerror(errno));
     /* the same rings as ours; without its own work at the end (-B), or a cache of what it saw (-N) */
     char *const argv[] = {"perf", "record", "-q", "-a", "-B", "-N", "-m", "4M", "-D", "-1", control, "-e", "sched:sched_switch", "-o",
-                          (char *)below(bed, "perf.data", data), bed->stacks ? "-g" : NULL, NULL};
-    bed->pid = program_start(bed, argv, NULL);
+                          (char *)bench_tracer_below(bed, "perf.data", data), bed->stacks ? "-g" : NULL, NULL};
+    bed->pid = bench_tracer_program_start(bed, argv, NULL);
     if (bed->pid > 0 && perf_command(bed, "enable\n"))
         return W_SUCCESS;
-    return reason_set(why, W_GEN_FAILURE, "perf record does not record: %s", said(bed, message));
+    return reason_set(why, W_GEN_FAILURE, "perf record does not record: %s", bench_tracer_said(bed, message));
 }
 
 /* The samples in the text of perf script: each has its event's name once. */
@@ -227,7 +227,7 @@ static uint64_t samples_read(int fd, uint64_t *with_stack, bool stacks)
 static bool perf_lost(const struct bench_bed *bed)
 {
     char text[512], path[PATH_BYTES];
-    FILE  *f = fopen(below(bed, "said", path), "re");
+    FILE  *f = fopen(bench_tracer_below(bed, "said", path), "re");
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     text[n]  = 0;
     if (f)
@@ -241,11 +241,11 @@ static wstatus perf_script(struct bench_bed *bed, const char *data, struct bench
     int         fd;
     /* addresses, no names: ours are not asked for names either */
     char *const argv[] = {"perf", "script", "-i", (char *)data, "-F", bed->stacks ? "comm,tid,cpu,time,event,trace,ip" : "comm,tid,cpu,time,event,trace", NULL};
-    pid_t       pid    = program_start(bed, argv, &fd);
+    pid_t       pid    = bench_tracer_program_start(bed, argv, &fd);
     if (pid > 0)
         out->switches = samples_read(fd, &out->stacks, bed->stacks);
-    if (program_end(pid, &out->cpu_ns))
-        return reason_set(why, W_RETRY, "perf script failed: %s", said(bed, message));
+    if (bench_tracer_program_end(pid, &out->cpu_ns))
+        return reason_set(why, W_RETRY, "perf script failed: %s", bench_tracer_said(bed, message));
     if (perf_lost(bed))
         return reason_set(why, W_RETRY, "perf record lost events");
     return W_SUCCESS;
@@ -256,15 +256,15 @@ static wstatus perf_end(struct bench_bed *bed, struct bench_taken *out, struct r
     char data[PATH_BYTES], message[160];
     if (bed->pid > 0)
         kill(bed->pid, SIGINT);
-    int code = program_end(bed->pid, &out->cpu_ns);
+    int code = bench_tracer_program_end(bed->pid, &out->cpu_ns);
     bed->pid = 0;
     for (int i = 0; i < 2; i++)
         if (bed->control[i] >= 0)
             close(bed->control[i]);
     bed->control[0] = bed->control[1] = -1;
-    out->bytes = file_bytes(below(bed, "perf.data", data));
+    out->bytes = file_bytes(bench_tracer_below(bed, "perf.data", data));
     if (code != 0 && code != 128 + SIGINT)
-        return reason_set(why, W_RETRY, "perf record ended with %d (does another session record on this machine?): %s", code, said(bed, message));
+        return reason_set(why, W_RETRY, "perf record ended with %d (does another session record on this machine?): %s", code, bench_tracer_said(bed, message));
     wstatus st = perf_script(bed, data, out, why);
     unlink(data);
     return st;
@@ -302,7 +302,7 @@ static wstatus ftrace_end(struct bench_bed *bed, struct bench_taken *out, struct
 }
 
 const struct bench_tracer bench_tracers[BENCH_TRACERS] = {
-    [BENCH_OURS]   = {"autologger", ours_begin, ours_end},
+    [BENCH_OURS]   = {"autologger", bench_tracer_ours_begin, bench_tracer_ours_end},
     [BENCH_PERF]   = {"perf", perf_begin, perf_end},
     [BENCH_FTRACE] = {"trace instance", ftrace_begin, ftrace_end},
 };
@@ -314,11 +314,11 @@ static wstatus perf_find(struct bench_bed *bed, struct reason *why)
     char       *argv[] = {"perf", "--version", NULL};
     int         fd     = -1;
     double      unused = 0;
-    pid_t       pid    = program_start(bed, argv, &fd);
+    pid_t       pid    = bench_tracer_program_start(bed, argv, &fd);
     ssize_t     n      = pid > 0 ? read(fd, bed->perf_version, sizeof bed->perf_version - 1) : -1;
     if (fd >= 0)
         close(fd);
-    if (program_end(pid, &unused) || n <= 0)
+    if (bench_tracer_program_end(pid, &unused) || n <= 0)
         return reason_set(why, W_FILE_NOT_FOUND, "perf, which the bench compares with, is missing. Do: run tools/bench-peers, or install linux-perf");
     bed->perf_version[n] = 0;
     bed->perf_version[strcspn(bed->perf_version, "\n")] = 0;
@@ -339,7 +339,7 @@ wstatus bench_bed_make(struct bench_bed *bed, const char *programs, struct reaso
         return reason_set(why, wstatus_from_errno(errno), "cannot create a folder for the bench: %s", strerror(errno));
     }
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        mkdir(below(bed, folders[i], path), MODE_DIR);
+        mkdir(bench_tracer_below(bed, folders[i], path), MODE_DIR);
     wstatus st = W_SUCCESS;
     if (programs) {
         snprintf(bed->self, sizeof bed->self, "%s/autologger", programs);
@@ -355,7 +355,7 @@ wstatus bench_bed_make(struct bench_bed *bed, const char *programs, struct reaso
     return st;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *place)
+static int bench_tracer_remove_one(const char *path, const struct stat *st, int flag, struct FTW *place)
 {
     (void)st, (void)flag, (void)place;
     return remove(path);
@@ -366,8 +366,8 @@ void bench_bed_remove(struct bench_bed *bed)
     double unused = 0;
     if (bed->pid > 0) {
         kill(bed->pid, SIGTERM);
-        program_end(bed->pid, &unused);
+        bench_tracer_program_end(bed->pid, &unused);
     }
     if (*bed->dir)
-        nftw(bed->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        nftw(bed->dir, bench_tracer_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

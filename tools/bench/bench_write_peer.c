@@ -12,13 +12,13 @@
 enum { BATCHES = 30, BATCH_BYTES = 1500000, ROUNDS_MOST = BENCH_ROUNDS_MOST, KINDS = 3, CALL_LIMIT = 8, MACRO_LIMIT = 3, TRIES = 50 };
 #define HEADER_BYTES 80u
 
-static const struct kind {
+static const struct bench_write_peer_kind {
     unsigned    bytes; /* of the payload; its name for the programs */
     const char *row;
     double      goal;
-} kinds[KINDS] = {{8, "write 8 bytes, enabled", 0.35}, {36, "write int + 32 B string, enabled", 0.35}, {320, "write 64 + 256 bytes, enabled", 0.40}};
+} bench_write_peer_kinds[KINDS] = {{8, "write 8 bytes, enabled", 0.35}, {36, "write int + 32 B string, enabled", 0.35}, {320, "write 64 + 256 bytes, enabled", 0.40}};
 
-struct figures {
+struct bench_write_peer_figures {
     double write[KINDS][BENCH_SIDES][ROUNDS_MOST]; /* ns an event */
     double one[BENCH_SIDES][ROUNDS_MOST], two[BENCH_SIDES][ROUNDS_MOST]; /* events a microsecond */
 };
@@ -45,15 +45,15 @@ static __attribute__((format(printf, 6, 7))) wstatus batch_play(struct bench_sta
 }
 
 /* By turns, batch by batch; of each side the median batch. */
-static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, struct figures *f, struct reason *why)
+static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, struct bench_write_peer_figures *f, struct reason *why)
 {
     double         times[BENCH_SIDES][BATCHES], answer[2];
-    const unsigned n  = batch_of(kinds[k].bytes);
+    const unsigned n  = batch_of(bench_write_peer_kinds[k].bytes);
     wstatus        st = W_SUCCESS;
 
     for (unsigned b = 0; b < BATCHES; b++)
         for (unsigned side = 0; side < BENCH_SIDES && !st; side++) {
-            st             = batch_play(s, side, answer, 2, why, "hot %u %u", kinds[k].bytes, n);
+            st             = batch_play(s, side, answer, 2, why, "hot %u %u", bench_write_peer_kinds[k].bytes, n);
             times[side][b] = answer[0] / n;
         }
     for (unsigned side = 0; side < BENCH_SIDES && !st; side++)
@@ -62,15 +62,15 @@ static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, st
 }
 
 /* Rates by the processor time of each thread: what others do on the machine is not counted, what the two do to each other is. */
-static wstatus two_round(struct bench_stand *s, unsigned round, struct figures *f, struct reason *why)
+static wstatus two_round(struct bench_stand *s, unsigned round, struct bench_write_peer_figures *f, struct reason *why)
 {
     double         one[BENCH_SIDES][BATCHES], two[BENCH_SIDES][BATCHES], answer[4];
-    const unsigned n  = batch_of(kinds[0].bytes);
+    const unsigned n  = batch_of(bench_write_peer_kinds[0].bytes);
     wstatus        st = W_SUCCESS;
 
     for (unsigned b = 0; b < BATCHES; b++)
         for (unsigned side = 0; side < BENCH_SIDES && !st; side++) {
-            st           = batch_play(s, side, answer, 4, why, "two %u %u %d %d", kinds[0].bytes, n, s->cpu[0], s->cpu[1]);
+            st           = batch_play(s, side, answer, 4, why, "two %u %u %d %d", bench_write_peer_kinds[0].bytes, n, s->cpu[0], s->cpu[1]);
             one[side][b] = n / answer[0] * 1e3;
             two[side][b] = (n / answer[1] + n / answer[2]) * 1e3;
         }
@@ -81,14 +81,14 @@ static wstatus two_round(struct bench_stand *s, unsigned round, struct figures *
     return st;
 }
 
-static void rows_make(const struct bench_stand *s, const struct figures *f, unsigned rounds, struct bench_result *out)
+static void bench_write_peer_rows_make(const struct bench_stand *s, const struct bench_write_peer_figures *f, unsigned rounds, struct bench_result *out)
 {
     struct bench_row row = {.peer = "LTTng-UST", .lower_is_better = true, .unit = "ns"};
 
     memcpy(row.peer_version, s->lttng_version, sizeof row.peer_version);
     for (unsigned k = 0; k < KINDS; k++) {
-        snprintf(row.row, sizeof row.row, "%s", kinds[k].row);
-        row.goal = kinds[k].goal;
+        snprintf(row.row, sizeof row.row, "%s", bench_write_peer_kinds[k].row);
+        row.goal = bench_write_peer_kinds[k].goal;
         bench_row_add(out, &row, f->write[k][BENCH_SIDE_OURS], f->write[k][BENCH_SIDE_LTTNG], 0, rounds);
     }
     if (s->cpu[0] == s->cpu[1]) /* one processor */
@@ -136,7 +136,7 @@ static wstatus instructions(struct bench_stand *s, struct bench_result *out, str
 wstatus bench_write_peer(unsigned rounds, const char *programs, struct bench_result *out, struct reason *why)
 {
     struct bench_stand s;
-    struct figures    *f = calloc(1, sizeof *f);
+    struct bench_write_peer_figures    *f = calloc(1, sizeof *f);
 
     if (!f)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the bench");
@@ -151,7 +151,7 @@ wstatus bench_write_peer(unsigned rounds, const char *programs, struct bench_res
             st = two_round(&s, i, f, why);
     }
     if (!st)
-        rows_make(&s, f, rounds, out);
+        bench_write_peer_rows_make(&s, f, rounds, out);
     if (!st)
         st = instructions(&s, out, why);
     bench_stand_remove(&s);

@@ -21,14 +21,14 @@ enum { HEAD = 72, CPUS_MAX = 4, BUFFER = 8192, RECORD_MAX = 2048 };
 #define US INT64_C(1000)
 #define MS (1000 * US)
 
-struct making {
+struct make_traces_making {
     struct etl_writer *w;
     uint8_t            buffer[CPUS_MAX][BUFFER];
     uint32_t           filled[CPUS_MAX];
     int64_t            start, time; /* by the raw clock: of the session, of the last event */
 };
 
-static void fail(const struct reason *why)
+static void make_traces_fail(const struct reason *why)
 {
     fprintf(stderr, "make_traces: %s\n", why->text);
     exit(1);
@@ -41,46 +41,46 @@ static struct etl_file_info info_of(const char *name, uint32_t processors, uint3
                                   .boot_time = START_TIME - 50000000, .start_time = START_TIME, .start_raw = START_RAW, .thread_id = 4, .process_id = 4};
 }
 
-static struct making *begin(const char *folder, const char *file, const struct etl_file_info *info)
+static struct make_traces_making *make_traces_begin(const char *folder, const char *file, const struct etl_file_info *info)
 {
-    struct making *m = calloc(1, sizeof *m);
+    struct make_traces_making *m = calloc(1, sizeof *m);
     struct reason  why;
     char           path[4096];
 
     snprintf(path, sizeof path, "%s/%s", folder, file);
     if (!m || etl_writer_create(os_linux(), path, info, 0, &m->w, &why))
-        fail(&why);
+        make_traces_fail(&why);
     for (unsigned i = 0; i < CPUS_MAX; i++)
         m->filled[i] = HEAD;
     m->start = m->time = info->start_raw;
     return m;
 }
 
-static void put(struct making *m, unsigned cpu)
+static void make_traces_put(struct make_traces_making *m, unsigned cpu)
 {
     struct reason why;
     if (m->filled[cpu] > HEAD && etl_writer_put(m->w, m->buffer[cpu], m->filled[cpu], (uint16_t)cpu, m->time, &why))
-        fail(&why);
+        make_traces_fail(&why);
     m->filled[cpu] = HEAD;
 }
 
-static void end(struct making *m, uint64_t events_lost)
+static void make_traces_end(struct make_traces_making *m, uint64_t events_lost)
 {
     struct reason why;
     for (unsigned i = 0; i < CPUS_MAX; i++)
-        put(m, i);
+        make_traces_put(m, i);
     if (etl_writer_finish(m->w, START_TIME + (uint64_t)(m->time - m->start) / 100, events_lost, false, &why))
-        fail(&why);
+        make_traces_fail(&why);
     etl_writer_destroy(m->w);
     free(m);
 }
 
 /* Sizes of records stand in their headers: 0 or 4. */
-static void record(struct making *m, unsigned cpu, const void *bytes, size_t size)
+static void record(struct make_traces_making *m, unsigned cpu, const void *bytes, size_t size)
 {
     const uint32_t whole = (uint32_t)(size + 7) & ~7u;
     if (m->filled[cpu] + whole > BUFFER)
-        put(m, cpu);
+        make_traces_put(m, cpu);
     memset(m->buffer[cpu] + m->filled[cpu], 0, whole);
     memcpy(m->buffer[cpu] + m->filled[cpu], bytes, size);
     m->filled[cpu] += whole;
@@ -92,16 +92,16 @@ static void wide(struct writer *w, const char *text)
     wr_bytes(w, units, utf8_to_utf16le(text, strlen(text), units, sizeof units));
     wr_u16(w, 0);
 }
-static void narrow(struct writer *w, const char *text) { wr_bytes(w, text, strlen(text) + 1); }
+static void make_traces_narrow(struct writer *w, const char *text) { wr_bytes(w, text, strlen(text) + 1); }
 
 /* -- events of programs ------------------------------------------------------------------------------------------- */
 
-struct source {
+struct make_traces_source {
     unsigned cpu;
     uint32_t pid, tid;
 };
 
-static void item(struct writer *w, uint16_t type, bool more, const void *data, size_t size)
+static void make_traces_item(struct writer *w, uint16_t type, bool more, const void *data, size_t size)
 {
     static const uint8_t zero[8];
     struct etl_ext_item  head = {(uint16_t)((sizeof head + size + 7) & ~(size_t)7), type, more, (uint16_t)size};
@@ -110,14 +110,14 @@ static void item(struct writer *w, uint16_t type, bool more, const void *data, s
     wr_bytes(w, zero, head.total - sizeof head - size);
 }
 
-static struct etl_event_header event_head(struct making *m, struct source from, const struct guid *provider)
+static struct etl_event_header event_head(struct make_traces_making *m, struct make_traces_source from, const struct guid *provider)
 {
     m->time += 10 * US;
     return (struct etl_event_header){.header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = from.tid, .process_id = from.pid, .time = m->time,
                                      .provider = *provider, .level = 4, .keyword = 1};
 }
 
-static void event(struct making *m, struct source from, struct etl_event_header *h, const struct writer *rest)
+static void make_traces_event(struct make_traces_making *m, struct make_traces_source from, struct etl_event_header *h, const struct writer *rest)
 {
     uint8_t       bytes[RECORD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -128,7 +128,7 @@ static void event(struct making *m, struct source from, struct etl_event_header 
 }
 
 /* A TraceLogging event. `fields`: "name\0type..." as metadata has them behind the event's name. */
-static void tracelogging(struct making *m, struct source from, const char *provider, const char *name, const void *fields, size_t fields_size,
+static void tracelogging(struct make_traces_making *m, struct make_traces_source from, const char *provider, const char *name, const void *fields, size_t fields_size,
                          const struct writer *payload)
 {
     uint8_t                 bytes[RECORD_MAX], part[512];
@@ -139,30 +139,30 @@ static void tracelogging(struct making *m, struct source from, const char *provi
     h.flags   = ETL_EVENT_EXTENDED;
     h.channel = 11;
     wr_u16(&p, (uint16_t)(2 + strlen(provider) + 1));
-    narrow(&p, provider);
-    item(&w, ETL_EXT_PROV_TRAITS, true, part, p.pos);
+    make_traces_narrow(&p, provider);
+    make_traces_item(&w, ETL_EXT_PROV_TRAITS, true, part, p.pos);
     p = wr_make(part, sizeof part);
     wr_u16(&p, (uint16_t)(3 + strlen(name) + 1 + fields_size));
     wr_u8(&p, 0);
-    narrow(&p, name);
+    make_traces_narrow(&p, name);
     wr_bytes(&p, fields, fields_size);
-    item(&w, ETL_EXT_SCHEMA_TL, false, part, p.pos);
+    make_traces_item(&w, ETL_EXT_SCHEMA_TL, false, part, p.pos);
     wr_bytes(&w, payload->data, payload->pos);
-    event(m, from, &h, &w);
+    make_traces_event(m, from, &h, &w);
 }
 
-static void request(struct making *m, struct source from, uint32_t number, const char *path)
+static void make_traces_request(struct make_traces_making *m, struct make_traces_source from, uint32_t number, const char *path)
 {
     static const char fields[] = "Number\0\x08Path\0\x02"; /* u32, ANSI string */
     uint8_t           bytes[256];
     struct writer     w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, number);
-    narrow(&w, path);
+    make_traces_narrow(&w, path);
     tracelogging(m, from, "Contoso-Made", "Request", fields, sizeof fields - 1, &w);
 }
 
 /* Every kind of field once. */
-static void kinds(struct making *m, struct source from, unsigned n)
+static void make_traces_kinds(struct make_traces_making *m, struct make_traces_source from, unsigned n)
 {
     static const char fields[] = "i8\0\x03" "u8\0\x04" "i16\0\x05" "u16\0\x06" "i32\0\x07" "u32\0\x08" "i64\0\x09" "u64\0\x0a" "float\0\x0b"
                                  "double\0\x0c" "bool\0\x0d" "hex32\0\x14" "hex64\0\x15" "wide\0\x01" "utf8\0\x82\x23" "array\0\x48"
@@ -175,14 +175,14 @@ static void kinds(struct making *m, struct source from, unsigned n)
     wr_u8(&w, (uint8_t)-(int)n), wr_u8(&w, (uint8_t)n), wr_u16(&w, (uint16_t)(-300 - (int)n)), wr_u16(&w, (uint16_t)(60000 + n));
     wr_u32(&w, (uint32_t)(-70000 - (int)n)), wr_u32(&w, 4000000000u + n), wr_u64(&w, (uint64_t)(-5000000000 - (int64_t)n));
     wr_u64(&w, UINT64_C(18000000000000000000) + n), wr_bytes(&w, &f, 4), wr_bytes(&w, &d, 8), wr_u32(&w, n % 2), wr_u32(&w, 0xBEEF0000u + n);
-    wr_u64(&w, UINT64_C(0xFFFF800000000000) + n), wide(&w, n % 2 ? "\xc3\xa9t\xc3\xa9" : "winter"), narrow(&w, n % 3 ? "\xe2\x82\xac" : "");
+    wr_u64(&w, UINT64_C(0xFFFF800000000000) + n), wide(&w, n % 2 ? "\xc3\xa9t\xc3\xa9" : "winter"), make_traces_narrow(&w, n % 3 ? "\xe2\x82\xac" : "");
     wr_u16(&w, 3), wr_u32(&w, n), wr_u32(&w, n * n), wr_u32(&w, 7);
     wr_u32(&w, (uint32_t)-1), wr_u32(&w, n);
     tracelogging(m, from, "Contoso-Made", "Kinds", fields, sizeof fields - 1, &w);
 }
 
 /* An event that a manifest would describe, with the items that sessions add. */
-static void described(struct making *m, struct source from, uint16_t id, unsigned n)
+static void make_traces_described(struct make_traces_making *m, struct make_traces_source from, uint16_t id, unsigned n)
 {
     static const struct guid provider = {0xa5a5a5a5, 0x0001, 0x4002, {0x80, 1, 2, 3, 4, 5, 6, 7}};
     static const uint8_t     sid[12]  = {1, 1, 0, 0, 0, 0, 0, 5, 18};
@@ -195,15 +195,15 @@ static void described(struct making *m, struct source from, uint16_t id, unsigne
     h.id = id, h.version = 1, h.channel = 16, h.level = 3, h.opcode = (uint8_t)(1 + n % 2), h.task = 2, h.keyword = UINT64_C(0x8000000000000002);
     h.flags    = ETL_EVENT_EXTENDED;
     h.activity = (struct guid){0xac710000 + n, 0, 1, {9}};
-    item(&w, ETL_EXT_RELATED_ACTIVITY, true, &related, sizeof related);
-    item(&w, ETL_EXT_SID, true, sid, sizeof sid);
-    item(&w, ETL_EXT_STACK64, false, stack, sizeof stack);
+    make_traces_item(&w, ETL_EXT_RELATED_ACTIVITY, true, &related, sizeof related);
+    make_traces_item(&w, ETL_EXT_SID, true, sid, sizeof sid);
+    make_traces_item(&w, ETL_EXT_STACK64, false, stack, sizeof stack);
     wr_u32(&w, n);
     wide(&w, "described elsewhere");
-    event(m, from, &h, &w);
+    make_traces_event(m, from, &h, &w);
 }
 
-static void classic(struct making *m, struct source from, uint8_t type)
+static void classic(struct make_traces_making *m, struct make_traces_source from, uint8_t type)
 {
     struct etl_full_header h = {.size = sizeof h + 12, .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = type, .level = 2, .version = 1,
                                 .thread_id = from.tid, .process_id = from.pid, .time = m->time += 10 * US,
@@ -219,33 +219,33 @@ static void small(const char *folder, const char *file, int64_t start_raw)
 {
     struct etl_file_info info = info_of("made-small", 2, ETL_MODE_SEQUENTIAL);
     info.start_raw            = start_raw;
-    struct making *m          = begin(folder, file, &info);
-    request(m, (struct source){0, 100, 101}, 1, "/index.html");
-    request(m, (struct source){1, 200, 201}, 2, "/\xc3\xa9t\xc3\xa9");
-    request(m, (struct source){1, 200, 202}, 3, "");
-    end(m, 0);
+    struct make_traces_making *m          = make_traces_begin(folder, file, &info);
+    make_traces_request(m, (struct make_traces_source){0, 100, 101}, 1, "/index.html");
+    make_traces_request(m, (struct make_traces_source){1, 200, 201}, 2, "/\xc3\xa9t\xc3\xa9");
+    make_traces_request(m, (struct make_traces_source){1, 200, 202}, 3, "");
+    make_traces_end(m, 0);
 }
 
-static void programs(const char *folder, const char *file, uint64_t lost)
+static void make_traces_programs(const char *folder, const char *file, uint64_t lost)
 {
     const struct etl_file_info info = info_of("made-programs", CPUS_MAX, ETL_MODE_SEQUENTIAL);
-    struct making             *m    = begin(folder, file, &info);
+    struct make_traces_making             *m    = make_traces_begin(folder, file, &info);
     for (unsigned i = 0; i < 120; i++) {
-        const struct source from = {i * 7 % CPUS_MAX, 100 + i % 3 * 100, 101 + i % 5};
+        const struct make_traces_source from = {i * 7 % CPUS_MAX, 100 + i % 3 * 100, 101 + i % 5};
         char                path[64];
         snprintf(path, sizeof path, "/page/%u", i * i);
         if (i % 4 == 1)
-            kinds(m, from, i);
+            make_traces_kinds(m, from, i);
         else if (i % 10 == 3)
-            described(m, from, (uint16_t)(i % 20 == 3 ? 11 : 12), i);
+            make_traces_described(m, from, (uint16_t)(i % 20 == 3 ? 11 : 12), i);
         else if (i % 10 == 6)
             classic(m, from, (uint8_t)(i % 3));
         else
-            request(m, from, i, path);
+            make_traces_request(m, from, i, path);
     }
     if (lost)
         etl_writer_add_lost(m->w, 2);
-    end(m, lost);
+    make_traces_end(m, lost);
 }
 
 static void compressed(const char *folder)
@@ -253,16 +253,16 @@ static void compressed(const char *folder)
     struct etl_file_info info = info_of("made-compressed", 2, ETL_MODE_SEQUENTIAL | ETL_MODE_COMPRESSED);
     info.compress             = xpress_compress;
     info.compression          = ETL_XPRESS;
-    struct making *m          = begin(folder, "compressed.etl", &info);
+    struct make_traces_making *m          = make_traces_begin(folder, "compressed.etl", &info);
     for (unsigned i = 0; i < 200; i++)
-        request(m, (struct source){i % 2, 300, 301}, i, "/the/same/long/path/each/time");
-    end(m, 0);
+        make_traces_request(m, (struct make_traces_source){i % 2, 300, 301}, i, "/the/same/long/path/each/time");
+    make_traces_end(m, 0);
 }
 
 /* -- events of the kernel ----------------------------------------------------------------------------------------- */
 
 /* Without a thread: a PERFINFO header; with one: a SYSTEM header. */
-static void kernel_event(struct making *m, unsigned cpu, uint16_t hook, uint8_t version, uint32_t pid, uint32_t tid, const struct writer *payload)
+static void make_traces_kernel_event(struct make_traces_making *m, unsigned cpu, uint16_t hook, uint8_t version, uint32_t pid, uint32_t tid, const struct writer *payload)
 {
     uint8_t       bytes[RECORD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -277,7 +277,7 @@ static void kernel_event(struct making *m, unsigned cpu, uint16_t hook, uint8_t 
 }
 
 /* Hooks 0x0301 Start, 0x0302 End, 0x0303 DCStart */
-static void process(struct making *m, unsigned cpu, uint16_t hook, uint32_t pid, uint32_t parent, const char *name, const char *command)
+static void make_traces_process(struct make_traces_making *m, unsigned cpu, uint16_t hook, uint32_t pid, uint32_t parent, const char *name, const char *command)
 {
     static const uint8_t user[28] = {[16] = 1, 1, 0, 0, 0, 0, 0, 5, 18}; /* TOKEN_USER, S-1-5-18 */
     uint8_t              bytes[512];
@@ -288,12 +288,12 @@ static void process(struct making *m, unsigned cpu, uint16_t hook, uint32_t pid,
         wr_u64(&w, 1), wr_bytes(&w, user + 8, sizeof user - 8);
     else
         wr_u32(&w, 0);
-    narrow(&w, name), wide(&w, command), wide(&w, ""), wide(&w, "");
-    kernel_event(m, cpu, hook, 4, parent, parent, &w);
+    make_traces_narrow(&w, name), wide(&w, command), wide(&w, ""), wide(&w, "");
+    make_traces_kernel_event(m, cpu, hook, 4, parent, parent, &w);
 }
 
 /* Hooks 0x0501 Start, 0x0502 End, 0x0503 DCStart */
-static void thread(struct making *m, unsigned cpu, uint16_t hook, uint32_t pid, uint32_t tid)
+static void thread(struct make_traces_making *m, unsigned cpu, uint16_t hook, uint32_t pid, uint32_t tid)
 {
     uint8_t       bytes[128];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -301,72 +301,72 @@ static void thread(struct making *m, unsigned cpu, uint16_t hook, uint32_t pid, 
     for (unsigned i = 0; i < 4; i++)
         wr_u64(&w, UINT64_C(0x7ffc00000000) + tid * 4096 + i);
     wr_u64(&w, 3), wr_u64(&w, UINT64_C(0x555500001000)), wr_u64(&w, 0), wr_u32(&w, 0), wr_u32(&w, 0x02050008);
-    kernel_event(m, cpu, hook, 3, pid, tid, &w);
+    make_traces_kernel_event(m, cpu, hook, 3, pid, tid, &w);
 }
 
-static void image(struct making *m, unsigned cpu, uint16_t hook, uint32_t pid, uint64_t base, const char *path)
+static void image(struct make_traces_making *m, unsigned cpu, uint16_t hook, uint32_t pid, uint64_t base, const char *path)
 {
     static const uint8_t zero[28];
     uint8_t              bytes[512];
     struct writer        w = wr_make(bytes, sizeof bytes);
     wr_u64(&w, base), wr_u64(&w, 0x21000), wr_u32(&w, pid), wr_u32(&w, 0x1234), wr_u32(&w, 0x5678), wr_bytes(&w, zero, sizeof zero), wide(&w, path);
-    kernel_event(m, cpu, hook, 3, pid, pid, &w);
+    make_traces_kernel_event(m, cpu, hook, 3, pid, pid, &w);
 }
 
-static void stack(struct making *m, unsigned cpu, uint32_t pid, uint32_t tid, unsigned n)
+static void stack(struct make_traces_making *m, unsigned cpu, uint32_t pid, uint32_t tid, unsigned n)
 {
     uint8_t       bytes[128];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u64(&w, (uint64_t)m->time), wr_u32(&w, pid), wr_u32(&w, tid);
     for (unsigned i = 0; i < 2 + n % 4; i++)
         wr_u64(&w, (i < 2 ? UINT64_C(0xffffffff81000000) : UINT64_C(0x555500000000)) + n % 7 * 256 + i * 16);
-    kernel_event(m, cpu, 0x1820, 2, 0, 0, &w);
+    make_traces_kernel_event(m, cpu, 0x1820, 2, 0, 0, &w);
 }
 
-static void turn(struct making *m, unsigned cpu, uint32_t *running, uint32_t next, uint32_t pid, unsigned n)
+static void turn(struct make_traces_making *m, unsigned cpu, uint32_t *running, uint32_t next, uint32_t pid, unsigned n)
 {
     uint8_t       bytes[64];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, next), wr_u8(&w, 1), wr_u8(&w, 0), wr_u16(&w, 0);
-    kernel_event(m, cpu, 0x0532, 2, 0, 0, &w); /* ReadyThread */
+    make_traces_kernel_event(m, cpu, 0x0532, 2, 0, 0, &w); /* ReadyThread */
     w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, next), wr_u32(&w, running[cpu]), wr_u8(&w, 8), wr_u8(&w, 9), wr_u8(&w, 1), wr_u8(&w, 0), wr_u8(&w, 6), wr_u8(&w, 1), wr_u8(&w, 5);
     wr_u8(&w, 0), wr_u32(&w, n), wr_u32(&w, 0);
-    kernel_event(m, cpu, 0x0524, 4, 0, 0, &w); /* CSwitch */
+    make_traces_kernel_event(m, cpu, 0x0524, 4, 0, 0, &w); /* CSwitch */
     stack(m, cpu, pid, next, n);
     running[cpu] = next;
     m->time += 400 * US;
     w = wr_make(bytes, sizeof bytes);
     wr_u64(&w, UINT64_C(0xffffffff81000000) + n % 7 * 256), wr_u32(&w, next), wr_u16(&w, 1), wr_u8(&w, 0), wr_u8(&w, 0);
-    kernel_event(m, cpu, 0x0F2E, 2, 0, 0, &w); /* SampledProfile */
+    make_traces_kernel_event(m, cpu, 0x0F2E, 2, 0, 0, &w); /* SampledProfile */
     stack(m, cpu, pid, next, n + 1);
 }
 
-static void disk(struct making *m, unsigned cpu, uint32_t tid, unsigned n)
+static void make_traces_disk(struct make_traces_making *m, unsigned cpu, uint32_t tid, unsigned n)
 {
     uint8_t       bytes[64];
     struct writer w = wr_make(bytes, sizeof bytes);
     const bool    writes = n % 3 == 0;
     wr_u64(&w, UINT64_C(0xffff888100000000) + n), wr_u32(&w, tid);
-    kernel_event(m, cpu, writes ? 0x010D : 0x010C, 3, 0, 0, &w);
+    make_traces_kernel_event(m, cpu, writes ? 0x010D : 0x010C, 3, 0, 0, &w);
     m->time += 200 * US;
     w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, 0), wr_u32(&w, writes ? 0x60A00 : 0x60043), wr_u32(&w, 4096 * (1 + n % 16)), wr_u32(&w, 0), wr_u64(&w, UINT64_C(1048576) * n);
     wr_u64(&w, 0xF11E0000u + n % 5), wr_u64(&w, UINT64_C(0xffff888100000000) + n), wr_u64(&w, 205 * 1000), wr_u32(&w, tid);
-    kernel_event(m, cpu, writes ? 0x010B : 0x010A, 3, 0, 0, &w);
+    make_traces_kernel_event(m, cpu, writes ? 0x010B : 0x010A, 3, 0, 0, &w);
 }
 
-static void kernel(const char *folder)
+static void make_traces_kernel(const char *folder)
 {
     const struct etl_file_info info       = info_of("NT Kernel Logger", 2, ETL_MODE_SEQUENTIAL | ETL_MODE_SYSTEM_LOGGER);
-    struct making             *m          = begin(folder, "kernel.etl", &info);
+    struct make_traces_making             *m          = make_traces_begin(folder, "kernel.etl", &info);
     uint32_t                   running[2] = {0};
     char                       name[64], command[96];
 
     for (uint32_t pid = 1; pid <= 12; pid++) { /* what there was before */
         snprintf(name, sizeof name, pid == 1 ? "init" : "daemon-%u", pid);
         snprintf(command, sizeof command, "/usr/sbin/%s --flag %u", name, pid * 3);
-        process(m, 0, 0x0303, pid, pid == 1 ? 0 : 1, name, command);
+        make_traces_process(m, 0, 0x0303, pid, pid == 1 ? 0 : 1, name, command);
         thread(m, 0, 0x0503, pid, pid);
         image(m, 0, 0x1403, pid, UINT64_C(0x555500000000), "\\Device\\HarddiskVolume1\\usr\\sbin\\daemon");
     }
@@ -376,19 +376,19 @@ static void kernel(const char *folder)
         if (i % 10 == 0) {
             snprintf(name, sizeof name, "worker-%u", i / 10);
             snprintf(command, sizeof command, "/usr/bin/%s \"a b\" %u", name, i);
-            process(m, cpu, 0x0301, 20 + i / 10, 1, name, command);
+            make_traces_process(m, cpu, 0x0301, 20 + i / 10, 1, name, command);
             thread(m, cpu, 0x0501, 20 + i / 10, 20 + i / 10);
             image(m, cpu, 0x030A, 20 + i / 10, UINT64_C(0x555500000000), "\\Device\\HarddiskVolume1\\usr\\bin\\worker");
         }
         turn(m, cpu, running, pid, pid, i);
         if (i % 4 == 0)
-            disk(m, cpu, pid, i);
+            make_traces_disk(m, cpu, pid, i);
         if (i % 10 == 9)
-            process(m, cpu, 0x0302, 20 + i / 10, 1, "worker", "");
+            make_traces_process(m, cpu, 0x0302, 20 + i / 10, 1, "worker", "");
     }
     for (uint32_t pid = 6; pid <= 12; pid++)
-        process(m, 1, 0x0302, pid, 1, "daemon", "");
-    end(m, 0);
+        make_traces_process(m, 1, 0x0302, pid, 1, "daemon", "");
+    make_traces_end(m, 0);
 }
 
 int main(int argc, char **argv)
@@ -399,9 +399,9 @@ int main(int argc, char **argv)
     }
     small(argv[1], "small.etl", START_RAW);
     small(argv[1], "other.etl", START_RAW + 60 * 1000 * MS);
-    programs(argv[1], "programs.etl", 0);
-    programs(argv[1], "lossy.etl", 1234);
+    make_traces_programs(argv[1], "programs.etl", 0);
+    make_traces_programs(argv[1], "lossy.etl", 1234);
     compressed(argv[1]);
-    kernel(argv[1]);
+    make_traces_kernel(argv[1]);
     return 0;
 }

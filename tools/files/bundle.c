@@ -56,7 +56,7 @@ wstatus bundle_init(struct bundle *b, struct reason *why)
     return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+static int bundle_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st, (void)kind, (void)at;
     remove(path);
@@ -66,12 +66,12 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 void bundle_finish(struct bundle *b)
 {
     if (b->folder[0])
-        nftw(b->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        nftw(b->folder, bundle_remove_one, 8, FTW_DEPTH | FTW_PHYS);
     b->folder[0] = 0;
 }
 
 /* Returns the exit code; 127 when it could not be run, 128 and more for a signal. error_fd -1: nowhere. */
-static int run(const char *program, char *const *argv, int out_fd, int error_fd)
+static int bundle_run(const char *program, char *const *argv, int out_fd, int error_fd)
 {
     int status = 0;
 
@@ -125,7 +125,7 @@ void bundle_command(struct bundle *b, const char *name, const char *const *words
         snprintf(p->without, sizeof p->without, "%s", strerror(errno));
         return;
     }
-    int  code = run("/proc/self/exe", argv, fd, fd);
+    int  code = bundle_run("/proc/self/exe", argv, fd, fd);
     bool fine = fstat(fd, &st) == 0 && code <= worst && st.st_size > 0;
     close(fd);
     p->bytes = (uint64_t)st.st_size;
@@ -189,7 +189,7 @@ unsigned bundle_traces(struct bundle *b, const struct result_list *rows)
 }
 
 /* A small file of the system, line by line, below a heading. */
-static void copy_text(FILE *to, const char *path)
+static void bundle_copy_text(FILE *to, const char *path)
 {
     char  line[1024];
     FILE *from = fopen(path, "re");
@@ -224,7 +224,7 @@ void bundle_versions(struct bundle *b, const char *version)
     if (uname(&name) == 0)
         visible_printf(to, "%s %s %s %s, %ld processors\n", name.sysname, name.release, name.version, name.machine, sysconf(_SC_NPROCESSORS_ONLN));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        copy_text(to, texts[i]);
+        bundle_copy_text(to, texts[i]);
     p->bytes = (uint64_t)ftell(to);
     if (fclose(to) != 0)
         snprintf(p->without, sizeof p->without, "%s", strerror(errno));
@@ -339,7 +339,7 @@ wstatus bundle_write(struct bundle *b, const char *path, struct reason *why)
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
     char *const argv[] = {(char *)"tar", (char *)"-C", b->folder, (char *)"-chf", (char *)"-", (char *)INNER, NULL};
-    int         code   = run("tar", argv, fd, -1);
+    int         code   = bundle_run("tar", argv, fd, -1);
     wstatus     st     = W_SUCCESS;
     if (code == 127)
         st = reason_set(why, W_FILE_NOT_FOUND, "tar could not be run. Do: install tar, or copy the trace files by hand");

@@ -53,7 +53,7 @@ void compared_finish(struct compared *c)
     *c = (struct compared){0};
 }
 
-static wstatus json_print(const struct compared *c, struct reason *why)
+static wstatus compare_run_json_print(const struct compared *c, struct reason *why)
 {
     const unsigned char *text;
     size_t               size;
@@ -68,7 +68,7 @@ static wstatus json_print(const struct compared *c, struct reason *why)
     return W_SUCCESS;
 }
 
-static int text_print(void *arg)
+static int compare_run_text_print(void *arg)
 {
     const struct compare_run        *a     = arg;
     static const struct boot_options quick = {.no_stacks = true};
@@ -88,7 +88,7 @@ static int text_print(void *arg)
     if (!st && !c.comparison)
         st = reason_set(&why, W_FILE_NOT_FOUND, "there is no boot to compare with. Do: name its trace, or see autologger boots");
     if (!st && a->common.json)
-        st = json_print(&c, &why);
+        st = compare_run_json_print(&c, &why);
     else if (!st)
         compare_text(c.comparison, c.before, c.after, stdout);
     const int code = st ? failure_print_about(ABOUT_TRACE, "autologger compare", st, &why) : VERB_FINE;
@@ -104,6 +104,6 @@ int compare_run(const struct compare_run *a)
     struct report_run page  = {.common = a->common, .file = after, .page = a->page, .before = a->files, .before_count = a->file_count - 1,
                                .last = a->last, .quiet = true};
     page.common.json        = false;
-    const int code          = read_apart("autologger compare", after, text_print, (void *)(uintptr_t)a);
+    const int code          = read_apart("autologger compare", after, compare_run_text_print, (void *)(uintptr_t)a);
     return code == VERB_FINE && a->page ? report_run(&page) : code;
 }

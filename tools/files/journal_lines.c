@@ -28,7 +28,7 @@ static bool is_unit(const char *name)
 }
 
 /* Its 32 digits. False: it is none. */
-static bool boot_id(const char *text, char out[33])
+static bool journal_lines_boot_id(const char *text, char out[33])
 {
     unsigned n = 0;
     for (; *text; text++)
@@ -77,7 +77,7 @@ static bool line_take(const struct journal_ask *ask, char *line, struct journal_
     return true;
 }
 
-static void run(const struct journal_ask *ask, const char *boot, const char *priority, struct journal_told *out)
+static void journal_lines_run(const struct journal_ask *ask, const char *boot, const char *priority, struct journal_told *out)
 {
     char                       unit[300], *line = NULL;
     const char *const          argv[] = {"journalctl", "--quiet", "--no-pager", "--no-hostname", "--output=short-monotonic", "--boot", boot, unit, priority, NULL};
@@ -112,21 +112,21 @@ static void run(const struct journal_ask *ask, const char *boot, const char *pri
 /* ---- the process that answers ---- */
 
 /* With all that it has started. */
-static void on_end(int number)
+static void journal_lines_on_end(int number)
 {
     (void)number;
     kill(0, SIGKILL);
 }
 
 /* Ends with who began it, and holds nothing of his open. Its group is its own, so journalctl ends with it. */
-static void apart(pid_t parent)
+static void journal_lines_apart(pid_t parent)
 {
     const int none = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3 && none >= 0; fd++)
         dup2(none, fd);
     setpgid(0, 0);
-    signal(SIGTERM, on_end);
-    signal(SIGALRM, on_end);
+    signal(SIGTERM, journal_lines_on_end);
+    signal(SIGALRM, journal_lines_on_end);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -135,7 +135,7 @@ static void apart(pid_t parent)
     setenv("SYSTEMD_URLIFY", "0", 1);
 }
 
-static void answer(int fd)
+static void journal_lines_answer(int fd)
 {
     struct journal_ask  ask;
     struct journal_told out = {0};
@@ -144,17 +144,17 @@ static void answer(int fd)
     if (recv(fd, &ask, sizeof ask, 0) != (ssize_t)sizeof ask || !memchr(ask.unit, 0, sizeof ask.unit) || !memchr(ask.boot_id, 0, sizeof ask.boot_id))
         return;
     alarm(PATIENCE_S);
-    if (is_unit(ask.unit) && boot_id(ask.boot_id, boot)) {
-        run(&ask, boot, "--priority=warning", &out);
+    if (is_unit(ask.unit) && journal_lines_boot_id(ask.boot_id, boot)) {
+        journal_lines_run(&ask, boot, "--priority=warning", &out);
         if (!out.count)
-            run(&ask, boot, "--priority=info", &out);
+            journal_lines_run(&ask, boot, "--priority=info", &out);
     }
     (void)!send(fd, &out, sizeof out, MSG_NOSIGNAL);
 }
 
-struct journal journal_begin(void)
+struct journal_lines journal_begin(void)
 {
-    struct journal j = {-1, -1};
+    struct journal_lines j = {-1, -1};
     int            pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return j;
@@ -163,8 +163,8 @@ struct journal journal_begin(void)
     j.pid              = fork();
     if (j.pid == 0) {
         close(pair[0]);
-        apart(parent);
-        answer(pair[1]);
+        journal_lines_apart(parent);
+        journal_lines_answer(pair[1]);
         _exit(0);
     }
     close(pair[1]);
@@ -174,7 +174,7 @@ struct journal journal_begin(void)
     return j;
 }
 
-void journal_ask(struct journal *j, const struct journal_ask *ask, struct journal_told *out)
+void journal_ask(struct journal_lines *j, const struct journal_ask *ask, struct journal_told *out)
 {
     struct pollfd p = {.fd = j->fd, .events = POLLIN};
     *out            = (struct journal_told){0};
@@ -187,7 +187,7 @@ void journal_ask(struct journal *j, const struct journal_ask *ask, struct journa
         out->line[i][JOURNAL_LINE - 1] = 0;
 }
 
-void journal_end(struct journal *j)
+void journal_end(struct journal_lines *j)
 {
     if (j->fd >= 0)
         close(j->fd);
@@ -196,5 +196,5 @@ void journal_end(struct journal *j)
         kill(j->pid, SIGKILL); /* where it has not made its group yet */
         while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR) {}
     }
-    *j = (struct journal){-1, -1};
+    *j = (struct journal_lines){-1, -1};
 }

@@ -19,13 +19,13 @@ struct journal_told {
     uint32_t count;
     char     line[JOURNAL_LINES][JOURNAL_LINE]; /* "program[pid]: text", oldest first */
 };
-struct journal {
+struct journal_lines {
     pid_t pid;
     int   fd; /* -1: there is none, and no lines */
 };
 
-struct journal journal_begin(void);
+struct journal_lines journal_begin(void);
 /* One question. No lines where nobody can tell: no journal, no rights, another machine's boot. */
-void journal_ask(struct journal *j, const struct journal_ask *ask, struct journal_told *out);
-void journal_end(struct journal *j);
+void journal_ask(struct journal_lines *j, const struct journal_ask *ask, struct journal_told *out);
+void journal_end(struct journal_lines *j);
 #endif

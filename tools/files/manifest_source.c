@@ -4,14 +4,14 @@
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 
-static void tell(void *ctx, const struct manifest_problem *p)
+static void manifest_source_tell(void *ctx, const struct manifest_problem *p)
 {
     struct manifest_source *s = ctx;
     if (p->error || (p->flaw ? !s->silent : !s->quiet))
         diag_print(NULL, &(struct diag){p->error ? DIAG_ERROR : DIAG_WARNING, p->file, p->line, p->what, p->advice});
 }
 
-static wstatus take(void *ctx, struct manifest *m, struct reason *why)
+static wstatus manifest_source_take(void *ctx, struct manifest *m, struct reason *why)
 {
     struct manifest_source *s = ctx;
     if (s->count == MANIFEST_SOURCE_MAX) {
@@ -24,13 +24,13 @@ static wstatus take(void *ctx, struct manifest *m, struct reason *why)
 
 void manifest_source_problems(struct manifest_source *s, struct manifest_problems *problems)
 {
-    *problems = (struct manifest_problems){.tell = tell, .ctx = s};
+    *problems = (struct manifest_problems){.tell = manifest_source_tell, .ctx = s};
 }
 
 wstatus manifest_source_read(struct manifest_source *s, const char *path, struct reason *why)
 {
-    struct manifest_problems problems = {.tell = tell, .ctx = s, .forgiving = s->forgiving};
-    wstatus                  st       = manifest_file(path, &problems, take, s, why);
+    struct manifest_problems problems = {.tell = manifest_source_tell, .ctx = s, .forgiving = s->forgiving};
+    wstatus                  st       = manifest_file(path, &problems, manifest_source_take, s, why);
     s->errors += problems.errors;
     s->warnings += problems.warnings;
     s->flaws += problems.flaws;

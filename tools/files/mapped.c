@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static char said[1024];
+static char mapped_said[1024];
 
 /* Made before, because nothing but write() may be called here. */
 static void on_bus(int signal_number)
 {
     (void)signal_number;
-    ssize_t n = write(STDERR_FILENO, said, strlen(said));
+    ssize_t n = write(STDERR_FILENO, mapped_said, strlen(mapped_said));
     _exit(n < 0 ? VERB_REFUSED : VERB_FAILED);
 }
 
@@ -22,7 +22,7 @@ void mapped_reader(const char *verb, const char *path, struct etl_reader *reader
 {
     struct sigaction act = {.sa_handler = on_bus};
 
-    snprintf(said, sizeof said, "%s: %.800s was made shorter, or can no longer be read, while it was read. Do: wait until nobody writes to it, and try again\n", verb, path);
+    snprintf(mapped_said, sizeof mapped_said, "%s: %.800s was made shorter, or can no longer be read, while it was read. Do: wait until nobody writes to it, and try again\n", verb, path);
     if (sigaction(SIGBUS, &act, NULL) == 0)
         etl_reader_map(reader);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* A store that is not there, or not readable, is no mistake: the file is merged without. */
-static bool configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH])
+static bool merge_options_configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH])
 {
     const struct merge_help *h       = ctx;
     struct regstore         *store   = NULL;
@@ -38,7 +38,7 @@ void merge_help_open(struct merge_help *h, const struct cmdline *common, struct 
     options->progress          = progress_tell;
     options->progress_ctx      = &h->bar;
     options->provenance        = !options->plain;
-    options->configuration     = configuration;
+    options->configuration     = merge_options_configuration;
     options->configuration_ctx = h;
     options->publishers        = publishers_beside(common->store, h->publishers);
 }

@@ -12,15 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int result(int r) { return r < 0 ? -errno : r; }
+static int output_helper_result(int r) { return r < 0 ? -errno : r; }
 
-static int file_make(struct output_made *o, const struct output_ask *ask)
+static int output_helper_file_make(struct output_made *o, const struct output_ask *ask)
 {
     const int allowed = O_RDWR | O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
     if (ask->flags & ~allowed || ask->mode & ~0666u || (ask->flags & (O_CREAT | O_EXCL)) == O_CREAT)
         return -EACCES;
-    const int fd = result(open(o->temporary, ask->flags | O_NOFOLLOW | O_CLOEXEC, (mode_t)ask->mode));
+    const int fd = output_helper_result(open(o->temporary, ask->flags | O_NOFOLLOW | O_CLOEXEC, (mode_t)ask->mode));
     o->opened    = o->opened || fd >= 0;
     o->made      = o->made || (fd >= 0 && ask->flags & O_CREAT);
     return fd;
@@ -32,7 +32,7 @@ static int folder_make(struct output_made *o, const struct output_ask *ask)
         return -EACCES;
     if (mkdir(o->path, (mode_t)ask->mode) < 0)
         return -errno;
-    o->folder = result(open(o->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    o->folder = output_helper_result(open(o->path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     return o->folder < 0 ? o->folder : 0;
 }
 
@@ -42,39 +42,39 @@ static int make_in(struct output_made *o, const struct output_ask *ask)
 
     if (o->folder < 0 || !n || ask->name[n] || ask->mode & ~0666u)
         return -EACCES;
-    return result(openat(o->folder, ask->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)ask->mode));
+    return output_helper_result(openat(o->folder, ask->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)ask->mode));
 }
 
-static int gone(struct output_made *o, int r)
+static int output_helper_gone(struct output_made *o, int r)
 {
     if (r == 0)
         o->opened = o->made = false;
     return r;
 }
 
-static int place(struct output_made *o, const struct output_ask *ask)
+static int output_helper_place(struct output_made *o, const struct output_ask *ask)
 {
     (void)ask;
-    return gone(o, o->opened ? result(rename(o->temporary, o->path)) : -EACCES);
+    return output_helper_gone(o, o->opened ? output_helper_result(rename(o->temporary, o->path)) : -EACCES);
 }
 
-static int drop(struct output_made *o, const struct output_ask *ask)
+static int output_helper_drop(struct output_made *o, const struct output_ask *ask)
 {
     (void)ask;
-    return gone(o, o->opened ? result(unlink(o->temporary)) : -EACCES);
+    return output_helper_gone(o, o->opened ? output_helper_result(unlink(o->temporary)) : -EACCES);
 }
 
 static const struct {
     enum output_asked what;
     bool              folder, passes; /* asked of a folder; the result is a descriptor */
     int (*act)(struct output_made *o, const struct output_ask *ask);
-} acts[] = {{OUTPUT_MAKE, false, true, file_make},
-            {OUTPUT_PLACE, false, false, place},
-            {OUTPUT_DROP, false, false, drop},
+} output_helper_acts[] = {{OUTPUT_MAKE, false, true, output_helper_file_make},
+            {OUTPUT_PLACE, false, false, output_helper_place},
+            {OUTPUT_DROP, false, false, output_helper_drop},
             {OUTPUT_MAKE, true, false, folder_make},
             {OUTPUT_MAKE_IN, true, true, make_in}};
 
-static void unwind_end(struct output_helper *h)
+static void output_helper_unwind_end(struct output_helper *h)
 {
     if (h->unwind <= 0)
         return;
@@ -84,9 +84,9 @@ static void unwind_end(struct output_helper *h)
     h->unwind = 0;
 }
 
-static int unwind_begin(struct output_helper *h, struct output_reply *reply)
+static int output_helper_unwind_begin(struct output_helper *h, struct output_reply *reply)
 {
-    unwind_end(h);
+    output_helper_unwind_end(h);
     const int fd = unwinding_start(&h->unwind, reply->why, sizeof reply->why);
     reply->pid   = h->unwind;
     return fd < 0 ? -ENOENT : fd;
@@ -99,15 +99,15 @@ int output_helper_reply(struct output_helper *h, const struct output_ask *ask, s
 
     *reply = (struct output_reply){.result = -EINVAL};
     if (ask->what == OUTPUT_UNWIND && h->unwinds) {
-        reply->result = fd = unwind_begin(h, reply);
+        reply->result = fd = output_helper_unwind_begin(h, reply);
     } else if (ask->what == OUTPUT_UNWIND_STOP && h->unwinds) {
-        unwind_end(h);
+        output_helper_unwind_end(h);
         reply->result = 0;
     }
-    for (size_t i = 0; o && i < sizeof acts / sizeof *acts; i++)
-        if (acts[i].what == ask->what && acts[i].folder == !o->temporary) {
-            reply->result = acts[i].act(o, ask);
-            fd            = acts[i].passes ? reply->result : -1;
+    for (size_t i = 0; o && i < sizeof output_helper_acts / sizeof *output_helper_acts; i++)
+        if (output_helper_acts[i].what == ask->what && output_helper_acts[i].folder == !o->temporary) {
+            reply->result = output_helper_acts[i].act(o, ask);
+            fd            = output_helper_acts[i].passes ? reply->result : -1;
         }
     reply->passed = fd >= 0;
     return fd < 0 ? -1 : fd;
@@ -135,7 +135,7 @@ void output_helper_run(struct output_helper *h, int socket)
         if (!sent)
             break;
     }
-    unwind_end(h);
+    output_helper_unwind_end(h);
     for (unsigned i = 0; i < h->count; i++)
         if (h->output[i].made)
             unlink(h->output[i].temporary);

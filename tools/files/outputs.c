@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct os            edge;
+static struct os            outputs_edge;
 static struct output_helper helped; /* what the helper knows, too */
 static int                  helper_socket;
-static pid_t                helper;
+static pid_t                outputs_helper;
 
 static char *temporary_name(const struct output *o)
 {
@@ -30,7 +30,7 @@ static char *temporary_name(const struct output *o)
 /* ---- asking ---- */
 
 /* The result, or -errno; what is passed becomes the result. */
-static int asked(const struct output_ask *ask, struct output_reply *reply)
+static int outputs_asked(const struct output_ask *ask, struct output_reply *reply)
 {
     int fd = -1;
 
@@ -48,7 +48,7 @@ static int asked_of(enum output_asked what, unsigned which, int flags, unsigned 
 {
     const struct output_ask ask = {.what = what, .which = which, .flags = flags, .mode = mode};
     struct output_reply     reply;
-    return asked(&ask, &reply);
+    return outputs_asked(&ask, &reply);
 }
 
 /* The output's number; `count`: it is none. */
@@ -78,13 +78,13 @@ static int helped_open(struct os *os, const char *path, int flags, unsigned mode
     if (!(flags & (O_CREAT | O_WRONLY | O_RDWR)))
         return os_linux()->open(os, path, flags, mode);
     if (ask.which < helped.count)
-        return asked(&ask, &reply);
+        return outputs_asked(&ask, &reply);
     if (!slash || strlen(slash + 1) >= sizeof ask.name)
         return -EACCES;
     ask.what  = OUTPUT_MAKE_IN;
     ask.which = of_folder(path, (size_t)(slash - path));
     strcpy(ask.name, slash + 1);
-    return ask.which < helped.count ? asked(&ask, &reply) : -EACCES;
+    return ask.which < helped.count ? outputs_asked(&ask, &reply) : -EACCES;
 }
 
 static int helped_mkdir(struct os *os, const char *path, unsigned mode)
@@ -108,11 +108,11 @@ static int helped_unlink(struct os *os, const char *path)
     return which < helped.count ? asked_of(OUTPUT_DROP, which, 0, 0) : -EACCES;
 }
 
-static int unwind_start(void *ctx, pid_t *pid, char *why, size_t size)
+static int outputs_unwind_start(void *ctx, pid_t *pid, char *why, size_t size)
 {
     const struct output_ask ask = {.what = OUTPUT_UNWIND};
     struct output_reply     reply;
-    const int               fd = asked(&ask, &reply);
+    const int               fd = outputs_asked(&ask, &reply);
     (void)ctx;
     *pid = reply.pid;
     if (fd < 0)
@@ -120,7 +120,7 @@ static int unwind_start(void *ctx, pid_t *pid, char *why, size_t size)
     return fd < 0 ? -1 : fd;
 }
 
-static void unwind_stop(void *ctx)
+static void outputs_unwind_stop(void *ctx)
 {
     (void)ctx;
     asked_of(OUTPUT_UNWIND_STOP, 0, 0, 0);
@@ -128,14 +128,14 @@ static void unwind_stop(void *ctx)
 
 /* ---- giving up the rights ---- */
 
-static void helper_end(void)
+static void outputs_helper_end(void)
 {
     close(helper_socket);
-    while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(outputs_helper, NULL, 0) < 0 && errno == EINTR)
         ;
 }
 
-static bool helper_start(const struct output *outputs, unsigned count)
+static bool outputs_helper_start(const struct output *outputs, unsigned count)
 {
     int pair[2];
 
@@ -148,15 +148,15 @@ static bool helper_start(const struct output *outputs, unsigned count)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return false;
     fflush(NULL);
-    helper = fork();
-    if (helper == 0) {
+    outputs_helper = fork();
+    if (outputs_helper == 0) {
         close(pair[0]);
         output_helper_run(&helped, pair[1]);
     }
     const int error = errno;
     close(pair[1]);
     helper_socket = pair[0];
-    if (helper > 0 && atexit(helper_end) == 0)
+    if (outputs_helper > 0 && atexit(outputs_helper_end) == 0)
         return true;
     close(pair[0]);
     errno = error;
@@ -165,26 +165,26 @@ static bool helper_start(const struct output *outputs, unsigned count)
 
 struct os *outputs_guard(const char *verb, const struct output *outputs, unsigned count, bool unwinds, int *code)
 {
-    static const struct unwinding_host starts = {unwind_start, unwind_stop, NULL};
+    static const struct unwinding_host starts = {outputs_unwind_start, outputs_unwind_stop, NULL};
 
     if (!read_only_is() || !count) {
         read_only();
         return os_linux();
     }
     helped.unwinds = unwinds;
-    if (!helper_start(outputs, count)) {
+    if (!outputs_helper_start(outputs, count)) {
         visible_printf(stderr, "%s: there is no process that could write the result: %s. Do: try again when the system is less busy\n", verb, strerror(errno));
         *code = VERB_REFUSED;
         return NULL;
     }
-    edge        = *os_linux();
-    edge.open   = helped_open;
-    edge.mkdir  = helped_mkdir;
-    edge.rename = helped_rename;
-    edge.unlink = helped_unlink;
+    outputs_edge        = *os_linux();
+    outputs_edge.open   = helped_open;
+    outputs_edge.mkdir  = helped_mkdir;
+    outputs_edge.rename = helped_rename;
+    outputs_edge.unlink = helped_unlink;
     unwinding_by(&starts);
     sandbox_enter(&(struct sandbox){.kind = SANDBOX_HELPED});
-    return &edge;
+    return &outputs_edge;
 }
 
 /* ---- streams ---- */

@@ -9,14 +9,14 @@
 
 enum { KEY_MAX = 256, PUBLISHERS_MAX = 4096 };
 
-static const char *key_of(const struct guid *guid, char out[KEY_MAX])
+static const char *publisher_store_key_of(const struct guid *guid, char out[KEY_MAX])
 {
     char text[GUID_TEXT_SIZE];
     snprintf(out, KEY_MAX, PUBLISHERS_KEY "\\%s", guid_format(guid, text));
     return out;
 }
 
-static wstatus put_text(struct regstore *store, const char *key, const char *name, const char *text, struct reason *why)
+static wstatus publisher_store_put_text(struct regstore *store, const char *key, const char *name, const char *text, struct reason *why)
 {
     return text ? regstore_set_string(store, key, name, text, why) : W_SUCCESS;
 }
@@ -49,19 +49,19 @@ wstatus publisher_put(struct regstore *store, const struct manifest *m, const st
     wstatus st = W_SUCCESS;
 
     (void)m;
-    key_of(&p->guid, key);
+    publisher_store_key_of(&p->guid, key);
     if (regstore_key_exists(store, key))
         st = regstore_delete_key(store, key, why);
     if (!st)
         st = regstore_set_string(store, key, "", p->name, why);
     if (!st)
-        st = put_text(store, key, "ResourceFileName", files->resource ? files->resource : p->resource_file, why);
+        st = publisher_store_put_text(store, key, "ResourceFileName", files->resource ? files->resource : p->resource_file, why);
     if (!st)
-        st = put_text(store, key, "MessageFileName", files->message ? files->message : p->message_file, why);
+        st = publisher_store_put_text(store, key, "MessageFileName", files->message ? files->message : p->message_file, why);
     if (!st)
-        st = put_text(store, key, "ParameterFileName", files->parameter ? files->parameter : p->parameter_file, why);
+        st = publisher_store_put_text(store, key, "ParameterFileName", files->parameter ? files->parameter : p->parameter_file, why);
     if (!st)
-        st = put_text(store, key, "MetadataFileName", metadata, why);
+        st = publisher_store_put_text(store, key, "MetadataFileName", metadata, why);
     return st ? st : put_channels(store, key, p, why);
 }
 
@@ -69,7 +69,7 @@ wstatus publisher_remove(struct regstore *store, const struct guid *guid, struct
 {
     char key[KEY_MAX];
 
-    if (!regstore_key_exists(store, key_of(guid, key)))
+    if (!regstore_key_exists(store, publisher_store_key_of(guid, key)))
         return reason_set(why, W_NOT_FOUND, "the provider %s is not installed. Do: autologger manifest list", strrchr(key, '\\') + 1);
     return regstore_delete_key(store, key, why);
 }
@@ -79,7 +79,7 @@ struct guids {
     unsigned    count;
 };
 
-static wstatus collect(void *ctx, const struct regkey_info *info)
+static wstatus publisher_store_collect(void *ctx, const struct regkey_info *info)
 {
     struct guids *g = ctx;
     if (g->count < PUBLISHERS_MAX && guid_parse_braced(info->name, &g->at[g->count]))
@@ -90,13 +90,13 @@ static wstatus collect(void *ctx, const struct regkey_info *info)
 wstatus publisher_each(struct regstore *store, publisher_fn fn, void *ctx)
 {
     struct guids *g  = calloc(1, sizeof *g);
-    wstatus       st = g ? regstore_enum_keys(store, PUBLISHERS_KEY, collect, g) : W_NOT_ENOUGH_MEMORY;
+    wstatus       st = g ? regstore_enum_keys(store, PUBLISHERS_KEY, publisher_store_collect, g) : W_NOT_ENOUGH_MEMORY;
 
     if (st == W_FILE_NOT_FOUND)
         st = W_SUCCESS;
     for (unsigned i = 0; g && i < g->count && !st; i++) {
         char  key[KEY_MAX], *name = NULL;
-        if (regstore_get_string_dup(store, key_of(&g->at[i], key), "", &name, NULL) == W_SUCCESS)
+        if (regstore_get_string_dup(store, publisher_store_key_of(&g->at[i], key), "", &name, NULL) == W_SUCCESS)
             st = fn(ctx, &g->at[i], name);
         free(name);
     }
@@ -104,16 +104,16 @@ wstatus publisher_each(struct regstore *store, publisher_fn fn, void *ctx)
     return st;
 }
 
-struct search {
+struct publisher_store_search {
     const char    *which;
     struct guid    guid, *out;
     bool           by_guid, found;
     char          *name, near[256];
 };
 
-static wstatus compare(void *ctx, const struct guid *guid, const char *name)
+static wstatus publisher_store_compare(void *ctx, const struct guid *guid, const char *name)
 {
-    struct search *s = ctx;
+    struct publisher_store_search *s = ctx;
 
     if (s->by_guid ? guid_equal(guid, &s->guid) : name_compare(name, s->which) == 0) {
         *s->out  = *guid;
@@ -131,10 +131,10 @@ static wstatus compare(void *ctx, const struct guid *guid, const char *name)
 
 wstatus publisher_find(struct regstore *store, const char *which, struct guid *guid, char **name, struct reason *why)
 {
-    struct search s = {.which = which, .out = guid};
+    struct publisher_store_search s = {.which = which, .out = guid};
 
     s.by_guid  = guid_parse(which, &s.guid);
-    wstatus st = publisher_each(store, compare, &s);
+    wstatus st = publisher_each(store, publisher_store_compare, &s);
     if (s.found && s.name) {
         if (name)
             *name = s.name;

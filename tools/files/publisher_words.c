@@ -24,7 +24,7 @@ static struct {
 static struct {
     const struct manifest_provider *of;
     struct schema_provider         *events;
-} described;
+} publisher_words_described;
 
 /* Those of the command line. */
 static struct manifest_source given = {.forgiving = true, .quiet = true};
@@ -61,7 +61,7 @@ static const struct manifest_provider *given_provider(const char *name, const st
     return NULL;
 }
 
-static bool guid_of(void *ctx, const char *name, struct guid *out)
+static bool publisher_words_guid_of(void *ctx, const char *name, struct guid *out)
 {
     const struct manifest_provider *p = given_provider(name, NULL);
     struct regstore                *store;
@@ -79,7 +79,7 @@ static bool guid_of(void *ctx, const char *name, struct guid *out)
     return st == W_SUCCESS;
 }
 
-static const struct manifest_provider *provider_of(const struct guid *guid)
+static const struct manifest_provider *publisher_words_provider_of(const struct guid *guid)
 {
     const struct manifest_provider *p = given_provider(NULL, guid);
     char                            folder[PUBLISHERS_PATH];
@@ -90,7 +90,7 @@ static const struct manifest_provider *provider_of(const struct guid *guid)
     if (!last.asked || !guid_equal(&last.guid, guid)) {
         manifest_free(last.manifest);
         last.manifest = NULL;
-        described.of  = NULL; /* what it was made of is gone; it is made anew at the next question */
+        publisher_words_described.of  = NULL; /* what it was made of is gone; it is made anew at the next question */
         publishers_load(publishers_beside(cmdline_store(), folder), guid, &last.manifest, &ignored);
         last.guid  = *guid;
         last.asked = true;
@@ -107,9 +107,9 @@ static bool item_is(const struct manifest_item *i, const char *word, uint64_t *v
     return strcasecmp(i->name, word) == 0 || (i->symbol && strcmp(i->symbol, word) == 0);
 }
 
-static enum publisher_answer word_of(void *ctx, const struct guid *provider, enum publisher_word kind, const char *word, uint64_t *value, char *near)
+static enum publisher_answer publisher_word_of(void *ctx, const struct guid *provider, enum publisher_word kind, const char *word, uint64_t *value, char *near)
 {
-    const struct manifest_provider *p = provider_of(provider);
+    const struct manifest_provider *p = publisher_words_provider_of(provider);
     struct nearest                  n = nearest_make(word, 3);
     size_t                          count;
     const struct manifest_predefined *w = manifest_predefined(&count);
@@ -142,12 +142,12 @@ static const struct schema_provider *described_provider(const struct manifest_pr
     for (unsigned i = 0; i < given.count; i++)
         if (p >= given.list[i]->providers.at && p < given.list[i]->providers.at + given.list[i]->providers.count)
             m = given.list[i];
-    if (described.of != p) {
-        schema_provider_free(described.events);
-        described.events = manifest_schema(m, p, -1, why);
-        described.of     = described.events ? p : NULL;
+    if (publisher_words_described.of != p) {
+        schema_provider_free(publisher_words_described.events);
+        publisher_words_described.events = manifest_schema(m, p, -1, why);
+        publisher_words_described.of     = publisher_words_described.events ? p : NULL;
     }
-    return described.events;
+    return publisher_words_described.events;
 }
 
 static bool event_is(const struct schema_event *e, bool id, const char *word)
@@ -155,10 +155,10 @@ static bool event_is(const struct schema_event *e, bool id, const char *word)
     return id ? strtoul(word, NULL, 10) == e->id && strlen(word) <= 5 : e->name && strcasecmp(e->name, word) == 0;
 }
 
-static enum publisher_answer layout_of(void *ctx, const struct guid *provider, bool id, unsigned nth, struct payload_clause *clause, bool *more,
+static enum publisher_answer publisher_words_layout_of(void *ctx, const struct guid *provider, bool id, unsigned nth, struct payload_clause *clause, bool *more,
                                        struct reason *why)
 {
-    const struct manifest_provider *p = provider_of(provider);
+    const struct manifest_provider *p = publisher_words_provider_of(provider);
     const struct schema_event      *found = NULL;
     struct nearest                  n     = nearest_make(clause->event, 3);
 
@@ -186,16 +186,16 @@ static enum publisher_answer layout_of(void *ctx, const struct guid *provider, b
     return PUBLISHER_UNKNOWN;
 }
 
-static void forget(void)
+static void publisher_words_forget(void)
 {
-    schema_provider_free(described.events);
+    schema_provider_free(publisher_words_described.events);
     manifest_free(last.manifest);
     manifest_source_finish(&given);
 }
 
 void publisher_words_use(void)
 {
-    static const struct plan_publishers installed = {NULL, guid_of, word_of, layout_of};
+    static const struct plan_publishers installed = {NULL, publisher_words_guid_of, publisher_word_of, publisher_words_layout_of};
     plan_publishers_use(&installed);
-    atexit(forget);
+    atexit(publisher_words_forget);
 }

@@ -31,7 +31,7 @@ struct made {
 
 /* ---- what the file and the store say besides ---- */
 
-static void configuration(void *ctx, struct yajl_gen_t *gen) { report_store_json(&((struct made *)ctx)->store, gen); }
+static void report_run_configuration(void *ctx, struct yajl_gen_t *gen) { report_store_json(&((struct made *)ctx)->store, gen); }
 
 static void comparison(void *ctx, struct yajl_gen_t *gen)
 {
@@ -39,7 +39,7 @@ static void comparison(void *ctx, struct yajl_gen_t *gen)
     compare_json(c->comparison, c->before, c->after, gen);
 }
 
-static wstatus compare(const struct report_run *a, struct made *m, struct reason *why)
+static wstatus report_run_compare(const struct report_run *a, struct made *m, struct reason *why)
 {
     const char *files[REPORT_BOOTS + COMPARE_FILES];
     unsigned    n = 0;
@@ -50,12 +50,12 @@ static wstatus compare(const struct report_run *a, struct made *m, struct reason
     return n ? compare_files("autologger report", files, n, m->boot, a->file, COMPARE_LEAST_NS, &m->compared, why) : W_SUCCESS;
 }
 
-static void tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
+static void report_run_tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
 
-static wstatus make(const struct report_run *a, struct schema_set *schemas, struct made *m, struct reason *why)
+static wstatus report_run_make(const struct report_run *a, struct schema_set *schemas, struct made *m, struct reason *why)
 {
     struct progress           bar = progress_start("reading");
-    const struct boot_options o   = {.folders = a->folders, .folder_count = a->folder_count, .progress = tell, .progress_ctx = &bar, .schemas = schemas};
+    const struct boot_options o   = {.folders = a->folders, .folder_count = a->folder_count, .progress = report_run_tell, .progress_ctx = &bar, .schemas = schemas};
     wstatus                   st  = boot_read(a->file, &o, &m->boot, why);
     progress_end(&bar);
     if (!st)
@@ -64,10 +64,10 @@ static wstatus make(const struct report_run *a, struct schema_set *schemas, stru
         boot_verdict_make(m->boot, m->path, &m->verdict);
     if (!st)
         st = report_store_open(&m->store, &a->common, m->boot->boot_id, why);
-    return st ? st : compare(a, m, why);
+    return st ? st : report_run_compare(a, m, why);
 }
 
-static wstatus json_print(const struct report *r, struct reason *why)
+static wstatus report_run_json_print(const struct report *r, struct reason *why)
 {
     size_t size;
     char  *text = boot_json(r, false, &size);
@@ -146,7 +146,7 @@ static bool incomplete(const struct report_run *a, const struct boot_trust *t)
     return true;
 }
 
-static int run(const struct report_run *a, const struct page *page)
+static int report_run_run(const struct report_run *a, const struct page *page)
 {
     struct made     m    = {0};
     struct reason   why  = {0};
@@ -154,15 +154,15 @@ static int run(const struct report_run *a, const struct page *page)
     int             code = VERB_FINE;
     if (!describe_open(&d, "autologger report", &code))
         return code;
-    wstatus st = make(a, d.set, &m, &why);
+    wstatus st = report_run_make(a, d.set, &m, &why);
     if (!st) {
         const struct report r = {.boot = m.boot, .path = m.path, .verdict = &m.verdict, .file = a->file, .ctx = &m,
-                                 .configuration = m.store.rows.count ? configuration : NULL,
+                                 .configuration = m.store.rows.count ? report_run_configuration : NULL,
                                  .comparison    = m.compared.comparison ? comparison : NULL};
         if (a->page)
             st = page_print(&r, a->page, page, &why);
         if (!st && a->common.json)
-            st = json_print(&r, &why);
+            st = report_run_json_print(&r, &why);
         else if (!st && (a->text || !a->page))
             boot_text(&r, stdout);
         else if (!st && !a->quiet)
@@ -186,14 +186,14 @@ static int run(const struct report_run *a, const struct page *page)
 /* ---- who reads ---- */
 
 /* Root reads in a process of its own, which has only the page to write to. */
-struct reading {
+struct report_run_reading {
     const struct report_run *run;
     const struct page       *page;
 };
 static int run_reading(void *arg)
 {
-    const struct reading *r = arg;
-    return run(r->run, r->page);
+    const struct report_run_reading *r = arg;
+    return report_run_run(r->run, r->page);
 }
 
 int report_run(const struct report_run *a)
@@ -205,7 +205,7 @@ int report_run(const struct report_run *a)
     wstatus st = a->page ? page_open(a->page, &page, &why) : W_SUCCESS;
     if (st)
         return failure_print_about(ABOUT_TRACE, "autologger report", st, &why);
-    const int code = shared != MAP_FAILED ? read_apart("autologger report", a->file, run_reading, &(struct reading){a, &page}) : run(a, &page);
+    const int code = shared != MAP_FAILED ? read_apart("autologger report", a->file, run_reading, &(struct report_run_reading){a, &page}) : report_run_run(a, &page);
     if (a->page)
         page_close(a->page, &page);
     if (shared != MAP_FAILED)

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static wstatus rows_load(struct report_store *s, const char *boot_id, struct reason *why)
+static wstatus report_store_rows_load(struct report_store *s, const char *boot_id, struct reason *why)
 {
     for (unsigned i = 0; boot_id && i < s->history.count; i++)
         if (strcmp(s->history.boots[i].list.boot_id, boot_id) == 0)
@@ -37,13 +37,13 @@ wstatus report_store_open(struct report_store *s, const struct cmdline *c, const
     if (!st)
         st = history_load(s->store, &s->history, why);
     if (!st)
-        st = rows_load(s, boot_id, why);
+        st = report_store_rows_load(s, boot_id, why);
     if (!st)
         declared_load(s);
     return c->store_given ? st : W_SUCCESS;
 }
 
-static void row_json(const struct result_row *r, struct json *j)
+static void report_store_row_json(const struct result_row *r, struct json *j)
 {
     char name[600];
     snprintf(name, sizeof name, "%s%s%s", r->session, *r->provider ? " / " : "", *r->provider ? (*r->name ? r->name : r->provider) : "");
@@ -77,14 +77,14 @@ void report_store_json(const struct report_store *s, struct yajl_gen_t *gen)
     json_text(j, "stopReason", s->rows.stop_reason);
     json_array(j, "rows");
     for (unsigned i = 0; i < s->rows.count; i++)
-        row_json(&s->rows.rows[i], j);
+        report_store_row_json(&s->rows.rows[i], j);
     json_array_end(j);
     json_text(j, "declared", s->declared);
     json_object_end(j);
     json_destroy(j);
 }
 
-static bool is_there(const char *path)
+static bool report_store_is_there(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && st.st_size > 0;
@@ -100,11 +100,11 @@ static const char *trace_of(const struct report_store *s, const struct history_b
     if (result_load_number(s->store, b->list.number, &rows, &why) == W_SUCCESS)
         for (unsigned i = 0; i < rows.count && !found; i++)
             for (unsigned k = 0; k < b->file_count && !found; k++)
-                if (*rows.rows[i].merged_path && strcmp(rows.rows[i].merged_path, b->files[k]) == 0 && is_there(b->files[k]))
+                if (*rows.rows[i].merged_path && strcmp(rows.rows[i].merged_path, b->files[k]) == 0 && report_store_is_there(b->files[k]))
                     found = b->files[k];
     result_list_finish(&rows);
     for (unsigned k = b->file_count; k-- > 0 && !found;)
-        found = is_there(b->files[k]) ? b->files[k] : NULL;
+        found = report_store_is_there(b->files[k]) ? b->files[k] : NULL;
     return found;
 }
 

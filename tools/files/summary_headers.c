@@ -15,7 +15,7 @@ struct totals {
     uint64_t buffers, used;
 };
 
-static void print_text(const struct etl_reader *r)
+static void summary_headers_print_text(const struct etl_reader *r)
 {
     const struct etl_file_header *h = etl_reader_header(r);
     char                          start[FILETIME_TEXT_SIZE], end[FILETIME_TEXT_SIZE];
@@ -32,7 +32,7 @@ static void print_text(const struct etl_reader *r)
     }
 }
 
-static void print_json(const struct etl_reader *r, const char *path)
+static void summary_headers_print_json(const struct etl_reader *r, const char *path)
 {
     const struct etl_file_header *h = etl_reader_header(r);
     struct json                  *j = json_create(stdout, true);
@@ -76,9 +76,9 @@ int summary_headers(const char *verb, const char *path, bool json)
     if (st)
         return failure_print(verb, st, &why);
     if (json)
-        print_json(r, path);
+        summary_headers_print_json(r, path);
     else
-        print_text(r);
+        summary_headers_print_text(r);
     bool bad = damage_print(verb, path, r);
     etl_reader_close(r);
     return bad ? VERB_FAILED : VERB_FINE;

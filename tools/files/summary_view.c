@@ -55,7 +55,7 @@ struct watcher {
     unsigned               row_count;
 };
 
-static void see(void *ctx, const struct etl_event *e, const struct decoded *names)
+static void summary_view_see(void *ctx, const struct etl_event *e, const struct decoded *names)
 {
     struct watcher *w = ctx;
     unit_table_see(&w->units, e, names);
@@ -98,7 +98,7 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
     struct watcher      w       = {0};
     struct describe     d       = {.traces = &path, .trace_count = 1};
     struct progress     bar     = progress_start("reading");
-    struct summary_more more    = {.see = see, .json = members, .ctx = &w, .progress = progress_tell, .progress_ctx = &bar};
+    struct summary_more more    = {.see = summary_view_see, .json = members, .ctx = &w, .progress = progress_tell, .progress_ctx = &bar};
     int                 code    = VERB_FINE;
     wstatus             st      = etl_reader_open(path, &reader, &why);
     if (!st)

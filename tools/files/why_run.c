@@ -21,7 +21,7 @@ struct why_look {
     const char    *file;
     const char    *without; /* a unit, or NULL */
     bool           as_json;
-    struct journal journal;
+    struct journal_lines journal;
 };
 /* What may hide the cause, or another one. */
 struct doubts {
@@ -30,7 +30,7 @@ struct doubts {
     bool     lost; /* of what was to be recorded */
 };
 
-static double seconds(int64_t ns) { return (double)ns / 1e9; }
+static double why_run_seconds(int64_t ns) { return (double)ns / 1e9; }
 
 /* The next finding that is no other word for the verdict, at `*i` or behind it; NULL: there is none. */
 static const struct boot_finding *another(const struct boot_verdict *v, unsigned *i)
@@ -89,7 +89,7 @@ static bool tells_order(const struct boot *b)
     return false;
 }
 
-static uint64_t ms(int64_t ns) { return ns > 0 ? (uint64_t)(ns / 1000000) : 0; }
+static uint64_t why_run_ms(int64_t ns) { return ns > 0 ? (uint64_t)(ns / 1000000) : 0; }
 
 /* What the boot would have been shorter by without the finding's unit, as far as that can be said. */
 static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct boot_without *out)
@@ -97,14 +97,14 @@ static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct
     return f->unit != BOOT_NONE && tells_order(b) && boot_without(b, f->unit, out);
 }
 
-static bool is_part(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_'; }
+static bool why_run_is_part(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_'; }
 
 /* The name as a word: 1-1 is not in "usb 1-10: new device". */
 static bool names_it(const char *text, const char *name)
 {
     const size_t n = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at++) {
-        const bool begins = at == text || (!is_part(at[-1]) && at[-1] != ':'), ends = !is_part(at[n]) && (at[n] != ':' || at[n + 1] == ' ' || !at[n + 1]);
+        const bool begins = at == text || (!why_run_is_part(at[-1]) && at[-1] != ':'), ends = !why_run_is_part(at[n]) && (at[n] != ':' || at[n + 1] == ' ' || !at[n + 1]);
         if (begins && ends)
             return true;
     }
@@ -124,29 +124,29 @@ static unsigned log_lines(const struct boot *b, const struct boot_finding *f, co
 
 /* ---- as text ---- */
 
-static void text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
+static void why_run_text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
 {
     const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
 
     visible_printf(stdout, "%s\n\n", v->sentence);
-    visible_printf(stdout, "  %-8s %.1f s%s%s\n", b->live ? "time" : "boot", seconds(b->finish), b->release && *b->release ? ", kernel " : "",
+    visible_printf(stdout, "  %-8s %.1f s%s%s\n", b->live ? "time" : "boot", why_run_seconds(b->finish), b->release && *b->release ? ", kernel " : "",
                    b->release ? b->release : "");
     if (f) {
         struct boot_without x;
-        visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this", "gain", seconds(f->cost), b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
+        visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this", "gain", why_run_seconds(f->cost), b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
         if (unit_gain(b, f, &x))
-            visible_printf(stdout, "; %.1f s without %s at all", seconds(x.gain), b->unit[f->unit].name);
+            visible_printf(stdout, "; %.1f s without %s at all", why_run_seconds(x.gain), b->unit[f->unit].name);
         visible_printf(stdout, "\n");
         visible_printf(stdout, "  %-8s %s\n", "do", f->next);
     }
     const struct boot_text *line[LINES_MOST];
     const unsigned          lines = log_lines(b, f, line);
     for (unsigned i = 0; i < lines; i++)
-        visible_printf(stdout, "  %-8s %.3f s  %s\n", i ? "" : "kernel", seconds(line[i]->at), line[i]->text);
+        visible_printf(stdout, "  %-8s %.3f s  %s\n", i ? "" : "kernel", why_run_seconds(line[i]->at), line[i]->text);
     for (unsigned i = 0; i < said->count; i++)
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "journal", said->line[i]);
     for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
-        visible_printf(stdout, "  %-8s %.1f s  %s\n", shown ? "" : "besides", seconds(f->cost), f->sentence);
+        visible_printf(stdout, "  %-8s %.1f s  %s\n", shown ? "" : "besides", why_run_seconds(f->cost), f->sentence);
     for (unsigned i = 0; i < d->count; i++)
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "unsure", d->text[i]);
     if (!d->count)
@@ -162,9 +162,9 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_text(j, "rule", f->rule);
     json_text(j, "sentence", f->sentence);
     struct boot_without x;
-    json_number(j, "gain_ms", ms(f->cost));
+    json_number(j, "gain_ms", why_run_ms(f->cost));
     if (unit_gain(b, f, &x))
-        json_number(j, "without_unit_ms", ms(x.gain));
+        json_number(j, "without_unit_ms", why_run_ms(x.gain));
     json_number(j, "start_ms", (uint64_t)(f->start > 0 ? f->start / 1000000 : 0));
     json_number(j, "end_ms", (uint64_t)(f->end > 0 ? f->end / 1000000 : 0));
     json_text(j, "unit", f->unit == BOOT_NONE ? NULL : b->unit[f->unit].name);
@@ -194,7 +194,7 @@ static void doubts_json(const struct doubts *d, struct json *j)
     json_array_end(j);
 }
 
-static void json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
+static void why_run_json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -246,11 +246,11 @@ static void without_json(const struct boot *b, const char *unit, const struct bo
     json_number(j, "version", 1);
     json_text(j, "without", unit);
     json_text(j, "boot_id", b->boot_id);
-    json_number(j, "boot_ms", ms(b->finish));
-    json_number(j, "predicted_ms", ms(b->finish - x->gain));
-    json_number(j, "gain_ms", ms(x->gain));
-    json_number(j, "gain_least_ms", ms(x->least));
-    json_number(j, "gain_most_ms", ms(x->most));
+    json_number(j, "boot_ms", why_run_ms(b->finish));
+    json_number(j, "predicted_ms", why_run_ms(b->finish - x->gain));
+    json_number(j, "gain_ms", why_run_ms(x->gain));
+    json_number(j, "gain_least_ms", why_run_ms(x->least));
+    json_number(j, "gain_most_ms", why_run_ms(x->most));
     json_text(j, "last", x->next == BOOT_NONE ? NULL : b->unit[x->next].name);
     doubts_json(d, j);
     json_object_end(j);
@@ -259,12 +259,12 @@ static void without_json(const struct boot *b, const char *unit, const struct bo
 
 static void without_text(const struct boot *b, const char *unit, const struct boot_without *x, const struct doubts *d)
 {
-    if (ms(x->gain) < 1)
-        visible_printf(stdout, "Without %s this boot would have taken as long: %.1f s. Others were done later, or did not wait for it.\n\n", unit, seconds(b->finish));
+    if (why_run_ms(x->gain) < 1)
+        visible_printf(stdout, "Without %s this boot would have taken as long: %.1f s. Others were done later, or did not wait for it.\n\n", unit, why_run_seconds(b->finish));
     else
-        visible_printf(stdout, "Without %s this boot would have taken %.1f s instead of %.1f s.\n\n", unit, seconds(b->finish - x->gain), seconds(b->finish));
-    visible_printf(stdout, "  %-8s %.1f s (%.0f %%); between %.1f s and %.1f s, by who would have the processors then\n", "gain", seconds(x->gain),
-                   100 * (double)x->gain / (double)b->finish, seconds(x->least), seconds(x->most));
+        visible_printf(stdout, "Without %s this boot would have taken %.1f s instead of %.1f s.\n\n", unit, why_run_seconds(b->finish - x->gain), why_run_seconds(b->finish));
+    visible_printf(stdout, "  %-8s %.1f s (%.0f %%); between %.1f s and %.1f s, by who would have the processors then\n", "gain", why_run_seconds(x->gain),
+                   100 * (double)x->gain / (double)b->finish, why_run_seconds(x->least), why_run_seconds(x->most));
     if (x->next != BOOT_NONE)
         visible_printf(stdout, "  %-8s %s\n", "last", b->unit[x->next].name);
     visible_printf(stdout, "  %-8s all other units take as long as they did; what it would have started itself is still there\n", "assumes");
@@ -287,13 +287,13 @@ static wstatus without_print(const struct why_look *l, const struct boot *b, con
     return W_SUCCESS;
 }
 
-static void tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
+static void why_run_tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
 
-static int look(void *arg)
+static int why_run_look(void *arg)
 {
     struct why_look          *l    = arg;
     struct progress           bar  = progress_start("reading");
-    const struct boot_options o    = {.progress = tell, .progress_ctx = &bar};
+    const struct boot_options o    = {.progress = why_run_tell, .progress_ctx = &bar};
     struct boot              *b    = NULL;
     struct boot_path         *p    = NULL;
     struct boot_verdict       v;
@@ -311,7 +311,7 @@ static int look(void *arg)
         boot_verdict_make(b, p, &v);
         doubts_find(b, &d);
         said_find(l, b, &v, &said);
-        (l->as_json ? json_print : text_print)(l, b, &v, &d, &said);
+        (l->as_json ? why_run_json_print : why_run_text_print)(l, b, &v, &d, &said);
     }
     const bool lost = !st && d.lost;
     boot_path_destroy(p);
@@ -321,8 +321,8 @@ static int look(void *arg)
 
 int why_run(const char *file, const char *without, bool own, bool as_json)
 {
-    struct why_look l    = {file, without, as_json, own && !without ? journal_begin() : (struct journal){-1, -1}};
-    const int       code = read_apart("autologger why", file, look, &l);
+    struct why_look l    = {file, without, as_json, own && !without ? journal_begin() : (struct journal_lines){-1, -1}};
+    const int       code = read_apart("autologger why", file, why_run_look, &l);
     journal_end(&l.journal);
     return code;
 }

@@ -21,7 +21,7 @@ enum { RIGHTS = sizeof rights / sizeof *rights };
 
 static const struct {
     const char *word, *sid;
-} known[] = {{"root", "S-1-5-18"}, {"everyone", "S-1-1-0"}, {"group:autologger", "S-1-5-32-559"}};
+} access_words_known[] = {{"root", "S-1-5-18"}, {"everyone", "S-1-1-0"}, {"group:autologger", "S-1-5-32-559"}};
 
 static const struct {
     const char *word;
@@ -84,7 +84,7 @@ static bool group_find(const char *name, uint32_t *id, char *out, size_t size)
     return found;
 }
 
-static bool number(const char *text, uint32_t *out)
+static bool access_words_number(const char *text, uint32_t *out)
 {
     char *end;
     errno           = 0;
@@ -96,18 +96,18 @@ static bool number(const char *text, uint32_t *out)
 static wstatus who_parse(const char *text, struct sid *out, struct reason *why)
 {
     uint32_t id;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(text, known[i].word) == 0)
-            return sid_parse(known[i].sid, out) ? W_SUCCESS : W_INVALID_PARAMETER;
+    for (size_t i = 0; i < sizeof access_words_known / sizeof *access_words_known; i++)
+        if (strcmp(text, access_words_known[i].word) == 0)
+            return sid_parse(access_words_known[i].sid, out) ? W_SUCCESS : W_INVALID_PARAMETER;
     if (strncmp(text, "group:", 6) == 0) {
-        if (!number(text + 6, &id) && !group_find(text + 6, &id, NULL, 0))
+        if (!access_words_number(text + 6, &id) && !group_find(text + 6, &id, NULL, 0))
             return reason_set(why, W_INVALID_PARAMETER, "there is no group \"%s\" in /etc/group. Do: give its number", text + 6);
         *out = sid_of_group(id);
         return W_SUCCESS;
     }
     if (sid_parse(text, out))
         return W_SUCCESS;
-    if (!number(text, &id) && !user_find(text, &id, NULL, 0))
+    if (!access_words_number(text, &id) && !user_find(text, &id, NULL, 0))
         return reason_set(why, W_INVALID_PARAMETER, "there is no user \"%s\" in /etc/passwd. Do: give a number, or write group:NAME, everyone, root "
                           "or a SID", text);
     *out = sid_of_user(id);
@@ -119,9 +119,9 @@ const char *access_who(const struct sid *s, char out[ACCESS_WHO])
     char     text[SID_TEXT];
     uint32_t id;
     sid_format(s, text);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(text, known[i].sid) == 0) {
-            snprintf(out, ACCESS_WHO, "%s", known[i].word);
+    for (size_t i = 0; i < sizeof access_words_known / sizeof *access_words_known; i++)
+        if (strcmp(text, access_words_known[i].sid) == 0) {
+            snprintf(out, ACCESS_WHO, "%s", access_words_known[i].word);
             return out;
         }
     if (sid_is_user(s, &id) && !user_find(NULL, &id, out, ACCESS_WHO))
@@ -163,7 +163,7 @@ static wstatus rights_parse(char *text, uint32_t *out, struct reason *why)
         uint32_t bits = strcmp(word, "all") == 0 ? ACCESS_ALL : 0;
         for (size_t i = 0; i < RIGHTS; i++)
             bits |= strcmp(word, rights[i].word) == 0 ? rights[i].right : 0;
-        if (!bits && (!number(word, &bits) || !bits || bits & ~(uint32_t)ACCESS_ALL))
+        if (!bits && (!access_words_number(word, &bits) || !bits || bits & ~(uint32_t)ACCESS_ALL))
             return reason_set(why, W_INVALID_PARAMETER, "there is no right \"%s\". Do: query, realtime, ondisk, enable, log, consume, register, join "
                               "or all, joined by commas", word);
         *out |= bits;

@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* By the words of a declaration's value of that name, for the provider: its manifest, where one is installed, has words of its own. */
-static uint64_t words(struct argp_state *state, const struct guid *provider, const char *value, const char *text)
+static uint64_t enablement_words(struct argp_state *state, const struct guid *provider, const char *value, const char *text)
 {
     char key[128], guid[GUID_TEXT_SIZE];
     const struct ini_vocabulary *v   = plan_vocabulary();
@@ -77,13 +77,13 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
         if (provider_guid(a->provider, &a->request.provider, &why))
             argp_error(state, "%s", why.text);
         if (a->level)
-            a->request.level = (uint8_t)words(state, &a->request.provider, "EnableLevel", a->level);
+            a->request.level = (uint8_t)enablement_words(state, &a->request.provider, "EnableLevel", a->level);
         if (a->any)
-            a->request.any = words(state, &a->request.provider, "MatchAnyKeyword", a->any);
+            a->request.any = enablement_words(state, &a->request.provider, "MatchAnyKeyword", a->any);
         if (a->all)
-            a->request.all = words(state, &a->request.provider, "MatchAllKeyword", a->all);
+            a->request.all = enablement_words(state, &a->request.provider, "MatchAllKeyword", a->all);
         if (a->property)
-            a->request.property = (uint32_t)words(state, &a->request.provider, "EnableProperty", a->property);
+            a->request.property = (uint32_t)enablement_words(state, &a->request.provider, "EnableProperty", a->property);
         if ((a->pairs || a->pids) && filter_words(&a->request.provider, a->pair, a->pairs, a->pids, &a->filter, &why))
             argp_error(state, "%s", why.text);
         return 0;
@@ -93,7 +93,7 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
 
 static const char *const done_words[] = {"disabled", "enabled", "asked for the state of"};
 
-static void report(const struct enablement *a)
+static void enablement_report(const struct enablement *a)
 {
     char         guid[GUID_TEXT_SIZE];
     struct json *j = a->common.json ? json_create(stdout, true) : NULL;
@@ -143,7 +143,7 @@ int enablement_run(const struct argp *argp, int argc, char **argv, struct enable
     if (st == W_NO_SYSTEM_RESOURCES)
         places_explain(a, client, &why);
     if (!st && a->request.code == CTL_CODE_ENABLE) {
-        struct provider_names names;
+        struct names_of_providers names;
         provider_names_load(&names, client);
         provider_names_warn(&names, verb, a->provider);
         provider_names_finish(&names);
@@ -152,6 +152,6 @@ int enablement_run(const struct argp *argp, int argc, char **argv, struct enable
     free(a->filter);
     if (st)
         return failure_print(verb, st, &why);
-    report(a);
+    enablement_report(a);
     return VERB_FINE;
 }

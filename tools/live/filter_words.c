@@ -48,7 +48,7 @@ static void first_mistake(void *ctx, const struct diag *d)
         reason_set(why, W_INVALID_PARAMETER, "--filter: %s", d->what);
 }
 
-static wstatus declared(struct regstore *store, const struct guid *provider, char *const *pairs, unsigned count, struct reason *why)
+static wstatus filter_words_declared(struct regstore *store, const struct guid *provider, char *const *pairs, unsigned count, struct reason *why)
 {
     struct reason    mistake = {0};
     struct diag_sink sink    = {.fn = first_mistake, .ctx = &mistake};
@@ -96,7 +96,7 @@ wstatus filter_words(const struct guid *provider, char *const *pairs, unsigned c
 
     *out       = NULL;
     wstatus st = regstore_open_memory(&store, why);
-    st         = st ? st : declared(store, provider, pairs, count, why);
+    st         = st ? st : filter_words_declared(store, provider, pairs, count, why);
     if (!st && !(st = plan_from_key(store, WINPATH_WMI "\\Autologger\\x", &limits, &plan, why)) && plan.provider_count == 1) {
         struct plan_provider *p = &plan.providers[0];
         if (p->status)

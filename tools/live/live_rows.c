@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void session_fill(const struct ctl_session_info *s, const struct ctl_terms_answer *a, struct result_row *row)
+static void live_rows_session_fill(const struct ctl_session_info *s, const struct ctl_terms_answer *a, struct result_row *row)
 {
     snprintf(row->session, sizeof row->session, "%s", s->name);
     snprintf(row->key, sizeof row->key, "%s", *a->session.key ? a->session.key : "autologger start, or another controller");
@@ -24,7 +24,7 @@ static void session_fill(const struct ctl_session_info *s, const struct ctl_term
     row->filtered        = s->filtered;
 }
 
-static void provider_fill(const struct ctl_terms_answer *a, const struct provider_names *names, const char *session, struct result_row *row)
+static void live_rows_provider_fill(const struct ctl_terms_answer *a, const struct names_of_providers *names, const char *session, struct result_row *row)
 {
     const char *given = *a->row.key == '{' ? strchr(a->row.key, ' ') : NULL, *known = provider_names_find(names, &a->row.guid);
     snprintf(row->session, sizeof row->session, "%s", session);
@@ -54,13 +54,13 @@ static void provider_fill(const struct ctl_terms_answer *a, const struct provide
 wstatus live_rows_add(struct result_list *list, struct control_client *client, const struct ctl_session_info *session, struct reason *why)
 {
     const struct ctl_terms_answer *a;
-    struct provider_names          names;
+    struct names_of_providers          names;
     wstatus                        st    = control_terms(client, session->name, 0, &a, why);
     const uint32_t                 total = st ? 0 : a->total;
     struct result_row             *row   = st ? NULL : result_add(list);
     if (!row)
         return st ? st : reason_set(why, W_OUTOFMEMORY, "not enough memory");
-    session_fill(session, a, row);
+    live_rows_session_fill(session, a, row);
     provider_names_load(&names, NULL);
     for (uint32_t i = 0; i < total && !st; i++) {
         st = control_terms(client, session->name, i, &a, why);
@@ -69,7 +69,7 @@ wstatus live_rows_add(struct result_list *list, struct control_client *client, c
         if (!(row = result_add(list)))
             st = reason_set(why, W_OUTOFMEMORY, "not enough memory");
         else
-            provider_fill(a, &names, session->name, row);
+            live_rows_provider_fill(a, &names, session->name, row);
     }
     provider_names_finish(&names);
     return st;

@@ -13,7 +13,7 @@
 
 enum { LETTERS_OFF = 3 };
 
-static void name_add(struct provider_names *n, const struct guid *guid, const char *name, enum provider_how how)
+static void provider_name_add(struct names_of_providers *n, const struct guid *guid, const char *name, enum provider_how how)
 {
     struct provider_name *more = *name ? realloc(n->at, (n->count + 1) * sizeof *more) : NULL;
     if (!more)
@@ -25,11 +25,11 @@ static void name_add(struct provider_names *n, const struct guid *guid, const ch
 
 static wstatus installed_add(void *ctx, const struct guid *guid, const char *name)
 {
-    name_add(ctx, guid, name ? name : "", PROVIDER_INSTALLED);
+    provider_name_add(ctx, guid, name ? name : "", PROVIDER_INSTALLED);
     return W_SUCCESS;
 }
 
-void provider_names_load(struct provider_names *n, struct control_client *client)
+void provider_names_load(struct names_of_providers *n, struct control_client *client)
 {
     struct regstore         *store;
     struct ctl_provider_row *rows  = NULL;
@@ -37,28 +37,28 @@ void provider_names_load(struct provider_names *n, struct control_client *client
     struct guid              guid;
     const char              *name;
 
-    *n = (struct provider_names){NULL, 0};
+    *n = (struct names_of_providers){NULL, 0};
     for (unsigned i = 0; (name = plan_own_provider(i, &guid)); i++)
-        name_add(n, &guid, name, PROVIDER_BUILT_IN);
+        provider_name_add(n, &guid, name, PROVIDER_BUILT_IN);
     if (!regstore_open(cmdline_store(), false, &store, NULL)) {
         publisher_each(store, installed_add, n);
         regstore_close(store);
     }
     if (client && !control_providers(client, &rows, &count, NULL))
         for (unsigned i = 0; i < count; i++)
-            name_add(n, &rows[i].guid, rows[i].name, PROVIDER_REGISTERED);
+            provider_name_add(n, &rows[i].guid, rows[i].name, PROVIDER_REGISTERED);
     free(rows);
 }
 
-void provider_names_finish(struct provider_names *n)
+void provider_names_finish(struct names_of_providers *n)
 {
     for (unsigned i = 0; i < n->count; i++)
         free(n->at[i].name);
     free(n->at);
-    *n = (struct provider_names){NULL, 0};
+    *n = (struct names_of_providers){NULL, 0};
 }
 
-const char *provider_names_find(const struct provider_names *n, const struct guid *guid)
+const char *provider_names_find(const struct names_of_providers *n, const struct guid *guid)
 {
     for (unsigned i = 0; i < n->count; i++)
         if (guid_equal(&n->at[i].guid, guid))
@@ -66,7 +66,7 @@ const char *provider_names_find(const struct provider_names *n, const struct gui
     return NULL;
 }
 
-bool provider_names_warn(const struct provider_names *n, const char *verb, const char *text)
+bool provider_names_warn(const struct names_of_providers *n, const char *verb, const char *text)
 {
     struct nearest near = nearest_make(text, LETTERS_OFF);
     for (unsigned i = 0; i < n->count; i++) {

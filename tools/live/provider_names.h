@@ -12,15 +12,15 @@ struct provider_name {
     char             *name;
     enum provider_how how;
 };
-struct provider_names {
+struct names_of_providers {
     struct provider_name *at; /* built-in ones first, then installed ones, then registered ones */
     unsigned              count;
 };
 /* `client` may be NULL: without those that are registered. What cannot be read is left out. */
-void provider_names_load(struct provider_names *n, struct control_client *client);
-void provider_names_finish(struct provider_names *n);
+void provider_names_load(struct names_of_providers *n, struct control_client *client);
+void provider_names_finish(struct names_of_providers *n);
 /* The name of a GUID, or NULL. */
-const char *provider_names_find(const struct provider_names *n, const struct guid *guid);
+const char *provider_names_find(const struct names_of_providers *n, const struct guid *guid);
 /* Says on standard error that no provider has this name, where one with a name near to it is known. False: nothing to say. */
-bool provider_names_warn(const struct provider_names *n, const char *verb, const char *text);
+bool provider_names_warn(const struct names_of_providers *n, const char *verb, const char *text);
 #endif

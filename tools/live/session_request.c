@@ -10,7 +10,7 @@ struct request_args {
     bool                          option;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t session_request_parse(int key, char *arg, struct argp_state *state)
 {
     struct request_args *a = state->input;
     if (a->request->option && key == a->request->option->key) {
@@ -35,7 +35,7 @@ int session_request_run(const struct session_request *request, int argc, char **
 {
     static const struct argp_option none       = {0};
     const struct argp_option        options[]  = {OPT_RUNTIME_DIR, OPT_JSON, request->option ? *request->option : none, {0}};
-    const struct argp               argp      = {options, parse, "NAME", request->doc, NULL, NULL, NULL};
+    const struct argp               argp      = {options, session_request_parse, "NAME", request->doc, NULL, NULL, NULL};
     struct request_args             a         = {.request = request};
     struct control_client          *client    = NULL;
     struct ctl_session_info         info      = {0};

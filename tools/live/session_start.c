@@ -15,9 +15,9 @@
 #define GLOBAL_LOGGER "GlobalLogger"
 #define AUTOLOGGERS "Autologger\\"
 
-static wstatus no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
+static wstatus session_start_no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
 
-static char *key_of(const char *name, const char *provider)
+static char *session_start_key_of(const char *name, const char *provider)
 {
     char *key = NULL;
     if (asprintf(&key, "%s\\%s%s%s%s", WINPATH_WMI, *name ? AUTOLOGGERS : GLOBAL_LOGGER, name, provider ? "\\" : "", provider ? provider : "") < 0)
@@ -30,9 +30,9 @@ wstatus session_value_set(struct regstore *store, const char *name, const char *
 {
     const struct ini_vocabulary *words = plan_vocabulary();
     struct regvalue              v     = {.name = value};
-    char                        *key   = key_of(name, provider);
+    char                        *key   = session_start_key_of(name, provider);
     if (!key)
-        return no_memory(why);
+        return session_start_no_memory(why);
     wstatus st = words->parse(words->ctx, key, value, text, NULL, &v, why);
     if (!v.name)
         v.name = value;
@@ -45,8 +45,8 @@ wstatus session_value_set(struct regstore *store, const char *name, const char *
 wstatus session_mode_add(struct regstore *store, const char *name, uint32_t bits, struct reason *why)
 {
     uint32_t mode = 0;
-    char    *key  = key_of(name, NULL);
-    wstatus  st   = key ? regstore_get_dword(store, key, "LogFileMode", &mode, why) : no_memory(why);
+    char    *key  = session_start_key_of(name, NULL);
+    wstatus  st   = key ? regstore_get_dword(store, key, "LogFileMode", &mode, why) : session_start_no_memory(why);
     if (!st || st == W_FILE_NOT_FOUND)
         st = regstore_set_dword(store, key, "LogFileMode", mode | bits, why);
     free(key);
@@ -71,7 +71,7 @@ wstatus session_provider_add(struct regstore *store, const char *name, const cha
         part[i] = end;
     }
     struct guid g;
-    wstatus     st = copy ? provider_guid(part[0], &g, why) : no_memory(why);
+    wstatus     st = copy ? provider_guid(part[0], &g, why) : session_start_no_memory(why);
     if (!st) {
         guid_format(&g, guid);
         st = session_value_set(store, name, guid, "Enabled", "yes", why);
@@ -88,7 +88,7 @@ wstatus session_provider_add(struct regstore *store, const char *name, const cha
 
 /* ---- of a configuration ---- */
 
-static bool starts(struct regstore *store, const char *below)
+static bool session_start_starts(struct regstore *store, const char *below)
 {
     char    *key = NULL;
     uint32_t on  = 0;
@@ -105,18 +105,18 @@ wstatus session_declared(struct regstore *store, char ***keys, struct reason *wh
     if (st && st != W_FILE_NOT_FOUND)
         return reason_set(why, st, "the sessions could not be listed");
     char **all = calloc(names.count + 2, sizeof *all);
-    if (all && starts(store, GLOBAL_LOGGER))
+    if (all && session_start_starts(store, GLOBAL_LOGGER))
         all[n++] = strdup(GLOBAL_LOGGER);
     for (unsigned i = 0; all && i < names.count; i++) {
         char *below = NULL;
-        if (asprintf(&below, "%s%s", AUTOLOGGERS, names.names[i]) >= 0 && starts(store, below))
+        if (asprintf(&below, "%s%s", AUTOLOGGERS, names.names[i]) >= 0 && session_start_starts(store, below))
             all[n++] = below;
         else
             free(below);
     }
     key_names_finish(&names);
     *keys = all;
-    return all ? W_SUCCESS : no_memory(why);
+    return all ? W_SUCCESS : session_start_no_memory(why);
 }
 
 void session_declared_free(char **keys)
@@ -126,7 +126,7 @@ void session_declared_free(char **keys)
     free(keys);
 }
 
-struct copying {
+struct session_start_copying {
     struct regstore *to;
     const char      *key;
     struct reason   *why;
@@ -134,14 +134,14 @@ struct copying {
 
 static wstatus value_copy(void *ctx, const struct regvalue *value)
 {
-    struct copying *c = ctx;
+    struct session_start_copying *c = ctx;
     return regstore_set(c->to, c->key, value, c->why);
 }
 
 /* The key, its values and all below it, with the places of their declarations. */
 static wstatus copy_below(struct regstore *from, struct regstore *to, const char *key, struct reason *why)
 {
-    struct copying     c    = {to, key, why};
+    struct session_start_copying     c    = {to, key, why};
     struct regkey_info info = {0};
     struct key_names   names;
     regstore_key_info(from, key, &info);
@@ -153,7 +153,7 @@ static wstatus copy_below(struct regstore *from, struct regstore *to, const char
         return st;
     for (unsigned i = 0; !st && i < names.count; i++) {
         char *below = NULL;
-        st          = asprintf(&below, "%s\\%s", key, names.names[i]) < 0 ? no_memory(why) : copy_below(from, to, below, why);
+        st          = asprintf(&below, "%s\\%s", key, names.names[i]) < 0 ? session_start_no_memory(why) : copy_below(from, to, below, why);
         free(below);
     }
     key_names_finish(&names);
@@ -168,7 +168,7 @@ wstatus session_start_declared(struct control_client *c, struct regstore *store,
     uint8_t                   *bytes = NULL;
     size_t                     size  = 0;
     char                      *full  = NULL;
-    wstatus st = asprintf(&full, "%s\\%s", WINPATH_WMI, key) < 0 ? no_memory(why) : regstore_open_memory(&one, why);
+    wstatus st = asprintf(&full, "%s\\%s", WINPATH_WMI, key) < 0 ? session_start_no_memory(why) : regstore_open_memory(&one, why);
     st         = st ? st : copy_below(store, one, full, why);
     st         = st ? st : snapshot_pack(one, &head, &bytes, &size, why);
     st         = st ? st : control_start(c, bytes, size, out, why);

@@ -125,7 +125,7 @@ static size_t traits_make(const char *provider, uint8_t *out, size_t capacity, G
 }
 
 /* Whether a session wants it; a daemon that has just started may need a moment to say so. */
-static bool wanted(REGHANDLE handle, const EVENT_DESCRIPTOR *d)
+static bool typed_event_wanted(REGHANDLE handle, const EVENT_DESCRIPTOR *d)
 {
     for (unsigned waited = 0;; waited += 20) {
         if (EventEnabled(handle, d))
@@ -161,7 +161,7 @@ wstatus typed_event_write(const struct typed_event *e, const struct typed_event_
     if ((st = EventRegister(&id, NULL, NULL, &handle)))
         return reason_set(why, st, "the provider \"%s\" could not be registered", to->provider);
     EventSetInformation(handle, EventProviderSetTraits, traits, (ULONG)size);
-    if (!wanted(handle, &d)) {
+    if (!typed_event_wanted(handle, &d)) {
         st = reason_set(why, W_NOT_FOUND, "no session takes events of \"%.200s\" (level %u, keyword 0x%llx). Do: name it in the "
                         "configuration, [Autologger/SESSION/PROVIDER], with a level that takes it", to->provider, to->level,
                         (unsigned long long)to->keyword);

@@ -30,7 +30,7 @@ static wstatus failed(struct reason *why, const char *path)
 
 /* ---- the list: a path a line; folders end with '/' ---- */
 
-static char *list_read(void)
+static char *installed_list_read(void)
 {
     FILE  *f    = fopen(INSTALLED_LIST, "re");
     char  *text = NULL;
@@ -53,7 +53,7 @@ static bool list_has(const char *list, const char *path)
     return false;
 }
 
-static wstatus list_add(const char *path, struct reason *why)
+static wstatus installed_list_add(const char *path, struct reason *why)
 {
     FILE *f = fopen(INSTALLED_LIST, "ae");
     if (!f)
@@ -76,7 +76,7 @@ static wstatus folders_make(const char *path, bool listed, struct reason *why)
         snprintf(folder, sizeof folder, "%.*s/", (int)(p - path), path);
         if (access(folder, F_OK) == 0)
             continue;
-        if (listed && (st = list_add(folder, why)))
+        if (listed && (st = installed_list_add(folder, why)))
             return st;
         if (mkdir(folder, 0755) < 0)
             return failed(why, folder);
@@ -141,7 +141,7 @@ static wstatus place_take(const char *list, const char *path, struct reason *why
                           path);
     if ((st = folders_make(path, true, why)) || list_has(list, path))
         return st;
-    return list_add(path, why);
+    return installed_list_add(path, why);
 }
 
 static wstatus all_put(const char *list, struct reason *why)
@@ -169,7 +169,7 @@ wstatus installed_put(struct reason *why)
     wstatus st     = folders_make(INSTALLED_LIST, false, why);
     if (st)
         return st;
-    char *list = list_read();
+    char *list = installed_list_read();
     st         = all_put(list, why);
     free(list);
     struct reason ignored;
@@ -195,7 +195,7 @@ static void tree_remove(const char *path, wstatus *first, struct reason *why)
 wstatus installed_remove(struct reason *why)
 {
     static const char *const own[] = {"/run/autologger", "/var/log/autologger", "/var/lib/autologger"};
-    char                    *list  = list_read(), *end;
+    char                    *list  = installed_list_read(), *end;
     wstatus                  first = W_SUCCESS;
 
     if (!list)

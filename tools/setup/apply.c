@@ -53,7 +53,7 @@ static void proposal_finish(struct proposal *p)
 }
 
 /* The configuration alone, with every mistake said. */
-static wstatus file_read(struct proposal *p, unsigned *mistakes, struct reason *why)
+static wstatus apply_file_read(struct proposal *p, unsigned *mistakes, struct reason *why)
 {
     struct diag_sink sink = {.fn = diag_print};
     if (!p->o->file)
@@ -204,7 +204,7 @@ static wstatus store_change(const struct proposal *p, struct regstore *store, st
     return st;
 }
 
-static wstatus steps(const struct proposal *p, struct regstore *store, struct setup *s, struct reason *why)
+static wstatus apply_steps(const struct proposal *p, struct regstore *store, struct setup *s, struct reason *why)
 {
     const struct initramfs *i       = &p->need.initramfs;
     struct put_in_place     in      = put_in_place_load(store);
@@ -228,7 +228,7 @@ static wstatus steps(const struct proposal *p, struct regstore *store, struct se
     return st ? st : regstore_commit(store, why);
 }
 
-static wstatus carry_out(const struct proposal *p, struct setup *s, struct reason *why)
+static wstatus apply_carry_out(const struct proposal *p, struct setup *s, struct reason *why)
 {
     struct regstore *store = NULL;
     int              rc    = os_mkdir_parents(os_linux(), p->o->store, 0755);
@@ -239,7 +239,7 @@ static wstatus carry_out(const struct proposal *p, struct setup *s, struct reaso
     st                     = st ? st : setup_lock(s, why);
     st                     = st ? st : regstore_open(p->o->store, true, &store, why);
     st                     = st ? st : regstore_begin(store, why);
-    if (!st && (st = steps(p, store, s, why)) != W_SUCCESS) {
+    if (!st && (st = apply_steps(p, store, s, why)) != W_SUCCESS) {
         regstore_rollback(store);
         setup_undo(s);
     }
@@ -294,7 +294,7 @@ static int conclude(struct proposal *p, struct json *j, struct apply_result *out
     refusal_of(p, refused, sizeof refused);
     setup_begin(&s, &o->machine, &p->need);
     if (!o->dry_run && !refused[0])
-        st = carry_out(p, &s, &why);
+        st = apply_carry_out(p, &s, &why);
     out->applied = !o->dry_run && !refused[0] && !st;
     out->once    = p->settings.once;
     if (j)
@@ -321,7 +321,7 @@ int apply_run(const struct apply_options *o, struct apply_result *out)
     unsigned        mistakes = 0;
     int             code;
     *out       = (struct apply_result){0};
-    wstatus st = file_read(&p, &mistakes, &why);
+    wstatus st = apply_file_read(&p, &mistakes, &why);
     if (mistakes) {
         visible_printf(stderr, "%s: %s: %u mistake%s, nothing was changed\n", o->verb, o->file, mistakes, plural(mistakes));
         proposal_finish(&p);

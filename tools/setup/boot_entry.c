@@ -173,7 +173,7 @@ wstatus boot_entry_check(const struct machine *m, const struct boot_entry *e, co
     return st;
 }
 
-static wstatus choose(const struct machine *m, const struct boot_entry *e, struct reason *why)
+static wstatus boot_entry_choose(const struct machine *m, const struct boot_entry *e, struct reason *why)
 {
     const char *const grub[]    = {e->tool, "autologger", NULL};
     const char *const systemd[] = {e->tool, "set-oneshot", ENTRY_NAME, NULL};
@@ -226,7 +226,7 @@ wstatus boot_entry_set(const struct machine *m, const struct boot_entry *e, cons
     wstatus st   = text_make(m, e, arguments, &text, why);
     if (!st)
         st = place_write(m, e, text, &was, why);
-    if (!st && (st = choose(m, e, why)) != W_SUCCESS)
+    if (!st && (st = boot_entry_choose(m, e, why)) != W_SUCCESS)
         place_write(m, e, NULL, &was, NULL);
     free(text);
     return st;

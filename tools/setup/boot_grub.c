@@ -9,29 +9,29 @@
 #define MARK_END "# autologger: end"
 
 /* One "menuentry ... { ... }" of grub.cfg. */
-struct block {
+struct boot_grub_block {
     const char *start, *body, *end; /* body: behind the '{'; end: at the line of the '}' */
 };
 
-static const char *line_end(const char *p) { return p + strcspn(p, "\n"); }
+static const char *boot_grub_line_end(const char *p) { return p + strcspn(p, "\n"); }
 
 /* The first word of a line is `word`. */
-static bool line_is(const char *line, const char *word)
+static bool boot_grub_line_is(const char *line, const char *word)
 {
     line += strspn(line, " \t");
     size_t n = strlen(word);
     return !strncmp(line, word, n) && (line[n] == ' ' || line[n] == '\t' || line[n] == '\n' || !line[n]);
 }
 
-static bool is_linux_line(const char *line) { return line_is(line, "linux") || line_is(line, "linux16") || line_is(line, "linuxefi"); }
+static bool is_linux_line(const char *line) { return boot_grub_line_is(line, "linux") || boot_grub_line_is(line, "linux16") || boot_grub_line_is(line, "linuxefi"); }
 
 /* The next menuentry at or behind `p`; grub-mkconfig closes each with a line that is '}' alone. */
-static bool block_next(const char *p, struct block *b)
+static bool block_next(const char *p, struct boot_grub_block *b)
 {
-    for (; *p; p = line_end(p) + (*line_end(p) == '\n')) {
-        if (!line_is(p, "menuentry"))
+    for (; *p; p = boot_grub_line_end(p) + (*boot_grub_line_end(p) == '\n')) {
+        if (!boot_grub_line_is(p, "menuentry"))
             continue;
-        const char *end = line_end(p);
+        const char *end = boot_grub_line_end(p);
         const char *open = end;
         while (open > p && *open != '{')
             open--;
@@ -39,8 +39,8 @@ static bool block_next(const char *p, struct block *b)
             continue;
         b->start = p;
         b->body  = *end ? end + 1 : end;
-        for (const char *q = b->body; *q; q = line_end(q) + (*line_end(q) == '\n'))
-            if (line_is(q, "}")) {
+        for (const char *q = b->body; *q; q = boot_grub_line_end(q) + (*boot_grub_line_end(q) == '\n'))
+            if (boot_grub_line_is(q, "}")) {
                 b->end = q;
                 return true;
             }
@@ -53,7 +53,7 @@ static bool block_next(const char *p, struct block *b)
 static bool line_starts(const char *line, const char *kernel)
 {
     char   name[MACHINE_KERNEL + 16];
-    size_t length = (size_t)(line_end(line) - line);
+    size_t length = (size_t)(boot_grub_line_end(line) - line);
     snprintf(name, sizeof name, "-%s", kernel);
     const char *at = memmem(line, length, name, strlen(name));
     if (!at || !(at[strlen(name)] == ' ' || at[strlen(name)] == '\n' || at[strlen(name)] == '\t' || !at[strlen(name)]))
@@ -65,22 +65,22 @@ static bool line_starts(const char *line, const char *kernel)
     return true;
 }
 
-static bool block_of(const char *cfg, const char *kernel, struct block *b)
+static bool block_of(const char *cfg, const char *kernel, struct boot_grub_block *b)
 {
     for (const char *p = cfg; block_next(p, b); p = b->end)
-        for (const char *q = b->body; q < b->end; q = line_end(q) + 1)
+        for (const char *q = b->body; q < b->end; q = boot_grub_line_end(q) + 1)
             if (is_linux_line(q) && line_starts(q, kernel))
                 return true;
     return false;
 }
 
 /* The modules that mean: GRUB reads this /boot, and cannot write its environment block there. */
-static const char *unwritable(const struct block *b)
+static const char *unwritable(const struct boot_grub_block *b)
 {
     static const char *const modules[] = {"lvm",   "diskfilter", "mdraid09", "mdraid1x", "btrfs", "zfs",  "cryptodisk",
                                           "luks",  "luks2",      "raid5rec", "raid6rec", "f2fs",  "squash4", "iso9660"};
-    for (const char *p = b->body; p < b->end; p = line_end(p) + 1) {
-        if (!line_is(p, "insmod"))
+    for (const char *p = b->body; p < b->end; p = boot_grub_line_end(p) + 1) {
+        if (!boot_grub_line_is(p, "insmod"))
             continue;
         const char *word = p + strspn(p, " \t") + strlen("insmod");
         word += strspn(word, " \t");
@@ -92,12 +92,12 @@ static const char *unwritable(const struct block *b)
 }
 
 /* --class words go along; title and id are ours. */
-static void header_write(const struct block *b, const char *kernel, struct textbuf *out)
+static void header_write(const struct boot_grub_block *b, const char *kernel, struct textbuf *out)
 {
     textbuf_puts(out, "menuentry 'autologger: one traced boot of Linux ");
     textbuf_puts(out, kernel);
     textbuf_puts(out, "'");
-    const char *end = line_end(b->start);
+    const char *end = boot_grub_line_end(b->start);
     for (const char *p = b->start; (p = memmem(p, (size_t)(end - p), " --class ", 9)); p += 9) {
         textbuf_puts(out, " --class ");
         textbuf_put(out, p + 9, strcspn(p + 9, " \t\n{"));
@@ -105,7 +105,7 @@ static void header_write(const struct block *b, const char *kernel, struct textb
     textbuf_puts(out, " --id autologger {\n");
 }
 
-static wstatus possible(const char *grub_cfg, const char *kernel, struct block *b, struct reason *why)
+static wstatus boot_grub_possible(const char *grub_cfg, const char *kernel, struct boot_grub_block *b, struct reason *why)
 {
     if (!strstr(grub_cfg, "custom.cfg"))
         return reason_set(why, W_NOT_SUPPORTED, "GRUB's configuration does not read custom.cfg. Do: restore /etc/grub.d/41_custom and "
@@ -135,15 +135,15 @@ static void words_put(struct textbuf *text, const char *words)
 
 wstatus grub_entry_make(const char *grub_cfg, const char *kernel, const char *arguments, char **out, struct reason *why)
 {
-    struct block   b    = {0};
+    struct boot_grub_block   b    = {0};
     struct textbuf text = {0};
-    wstatus        st   = possible(grub_cfg, kernel, &b, why);
+    wstatus        st   = boot_grub_possible(grub_cfg, kernel, &b, why);
     *out                = NULL;
     if (st)
         return st;
     header_write(&b, kernel, &text);
-    for (const char *p = b.body; p < b.end; p = line_end(p) + 1) {
-        size_t n = (size_t)(line_end(p) - p);
+    for (const char *p = b.body; p < b.end; p = boot_grub_line_end(p) + 1) {
+        size_t n = (size_t)(boot_grub_line_end(p) - p);
         while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
             n--;
         textbuf_put(&text, p, n);
@@ -174,7 +174,7 @@ char *grub_custom_make(const char *custom, const char *entry)
     bool           ours = false;
     textbuf_puts(&text, "");
     for (const char *p = custom ? custom : ""; *p;) {
-        const char *end  = line_end(p) + (*line_end(p) == '\n');
+        const char *end  = boot_grub_line_end(p) + (*boot_grub_line_end(p) == '\n');
         /* a begin without its end is a line like any other: what follows it is not ours */
         bool begin = line_equals(p, MARK_BEGIN), over = line_equals(p, MARK_END);
         if (!ours && begin && strstr(p, MARK_END))

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool line_is(const char *line, const char *word)
+static bool boot_systemd_line_is(const char *line, const char *word)
 {
     size_t n = strlen(word);
     return !strncmp(line, word, n) && (line[n] == ' ' || line[n] == '\t');
@@ -20,14 +20,14 @@ wstatus systemd_entry_make(const char *conf, const char *arguments, char **out, 
     for (const char *p = conf, *end; *p; p = *end ? end + 1 : end) {
         end = p + strcspn(p, "\n");
         p += strspn(p, " \t");
-        if (p >= end || *p == '#' || line_is(p, "title") || line_is(p, "sort-key"))
+        if (p >= end || *p == '#' || boot_systemd_line_is(p, "title") || boot_systemd_line_is(p, "sort-key"))
             continue;
         size_t n = (size_t)(end - p);
         while (n && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == '\r'))
             n--;
         textbuf_put(&text, p, n);
-        kernel |= line_is(p, "linux");
-        if (line_is(p, "options") && !options) { /* several lines are joined by the loader */
+        kernel |= boot_systemd_line_is(p, "linux");
+        if (boot_systemd_line_is(p, "options") && !options) { /* several lines are joined by the loader */
             options = true;
             textbuf_puts(&text, " ");
             textbuf_puts(&text, arguments);

@@ -96,7 +96,7 @@ static void programs_check(const struct plan_provider *p, struct condition_list 
 
 /* ---- units ---- */
 
-static const char *const unit_folders[] = {"/etc/systemd/system", "/run/systemd/system", "/run/systemd/generator", "/run/systemd/generator.early",
+static const char *const check_here_unit_folders[] = {"/etc/systemd/system", "/run/systemd/system", "/run/systemd/generator", "/run/systemd/generator.early",
                                            "/run/systemd/generator.late", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"};
 
 /* Kinds that have a file; mounts, devices and scopes come without one. */
@@ -118,12 +118,12 @@ static bool unit_there(const char *name)
     snprintf(of, sizeof of, "%s", name);
     if (at && dot > at) /* foo@bar.service is made of foo@.service */
         snprintf(of, sizeof of, "%.*s%s", (int)(at - name + 1), name, dot);
-    for (size_t i = 0; i < sizeof unit_folders / sizeof *unit_folders; i++) {
-        any |= access(unit_folders[i], F_OK) == 0;
-        snprintf(file, sizeof file, "%s/%s", unit_folders[i], of);
+    for (size_t i = 0; i < sizeof check_here_unit_folders / sizeof *check_here_unit_folders; i++) {
+        any |= access(check_here_unit_folders[i], F_OK) == 0;
+        snprintf(file, sizeof file, "%s/%s", check_here_unit_folders[i], of);
         if (access(file, F_OK) == 0)
             return true;
-        snprintf(file, sizeof file, "%s/%s", unit_folders[i], name);
+        snprintf(file, sizeof file, "%s/%s", check_here_unit_folders[i], name);
         if (access(file, F_OK) == 0)
             return true;
     }

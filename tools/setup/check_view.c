@@ -62,7 +62,7 @@ static void guid_line(const struct guid *g, struct text_table *t)
                     guid_format(g, text), g->data1, g->data2, g->data3, e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]);
 }
 
-static void row_json(const struct check_row *row, const struct outcome *o, struct json *j)
+static void check_view_row_json(const struct check_row *row, const struct outcome *o, struct json *j)
 {
     static const char *const kinds[] = {"boot", "session", "provider"};
     char                     guid[GUID_TEXT_SIZE];
@@ -90,7 +90,7 @@ static void show_row(void *ctx, const struct check_row *row)
     r->failed += row->status != W_SUCCESS;
     r->conditions += row->conditions->count;
     if (r->json) {
-        row_json(row, &o, r->json);
+        check_view_row_json(row, &o, r->json);
         return;
     }
     if (r->failed_only && !row->status)

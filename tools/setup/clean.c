@@ -26,7 +26,7 @@ struct cleaning {
     char                        staying[512]; /* the sessions that are still declared */
 };
 
-static void said(struct cleaning *c, const char *what)
+static void clean_said(struct cleaning *c, const char *what)
 {
     setup_say(&c->setup, "%s", what);
     c->removed = true;
@@ -140,7 +140,7 @@ static wstatus history_clean(struct cleaning *c, struct regstore *store, struct 
 {
     if (!c->o->all || !regstore_key_exists(store, STORE_TREE_OWN))
         return W_SUCCESS;
-    said(c, "history of boots");
+    clean_said(c, "history of boots");
     return regstore_delete_key(store, STORE_TREE_OWN, why);
 }
 
@@ -151,7 +151,7 @@ static wstatus file_clean(struct cleaning *c, const char *path, const char *what
     bool    was = false;
     wstatus st  = machine_remove(&c->o->machine, path, &was, why);
     if (was)
-        said(c, what);
+        clean_said(c, what);
     return st;
 }
 
@@ -160,7 +160,7 @@ static void unit_clean(struct cleaning *c)
     if (c->starting || !machine_has_command(&c->o->machine, "systemctl") || !setup_unit_enabled(&c->o->machine))
         return;
     if (setup_unit_disable(&c->o->machine))
-        said(c, "daemon: " SETUP_UNIT " is not started at boot any more");
+        clean_said(c, "daemon: " SETUP_UNIT " is not started at boot any more");
 }
 
 static wstatus machine_clean(struct cleaning *c, struct reason *why)
@@ -173,7 +173,7 @@ static wstatus machine_clean(struct cleaning *c, struct reason *why)
     st                            = st ? st : machine_remove(m, "/" SETUP_PUT_BACK, NULL, why);
     st                            = st ? st : boot_entry_remove(m, &c->need.entry, &entry, why);
     if (entry)
-        said(c, "boot entry 'autologger'");
+        clean_said(c, "boot entry 'autologger'");
     unit_clean(c);
     if (!st && !c->o->no_initramfs && initramfs_content(m, i) == CONTENT_PRESENT) {
         st         = setup_initramfs(&c->setup, why);
@@ -182,7 +182,7 @@ static wstatus machine_clean(struct cleaning *c, struct reason *why)
     return st;
 }
 
-static void report(const struct cleaning *c, bool failed)
+static void clean_report(const struct cleaning *c, bool failed)
 {
     if (!c->o->json) {
         for (unsigned i = 0; i < c->setup.line_count; i++)
@@ -229,7 +229,7 @@ int clean_run(const struct clean_options *o)
     }
     /* the declarations are gone: what is left below can only be less, and a second clean goes on */
     st = st ? st : machine_clean(&c, &why);
-    report(&c, st != W_SUCCESS);
+    clean_report(&c, st != W_SUCCESS);
     setup_finish(&c.setup);
     return st ? failure_print("autologger clean", st, &why) : VERB_FINE;
 }

@@ -17,7 +17,7 @@ enum { KEY_MAX = 1024, LETTERS_OFF = 3 };
 /* ---- by name ---- */
 
 /* "web", "web/Contoso-Web" or a full path, as a path; false: too long. */
-static bool key_of(const char *name, char out[KEY_MAX])
+static bool declaration_remove_key_of(const char *name, char out[KEY_MAX])
 {
     const char *slash = strchr(name, '/');
     char        guid[GUID_TEXT_SIZE];
@@ -77,7 +77,7 @@ static wstatus none_of_that_name(struct regstore *store, const char *name, struc
 wstatus declaration_remove(struct regstore *store, const char *name, struct reason *why)
 {
     char key[KEY_MAX];
-    if (!key_of(name, key))
+    if (!declaration_remove_key_of(name, key))
         return reason_set(why, W_FILENAME_EXCED_RANGE, "the name has more than %d bytes", KEY_MAX - 1);
     if (!*name || (!regstore_key_exists(store, key) && !named_provider(store, name, key)))
         return none_of_that_name(store, name, why);
@@ -86,7 +86,7 @@ wstatus declaration_remove(struct regstore *store, const char *name, struct reas
 
 /* ---- all ---- */
 
-static void add(char *out, size_t size, const char *name)
+static void declaration_remove_add(char *out, size_t size, const char *name)
 {
     const size_t used = strlen(out);
     snprintf(out + used, size - used, "%s%s", used ? ", " : "", name);
@@ -98,12 +98,12 @@ unsigned declaration_names(struct regstore *store, char *out, size_t size)
     unsigned         count = 0;
     *out                   = 0;
     if (regstore_key_exists(store, GLOBAL_LOGGER)) {
-        add(out, size, "GlobalLogger");
+        declaration_remove_add(out, size, "GlobalLogger");
         count++;
     }
     if (!key_names_load(store, AUTOLOGGERS, &names))
         for (unsigned i = 0; i < names.count; i++, count++)
-            add(out, size, names.names[i]);
+            declaration_remove_add(out, size, names.names[i]);
     key_names_finish(&names);
     return count;
 }
@@ -121,7 +121,7 @@ wstatus declaration_remove_all(struct regstore *store, struct reason *why)
 /* ---- what goes ---- */
 
 struct store_moment {
-    struct entry {
+    struct declaration_remove_entry {
         char *key, *value; /* value NULL: the key itself */
     } *at;
     unsigned count;
@@ -130,13 +130,13 @@ struct store_moment {
 
 static void entry_add(struct store_moment *m, const char *key, const char *value)
 {
-    struct entry *more = m->failed ? NULL : realloc(m->at, (m->count + 1) * sizeof *more);
+    struct declaration_remove_entry *more = m->failed ? NULL : realloc(m->at, (m->count + 1) * sizeof *more);
     if (!more) {
         m->failed = true;
         return;
     }
     m->at                = more;
-    more[m->count]       = (struct entry){strdup(key), value ? strdup(value) : NULL};
+    more[m->count]       = (struct declaration_remove_entry){strdup(key), value ? strdup(value) : NULL};
     m->failed           |= !more[m->count].key || (value && !more[m->count].value);
     m->count++;
 }
@@ -153,7 +153,7 @@ static wstatus value_seen(void *ctx, const struct regvalue *value)
     return W_SUCCESS;
 }
 
-static void walk(struct store_moment *m, struct regstore *store, const char *key, bool root)
+static void declaration_remove_walk(struct store_moment *m, struct regstore *store, const char *key, bool root)
 {
     struct walking   w = {m, key};
     struct key_names names;
@@ -168,7 +168,7 @@ static void walk(struct store_moment *m, struct regstore *store, const char *key
             m->failed = true;
             break;
         }
-        walk(m, store, below, false);
+        declaration_remove_walk(m, store, below, false);
         free(below);
     }
     key_names_finish(&names);
@@ -179,7 +179,7 @@ struct store_moment *store_moment_take(struct regstore *store)
     static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
     struct store_moment     *m       = calloc(1, sizeof *m);
     for (size_t i = 0; m && i < sizeof roots / sizeof *roots; i++)
-        walk(m, store, roots[i], true);
+        declaration_remove_walk(m, store, roots[i], true);
     if (m && m->failed) {
         store_moment_free(m);
         m = NULL;

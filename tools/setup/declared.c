@@ -8,9 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-static wstatus no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
+static wstatus declared_no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
 
-static char *below(const char *key, const char *name)
+static char *declared_below(const char *key, const char *name)
 {
     char *out = NULL;
     return asprintf(&out, "%s\\%s", key, name) < 0 ? NULL : out;
@@ -30,7 +30,7 @@ void declared_finish(struct declared *d)
     *d = (struct declared){0};
 }
 
-static wstatus name_add(struct declared_key *k, const char *name)
+static wstatus declared_name_add(struct declared_key *k, const char *name)
 {
     char **names = realloc(k->names, (k->count + 1) * sizeof *names);
     if (!names)
@@ -41,9 +41,9 @@ static wstatus name_add(struct declared_key *k, const char *name)
     k->count++;
     return W_SUCCESS;
 }
-static wstatus take_name(void *ctx, const struct regvalue *v) { return name_add(ctx, v->name); }
+static wstatus declared_take_name(void *ctx, const struct regvalue *v) { return declared_name_add(ctx, v->name); }
 
-static struct declared_key *key_add(struct declared *d, const char *key)
+static struct declared_key *declared_key_add(struct declared *d, const char *key)
 {
     struct declared_key *keys = realloc(d->keys, (d->count + 1) * sizeof *keys);
     if (!keys)
@@ -59,17 +59,17 @@ static struct declared_key *key_add(struct declared *d, const char *key)
 
 /* ---- of a configuration ---- */
 
-static wstatus collect(struct regstore *s, const char *key, struct declared *d, struct reason *why)
+static wstatus declared_collect(struct regstore *s, const char *key, struct declared *d, struct reason *why)
 {
     struct key_names names;
     wstatus          st = key_names_load(s, key, &names);
     if (st)
         return st == W_FILE_NOT_FOUND ? W_SUCCESS : reason_set(why, st, "the keys of %s cannot be read", key);
     for (unsigned i = 0; !st && i < names.count; i++) {
-        char                *child = below(key, names.names[i]);
-        struct declared_key *k     = child ? key_add(d, child) : NULL;
-        st                         = k ? regstore_enum_values(s, child, take_name, k) : W_OUTOFMEMORY;
-        st = st ? reason_set(why, st, "the values of %s cannot be read", child ? child : key) : collect(s, child, d, why);
+        char                *child = declared_below(key, names.names[i]);
+        struct declared_key *k     = child ? declared_key_add(d, child) : NULL;
+        st                         = k ? regstore_enum_values(s, child, declared_take_name, k) : W_OUTOFMEMORY;
+        st = st ? reason_set(why, st, "the values of %s cannot be read", child ? child : key) : declared_collect(s, child, d, why);
         free(child);
     }
     key_names_finish(&names);
@@ -82,7 +82,7 @@ wstatus declared_of(struct regstore *configuration, struct declared *out, struct
     wstatus                  st      = W_SUCCESS;
     *out                             = (struct declared){0};
     for (size_t i = 0; !st && i < sizeof roots / sizeof *roots; i++)
-        st = collect(configuration, roots[i], out, why);
+        st = declared_collect(configuration, roots[i], out, why);
     if (st)
         declared_finish(out);
     return st;
@@ -92,12 +92,12 @@ wstatus declared_of(struct regstore *configuration, struct declared *out, struct
 
 static wstatus key_load(struct regstore *s, const char *at, struct declared *d, struct reason *why)
 {
-    char   *key = NULL, *names = below(at, "Names");
-    wstatus st = names ? regstore_get_string_dup(s, at, "", &key, why) : no_memory(why);
+    char   *key = NULL, *names = declared_below(at, "Names");
+    wstatus st = names ? regstore_get_string_dup(s, at, "", &key, why) : declared_no_memory(why);
     if (!st) {
-        struct declared_key *k = key_add(d, key);
-        st                     = k ? regstore_enum_values(s, names, take_name, k) : W_OUTOFMEMORY;
-        st                     = st == W_FILE_NOT_FOUND ? W_SUCCESS : st ? no_memory(why) : st;
+        struct declared_key *k = declared_key_add(d, key);
+        st                     = k ? regstore_enum_values(s, names, declared_take_name, k) : W_OUTOFMEMORY;
+        st                     = st == W_FILE_NOT_FOUND ? W_SUCCESS : st ? declared_no_memory(why) : st;
     }
     free(key);
     free(names);
@@ -112,8 +112,8 @@ wstatus declared_load(struct regstore *store, struct declared *out, struct reaso
     if (st)
         return st == W_FILE_NOT_FOUND ? W_SUCCESS : reason_set(why, st, "what was applied before cannot be read");
     for (unsigned i = 0; !st && i < names.count; i++) {
-        char *at = below(DECLARED_KEY "\\Declared", names.names[i]);
-        st       = at ? key_load(store, at, out, why) : no_memory(why);
+        char *at = declared_below(DECLARED_KEY "\\Declared", names.names[i]);
+        st       = at ? key_load(store, at, out, why) : declared_no_memory(why);
         free(at);
     }
     key_names_finish(&names);

@@ -30,7 +30,7 @@ struct session_steps {
     struct step              step[STEPS_MAX];
 };
 
-static struct step *add(struct session_steps *s, const char *name, enum step_state state, const char *text, const char *advice)
+static struct step *empty_view_add(struct session_steps *s, const char *name, enum step_state state, const char *text, const char *advice)
 {
     struct step *step = &s->step[s->count < STEPS_MAX ? s->count++ : STEPS_MAX - 1];
     *step             = (struct step){.name = name, .state = state};
@@ -48,18 +48,18 @@ static void step_start(struct session_steps *s)
         snprintf(text, sizeof text, "%s:%" PRIu32, r->source_file, r->source_line);
     else
         snprintf(text, sizeof text, "%.600s", r->key);
-    add(s, "declared", STEP_FINE, text, "");
+    empty_view_add(s, "declared", STEP_FINE, text, "");
     if (r->kept_off)
-        add(s, "Start", STEP_WRONG, *r->reason ? r->reason : "the guard kept it from starting", "see autologger status");
+        empty_view_add(s, "Start", STEP_WRONG, *r->reason ? r->reason : "the guard kept it from starting", "see autologger status");
     else if (!r->start)
-        add(s, "Start", STEP_WRONG, "Start is not 1, so the boot did not start it", "set Start = 1, and apply again");
+        empty_view_add(s, "Start", STEP_WRONG, "Start is not 1, so the boot did not start it", "set Start = 1, and apply again");
     else
-        add(s, "Start", STEP_FINE, "1", "");
+        empty_view_add(s, "Start", STEP_FINE, "1", "");
     if (!r->start || r->kept_off)
         return;
     snprintf(text, sizeof text, "%" PRIu32 "%s%s%s%s", r->status, r->status ? " " : "", r->status ? wstatus_name(r->status) : "",
              *r->reason ? ": " : "", r->reason);
-    add(s, "Status", r->status ? STEP_WRONG : STEP_FINE, text, r->status ? wstatus_advice(r->status) : "");
+    empty_view_add(s, "Status", r->status ? STEP_WRONG : STEP_FINE, text, r->status ? wstatus_advice(r->status) : "");
 }
 
 static void step_file(struct session_steps *s)
@@ -70,16 +70,16 @@ static void step_file(struct session_steps *s)
     char                     text[1200];
 
     if (!*path) {
-        add(s, "file", STEP_NOTE, "it has no log file (real time, or in memory alone)", "autologger watch shows its events as they come");
+        empty_view_add(s, "file", STEP_NOTE, "it has no log file (real time, or in memory alone)", "autologger watch shows its events as they come");
         return;
     }
     if (stat(path, &st) != 0) {
         snprintf(text, sizeof text, "%s is not there", path);
-        add(s, "file", STEP_WRONG, text, r->file_created ? "it was moved or removed since" : "see the Status of the session");
+        empty_view_add(s, "file", STEP_WRONG, text, r->file_created ? "it was moved or removed since" : "see the Status of the session");
         return;
     }
     snprintf(text, sizeof text, "%s, %lld bytes", path, (long long)st.st_size);
-    add(s, "file", STEP_FINE, text, "");
+    empty_view_add(s, "file", STEP_FINE, text, "");
 }
 
 /* It runs, and no program has any of its providers registered: nothing can come. */
@@ -101,19 +101,19 @@ static void step_events(struct session_steps *s)
 
     if (r->written) {
         snprintf(text, sizeof text, "%" PRIu64 " are in its file", r->written);
-        add(s, "events", STEP_FINE, text, "");
+        empty_view_add(s, "events", STEP_FINE, text, "");
     } else if (result_lost(r)) {
         snprintf(text, sizeof text, "none is in its file, and %" PRIu64 " were lost: buffers %" PRIu64 ", memory %" PRIu64 ", conversion %" PRIu64 ", file %" PRIu64 ", withheld by the kernel %" PRIu64,
                  result_lost(r), r->lost_ring, r->lost_memory, r->lost_conversion, r->lost_file, r->withheld);
-        add(s, "events", STEP_WRONG, text, "raise MaximumBuffers, or make room on the disk");
+        empty_view_add(s, "events", STEP_WRONG, text, "raise MaximumBuffers, or make room on the disk");
     } else if (!r->stopped && nobody_writes(s, &c)) {
-        add(s, "events", STEP_WRONG, c.reason, c.advice);
+        empty_view_add(s, "events", STEP_WRONG, c.reason, c.advice);
     } else if (!r->stopped) {
-        add(s, "events", STEP_NOTE, "it still runs: what is in its file is not counted yet", "autologger flush, or autologger stop --merge");
+        empty_view_add(s, "events", STEP_NOTE, "it still runs: what is in its file is not counted yet", "autologger flush, or autologger stop --merge");
     } else if (explain_empty(r, s->providers, s->provider_count, &c)) {
-        add(s, "events", STEP_WRONG, c.reason, c.advice);
+        empty_view_add(s, "events", STEP_WRONG, c.reason, c.advice);
     } else {
-        add(s, "events", STEP_WRONG, "none is in its file", "see the rows of its providers");
+        empty_view_add(s, "events", STEP_WRONG, "none is in its file", "see the rows of its providers");
     }
 }
 
@@ -155,7 +155,7 @@ static void provider_words(const struct result_row *p, char *text, size_t size, 
     }
 }
 
-static bool print_text(const struct session_steps *s)
+static bool empty_view_print_text(const struct session_steps *s)
 {
     static const char *const marks[] = {"fine ", "note ", "WRONG"};
     const struct step       *wrong   = NULL;
@@ -178,7 +178,7 @@ static bool print_text(const struct session_steps *s)
     return wrong != NULL;
 }
 
-static bool print_json(struct json *j, const struct session_steps *s)
+static bool empty_view_print_json(struct json *j, const struct session_steps *s)
 {
     static const char *const words[] = {"fine", "note", "wrong"};
     const struct step       *wrong   = NULL;
@@ -225,7 +225,7 @@ static bool print_json(struct json *j, const struct session_steps *s)
 }
 
 /* How many sessions were shown; *wrong: of how many something stands in the way. */
-static unsigned show(const struct result_list *list, const char *session, struct json *j, unsigned *wrong)
+static unsigned empty_view_show(const struct result_list *list, const char *session, struct json *j, unsigned *wrong)
 {
     struct session_steps *s     = malloc(sizeof *s);
     unsigned              shown = 0;
@@ -238,7 +238,7 @@ static unsigned show(const struct result_list *list, const char *session, struct
         if (!j && shown)
             putchar('\n');
         shown++;
-        *wrong += j ? print_json(j, s) : print_text(s);
+        *wrong += j ? empty_view_print_json(j, s) : empty_view_print_text(s);
     }
     free(s);
     return shown;
@@ -284,7 +284,7 @@ static int rows_view(const struct cmdline *common, const struct result_list *lis
         json_flag(j, "rehearsal", list->rehearsal);
         json_array(j, "sessions");
     }
-    unsigned shown = show(list, session, j, &wrong);
+    unsigned shown = empty_view_show(list, session, j, &wrong);
     if (j) {
         json_array_end(j);
         json_object_end(j);

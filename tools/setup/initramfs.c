@@ -62,7 +62,7 @@ enum initramfs_content initramfs_content(const struct machine *m, const struct i
 }
 
 /* A file that is whole on the disk, and then its name. */
-static wstatus place(const struct machine *m, const char *from, const char *to, struct reason *why)
+static wstatus initramfs_place(const struct machine *m, const char *from, const char *to, struct reason *why)
 {
     char full[MACHINE_PATH], target[MACHINE_PATH];
     int  fd = open(machine_path(m, from, full), O_RDONLY | O_CLOEXEC);
@@ -82,7 +82,7 @@ static wstatus dracut_rebuild(const struct machine *m, const struct initramfs *i
     const char *const argv[] = {"dracut", "-f", fresh, m->kernel, NULL};
     snprintf(fresh, sizeof fresh, "%.900s.autologger-new", i->image);
     wstatus st = machine_run_told(m, argv, BUILDING, why);
-    st         = st ? st : place(m, fresh, i->image, why);
+    st         = st ? st : initramfs_place(m, fresh, i->image, why);
     if (st)
         machine_remove(m, fresh, NULL, NULL);
     return st;
@@ -122,7 +122,7 @@ wstatus initramfs_take_out(const struct machine *m, const struct initramfs *i, s
     wstatus st = initramfs_rebuild(m, i, why);
     if (!st && initramfs_content(m, i) != CONTENT_ABSENT)
         st = reason_set(why, W_GEN_FAILURE, "the new image has the early program still, or cannot be listed");
-    st = st ? st : place(m, i->image, i->image, why);
+    st = st ? st : initramfs_place(m, i->image, i->image, why);
     if (st)
         old_image_back(kept, image);
     else

@@ -96,7 +96,7 @@ bool profile_name_fits(const char *name)
 }
 
 /* "boot.ini" -> "boot". False: not a profile. */
-static bool name_of(const char *file, char name[PROFILE_NAME])
+static bool profile_name_of(const char *file, char name[PROFILE_NAME])
 {
     size_t n = strlen(file);
     for (unsigned i = 0; i < ENDINGS; i++) {
@@ -135,7 +135,7 @@ static wstatus folder_read(const struct folder *f, struct profile_list *l, struc
     unsigned before = l->count;
     for (struct dirent *e; d && !st && (e = readdir(d));) {
         char name[PROFILE_NAME];
-        if (!name_of(e->d_name, name))
+        if (!profile_name_of(e->d_name, name))
             continue;
         struct profile *items = realloc(l->items, (l->count + 1) * sizeof *items);
         if (!items) {
@@ -157,7 +157,7 @@ static wstatus folder_read(const struct folder *f, struct profile_list *l, struc
     return st;
 }
 
-static int by_name(const void *a, const void *b)
+static int profile_by_name(const void *a, const void *b)
 {
     const struct profile *x = a, *y = b;
     int                   order = strcmp(x->name, y->name);
@@ -175,7 +175,7 @@ wstatus profile_list_load(const char *root, struct profile_list *out, struct rea
     for (unsigned i = 0; i < f.count && !st; i++)
         st = folder_read(&f.at[i], out, why);
     if (out->count)
-        qsort(out->items, out->count, sizeof *out->items, by_name);
+        qsort(out->items, out->count, sizeof *out->items, profile_by_name);
     return st;
 }
 

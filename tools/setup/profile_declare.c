@@ -65,7 +65,7 @@ static wstatus put_stored(const struct declaring *v, const char *key, const stru
 }
 
 /* The terms are without FlushThreshold, which the session's row has. */
-static wstatus put_session(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, uint32_t flush_threshold, struct reason *why)
+static wstatus profile_declare_put_session(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, uint32_t flush_threshold, struct reason *why)
 {
     const struct ctl_declaration *d = &a->session;
     const struct {
@@ -101,7 +101,7 @@ static wstatus put_session(const struct declaring *v, const char *key, const str
 
 /* ---- filters ---- */
 
-static wstatus put_text(struct regstore *to, const char *key, enum value_id id, const char *text, size_t size, struct reason *why)
+static wstatus profile_declare_put_text(struct regstore *to, const char *key, enum value_id id, const char *text, size_t size, struct reason *why)
 {
     char   *copy = strndup(text, size);
     wstatus st   = copy ? regstore_set_string(to, key, value_rows[id].name, copy, why) : reason_set(why, W_OUTOFMEMORY, "not enough memory");
@@ -150,10 +150,10 @@ static wstatus put_part(struct regstore *to, const char *filters, const char *be
 static wstatus put_filter_part(struct regstore *to, const char *key, uint32_t type, const void *data, uint32_t size, struct reason *why)
 {
     switch (type) {
-    case FILTER_EXECUTABLE: return put_text(to, key, VALUE_EXE_FILTER, data, size, why);
-    case FILTER_PACKAGE: return put_text(to, key, VALUE_PACKAGE_ID_FILTER, data, size, why);
-    case FILTER_PACKAGE_APP: return put_text(to, key, VALUE_PACKAGE_APP_FILTER, data, size, why);
-    case FILTER_CONTAINER: return put_text(to, key, VALUE_CONTAINER_FILTER, data, size, why);
+    case FILTER_EXECUTABLE: return profile_declare_put_text(to, key, VALUE_EXE_FILTER, data, size, why);
+    case FILTER_PACKAGE: return profile_declare_put_text(to, key, VALUE_PACKAGE_ID_FILTER, data, size, why);
+    case FILTER_PACKAGE_APP: return profile_declare_put_text(to, key, VALUE_PACKAGE_APP_FILTER, data, size, why);
+    case FILTER_CONTAINER: return profile_declare_put_text(to, key, VALUE_CONTAINER_FILTER, data, size, why);
     case FILTER_EVENT_ID: return put_ids(to, key, VALUE_EVENT_ID_FILTER_IN, VALUE_EVENT_IDS, data, size, why);
     case FILTER_STACK_ID: return put_ids(to, key, VALUE_STACK_WALK_FILTER_IN, VALUE_STACK_WALK_IDS, data, size, why);
     case FILTER_PAYLOAD: return put_binary(to, key, value_rows[VALUE_PAYLOAD_FILTER].name, data, size, why);
@@ -279,7 +279,7 @@ wstatus declaring_session(struct declaring *v, struct control_client *c, const s
     if (st || !of_a_boot(v, &a->session))
         return st;
     session_key(a, key);
-    st = put_session(v, key, a, session->flush_threshold, why);
+    st = profile_declare_put_session(v, key, a, session->flush_threshold, why);
     for (uint32_t i = 0; i < total && !st; i++) {
         st = control_terms(c, name, i, &a, why);
         if (!st && a->count)

@@ -87,7 +87,7 @@ static bool another_run(const struct machine *m, struct regstore *store)
 }
 
 /* NULL: it is; else why there is nothing to do (now). */
-static const char *look(struct putting *p)
+static const char *setup_put_back_look(struct putting *p)
 {
     const struct machine *m      = &p->o->machine;
     struct regstore      *sealed = NULL, *store = NULL;
@@ -149,7 +149,7 @@ static wstatus image_back(struct putting *p, struct reason *why)
     return st;
 }
 
-static wstatus steps(struct putting *p, struct reason *why)
+static wstatus put_back_steps(struct putting *p, struct reason *why)
 {
     const struct machine *m     = &p->o->machine;
     bool                  entry = false;
@@ -178,7 +178,7 @@ static wstatus steps(struct putting *p, struct reason *why)
 
 /* ---- the whole ---- */
 
-static void report(const struct putting *p, const char *nothing)
+static void put_back_report(const struct putting *p, const char *nothing)
 {
     struct json *j = p->o->json ? json_create(stdout, true) : NULL;
     if (!j && nothing)
@@ -208,14 +208,14 @@ int put_back_run(const struct clean_options *o)
     setpriority(PRIO_PROCESS, 0, 19); /* and of the tools that it runs */
     boot_entry_find(&o->machine, &p.need.entry);
     initramfs_find(&o->machine, &p.need.initramfs);
-    if (!(nothing = look(&p)) && p.in.image && !dpkg_lock(&p)) /* first: dpkg's own scripts may wait for the lock of setup */
+    if (!(nothing = setup_put_back_look(&p)) && p.in.image && !dpkg_lock(&p)) /* first: dpkg's own scripts may wait for the lock of setup */
         nothing = "dpkg is at work; the next boot tries again";
     setup_begin(&p.setup, &o->machine, &p.need);
     wstatus st = nothing ? W_SUCCESS : setup_lock(&p.setup, &why);
-    if (!nothing && !st && !(nothing = look(&p))) /* somebody may have applied meanwhile */
-        st = steps(&p, &why);
+    if (!nothing && !st && !(nothing = setup_put_back_look(&p))) /* somebody may have applied meanwhile */
+        st = put_back_steps(&p, &why);
     if (!st)
-        report(&p, nothing);
+        put_back_report(&p, nothing);
     setup_finish(&p.setup);
     if (p.dpkg_fd >= 0)
         close(p.dpkg_fd);

@@ -15,17 +15,17 @@ static uint64_t target_of(const struct history_boot *b) { return b->list.target_
 static uint64_t done_of(const struct history_boot *b) { return b->list.boot_done_ms; }
 static uint64_t written_of(const struct history_boot *b) { return b->written; }
 static uint64_t lost_of(const struct history_boot *b) { return b->lost; }
-static const struct column {
+static const struct runs_column {
     const char *title, *json;
     uint64_t (*of)(const struct history_boot *b);
     bool time; /* in ms */
-} columns[] = {
+} runs_columns[] = {
     {"DEFAULT TARGET", "target_ms", target_of, true},
     {"BOOT DONE", "boot_done_ms", done_of, true},
     {"EVENTS", "events", written_of, false},
     {"LOST", "lost", lost_of, false},
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { COLUMNS = sizeof runs_columns / sizeof *runs_columns };
 
 static bool flag_load(struct regstore *store, const char *name)
 {
@@ -112,7 +112,7 @@ struct runs_spread runs_spread_of(uint64_t *values, unsigned count)
     return s;
 }
 
-static struct runs_spread spread(const struct runs *r, const struct history *h, const struct column *c)
+static struct runs_spread spread(const struct runs *r, const struct history *h, const struct runs_column *c)
 {
     uint64_t values[4 * RUNS_MAX];
     unsigned n = 0;
@@ -122,7 +122,7 @@ static struct runs_spread spread(const struct runs *r, const struct history *h, 
     return runs_spread_of(values, n);
 }
 
-static const char *shown(uint64_t value, const struct column *c, char out[32])
+static const char *runs_shown(uint64_t value, const struct runs_column *c, char out[32])
 {
     if (c->time)
         snprintf(out, 32, "%" PRIu64 ".%03u s", value / 1000, (unsigned)(value % 1000));
@@ -131,7 +131,7 @@ static const char *shown(uint64_t value, const struct column *c, char out[32])
     return out;
 }
 
-static void row_add(struct text_table *t, const char *name, char cells[COLUMNS][32])
+static void runs_row_add(struct text_table *t, const char *name, char cells[COLUMNS][32])
 {
     text_table_row(t, name, cells[0], cells[1], cells[2], cells[3]);
 }
@@ -147,21 +147,21 @@ void runs_print(const struct runs *r, const struct history *h, FILE *to)
         if (!runs_has(r, &h->boots[i]))
             continue;
         for (unsigned c = 0; c < COLUMNS; c++)
-            shown(columns[c].of(&h->boots[i]), &columns[c], cells[c]);
+            runs_shown(runs_columns[c].of(&h->boots[i]), &runs_columns[c], cells[c]);
         snprintf(name, sizeof name, "%u", h->boots[i].list.number);
-        row_add(&t, name, cells);
+        runs_row_add(&t, name, cells);
     }
     for (unsigned c = 0; c < COLUMNS; c++)
-        all[c] = spread(r, h, &columns[c]);
+        all[c] = spread(r, h, &runs_columns[c]);
     for (unsigned c = 0; c < COLUMNS; c++)
-        shown(all[c].median, &columns[c], cells[c]);
-    row_add(&t, "median", cells);
+        runs_shown(all[c].median, &runs_columns[c], cells[c]);
+    runs_row_add(&t, "median", cells);
     for (unsigned c = 0; c < COLUMNS; c++)
-        shown(all[c].least, &columns[c], cells[c]);
-    row_add(&t, "least", cells);
+        runs_shown(all[c].least, &runs_columns[c], cells[c]);
+    runs_row_add(&t, "least", cells);
     for (unsigned c = 0; c < COLUMNS; c++)
-        shown(all[c].most, &columns[c], cells[c]);
-    row_add(&t, "most", cells);
+        runs_shown(all[c].most, &runs_columns[c], cells[c]);
+    runs_row_add(&t, "most", cells);
     text_table_print(&t, to);
     text_table_finish(&t);
     visible_printf(to, "\n%u of %u boots%s; times since the sessions were started\n", runs_done(r, h), r->wanted,
@@ -179,13 +179,13 @@ void runs_json(const struct runs *r, const struct history *h, struct json *j)
         json_object(j, NULL);
         json_number(j, "number", h->boots[i].list.number);
         for (unsigned c = 0; c < COLUMNS; c++)
-            json_number(j, columns[c].json, columns[c].of(&h->boots[i]));
+            json_number(j, runs_columns[c].json, runs_columns[c].of(&h->boots[i]));
         json_object_end(j);
     }
     json_array_end(j);
     for (unsigned c = 0; c < COLUMNS; c++) {
-        struct runs_spread s = spread(r, h, &columns[c]);
-        json_object(j, columns[c].json);
+        struct runs_spread s = spread(r, h, &runs_columns[c]);
+        json_object(j, runs_columns[c].json);
         json_number(j, "median", s.median);
         json_number(j, "least", s.least);
         json_number(j, "most", s.most);

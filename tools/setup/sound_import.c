@@ -25,7 +25,7 @@ struct trial {
     bool                 no_memory;
 };
 
-static wstatus file_read(const char *path, char **text, size_t *size, struct reason *why)
+static wstatus sound_import_file_read(const char *path, char **text, size_t *size, struct reason *why)
 {
     wstatus st   = W_SUCCESS;
     char   *data = NULL;
@@ -116,7 +116,7 @@ static void section_names(const char *path, struct refusal *r)
 }
 
 /* The provider's GUID: the section's name, its Guid line, or the hash of its name. */
-static struct guid provider_guid(const char *section, const char *name)
+static struct guid sound_import_provider_guid(const char *section, const char *name)
 {
     struct guid guid;
     if (guid_parse(name, &guid))
@@ -154,7 +154,7 @@ static struct refusal *refusal_for(struct trial *t, const char *path)
 }
 
 /* Notes a finding once. Only the first round sees the file as it is: later ones miss what was taken out, and would warn. */
-static void keep(struct trial *t, const struct diag *d)
+static void sound_import_keep(struct trial *t, const struct diag *d)
 {
     struct refusal_list *l = t->refusals;
     if (t->round && d->kind == DIAG_WARNING)
@@ -186,12 +186,12 @@ static void reason_of(struct refusal *r, const struct diag *d)
 }
 
 /* diag_fn: a mistake becomes a refusal of its section. */
-static void refuse(void *ctx, const struct diag *d)
+static void sound_import_refuse(void *ctx, const struct diag *d)
 {
     struct trial *t     = ctx;
     const char   *start = NULL;
     char          path[512];
-    keep(t, d);
+    sound_import_keep(t, d);
     if (d->kind != DIAG_ERROR)
         return;
     if (!d->line || !section_of(t, d->line, &start)) {
@@ -208,13 +208,13 @@ static void refuse(void *ctx, const struct diag *d)
         reason_of(r, d);
         section_names(path, r);
         r->line = d->line;
-        r->guid = provider_guid(start, r->provider);
+        r->guid = sound_import_provider_guid(start, r->provider);
         snprintf(r->file, sizeof r->file, "%s", d->file);
     }
 }
 
 /* Is this section part of a refused declaration: itself, or a provider of a refused session? */
-static bool is_refused(const struct trial *t, const char *path)
+static bool sound_import_is_refused(const struct trial *t, const char *path)
 {
     for (unsigned i = 0; i < t->refusals->count; i++) {
         const struct refusal *r      = &t->refusals->items[i];
@@ -235,7 +235,7 @@ static void blank_refused(struct trial *t)
         if (*first == '[') {
             char path[512];
             section_path(first, path, sizeof path);
-            refused = is_refused(t, path);
+            refused = sound_import_is_refused(t, path);
         }
         for (char *q = p; refused && *q && q != end; q++)
             if (*q != '\r')
@@ -251,10 +251,10 @@ static wstatus import_once(struct trial *t, struct regstore *store, struct diag_
 }
 
 /* Rounds until the text imports: each mistake takes its declaration out. */
-static wstatus settle(struct trial *t, struct regstore *store, struct reason *why)
+static wstatus sound_import_settle(struct trial *t, struct regstore *store, struct reason *why)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct diag_sink sink = {.fn = refuse, .ctx = t};
+        struct diag_sink sink = {.fn = sound_import_refuse, .ctx = t};
         t->new_refusals       = 0;
         t->round              = round;
         wstatus st            = import_once(t, store, &sink, why);
@@ -295,14 +295,14 @@ static void count_say(struct refusal *r)
 wstatus sound_import(struct regstore *store, const char *path, struct refusal_list *out, struct reason *why)
 {
     struct trial t  = {.file = path, .refusals = out};
-    wstatus      st = file_read(path, &t.text, &t.size, why);
+    wstatus      st = sound_import_file_read(path, &t.text, &t.size, why);
     if (!st)
         st = normalise(&t.text, &t.size, why);
     if (!st && memchr(t.text, 0, t.size))
         st = reason_set(why, W_INVALID_DATA, "%s is not text: it holds a NUL byte", path);
     if (!st) {
         t.is_reg = starts_as_reg(t.text);
-        st       = settle(&t, store, why);
+        st       = sound_import_settle(&t, store, why);
     }
     if (out->mistake_count)
         qsort(out->mistakes, out->mistake_count, sizeof *out->mistakes, by_line);

@@ -10,21 +10,21 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
-enum { ROOTS = sizeof roots / sizeof *roots, HEX_SHOWN = 16 };
+static const char *const store_tree_roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
+enum { ROOTS = sizeof store_tree_roots / sizeof *store_tree_roots, HEX_SHOWN = 16 };
 
 /* A value taken out of a store, so that the store may be asked again. */
-struct kept {
+struct store_tree_kept {
     struct regvalue value; /* points to these: */
     char           *name, *place;
     uint8_t        *data;
 };
 struct kept_list {
-    struct kept *items;
+    struct store_tree_kept *items;
     unsigned     count;
 };
 
-static wstatus no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
+static wstatus store_tree_no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
 
 static void kept_finish(struct kept_list *l)
 {
@@ -40,12 +40,12 @@ static void kept_finish(struct kept_list *l)
 static wstatus keep_value(void *ctx, const struct regvalue *v)
 {
     struct kept_list *l    = ctx;
-    struct kept      *more = realloc(l->items, (l->count + 1) * sizeof *more);
+    struct store_tree_kept      *more = realloc(l->items, (l->count + 1) * sizeof *more);
     if (!more)
         return W_OUTOFMEMORY;
-    struct kept *k = &more[l->count++];
+    struct store_tree_kept *k = &more[l->count++];
     l->items       = more;
-    *k             = (struct kept){*v, strdup(v->name), v->source_file ? strdup(v->source_file) : NULL, malloc(v->size + 1u)};
+    *k             = (struct store_tree_kept){*v, strdup(v->name), v->source_file ? strdup(v->source_file) : NULL, malloc(v->size + 1u)};
     if (!k->data || !k->name || (v->source_file && !k->place))
         return W_OUTOFMEMORY;
     if (v->size)
@@ -69,7 +69,7 @@ static wstatus kept_load(struct regstore *s, const char *key, struct kept_list *
     return W_SUCCESS;
 }
 
-static char *below(const char *key, const char *name)
+static char *store_tree_below(const char *key, const char *name)
 {
     char *out = NULL;
     return asprintf(&out, "%s\\%s", key, name) < 0 ? NULL : out;
@@ -83,17 +83,17 @@ static wstatus names_load(struct regstore *s, const char *key, struct key_names 
 
 /* Calls fn for every key below `key`, parents first. */
 typedef wstatus (*key_fn)(void *ctx, const char *key, struct reason *why);
-static wstatus walk(struct regstore *s, const char *key, key_fn fn, void *ctx, struct reason *why)
+static wstatus store_tree_walk(struct regstore *s, const char *key, key_fn fn, void *ctx, struct reason *why)
 {
     struct key_names names;
     wstatus          st = names_load(s, key, &names, why);
     for (unsigned i = 0; !st && i < names.count; i++) {
-        char *child = below(key, names.names[i]);
+        char *child = store_tree_below(key, names.names[i]);
         if (!child)
-            st = no_memory(why);
+            st = store_tree_no_memory(why);
         else if (strcasecmp(child, STORE_TREE_OWN)) {
             st = fn(ctx, child, why);
-            st = st ? st : walk(s, child, fn, ctx, why);
+            st = st ? st : store_tree_walk(s, child, fn, ctx, why);
         }
         free(child);
     }
@@ -117,7 +117,7 @@ static wstatus key_copy(struct regstore *from, struct regstore *to, const char *
     if (st)
         return reason_set(why, st, "the key %s cannot be read", key);
     if (info.source_file && !(place = strdup(info.source_file)))
-        return no_memory(why);
+        return store_tree_no_memory(why);
     st = regstore_create_key(to, key, place, info.source_line, why);
     free(place);
     return st;
@@ -142,7 +142,7 @@ wstatus store_tree_copy(struct regstore *from, struct regstore *to, struct reaso
     struct pair p  = {.from = from, .to = to};
     wstatus     st = regstore_begin(to, why);
     for (size_t i = 0; !st && i < ROOTS; i++)
-        st = walk(from, roots[i], copy_one, &p, why);
+        st = store_tree_walk(from, store_tree_roots[i], copy_one, &p, why);
     if (st)
         regstore_rollback(to);
     return st ? st : regstore_commit(to, why);
@@ -176,7 +176,7 @@ static wstatus change_add(struct tree_changes *c, enum tree_change_kind kind, co
         unsigned            more  = c->capacity ? c->capacity * 2 : 32;
         struct tree_change *items = realloc(c->items, more * sizeof *items);
         if (!items)
-            return no_memory(why);
+            return store_tree_no_memory(why);
         c->items    = items;
         c->capacity = more;
     }
@@ -185,7 +185,7 @@ static wstatus change_add(struct tree_changes *c, enum tree_change_kind kind, co
     *item = (struct tree_change){.kind = kind, .is_key = !value, .key = strdup(key), .name = value ? strdup(value->name) : NULL,
                                  .before = before ? value_text(key, before) : NULL, .after = after ? value_text(key, after) : NULL};
     bool all = item->key && (!value || item->name) && (!before || item->before) && (!after || item->after);
-    return all ? W_SUCCESS : no_memory(why);
+    return all ? W_SUCCESS : store_tree_no_memory(why);
 }
 
 static bool same_data(const struct regvalue *a, const struct regvalue *b)
@@ -197,7 +197,7 @@ static bool same_place(const struct regvalue *a, const struct regvalue *b)
     return a->source_line == b->source_line && !strcmp(a->source_file ? a->source_file : "", b->source_file ? b->source_file : "");
 }
 
-static const struct regvalue *find(const struct kept_list *l, const char *name)
+static const struct regvalue *store_tree_find(const struct kept_list *l, const char *name)
 {
     for (unsigned i = 0; i < l->count; i++)
         if (!strcasecmp(l->items[i].value.name, name))
@@ -211,10 +211,10 @@ static wstatus values_compare(const struct pair *p, const char *key, bool new_ke
     wstatus          st  = new_key ? W_SUCCESS : kept_load(p->from, key, &old, why);
     st                   = st ? st : kept_load(p->to, key, &new, why);
     for (unsigned i = 0; i < old.count && !st; i++)
-        if (!find(&new, old.items[i].value.name))
+        if (!store_tree_find(&new, old.items[i].value.name))
             st = change_add(p->changes, TREE_REMOVED, key, &old.items[i].value, NULL, why);
     for (unsigned i = 0; i < new.count && !st; i++) {
-        const struct regvalue *now = &new.items[i].value, *was = find(&old, now->name);
+        const struct regvalue *now = &new.items[i].value, *was = store_tree_find(&old, now->name);
         if (!was)
             st = change_add(p->changes, TREE_ADDED, key, NULL, now, why);
         else if (!same_data(was, now) || !same_place(was, now))
@@ -239,9 +239,9 @@ static wstatus removed_below(const struct pair *p, const char *key, struct reaso
     struct key_names names;
     wstatus          st = names_load(p->from, key, &names, why);
     for (unsigned i = 0; !st && i < names.count; i++) {
-        char *child = below(key, names.names[i]);
+        char *child = store_tree_below(key, names.names[i]);
         if (!child)
-            st = no_memory(why);
+            st = store_tree_no_memory(why);
         else if (strcasecmp(child, STORE_TREE_OWN))
             st = regstore_key_exists(p->to, child) ? removed_below(p, child, why)
                                                    : change_add(p->changes, TREE_REMOVED, child, NULL, NULL, why);
@@ -257,9 +257,9 @@ wstatus store_tree_compare(struct regstore *before, struct regstore *after, stru
     wstatus     st = W_SUCCESS;
     *out           = (struct tree_changes){0};
     for (size_t i = 0; !st && i < ROOTS; i++)
-        st = removed_below(&p, roots[i], why);
+        st = removed_below(&p, store_tree_roots[i], why);
     for (size_t i = 0; !st && i < ROOTS; i++)
-        st = walk(after, roots[i], added_one, &p, why);
+        st = store_tree_walk(after, store_tree_roots[i], added_one, &p, why);
     if (st)
         tree_changes_finish(out);
     return st;

@@ -107,7 +107,7 @@ void check_memory(const struct system_look *l)
 }
 
 /* The nearest folder above that exists: it decides about the volume. */
-static bool volume_of(const struct machine *m, const char *folder, struct os_space *space, char path[MACHINE_PATH])
+static bool system_kernel_volume_of(const struct machine *m, const char *folder, struct os_space *space, char path[MACHINE_PATH])
 {
     char at[MACHINE_PATH];
     snprintf(at, sizeof at, "%.900s", folder);
@@ -126,7 +126,7 @@ void check_log_folder(const struct system_look *l)
 {
     char            path[MACHINE_PATH];
     struct os_space space;
-    if (!volume_of(l->ask->machine, l->ask->log_dir, &space, path)) {
+    if (!system_kernel_volume_of(l->ask->machine, l->ask->log_dir, &space, path)) {
         system_found(l->f, SYSTEM_FAILED, "create the folder, or choose another with --log-dir", "%s: its volume cannot be looked at", l->ask->log_dir);
         return;
     }

@@ -28,7 +28,7 @@ static const char *const capability_names[] = {
 #undef CAPABILITY
 enum { CAPABILITIES = sizeof capability_names / sizeof *capability_names };
 
-struct rights {
+struct system_protection_rights {
     unsigned long      pid, seccomp, no_new;
     unsigned long long effective;
 };
@@ -41,13 +41,13 @@ static unsigned long long status_number(const char *status, const char *name, in
 }
 
 /* How much a process may do: what no filter and NoNewPrivileges hold back comes first. */
-static unsigned looseness(const struct rights *r)
+static unsigned looseness(const struct system_protection_rights *r)
 {
     return (r->seccomp != FILTERED) * 200u + !r->no_new * 100u + (unsigned)__builtin_popcountll(r->effective);
 }
 
 /* The daemon's processes (the keeper and the service): how many there are, and the one that may do most. */
-static unsigned daemon_find(const struct machine *m, struct rights *most)
+static unsigned daemon_find(const struct machine *m, struct system_protection_rights *most)
 {
     char           path[MACHINE_PATH];
     unsigned       count  = 0;
@@ -59,7 +59,7 @@ static unsigned daemon_find(const struct machine *m, struct rights *most)
         snprintf(path, sizeof path, "/proc/%.20s/status", entry->d_name);
         char *status = machine_read(m, path, NULL);
         if (status && strncmp(status, "Name:\tautologgerd\n", 18) == 0) {
-            struct rights r = {strtoul(entry->d_name, NULL, 10), (unsigned long)status_number(status, "\nSeccomp:", 10, 0),
+            struct system_protection_rights r = {strtoul(entry->d_name, NULL, 10), (unsigned long)status_number(status, "\nSeccomp:", 10, 0),
                                (unsigned long)status_number(status, "\nNoNewPrivs:", 10, 0), status_number(status, "\nCapEff:", 16, ~0ull)};
             if (!count++ || looseness(&r) > looseness(most))
                 *most = r;
@@ -82,7 +82,7 @@ static void capabilities_text(unsigned long long set, char *out, size_t size)
 
 void check_confinement(const struct system_look *l)
 {
-    struct rights most = {0};
+    struct system_protection_rights most = {0};
     char          text[220];
     unsigned      count = daemon_find(l->ask->machine, &most);
     unsigned      held  = (unsigned)__builtin_popcountll(most.effective);
@@ -130,7 +130,7 @@ void check_passed_descriptors(const struct system_look *l)
 /* ---- settings ---- */
 
 /* -1: there is no such file. */
-static long setting(const struct machine *m, const char *name)
+static long system_protection_setting(const struct machine *m, const char *name)
 {
     char path[MACHINE_PATH];
     snprintf(path, sizeof path, "/proc/sys/%.200s", name);
@@ -145,8 +145,8 @@ static long setting(const struct machine *m, const char *name)
 void check_user_namespaces(const struct system_look *l)
 {
     const struct machine *m     = l->ask->machine;
-    long                  most  = setting(m, "user/max_user_namespaces"), clone = setting(m, "kernel/unprivileged_userns_clone");
-    long                  armor = setting(m, "kernel/apparmor_restrict_unprivileged_userns");
+    long                  most  = system_protection_setting(m, "user/max_user_namespaces"), clone = system_protection_setting(m, "kernel/unprivileged_userns_clone");
+    long                  armor = system_protection_setting(m, "kernel/apparmor_restrict_unprivileged_userns");
     if (most < 0)
         return; /* not in this kernel, or no /proc */
     if (most == 0 || clone == 0)
@@ -172,7 +172,7 @@ void check_settings(const struct system_look *l)
     char   weak[sizeof l->f->found] = "", text[sizeof l->f->found] = "", advice[sizeof l->f->advice] = "";
     size_t w = 0, t = 0, a = 0;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        long        value = setting(l->ask->machine, settings[i].name);
+        long        value = system_protection_setting(l->ask->machine, settings[i].name);
         const char *slash = strrchr(settings[i].name, '/');
         if (value < 0)
             continue;

@@ -33,12 +33,12 @@ static bool switched_off(const struct machine *m)
     return off;
 }
 
-struct counted {
+struct untraced_counted {
     struct regstore       *store;
     struct untraced_facts *f;
 };
 
-static void count_session(struct counted *c, const char *key)
+static void count_session(struct untraced_counted *c, const char *key)
 {
     uint32_t start = 0;
     bool     starts = regstore_get_dword(c->store, key, "Start", &start, NULL) == W_SUCCESS && start;
@@ -48,7 +48,7 @@ static void count_session(struct counted *c, const char *key)
 
 static void look_at_declarations(struct regstore *store, struct untraced_facts *f)
 {
-    struct counted   c = {store, f};
+    struct untraced_counted   c = {store, f};
     struct key_names n = {0};
     if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
         count_session(&c, WINPATH_WMI "\\GlobalLogger");
@@ -125,8 +125,8 @@ void untraced_look(const struct machine *m, struct regstore *store, struct untra
 
 /* ---- the sentence ---- */
 
-static void say(struct untraced *u, bool failed, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
-static void say(struct untraced *u, bool failed, const char *advice, const char *format, ...)
+static void untraced_say(struct untraced *u, bool failed, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void untraced_say(struct untraced *u, bool failed, const char *advice, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -142,43 +142,43 @@ static void say(struct untraced *u, bool failed, const char *advice, const char 
 void untraced_used_up(const struct untraced_facts *f, struct untraced *u)
 {
     if (*f->left)
-        say(u, false, "autologger clean takes all of it away; autologger apply, for another boot", "%.200s. Not put back: %.400s", f->guard, f->left);
+        untraced_say(u, false, "autologger clean takes all of it away; autologger apply, for another boot", "%.200s. Not put back: %.400s", f->guard, f->left);
     else
-        say(u, false, "autologger apply, for another boot", "%s", f->guard);
+        untraced_say(u, false, "autologger apply, for another boot", "%s", f->guard);
 }
 
 void untraced_explain(const struct untraced_facts *f, struct untraced *u)
 {
     memset(u, 0, sizeof *u);
     if (f->off)
-        say(u, false, "boot without autologger=off", "autologger=off is on the kernel command line");
+        untraced_say(u, false, "boot without autologger=off", "autologger=off is on the kernel command line");
     else if (!f->declared && f->idle)
-        say(u, false, "set Start to 1, or: autologger apply boot", "%u session%s declared, none with Start 1", f->idle,
+        untraced_say(u, false, "set Start to 1, or: autologger apply boot", "%u session%s declared, none with Start 1", f->idle,
             f->idle == 1 ? " is" : "s are");
     else if (!f->declared)
-        say(u, false, "autologger apply boot, or see: autologger profiles", "no session is declared in the store");
+        untraced_say(u, false, "autologger apply boot, or see: autologger profiles", "no session is declared in the store");
     else if (*f->guard && f->guard_failed)
-        say(u, true, "see why that boot did not finish; autologger apply starts afresh", "%s", f->guard);
+        untraced_say(u, true, "see why that boot did not finish; autologger apply starts afresh", "%s", f->guard);
     else if (f->used_up)
         untraced_used_up(f, u);
     else if (*f->guard)
-        say(u, false, "autologger apply, for another boot", "%s", f->guard);
+        untraced_say(u, false, "autologger apply, for another boot", "%s", f->guard);
     else if (f->begun && !f->daemon_runs)
-        say(u, true, "systemctl status autologgerd; autologger apply starts afresh",
+        untraced_say(u, true, "systemctl status autologgerd; autologger apply starts afresh",
             "this boot began to be traced, and neither the early program nor the daemon runs any more");
     else if (f->snapshot == SNAPSHOT_DAMAGED)
-        say(u, true, "autologger apply seals it anew, then reboot", "%s", f->snapshot_reason);
+        untraced_say(u, true, "autologger apply seals it anew, then reboot", "%s", f->snapshot_reason);
     else if (f->systemd && !f->daemon_enabled)
-        say(u, true, "autologger apply, or: systemctl enable autologgerd", "autologgerd is not enabled: nothing starts at boot");
+        untraced_say(u, true, "autologger apply, or: systemctl enable autologgerd", "autologgerd is not enabled: nothing starts at boot");
     else if (f->snapshot == SNAPSHOT_MISSING)
-        say(u, true, "autologger apply, then reboot", "sessions are declared, but they were never applied: there is no " SNAPSHOT_PATH);
+        untraced_say(u, true, "autologger apply, then reboot", "sessions are declared, but they were never applied: there is no " SNAPSHOT_PATH);
     else if (f->sealed_since_boot)
-        say(u, false, "reboot", "%u session%s applied after this boot had begun", f->declared, f->declared == 1 ? " was" : "s were");
+        untraced_say(u, false, "reboot", "%u session%s applied after this boot had begun", f->declared, f->declared == 1 ? " was" : "s were");
     else if (f->snapshot == SNAPSHOT_OLD)
-        say(u, true, "autologger apply, then reboot", "the store was changed since it was applied: " SNAPSHOT_PATH " is older");
+        untraced_say(u, true, "autologger apply, then reboot", "the store was changed since it was applied: " SNAPSHOT_PATH " is older");
     else if (f->daemon_runs)
-        say(u, false, "wait for the end of the boot; see: autologger sessions", "the daemon runs and has saved no row of this boot yet");
+        untraced_say(u, false, "wait for the end of the boot; see: autologger sessions", "the daemon runs and has saved no row of this boot yet");
     else
-        say(u, true, "systemctl status autologgerd", "%u session%s declared and applied, but the daemon started none in this boot", f->declared,
+        untraced_say(u, true, "systemctl status autologgerd", "%u session%s declared and applied, but the daemon started none in this boot", f->declared,
             f->declared == 1 ? " is" : "s are");
 }

@@ -50,7 +50,7 @@ static const char *called(void)
 
 static struct journal_told asked(const char *unit, const char *boot)
 {
-    struct journal      j   = journal_begin();
+    struct journal_lines      j   = journal_begin();
     struct journal_ask  ask = {.from_ns = 10 * S, .to_ns = 20 * S};
     struct journal_told out;
     snprintf(ask.unit, sizeof ask.unit, "%s", unit);

@@ -64,6 +64,22 @@ class Rules(unittest.TestCase):
         self.put("a.c", "int f(void)\n{\n}\n" + "\n" * 1000)
         self.assertEqual(run("lengths", self.folder)[0], 1)
 
+    def test_names(self):
+        rows = [
+            ("static int take(void)\n{\n}\n", 1),
+            ("int take(void)\n{\n}\n", 0),
+            ("static const struct x { int a; } take[] = {{1}};\n", 1),
+            ("static unsigned take[3];\n", 1),
+            ("struct walk {\n};\n", 1),
+            ("struct walk;\nvoid f(struct walk *walk);\n", 0),
+            ("/* static int take(void) */\n", 0),
+        ]
+        self.put("tools/a.c", "static __attribute__((noinline)) int take(int a)\n{\n    return a;\n}\nstruct walk { int a; };\n")
+        for text, wanted in rows:
+            self.put("tools/b.c", text)
+            code, out = run("names", self.folder)
+            self.assertEqual(code, wanted, f"{text}{out}")
+
     def test_docs(self):
         self.put("tools/base/verbs.def", 'V(stop, RUNNING, "stop")\n')
         self.put("docs/ARCHITECTURE.md", "")

@@ -15,7 +15,7 @@
 
 enum { ENTRIES = 32, KEY_ALLOW = 0x600, KEY_DENY, KEY_ONLY, KEY_RESET };
 
-struct arguments {
+struct access_arguments {
     struct cmdline        common;
     const char           *object;
     struct security_entry entry[ENTRIES];
@@ -23,9 +23,9 @@ struct arguments {
     bool                  only, reset;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t access_parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *a   = state->input;
+    struct access_arguments *a   = state->input;
     struct reason     why = {0};
     switch (key) {
     case KEY_ALLOW:
@@ -56,13 +56,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* The daemon, which changes what counts now and keeps it; or, with --store, a store that no daemon has open. */
-struct place {
+struct access_place {
     struct control_client *client; /* NULL: the store */
     struct regstore       *store;
     struct rights         *rights;
 };
 
-static wstatus place_open(const struct arguments *a, struct place *p, struct reason *why)
+static wstatus access_place_open(const struct access_arguments *a, struct access_place *p, struct reason *why)
 {
     if (!a->common.store_given)
         return control_open(a->common.runtime_dir, &p->client, why);
@@ -73,14 +73,14 @@ static wstatus place_open(const struct arguments *a, struct place *p, struct rea
     return st || (!a->count && !a->reset) ? st : store_access_open(&a->common, true, &p->store, why);
 }
 
-static void place_close(struct place *p)
+static void access_place_close(struct access_place *p)
 {
     control_close(p->client);
     regstore_close(p->store);
     rights_destroy(p->rights);
 }
 
-static wstatus object_find(struct place *p, const char *name, struct guid *out, struct reason *why)
+static wstatus access_object_find(struct access_place *p, const char *name, struct guid *out, struct reason *why)
 {
     struct ctl_session_info info;
     struct reason           none;
@@ -93,7 +93,7 @@ static wstatus object_find(struct place *p, const char *name, struct guid *out, 
     return provider_guid(name, out, why); /* the hash of the name, which a session declared in INI has, too */
 }
 
-static wstatus change(struct place *p, const struct guid *object, const struct security_entry *e, bool replace, struct reason *why)
+static wstatus access_change(struct access_place *p, const struct guid *object, const struct security_entry *e, bool replace, struct reason *why)
 {
     if (p->client) {
         struct ctl_access_request r = {.object = *object, .what = replace ? CTL_ACCESS_SET : CTL_ACCESS_ADD, .rights = e->rights, .deny = e->deny,
@@ -110,7 +110,7 @@ static wstatus change(struct place *p, const struct guid *object, const struct s
     return st;
 }
 
-static wstatus reset(struct place *p, const struct guid *object, struct reason *why)
+static wstatus reset(struct access_place *p, const struct guid *object, struct reason *why)
 {
     struct ctl_access_request r  = {.object = *object, .what = CTL_ACCESS_REMOVE};
     wstatus                   st = p->client                            ? control_access_change(p->client, &r, why)
@@ -119,7 +119,7 @@ static wstatus reset(struct place *p, const struct guid *object, struct reason *
     return st == W_FILE_NOT_FOUND ? reason_set(why, st, "it has no rights of its own: those of default count. Do: nothing") : st;
 }
 
-static wstatus descriptor(struct place *p, const struct guid *object, bool *own, uint8_t **bytes, size_t *size, struct reason *why)
+static wstatus access_descriptor(struct access_place *p, const struct guid *object, bool *own, uint8_t **bytes, size_t *size, struct reason *why)
 {
     return p->client ? control_access_query(p->client, object, own, bytes, size, why) : rights_get_dup(p->rights, object, own, bytes, size);
 }
@@ -137,7 +137,7 @@ static void json_row(struct json *j, const struct security_entry *e)
 }
 
 /* One object: its rows. `name`: as the user calls it, or NULL. */
-static wstatus show(struct place *p, const struct guid *object, const char *name, struct json *j, struct reason *why)
+static wstatus access_show(struct access_place *p, const struct guid *object, const char *name, struct json *j, struct reason *why)
 {
     static const char *const titles[] = {"who", "may", NULL};
     char                     guid[GUID_TEXT_SIZE], who[ACCESS_WHO], words[ACCESS_RIGHTS], may[ACCESS_RIGHTS + 8];
@@ -146,7 +146,7 @@ static wstatus show(struct place *p, const struct guid *object, const char *name
     uint8_t                 *bytes = NULL;
     size_t                   size  = 0;
     bool                     own   = false;
-    wstatus                  st    = descriptor(p, object, &own, &bytes, &size, why);
+    wstatus                  st    = access_descriptor(p, object, &own, &bytes, &size, why);
     if (st)
         return st;
     guid_format(object, guid);
@@ -175,7 +175,7 @@ static wstatus show(struct place *p, const struct guid *object, const char *name
     return W_SUCCESS;
 }
 
-static wstatus show_all(struct place *p, struct json *j, struct reason *why)
+static wstatus show_all(struct access_place *p, struct json *j, struct reason *why)
 {
     struct guid *list = NULL, one;
     unsigned     n    = 0;
@@ -183,9 +183,9 @@ static wstatus show_all(struct place *p, struct json *j, struct reason *why)
     if (j)
         json_array(j, NULL);
     for (unsigned i = 0; !st && i < n; i++)
-        st = show(p, &list[i], NULL, j, why);
+        st = access_show(p, &list[i], NULL, j, why);
     for (unsigned i = 0; !st && !p->client && rights_at(p->rights, i, &one); i++, n++)
-        st = show(p, &one, NULL, j, why);
+        st = access_show(p, &one, NULL, j, why);
     if (j)
         json_array_end(j);
     else if (!st && !n)
@@ -194,17 +194,17 @@ static wstatus show_all(struct place *p, struct json *j, struct reason *why)
     return st;
 }
 
-static wstatus run(const struct arguments *a, struct place *p, struct json *j, struct reason *why)
+static wstatus access_run(const struct access_arguments *a, struct access_place *p, struct json *j, struct reason *why)
 {
     struct guid object;
     if (!a->object)
         return show_all(p, j, why);
-    wstatus st = object_find(p, a->object, &object, why);
+    wstatus st = access_object_find(p, a->object, &object, why);
     if (!st && a->reset)
         st = reset(p, &object, why);
     for (unsigned i = 0; !st && i < a->count; i++)
-        st = change(p, &object, &a->entry[i], a->only && i == 0, why);
-    return st ? st : show(p, &object, a->object, j, why);
+        st = access_change(p, &object, &a->entry[i], a->only && i == 0, why);
+    return st ? st : access_show(p, &object, a->object, j, why);
 }
 
 int cmd_access(int argc, char **argv)
@@ -217,26 +217,26 @@ int cmd_access(int argc, char **argv)
         {"store", KEY_STORE, "FILE", 0, "look at and change this store instead of asking the daemon", 0},
         OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "[SESSION|PROVIDER]",
+        options, access_parse, "[SESSION|PROVIDER]",
         CMDLINE_DOC("Who may do what with a session or a provider: query it, start it in real time (realtime) or with a file (ondisk), control and "
                     "enable it (enable), write to it when it is SECURE (log), read it live (consume), register the provider (register). A name, a "
                     "{GUID}, kernel for the kernel's events, or default for all that have no rights of their own. Root may do everything.",
                     "  autologger access web --allow alice=log --allow group:devs=query,consume"),
         NULL, NULL, NULL};
-    struct arguments a   = {.count = 0};
-    struct place     p   = {0};
+    struct access_arguments a   = {.count = 0};
+    struct access_place     p   = {0};
     struct reason    why = {0};
     int              code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = place_open(&a, &p, &why);
+    wstatus st = access_place_open(&a, &p, &why);
     if (st) {
-        place_close(&p);
+        access_place_close(&p);
         return failure_print_about(a.common.store_given ? ABOUT_STORE : ABOUT_DAEMON, "autologger access", st, &why);
     }
     struct json *j = a.common.json ? json_create(stdout, true) : NULL;
-    st             = run(&a, &p, j, &why);
+    st             = access_run(&a, &p, j, &why);
     json_destroy(j);
-    place_close(&p);
+    access_place_close(&p);
     return st ? failure_print("autologger access", st, &why) : VERB_FINE;
 }

@@ -58,7 +58,7 @@ static void parse_field(struct analyse_args *a, char *arg)
     }
 }
 
-static unsigned parse_number(const char *arg, const char *option, unsigned most, struct argp_state *state)
+static unsigned analyse_parse_number(const char *arg, const char *option, unsigned most, struct argp_state *state)
 {
     char         *end;
     unsigned long n = strtoul(arg, &end, 10);
@@ -76,7 +76,7 @@ static void parse_at(struct analyse_args *a, const char *arg, struct argp_state 
         argp_error(state, "--at takes seconds since the start of the file, not \"%s\"", arg);
 }
 
-static void argument(struct analyse_args *a, const char *arg, struct argp_state *state)
+static void analyse_argument(struct analyse_args *a, const char *arg, struct argp_state *state)
 {
     if (a->topic >= 0) {
         if (a->count == TRACE_FILES_MAX)
@@ -107,7 +107,7 @@ static void check_complete(const struct analyse_args *a, struct argp_state *stat
         argp_error(state, "the state is that of one machine: one FILE. Do: autologger merge -o ALL.etl FILES");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t analyse_parse(int key, char *arg, struct argp_state *state)
 {
     struct analyse_args *a = state->input;
     switch (key) {
@@ -124,8 +124,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         else
             parse_field(a, a->field);
         return 0;
-    case KEY_WORST: a->delta.worst = parse_number(arg, "worst", DELTA_WORST, state); return 0;
-    case KEY_ROWS: a->rows = parse_number(arg, "rows", 1000000000, state); return 0;
+    case KEY_WORST: a->delta.worst = analyse_parse_number(arg, "worst", DELTA_WORST, state); return 0;
+    case KEY_ROWS: a->rows = analyse_parse_number(arg, "rows", 1000000000, state); return 0;
     case KEY_AT: parse_at(a, arg, state); return 0;
     case KEY_ACTIVITY:
         if (!(a->has_activity = guid_parse(arg, &a->activity)))
@@ -136,7 +136,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "at most %d manifests", DESCRIBE_FILES_MAX);
         a->describe.files[a->describe.file_count++] = arg;
         return 0;
-    case ARGP_KEY_ARG: argument(a, arg, state); return 0;
+    case ARGP_KEY_ARG: analyse_argument(a, arg, state); return 0;
     case ARGP_KEY_END: check_complete(a, state); return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -243,7 +243,7 @@ static wstatus run_losses(struct trace *t, const struct analyse_view *v, struct 
     return fits ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for losses");
 }
 
-static wstatus run(struct trace *t, const struct analyse_args *a, const struct analyse_view *v, struct reason *why, bool *found)
+static wstatus analyse_run(struct trace *t, const struct analyse_args *a, const struct analyse_view *v, struct reason *why, bool *found)
 {
     *found = true;
     switch ((enum topic)a->topic) {
@@ -278,7 +278,7 @@ static int analyse(struct analyse_args *a)
         trace_describe(t, a->describe.set);
         struct analyse_view v = {a->common.json, a->rows, trace_start(t), a->files, a->count};
         trace_watch(t, progress_tell, &progress);
-        st = run(t, a, &v, &why, &found);
+        st = analyse_run(t, a, &v, &why, &found);
         progress_end(&progress);
     }
     if (t)
@@ -314,7 +314,7 @@ int cmd_analyse(int argc, char **argv)
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, parse, "delta|stats|activity|state|images|losses|empty FILE...",
+        options, analyse_parse, "delta|stats|activity|state|images|losses|empty FILE...",
         CMDLINE_DOC("Answers out of trace files. delta: pairs of events, the time and the processor time between them. stats: counts by provider, "
                     "event, process, processor, level and second. activity: the tree of activities over processes and files. state: what ran, "
                     "lived and was open at a time. images: every file that programs ran, and what identifies it. losses: when events were lost. "

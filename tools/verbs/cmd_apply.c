@@ -10,7 +10,7 @@ struct apply_args {
     const char          *root;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t apply_parse(int key, char *arg, struct argp_state *state)
 {
     struct apply_args *a = state->input;
     switch (key) {
@@ -61,7 +61,7 @@ int cmd_apply(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "[FILE]\n[PROFILE]",
+        options, apply_parse, "[FILE]\n[PROFILE]",
         CMDLINE_DOC("Declare a configuration for the next boots: the store, the sealed snapshot that early boot reads, the initramfs and "
                     "the daemon's unit; all of it, or with any failure nothing. What an earlier apply declared is replaced. Says what "
                     "changes, what this machine lacks, and the Status to expect. Without FILE: what the store declares, as it is, once more "

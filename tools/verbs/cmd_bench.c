@@ -32,26 +32,26 @@ static wstatus latency(unsigned rounds, const char *runs_file, struct bench_resu
 {
     return bench_latency(rounds, &bench_latency_usual, NULL, runs_file, out, why);
 }
-static wstatus disk(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why)
+static wstatus cmd_bench_disk(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why)
 {
     (void)runs_file;
     return bench_disk(rounds, BENCH_DISK_EVENTS, NULL, out, why);
 }
-static wstatus kernel(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why)
+static wstatus cmd_bench_kernel(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why)
 {
     (void)runs_file;
     return bench_kernel(rounds, NULL, out, why);
 }
-static wstatus reading(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why)
+static wstatus bench_reading(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why)
 {
     (void)runs_file;
     return bench_read(rounds, &bench_read_usual, NULL, out, why);
 }
 static const struct bench benches[] = {{"write", BENCH_ROUNDS_MIN, BENCH_ROUNDS_MIN, 1000, writing},
                                        {"latency", BENCH_LATENCY_ROUNDS, BENCH_LATENCY_LEAST, BENCH_LATENCY_MOST, latency},
-                                       {"disk", BENCH_DISK_ROUNDS, BENCH_DISK_LEAST, BENCH_DISK_MOST, disk},
-                                       {"kernel", BENCH_KERNEL_ROUNDS, BENCH_KERNEL_LEAST, BENCH_KERNEL_MOST, kernel},
-                                       {"read", BENCH_READ_ROUNDS, BENCH_READ_LEAST, BENCH_READ_MOST, reading}};
+                                       {"disk", BENCH_DISK_ROUNDS, BENCH_DISK_LEAST, BENCH_DISK_MOST, cmd_bench_disk},
+                                       {"kernel", BENCH_KERNEL_ROUNDS, BENCH_KERNEL_LEAST, BENCH_KERNEL_MOST, cmd_bench_kernel},
+                                       {"read", BENCH_READ_ROUNDS, BENCH_READ_LEAST, BENCH_READ_MOST, bench_reading}};
 enum { BENCHES = sizeof benches / sizeof *benches, KEY_RUNS = 0x700 };
 #define BENCH_NAMES "write, latency, disk, kernel or read"
 struct bench_args {
@@ -61,7 +61,7 @@ struct bench_args {
     const char         *runs; /* a file, of latency alone */
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t bench_parse(int key, char *arg, struct argp_state *state)
 {
     struct bench_args *a = state->input;
     char              *end;
@@ -97,7 +97,7 @@ int cmd_bench(int argc, char **argv)
         {"rounds", 'r', "N", 0, "how often everything is measured (default 9, for read and disk 5; least 9 for write, 3 for kernel, 1 for the others)", 0},
         {"runs", KEY_RUNS, "FILE", 0, "of latency: write the times of the 40 runs of the sorting program, with events on, off and left out, to FILE, as JSON", 0}, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "write|latency|disk|kernel|read",
+        options, bench_parse, "write|latency|disk|kernel|read",
         CMDLINE_DOC("write: what writing an event costs: into a session of the daemon's as a ratio to LTTng-UST, the library alone as ratios to memcpy of the "
                     "record and to one clock call; two writers against one; the instructions of an event that nobody wants. latency: an event when nothing "
                     "is in the caches, against LTTng-UST; how soon a program sees an enable or a disable; a sorting program with 10,000 events a second. "

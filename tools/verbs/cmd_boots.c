@@ -16,7 +16,7 @@ struct boots_args {
     unsigned       boots, most;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t boots_parse(int key, char *arg, struct argp_state *state)
 {
     struct boots_args *a = state->input;
     char              *end;
@@ -76,7 +76,7 @@ static wstatus pair_show(struct regstore *store, const struct history *h, const 
     return st;
 }
 
-static wstatus mark(struct regstore *store, const struct history *h, const struct boots_args *a, struct json *j, struct reason *why)
+static wstatus boots_mark(struct regstore *store, const struct history *h, const struct boots_args *a, struct json *j, struct reason *why)
 {
     uint32_t number = 0;
     wstatus  st     = boot_find(h, a->mark ? a->mark : a->unmark, &number, why);
@@ -90,7 +90,7 @@ static wstatus mark(struct regstore *store, const struct history *h, const struc
     return st;
 }
 
-static wstatus act(const struct boots_args *a, struct json *j, struct reason *why)
+static wstatus boots_act(const struct boots_args *a, struct json *j, struct reason *why)
 {
     struct regstore *store = NULL;
     struct history   h     = {0};
@@ -102,7 +102,7 @@ static wstatus act(const struct boots_args *a, struct json *j, struct reason *wh
     if (st)
         goto out;
     if (a->mark || a->unmark)
-        st = mark(store, &h, a, j, why);
+        st = boots_mark(store, &h, a, j, why);
     else if (a->boots)
         st = pair_show(store, &h, a, j, why);
     else if (j)
@@ -127,7 +127,7 @@ int cmd_boots(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "\nBOOT\nBOOT BOOT",
+        options, boots_parse, "\nBOOT\nBOOT BOOT",
         CMDLINE_DOC("The boots that the store remembers, newest first, with events, losses, memory and when boot was done; medians. "
                     "One boot by its phases (firmware, boot loader, kernel, initramfs, user space, settling) with the events of each. Two boots side by side: times, and the Status of every session and provider. BOOT is a number, \"last\" or "
                     "\"baseline\".",
@@ -141,7 +141,7 @@ int cmd_boots(int argc, char **argv)
     struct json *j = a.common.json ? json_create(stdout, true) : NULL;
     if (j)
         json_object(j, NULL);
-    wstatus st = act(&a, j, &why);
+    wstatus st = boots_act(&a, j, &why);
     if (j) {
         json_object_end(j);
         json_destroy(j);

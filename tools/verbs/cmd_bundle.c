@@ -21,7 +21,7 @@ struct bundle_args {
 };
 enum { KEY_NO_TRACES = 0x600 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t bundle_parse(int key, char *arg, struct argp_state *state)
 {
     struct bundle_args *a = state->input;
     switch (key) {
@@ -47,7 +47,7 @@ static void name_make(bool redacted, char *out, size_t size)
     snprintf(out, size, "autologger-%s-%s.tar", host, when);
 }
 
-static void collect(struct bundle *b, const struct bundle_args *a, const struct result_list *rows, bool booted)
+static void bundle_collect(struct bundle *b, const struct bundle_args *a, const struct result_list *rows, bool booted)
 {
     const char *store = a->common.store;
     if (booted) {
@@ -64,7 +64,7 @@ static void collect(struct bundle *b, const struct bundle_args *a, const struct 
         bundle_traces(b, rows);
 }
 
-static void text_print(const struct bundle *b, const char *path)
+static void bundle_text_print(const struct bundle *b, const char *path)
 {
     for (unsigned i = 0; i < b->count; i++) {
         const struct bundle_part *p = &b->parts[i];
@@ -76,7 +76,7 @@ static void text_print(const struct bundle *b, const char *path)
     visible_printf(stdout, "bundle: %s\n", path);
 }
 
-static void json_print(const struct bundle *b, const char *path)
+static void bundle_json_print(const struct bundle *b, const char *path)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -108,7 +108,7 @@ static int bundle(struct bundle_args *a, const struct result_list *rows, bool bo
     name_make(a->redact.what != 0, path, sizeof path);
     wstatus st = bundle_init(&b, &why);
     if (!st) {
-        collect(&b, a, rows, booted);
+        bundle_collect(&b, a, rows, booted);
         int code = VERB_FINE;
         if (!bundle_redact(&b, &a->redact, &code)) {
             redact_option_close(&a->redact);
@@ -121,9 +121,9 @@ static int bundle(struct bundle_args *a, const struct result_list *rows, bool bo
     if (st)
         return failure_print_about(ABOUT_RESULT, "autologger bundle", st, &why);
     if (a->common.json)
-        json_print(&b, a->out ? a->out : path);
+        bundle_json_print(&b, a->out ? a->out : path);
     else
-        text_print(&b, a->out ? a->out : path);
+        bundle_text_print(&b, a->out ? a->out : path);
     if (!a->common.json)
         redact_option_print(&a->redact);
     redact_option_close(&a->redact);
@@ -139,7 +139,7 @@ int cmd_bundle(int argc, char **argv)
         {"no-traces", KEY_NO_TRACES, NULL, 0, "the texts alone", 0},
         OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "",
+        options, bundle_parse, "",
         CMDLINE_DOC("One .tar with all that somebody else needs to look at a boot: the trace files, the Status table as text and JSON, the "
                     "configuration, what check says about it, versions of kernel and distribution. It holds what was traced: names of "
                     "programs and files, command lines; --redact replaces what is private. What could not be had is named.",

@@ -20,7 +20,7 @@ struct check_args {
     struct publisher_option manifests;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t check_parse(int key, char *arg, struct argp_state *state)
 {
     struct check_args *a = state->input;
     switch (key) {
@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* The store, or a store in memory with what is sound of FILE. */
-static wstatus source_open(const struct check_args *a, struct regstore **store, struct refusal_list *refusals,
+static wstatus check_source_open(const struct check_args *a, struct regstore **store, struct refusal_list *refusals,
                            struct reason *why)
 {
     bool none = a->system && !a->file && !a->common.store_given && access(a->common.store, F_OK) != 0; /* a machine can be looked at before */
@@ -75,7 +75,7 @@ static wstatus show_system(const struct check_args *a, struct regstore *store, c
     return W_SUCCESS;
 }
 
-static int show(const struct check_args *a, struct regstore *store, const struct refusal_list *refusals)
+static int check_show(const struct check_args *a, struct regstore *store, const struct refusal_list *refusals)
 {
     struct check_view r;
     struct reason     why    = {0};
@@ -137,7 +137,7 @@ int cmd_check(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE\nPROFILE\n--store FILE\n--system",
+        options, check_parse, "FILE\nPROFILE\n--store FILE\n--system",
         CMDLINE_DOC("What a boot would do with a configuration: every session and provider with its Status, what it would be "
                     "given, where its file would be, and every mistake with file, line and what to do.",
                     "  autologger check config/examples/first-boot.ini\n  autologger check --system boot"),
@@ -158,10 +158,10 @@ int cmd_check(int argc, char **argv)
         a.file = a.path;
     if ((st = store_access_machine(&a.common, a.root, &a.machine, a.store_path, &why)))
         return failure_print("autologger check", st, &why);
-    st = source_open(&a, &store, &refusals, &why);
+    st = check_source_open(&a, &store, &refusals, &why);
     if (!a.common.json)
         refusal_list_mistakes_print(&refusals);
-    code = st ? unread(&a, st, &refusals, &why) : show(&a, store, &refusals);
+    code = st ? unread(&a, st, &refusals, &why) : check_show(&a, store, &refusals);
     refusal_list_finish(&refusals);
     regstore_close(store);
     return code;

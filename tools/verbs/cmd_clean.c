@@ -9,7 +9,7 @@ struct clean_args {
     const char          *root;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t clean_parse(int key, char *arg, struct argp_state *state)
 {
     struct clean_args *a = state->input;
     switch (key) {
@@ -41,7 +41,7 @@ int cmd_clean(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "",
+        options, clean_parse, "",
         CMDLINE_DOC("Take away what apply made: the declarations, the sealed snapshot, the boot entry, the guard file, premerge files "
                     "that are left, and the early program in the initramfs. Logs, history and what import declared stay, and it says so. "
                     "Twice is fine.",

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t compare_parse(int key, char *arg, struct argp_state *state)
 {
     struct compare_run *a = state->input;
     char               *end;
@@ -43,7 +43,7 @@ int cmd_compare(int argc, char **argv)
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, parse, "BEFORE... AFTER\n--last N AFTER",
+        options, compare_parse, "BEFORE... AFTER\n--last N AFTER",
         CMDLINE_DOC("What got slower in the boot AFTER: by phase, unit, initramfs script, process, initcall and disk. Several traces BEFORE stand "
                     "for their median.",
                     "  autologger compare monday.etl today.etl\n  autologger compare --last 5 /var/log/autologger/c/boot/boot.etl -o today.html"),

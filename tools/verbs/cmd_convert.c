@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum { FOLDERS_MAX = 16, KEY_TO = 0x300, KEY_WAITING, KEY_NO_SYMBOLS, KEY_SYMBOL_PATH, KEY_MANIFEST, KEY_EVENT };
-enum form { TO_PERFETTO, TO_CHROME, TO_FOLDED, TO_CTF, FORMS };
-static const char *const words[FORMS] = {"perfetto", "chrome", "folded", "ctf"};
+enum convert_form { TO_PERFETTO, TO_CHROME, TO_FOLDED, TO_CTF, FORMS };
+static const char *const convert_words[FORMS] = {"perfetto", "chrome", "folded", "ctf"};
 
 struct convert_args {
     struct cmdline common;
@@ -34,13 +34,13 @@ struct convert_args {
     struct os       *edge;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t convert_parse(int key, char *arg, struct argp_state *state)
 {
     struct convert_args *a = state->input;
     switch (key) {
     case KEY_TO:
         for (int i = 0; i < FORMS; i++)
-            a->form = strcmp(arg, words[i]) == 0 ? i : a->form;
+            a->form = strcmp(arg, convert_words[i]) == 0 ? i : a->form;
         if (a->form < 0)
             argp_error(state, "--to is perfetto, chrome, folded or ctf, not \"%s\"", arg);
         return 0;
@@ -83,7 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void counts_json(const struct convert_args *a, const struct convert_counts *n)
+static void convert_counts_json(const struct convert_args *a, const struct convert_counts *n)
 {
     const struct timeline_counts *t = &n->timeline;
     struct json                  *j = json_create(stdout, true);
@@ -91,7 +91,7 @@ static void counts_json(const struct convert_args *a, const struct convert_count
         return;
     json_object(j, NULL);
     json_text(j, "result", a->out);
-    json_text(j, "form", words[a->form]);
+    json_text(j, "form", convert_words[a->form]);
     json_number(j, "read", n->read);
     redact_option_json(&a->redact, j);
     if (a->form == TO_CTF) {
@@ -142,10 +142,10 @@ static void counts_print(const struct convert_args *a, const struct convert_coun
                 a->waiting ? "CSWITCH" : "PROFILE", a->waiting ? "CSwitch" : "Profile", a->waiting ? "" : "; or, where context switches have stacks, look at --waiting");
 }
 
-static wstatus convert(const struct convert_args *a, struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *n,
+static wstatus convert_convert(const struct convert_args *a, struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *n,
                        struct reason *why)
 {
-    switch ((enum form)a->form) {
+    switch ((enum convert_form)a->form) {
     case TO_PERFETTO: return convert_perfetto(t, namer, out, n, why);
     case TO_CHROME: return convert_chrome(t, namer, out, n, why);
     case TO_FOLDED:
@@ -162,14 +162,14 @@ static wstatus convert_file(const struct convert_args *a, struct trace *t, const
     struct output_stream out;
 
     if (a->form == TO_CTF)
-        return convert(a, t, namer, NULL, n, why);
+        return convert_convert(a, t, namer, NULL, n, why);
     if (strcmp(a->out, "-") == 0)
-        return convert(a, t, namer, stdout, n, why);
+        return convert_convert(a, t, namer, stdout, n, why);
     wstatus st = output_begin(a->edge, &a->output, &out, why);
-    return st ? st : output_end(a->edge, &out, convert(a, t, namer, out.file, n, why), why);
+    return st ? st : output_end(a->edge, &out, convert_convert(a, t, namer, out.file, n, why), why);
 }
 
-static int run(struct convert_args *a)
+static int cmd_convert_run(struct convert_args *a)
 {
     struct progress       progress = progress_start("converting");
     struct symbols       *symbols  = NULL;
@@ -213,7 +213,7 @@ static int run(struct convert_args *a)
         if (strcmp(a->out, "-") == 0)
             fflush(stdout);
         else if (a->common.json)
-            counts_json(a, &n);
+            convert_counts_json(a, &n);
         else
             counts_print(a, &n);
         if (!a->common.json && strcmp(a->out, "-") != 0)
@@ -241,7 +241,7 @@ int cmd_convert(int argc, char **argv)
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, parse, "FILE",
+        options, convert_parse, "FILE",
         CMDLINE_DOC("A trace file in the form of another program. perfetto and chrome: scheduling by processor, slices (transfers, file system calls, "
                     "initcalls, units, pairs of start and stop), marks, counters, samples with stacks. folded: a line for each distinct stack. ctf: an "
                     "event for an event.",
@@ -254,7 +254,7 @@ int cmd_convert(int argc, char **argv)
     redact_option_prepare(&a.redact);
     a.output = (struct output){a.out, a.form == TO_CTF ? NULL : ".converting-"};
     a.edge   = outputs_guard("autologger convert", &a.output, a.form == TO_CTF || strcmp(a.out, "-") != 0, false, &code);
-    code     = a.edge ? run(&a) : code;
+    code     = a.edge ? cmd_convert_run(&a) : code;
     redact_option_close(&a.redact);
     return code;
 }

@@ -32,7 +32,7 @@ struct dump_args {
 };
 
 /* A number that is all of `arg`, at least 0. */
-static double number_parse(const char *arg, const char *option, struct argp_state *state)
+static double dump_number_parse(const char *arg, const char *option, struct argp_state *state)
 {
     char  *end;
     double value = strtod(arg, &end);
@@ -41,7 +41,7 @@ static double number_parse(const char *arg, const char *option, struct argp_stat
     return value;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t dump_parse(int key, char *arg, struct argp_state *state)
 {
     struct dump_args    *a = state->input;
     struct dump_options *o = &a->options;
@@ -65,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'P':
         o->by_process = true;
-        o->process_id = (uint32_t)number_parse(arg, "process", state);
+        o->process_id = (uint32_t)dump_number_parse(arg, "process", state);
         return 0;
     case KEY_UNIT:
         if (a->units == DUMP_UNITS_MAX)
@@ -74,7 +74,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_MATCH: o->match = arg; return 0;
     case 'n':
-        o->limit = (uint64_t)number_parse(arg, "limit", state);
+        o->limit = (uint64_t)dump_number_parse(arg, "limit", state);
         if (!o->limit)
             argp_error(state, "--limit takes a number of at least 1. Do: leave it away for all events");
         return 0;
@@ -91,8 +91,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->describe.files[a->describe.file_count++] = arg;
         return 0;
     case KEY_CULTURE: a->describe.culture = arg; return 0;
-    case 'a': a->from = number_parse(arg, "from", state); return 0;
-    case 'b': a->to = number_parse(arg, "to", state); return 0;
+    case 'a': a->from = dump_number_parse(arg, "from", state); return 0;
+    case 'b': a->to = dump_number_parse(arg, "to", state); return 0;
     case ARGP_KEY_ARG:
         if (a->file)
             argp_error(state, "one FILE at a time. Do: autologger merge -o ALL.etl FILES");
@@ -227,7 +227,7 @@ int cmd_dump(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE",
+        options, dump_parse, "FILE",
         CMDLINE_DOC("The events of a trace file (.etl, of Windows too) in time order, with the names of their fields. A damaged "
                     "file is read up to the damage, which is named; the exit code is then 1.",
                     "  autologger dump trace.etl --provider Contoso-Demo --format json"),

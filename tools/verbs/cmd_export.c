@@ -18,7 +18,7 @@ struct export_args {
     bool           ini, utf16;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t export_parse(int key, char *arg, struct argp_state *state)
 {
     struct export_args *a = state->input;
     switch (key) {
@@ -50,7 +50,7 @@ static bool bytes_write(const char *path, const char *mode, const void *text, si
 
 /* The whole text or, when anything fails, what was there before: a file is written beside the target and takes its place. What
  * is no ordinary file (a pipe, a device) is written to and never removed. */
-static int text_write(const char *path, const void *text, size_t size)
+static int export_text_write(const char *path, const void *text, size_t size)
 {
     struct stat st;
     char        beside[PATH_MAX];
@@ -87,7 +87,7 @@ int cmd_export(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "",
+        options, export_parse, "",
         CMDLINE_DOC("Write the store out as text that import reads back, value for value.",
                     "  autologger export --store r.db --format ini -o boot.ini"),
         NULL, NULL, NULL};
@@ -104,7 +104,7 @@ int cmd_export(int argc, char **argv)
         st = ini_export(store, a.key, plan_vocabulary(), (char **)&text, &size, &why);
     else if (!st)
         st = reg_export(store, a.key, a.utf16, &text, &size, &why);
-    code = st ? failure_print_about(store ? ABOUT_ANY : ABOUT_STORE, "autologger export", st, &why) : text_write(a.out, text, size);
+    code = st ? failure_print_about(store ? ABOUT_ANY : ABOUT_STORE, "autologger export", st, &why) : export_text_write(a.out, text, size);
     free(text);
     regstore_close(store);
     return code;

@@ -24,7 +24,7 @@ static wstatus next_file(struct control_client *c, const char *name, struct ctl_
     return st;
 }
 
-static void report(const struct ctl_session_info *s, const struct cmdline *c)
+static void flush_report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     if (c->json)
         session_view_show(s, NULL, true);
@@ -39,6 +39,6 @@ int cmd_flush(int argc, char **argv)
     static const struct session_request request = {
         "autologger flush",
         CMDLINE_DOC("Write what a session holds in memory to its file.", "  autologger flush web\n  autologger flush web --next-file"),
-        flush_and_query, report, &option, next_file};
+        flush_and_query, flush_report, &option, next_file};
     return session_request_run(&request, argc, argv);
 }

@@ -22,7 +22,7 @@ struct import_count {
     unsigned keys, values, removed_keys, removed_values;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t import_parse(int key, char *arg, struct argp_state *state)
 {
     struct import_args *a = state->input;
     switch (key) {
@@ -93,7 +93,7 @@ static wstatus rehearse_import(const struct import_args *a, struct import_count 
     return st;
 }
 
-static void report(const struct import_args *a, const struct import_count *n, unsigned mistakes, bool imported)
+static void import_report(const struct import_args *a, const struct import_count *n, unsigned mistakes, bool imported)
 {
     struct json *j = a->common.json ? json_create(stdout, true) : NULL;
     if (j) {
@@ -178,7 +178,7 @@ int cmd_import(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE\n--remove NAME...",
+        options, import_parse, "FILE\n--remove NAME...",
         CMDLINE_DOC("Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. With --remove: take "
                     "declarations out of it.",
                     "  autologger import --store r.db xbootmgr.reg\n  autologger import --store r.db --remove web/Contoso-Web"),
@@ -201,11 +201,11 @@ int cmd_import(int argc, char **argv)
     if (st && sink.errors) {
         visible_printf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
                 plural(sink.errors));
-        report(&a, &n, sink.errors, false);
+        import_report(&a, &n, sink.errors, false);
         return VERB_FAILED;
     }
     if (st)
         return failure_print_about(read ? ABOUT_STORE : ABOUT_CONFIGURATION, "autologger import", st, &why);
-    report(&a, &n, 0, !a.dry_run);
+    import_report(&a, &n, 0, !a.dry_run);
     return VERB_FINE;
 }

@@ -14,16 +14,16 @@
 #include <unistd.h>
 
 enum { OPT_RESOURCE = 0x300, OPT_MESSAGE, OPT_PARAMETER, OPT_CULTURE, FILES_MAX = 64 };
-struct args {
+struct manifest_args {
     struct cmdline         common; /* first */
     const char            *action, *culture, *items[FILES_MAX];
     unsigned               count;
     struct publisher_files files;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t manifest_parse(int key, char *arg, struct argp_state *state)
 {
-    struct args *a = state->input;
+    struct manifest_args *a = state->input;
     switch (key) {
     case OPT_RESOURCE: a->files.resource = arg; return 0;
     case OPT_MESSAGE: a->files.message = arg; return 0;
@@ -56,7 +56,7 @@ static wstatus name_free(struct regstore *store, const struct manifest_provider 
                       guid_format(&other, text), p->name);
 }
 
-static void files_warn(const struct args *a, const struct manifest_provider *p)
+static void files_warn(const struct manifest_args *a, const struct manifest_provider *p)
 {
     const char *files[] = {a->files.resource ? a->files.resource : p->resource_file, a->files.message ? a->files.message : p->message_file};
     for (int i = 0; i < 2; i++)
@@ -65,7 +65,7 @@ static void files_warn(const struct args *a, const struct manifest_provider *p)
                     p->name, i ? "message" : "resource", files[i], i ? "message" : "resource");
 }
 
-static wstatus install_one(const struct args *a, struct regstore *store, const char *folder, const struct manifest *m, unsigned i, struct reason *why)
+static wstatus install_one(const struct manifest_args *a, struct regstore *store, const char *folder, const struct manifest *m, unsigned i, struct reason *why)
 {
     const struct manifest_provider *p = &m->providers.at[i];
     char                            path[PUBLISHERS_PATH];
@@ -77,7 +77,7 @@ static wstatus install_one(const struct args *a, struct regstore *store, const c
     return st ? st : publishers_save(folder, m, i, why);
 }
 
-static void installed_print(const struct manifest_source *s, struct json *j)
+static void manifest_installed_print(const struct manifest_source *s, struct json *j)
 {
     if (j)
         json_array(j, "installed");
@@ -101,7 +101,7 @@ static void installed_print(const struct manifest_source *s, struct json *j)
 }
 
 /* All files, or nothing: the store's transaction is the last step. A file in the folder without its key is written again next time. */
-static int install(const struct args *a, struct json *j)
+static int install(const struct manifest_args *a, struct json *j)
 {
     struct manifest_source s     = {.forgiving = true};
     struct regstore       *store = NULL;
@@ -124,7 +124,7 @@ static int install(const struct args *a, struct json *j)
     if (!code && st)
         code = failure_print_about(ABOUT_RESULT, "autologger manifest", st, &why);
     if (!code)
-        installed_print(&s, j);
+        manifest_installed_print(&s, j);
     regstore_close(store);
     manifest_source_finish(&s);
     return code;
@@ -171,7 +171,7 @@ static wstatus uninstall_word(struct regstore *store, const char *folder, const 
     return st;
 }
 
-static int uninstall(const struct args *a, struct json *j)
+static int uninstall(const struct manifest_args *a, struct json *j)
 {
     struct regstore *store = NULL;
     struct reason    why   = {0};
@@ -191,7 +191,7 @@ static int uninstall(const struct args *a, struct json *j)
 
 /* ---- list, show, check ---- */
 
-struct listing {
+struct manifest_listing {
     struct json      *j;
     struct text_table t;
     const char       *folder;
@@ -200,7 +200,7 @@ struct listing {
 
 static wstatus list_one(void *ctx, const struct guid *guid, const char *name)
 {
-    struct listing  *l = ctx;
+    struct manifest_listing  *l = ctx;
     struct manifest *m;
     struct reason    why = {0};
     char             text[GUID_TEXT_SIZE], events[24] = "?";
@@ -229,11 +229,11 @@ static wstatus list_one(void *ctx, const struct guid *guid, const char *name)
     return W_SUCCESS;
 }
 
-static int list(const struct args *a, struct json *j)
+static int manifest_list(const struct manifest_args *a, struct json *j)
 {
     static const char *const titles[] = {"PROVIDER", "GUID", "EVENTS", NULL};
     char                     folder[PUBLISHERS_PATH];
-    struct listing           l     = {.j = j, .folder = publishers_beside(a->common.store, folder)};
+    struct manifest_listing           l     = {.j = j, .folder = publishers_beside(a->common.store, folder)};
     struct regstore         *store = NULL;
     struct reason            why   = {0};
     wstatus                  st    = store_access_open(&a->common, false, &store, &why);
@@ -258,7 +258,7 @@ static int list(const struct args *a, struct json *j)
     return l.broken ? VERB_FAILED : VERB_FINE;
 }
 
-static void show_manifest(const struct manifest *m, const struct args *a, struct json *j)
+static void show_manifest(const struct manifest *m, const struct manifest_args *a, struct json *j)
 {
     int culture = manifest_culture_find(m, publishers_culture(a->culture));
     if (j)
@@ -268,7 +268,7 @@ static void show_manifest(const struct manifest *m, const struct args *a, struct
 }
 
 /* A file that is there, else an installed provider. */
-static int show_word(const struct args *a, const char *word, struct json *j)
+static int show_word(const struct manifest_args *a, const char *word, struct json *j)
 {
     struct manifest_source s     = {.forgiving = true};
     struct manifest       *m     = NULL;
@@ -298,7 +298,7 @@ static int show_word(const struct args *a, const char *word, struct json *j)
     return st ? failure_print_about(ABOUT_RESULT, "autologger manifest", st, &why) : VERB_FINE;
 }
 
-static int show(const struct args *a, struct json *j)
+static int manifest_show(const struct manifest_args *a, struct json *j)
 {
     int code = VERB_FINE;
     if (j)
@@ -313,7 +313,7 @@ static int show(const struct args *a, struct json *j)
 }
 
 /* What mc would say of it. */
-static wstatus compile(struct manifest_source *s, const struct manifest *m, struct reason *why)
+static wstatus manifest_compile(struct manifest_source *s, const struct manifest *m, struct reason *why)
 {
     struct manifest_problems problems;
     manifest_source_problems(s, &problems);
@@ -323,7 +323,7 @@ static wstatus compile(struct manifest_source *s, const struct manifest *m, stru
     return st;
 }
 
-static int check(const struct args *a, struct json *j)
+static int check(const struct manifest_args *a, struct json *j)
 {
     struct manifest_source s    = {0};
     struct reason          why  = {0};
@@ -333,7 +333,7 @@ static int check(const struct args *a, struct json *j)
         unsigned before = s.count;
         wstatus  st     = manifest_source_read(&s, a->items[i], &why);
         for (unsigned k = before; k < s.count && !st; k++)
-            st = compile(&s, s.list[k], &why);
+            st = manifest_compile(&s, s.list[k], &why);
         if (st)
             code = manifest_source_failed(&s, "autologger manifest", st, &why);
     }
@@ -347,7 +347,7 @@ static int check(const struct args *a, struct json *j)
     return code;
 }
 
-static int template(const struct args *a, struct json *j)
+static int cmd_manifest_template(const struct manifest_args *a, struct json *j)
 {
     (void)j;
     manifest_template_print(a->items[0], stdout);
@@ -356,12 +356,12 @@ static int template(const struct args *a, struct json *j)
 
 static const struct {
     const char *name;
-    int (*run)(const struct args *a, struct json *j);
+    int (*run)(const struct manifest_args *a, struct json *j);
     unsigned    least, most;
     const char *needs;
 } actions[] = {
-    {"install", install, 1, FILES_MAX, "FILE"}, {"uninstall", uninstall, 1, FILES_MAX, "PROVIDER or FILE"}, {"list", list, 0, 0, ""},
-    {"show", show, 1, FILES_MAX, "FILE or PROVIDER"}, {"check", check, 1, FILES_MAX, "FILE"}, {"template", template, 1, 1, "the name of a provider"},
+    {"install", install, 1, FILES_MAX, "FILE"}, {"uninstall", uninstall, 1, FILES_MAX, "PROVIDER or FILE"}, {"list", manifest_list, 0, 0, ""},
+    {"show", manifest_show, 1, FILES_MAX, "FILE or PROVIDER"}, {"check", check, 1, FILES_MAX, "FILE"}, {"template", cmd_manifest_template, 1, 1, "the name of a provider"},
 };
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
@@ -373,13 +373,13 @@ int cmd_manifest(int argc, char **argv)
         {"parameter-file", OPT_PARAMETER, "FILE", 0, "install: the same for parameters of messages", 0},
         {"culture", OPT_CULTURE, "CULTURE", 0, "show: texts of this culture (de-DE); default: that of LANG", 0}, OPT_STORE, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "install FILE...\nuninstall PROVIDER...\nlist\nshow FILE|PROVIDER...\ncheck FILE...\ntemplate NAME",
+        options, manifest_parse, "install FILE...\nuninstall PROVIDER...\nlist\nshow FILE|PROVIDER...\ncheck FILE...\ntemplate NAME",
         CMDLINE_DOC("Instrumentation manifests, which say what a provider's events mean. FILE is a manifest (.man), its binary form, or a program that "
                     "holds it. Installed ones give names and messages to events wherever a trace is read on this machine, and the names of providers "
                     "and keywords to configurations.",
                     "  autologger manifest template Contoso-Web > web.man\n  autologger manifest install web.man\n  autologger manifest show Contoso-Web"),
         NULL, NULL, NULL};
-    struct args a = {0};
+    struct manifest_args a = {0};
     int         code;
     unsigned    i = 0;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))

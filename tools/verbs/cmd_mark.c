@@ -15,7 +15,7 @@ struct mark_args {
 };
 
 /* Words are joined by spaces, as echo does. */
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t mark_parse(int key, char *arg, struct argp_state *state)
 {
     struct mark_args *a = state->input;
     int               n;
@@ -38,7 +38,7 @@ int cmd_mark(int argc, char **argv)
 {
     static const struct argp_option options[] = {OPT_RUNTIME_DIR, {0}};
     static const struct argp        argp      = {
-        options, parse, "TEXT...",
+        options, mark_parse, "TEXT...",
         CMDLINE_DOC("Write a text into every session that enables the provider \"autologger-mark\". Says so when none does.",
                     "  autologger mark 'update begins'"),
         NULL, NULL, NULL};

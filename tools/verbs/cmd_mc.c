@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { PATH_MAX_ = 1024, MADE_MAX = 300 };
-struct args {
+struct mc_args {
     struct cmdline common; /* first */
     const char    *file, *base, *header_folder, *resource_folder, *baseline_folder, *prefix, *strip, *extension;
     bool           callout, verbose, kernel;
@@ -27,18 +27,18 @@ struct args {
 enum { OPT_UM = 0x300, OPT_KM, OPT_CO, OPT_CP, OPT_CS, OPT_CSS, OPT_MOF, OPT_PROJECTIONS };
 static const struct {
     const char *word, *option;
-} words[] = {{"-um", "--um"}, {"-km", "--km"}, {"-co", "--co"}, {"-cp", "--cp"}, {"-cs", "--cs"}, {"-css", "--css"}, {"-mof", "--mof"},
+} mc_words[] = {{"-um", "--um"}, {"-km", "--km"}, {"-co", "--co"}, {"-cp", "--cp"}, {"-cs", "--cs"}, {"-css", "--css"}, {"-mof", "--mof"},
              {"-generateProjections", "--generateProjections"}};
 
 static void windows_words(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
-        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-            if (strcmp(argv[i], words[k].word) == 0)
-                argv[i] = (char *)(uintptr_t)words[k].option;
+        for (size_t k = 0; k < sizeof mc_words / sizeof *mc_words; k++)
+            if (strcmp(argv[i], mc_words[k].word) == 0)
+                argv[i] = (char *)(uintptr_t)mc_words[k].option;
 }
 
-static void no_effect(struct args *a, const char *option)
+static void no_effect(struct mc_args *a, const char *option)
 {
     size_t n = strlen(a->without_effect);
     snprintf(a->without_effect + n, sizeof a->without_effect - n, "%s%s", n ? " " : "", option);
@@ -53,7 +53,7 @@ static bool is_c_name(const char *s)
 
 static error_t parse_windows(int key, char *arg, struct argp_state *state)
 {
-    struct args *a        = state->input;
+    struct mc_args *a        = state->input;
     char         word[12] = {'-', (char)key, 0};
     switch (key) {
     case OPT_UM: a->kernel = false; return 0;
@@ -79,9 +79,9 @@ static error_t parse_windows(int key, char *arg, struct argp_state *state)
     }
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t mc_parse(int key, char *arg, struct argp_state *state)
 {
-    struct args *a = state->input;
+    struct mc_args *a = state->input;
     switch (key) {
     case 'z': a->base = arg; return 0;
     case 'h': a->header_folder = arg; return 0;
@@ -105,7 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* "dir/web.man" -> "web" */
-static void base_find(struct args *a)
+static void base_find(struct mc_args *a)
 {
     const char *slash = strrchr(a->file, '/'), *name = slash ? slash + 1 : a->file;
     if (a->base)
@@ -118,7 +118,7 @@ static void base_find(struct args *a)
 }
 
 /* Whole or not at all; a file that has these bytes already keeps its time, so that nothing is built again. */
-static wstatus file_put(struct args *a, const char *folder, const char *suffix, const struct text *content, struct reason *why)
+static wstatus mc_file_put(struct mc_args *a, const char *folder, const char *suffix, const struct text *content, struct reason *why)
 {
     char  path[PATH_MAX_], temporary[PATH_MAX_ + 32];
     FILE *f;
@@ -145,7 +145,7 @@ static wstatus file_put(struct args *a, const char *folder, const char *suffix, 
     return W_SUCCESS;
 }
 
-static wstatus make(struct args *a, struct manifest_source *s, const struct manifest *m, struct reason *why)
+static wstatus mc_make(struct mc_args *a, struct manifest_source *s, const struct manifest *m, struct reason *why)
 {
     const struct mc_options  how = {a->base, a->prefix, a->strip, a->callout};
     struct manifest_problems problems;
@@ -157,16 +157,16 @@ static wstatus make(struct args *a, struct manifest_source *s, const struct mani
     wstatus st = mc_header(m, &how, &problems, &t, why);
     s->errors += problems.errors;
     if (!st)
-        st = file_put(a, a->header_folder, header, &t, why);
+        st = mc_file_put(a, a->header_folder, header, &t, why);
     text_cut(&t, 0);
     if (!st && !(st = mc_metadata(m, a->base, &t, why)))
-        st = file_put(a, a->resource_folder, "_metadata.c", &t, why);
+        st = mc_file_put(a, a->resource_folder, "_metadata.c", &t, why);
     text_cut(&t, 0);
     if (!st) {
         manifest_pack(m, &t);
-        st = file_put(a, a->resource_folder, ".bin", &t, why);
+        st = mc_file_put(a, a->resource_folder, ".bin", &t, why);
         if (!st && a->baseline_folder)
-            st = file_put(a, a->baseline_folder, ".bin", &t, why);
+            st = mc_file_put(a, a->baseline_folder, ".bin", &t, why);
     }
     for (unsigned i = 0; i < m->cultures.count && !st; i++) {
         char suffix[80], name[MC_NAME];
@@ -176,7 +176,7 @@ static wstatus make(struct args *a, struct manifest_source *s, const struct mani
         snprintf(suffix, sizeof suffix, ".%.60s.msg", name);
         text_cut(&t, 0);
         manifest_pack_strings(m, i, &t);
-        st = file_put(a, a->resource_folder, suffix, &t, why);
+        st = mc_file_put(a, a->resource_folder, suffix, &t, why);
     }
     if (t.failed && !st)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what is made of %s", a->file);
@@ -195,7 +195,7 @@ static void verbose_print(const struct manifest *m)
 }
 
 /* An option that does nothing is never passed over in silence. */
-static void without_effect_print(const struct args *a)
+static void without_effect_print(const struct mc_args *a)
 {
     if (*a->without_effect)
         visible_printf(stderr, "autologger mc: without effect: %s: texts are UTF-8, and there are no message tables\n", a->without_effect);
@@ -203,7 +203,7 @@ static void without_effect_print(const struct args *a)
         fprintf(stderr, "autologger mc: -km: the header is that of -um: kernel modules write no events of manifests here\n");
 }
 
-static void made_print(struct args *a)
+static void made_print(struct mc_args *a)
 {
     struct json *j = a->common.json ? json_create(stdout, true) : NULL;
     if (j) {
@@ -246,12 +246,12 @@ int cmd_mc(int argc, char **argv)
         {"css", OPT_CSS, "NAME", OPTION_HIDDEN, NULL, 0}, {"mof", OPT_MOF, NULL, OPTION_HIDDEN, NULL, 0},
         {"generateProjections", OPT_PROJECTIONS, NULL, OPTION_HIDDEN, NULL, 0}, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "FILE.man",
+        options, mc_parse, "FILE.man",
         CMDLINE_DOC("Makes of a manifest what a program needs to write its events: a C and C++ header (descriptors, constants, a macro an event), a C "
                     "file that puts names and messages into the program, and the same as files: metadata (.bin) and messages by culture (.msg).",
                     "  autologger mc web.man\n  cc server.c web_metadata.c $(pkg-config --cflags --libs libautologger)"),
         NULL, NULL, NULL};
-    struct args            a   = {0};
+    struct mc_args            a   = {0};
     struct manifest_source s   = {0};
     struct reason          why = {0};
     int                    code;
@@ -264,7 +264,7 @@ int cmd_mc(int argc, char **argv)
         st = reason_set(&why, W_INVALID_DATA, "%s holds %u manifests. Do: give mc the manifest (.man)", a.file, s.count);
     if (st)
         code = manifest_source_failed(&s, "autologger mc", st, &why);
-    else if ((st = make(&a, &s, s.list[0], &why)))
+    else if ((st = mc_make(&a, &s, s.list[0], &why)))
         code = manifest_source_failed(&s, "autologger mc", st, &why);
     else {
         if (a.verbose)

@@ -21,7 +21,7 @@ struct merge_args {
 };
 enum { OPTION_ONE_BOOT = 0x400 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t merge_parse(int key, char *arg, struct argp_state *state)
 {
     struct merge_args *a = state->input;
     switch (key) {
@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void counts_json(const struct merge_args *a, const struct merge_counts *n)
+static void merge_counts_json(const struct merge_args *a, const struct merge_counts *n)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -160,7 +160,7 @@ int cmd_merge(int argc, char **argv)
         {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0},
         {"one-boot", OPTION_ONE_BOOT, NULL, 0, "they are of one boot, though their dates do not fit: the date was set between them", 0}, OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "FILE...",
+        options, merge_parse, "FILE...",
         CMDLINE_DOC("One file out of several that were written in one boot with one clock, in time order. Files of different "
                     "boots or clocks are refused, and both are named.",
                     "  autologger merge -o boot.etl boot_km_premerge.etl boot_um_premerge.etl"),
@@ -191,7 +191,7 @@ int cmd_merge(int argc, char **argv)
         return failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger merge", st, &why);
     }
     if (a.common.json)
-        counts_json(&a, &n);
+        merge_counts_json(&a, &n);
     else {
         visible_printf(stdout, "merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
         names_print(&n);

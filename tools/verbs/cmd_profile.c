@@ -22,7 +22,7 @@ struct profile_args {
     bool           force;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t profile_parse(int key, char *arg, struct argp_state *state)
 {
     struct profile_args *a = state->input;
     switch (key) {
@@ -90,7 +90,7 @@ static void failed_count(void *ctx, const struct check_row *row)
 }
 
 /* What was written must be a profile: it imports, and no row of it fails. */
-static wstatus text_check(const char *text, size_t size, const char *file, struct reason *why)
+static wstatus profile_text_check(const char *text, size_t size, const char *file, struct reason *why)
 {
     struct regstore   *again  = NULL;
     struct diag_sink   sink   = {.fn = diag_print};
@@ -106,7 +106,7 @@ static wstatus text_check(const char *text, size_t size, const char *file, struc
     return st;
 }
 
-static wstatus file_write(const char *path, const char *text, size_t size, bool force, struct reason *why)
+static wstatus profile_file_write(const char *path, const char *text, size_t size, bool force, struct reason *why)
 {
     struct machine here;
     if (!force && !access(path, F_OK))
@@ -115,7 +115,7 @@ static wstatus file_write(const char *path, const char *text, size_t size, bool 
     return st ? st : machine_write(&here, path, text, size, 0644, why);
 }
 
-static wstatus save(struct declaring *v, const struct profile_args *a, char path[PROFILE_PATH], struct reason *why)
+static wstatus profile_save(struct declaring *v, const struct profile_args *a, char path[PROFILE_PATH], struct reason *why)
 {
     char          *ini  = NULL;
     size_t         size = 0;
@@ -129,15 +129,15 @@ static wstatus save(struct declaring *v, const struct profile_args *a, char path
         textbuf_printf(&text, ": saved from %u running session%s with %u provider%s.\n", v->sessions, plural(v->sessions), v->providers,
                        plural(v->providers));
         textbuf_put(&text, ini, size);
-        st = text.bad ? reason_set(why, W_OUTOFMEMORY, "not enough memory") : text_check(text.data, text.size, path, why);
-        st = st ? st : file_write(path, text.data, text.size, a->force, why);
+        st = text.bad ? reason_set(why, W_OUTOFMEMORY, "not enough memory") : profile_text_check(text.data, text.size, path, why);
+        st = st ? st : profile_file_write(path, text.data, text.size, a->force, why);
     }
     textbuf_finish(&text);
     free(ini);
     return st;
 }
 
-static int run(const struct profile_args *a)
+static int profile_run(const struct profile_args *a)
 {
     struct control_client  *client = NULL;
     struct ctl_state_answer state;
@@ -151,7 +151,7 @@ static int run(const struct profile_args *a)
         v.from = NULL;
     st = regstore_open_memory(&v.to, &why);
     st = st ? st : sessions_take(&v, client, &why);
-    st = st ? st : save(&v, a, path, &why);
+    st = st ? st : profile_save(&v, a, path, &why);
     regstore_close(v.to);
     regstore_close(v.from);
     control_close(client);
@@ -169,7 +169,7 @@ int cmd_profile(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "save NAME",
+        options, profile_parse, "save NAME",
         CMDLINE_DOC("Save the sessions that run now (kernel flags, stacks, buffers, enabled providers with level, keywords, properties and "
                     "filters) as a profile of your own, for one boot. It goes to the first folder of $AUTOLOGGER_PROFILES, else to "
                     "$XDG_CONFIG_HOME/autologger/profiles, else to /etc/autologger/profiles (root) or ~/.config/autologger/profiles.",
@@ -177,5 +177,5 @@ int cmd_profile(int argc, char **argv)
         NULL, NULL, NULL};
     struct profile_args a = {0};
     int                 code;
-    return cmdline_parse(&argp, argc, argv, &a, &code) ? run(&a) : code;
+    return cmdline_parse(&argp, argc, argv, &a, &code) ? profile_run(&a) : code;
 }

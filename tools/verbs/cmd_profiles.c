@@ -10,7 +10,7 @@ struct profiles_args {
     const char    *root;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t profiles_parse(int key, char *arg, struct argp_state *state)
 {
     struct profiles_args *a = state->input;
     if (key == 'R') {
@@ -22,7 +22,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return cmdline_option(&a->common, key, arg);
 }
 
-static void text_print(const struct profile_list *l)
+static void profiles_text_print(const struct profile_list *l)
 {
     static const char *const titles[] = {"PROFILE", "WHOSE", "WHAT", NULL};
     struct text_table        t;
@@ -36,7 +36,7 @@ static void text_print(const struct profile_list *l)
     text_table_finish(&t);
 }
 
-static int json_print(const struct profile_list *l)
+static int profiles_json_print(const struct profile_list *l)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -63,7 +63,7 @@ int cmd_profiles(int argc, char **argv)
 {
     static const struct argp_option options[] = {{"root", 'R', "DIR", 0, "also those of the machine whose root is DIR (an image)", 0}, OPT_JSON, {0}};
     static const struct argp        argp      = {
-        options, parse, "",
+        options, profiles_parse, "",
         CMDLINE_DOC("The profiles: ready-made configurations that other verbs take by name. Folders, in this order: "
                     "$AUTOLOGGER_PROFILES, those of the machine that --root names, ~/.config/autologger/profiles, /etc/autologger/profiles, "
                     "/usr/share/autologger/profiles, config/profiles of the source.",
@@ -79,12 +79,12 @@ int cmd_profiles(int argc, char **argv)
     if (st) {
         code = failure_print("autologger profiles", st, &why);
     } else if (c.common.json) {
-        code = json_print(&l);
+        code = profiles_json_print(&l);
     } else if (!l.count) {
         fputs("autologger profiles: no profiles are installed. Do: install them, or name their folder in AUTOLOGGER_PROFILES\n", stderr);
         code = VERB_FAILED;
     } else {
-        text_print(&l);
+        profiles_text_print(&l);
     }
     profile_list_finish(&l);
     return code;

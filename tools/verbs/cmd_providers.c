@@ -17,15 +17,15 @@
 #include <unistd.h>
 
 enum { OPT_FIELDS = 0x200, OPT_REGISTERED, OPT_INSTALLED, FORMAT_MAX = 16384 };
-struct args {
+struct providers_args {
     struct cmdline common; /* first */
     bool           kernel, stacks, tracepoints, fields, registered, installed;
     const char    *pattern;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t providers_parse(int key, char *arg, struct argp_state *state)
 {
-    struct args *a = state->input;
+    struct providers_args *a = state->input;
     switch (key) {
     case 'k': a->kernel = true; return 0;
     case 'w': a->stacks = true; return 0;
@@ -161,13 +161,13 @@ static void stacks_print(struct json *j)
 
 /* ---- tracepoints ---- */
 
-struct listing {
+struct providers_listing {
     struct json *j;
     bool         fields;
     int          tracefs;
 };
 
-static void fields_print(struct listing *l, const char *folder)
+static void fields_print(struct providers_listing *l, const char *folder)
 {
     static const char *const kinds[] = {"signed", "unsigned", "pointer", "text", "text", "text", "bytes", "bytes", "bytes"};
     char                     path[224], *format = malloc(FORMAT_MAX);
@@ -197,7 +197,7 @@ static void fields_print(struct listing *l, const char *folder)
 
 static void tracepoint_print(void *ctx, const char *name, const char *folder)
 {
-    struct listing *l = ctx;
+    struct providers_listing *l = ctx;
     if (l->j) {
         json_object(l->j, NULL);
         json_text(l->j, "name", name);
@@ -210,9 +210,9 @@ static void tracepoint_print(void *ctx, const char *name, const char *folder)
         json_object_end(l->j);
 }
 
-static int tracepoints_print(const struct args *a, struct json *j)
+static int tracepoints_print(const struct providers_args *a, struct json *j)
 {
-    struct listing l = {.j = j, .fields = a->fields, .tracefs = tracefs_open()};
+    struct providers_listing l = {.j = j, .fields = a->fields, .tracefs = tracefs_open()};
     if (l.tracefs < 0) {
         visible_printf(stderr, "autologger providers: tracefs cannot be opened: %s. Do: run as root, or mount tracefs at /sys/kernel/tracing\n",
                 strerror(-l.tracefs));
@@ -260,10 +260,10 @@ static void programs_text(const struct ctl_provider_answer *p, char *out, size_t
 }
 
 /* Built in, or of installed manifests: they can be asked for by name, whether a program has them registered or not. */
-static void installed_print(struct json *j)
+static void providers_installed_print(struct json *j)
 {
     static const char *const titles[] = {"PROVIDER", "NAME", "FROM", NULL}, *const from[] = {"built in", "installed manifest"};
-    struct provider_names    names;
+    struct names_of_providers    names;
     struct text_table        t;
     char                     guid[GUID_TEXT_SIZE];
     provider_names_load(&names, NULL);
@@ -401,7 +401,7 @@ static wstatus registered_take(struct control_client *client, const struct ctl_p
     return (*out)->program_count ? W_SUCCESS : W_WMI_GUID_NOT_FOUND;
 }
 
-static int registered_print(const struct args *a, struct json *j)
+static int registered_print(const struct providers_args *a, struct json *j)
 {
     static const char *const titles[] = {"PROVIDER", "NAME", "PROGRAMS", "SESSIONS", NULL};
     struct control_client   *client   = NULL;
@@ -410,7 +410,7 @@ static int registered_print(const struct args *a, struct json *j)
     struct reason            why      = {0};
     struct registrations     all      = {NULL, 0};
     struct ctl_state_answer  state    = {0};
-    struct provider_names    names;
+    struct names_of_providers    names;
     struct text_table        t;
     wstatus                  st = control_open(a->common.runtime_dir, &client, &why);
     st                          = st ? st : control_providers(client, &rows, &count, &why);
@@ -461,11 +461,11 @@ int cmd_providers(int argc, char **argv)
         {"fields", OPT_FIELDS, NULL, 0, "with their fields, for TracepointFilter", 0},
         {"registered", OPT_REGISTERED, NULL, 0, "providers of programs: registered now, or enabled by a session that runs", 0},
         {"installed", OPT_INSTALLED, NULL, 0, "providers that are built in, or whose manifest is installed", 0}, OPT_RUNTIME_DIR, OPT_JSON, {0}};
-    static const struct argp argp = {options, parse, "[PATTERN]",
+    static const struct argp argp = {options, providers_parse, "[PATTERN]",
                                      CMDLINE_DOC("What events there are to ask for: each keyword with what it gives here, or why it can't.",
                                                  "  autologger providers --kernel\n  autologger providers --tracepoints 'block:block_rq_*' --fields\n  autologger providers --registered"),
                                      NULL, NULL, NULL};
-    struct args a = {0};
+    struct providers_args a = {0};
     int         code;
     if (!cmdline_parse(&argp, argc, argv, &a.common, &code))
         return code;
@@ -485,7 +485,7 @@ int cmd_providers(int argc, char **argv)
     if (a.tracepoints)
         code = tracepoints_print(&a, j);
     if (a.installed && !code)
-        installed_print(j);
+        providers_installed_print(j);
     if (a.registered && !code)
         code = registered_print(&a, j);
     if (j) {

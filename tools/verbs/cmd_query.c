@@ -13,11 +13,11 @@
 static struct {
     struct session_enabled *at;
     unsigned                count;
-} enabled;
+} query_enabled;
 static struct result_list rows_now; /* the session's, and its providers' */
 static struct ctl_state_answer daemon_state;
 static struct session_users users;
-static struct session_conditions conditions;
+static struct session_conditions query_conditions;
 
 /* What the session enables of this provider, if it does. */
 static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name, struct reason *why)
@@ -26,7 +26,7 @@ static wstatus provider_take(struct control_client *c, const struct ctl_provider
     wstatus                           st = control_provider(c, &row->guid, &p, why);
     for (uint32_t i = 0; !st && i < p->enable_count; i++)
         if (strcmp(p->enable[i].session, name) == 0) {
-            struct session_enabled *e = &enabled.at[enabled.count++];
+            struct session_enabled *e = &query_enabled.at[query_enabled.count++];
             e->guid                   = row->guid;
             e->terms                  = p->enable[i];
             memcpy(e->name, p->name, sizeof e->name);
@@ -35,20 +35,20 @@ static wstatus provider_take(struct control_client *c, const struct ctl_provider
     return st == W_WMI_GUID_NOT_FOUND ? W_SUCCESS : st; /* gone meanwhile */
 }
 
-static wstatus ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
+static wstatus query_ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
 {
     struct ctl_provider_row *rows  = NULL;
     unsigned                 count = 0;
     wstatus                  st    = control_query(c, name, out, why);
     st                             = st ? st : control_providers(c, &rows, &count, why);
-    if (!st && !(enabled.at = calloc(count + 1, sizeof *enabled.at)))
+    if (!st && !(query_enabled.at = calloc(count + 1, sizeof *query_enabled.at)))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what it enables");
     for (unsigned i = 0; i < count && !st; i++)
         if (rows[i].enabled_count)
             st = provider_take(c, &rows[i], out->name, why);
     free(rows);
     st = st ? st : session_users_take(c, out->name, &users, why);
-    st = st ? st : session_conditions_take(c, out->name, &conditions, why);
+    st = st ? st : session_conditions_take(c, out->name, &query_conditions, why);
     if (!st && (st = live_rows_add(&rows_now, c, out, why)) == W_NOT_SUPPORTED)
         st = W_SUCCESS; /* an older daemon: no notes */
     return st ? st : control_state(c, &daemon_state, why);
@@ -70,17 +70,17 @@ static unsigned notes_take(struct condition **out)
     return n;
 }
 
-static void report(const struct ctl_session_info *s, const struct cmdline *c)
+static void query_report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     struct condition *notes;
     const unsigned    count = notes_take(&notes);
-    session_view_show_enabled(s, &users, &conditions, enabled.at, enabled.count, notes, count, c->json);
+    session_view_show_enabled(s, &users, &query_conditions, query_enabled.at, query_enabled.count, notes, count, c->json);
     free(notes);
     session_refused_print(&daemon_state, c->json ? stderr : stdout);
     quota_print(&daemon_state, c->json ? stderr : stdout);
-    free(enabled.at);
+    free(query_enabled.at);
     session_users_finish(&users);
-    session_conditions_finish(&conditions);
+    session_conditions_finish(&query_conditions);
     result_list_finish(&rows_now);
 }
 
@@ -90,6 +90,6 @@ int cmd_query(int argc, char **argv)
         "autologger query",
         CMDLINE_DOC("One running session in full: state, Status, buffers, events written and lost, and what it enables, with filters; of a provider without events, why.",
                     "  autologger query \"NT Kernel Logger\""),
-        ask, report, NULL, NULL};
+        query_ask, query_report, NULL, NULL};
     return session_request_run(&request, argc, argv);
 }

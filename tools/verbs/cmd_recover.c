@@ -15,7 +15,7 @@ struct recover_args {
 
 enum { OPTION_LOG_DIR = 2000, OPTION_UNSEALED };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t recover_parse(int key, char *arg, struct argp_state *state)
 {
     struct recover_args *a = state->input;
     switch (key) {
@@ -34,7 +34,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void show(void *ctx, const struct result_list *rows)
+static void recover_show(void *ctx, const struct result_list *rows)
 {
     struct recover_args *a = ctx;
     a->failed              = result_view_failed(rows);
@@ -57,7 +57,7 @@ int cmd_recover(int argc, char **argv)
         OPT_STORE, OPT_JSON, {"log-dir", OPTION_LOG_DIR, "DIR", 0, "where the log files go (default: where that boot would have put them)", 0},
         {"unsealed", OPTION_UNSEALED, NULL, 0, "also a file without the seal of this machine: it says which files are written", 0}, {0}};
     static const struct argp argp = {
-        options, parse, "FILE",
+        options, recover_parse, "FILE",
         CMDLINE_DOC("Writes the log files and the Status of a boot for which no daemon came: the early program then saves what it holds "
                     "in memory to one .alraw file, or a person does with autologger-early save. The file is sealed with the key of the machine, "
                     "where the early program could read it: not in an emergency shell before the root is there. Name a file without "
@@ -71,7 +71,7 @@ int cmd_recover(int argc, char **argv)
         return code;
     const struct recover_options o = {.path = a.file, .key_store = a.common.store, .unsealed = a.unsealed, .log_dir = a.log_dir,
                                       .store = a.common.store_given ? a.common.store : NULL, .store_open = regstore_open,
-                                      .done = show, .ctx = &a};
+                                      .done = recover_show, .ctx = &a};
     wstatus st = recover_run(&o, &why);
     if (st)
         return failure_print("autologger recover", st, &why);

@@ -32,7 +32,7 @@ struct rehearse_args {
     struct publisher_option manifests;
 };
 /* One run: what was found before, and what came out. */
-struct rehearsal {
+struct cmd_rehearse_rehearsal {
     const struct rehearse_args *args;
     char                        store[PATH_MAX], folder[PATH_MAX], daemon[PATH_MAX + 32], report[PATH_MAX + 32];
     char                        demo[2 * PATH_MAX];
@@ -43,7 +43,7 @@ struct rehearsal {
     struct demo_report          counted;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t rehearse_parse(int key, char *arg, struct argp_state *state)
 {
     struct rehearse_args *a = state->input;
     char                 *end;
@@ -97,7 +97,7 @@ static void shell_quote(const char *path, char *out, size_t size)
     out[n]   = 0;
 }
 
-static wstatus programs_find(struct rehearsal *r, struct reason *why)
+static wstatus rehearse_programs_find(struct cmd_rehearse_rehearsal *r, struct reason *why)
 {
     char    demo[PATH_MAX + 32], quoted[PATH_MAX + 64], report[PATH_MAX + 64];
     wstatus st = program_find("autologgerd", r->daemon, sizeof r->daemon, why);
@@ -112,7 +112,7 @@ static wstatus programs_find(struct rehearsal *r, struct reason *why)
 }
 
 /* The out folder exists and is known by its absolute path, whatever the programs do with their working folder. */
-static wstatus folder_prepare(struct rehearsal *r, struct reason *why)
+static wstatus folder_prepare(struct cmd_rehearse_rehearsal *r, struct reason *why)
 {
     const char *needed = r->args->file ? r->args->file : r->args->common.store;
     if (access(needed, R_OK) < 0)
@@ -137,7 +137,7 @@ static wstatus folder_prepare(struct rehearsal *r, struct reason *why)
 }
 
 /* A store of its own out of FILE, or the one that was named. */
-static wstatus store_prepare(struct rehearsal *r, struct reason *why)
+static wstatus store_prepare(struct cmd_rehearse_rehearsal *r, struct reason *why)
 {
     static const char *const parts[] = {"", "-wal", "-shm", "-journal"};
     if (!r->args->file) {
@@ -162,7 +162,7 @@ static wstatus store_prepare(struct rehearsal *r, struct reason *why)
     return st;
 }
 
-static wstatus run(struct rehearsal *r, FILE *to, struct reason *why)
+static wstatus cmd_rehearse_run(struct cmd_rehearse_rehearsal *r, FILE *to, struct reason *why)
 {
     const char             *demo[] = {r->demo, NULL};
     struct rehearse_options options = {
@@ -180,7 +180,7 @@ static wstatus run(struct rehearsal *r, FILE *to, struct reason *why)
 }
 
 /* Rows of the boot plus rows of what was refused, kept in the store for `status`. */
-static wstatus rows_load(struct rehearsal *r, struct regstore **store, struct reason *why)
+static wstatus rehearse_rows_load(struct cmd_rehearse_rehearsal *r, struct regstore **store, struct reason *why)
 {
     wstatus st = regstore_open(r->store, true, store, why);
     if (!st)
@@ -192,7 +192,7 @@ static wstatus rows_load(struct rehearsal *r, struct regstore **store, struct re
     return st;
 }
 
-static bool balances_show(const struct rehearsal *r, struct regstore *store, struct json *j)
+static bool balances_show(const struct cmd_rehearse_rehearsal *r, struct regstore *store, struct json *j)
 {
     bool fine = true;
     for (unsigned i = 0; i < r->rows.count; i++) {
@@ -208,7 +208,7 @@ static bool balances_show(const struct rehearsal *r, struct regstore *store, str
     return fine;
 }
 
-static int report_text(const struct rehearsal *r, struct regstore *store)
+static int report_text(const struct cmd_rehearse_rehearsal *r, struct regstore *store)
 {
     int code = VERB_FINE;
     putchar('\n');
@@ -237,7 +237,7 @@ static int report_text(const struct rehearsal *r, struct regstore *store)
     return code;
 }
 
-static int report_json(const struct rehearsal *r, struct regstore *store)
+static int report_json(const struct cmd_rehearse_rehearsal *r, struct regstore *store)
 {
     int          code = VERB_FINE;
     struct json *j    = json_create(stdout, true);
@@ -260,15 +260,15 @@ static int report_json(const struct rehearsal *r, struct regstore *store)
     return code;
 }
 
-static int rehearse(struct rehearsal *r)
+static int rehearse(struct cmd_rehearse_rehearsal *r)
 {
     struct reason    why   = {0};
     struct regstore *store = NULL;
     FILE            *to    = r->args->common.json ? stderr : stdout;
     wstatus          st;
     int              code;
-    if ((st = folder_prepare(r, &why)) || (st = programs_find(r, &why)) || (st = store_prepare(r, &why)) ||
-        (st = run(r, to, &why)) || (st = rows_load(r, &store, &why))) {
+    if ((st = folder_prepare(r, &why)) || (st = rehearse_programs_find(r, &why)) || (st = store_prepare(r, &why)) ||
+        (st = cmd_rehearse_run(r, to, &why)) || (st = rehearse_rows_load(r, &store, &why))) {
         code = failure_print("autologger rehearse", st, &why);
         goto out;
     }
@@ -295,7 +295,7 @@ int cmd_rehearse(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE\nPROFILE\n--store FILE",
+        options, rehearse_parse, "FILE\nPROFILE\n--store FILE",
         CMDLINE_DOC("Boot a configuration on this running machine: the early phase in memory, file system ready, programs, "
                     "stop, merge. What is sound starts; what is refused shows with its Status. The merged file has the name of the "
                     "kernel session's file without _km_premerge, else SESSION-merged.etl.",
@@ -313,7 +313,7 @@ int cmd_rehearse(int argc, char **argv)
         return failure_print_about(ABOUT_CONFIGURATION, "autologger rehearse", st, &why);
     if (a.file)
         a.file = a.path;
-    struct rehearsal *r = calloc(1, sizeof *r);
+    struct cmd_rehearse_rehearsal *r = calloc(1, sizeof *r);
     if (!r)
         return VERB_REFUSED;
     r->args    = &a;

@@ -39,7 +39,7 @@ struct relog_args {
     struct process_filter filter;
 };
 
-static double seconds(const char *arg, const char *option, struct argp_state *state)
+static double relog_seconds(const char *arg, const char *option, struct argp_state *state)
 {
     char  *end;
     double value = strtod(arg, &end);
@@ -56,7 +56,7 @@ static void add_spec(struct event_spec *list, unsigned *count, const char *arg, 
         argp_error(state, "\"%s\" is no PROVIDER/EVENT:OPCODE", arg);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t relog_parse(int key, char *arg, struct argp_state *state)
 {
     struct relog_args *a = state->input;
     switch (key) {
@@ -67,10 +67,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_COMPRESS: a->compress = true; return 0;
     case 'P':
         a->by_process = true;
-        a->process    = (uint32_t)seconds(arg, "process", state);
+        a->process    = (uint32_t)relog_seconds(arg, "process", state);
         return 0;
-    case 'a': a->from = seconds(arg, "from", state); return 0;
-    case 'b': a->to = seconds(arg, "to", state); return 0;
+    case 'a': a->from = relog_seconds(arg, "from", state); return 0;
+    case 'b': a->to = relog_seconds(arg, "to", state); return 0;
     case ARGP_KEY_ARG:
         if (a->count == MERGE_FILES_MAX)
             argp_error(state, "at most %d files", MERGE_FILES_MAX);
@@ -89,10 +89,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static bool process_wanted(void *ctx, uint32_t process) { return process == ((struct relog_args *)ctx)->process; }
+static bool relog_process_wanted(void *ctx, uint32_t process) { return process == ((struct relog_args *)ctx)->process; }
 
 /* What others need to be read: processes, threads, images and what identifies them, names of files, descriptions of events. */
-static bool is_name(const struct decoded *names)
+static bool relog_is_name(const struct decoded *names)
 {
     uint16_t group = names->hook >> 8;
     return (names->hook != CLASSIC_NONE && (group == ETL_GROUP_IMAGE || group == ETL_GROUP_PROCESS || group == HEADER_GROUP || group >= CLASSIC_IMAGE_ID >> 8 ||
@@ -108,7 +108,7 @@ static bool any_matches(const struct event_spec *list, unsigned count, const str
     return false;
 }
 
-static bool keep(void *ctx, const struct etl_event *e)
+static bool relog_keep(void *ctx, const struct etl_event *e)
 {
     struct relog_args *a = ctx;
     struct decoded     names;
@@ -116,7 +116,7 @@ static bool keep(void *ctx, const struct etl_event *e)
     decoded_names(a->schemas, e, &names);
     actors_see(&a->actors, e);
     bool mine = !a->by_process || process_filter_passes(&a->filter, e, &names);
-    if (a->names && is_name(&names))
+    if (a->names && relog_is_name(&names))
         return true;
     return mine && (!a->first || e->filetime >= a->first) && (!a->last || e->filetime <= a->last) &&
            (!a->keeps || any_matches(a->keep, a->keeps, e, &names)) && !any_matches(a->exclude, a->excludes, e, &names);
@@ -124,7 +124,7 @@ static bool keep(void *ctx, const struct etl_event *e)
 
 /* --- */
 
-static void print(const struct relog_args *a, const struct merge_counts *n)
+static void relog_print(const struct relog_args *a, const struct merge_counts *n)
 {
     if (a->common.json) {
         struct json *j = json_create(stdout, true);
@@ -187,8 +187,8 @@ static int relog(struct relog_args *a, struct os *edge)
         return code;
     }
     a->schemas = describe.set;
-    a->filter  = (struct process_filter){.wanted = process_wanted, .ctx = a, .actors = &a->actors};
-    struct merge_options options = {.plain = true, .keep = filtered ? keep : NULL, .ctx = a, .redactor = a->redact.redactor,
+    a->filter  = (struct process_filter){.wanted = relog_process_wanted, .ctx = a, .actors = &a->actors};
+    struct merge_options options = {.plain = true, .keep = filtered ? relog_keep : NULL, .ctx = a, .redactor = a->redact.redactor,
                                     .compress = a->compress ? xpress_compress : NULL};
     struct merge_help    help;
     merge_help_open(&help, &a->common, &options);
@@ -199,7 +199,7 @@ static int relog(struct relog_args *a, struct os *edge)
     if (st) {
         code = failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger relog", st, &why);
     } else {
-        print(a, &n);
+        relog_print(a, &n);
         /* the result may be without the events that tell where the losses are */
         lacks_print("autologger relog", a->out, n.events_lost, n.buffers_lost, a->count == 1 ? a->files[0] : a->out);
         fflush(stdout);
@@ -229,7 +229,7 @@ int cmd_relog(int argc, char **argv)
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, parse, "FILE...",
+        options, relog_parse, "FILE...",
         CMDLINE_DOC("A trace file (.etl) out of others of one clock: only some of their events, each byte for byte with its time stamp, in time order, "
                     "uncompressed unless asked for otherwise. The counts of lost events stay.",
                     "  autologger relog boot.etl --provider Contoso-Web --from 2 --to 5 -o part.etl"),

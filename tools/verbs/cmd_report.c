@@ -7,7 +7,7 @@
 
 enum { KEY_SYMBOL_PATH = 0x300, KEY_TEXT };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t report_parse(int key, char *arg, struct argp_state *state)
 {
     struct report_run *a = state->input;
     char              *end;
@@ -50,7 +50,7 @@ int cmd_report(int argc, char **argv)
         OPT_STORE,
         {0}};
     static const struct argp argp = {
-        options, parse, "FILE",
+        options, report_parse, "FILE",
         CMDLINE_DOC("What made a boot slow: the verdict, and what it goes by (phases, critical path, units, processes, disks, stacks); as text, as JSON, and as a "
                     "page to look at the boot: one file that needs nothing else.",
                     "  autologger report /var/log/autologger/c/boot/boot.etl -o boot.html"),

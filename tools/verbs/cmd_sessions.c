@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t sessions_parse(int key, char *arg, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG)
         argp_error(state, "\"%s\": sessions takes no arguments. Do: autologger query NAME", arg);
@@ -26,7 +26,7 @@ struct running {
     struct ctl_state_answer  state;
 };
 
-static void losses_print(struct text_table *t, const struct ctl_session_info *s, const struct session_users *users)
+static void sessions_losses_print(struct text_table *t, const struct ctl_session_info *s, const struct session_users *users)
 {
     struct condition loss;
     char             misuse[400];
@@ -61,7 +61,7 @@ static void table_print(const struct running *r)
         text_table_row(&t, s->name, session_state_name(s->state), status, buffers, written, lost, session_file_text(s));
         if (s->overwritten)
             text_table_line(&t, OVERWRITTEN_TEXT, s->overwritten, s->events_written);
-        losses_print(&t, s, &r->users[i]);
+        sessions_losses_print(&t, s, &r->users[i]);
         conditions_print(&t, &r->conditions[i]);
     }
     text_table_print(&t, stdout);
@@ -86,7 +86,7 @@ static int rows_json(const struct running *r)
     return VERB_FINE;
 }
 
-static wstatus take(const char *runtime_dir, struct running *r, struct reason *why)
+static wstatus cmd_sessions_take(const char *runtime_dir, struct running *r, struct reason *why)
 {
     struct control_client *client = NULL;
     wstatus                st     = control_open(runtime_dir, &client, why);
@@ -102,7 +102,7 @@ static wstatus take(const char *runtime_dir, struct running *r, struct reason *w
     return st;
 }
 
-static void finish(struct running *r)
+static void sessions_finish(struct running *r)
 {
     for (unsigned i = 0; r->users && i < r->count; i++)
         session_users_finish(&r->users[i]);
@@ -117,7 +117,7 @@ int cmd_sessions(int argc, char **argv)
 {
     static const struct argp_option options[] = {OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp        argp      = {
-        options, parse, "", CMDLINE_DOC("The sessions that run now, one line each, and the users whose programs lost events there.", "  autologger sessions --json"), NULL, NULL,
+        options, sessions_parse, "", CMDLINE_DOC("The sessions that run now, one line each, and the users whose programs lost events there.", "  autologger sessions --json"), NULL, NULL,
         NULL};
     struct cmdline c   = {0};
     struct running r   = {0};
@@ -125,7 +125,7 @@ int cmd_sessions(int argc, char **argv)
     int            code;
     if (!cmdline_parse(&argp, argc, argv, &c, &code))
         return code;
-    const wstatus st = take(c.runtime_dir, &r, &why);
+    const wstatus st = cmd_sessions_take(c.runtime_dir, &r, &why);
     if (st)
         code = failure_print_about(ABOUT_DAEMON, "autologger sessions", st, &why);
     else if (c.json)
@@ -138,6 +138,6 @@ int cmd_sessions(int argc, char **argv)
         session_refused_print(&r.state, stdout);
         quota_print(&r.state, stdout);
     }
-    finish(&r);
+    sessions_finish(&r);
     return code;
 }

@@ -16,7 +16,7 @@ struct snapshot_args {
     const char    *name, *output;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t snapshot_parse(int key, char *arg, struct argp_state *state)
 {
     struct snapshot_args *a = state->input;
     switch (key) {
@@ -45,7 +45,7 @@ static const char *default_name(const char *session, char *out, size_t size)
     return out;
 }
 
-static void report(const struct ctl_update_answer *answer, bool as_json)
+static void snapshot_report(const struct ctl_update_answer *answer, bool as_json)
 {
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (!j) {
@@ -64,7 +64,7 @@ int cmd_snapshot(int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "the file, in the daemon's log folder (default NAME and the time)", 0}, OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "NAME",
+        options, snapshot_parse, "NAME",
         CMDLINE_DOC("Write what a session has now into a file of its own: the ring of a BUFFERING session, or all of its log file so far. The session "
                     "goes on, and its content stays as it is: two snapshots share events.",
                     "  autologger snapshot blackbox --output crash.etl"),
@@ -87,7 +87,7 @@ int cmd_snapshot(int argc, char **argv)
     if (st)
         code = failure_print("autologger snapshot", st, &why);
     else
-        report(answer, a.common.json);
+        snapshot_report(answer, a.common.json);
     free(answer);
     return code;
 }

@@ -35,7 +35,7 @@ struct start_args {
     int              code; /* of a manifest that can't be read; 0: none */
 };
 
-static error_t wish(struct start_args *a, struct argp_state *state, const char *value, const char *text)
+static error_t start_wish(struct start_args *a, struct argp_state *state, const char *value, const char *text)
 {
     if (a->wishes == MAX_WISHES)
         argp_error(state, "more than %d options. Do: write them into a file, see --config", MAX_WISHES);
@@ -50,11 +50,11 @@ static error_t wish_pair(struct start_args *a, struct argp_state *state, char *a
     if (!equals || equals == arg)
         argp_error(state, "--set takes VALUE=TEXT, such as BufferSize=256KB, not \"%s\"", arg);
     *equals = 0;
-    return wish(a, state, arg, equals + 1);
+    return start_wish(a, state, arg, equals + 1);
 }
 
 /* What the options say, as a declaration; a mistake is one of the command line. */
-static void declare(struct start_args *a, struct argp_state *state)
+static void start_declare(struct start_args *a, struct argp_state *state)
 {
     struct reason why = {0};
     struct guid   id  = guid_from_name(a->name);
@@ -97,18 +97,18 @@ static void kernel_default(struct start_args *a, struct argp_state *state)
 {
     a->name = PLAN_KERNEL_LOGGER;
     if (!a->file && !a->real_time)
-        wish(a, state, "FileName", "kernel.etl");
+        start_wish(a, state, "FileName", "kernel.etl");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t start_parse(int key, char *arg, struct argp_state *state)
 {
     struct start_args *a = state->input;
     switch (key) {
     case 'c': a->config = arg; return 0;
-    case 'f': a->kernel = true; return wish(a, state, "EnableKernelFlags", arg);
-    case 'k': return wish(a, state, "StackWalkingFilter", arg);
-    case 'o': a->file = true; return wish(a, state, "FileName", file_here(arg, state));
-    case 'p': return wish(a, state, NULL, arg);
+    case 'f': a->kernel = true; return start_wish(a, state, "EnableKernelFlags", arg);
+    case 'k': return start_wish(a, state, "StackWalkingFilter", arg);
+    case 'o': a->file = true; return start_wish(a, state, "FileName", file_here(arg, state));
+    case 'p': return start_wish(a, state, NULL, arg);
     case KEY_REAL_TIME: a->real_time = true; return 0;
     case KEY_SET: return wish_pair(a, state, arg);
     case KEY_PUBLISHER: publisher_option_add(&a->manifests, arg, state); return 0;
@@ -127,13 +127,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!publisher_option_open(&a->manifests, "autologger start", &a->code))
             return EINVAL;
         if (!a->config)
-            declare(a, state);
+            start_declare(a, state);
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
 }
 
-static void started(const struct ctl_update_answer *answer, struct json *j)
+static void start_started(const struct ctl_update_answer *answer, struct json *j)
 {
     if (j) {
         json_object(j, NULL);
@@ -148,7 +148,7 @@ static void started(const struct ctl_update_answer *answer, struct json *j)
 }
 
 /* The name as in the key: what the NAME on the command line chooses by. */
-static bool chosen(const struct start_args *a, const char *key)
+static bool start_chosen(const struct start_args *a, const char *key)
 {
     const char *slash = strchr(key, '\\');
     return !a->config || !a->name || strcasecmp(slash ? slash + 1 : key, a->name) == 0;
@@ -167,7 +167,7 @@ static int start_all(const struct start_args *a, struct regstore *store, struct 
     if (j)
         json_array(j, NULL);
     for (unsigned i = 0; !st && keys[i]; i++) {
-        if (!chosen(a, keys[i]))
+        if (!start_chosen(a, keys[i]))
             continue;
         n++;
         if (session_start_declared(client, store, keys[i], answer, &why)) {
@@ -176,7 +176,7 @@ static int start_all(const struct start_args *a, struct regstore *store, struct 
             code = failure_print_about(ABOUT_CONFIGURATION, "autologger start", of.status, &why);
             continue;
         }
-        started(answer, j);
+        start_started(answer, j);
     }
     if (j) {
         json_array_end(j);
@@ -195,9 +195,9 @@ static int start_all(const struct start_args *a, struct regstore *store, struct 
 }
 
 /* Names that no provider has, and another one nearly. */
-static void names_check(const struct start_args *a, struct control_client *client)
+static void start_names_check(const struct start_args *a, struct control_client *client)
 {
-    struct provider_names names;
+    struct names_of_providers names;
     provider_names_load(&names, client);
     for (unsigned i = 0; i < a->wishes; i++) {
         char name[CTL_NAME];
@@ -209,7 +209,7 @@ static void names_check(const struct start_args *a, struct control_client *clien
     provider_names_finish(&names);
 }
 
-static int run(struct start_args *a, struct regstore *declared)
+static int cmd_start_run(struct start_args *a, struct regstore *declared)
 {
     struct control_client *client = NULL;
     struct regstore       *config = NULL;
@@ -229,7 +229,7 @@ static int run(struct start_args *a, struct regstore *declared)
     else if ((st = control_open(a->common.runtime_dir, &client, &why)))
         code = failure_print_about(ABOUT_DAEMON, "autologger start", st, &why);
     else if ((code = start_all(a, config ? config : declared, client)) == VERB_FINE)
-        names_check(a, client);
+        start_names_check(a, client);
     control_close(client);
     regstore_close(config);
     return code;
@@ -248,7 +248,7 @@ int cmd_start(int argc, char **argv)
         {"set", KEY_SET, "VALUE=TEXT", 0, "any other value of a declaration, such as BufferSize=256KB or MaximumBuffers=64", 0},
         OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "[NAME]",
+        options, start_parse, "[NAME]",
         CMDLINE_DOC("Start a session now, for as long as the daemon runs or until 'autologger stop': in no store, and not at the next boot. Its "
                     "values mean what they mean in a configuration. Providers that are registered are enabled at once, others when they come.",
                     "  autologger start web --provider Contoso-Web:Informational --set BufferSize=256KB\n"
@@ -263,7 +263,7 @@ int cmd_start(int argc, char **argv)
     if (st)
         return failure_print("autologger start", st, &why);
     if (cmdline_parse(&argp, argc, argv, &a, &code))
-        code = run(&a, a.store);
+        code = cmd_start_run(&a, a.store);
     else if (a.code)
         code = a.code;
     regstore_close(a.store);

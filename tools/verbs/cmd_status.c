@@ -34,10 +34,10 @@ struct shown {
     struct untraced           why_not;  /* of `untraced` */
     bool                      used_up;  /* the machine's present boot was the one that was asked for: why_not says so */
     struct under_way          under_way; /* the machine's present boot */
-    struct live_losses        live;      /* of sessions that run */
+    struct live_user_losses        live;      /* of sessions that run */
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t status_parse(int key, char *arg, struct argp_state *state)
 {
     struct status_args *a = state->input;
     switch (key) {
@@ -137,7 +137,7 @@ static int show_json(const struct shown *s)
 }
 
 /* Only the machine's own store has anything to do with the machine's boots. */
-static wstatus look(struct status_args *a, struct regstore **store, struct shown *s, struct reason *why)
+static wstatus status_look(struct status_args *a, struct regstore **store, struct shown *s, struct reason *why)
 {
     struct machine m;
     char           boot_id[64];
@@ -183,7 +183,7 @@ static void look_away(struct regstore **store, struct shown *s)
 }
 
 /* How long it has been waited, at a terminal each second in one line, else a line in ten seconds. */
-static void tell(const struct shown *s, unsigned waited)
+static void status_tell(const struct shown *s, unsigned waited)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
     if (terminal)
@@ -196,12 +196,12 @@ static void tell(const struct shown *s, unsigned waited)
 static wstatus look_and_wait(struct status_args *a, struct regstore **store, struct shown *s, struct reason *why)
 {
     unsigned waited = 0;
-    wstatus  st     = look(a, store, s, why);
+    wstatus  st     = status_look(a, store, s, why);
     for (; a->wait && !st && s->under_way.now && waited < a->wait_s; waited++) {
-        tell(s, waited);
+        status_tell(s, waited);
         look_away(store, s);
         sleep(1);
-        st = look(a, store, s, why);
+        st = status_look(a, store, s, why);
     }
     if (waited && isatty(STDERR_FILENO) == 1)
         visible_printf(stderr, "\r%*s\r", 70, "");
@@ -224,7 +224,7 @@ int cmd_status(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "",
+        options, status_parse, "",
         CMDLINE_DOC("What became of every session and provider at the last boot or rehearsal: events, losses, buffers, Status, "
                     "why, what to do, where it was declared; what was asked for and given. When this boot was not traced: why not. "
                     "While it is being traced: that, and when it ends.",

@@ -17,26 +17,26 @@
                 "itself; where no session of a boot runs, the sessions with kernel events. With NAMEs: stop these, and merge their files.", \
                 "  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl")
 
-static struct session_conditions conditions; /* of the session, as it ended */
+static struct session_conditions stop_conditions; /* of the session, as it ended */
 
-static wstatus ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
+static wstatus stop_ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
 {
     struct session_conditions ended;
     struct reason             none;
-    session_conditions_take(c, name, &conditions, &none); /* who may stop it need not be allowed to ask */
+    session_conditions_take(c, name, &stop_conditions, &none); /* who may stop it need not be allowed to ask */
     const wstatus st = control_stop(c, name, out, why);
     if (!st && session_conditions_take(c, name, &ended, &none) == W_SUCCESS && ended.count) { /* an earlier daemon has none of what has ended */
-        session_conditions_finish(&conditions);
-        conditions = ended;
+        session_conditions_finish(&stop_conditions);
+        stop_conditions = ended;
     }
     return st;
 }
 
-static void report(const struct ctl_session_info *s, const struct cmdline *c)
+static void stop_report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     if (c->json) {
-        session_view_show(s, &conditions, true);
-        session_conditions_finish(&conditions);
+        session_view_show(s, &stop_conditions, true);
+        session_conditions_finish(&stop_conditions);
         return;
     }
     visible_printf(stdout, "stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written), ctl_events_lost(s));
@@ -44,8 +44,8 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
         printf(OVERWRITTEN_TEXT "\n", s->overwritten, s->events_written);
     if (s->log_path[0])
         visible_printf(stdout, "file: %s\n", s->log_path);
-    session_conditions_print(&conditions, stdout);
-    session_conditions_finish(&conditions);
+    session_conditions_print(&stop_conditions, stdout);
+    session_conditions_finish(&stop_conditions);
 }
 
 /* ---- stop --merge: the end of the machine's boot, now; or that of sessions that controllers started ---- */
@@ -93,13 +93,13 @@ static int sessions_merge(struct merging *m, struct control_client *client)
     struct reason why                   = {0};
     for (unsigned i = 0; i < m->count; i++) {
         struct ctl_session_info last;
-        wstatus                 st = ask(client, m->name[i], &last, &why);
+        wstatus                 st = stop_ask(client, m->name[i], &last, &why);
         if (st)
             return failure_print("autologger stop", st, &why);
         if (m->common.json)
-            session_conditions_finish(&conditions);
+            session_conditions_finish(&stop_conditions);
         else
-            report(&last, &m->common);
+            stop_report(&last, &m->common);
         if (!last.log_path[0]) {
             visible_printf(stderr, "autologger stop: session \"%s\" had no file, so there is nothing of it to merge\n", m->name[i]);
             continue;
@@ -225,6 +225,6 @@ int cmd_stop(int argc, char **argv)
         CMDLINE_DOC("Stop a running session. Its file is complete when the command returns. With --merge: stop all sessions of the "
                     "machine's boot, or those that are named, and merge their files into one (autologger stop --merge --help).",
                     "  autologger stop web\n  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl"),
-        ask, report, NULL, NULL};
+        stop_ask, stop_report, NULL, NULL};
     return asks_for_merge(argc, argv) ? merge_run(argc, argv) : session_request_run(&request, argc, argv);
 }

@@ -15,7 +15,7 @@ struct summary_args {
     unsigned       folder_count;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t summary_parse(int key, char *arg, struct argp_state *state)
 {
     struct summary_args *a = state->input;
     switch (key) {
@@ -48,7 +48,7 @@ int cmd_summary(int argc, char **argv)
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
         {0}};
     static const struct argp        argp      = {
-        options, parse, "FILE",
+        options, summary_parse, "FILE",
         CMDLINE_DOC("What a trace file (.etl, of Windows too) holds: time, losses, events by provider, stacks and what they are worth, damage.",
                     "  autologger summary autologger-rehearsal/c/traces/first-boot.etl"),
         NULL, NULL, NULL};

@@ -22,7 +22,7 @@ struct trace_args {
     bool                 reboot, go_on, results;
 };
 
-static unsigned number_parse(const char *arg, const char *what, unsigned most, struct argp_state *state)
+static unsigned trace_boot_number_parse(const char *arg, const char *what, unsigned most, struct argp_state *state)
 {
     char         *end;
     unsigned long n = strtoul(arg, &end, 10);
@@ -31,14 +31,14 @@ static unsigned number_parse(const char *arg, const char *what, unsigned most, s
     return (unsigned)n;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t trace_boot_parse(int key, char *arg, struct argp_state *state)
 {
     struct trace_args *a = state->input;
     switch (key) {
     case 'b': a->reboot = true; return 0;
-    case 'r': a->runs = number_parse(arg, "--runs", RUNS_MAX, state); return 0;
+    case 'r': a->runs = trace_boot_number_parse(arg, "--runs", RUNS_MAX, state); return 0;
     case 'c': a->go_on = true; return 0;
-    case 'w': a->wait_s = number_parse(arg, "--wait", 86400, state); return 0;
+    case 'w': a->wait_s = trace_boot_number_parse(arg, "--wait", 86400, state); return 0;
     case 'u': a->results = true; return 0;
     case 'n': a->options.dry_run = true; return 0;
     case 'v': a->options.brief = false; return 0;
@@ -88,7 +88,7 @@ static wstatus runs_begin(const struct trace_args *a, struct reason *why)
 }
 
 /* The unit that goes on after each boot. */
-static void unit_set(const struct machine *m, bool on, bool json)
+static void trace_boot_unit_set(const struct machine *m, bool on, bool json)
 {
     const char *const argv[] = {"systemctl", on ? "enable" : "disable", "--quiet", RUNS_UNIT, NULL};
     bool              there  = machine_has(m, "/usr/lib/systemd/system/" RUNS_UNIT) && machine_has_command(m, "systemctl");
@@ -117,7 +117,7 @@ static void say_next(const struct trace_args *a)
     puts(a->reboot ? "Rebooting. Then: autologger status --wait" : "Nothing reboots by itself: reboot when it suits. Then: autologger status --wait");
 }
 
-static int prepare(struct trace_args *a)
+static int trace_boot_prepare(struct trace_args *a)
 {
     struct apply_result result;
     struct reason       why = {0};
@@ -134,13 +134,13 @@ static int prepare(struct trace_args *a)
     if (a->runs && (st = runs_begin(a, &why)))
         return failure_print_about(ABOUT_STORE, "autologger trace-boot", st, &why);
     if (a->runs > 1)
-        unit_set(&a->options.machine, true, a->options.json);
+        trace_boot_unit_set(&a->options.machine, true, a->options.json);
     if (!a->options.json)
         say_next(a);
     return a->reboot ? reboot_now(&a->options.machine) : VERB_FINE;
 }
 
-static bool is_over(const struct machine *m, struct regstore *store, uint32_t number)
+static bool trace_boot_is_over(const struct machine *m, struct regstore *store, uint32_t number)
 {
     struct result_list list = {0};
     bool               over = !result_load_number(store, number, &list, NULL) && under_way_over(m, &list);
@@ -156,7 +156,7 @@ static bool this_boot_over(const struct trace_args *a, const struct runs *r, str
     bool                  over = false;
     under_way_boot_id(m, now);
     for (unsigned i = 0; *now && i < h->count; i++)
-        over |= runs_has(r, &h->boots[i]) && !strcmp(now, h->boots[i].list.boot_id) && is_over(m, store, h->boots[i].list.number);
+        over |= runs_has(r, &h->boots[i]) && !strcmp(now, h->boots[i].list.boot_id) && trace_boot_is_over(m, store, h->boots[i].list.number);
     return over;
 }
 
@@ -189,7 +189,7 @@ static void results_show(const struct runs *r, const struct history *h, bool as_
     json_destroy(j);
 }
 
-static int later(struct trace_args *a)
+static int trace_boot_later(struct trace_args *a)
 {
     struct regstore *store = NULL;
     struct history   h     = {0};
@@ -206,7 +206,7 @@ static int later(struct trace_args *a)
     history_finish(&h);
     regstore_close(store);
     if (st == W_TIMEOUT) {
-        unit_set(&a->options.machine, false, a->common.json);
+        trace_boot_unit_set(&a->options.machine, false, a->common.json);
         failure_print("autologger trace-boot", st, &why);
         return VERB_FAILED; /* nobody refused anything */
     }
@@ -214,7 +214,7 @@ static int later(struct trace_args *a)
         return failure_print_about(ABOUT_STORE, "autologger trace-boot", st, &why);
     if (!more) {
         if (a->go_on)
-            unit_set(&a->options.machine, false, a->common.json);
+            trace_boot_unit_set(&a->options.machine, false, a->common.json);
         return VERB_FINE;
     }
     a->options.word         = r.word;
@@ -224,7 +224,7 @@ static int later(struct trace_args *a)
     a->reboot               = r.reboot;
     if (!a->options.json)
         printf("run %u of %u\n\n", done + 1, r.wanted);
-    return prepare(a);
+    return trace_boot_prepare(a);
 }
 
 int cmd_trace_boot(int argc, char **argv)
@@ -246,7 +246,7 @@ int cmd_trace_boot(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "[FILE|PROFILE]",
+        options, trace_boot_parse, "[FILE|PROFILE]",
         CMDLINE_DOC("Trace the next boot. Without a FILE or PROFILE: profile boot. The same as apply, and says what will happen.",
                     "  autologger trace-boot\n  autologger trace-boot --runs 5 --reboot"),
         NULL, NULL, NULL};
@@ -263,5 +263,5 @@ int cmd_trace_boot(int argc, char **argv)
         a.options.word = "boot";
     a.options.json  = a.common.json;
     a.options.store = a.common.store;
-    return a.go_on || a.results ? later(&a) : prepare(&a);
+    return a.go_on || a.results ? trace_boot_later(&a) : trace_boot_prepare(&a);
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { KEY_OUTPUT = 0x300, KEY_OF, KEY_SUMMARY, KEY_REPORT, KEY_LR, KEY_ROWS, ARGUMENTS = 64, ROWS = 100 };
-enum kind { OUTPUT_DUMP, OUTPUT_SUMMARY, OUTPUT_REPORT, OUTPUTS };
+enum tracerpt_kind { OUTPUT_DUMP, OUTPUT_SUMMARY, OUTPUT_REPORT, OUTPUTS };
 static const char *const output_names[OUTPUTS] = {"DumpFile", "Summary", "Report"};
 
 struct tracerpt_args {
@@ -36,15 +36,15 @@ static const struct {
     enum { VALUE_NONE, VALUE_MAY, VALUE_MUST } value;
 } spelling[] = {{"-o", "--output", VALUE_MAY}, {"-summary", "--summary", VALUE_MAY}, {"-report", "--report", VALUE_MAY}, {"-of", "--of", VALUE_MUST},
                 {"-f", "--f", VALUE_MUST}, {"-lr", "--lr", VALUE_NONE}, {"-y", "--y", VALUE_NONE}};
-static const char *const refused[] = {"-rt", "-config", "-en", "-export", "-int", "-rts", "-tp", "-i", "-pdb", "-df", "-rl", "-gmt"};
+static const char *const tracerpt_refused[] = {"-rt", "-config", "-en", "-export", "-int", "-rts", "-tp", "-i", "-pdb", "-df", "-rl", "-gmt"};
 
 static bool translate(int argc, char **argv, char **out, char **room, int *count)
 {
     *count = 0;
     for (int i = 0; i < argc; i++) {
         size_t s = 0;
-        for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
-            if (strcasecmp(argv[i], refused[k]) == 0) {
+        for (size_t k = 0; k < sizeof tracerpt_refused / sizeof *tracerpt_refused; k++)
+            if (strcasecmp(argv[i], tracerpt_refused[k]) == 0) {
                 visible_printf(stderr, "%s: %s is not there. Do: autologger tracerpt --help names the options\n", argv[0], argv[i]);
                 return false;
             }
@@ -75,13 +75,13 @@ static void parse_of(struct tracerpt_args *a, const char *arg, struct argp_state
         argp_error(state, "-of is CSV or XML, not \"%s\"", arg);
 }
 
-static void want(struct tracerpt_args *a, enum kind which, const char *name)
+static void want(struct tracerpt_args *a, enum tracerpt_kind which, const char *name)
 {
     a->wanted[which] = true;
     a->name[which]   = name;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t tracerpt_parse(int key, char *arg, struct argp_state *state)
 {
     struct tracerpt_args *a = state->input;
     switch (key) {
@@ -143,7 +143,7 @@ static wstatus write_dump(const struct tracerpt_args *a, FILE *out, uint64_t *ev
     return st;
 }
 
-static wstatus write_tables(const struct tracerpt_args *a, enum kind which, FILE *out, uint64_t *events, struct reason *why)
+static wstatus write_tables(const struct tracerpt_args *a, enum tracerpt_kind which, FILE *out, uint64_t *events, struct reason *why)
 {
     struct progress   progress = progress_start("reading");
     struct trace     *t        = NULL;
@@ -182,7 +182,7 @@ static bool may_write(const struct tracerpt_args *a, const char *name)
     return false;
 }
 
-static struct output output_of(const struct tracerpt_args *a, enum kind which) { return (struct output){a->name[which], ".writing-"}; }
+static struct output output_of(const struct tracerpt_args *a, enum tracerpt_kind which) { return (struct output){a->name[which], ".writing-"}; }
 
 /* Gives up the rights, but for those to make what is wanted. */
 static bool guard(struct tracerpt_args *a, int *code)
@@ -192,13 +192,13 @@ static bool guard(struct tracerpt_args *a, int *code)
 
     for (int i = 0; i < OUTPUTS; i++)
         if (a->wanted[i])
-            outputs[count++] = output_of(a, (enum kind)i);
+            outputs[count++] = output_of(a, (enum tracerpt_kind)i);
     a->edge = outputs_guard("autologger tracerpt", outputs, count, false, code);
     return a->edge != NULL;
 }
 
 /* A file appears whole or not at all, under no other name in between that would stay. */
-static wstatus write_output(const struct tracerpt_args *a, enum kind which, uint64_t *events, struct reason *why)
+static wstatus write_output(const struct tracerpt_args *a, enum tracerpt_kind which, uint64_t *events, struct reason *why)
 {
     const struct output  output = output_of(a, which);
     struct output_stream out;
@@ -210,7 +210,7 @@ static wstatus write_output(const struct tracerpt_args *a, enum kind which, uint
     return output_end(a->edge, &out, st, why);
 }
 
-static void show(const struct tracerpt_args *a, const uint64_t events[OUTPUTS])
+static void tracerpt_show(const struct tracerpt_args *a, const uint64_t events[OUTPUTS])
 {
     struct json *j = a->common.json ? json_create(stdout, true) : NULL;
 
@@ -243,7 +243,7 @@ static void show(const struct tracerpt_args *a, const uint64_t events[OUTPUTS])
     }
 }
 
-static int run(struct tracerpt_args *a)
+static int tracerpt_run(struct tracerpt_args *a)
 {
     struct etl_reader *reader = NULL;
     struct reason      why    = {0};
@@ -266,12 +266,12 @@ static int run(struct tracerpt_args *a)
         return code;
     a->schemas = describe.set;
     for (int i = 0; i < OUTPUTS && !st; i++)
-        st = a->wanted[i] ? write_output(a, (enum kind)i, &events[i], &why) : W_SUCCESS;
+        st = a->wanted[i] ? write_output(a, (enum tracerpt_kind)i, &events[i], &why) : W_SUCCESS;
     describe_report(&describe, "autologger tracerpt");
     describe_close(&describe);
     if (st)
         return failure_print_about(ABOUT_RESULT, "autologger tracerpt", st, &why);
-    show(a, events);
+    tracerpt_show(a, events);
     if (etl_reader_open(a->file, &reader, NULL))
         return VERB_FAILED;
     struct etl_event e;
@@ -297,7 +297,7 @@ int cmd_tracerpt(int argc, char **argv)
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, parse, "FILE",
+        options, tracerpt_parse, "FILE",
         CMDLINE_DOC("Windows' tracerpt: options may be spelled as there, -o FILE, -summary FILE, -report FILE, -of CSV, -lr, -y. Without -o, -summary "
                     "and -report it writes dumpfile.xml and summary.txt; with any of them, only what is asked for. Nothing else is written.",
                     "  autologger tracerpt boot.etl -o boot.csv -of CSV -report boot.html -f HTML"),
@@ -309,7 +309,7 @@ int cmd_tracerpt(int argc, char **argv)
     if (argc > ARGUMENTS)
         visible_printf(stderr, "%s: at most %d arguments\n", argv[0], ARGUMENTS);
     else if (translate(argc, argv, out, room, &count) && cmdline_parse(&argp, count, out, &a, &code))
-        code = run(&a);
+        code = tracerpt_run(&a);
     for (int i = 0; i < ARGUMENTS; i++)
         free(room[i]);
     return code;

@@ -32,7 +32,7 @@ static bool real_time_word(const char *word, uint32_t *what)
     return *what != 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t update_parse(int key, char *arg, struct argp_state *state)
 {
     struct update_args *a = state->input;
     switch (key) {
@@ -70,7 +70,7 @@ static wstatus words_parse(const char *name, const char *text, struct regvalue *
 }
 
 /* A value that is a number. */
-static wstatus number_parse(const char *name, const char *text, uint32_t *out, struct reason *why)
+static wstatus update_number_parse(const char *name, const char *text, uint32_t *out, struct reason *why)
 {
     struct regvalue v  = {0};
     wstatus         st = words_parse(name, text, &v, why);
@@ -101,11 +101,11 @@ static wstatus request_fill(const struct update_args *a, struct ctl_update_reque
     }
     if (!st && a->timer) {
         r->what |= CTL_UPDATE_FLUSH_TIMER;
-        st = number_parse("FlushTimer", a->timer, &r->flush_timer, why);
+        st = update_number_parse("FlushTimer", a->timer, &r->flush_timer, why);
     }
     if (!st && a->buffers) {
         r->what |= CTL_UPDATE_MAXIMUM_BUFFERS;
-        st = number_parse("MaximumBuffers", a->buffers, &r->maximum_buffers, why);
+        st = update_number_parse("MaximumBuffers", a->buffers, &r->maximum_buffers, why);
     }
     if (!st && a->file && strlen(a->file) >= sizeof r->file)
         st = reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name has %zu bytes, more than %zu", strlen(a->file), sizeof r->file - 1);
@@ -117,7 +117,7 @@ static wstatus request_fill(const struct update_args *a, struct ctl_update_reque
     return st;
 }
 
-static void report(const struct ctl_update_answer *answer, bool as_json)
+static void update_report(const struct ctl_update_answer *answer, bool as_json)
 {
     char flags[2048], stacks[HOOK_MAX * 32];
     group_mask_format(answer->session.group_mask, flags, sizeof flags);
@@ -152,7 +152,7 @@ int cmd_update(int argc, char **argv)
         {"real-time", KEY_REAL_TIME, "WHAT", 0, "on or off: whether consumers get the events; only: they do, and the file ends", 0},
         OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {
-        options, parse, "NAME",
+        options, update_parse, "NAME",
         CMDLINE_DOC("Change the kernel flags, the stacks, FlushTimer, MaximumBuffers or the file of a session while it runs, or whether consumers get "
                     "its events. What is given replaces what was; what is not given stays. What is kept misses no event.",
                     "  autologger update \"NT Kernel Logger\" --flags PROC_THREAD+LOADER+CSWITCH --stacks CSwitch\n"
@@ -181,7 +181,7 @@ int cmd_update(int argc, char **argv)
     if (st)
         code = failure_print("autologger update", st, &why);
     else
-        report(answer, a.common.json);
+        update_report(answer, a.common.json);
     free(answer);
     return code;
 }

@@ -22,7 +22,7 @@ struct watch_args {
 enum { OPT_MANIFEST = 0x320, OPT_CULTURE };
 
 /* What providers write of their own events describes those that follow: there is no file to search. */
-static void on_event(void *ctx, const struct etl_event *e)
+static void watch_on_event(void *ctx, const struct etl_event *e)
 {
     struct watch_args *a = ctx;
     learner_see(&a->learner, a->describe.set, e);
@@ -30,13 +30,13 @@ static void on_event(void *ctx, const struct etl_event *e)
 
 static struct live *watched; /* for the signal handler alone */
 
-static void on_signal(int number)
+static void watch_on_signal(int number)
 {
     (void)number;
     live_stop(watched);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t watch_parse(int key, char *arg, struct argp_state *state)
 {
     struct watch_args *a = state->input;
     char              *end;
@@ -68,7 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* Until the session ends, enough was printed, somebody interrupts, or nothing can be printed any more. */
-static wstatus watch(const struct watch_args *a, struct live *l, uint64_t *written, bool *damaged, struct reason *why)
+static wstatus watch_watch(const struct watch_args *a, struct live *l, uint64_t *written, bool *damaged, struct reason *why)
 {
     struct dump_options options = a->options;
     struct etl_reader  *reader;
@@ -87,7 +87,7 @@ static wstatus watch(const struct watch_args *a, struct live *l, uint64_t *writt
     return st == W_CANCELLED ? W_SUCCESS : st;
 }
 
-static void losses_print(const struct live_losses *from, const struct live_losses *to)
+static void watch_losses_print(const struct live_losses *from, const struct live_losses *to)
 {
     if (to->events > from->events || to->buffers > from->buffers || to->files > from->files)
         fprintf(stderr,
@@ -108,7 +108,7 @@ int cmd_watch(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "NAME",
+        options, watch_parse, "NAME",
         CMDLINE_DOC("The events of a real-time session (LogFileMode REAL_TIME) as they come: first what waited because nobody read it, "
                     "then what is new, at least once a second. What was printed counts as read, and is not given to anybody else. Ends when "
                     "the session stops, or by Ctrl-C.",
@@ -126,7 +126,7 @@ int cmd_watch(int argc, char **argv)
     if (!describe_open(&a.describe, "autologger watch", &code))
         return code;
     a.options.schemas = a.describe.set;
-    a.options.see     = on_event;
+    a.options.see     = watch_on_event;
     a.options.see_ctx = &a;
     a.learner         = (struct learner){.manifest = a.describe.learn.manifest, .ctx = a.describe.learn.ctx};
     wstatus st = live_open(a.common.runtime_dir, a.session, &l, &why);
@@ -134,18 +134,18 @@ int cmd_watch(int argc, char **argv)
         describe_close(&a.describe);
         return failure_print_about(ABOUT_DAEMON, "autologger watch", st, &why);
     }
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}; /* a second one ends at once */
+    struct sigaction action = {.sa_handler = watch_on_signal, .sa_flags = SA_RESETHAND}; /* a second one ends at once */
     struct live_losses before = live_losses(l);
     watched                   = l;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    st = watch(&a, l, &written, &damaged, &why);
+    st = watch_watch(&a, l, &written, &damaged, &why);
     struct live_losses after = live_losses(l);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     live_close(l, !st && !(a.options.limit && written >= a.options.limit));
-    losses_print(&before, &after);
+    watch_losses_print(&before, &after);
     learner_finish(&a.learner);
     describe_report(&a.describe, "autologger watch");
     describe_close(&a.describe);

@@ -16,7 +16,7 @@ struct why_args {
     const char    *file, *without;
 };
 enum { OPTION_WITHOUT = 1000 };
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t why_parse(int key, char *arg, struct argp_state *state)
 {
     struct why_args *a = state->input;
     if (key == OPTION_WITHOUT) {
@@ -31,22 +31,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static bool starts(struct regstore *store, const char *key)
+static bool why_starts(struct regstore *store, const char *key)
 {
     uint32_t start = 0;
     return regstore_get_dword(store, key, "Start", &start, NULL) == W_SUCCESS && start;
 }
 
 /* Does the store declare a session for a boot? */
-static bool declared(struct regstore *store)
+static bool why_declared(struct regstore *store)
 {
     struct key_names names = {0};
-    bool             found = starts(store, WINPATH_WMI "\\GlobalLogger");
+    bool             found = why_starts(store, WINPATH_WMI "\\GlobalLogger");
     if (!key_names_load(store, WINPATH_WMI "\\Autologger", &names))
         for (unsigned i = 0; i < names.count && !found; i++) {
             char *key = NULL;
             if (asprintf(&key, WINPATH_WMI "\\Autologger\\%s", names.names[i]) >= 0)
-                found = starts(store, key);
+                found = why_starts(store, key);
             free(key);
         }
     key_names_finish(&names);
@@ -84,7 +84,7 @@ int cmd_why(int argc, char **argv)
                                             {"without", OPTION_WITHOUT, "UNIT", 0, "How long the boot would have taken without this unit, with a range", 0},
                                             {0}};
     static const struct argp        argp      = {
-        options, parse, "[FILE]",
+        options, why_parse, "[FILE]",
         CMDLINE_DOC("Why was the last boot slow, in one screen: the cause, how much faster the boot would be, what to do, what else took time, and how sure "
                     "that is. Where no boot was traced yet it offers to trace the next one. FILE: of this trace.",
                     "  autologger why\n  autologger why --without NetworkManager-wait-online\n  autologger why --json boot.etl"),
@@ -104,7 +104,7 @@ int cmd_why(int argc, char **argv)
         code = failure_print_about(ABOUT_STORE, "autologger why", st, &why);
     else if (report_store_files(&store, NULL, 1, &file))
         code = why_run(file, a.without, true, a.common.json);
-    else if (store.store && declared(store.store)) {
+    else if (store.store && why_declared(store.store)) {
         visible_printf(stderr, "autologger why: a boot is declared to be traced, and there is no trace of one yet. Do: reboot, if this machine was not rebooted since; "
                                "else autologger status, which says what became of it\n");
         code = VERB_FAILED;

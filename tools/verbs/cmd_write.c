@@ -30,7 +30,7 @@ static uint8_t level_parse(const char *arg, struct argp_state *state)
     return (uint8_t)level;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t write_parse(int key, char *arg, struct argp_state *state)
 {
     struct write_args *a   = state->input;
     struct reason      why = {0};
@@ -67,7 +67,7 @@ int cmd_write(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "PROVIDER EVENT [KEY=VALUE...]",
+        options, write_parse, "PROVIDER EVENT [KEY=VALUE...]",
         CMDLINE_DOC("Write a typed event. PROVIDER is a name (its GUID is that of its installed manifest, else the hash of the name) or a {GUID}. Whole numbers, 0x "
                     "numbers, decimals, true and false keep their type; everything else is a string, and so is what begins "
                     "with ' (a single quote). Exit code 1 when no session takes it, or filters keep it out.",

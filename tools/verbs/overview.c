@@ -23,7 +23,7 @@ struct overview {
     char           daemon_why[512], store_why[512];
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t overview_parse(int key, char *arg, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG)
         argp_error(state, "\"%s\": the verb comes first", arg);
@@ -95,7 +95,7 @@ static void next_step(const struct overview *o, char *out, size_t size)
         snprintf(out, size, "autologger status --store %s", o->c.store);
 }
 
-static void text_print(const struct overview *o, const char *next)
+static void overview_text_print(const struct overview *o, const char *next)
 {
     if (o->daemon)
         visible_printf(stdout, "daemon:     running, %u session%s\n", o->running, plural(o->running));
@@ -123,7 +123,7 @@ static void text_print(const struct overview *o, const char *next)
     visible_printf(stdout, "\nnext: %s\n      autologger --help\n", next);
 }
 
-static void json_print(const struct overview *o, const char *next)
+static void overview_json_print(const struct overview *o, const char *next)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -145,7 +145,7 @@ int overview_print(int argc, char **argv)
 {
     static const struct argp_option options[] = {OPT_STORE, OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp        argp      = {
-        options, parse, "", CMDLINE_DOC("The state of this machine and the next step.", "  autologger --store r.db"), NULL, NULL,
+        options, overview_parse, "", CMDLINE_DOC("The state of this machine and the next step.", "  autologger --store r.db"), NULL, NULL,
         NULL};
     struct overview o = {0};
     char            next[1200];
@@ -156,9 +156,9 @@ int overview_print(int argc, char **argv)
     store_ask(&o);
     next_step(&o, next, sizeof next);
     if (o.c.json)
-        json_print(&o, next);
+        overview_json_print(&o, next);
     else
-        text_print(&o, next);
+        overview_text_print(&o, next);
     result_list_finish(&o.last);
     return VERB_FINE;
 }

@@ -160,7 +160,7 @@ void delta_view(const struct delta *d, const struct analyse_view *v)
 
 /* --- counts --- */
 
-static void counts_json(const struct counts *c, const struct analyse_view *v)
+static void analyse_view_counts_json(const struct counts *c, const struct analyse_view *v)
 {
     struct json *j = view_json(v, "stats");
     if (!j)
@@ -203,7 +203,7 @@ static void counts_json(const struct counts *c, const struct analyse_view *v)
     json_destroy(j);
 }
 
-static void row_name(const struct count_row *r, int by, char *out, size_t size)
+static void analyse_view_row_name(const struct count_row *r, int by, char *out, size_t size)
 {
     if (by == COUNTS_PROCESS && r->number == UINT32_MAX)
         snprintf(out, size, "(not told)");
@@ -220,7 +220,7 @@ void counts_view(const struct counts *c, const struct analyse_view *v)
     char a[32], b[32], name[800];
 
     if (v->json) {
-        counts_json(c, v);
+        analyse_view_counts_json(c, v);
         return;
     }
     double seconds = c->end > c->start ? (double)(c->end - c->start) / 1e7 : 0;
@@ -234,7 +234,7 @@ void counts_view(const struct counts *c, const struct analyse_view *v)
         text_table_init(&t, titles);
         t.right = 0x06;
         for (size_t i = 0; i < c->table[by].rows && (!v->rows || i < v->rows); i++) {
-            row_name(&c->table[by].row[i], by, name, sizeof name);
+            analyse_view_row_name(&c->table[by].row[i], by, name, sizeof name);
             text_table_row(&t, name, view_number(c->table[by].row[i].events, a), view_number(c->table[by].row[i].bytes, b));
         }
         if (v->rows && c->table[by].rows > v->rows)

@@ -16,7 +16,7 @@
 enum { CELL = 48, NAME = 24 };
 
 /* "12.3", or "-" when it is not known. */
-static const char *seconds(uint64_t ms, char out[CELL])
+static const char *boots_view_seconds(uint64_t ms, char out[CELL])
 {
     if (ms)
         snprintf(out, CELL, "%" PRIu64 ".%" PRIu64, ms / 1000, ms % 1000 / 100);
@@ -34,7 +34,7 @@ static const char *milliseconds(uint64_t ns, char out[CELL])
     return out;
 }
 
-static const char *number(uint64_t n, char out[CELL])
+static const char *boots_view_number(uint64_t n, char out[CELL])
 {
     snprintf(out, CELL, "%" PRIu64, n);
     return out;
@@ -42,24 +42,24 @@ static const char *number(uint64_t n, char out[CELL])
 
 /* ---- medians ---- */
 
-static int compare(const void *a, const void *b)
+static int boots_view_compare(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-static uint64_t median(uint64_t *values, unsigned count)
+static uint64_t boots_view_median(uint64_t *values, unsigned count)
 {
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, boots_view_compare);
     return !count ? 0 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static unsigned shown(const struct history *h, unsigned most) { return most && most < h->count ? most : h->count; }
+static unsigned boots_view_shown(const struct history *h, unsigned most) { return most && most < h->count ? most : h->count; }
 
 struct boots_median boots_median(const struct history *h, unsigned most)
 {
     struct boots_median m     = {0};
-    unsigned            count = shown(h, most);
+    unsigned            count = boots_view_shown(h, most);
     uint64_t           *v     = calloc(5 * (size_t)count + 1, sizeof *v);
     uint64_t           *target = v, *done = v + count, *written = done + count, *lost = written + count, *peak = lost + count;
     bool                real  = false;
@@ -79,11 +79,11 @@ struct boots_median boots_median(const struct history *h, unsigned most)
             done[m.timed++] = b->list.boot_done_ms;
         }
     }
-    m.target_ms    = median(target, m.timed);
-    m.boot_done_ms = median(done, m.timed);
-    m.written      = median(written, m.boots);
-    m.lost         = median(lost, m.boots);
-    m.peak_bytes   = median(peak, m.boots);
+    m.target_ms    = boots_view_median(target, m.timed);
+    m.boot_done_ms = boots_view_median(done, m.timed);
+    m.written      = boots_view_median(written, m.boots);
+    m.lost         = boots_view_median(lost, m.boots);
+    m.peak_bytes   = boots_view_median(peak, m.boots);
     free(v);
     return m;
 }
@@ -103,15 +103,15 @@ void boots_list_print(const struct history *h, unsigned most, FILE *to)
     char                     a[CELL], b[CELL], c[CELL], d[CELL];
     text_table_init(&t, titles);
     t.right = 1u << 0 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7;
-    for (unsigned i = 0; i < shown(h, most); i++) {
+    for (unsigned i = 0; i < boots_view_shown(h, most); i++) {
         const struct history_boot *boot = &h->boots[i];
         char                       when[FILETIME_TEXT_SIZE], name[CELL];
         snprintf(name, sizeof name, "%u", boot->list.number);
         filetime_format(boot->list.time, when);
         when[16] = 0; /* to the minute */
         text_table_row(&t, name, when, boot->list.rehearsal ? "rehearsal" : boot->baseline ? "baseline" : "boot", boot_word(boot),
-                       number(boot->written, a), number(boot->lost, b), number((boot->peak_bytes + 1023) / 1024, c),
-                       seconds(boot->list.boot_done_ms, d));
+                       boots_view_number(boot->written, a), boots_view_number(boot->lost, b), boots_view_number((boot->peak_bytes + 1023) / 1024, c),
+                       boots_view_seconds(boot->list.boot_done_ms, d));
         if (boot->list.rehearsal && boot->baseline)
             text_table_line(&t, "    a baseline");
     }
@@ -119,7 +119,7 @@ void boots_list_print(const struct history *h, unsigned most, FILE *to)
     text_table_finish(&t);
     fprintf(to, "\nmedian of %u: %" PRIu64 " events, %" PRIu64 " lost, %" PRIu64 " KB", m.boots, m.written, m.lost, (m.peak_bytes + 1023) / 1024);
     if (m.timed)
-        visible_printf(to, "; default target after %s s, boot done after %s s (%u boot%s)", seconds(m.target_ms, a), seconds(m.boot_done_ms, b),
+        visible_printf(to, "; default target after %s s, boot done after %s s (%u boot%s)", boots_view_seconds(m.target_ms, a), boots_view_seconds(m.boot_done_ms, b),
                 m.timed, m.timed == 1 ? "" : "s");
     fputc('\n', to);
 }
@@ -147,7 +147,7 @@ void boots_list_json(const struct history *h, unsigned most, struct json *j)
 {
     struct boots_median m = boots_median(h, most);
     json_array(j, "boots");
-    for (unsigned i = 0; i < shown(h, most); i++) {
+    for (unsigned i = 0; i < boots_view_shown(h, most); i++) {
         const struct history_boot *b = &h->boots[i];
         json_object(j, NULL);
         times_json(&b->list, j);
@@ -194,7 +194,7 @@ void boots_phases_print(const struct result_list *boot, FILE *to)
         const struct phase_span s = phase_span(boot, i);
         snprintf(start, sizeof start, s.begins ? "%.3f" : "-", (double)s.start_ns / 1e9);
         snprintf(length, sizeof length, s.lasts ? "%.3f" : "-", (double)s.length_ns / 1e9);
-        text_table_row(&t, s.name, start, length, s.counted ? number(s.events, events) : "-");
+        text_table_row(&t, s.name, start, length, s.counted ? boots_view_number(s.events, events) : "-");
     }
     text_table_print(&t, to);
     text_table_finish(&t);
@@ -297,9 +297,9 @@ static void whole_print(const struct result_list *a, const struct result_list *b
         {"boot held up, ms", a->held_ns, b->held_ns, milliseconds},
         {"programs could connect, ms", a->ready_ns, b->ready_ns, milliseconds},
         {"all armed, ms", a->armed_ns, b->armed_ns, milliseconds},
-        {"default target, s", a->target_ms, b->target_ms, seconds},
-        {"boot done, s", a->boot_done_ms, b->boot_done_ms, seconds},
-        {"most memory, KB", (peak_of(a) + 1023) / 1024, (peak_of(b) + 1023) / 1024, number},
+        {"default target, s", a->target_ms, b->target_ms, boots_view_seconds},
+        {"boot done, s", a->boot_done_ms, b->boot_done_ms, boots_view_seconds},
+        {"most memory, KB", (peak_of(a) + 1023) / 1024, (peak_of(b) + 1023) / 1024, boots_view_number},
     };
     char              ta[CELL], tb[CELL], ca[CELL], cb[CELL];
     const char *const titles[] = {"", ta, tb, NULL};

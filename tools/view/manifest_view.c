@@ -10,7 +10,7 @@ static const char *const channel_types[] = {"imported", "Admin", "Operational", 
 
 static const char *either(const char *a, const char *b) { return a ? a : b; }
 
-static const char *message(const struct manifest *m, const struct manifest_item *i, int culture)
+static const char *manifest_view_message(const struct manifest *m, const struct manifest_item *i, int culture)
 {
     return manifest_text_get(m, &i->message, culture);
 }
@@ -21,7 +21,7 @@ static void items_print(const struct manifest *m, const char *title, const void 
 {
     for (unsigned i = 0; i < count; i++) {
         const struct manifest_item *item = (const void *)((const char *)at + i * stride);
-        const char                 *text = message(m, item, culture);
+        const char                 *text = manifest_view_message(m, item, culture);
         if (!i)
             visible_printf(to, "\n%s:\n", title);
         visible_printf(to, "  0x%llx %s%s%s\n", (unsigned long long)item->value, either(item->name, "?"), text ? ": " : "", either(text, ""));
@@ -54,7 +54,7 @@ static void field_print(const struct manifest_provider *p, const struct manifest
 
 static void event_print(const struct manifest *m, const struct manifest_provider *p, const struct manifest_event *e, int culture, FILE *to)
 {
-    const char *text = message(m, &e->item, culture);
+    const char *text = manifest_view_message(m, &e->item, culture);
 
     fprintf(to, "  %u", (unsigned)e->item.value);
     if (e->version)
@@ -74,8 +74,8 @@ void manifest_view_print(const struct manifest *m, int culture, FILE *to)
         struct manifest_item            own = {.message = p->message};
         char                            guid[GUID_TEXT_SIZE];
         visible_printf(to, i ? "\n%s %s\n" : "%s %s\n", p->name, guid_format(&p->guid, guid));
-        if (message(m, &own, culture))
-            visible_printf(to, "%s\n", message(m, &own, culture));
+        if (manifest_view_message(m, &own, culture))
+            visible_printf(to, "%s\n", manifest_view_message(m, &own, culture));
         if (p->resource_file)
             visible_printf(to, "resources: %s\n", p->resource_file);
         fprintf(to, "cultures:");
@@ -108,7 +108,7 @@ static void items_json(const struct manifest *m, const char *name, const void *a
         json_text(j, "name", item->name);
         json_number(j, "value", item->value);
         json_text(j, "symbol", item->symbol);
-        json_text(j, "message", message(m, item, culture));
+        json_text(j, "message", manifest_view_message(m, item, culture));
         json_object_end(j);
     }
     json_array_end(j);
@@ -156,7 +156,7 @@ static void events_json(const struct manifest *m, const struct manifest_provider
         json_number(j, "task", e->task);
         json_number(j, "opcode", e->opcode);
         json_number(j, "keyword", e->keyword);
-        json_text(j, "message", message(m, &e->item, culture));
+        json_text(j, "message", manifest_view_message(m, &e->item, culture));
         json_array(j, "fields");
         for (unsigned i = 0; e->template_index >= 0 && i < p->templates.at[e->template_index].top_count; i++)
             field_json(p, &p->templates.at[e->template_index], i, 0, j);
@@ -176,7 +176,7 @@ void manifest_view_json(const struct manifest *m, int culture, struct json *j)
         json_text(j, "name", p->name);
         json_text(j, "guid", guid_format(&p->guid, guid));
         json_text(j, "symbol", p->symbol);
-        json_text(j, "message", message(m, &own, culture));
+        json_text(j, "message", manifest_view_message(m, &own, culture));
         json_text(j, "culture", culture >= 0 ? m->cultures.at[culture].name : NULL);
         items_json(m, "channels", p->channels.at, p->channels.count, sizeof *p->channels.at, culture, j);
         items_json(m, "levels", p->levels.at, p->levels.count, sizeof *p->levels.at, culture, j);
@@ -190,7 +190,7 @@ void manifest_view_json(const struct manifest *m, int culture, struct json *j)
 
 /* ---- a manifest to begin with ---- */
 
-static void escaped(const char *s, FILE *to) /* of an example's XML */
+static void manifest_view_escaped(const char *s, FILE *to) /* of an example's XML */
 {
     for (; *s; s++) {
         const char *as = *s == '&' ? "&amp;" : *s == '<' ? "&lt;" : *s == '"' ? "&quot;" : NULL;
@@ -216,7 +216,7 @@ void manifest_template_print(const char *provider, FILE *to)
                 "<instrumentationManifest xmlns=\"http://schemas.microsoft.com/win/2004/08/events\"\n"
                 "    xmlns:win=\"http://manifests.microsoft.com/win/2004/08/windows/events\" xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">\n"
                 "  <instrumentation>\n    <events>\n      <!-- 1: the provider -->\n      <provider name=\"");
-    escaped(provider, to);
+    manifest_view_escaped(provider, to);
     visible_printf(to, "\" guid=\"%s\" symbol=\"%s\">\n", guid_format(&guid, text), symbol);
     visible_printf(to, "        <!-- 2: tasks are the parts of the program, opcodes what happens in them -->\n"
                 "        <tasks>\n          <task name=\"Request\" value=\"1\" symbol=\"%s_TASK_REQUEST\"/>\n        </tasks>\n"
@@ -225,7 +225,7 @@ void manifest_template_print(const char *provider, FILE *to)
                 "        <keywords>\n          <keyword name=\"Network\" mask=\"0x1\" symbol=\"%s_KEYWORD_NETWORK\"/>\n        </keywords>\n"
                 "        <!-- 4: channels are for readers: Admin, Operational, Analytic, Debug -->\n        <channels>\n          <channel name=\"",
             symbol, symbol, symbol);
-    escaped(provider, to);
+    manifest_view_escaped(provider, to);
     visible_printf(to, "/Analytic\" chid=\"Analytic\" type=\"Analytic\" symbol=\"%s_CHANNEL_ANALYTIC\"/>\n        </channels>\n"
                 "        <!-- 5: templates are the data of events -->\n"
                 "        <templates>\n          <template tid=\"Request\">\n            <data name=\"url\" inType=\"win:AnsiString\" outType=\"win:Utf8\"/>\n"

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-static void print_text(const char *label, const char *text, FILE *to)
+static void provenance_view_print_text(const char *label, const char *text, FILE *to)
 {
     visible_printf(to, *label == '\n' ? "\n%s%s" : "%s%s", label + (*label == '\n'), text);
 }
@@ -14,26 +14,26 @@ static void print_text(const char *label, const char *text, FILE *to)
 void provenance_view_print(const struct provenance *p, FILE *to)
 {
     if (p->host_told) {
-        print_text("\nhost            ", p->host, to);
-        print_text(": ", p->system, to);
-        print_text(", Linux ", p->release, to);
-        print_text(" ", p->architecture, to);
+        provenance_view_print_text("\nhost            ", p->host, to);
+        provenance_view_print_text(": ", p->system, to);
+        provenance_view_print_text(", Linux ", p->release, to);
+        provenance_view_print_text(" ", p->architecture, to);
         visible_printf(to, ", %" PRIu32 " processor%s, %" PRIu64 " MB", p->processors, p->processors == 1 ? "" : "s", p->memory >> 20);
-        print_text("; merged by ", p->program, to);
+        provenance_view_print_text("; merged by ", p->program, to);
         fputc('\n', to);
     }
     if (p->configuration_told) {
         fprintf(to, "configuration   number %" PRIu64, p->change_number);
-        print_text(*p->hash ? ", SHA-1 " : ", changed before the files were merged", p->hash, to);
-        print_text(*p->boot_id ? ", of boot " : "", p->boot_id, to);
+        provenance_view_print_text(*p->hash ? ", SHA-1 " : ", changed before the files were merged", p->hash, to);
+        provenance_view_print_text(*p->boot_id ? ", of boot " : "", p->boot_id, to);
         fputc('\n', to);
     }
     for (unsigned i = 0; i < p->sessions; i++) {
         const struct provenance_session *s = &p->session[i];
-        print_text("merged from     ", s->file, to);
-        print_text(": session ", s->name, to);
+        provenance_view_print_text("merged from     ", s->file, to);
+        provenance_view_print_text(": session ", s->name, to);
         if (s->of && *s->of)
-            print_text(" of a ", s->of, to);
+            provenance_view_print_text(" of a ", s->of, to);
         visible_printf(to, ", %" PRIu64 " events, %" PRIu32 " lost, %" PRIu32 " buffers lost%s", s->events, s->events_lost, s->buffers_lost,
                 s->finished ? "" : ", never finished");
         if (s->damage)

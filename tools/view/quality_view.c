@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-static const char *row_name(const struct quality_row *r, char *out, size_t size)
+static const char *quality_view_row_name(const struct quality_row *r, char *out, size_t size)
 {
     if (r->hook == QUALITY_INSIDE)
         return "(inside of events)";
@@ -19,14 +19,14 @@ static const char *row_name(const struct quality_row *r, char *out, size_t size)
     return out;
 }
 
-static const char *number(uint64_t value, char out[24])
+static const char *quality_view_number(uint64_t value, char out[24])
 {
     snprintf(out, 24, "%" PRIu64, value);
     return out;
 }
 
 /* "900 of 1000": complete parts, of those that there are. */
-static const char *part(const uint64_t ends[STACK_ENDS], char out[48])
+static const char *quality_view_part(const uint64_t ends[STACK_ENDS], char out[48])
 {
     uint64_t all = ends[STACK_COMPLETE] + ends[STACK_CUT] + ends[STACK_END_UNKNOWN];
     if (all)
@@ -54,8 +54,8 @@ void quality_print(const struct symbols_counts *n, bool named, FILE *to)
     for (size_t i = 0; i < n->row_count; i++) {
         const struct quality_row *r = &n->rows[i];
         char                      name[128], a[24], b[24], c[24], d[24], e[24], k[48], u[48];
-        text_table_row(&t, row_name(r, name, sizeof name), number(r->events, a), number(r->missing, b), number(r->whole[STACK_COMPLETE], c),
-                       number(r->whole[STACK_CUT], d), number(r->whole[STACK_END_UNKNOWN], e), part(r->kernel, k), part(r->user, u));
+        text_table_row(&t, quality_view_row_name(r, name, sizeof name), quality_view_number(r->events, a), quality_view_number(r->missing, b), quality_view_number(r->whole[STACK_COMPLETE], c),
+                       quality_view_number(r->whole[STACK_CUT], d), quality_view_number(r->whole[STACK_END_UNKNOWN], e), quality_view_part(r->kernel, k), quality_view_part(r->user, u));
     }
     text_table_print(&t, to);
     text_table_finish(&t);
@@ -90,7 +90,7 @@ void quality_json(const struct symbols_counts *n, bool named, struct json *j)
         const struct quality_row *r = &n->rows[i];
         char                      name[128];
         json_object(j, NULL);
-        json_text(j, "event", row_name(r, name, sizeof name));
+        json_text(j, "event", quality_view_row_name(r, name, sizeof name));
         json_number(j, "events", r->events);
         json_number(j, "stacks", r->with_stack);
         json_number(j, "missing", r->missing);

@@ -23,7 +23,7 @@ static const struct limit *limit_of(uint32_t what)
     return what < sizeof limits / sizeof *limits ? &limits[what] : &other;
 }
 
-static const char *user_text(uint32_t uid, char text[32])
+static const char *quota_view_user_text(uint32_t uid, char text[32])
 {
     if (uid == UINT32_MAX)
         snprintf(text, 32, "other users");
@@ -37,7 +37,7 @@ void quota_print(const struct ctl_state_answer *state, FILE *to)
     char text[32];
     for (unsigned i = 0; i < MOST && state->quota[i].refused; i++) {
         const struct limit *l = limit_of(state->quota[i].what);
-        const char         *user = user_text(state->quota[i].uid, text);
+        const char         *user = quota_view_user_text(state->quota[i].uid, text);
         if (l->second)
             visible_printf(to, "limit: %s sent too many %s: %" PRIu64 " times they were read later (%" PRIu64 " a second may be sent)\n", user, l->words,
                     state->quota[i].refused, l->second);

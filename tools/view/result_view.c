@@ -49,7 +49,7 @@ const char *result_view_merged(const struct result_list *list)
 }
 
 /* Started, and nothing says that it was stopped. */
-static bool is_open(const struct result_row *r)
+static bool result_view_is_open(const struct result_row *r)
 {
     return is_session(r) && r->start && !r->status && !r->concluded;
 }
@@ -137,7 +137,7 @@ static void open_line(struct text_table *t, const struct result_row *r, const st
                            "was held in memory is lost. Do: autologger dump shows what there is");
 }
 
-static void row_print(struct text_table *t, const struct result_row *r, const struct result_view *how)
+static void result_view_row_print(struct text_table *t, const struct result_row *r, const struct result_view *how)
 {
     const bool     wide = how->wide;
     char           status[OUTCOME_STATUS_SIZE], events[24] = "", lost[24] = "", buffers[32] = "";
@@ -155,8 +155,8 @@ static void row_print(struct text_table *t, const struct result_row *r, const st
     snprintf(status, sizeof status, "%u", r->status);
     text_table_row(t, wide ? r->session : text_table_cut(r->session, SESSION_WIDTH, session, sizeof session),
                    wide ? who : text_table_cut(who, PROVIDER_WIDTH, provider, sizeof provider), events, lost, buffers,
-                   wide ? outcome_status(r->status, status) : status, !is_open(r) ? o.result : how->alive ? "running" : "cut off");
-    if (is_open(r))
+                   wide ? outcome_status(r->status, status) : status, !result_view_is_open(r) ? o.result : how->alive ? "running" : "cut off");
+    if (result_view_is_open(r))
         open_line(t, r, how);
     if (wide)
         outcome_lines(&o, t);
@@ -249,7 +249,7 @@ void result_view_print(const struct result_list *list, const struct result_view 
     for (unsigned i = 0; i < list->count; i++) {
         levels[result_level(&list->rows[i])]++;
         if (!how->failed_only || result_undone(&list->rows[i]))
-            row_print(&t, &list->rows[i], how);
+            result_view_row_print(&t, &list->rows[i], how);
     }
     head_print(list, to);
     text_table_print(&t, to);
@@ -264,7 +264,7 @@ void result_view_print(const struct result_list *list, const struct result_view 
     text_table_finish(&t);
 }
 
-static void row_json(const struct result_row *r, struct json *j)
+static void result_view_row_json(const struct result_row *r, struct json *j)
 {
     struct outcome o = outcome_of(r);
     json_text(j, "key", r->key);
@@ -277,7 +277,7 @@ static void provider_json(const struct result_row *r, struct json *j)
     json_object(j, NULL);
     json_text(j, "guid", r->provider);
     json_text(j, "name", r->name);
-    row_json(r, j);
+    result_view_row_json(r, j);
     json_number(j, "registrations", r->registrations);
     if (r->tracepoint)
         json_number(j, "tracepoints", r->tracepoints);
@@ -331,7 +331,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "clock_error_ns", r->clock_error_ns);
 }
 
-void result_view_json(const struct result_list *list, const struct live_losses *live, struct json *j)
+void result_view_json(const struct result_list *list, const struct live_user_losses *live, struct json *j)
 {
     char when[FILETIME_TEXT_SIZE];
     json_text(j, "boot_id", list->boot_id);
@@ -359,7 +359,7 @@ void result_view_json(const struct result_list *list, const struct live_losses *
             continue;
         json_object(j, NULL);
         json_text(j, "name", r->session);
-        row_json(r, j);
+        result_view_row_json(r, j);
         session_numbers_json(r, j);
         live_losses_json(live, r, j);
         json_array(j, "providers");

@@ -10,7 +10,7 @@ struct result_view {
     bool wide;        /* names and lines whole; else it fits into 80 columns */
     bool failed_only; /* the rows that failed */
     bool alive;       /* of the boot that runs now: what has not stopped is running, else it was cut off */
-    const struct live_losses *live; /* of what is running, the losses of now; NULL: not known */
+    const struct live_user_losses *live; /* of what is running, the losses of now; NULL: not known */
 };
 /* The line of a session whose mode keeps the newest events: no longer in the file, written. */
 #define OVERWRITTEN_TEXT "    overwritten: %" PRIu64 " of the %" PRIu64 " events written are no longer in the file or in memory"
@@ -18,7 +18,7 @@ struct result_view {
 void result_view_print(const struct result_list *list, const struct result_view *how, FILE *to);
 /* Members of the object that is open: boot_id, time, rehearsal, merged, failed, sessions [... users [...], providers [...]]; users: of sessions
  * that run (`live`, which may be NULL). */
-void result_view_json(const struct result_list *list, const struct live_losses *live, struct json *j);
+void result_view_json(const struct result_list *list, const struct live_user_losses *live, struct json *j);
 /* Rows that are RESULT_FAILED; and those for which what was asked for was not done (result_undone). */
 unsigned result_view_failed(const struct result_list *list);
 unsigned result_view_undone(const struct result_list *list);

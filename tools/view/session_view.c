@@ -11,14 +11,14 @@
 #include <stddef.h>
 #include <string.h>
 
-struct field {
+struct session_view_field {
     const char *json, *text;
     size_t      offset;
     bool        wide;
 };
 #define NARROW(member, text) {#member, text, offsetof(struct ctl_session_info, member), false}
 #define WIDE(member, text) {#member, text, offsetof(struct ctl_session_info, member), true}
-static const struct field fields[] = {
+static const struct session_view_field session_view_fields[] = {
     NARROW(logger_id, "logger id"),
     NARROW(log_file_mode, "log file mode"),
     NARROW(clock_type, "clock type"),
@@ -51,7 +51,7 @@ static const struct field fields[] = {
     NARROW(clock_error_ns, "clock error, ns"),
 };
 
-static uint64_t field_get(const struct ctl_session_info *s, const struct field *f)
+static uint64_t field_get(const struct ctl_session_info *s, const struct session_view_field *f)
 {
     uint32_t narrow;
     uint64_t wide;
@@ -98,10 +98,10 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
         visible_printf(to, "%-26s %s\n", "kernel flags:", *flags ? flags : "(none)");
         visible_printf(to, "%-26s %s\n", "stacks:", *stacks ? stacks : "(none)");
     }
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = 0; i < sizeof session_view_fields / sizeof session_view_fields[0]; i++) {
         char label[40];
-        snprintf(label, sizeof label, "%s:", fields[i].text);
-        visible_printf(to, "%-26s %" PRIu64 "\n", label, field_get(s, &fields[i]));
+        snprintf(label, sizeof label, "%s:", session_view_fields[i].text);
+        visible_printf(to, "%-26s %" PRIu64 "\n", label, field_get(s, &session_view_fields[i]));
     }
     visible_printf(to, "%-26s %" PRIu64 "\n", "events lost:", ctl_events_lost(s));
     visible_printf(to, "(%s)\n", SESSION_WRITTEN_NOTE);
@@ -128,8 +128,8 @@ static void members_json(const struct ctl_session_info *s, struct json *j)
         json_text(j, "stacks", stacks);
         json_number(j, "updates", s->updates);
     }
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        json_number(j, fields[i].json, field_get(s, &fields[i]));
+    for (size_t i = 0; i < sizeof session_view_fields / sizeof session_view_fields[0]; i++)
+        json_number(j, session_view_fields[i].json, field_get(s, &session_view_fields[i]));
     json_number(j, "events_lost", ctl_events_lost(s));
 }
 
@@ -166,7 +166,7 @@ static void enabled_print(const struct session_enabled *e)
            *e->terms.filters ? "; " : "", e->terms.filters);
 }
 
-static void losses_print(const struct ctl_session_info *s, const struct session_users *users)
+static void session_view_losses_print(const struct ctl_session_info *s, const struct session_users *users)
 {
     struct condition loss;
     char             misuse[400];
@@ -189,7 +189,7 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
     for (unsigned i = 0; i < note_count && !as_json; i++)
         visible_printf(stdout, "note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason, notes[i].advice);
     if (!j) {
-        losses_print(s, users);
+        session_view_losses_print(s, users);
         session_conditions_print(conditions, stdout);
         return;
     }
@@ -227,7 +227,7 @@ void session_view_show(const struct ctl_session_info *s, const struct session_co
     json_destroy(j);
 }
 
-static const char *user_text(uint32_t uid, char text[32])
+static const char *session_view_user_text(uint32_t uid, char text[32])
 {
     if (uid == UINT32_MAX)
         snprintf(text, 32, "other users");
@@ -242,7 +242,7 @@ void session_refused_print(const struct ctl_state_answer *state, FILE *to)
     unsigned count = 0;
     for (size_t i = 0; i < sizeof state->refused / sizeof *state->refused && state->refused[i].programs; i++, count++)
         visible_printf(to, "not recorded: %" PRIu32 " program%s of %s: the daemon had no place for %s\n", state->refused[i].programs,
-                state->refused[i].programs == 1 ? "" : "s", user_text(state->refused[i].uid, text), state->refused[i].programs == 1 ? "it" : "them");
+                state->refused[i].programs == 1 ? "" : "s", session_view_user_text(state->refused[i].uid, text), state->refused[i].programs == 1 ? "it" : "them");
     if (count && state->places < state->places_most)
         fprintf(to, "    do:  allow the daemon more open files (LimitNOFILE= of autologgerd.service, or ulimit -n): it has %" PRIu32
                     " places, and could have %" PRIu32 "\n", state->places, state->places_most);

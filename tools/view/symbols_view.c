@@ -8,7 +8,7 @@
 
 enum { MISSING_SHOWN = 10 };
 
-static double share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
+static double symbols_view_share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (double)part / (double)whole : 0; }
 
 static void missing_print(const struct symbols_counts *n, FILE *to)
 {
@@ -35,8 +35,8 @@ void symbols_print(const struct symbols_counts *n, FILE *to)
     static const char *const from[] = {"saved in the trace", "of the running kernel", "none"};
 
     visible_printf(to, "frames: kernel %" PRIu64 " of %" PRIu64 " named (%.1f %%; symbols: %s), user %" PRIu64 " of %" PRIu64 " named (%.1f %%)\n",
-            n->kernel_named, n->kernel_frames, share(n->kernel_named, n->kernel_frames), from[n->kernel], n->user_named, n->user_frames,
-            share(n->user_named, n->user_frames));
+            n->kernel_named, n->kernel_frames, symbols_view_share(n->kernel_named, n->kernel_frames), from[n->kernel], n->user_named, n->user_frames,
+            symbols_view_share(n->user_named, n->user_frames));
     fprintf(to, "without a name: no function there %" PRIu64 ", file missing %" PRIu64 ", no image %" PRIu64 ", no address %" PRIu64 "\n",
             n->by_state[FRAME_NO_NAME], n->by_state[FRAME_NO_FILE], n->by_state[FRAME_NO_IMAGE], n->by_state[FRAME_NO_CODE]);
     fprintf(to, "stacks: complete %" PRIu64 ", cut short %" PRIu64 ", of unknown end %" PRIu64 ", missing %" PRIu64 "\n", n->complete, n->cut,

@@ -11,15 +11,15 @@
 
 /* --- summary --- */
 
-struct kind { /* of events */
-    struct kind *same; /* of the same hash */
+struct tracerpt_report_kind { /* of events */
+    struct tracerpt_report_kind *same; /* of the same hash */
     struct guid  guid;
     uint64_t     count;
     unsigned     version;
     char         provider[200], event[100];
 };
 
-static uint64_t hash(const struct kind *k)
+static uint64_t tracerpt_report_hash(const struct tracerpt_report_kind *k)
 {
     const uint8_t *g = (const uint8_t *)&k->guid;
     uint64_t       h = UINT64_C(1469598103934665603) ^ k->version; /* FNV-1a */
@@ -32,7 +32,7 @@ static uint64_t hash(const struct kind *k)
 
 static bool count_kind(struct idmap *kinds, size_t *distinct, const struct trace_event *x)
 {
-    struct kind k     = {.guid = x->e.provider, .version = x->e.version, .count = 1};
+    struct tracerpt_report_kind k     = {.guid = x->e.provider, .version = x->e.version, .count = 1};
     struct text clean = {0};
 
     if (x->names.provider)
@@ -42,28 +42,28 @@ static bool count_kind(struct idmap *kinds, size_t *distinct, const struct trace
     snprintf(k.event, sizeof k.event, "%s", x->names.event);
     for (char *p = k.event; *p; p++)
         *p = (unsigned char)*p < ' ' ? '_' : *p;
-    struct kind *first = idmap_get(kinds, hash(&k)), *at = first;
+    struct tracerpt_report_kind *first = idmap_get(kinds, tracerpt_report_hash(&k)), *at = first;
     while (at && (!guid_equal(&at->guid, &k.guid) || at->version != k.version || strcmp(at->event, k.event) != 0))
         at = at->same;
     if (at) {
         at->count++;
         return true;
     }
-    struct kind *made = malloc(sizeof *made);
+    struct tracerpt_report_kind *made = malloc(sizeof *made);
     if (!made)
         return false;
     k.same = first;
     *made  = k;
     ++*distinct;
-    if (idmap_put(kinds, hash(&k), made))
+    if (idmap_put(kinds, tracerpt_report_hash(&k), made))
         return true;
     free(made);
     return false;
 }
 
-static int by_count(const void *a, const void *b)
+static int tracerpt_report_by_count(const void *a, const void *b)
 {
-    const struct kind *x = *(struct kind *const *)a, *y = *(struct kind *const *)b;
+    const struct tracerpt_report_kind *x = *(struct tracerpt_report_kind *const *)a, *y = *(struct tracerpt_report_kind *const *)b;
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
     int d = strcmp(x->provider, y->provider);
@@ -96,7 +96,7 @@ static void print_rule(FILE *out)
     fputs("+\n", out);
 }
 
-static void print_kinds(struct kind **all, size_t n, FILE *out)
+static void print_kinds(struct tracerpt_report_kind **all, size_t n, FILE *out)
 {
     char guid[GUID_TEXT_SIZE];
 
@@ -121,16 +121,16 @@ wstatus tracerpt_summary(struct trace *t, FILE *out, uint64_t *events, struct re
         fits = count_kind(&kinds, &distinct, x);
         ++*events;
     }
-    struct kind **all = malloc((distinct + 1) * sizeof *all);
+    struct tracerpt_report_kind **all = malloc((distinct + 1) * sizeof *all);
     for (size_t i = 0; i < kinds.capacity; i++)
-        for (struct kind *k = kinds.slot[i].value, *next; k; k = next) {
+        for (struct tracerpt_report_kind *k = kinds.slot[i].value, *next; k; k = next) {
             next = k->same;
             if (all)
                 all[n++] = k;
         }
     fits = fits && all;
     if (fits) {
-        qsort(all, n, sizeof *all, by_count);
+        qsort(all, n, sizeof *all, tracerpt_report_by_count);
         print_head(t, *events, out);
         print_kinds(all, n, out);
     }
@@ -145,7 +145,7 @@ wstatus tracerpt_summary(struct trace *t, FILE *out, uint64_t *events, struct re
 
 enum cell_kind { CELL_NAME, CELL_PID, CELL_OPENS, CELL_CPU, CELL_CPU_SHARE, CELL_SWITCHES, CELL_READS, CELL_READ_BYTES, CELL_READ_MS, CELL_WRITES,
                  CELL_WRITTEN_BYTES, CELL_WRITE_MS, CELL_FAILED };
-struct column {
+struct tracerpt_report_column {
     const char    *xml, *title;
     enum cell_kind kind;
 };
@@ -154,8 +154,8 @@ enum { COLUMNS = 10 };
 #define WRITES {"Writes", "writes", CELL_WRITES}, {"WrittenBytes", "bytes written", CELL_WRITTEN_BYTES}
 static const struct {
     const char   *section, *title, *none;
-    struct column column[COLUMNS];
-} tables[RESOURCE_TABLES] = {
+    struct tracerpt_report_column column[COLUMNS];
+} tracerpt_report_tables[RESOURCE_TABLES] = {
     [RESOURCE_PROCESSES] = {"CPU", "Processor time and disk by process", "trace PROC_THREAD and CSWITCH",
                             {{"Process", "process", CELL_NAME}, {"ProcessId", "id", CELL_PID}, {"CpuMs", "processor time (ms)", CELL_CPU},
                              {"CpuPercent", "% of all", CELL_CPU_SHARE}, {"Switches", "switched in", CELL_SWITCHES}, READS, WRITES}},
@@ -169,7 +169,7 @@ static const struct {
                              {"ReceivedBytes", "bytes received", CELL_READ_BYTES}, {"Sent", "sent", CELL_WRITES}, {"SentBytes", "bytes sent", CELL_WRITTEN_BYTES}}},
 };
 
-static void escaped(const char *text, FILE *out)
+static void tracerpt_report_escaped(const char *text, FILE *out)
 {
     struct text clean = {0};
 
@@ -185,31 +185,31 @@ static void escaped(const char *text, FILE *out)
     text_finish(&clean);
 }
 
-static void ms(uint64_t ticks, FILE *out) { fprintf(out, "%" PRIu64 ".%04" PRIu64, ticks / 10000, ticks % 10000); }
+static void tracerpt_report_ms(uint64_t ticks, FILE *out) { fprintf(out, "%" PRIu64 ".%04" PRIu64, ticks / 10000, ticks % 10000); }
 
-static void cell(const struct resource_row *row, enum cell_kind kind, const struct resources *r, FILE *out)
+static void tracerpt_report_cell(const struct resource_row *row, enum cell_kind kind, const struct resources *r, FILE *out)
 {
     switch (kind) {
-    case CELL_NAME: escaped(row->name, out); break;
+    case CELL_NAME: tracerpt_report_escaped(row->name, out); break;
     case CELL_PID:
         if (row->pid != TRACED_NOBODY)
             fprintf(out, "%" PRIu32, row->pid);
         break;
-    case CELL_CPU: ms(row->cpu, out); break;
+    case CELL_CPU: tracerpt_report_ms(row->cpu, out); break;
     case CELL_CPU_SHARE: fprintf(out, "%.2f", r->cpu_time ? 100.0 * (double)row->cpu / (double)r->cpu_time : 0.0); break;
     case CELL_SWITCHES: fprintf(out, "%" PRIu64, row->switches); break;
     case CELL_OPENS: fprintf(out, "%" PRIu64, row->opens); break;
     case CELL_READS: fprintf(out, "%" PRIu64, row->read.count); break;
     case CELL_READ_BYTES: fprintf(out, "%" PRIu64, row->read.bytes); break;
-    case CELL_READ_MS: ms(row->read.time, out); break;
+    case CELL_READ_MS: tracerpt_report_ms(row->read.time, out); break;
     case CELL_WRITES: fprintf(out, "%" PRIu64, row->written.count); break;
     case CELL_WRITTEN_BYTES: fprintf(out, "%" PRIu64, row->written.bytes); break;
-    case CELL_WRITE_MS: ms(row->written.time, out); break;
+    case CELL_WRITE_MS: tracerpt_report_ms(row->written.time, out); break;
     case CELL_FAILED: fprintf(out, "%" PRIu64, row->failed); break;
     }
 }
 
-static bool has(const struct resources *r, int table)
+static bool tracerpt_report_has(const struct resources *r, int table)
 {
     const bool there[RESOURCE_TABLES] = {[RESOURCE_PROCESSES] = r->has_cpu, [RESOURCE_FILES] = r->has_files, [RESOURCE_DISKS] = r->has_disks,
                                          [RESOURCE_ENDS] = r->has_network};
@@ -223,7 +223,7 @@ void tracerpt_report_xml(const struct resources *r, struct trace *t, size_t rows
     fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Report>\n  <Section name=\"Header\">\n");
     for (unsigned i = 0; i < trace_files(t); i++) {
         fprintf(out, "    <Data name=\"File\">");
-        escaped(trace_path(t, i), out);
+        tracerpt_report_escaped(trace_path(t, i), out);
         fprintf(out, "</Data>\n");
     }
     fprintf(out, "    <Data name=\"StartTime\">%s</Data>\n    <Data name=\"EndTime\">%s</Data>\n    <Data name=\"Events\">%" PRIu64 "</Data>\n",
@@ -232,17 +232,17 @@ void tracerpt_report_xml(const struct resources *r, struct trace *t, size_t rows
     for (unsigned i = 0; i < trace_files(t); i++)
         lost += trace_header(t, i)->raw.events_lost;
     fprintf(out, "    <Data name=\"EventsLost\">%" PRIu64 "</Data>\n    <Data name=\"Processors\">%u</Data>\n    <Data name=\"IdleMs\">", lost, r->cpus);
-    ms(r->idle, out);
+    tracerpt_report_ms(r->idle, out);
     fprintf(out, "</Data>\n  </Section>\n");
     for (int i = 0; i < RESOURCE_TABLES; i++) {
-        fprintf(out, "  <Section name=\"%s\">\n    <Table name=\"%s\">\n", tables[i].section, tables[i].title);
-        if (!has(r, i))
-            fprintf(out, "      <Note>no such events: %s</Note>\n", tables[i].none);
+        fprintf(out, "  <Section name=\"%s\">\n    <Table name=\"%s\">\n", tracerpt_report_tables[i].section, tracerpt_report_tables[i].title);
+        if (!tracerpt_report_has(r, i))
+            fprintf(out, "      <Note>no such events: %s</Note>\n", tracerpt_report_tables[i].none);
         for (size_t k = 0; k < r->table[i].rows && (!rows || k < rows); k++) {
             fprintf(out, "      <Item>");
-            for (const struct column *c = tables[i].column; c < tables[i].column + COLUMNS && c->xml; c++) {
+            for (const struct tracerpt_report_column *c = tracerpt_report_tables[i].column; c < tracerpt_report_tables[i].column + COLUMNS && c->xml; c++) {
                 fprintf(out, "<Data name=\"%s\">", c->xml);
-                cell(&r->table[i].row[k], c->kind, r, out);
+                tracerpt_report_cell(&r->table[i].row[k], c->kind, r, out);
                 fprintf(out, "</Data>");
             }
             fprintf(out, "</Item>\n");
@@ -265,27 +265,27 @@ void tracerpt_report_html(const struct resources *r, struct trace *t, size_t row
                  "td:first-child{font-family:ui-monospace,monospace;word-break:break-all}.lost{color:#fff;background:#b00020;padding:.5em}</style></head>\n"
                  "<body><h1>Trace report</h1>\n<p>");
     for (unsigned i = 0; i < trace_files(t); i++) {
-        escaped(trace_path(t, i), out);
+        tracerpt_report_escaped(trace_path(t, i), out);
         fputs("<br>", out);
     }
     fprintf(out, "%s, %" PRIu64 ".%03" PRIu64 " s, %" PRIu64 " events</p>\n", filetime_format(r->start, start), took / 10000000, took / 10000 % 1000, r->events);
     if (lost)
         fprintf(out, "<p class=\"lost\">%" PRIu64 " events were lost: what is below is not all that happened.</p>\n", lost);
     for (int i = 0; i < RESOURCE_TABLES; i++) {
-        fprintf(out, "<h2>%s</h2>\n", tables[i].title);
-        if (!has(r, i)) {
-            fprintf(out, "<p>The trace has no such events: %s.</p>\n", tables[i].none);
+        fprintf(out, "<h2>%s</h2>\n", tracerpt_report_tables[i].title);
+        if (!tracerpt_report_has(r, i)) {
+            fprintf(out, "<p>The trace has no such events: %s.</p>\n", tracerpt_report_tables[i].none);
             continue;
         }
         fprintf(out, "<table><thead><tr>");
-        for (const struct column *c = tables[i].column; c < tables[i].column + COLUMNS && c->xml; c++)
+        for (const struct tracerpt_report_column *c = tracerpt_report_tables[i].column; c < tracerpt_report_tables[i].column + COLUMNS && c->xml; c++)
             fprintf(out, "<th>%s</th>", c->title);
         fprintf(out, "</tr></thead><tbody>\n");
         for (size_t k = 0; k < r->table[i].rows && (!rows || k < rows); k++) {
             fprintf(out, "<tr>");
-            for (const struct column *c = tables[i].column; c < tables[i].column + COLUMNS && c->xml; c++) {
+            for (const struct tracerpt_report_column *c = tracerpt_report_tables[i].column; c < tracerpt_report_tables[i].column + COLUMNS && c->xml; c++) {
                 fprintf(out, "<td>");
-                cell(&r->table[i].row[k], c->kind, r, out);
+                tracerpt_report_cell(&r->table[i].row[k], c->kind, r, out);
                 fprintf(out, "</td>");
             }
             fprintf(out, "</tr>\n");

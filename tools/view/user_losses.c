@@ -91,14 +91,14 @@ void session_users_json(const struct ctl_session_info *s, const struct session_u
 
 /* ---- rows of a boot ---- */
 
-static bool same_file(const char *a, const char *b)
+static bool user_losses_same_file(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* The row of the declaration that the session was started from. A session of another controller may have the same name. */
-static struct result_row *row_of(struct result_list *rows, const char *key)
+static struct result_row *user_losses_row_of(struct result_list *rows, const char *key)
 {
     struct result_row *row = *key ? result_find_key(rows, key) : NULL;
     return row && !*row->provider && row->start && !row->status && !row->stopped ? row : NULL;
@@ -117,7 +117,7 @@ static void row_update(struct result_row *row, const struct live_session *l)
             condition_add(&row->conditions, loss.number, false, loss.item, "", 0, loss.advice, "%s", loss.reason);
 }
 
-static void session_take(struct control_client *c, const struct ctl_session_info *info, struct result_list *rows, struct live_losses *out)
+static void session_take(struct control_client *c, const struct ctl_session_info *info, struct result_list *rows, struct live_user_losses *out)
 {
     const struct ctl_terms_answer *terms;
     struct live_session           *l = &out->at[out->count];
@@ -125,40 +125,40 @@ static void session_take(struct control_client *c, const struct ctl_session_info
     if (control_terms(c, info->name, UINT32_MAX, &terms, NULL))
         return;
     snprintf(l->key, sizeof l->key, "%s", terms->session.key);
-    if (!(row = row_of(rows, l->key)) || session_users_take(c, info->name, &l->users, NULL))
+    if (!(row = user_losses_row_of(rows, l->key)) || session_users_take(c, info->name, &l->users, NULL))
         return;
     l->info = *info;
     out->count++;
     row_update(row, l);
 }
 
-void live_losses_take(const char *store, struct result_list *rows, struct live_losses *out)
+void live_losses_take(const char *store, struct result_list *rows, struct live_user_losses *out)
 {
     struct control_client   *c   = NULL;
     struct ctl_session_info *all = NULL;
     unsigned                 count = 0;
-    *out = (struct live_losses){0};
+    *out = (struct live_user_losses){0};
     if (control_open_briefly(NULL, ANSWER_MS, &c, NULL))
         return;
-    if (!control_state(c, &out->state, NULL) && same_file(out->state.store, store) && !control_query_all(c, &all, &count, NULL) &&
+    if (!control_state(c, &out->state, NULL) && user_losses_same_file(out->state.store, store) && !control_query_all(c, &all, &count, NULL) &&
         (out->at = calloc(count + 1, sizeof *out->at)))
         for (unsigned i = 0; i < count; i++)
             session_take(c, &all[i], rows, out);
-    if (!same_file(out->state.store, store)) /* another daemon's limits are none of this boot's */
+    if (!user_losses_same_file(out->state.store, store)) /* another daemon's limits are none of this boot's */
         out->state = (struct ctl_state_answer){0};
     free(all);
     control_close(c);
 }
 
-void live_losses_finish(struct live_losses *live)
+void live_losses_finish(struct live_user_losses *live)
 {
     for (unsigned i = 0; i < live->count; i++)
         session_users_finish(&live->at[i].users);
     free(live->at);
-    *live = (struct live_losses){0};
+    *live = (struct live_user_losses){0};
 }
 
-static const struct live_session *live_find(const struct live_losses *live, const struct result_row *row)
+static const struct live_session *live_find(const struct live_user_losses *live, const struct result_row *row)
 {
     for (unsigned i = 0; live && i < live->count; i++)
         if (strcmp(live->at[i].key, row->key) == 0)
@@ -166,9 +166,9 @@ static const struct live_session *live_find(const struct live_losses *live, cons
     return NULL;
 }
 
-bool live_losses_has(const struct live_losses *live, const struct result_row *row) { return live_find(live, row) != NULL; }
+bool live_losses_has(const struct live_user_losses *live, const struct result_row *row) { return live_find(live, row) != NULL; }
 
-void live_losses_json(const struct live_losses *live, const struct result_row *row, struct json *j)
+void live_losses_json(const struct live_user_losses *live, const struct result_row *row, struct json *j)
 {
     const struct live_session *l = live_find(live, row);
     if (l)

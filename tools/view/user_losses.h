@@ -22,17 +22,17 @@ bool user_misuse(const struct ctl_user_row *user, char *out, size_t capacity);
 void session_users_json(const struct ctl_session_info *s, const struct session_users *users, struct json *j);
 
 /* The sessions of a boot's rows that still run. */
-struct live_losses {
+struct live_user_losses {
     struct live_session    *at;
     unsigned                count;
     struct ctl_state_answer state; /* of the daemon; zeros: it was not asked */
 };
 /* Asks the daemon of `store`; another daemon, and one that does not answer within a second, changes nothing. The counts of losses in the rows of
  * sessions that run become those of now, with a condition for each user that lost events. */
-void live_losses_take(const char *store, struct result_list *rows, struct live_losses *out);
-void live_losses_finish(struct live_losses *live);
+void live_losses_take(const char *store, struct result_list *rows, struct live_user_losses *out);
+void live_losses_finish(struct live_user_losses *live);
 /* The row's losses are those of now. */
-bool live_losses_has(const struct live_losses *live, const struct result_row *row);
+bool live_losses_has(const struct live_user_losses *live, const struct result_row *row);
 /* session_users_json of the row's session, if it runs. live: NULL is fine. */
-void live_losses_json(const struct live_losses *live, const struct result_row *row, struct json *j);
+void live_losses_json(const struct live_user_losses *live, const struct result_row *row, struct json *j);
 #endif

@@ -28,7 +28,7 @@ struct alraw {
     struct hmac_sha256 seal;
 };
 
-static wstatus failed(const char *path, int error, struct reason *why)
+static wstatus alraw_failed(const char *path, int error, struct reason *why)
 {
     return reason_set(why, wstatus_from_errno(error), "%s: %s", path, strerror(error));
 }
@@ -40,7 +40,7 @@ static void sealed_take(struct alraw *a, const void *data, size_t size)
         hmac_sha256_update(&a->seal, data, size);
 }
 
-static void seal_of(struct alraw *a, struct alraw_head head, uint8_t out[SHA256_SIZE])
+static void alraw_seal_of(struct alraw *a, struct alraw_head head, uint8_t out[SHA256_SIZE])
 {
     memset(head.seal, 0, sizeof head.seal);
     head.crc = 0;
@@ -51,7 +51,7 @@ static void seal_of(struct alraw *a, struct alraw_head head, uint8_t out[SHA256_
 /* ---- writing ---- */
 
 /* 0 or -errno. */
-static int put(struct alraw *a, const void *data, size_t size)
+static int alraw_put(struct alraw *a, const void *data, size_t size)
 {
     sealed_take(a, data, size);
     int e = os_pwrite_all(os_linux(), a->fd, data, size, a->pos);
@@ -89,12 +89,12 @@ static int segments(struct alraw *a, int fd, uint64_t size, uint32_t *count)
         memcpy(a->room, &s, sizeof s);
         s.crc = crc32_of(a->room, sizeof s + bytes);
         memcpy(a->room, &s, sizeof s);
-        e = put(a, a->room, sizeof s + bytes);
+        e = alraw_put(a, a->room, sizeof s + bytes);
     }
     return e;
 }
 
-static int item_put(struct alraw *a, const struct kept_item *item)
+static int alraw_item_put(struct alraw *a, const struct kept_item *item)
 {
     struct alraw_item head = {.magic = ALRAW_ITEM, .name_bytes = (uint16_t)(strlen(item->name) + 1)};
     struct stat       st;
@@ -117,22 +117,22 @@ static int item_put(struct alraw *a, const struct kept_item *item)
     memcpy(bytes + sizeof head, item->name, head.name_bytes);
     head.crc = crc32_of(bytes, sizeof head + head.name_bytes);
     memcpy(bytes, &head, sizeof head);
-    e = e ? e : put(a, bytes, sizeof head + head.name_bytes);
+    e = e ? e : alraw_put(a, bytes, sizeof head + head.name_bytes);
     if (!e && head.kind == ALRAW_MEMORY)
         e = segments(a, item->fd, head.size, &count);
     a->items++;
     return e;
 }
 
-static int all_put(struct alraw *a, const struct kept *k, const char *boot_id)
+static int alraw_all_put(struct alraw *a, const struct kept *k, const char *boot_id)
 {
     struct alraw_head head = {.magic = ALRAW_MAGIC, .version = STATE_VERSION};
     const uint32_t    end  = ALRAW_END;
-    int               e    = put(a, &head, sizeof head); /* not complete: file_bytes is 0 */
+    int               e    = alraw_put(a, &head, sizeof head); /* not complete: file_bytes is 0 */
 
     for (unsigned i = 0; !e && i < k->count; i++)
-        e = item_put(a, &k->item[i]);
-    e = e ? e : put(a, &end, sizeof end);
+        e = alraw_item_put(a, &k->item[i]);
+    e = e ? e : alraw_put(a, &end, sizeof end);
     e = e ? e : os_linux()->fsync(os_linux(), a->fd);
     if (e)
         return e;
@@ -142,10 +142,10 @@ static int all_put(struct alraw *a, const struct kept *k, const char *boot_id)
     head.realtime_ns = os_linux()->realtime_ns(os_linux());
     snprintf(head.boot_id, sizeof head.boot_id, "%s", boot_id);
     if (a->key)
-        seal_of(a, head, head.seal);
+        alraw_seal_of(a, head, head.seal);
     head.crc = crc32_of(&head, offsetof(struct alraw_head, crc));
     a->pos   = 0;
-    e        = put(a, &head, sizeof head);
+    e        = alraw_put(a, &head, sizeof head);
     return e ? e : os_linux()->fsync(os_linux(), a->fd);
 }
 
@@ -166,7 +166,7 @@ wstatus alraw_write(const char *path, const struct kept *k, const uint8_t *key, 
     a.fd = e ? -1 : open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (!e && a.fd < 0)
         e = -errno;
-    e = e ? e : all_put(&a, k, boot_id);
+    e = e ? e : alraw_all_put(&a, k, boot_id);
     struct stat st;
     if (!e && fstat(a.fd, &st) == 0)
         *bytes = (uint64_t)st.st_size;
@@ -179,12 +179,12 @@ wstatus alraw_write(const char *path, const struct kept *k, const uint8_t *key, 
     free(a.room);
     if (e == -ENOENT)
         return reason_set(why, W_PATH_NOT_FOUND, "%s: its folder does not exist", path);
-    return e ? failed(path, -e, why) : W_SUCCESS;
+    return e ? alraw_failed(path, -e, why) : W_SUCCESS;
 }
 
 /* ---- reading ---- */
 
-static wstatus damaged(const char *path, const struct alraw *a, const char *what, struct reason *why)
+static wstatus alraw_damaged(const char *path, const struct alraw *a, const char *what, struct reason *why)
 {
     return reason_set(why, W_INVALID_DATA, "%s: damaged at byte %llu: %s", path, (unsigned long long)a->pos, what);
 }
@@ -272,7 +272,7 @@ static wstatus all_get(struct alraw *a, const char *path, struct kept *k, char b
         return reason_set(why, W_INVALID_DATA, "%s was not completed: the machine stopped while it was written", path);
     if (head.crc != crc32_of(&head, offsetof(struct alraw_head, crc)) || fstat(a->fd, &st) < 0 || (uint64_t)st.st_size != head.file_bytes ||
         head.items > ITEMS_MAX)
-        return damaged(path, a, "the header, or the size, is wrong", why);
+        return alraw_damaged(path, a, "the header, or the size, is wrong", why);
     if (head.version != STATE_VERSION)
         return reason_set(why, W_INVALID_DATA, "%s has version %u, this program knows %d: use the program of the package that wrote it",
                           path, head.version, STATE_VERSION);
@@ -282,11 +282,11 @@ static wstatus all_get(struct alraw *a, const char *path, struct kept *k, char b
     boot_id[63] = 0;
     for (uint32_t i = 0; i < head.items; i++)
         if (!item_get(a, k))
-            return damaged(path, a, "a part does not fit its checksum", why);
+            return alraw_damaged(path, a, "a part does not fit its checksum", why);
     if (!get(a, &end, sizeof end) || end != ALRAW_END)
-        return damaged(path, a, "the end is missing", why);
+        return alraw_damaged(path, a, "the end is missing", why);
     if (a->key)
-        seal_of(a, head, seal);
+        alraw_seal_of(a, head, seal);
     return !a->key || sha256_equal(seal, head.seal) ? W_SUCCESS : unsealed(path, "does not have the seal of this machine", why);
 }
 
@@ -294,7 +294,7 @@ wstatus alraw_read(const char *path, const uint8_t *key, struct kept *k, char bo
 {
     struct alraw a = {.fd = open(path, O_RDONLY | O_CLOEXEC), .key = key};
     if (a.fd < 0)
-        return failed(path, errno, why);
+        return alraw_failed(path, errno, why);
     if (key)
         hmac_sha256_init(&a.seal, key, MACHINE_KEY_SIZE);
     a.room     = malloc(sizeof(struct alraw_segment) + ALRAW_SEGMENT_MAX);

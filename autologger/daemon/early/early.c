@@ -58,14 +58,14 @@ struct early {
     uint64_t             writable_ns, started_ns; /* when: the root could be written, a daemon was started; 0: not yet */
 };
 
-static uint64_t now_ns(void)
+static uint64_t early_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void boot_id_read(char out[64])
+static void early_boot_id_read(char out[64])
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
     snprintf(out, 64, "unknown");
@@ -79,7 +79,7 @@ static void boot_id_read(char out[64])
 /* ---- may it run at all? ---- */
 
 /* The value of a word of the kernel command line "name=value"; NULL when it is not there. */
-static const char *argument(const char *command_line, const char *name, char *out, size_t size)
+static const char *early_argument(const char *command_line, const char *name, char *out, size_t size)
 {
     size_t n = strlen(name);
     for (const char *p = strstr(command_line, name); p; p = strstr(p + 1, name))
@@ -106,11 +106,11 @@ static const char *refusal(struct early *e)
     struct reason why;
 
     command_line_read(text, sizeof text);
-    if (argument(text, "autologger", value, sizeof value) && strcmp(value, "off") == 0)
+    if (early_argument(text, "autologger", value, sizeof value) && strcmp(value, "off") == 0)
         return "autologger=off";
     if (access("/proc/vmcore", F_OK) == 0)
         return "this is a crash kernel";
-    if (argument(text, "autologger.wait", value, sizeof value))
+    if (early_argument(text, "autologger.wait", value, sizeof value))
         e->wait_seconds = (unsigned)strtoul(value, NULL, 10);
     struct regstore *store = NULL;
     int              fd    = open(e->snapshot, O_RDONLY | O_CLOEXEC);
@@ -139,7 +139,7 @@ static wstatus store_open(const char *path, bool write, struct regstore **out, s
     return regstore_open_snapshot(path, out, &head, why);
 }
 
-static void booted(void *ctx, const struct result_list *rows)
+static void early_booted(void *ctx, const struct result_list *rows)
 {
     const struct early *e = ctx;
     early_report_write(e->report_path, rows); /* without it only the emergency shell knows less */
@@ -161,7 +161,7 @@ static int service_run(void *ctx, struct handed *handed)
                                             .begin_ns    = e->begin_ns,
                                             .held_ns     = e->held_ns ? *e->held_ns : 0,
                                             .store_open  = store_open,
-                                            .booted      = booted,
+                                            .booted      = early_booted,
                                             .ctx         = e};
     struct service              *service = NULL;
     struct reason                why     = {0};
@@ -180,7 +180,7 @@ static int service_run(void *ctx, struct handed *handed)
 /* ---- the keeper's eyes: the real root, and what to do when no daemon comes there ---- */
 
 /* Does `work` in the real root, in a process that nobody waits for: a file system may hang. */
-static void aside(const struct early *e, void (*work)(const struct early *e))
+static void early_aside(const struct early *e, void (*work)(const struct early *e))
 {
     pid_t pid = fork();
     if (pid == 0) {
@@ -195,7 +195,7 @@ static void aside(const struct early *e, void (*work)(const struct early *e))
         waitpid(pid, NULL, 0);
 }
 
-static void daemon_start(const struct early *e)
+static void early_daemon_start(const struct early *e)
 {
     setsid();
     execl(e->daemon, "autologgerd", "--keep", "--boot", "--adopt", "--runtime-dir", e->runtime_dir, (char *)NULL);
@@ -235,10 +235,10 @@ static bool daemon_exists(const struct early *e)
     return there;
 }
 
-static enum keeper_order look(void *ctx, int *every_ms)
+static enum keeper_order early_look(void *ctx, int *every_ms)
 {
     struct early *e   = ctx;
-    uint64_t      now = now_ns();
+    uint64_t      now = early_now_ns();
 
     early_root_look(&e->root);
     *every_ms = e->root.writable ? CALM_MS : LOOK_MS;
@@ -248,7 +248,7 @@ static enum keeper_order look(void *ctx, int *every_ms)
         return KEEPER_GO_ON;
     if (!e->guard_counted) {
         e->guard_counted = true;
-        aside(e, guard_count);
+        early_aside(e, guard_count);
     }
     if (!e->writable_ns)
         e->writable_ns = now;
@@ -256,13 +256,13 @@ static enum keeper_order look(void *ctx, int *every_ms)
         if (!daemon_exists(e))
             return KEEPER_SAVE;
         e->started_ns = now;
-        aside(e, daemon_start);
+        early_aside(e, early_daemon_start);
     }
     return e->started_ns && now - e->started_ns >= DAEMON_START_SECONDS * UINT64_C(1000000000) ? KEEPER_SAVE : KEEPER_GO_ON;
 }
 
 /* E4, in a child of its own: it has another root, and may hang in a file system. */
-static void save(void *ctx, const struct kept *k)
+static void early_save(void *ctx, const struct kept *k)
 {
     const struct early *e = ctx;
     char                path[512];
@@ -295,12 +295,12 @@ static void paths_fill(struct early *e)
 {
     snprintf(e->handover_path, sizeof e->handover_path, "%.200s/handover", e->runtime_dir);
     snprintf(e->hurry_path, sizeof e->hurry_path, "%.200s/" CALM_HURRY, e->runtime_dir);
-    boot_id_read(e->boot_id);
+    early_boot_id_read(e->boot_id);
     snprintf(e->report_path, sizeof e->report_path, "%.200s/early-status", e->runtime_dir);
 }
 
 /* One early program per machine; the lock lives as long as the keeper. */
-static bool runtime_lock(const struct early *e)
+static bool early_runtime_lock(const struct early *e)
 {
     char path[256];
     mkdir(e->runtime_dir, 0755);
@@ -344,16 +344,16 @@ static void background(struct early *e, char *own_name)
             close(fd);
         }
     }
-    if (!runtime_lock(e))
+    if (!early_runtime_lock(e))
         _exit(0);
     generator_note(e);
-    const struct keeper_options options = {.run = service_run, .ctx = e, .handover_path = e->handover_path, .look = look,
-                                           .watch_fd = e->root.mountinfo_fd, .save = save};
+    const struct keeper_options options = {.run = service_run, .ctx = e, .handover_path = e->handover_path, .look = early_look,
+                                           .watch_fd = e->root.mountinfo_fd, .save = early_save};
     keeper_run(&options);
     _exit(0);
 }
 
-static int start(struct early *e, char *own_name)
+static int early_start(struct early *e, char *own_name)
 {
     const char *why = refusal(e);
     if (why) {
@@ -369,7 +369,7 @@ static int start(struct early *e, char *own_name)
     if (e->foreground || fork() == 0)
         background(e, own_name);
     if (e->held_ns)
-        *e->held_ns = now_ns() - e->begin_ns;
+        *e->held_ns = early_now_ns() - e->begin_ns;
     return 0; /* E1 */
 }
 
@@ -388,7 +388,7 @@ static void as_init(struct early *e, char **argv)
     early_root_close(&root);
     const pid_t starts = fork();
     if (starts == 0) {
-        start(e, argv[0]);
+        early_start(e, argv[0]);
         _exit(0);
     }
     if (starts > 0)
@@ -521,7 +521,7 @@ int main(int argc, char **argv)
     struct early e = {.snapshot = "/var/lib/autologger/boot.snapshot", .runtime_dir = "/run/autologger",
                       .daemon = "/usr/sbin/autologgerd", .raw_dir = "/var/log/autologger", .wait_seconds = DAEMON_WAIT_SECONDS};
 
-    e.begin_ns = now_ns();
+    e.begin_ns = early_now_ns();
     if (getpid() == 1) {
         paths_fill(&e);
         as_init(&e, argv);
@@ -530,7 +530,7 @@ int main(int argc, char **argv)
     if (options_take(&e, argc, argv, words, &count)) {
         paths_fill(&e);
         if (strcmp(words[0], "start") == 0 && count <= 1)
-            return start(&e, argv[0]);
+            return early_start(&e, argv[0]);
         if (strcmp(words[0], "status") == 0 && count == 1)
             return status(&e);
         if (strcmp(words[0], "save") == 0 && count == 2)

@@ -17,8 +17,8 @@ enum { FILE_MOST = 2048 };
 
 /* ---- text ---- */
 
-static size_t add(char *out, size_t size, size_t at, const char *format, ...) __attribute__((format(printf, 4, 5)));
-static size_t add(char *out, size_t size, size_t at, const char *format, ...)
+static size_t guard_add(char *out, size_t size, size_t at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static size_t guard_add(char *out, size_t size, size_t at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -29,16 +29,16 @@ static size_t add(char *out, size_t size, size_t at, const char *format, ...)
 
 size_t guard_format(const struct guard *g, char *out, size_t size)
 {
-    size_t at = add(out, size, 0, FIRST_LINE "\nchange %" PRIu64 "\nconsumed %" PRIu64 "\n", g->change, g->consumed);
+    size_t at = guard_add(out, size, 0, FIRST_LINE "\nchange %" PRIu64 "\nconsumed %" PRIu64 "\n", g->change, g->consumed);
     for (unsigned i = 0; i < g->count; i++)
-        at = add(out, size, at, "boot %" PRIu64 " %s %s\n", g->boot[i].number, g->boot[i].finished ? "finished" : "unfinished",
+        at = guard_add(out, size, at, "boot %" PRIu64 " %s %s\n", g->boot[i].number, g->boot[i].finished ? "finished" : "unfinished",
                  *g->boot[i].id ? g->boot[i].id : "-");
-    return add(out, size, at, "sum %08" PRIx32 "\n", crc32_of(out, at));
+    return guard_add(out, size, at, "sum %08" PRIx32 "\n", crc32_of(out, at));
 }
 
 /* The number behind `word` and a space at *p; moves behind it. No scanf: the early program links libc statically, and that alone is a
  * tenth of it. */
-static bool number_after(const char **p, const char *word, uint64_t *out)
+static bool guard_number_after(const char **p, const char *word, uint64_t *out)
 {
     size_t n = strlen(word);
     char  *end;
@@ -54,9 +54,9 @@ static bool parse_line(const char *line, struct guard *g)
     struct guard_boot b = {0};
     const char       *p = line;
 
-    if (number_after(&p, "change", &g->change) || number_after(&p, "consumed", &g->consumed))
+    if (guard_number_after(&p, "change", &g->change) || guard_number_after(&p, "consumed", &g->consumed))
         return !*p;
-    if (g->count == GUARD_BOOTS || !number_after(&p, "boot", &b.number) || *p++ != ' ')
+    if (g->count == GUARD_BOOTS || !guard_number_after(&p, "boot", &b.number) || *p++ != ' ')
         return false;
     size_t word = strcspn(p, " ");
     b.finished  = word == 8 && memcmp(p, "finished", word) == 0;
@@ -79,7 +79,7 @@ static bool sum_right(const char *text, size_t size)
     return size > 13 && memcmp(text + size - 13, want, (size_t)n) == 0;
 }
 
-static void damaged(struct guard *out, const char *why)
+static void guard_damaged(struct guard *out, const char *why)
 {
     memset(out, 0, sizeof *out);
     out->damaged = true;
@@ -93,20 +93,20 @@ void guard_parse(const char *text, size_t size, struct guard *out)
 
     memset(out, 0, sizeof *out);
     if (size > FILE_MOST || memchr(text, 0, size) || !sum_right(text, size)) {
-        damaged(out, size ? "damaged" : "empty");
+        guard_damaged(out, size ? "damaged" : "empty");
         return;
     }
     memcpy(copy, text, size - 13);
     copy[size - 13] = 0;
     while ((line = strsep(&rest, "\n")) && *line) {
         if (first ? strcmp(line, FIRST_LINE) != 0 : !parse_line(line, out)) {
-            damaged(out, first ? "of another version" : "damaged");
+            guard_damaged(out, first ? "of another version" : "damaged");
             return;
         }
         first = false;
     }
     if (first)
-        damaged(out, "damaged");
+        guard_damaged(out, "damaged");
 }
 
 /* ---- the file ---- */
@@ -122,7 +122,7 @@ void guard_read(int root_fd, const char *path, struct guard *out)
         if (errno != ENOENT && errno != ENOTDIR) {
             char why[100];
             snprintf(why, sizeof why, "not readable (%s)", strerror(errno));
-            damaged(out, why);
+            guard_damaged(out, why);
         }
         return;
     }
@@ -133,7 +133,7 @@ void guard_read(int root_fd, const char *path, struct guard *out)
     guard_parse(text, size, out);
 }
 
-static void folders_make(int root_fd, const char *path)
+static void guard_folders_make(int root_fd, const char *path)
 {
     char part[512];
     for (const char *slash = strchr(path + 1, '/'); slash && (size_t)(slash - path) < sizeof part; slash = strchr(slash + 1, '/')) {
@@ -143,7 +143,7 @@ static void folders_make(int root_fd, const char *path)
 }
 
 /* Name and content are both on the disk afterwards, or the old file still is. */
-static int replace(int root_fd, const char *path, const char *text, size_t size)
+static int guard_replace(int root_fd, const char *path, const char *text, size_t size)
 {
     char fresh[520], folder[512];
     snprintf(fresh, sizeof fresh, "%s.new", path);
@@ -178,10 +178,10 @@ wstatus guard_write(int root_fd, const char *path, const struct guard *g, struct
     size_t size = guard_format(g, text, sizeof text);
 
     errno     = 0;
-    int error = replace(root_fd, path, text, size);
+    int error = guard_replace(root_fd, path, text, size);
     if (error == ENOENT) {
-        folders_make(root_fd, path);
-        error = replace(root_fd, path, text, size);
+        guard_folders_make(root_fd, path);
+        error = guard_replace(root_fd, path, text, size);
     }
     return error ? reason_set(why, wstatus_from_errno(error), "the guard file /%s could not be written: %s", path + (*path == '/'),
                               strerror(error))
@@ -193,7 +193,7 @@ wstatus guard_write(int root_fd, const char *path, const struct guard *g, struct
 unsigned guard_limit(bool once) { return once ? GUARD_LIMIT_ONCE : GUARD_LIMIT_ALWAYS; }
 
 /* Index of the boot, g->count when it is not there. */
-static unsigned place(const struct guard *g, const char *boot_id)
+static unsigned guard_place(const struct guard *g, const char *boot_id)
 {
     unsigned i = 0;
     while (i < g->count && strcmp(g->boot[i].id, boot_id) != 0)
@@ -201,21 +201,21 @@ static unsigned place(const struct guard *g, const char *boot_id)
     return i;
 }
 
-static struct guard_boot *find(struct guard *g, const char *boot_id)
+static struct guard_boot *guard_find(struct guard *g, const char *boot_id)
 {
-    unsigned i = place(g, boot_id);
+    unsigned i = guard_place(g, boot_id);
     return i < g->count ? &g->boot[i] : NULL;
 }
 
 bool guard_traced(const struct guard *g, const char *boot_id)
 {
-    unsigned i = place(g, boot_id);
+    unsigned i = guard_place(g, boot_id);
     return i < g->count && g->boot[i].finished;
 }
 
 bool guard_open(const struct guard *g, const char *boot_id)
 {
-    unsigned i = place(g, boot_id);
+    unsigned i = guard_place(g, boot_id);
     return i < g->count && !g->boot[i].finished;
 }
 
@@ -257,7 +257,7 @@ bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned l
         return false;
     }
     if (guard_traced(g, boot_id)) {
-        reason_set(why, W_SUCCESS, "off: boot %" PRIu64 " was traced already", g->boot[place(g, boot_id)].number);
+        reason_set(why, W_SUCCESS, "off: boot %" PRIu64 " was traced already", g->boot[guard_place(g, boot_id)].number);
         return false;
     }
     unsigned tries = tries_in_a_row(g);
@@ -269,7 +269,7 @@ bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned l
 
 /* ---- changes ---- */
 
-static void append(struct guard *g, uint64_t number, const char *boot_id)
+static void guard_append(struct guard *g, uint64_t number, const char *boot_id)
 {
     if (g->count == GUARD_BOOTS)
         memmove(&g->boot[0], &g->boot[1], sizeof g->boot[0] * --g->count);
@@ -285,20 +285,20 @@ bool guard_count_try(struct guard *g, uint64_t change, uint64_t number, const ch
 
     if (g->damaged) { /* what it held was a boot, nobody knows which */
         memset(g, 0, sizeof *g);
-        append(g, 0, "");
+        guard_append(g, 0, "");
     } else if (g->change != change) {
         memset(g, 0, sizeof *g);
-    } else if (find(g, boot_id)) {
+    } else if (guard_find(g, boot_id)) {
         return guard_number(g, boot_id, number);
     }
     g->change = change;
-    append(g, number ? number : last + 1, boot_id);
+    guard_append(g, number ? number : last + 1, boot_id);
     return true;
 }
 
 bool guard_number(struct guard *g, const char *boot_id, uint64_t number)
 {
-    struct guard_boot *b = find(g, boot_id);
+    struct guard_boot *b = guard_find(g, boot_id);
     if (!b || !number || b->number == number)
         return false;
     if (g->consumed && g->consumed == b->number)
@@ -309,7 +309,7 @@ bool guard_number(struct guard *g, const char *boot_id, uint64_t number)
 
 bool guard_clear(struct guard *g, const char *boot_id)
 {
-    struct guard_boot *b = find(g, boot_id);
+    struct guard_boot *b = guard_find(g, boot_id);
     if (!b || b->finished)
         return false;
     b->finished = true;
@@ -318,7 +318,7 @@ bool guard_clear(struct guard *g, const char *boot_id)
 
 bool guard_consume(struct guard *g, const char *boot_id)
 {
-    const struct guard_boot *b = find(g, boot_id);
+    const struct guard_boot *b = guard_find(g, boot_id);
     if (!b || g->consumed)
         return false;
     g->consumed = b->number ? b->number : 1;

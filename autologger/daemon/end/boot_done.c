@@ -66,13 +66,13 @@ void boot_done_unasked(struct boot_done *d, const char *note)
 }
 
 /* Idle enough between the last sample and this one? *looked: there is something to judge by; *same: CPUs in both. */
-static bool idle_enough(const struct boot_done *d, const struct boot_cpu *cpu, unsigned cpus, bool *looked, bool *same)
+static bool idle_enough(const struct boot_done *d, const struct boot_done_cpu *cpu, unsigned cpus, bool *looked, bool *same)
 {
     uint64_t idle = 0, total = 0;
 
     *same = false;
     for (unsigned i = 0; i < cpus && i < d->cpus; i++) {
-        const struct boot_cpu *a = &d->cpu[i], *b = &cpu[i];
+        const struct boot_done_cpu *a = &d->cpu[i], *b = &cpu[i];
         if (!a->total || !b->total || b->total < a->total || b->idle < a->idle)
             continue;
         *same = true;
@@ -83,10 +83,10 @@ static bool idle_enough(const struct boot_done *d, const struct boot_cpu *cpu, u
     return *looked && idle * 100 >= total * BOOT_IDLE_PERCENT;
 }
 
-static void keep_sample(struct boot_done *d, uint64_t now, const struct boot_cpu *cpu, unsigned cpus)
+static void keep_sample(struct boot_done *d, uint64_t now, const struct boot_done_cpu *cpu, unsigned cpus)
 {
     if (cpus > d->cpus) {
-        struct boot_cpu *more = realloc(d->cpu, cpus * sizeof *more);
+        struct boot_done_cpu *more = realloc(d->cpu, cpus * sizeof *more);
         if (!more) {
             d->sample_ns = 0;
             return;
@@ -99,7 +99,7 @@ static void keep_sample(struct boot_done *d, uint64_t now, const struct boot_cpu
     d->sample_ns = now;
 }
 
-bool boot_done_sample(struct boot_done *d, uint64_t now, const struct boot_cpu *cpu, unsigned cpus)
+bool boot_done_sample(struct boot_done *d, uint64_t now, const struct boot_done_cpu *cpu, unsigned cpus)
 {
     bool     looked, same;
     uint64_t slice = now > d->sample_ns ? now - d->sample_ns : 0;

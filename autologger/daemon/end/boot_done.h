@@ -14,7 +14,7 @@ enum { BOOT_SLICE_MS = 100, BOOT_IDLE_MS = 10000, BOOT_IDLE_PERCENT = 80, BOOT_A
 
 /* What "systemctl is-system-running --wait" said. */
 enum boot_answer { BOOT_ANSWER_RUNNING, BOOT_ANSWER_DEGRADED, BOOT_ANSWER_NOT_YET, BOOT_ANSWER_NONE };
-struct boot_cpu {
+struct boot_done_cpu {
     uint64_t idle, total; /* since the start, any unit; total 0 = not there */
 };
 struct boot_done {
@@ -26,7 +26,7 @@ struct boot_done {
     unsigned failures;
     /* the last sample */
     uint64_t         sample_ns;
-    struct boot_cpu *cpu; /* malloc */
+    struct boot_done_cpu *cpu; /* malloc */
     unsigned         cpus;
 };
 
@@ -40,5 +40,5 @@ unsigned boot_done_answer(struct boot_done *d, uint64_t now, enum boot_answer an
 void boot_done_unasked(struct boot_done *d, const char *note);
 /* The CPUs' counters at `now`, indexed by CPU number. True when mark 2 is reached by it. Without mark 1 nothing is collected. When
  * out of memory the sample is left out. */
-bool boot_done_sample(struct boot_done *d, uint64_t now, const struct boot_cpu *cpu, unsigned cpus);
+bool boot_done_sample(struct boot_done *d, uint64_t now, const struct boot_done_cpu *cpu, unsigned cpus);
 #endif

@@ -58,7 +58,7 @@ const char *boot_time_text(uint64_t milliseconds, char out[32])
 
 static struct state_boot *state(const struct boot_end *b) { return &b->host.state->boot; }
 
-static void complain(const struct reason *why) { visible_line(stderr, "autologgerd: %s", why->text); }
+static void boot_end_complain(const struct reason *why) { visible_line(stderr, "autologgerd: %s", why->text); }
 
 /* ---- may it be traced? ---- */
 
@@ -79,7 +79,7 @@ static bool marked(const struct boot_end *b, const char *boot_id)
     return *line && strcmp(line, boot_id) == 0;
 }
 
-static void mark(const struct boot_end *b)
+static void boot_end_mark(const struct boot_end *b)
 {
     char  path[1100];
     marker_path(b, path, sizeof path);
@@ -94,10 +94,10 @@ static void guard_save(struct boot_end *b)
 {
     struct reason why;
     if (guard_write(AT_FDCWD, b->o.guard_path, &b->guard, &why) != W_SUCCESS)
-        complain(&why);
+        boot_end_complain(&why);
 }
 
-static wstatus found(void *ctx, const struct regkey_info *info)
+static wstatus boot_end_found(void *ctx, const struct regkey_info *info)
 {
     (void)info;
     *(bool *)ctx = true;
@@ -107,7 +107,7 @@ static wstatus found(void *ctx, const struct regkey_info *info)
 static bool anything_declared(struct regstore *store)
 {
     bool any = regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger");
-    regstore_enum_keys(store, WINPATH_WMI "\\Autologger", found, &any);
+    regstore_enum_keys(store, WINPATH_WMI "\\Autologger", boot_end_found, &any);
     return any;
 }
 
@@ -120,7 +120,7 @@ static void settings_take(struct boot_end *b, struct regstore *store)
 
 /* Which configuration the guard is about, and whether it is for one boot: what was applied, if that was sealed for the early program,
  * for the two must agree; else what the store holds. Takes the settings, too. */
-static uint64_t configuration(struct boot_end *b, struct regstore *store)
+static uint64_t boot_end_configuration(struct boot_end *b, struct regstore *store)
 {
     struct snapshot_head head;
     struct boot_settings sealed_settings;
@@ -149,14 +149,14 @@ static uint64_t configuration(struct boot_end *b, struct regstore *store)
 }
 
 /* The number under which Status, history and guard speak of the boot; 0 = not known. */
-static uint32_t number_of(struct regstore *store, const char *boot_id)
+static uint32_t boot_end_number_of(struct regstore *store, const char *boot_id)
 {
     struct reason why;
     uint32_t      number = 0;
     return result_number_of(store, boot_id, &number, &why) == W_SUCCESS ? number : 0;
 }
 
-static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *store, struct reason *why)
+static enum boot_may boot_end_may_start(void *ctx, const char *boot_id, struct regstore *store, struct reason *why)
 {
     struct boot_end *b = ctx;
 
@@ -164,7 +164,7 @@ static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *
         return BOOT_AGAIN;
     if (!anything_declared(store))
         return BOOT_START;
-    uint64_t change = b->change = configuration(b, store);
+    uint64_t change = b->change = boot_end_configuration(b, store);
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     if (*b->guard.note)
         visible_line(stderr, "autologgerd: %s", b->guard.note);
@@ -173,7 +173,7 @@ static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *
         return BOOT_AGAIN;
     if (!guard_verdict(&b->guard, change, b->once, guard_limit(b->once), boot_id, why))
         return BOOT_OFF;
-    if (guard_count_try(&b->guard, change, number_of(store, boot_id), boot_id))
+    if (guard_count_try(&b->guard, change, boot_end_number_of(store, boot_id), boot_id))
         guard_save(b);
     return BOOT_START;
 }
@@ -230,7 +230,7 @@ static void timer_arm(struct boot_end *b)
 
 static void merge_refused(struct boot_end *b, const struct reason *why)
 {
-    complain(why);
+    boot_end_complain(why);
     b->refused = true;
     condition_add(&b->parts.row[0]->conditions, why->status, true, "merge", "", 0, "run 'autologger merge' with the files of this boot",
                   "the files of this boot were not merged: %s", why->text);
@@ -331,7 +331,7 @@ static void stop_by_time(struct boot_end *b)
 }
 
 /* MaxWait is over. When only the idleness is missing, the boot is as done as it will be. */
-static void give_up(struct boot_end *b)
+static void boot_end_give_up(struct boot_end *b)
 {
     const struct boot_done *d = boot_watch_done(b->watch);
     char                    text[400], jobs[240] = "", wait[32];
@@ -391,7 +391,7 @@ static void used_up_step(struct boot_end *b)
     b->o.used_up(b->o.used_up_ctx);
 }
 
-static void step(void *ctx)
+static void boot_end_step(void *ctx)
 {
     struct boot_end *b = ctx;
     uint64_t         expired, now;
@@ -417,7 +417,7 @@ static void step(void *ctx)
     if (stop_at(b) <= now)
         stop_by_time(b);
     else if (give_up_at(b) <= now)
-        give_up(b);
+        boot_end_give_up(b);
     timer_arm(b);
 }
 
@@ -430,7 +430,7 @@ static void watch_begin(struct boot_end *b)
     struct reason                   why;
 
     if (boot_watch_create(b->os, &options, &b->watch, &why) != W_SUCCESS) {
-        complain(&why);
+        boot_end_complain(&why);
         return;
     }
     e.data.fd = boot_watch_fd(b->watch);
@@ -453,12 +453,12 @@ static void timer_begin(struct boot_end *b)
 static void guard_begin(struct boot_end *b, struct regstore *store)
 {
     const char *id     = b->host.state->boot_id;
-    uint64_t    change = b->change = configuration(b, store);
+    uint64_t    change = b->change = boot_end_configuration(b, store);
 
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     bool changed = b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) && !guard_open(&b->guard, id) &&
                    guard_count_try(&b->guard, change, 0, id);
-    changed |= guard_number(&b->guard, id, number_of(store, id)); /* the early program can't know it */
+    changed |= guard_number(&b->guard, id, boot_end_number_of(store, id)); /* the early program can't know it */
     if (changed)
         guard_save(b);
 }
@@ -477,7 +477,7 @@ static void files(void *ctx, const struct boot_host *host)
     b->unmerged     = (struct unmerged){.os = b->os, .store_path = b->o.store_path, .store_open = b->o.store_open,
                                         .keep_premerge = b->o.keep_premerge, .job = {.end_fd = -1}};
     snprintf(host->rows->stop_reason, sizeof host->rows->stop_reason, "%s", state(b)->stop_reason);
-    mark(b);
+    boot_end_mark(b);
     if (b->o.store_open(b->o.store_path, false, &store, &why) == W_SUCCESS) {
         regstore_begin(store, NULL); /* one lock for all values */
         guard_begin(b, store);
@@ -527,7 +527,7 @@ static void unmerged_set(struct boot_end *b, bool unmerged)
     wstatus          st = b->o.store_open(b->o.store_path, true, &store, &why);
     st                  = st ? st : (unmerged ? unmerged_note : unmerged_forget)(store, b->host.state->boot_id, &why);
     if (st)
-        complain(&why);
+        boot_end_complain(&why);
     regstore_close(store);
 }
 
@@ -546,7 +546,7 @@ static void merge_left(struct boot_end *b)
 
 /* A power-off is not held up: what can be merged within moments is, for the next boot may write files of the same names. What can't be
  * merged is noted before the attempt, which may be killed. */
-static void ended(void *ctx)
+static void boot_end_ended(void *ctx)
 {
     struct boot_end *b = ctx;
     if (!b->began)
@@ -568,14 +568,14 @@ static void ended(void *ctx)
         unmerged_set(b, false);
 }
 
-static bool settled(void *ctx)
+static bool boot_end_settled(void *ctx)
 {
     const struct boot_end *b = ctx;
     return b->attached && (b->rows_final || !traces(b));
 }
 
 /* Sessions that were stopped one by one before are merged now. */
-static wstatus end(void *ctx, struct reason *why)
+static wstatus boot_end_end(void *ctx, struct reason *why)
 {
     struct boot_end *b = ctx;
     if (!b->began || (!b->had_sessions && state(b)->phase == BOOT_WAITING))
@@ -603,7 +603,7 @@ struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *o
     b->timer_fd = -1;
     b->sleep    = (struct sleep_watch){.fd = -1};
     b->job      = b->unmerged.job = (struct merge_job){.end_fd = -1};
-    b->part     = (struct boot_part){b, may_start, files, ready, step, ending, ended, settled, end};
+    b->part     = (struct boot_part){b, boot_end_may_start, files, ready, boot_end_step, ending, boot_end_ended, boot_end_settled, boot_end_end};
     return b;
 }
 

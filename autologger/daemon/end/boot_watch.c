@@ -22,11 +22,11 @@ struct boot_watch {
     int              epoll_fd, timer_fd, stat_fd;
     struct child     ask;
     char            *stat; /* as much of /proc/stat as its CPU lines need */
-    struct boot_cpu *cpu;
+    struct boot_done_cpu *cpu;
     unsigned         cpus;
 };
 
-static void timer_set(struct boot_watch *w, unsigned first_ms, unsigned every_ms)
+static void boot_watch_timer_set(struct boot_watch *w, unsigned first_ms, unsigned every_ms)
 {
     struct itimerspec t = {.it_value    = {first_ms / 1000, first_ms % 1000 * 1000000},
                            .it_interval = {every_ms / 1000, every_ms % 1000 * 1000000}};
@@ -62,7 +62,7 @@ static void sample(struct boot_watch *w)
         if (line[3] != ' ')
             parse_cpu(w, line);
     if (boot_done_sample(&w->done, w->os->raw_ns(w->os), w->cpu, w->cpus))
-        timer_set(w, 0, 0);
+        boot_watch_timer_set(w, 0, 0);
 }
 
 /* ---- systemd ---- */
@@ -70,33 +70,33 @@ static void sample(struct boot_watch *w)
 static void after_mark_one(struct boot_watch *w)
 {
     if (w->done.target_ns && !w->done.idle_ns && !w->resting) {
-        timer_set(w, BOOT_SLICE_MS, BOOT_SLICE_MS);
+        boot_watch_timer_set(w, BOOT_SLICE_MS, BOOT_SLICE_MS);
         sample(w);
     }
 }
 
-static void answered(struct boot_watch *w, enum boot_answer answer)
+static void boot_watch_answered(struct boot_watch *w, enum boot_answer answer)
 {
     unsigned again = boot_done_answer(&w->done, w->os->raw_ns(w->os), answer);
     if (again)
-        timer_set(w, again, 0);
+        boot_watch_timer_set(w, again, 0);
     else
         after_mark_one(w);
 }
 
-static void ask(struct boot_watch *w)
+static void boot_watch_ask(struct boot_watch *w)
 {
     static const char *const argv[] = {"systemctl", "is-system-running", "--wait", NULL};
     struct epoll_event       e      = {.events = EPOLLIN};
 
     if (!child_start(&w->ask, (char *const *)(uintptr_t)argv, -1)) {
-        answered(w, BOOT_ANSWER_NONE);
+        boot_watch_answered(w, BOOT_ANSWER_NONE);
         return;
     }
     e.data.fd = w->ask.end_fd;
     if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->ask.end_fd, &e) < 0) {
         child_finish(&w->ask);
-        answered(w, BOOT_ANSWER_NONE);
+        boot_watch_answered(w, BOOT_ANSWER_NONE);
     }
 }
 
@@ -105,12 +105,12 @@ static void ask_ended(struct boot_watch *w)
     char text[CHILD_TEXT];
     int  code;
     if (child_ended(&w->ask, &code, text)) /* its exit code is 0 for running alone: the word says more */
-        answered(w, boot_answer_parse(text));
+        boot_watch_answered(w, boot_answer_parse(text));
 }
 
 /* ---- the watch ---- */
 
-static wstatus open_all(struct boot_watch *w, const struct boot_watch_options *options, struct reason *why)
+static wstatus boot_watch_open_all(struct boot_watch *w, const struct boot_watch_options *options, struct reason *why)
 {
     struct epoll_event e = {.events = EPOLLIN};
 
@@ -140,14 +140,14 @@ wstatus boot_watch_create(struct os *os, const struct boot_watch_options *option
     boot_done_init(&w->done, options->ready_ns);
     w->done.target_ns = options->target_ns;
     w->done.idle_ns   = options->idle_ns;
-    wstatus st        = open_all(w, options, why);
+    wstatus st        = boot_watch_open_all(w, options, why);
     if (st) {
         boot_watch_destroy(w);
         return st;
     }
     w->systemd = access(options->systemd_dir, F_OK) == 0;
     if (!w->done.target_ns && w->systemd)
-        ask(w);
+        boot_watch_ask(w);
     else
         boot_done_unasked(&w->done, "no systemd here: the first mark is where the file system was ready");
     if (!w->done.idle_ns && w->ask.pid == 0)
@@ -183,7 +183,7 @@ void boot_watch_step(struct boot_watch *w)
     if (read(w->timer_fd, &expired, sizeof expired) != sizeof expired)
         return;
     if (!w->done.target_ns)
-        ask(w);
+        boot_watch_ask(w);
     else if (!w->done.idle_ns)
         sample(w);
 }
@@ -192,7 +192,7 @@ void boot_watch_rest(struct boot_watch *w)
 {
     w->resting = true;
     if (w->done.target_ns)
-        timer_set(w, 0, 0);
+        boot_watch_timer_set(w, 0, 0);
 }
 
 /* ---- what is still to be started ---- */

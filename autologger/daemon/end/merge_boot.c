@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Cuts `tail` out of the file name (not out of its folder). */
-static bool cut(char *path, const char *tail)
+static bool merge_boot_cut(char *path, const char *tail)
 {
     char *slash = strrchr(path, '/'), *at = strstr(slash ? slash : path, tail);
     if (at)
@@ -18,7 +18,7 @@ static bool cut(char *path, const char *tail)
 }
 
 /* ".003" of a file that FileMax numbers, else "". */
-static const char *number_of(const char *path)
+static const char *merge_boot_number_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
     return dot && strlen(dot) == 4 && strspn(dot + 1, "0123456789") == 3 ? dot : "";
@@ -31,12 +31,12 @@ static void target_name(const struct merge_parts *parts, char *out, size_t size)
 
     for (unsigned i = 0; i < (row->kernel ? 1 : parts->count); i++) {
         snprintf(out, size, "%s", parts->row[i]->log_path);
-        if (cut(out, row->kernel ? "_km_premerge" : "_um_premerge"))
+        if (merge_boot_cut(out, row->kernel ? "_km_premerge" : "_um_premerge"))
             return;
     }
     snprintf(out, size, "%s", row->log_path);
     char *slash = strrchr(out, '/');
-    snprintf(name, sizeof name, "%.280s-merged.etl%s", row->session, number_of(row->log_path));
+    snprintf(name, sizeof name, "%.280s-merged.etl%s", row->session, merge_boot_number_of(row->log_path));
     for (char *p = name; *p; p++)
         if (*p == '/')
             *p = '_';
@@ -92,7 +92,7 @@ void merge_parts_configuration(struct merge_parts *parts, struct regstore *store
     merge_configuration_hash(store, rows->change_number, parts->configuration);
 }
 
-static bool configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH])
+static bool merge_boot_configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH])
 {
     const struct merge_parts *parts = ctx;
     (void)boot_id;
@@ -103,7 +103,7 @@ static bool configuration(void *ctx, const char *boot_id, uint64_t *change_numbe
 
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why)
 {
-    const struct merge_options options = {.provenance = true, .one_boot = true, .configuration = configuration, .configuration_ctx = (void *)(uintptr_t)parts,
+    const struct merge_options options = {.provenance = true, .one_boot = true, .configuration = merge_boot_configuration, .configuration_ctx = (void *)(uintptr_t)parts,
                                           .of = parts->rehearsal ? MERGED_OF_REHEARSAL : MERGED_OF_BOOT,
                                           .publishers = parts->publishers, .temporary_of = parts->temporary_of};
     const char                *paths[MERGE_PARTS];

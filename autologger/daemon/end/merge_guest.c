@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct os edge;
-static int       host;
+static struct os merge_guest_edge;
+static int       merge_guest_host;
 
 /* The result, or -errno; what is passed becomes the result. */
-static int asked(enum merge_asked what, const char *path, const char *to, int flags, unsigned mode, struct merge_reply *reply)
+static int merge_guest_asked(enum merge_asked what, const char *path, const char *to, int flags, unsigned mode, struct merge_reply *reply)
 {
     static struct merge_ask ask;
     int                     fd;
@@ -27,7 +27,7 @@ static int asked(enum merge_asked what, const char *path, const char *to, int fl
     ask.mode  = mode;
     snprintf(ask.path, sizeof ask.path, "%s", path);
     snprintf(ask.to, sizeof ask.to, "%s", to);
-    if (!merge_ask_send(host, &ask, sizeof ask, -1) || !merge_ask_receive(host, reply, sizeof *reply, &fd))
+    if (!merge_ask_send(merge_guest_host, &ask, sizeof ask, -1) || !merge_ask_receive(merge_guest_host, reply, sizeof *reply, &fd))
         _exit(1); /* nobody is there any more */
     return fd >= 0 ? fd : reply->result;
 }
@@ -36,27 +36,27 @@ static int guest_open(struct os *os, const char *path, int flags, unsigned mode)
 {
     struct merge_reply reply;
     (void)os;
-    return asked(flags & (O_CREAT | O_WRONLY | O_RDWR) ? MERGE_CREATE : MERGE_OPEN, path, "", flags, mode, &reply);
+    return merge_guest_asked(flags & (O_CREAT | O_WRONLY | O_RDWR) ? MERGE_CREATE : MERGE_OPEN, path, "", flags, mode, &reply);
 }
 
 static int guest_unlink(struct os *os, const char *path)
 {
     struct merge_reply reply;
     (void)os;
-    return asked(MERGE_UNLINK, path, "", 0, 0, &reply);
+    return merge_guest_asked(MERGE_UNLINK, path, "", 0, 0, &reply);
 }
 
 static int guest_rename(struct os *os, const char *from, const char *to)
 {
     struct merge_reply reply;
     (void)os;
-    return asked(MERGE_RENAME, from, to, 0, 0, &reply);
+    return merge_guest_asked(MERGE_RENAME, from, to, 0, 0, &reply);
 }
 
 static int stat_by(enum merge_asked what, const char *path, struct os_stat *out)
 {
     struct merge_reply reply;
-    const int          result = asked(what, path, "", 0, 0, &reply);
+    const int          result = merge_guest_asked(what, path, "", 0, 0, &reply);
     if (result >= 0)
         *out = reply.stat;
     return result;
@@ -77,16 +77,16 @@ static int guest_lstat(struct os *os, const char *path, struct os_stat *out)
 static int to_read(void *ctx, const char *path)
 {
     struct merge_reply reply;
-    const int          result = asked(MERGE_OPEN, path, "", 0, 0, &reply);
+    const int          result = merge_guest_asked(MERGE_OPEN, path, "", 0, 0, &reply);
     (void)ctx;
     errno = result < 0 ? -result : errno;
     return result < 0 ? -1 : result;
 }
 
-static int unwind_start(void *ctx, pid_t *pid, char *why, size_t size)
+static int merge_guest_unwind_start(void *ctx, pid_t *pid, char *why, size_t size)
 {
     struct merge_reply reply;
-    const int          fd = asked(MERGE_UNWIND, "", "", 0, 0, &reply);
+    const int          fd = merge_guest_asked(MERGE_UNWIND, "", "", 0, 0, &reply);
     (void)ctx;
     *pid = reply.pid;
     if (!reply.passed)
@@ -94,26 +94,26 @@ static int unwind_start(void *ctx, pid_t *pid, char *why, size_t size)
     return reply.passed ? fd : -1;
 }
 
-static void unwind_stop(void *ctx)
+static void merge_guest_unwind_stop(void *ctx)
 {
     struct merge_reply reply;
     (void)ctx;
-    asked(MERGE_UNWIND_STOP, "", "", 0, 0, &reply);
+    merge_guest_asked(MERGE_UNWIND_STOP, "", "", 0, 0, &reply);
 }
 
 struct os *merge_guest(int socket)
 {
     static const struct opening        by     = {to_read, NULL};
-    static const struct unwinding_host starts = {unwind_start, unwind_stop, NULL};
+    static const struct unwinding_host starts = {merge_guest_unwind_start, merge_guest_unwind_stop, NULL};
 
-    host        = socket;
-    edge        = *os_linux();
-    edge.open   = guest_open;
-    edge.unlink = guest_unlink;
-    edge.rename = guest_rename;
-    edge.stat   = guest_stat;
-    edge.lstat  = guest_lstat;
+    merge_guest_host        = socket;
+    merge_guest_edge        = *os_linux();
+    merge_guest_edge.open   = guest_open;
+    merge_guest_edge.unlink = guest_unlink;
+    merge_guest_edge.rename = guest_rename;
+    merge_guest_edge.stat   = guest_stat;
+    merge_guest_edge.lstat  = guest_lstat;
     opening_by(&by);
     unwinding_by(&starts);
-    return &edge;
+    return &merge_guest_edge;
 }

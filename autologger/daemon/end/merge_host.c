@@ -71,7 +71,7 @@ static int create_for(const struct merge_host *h, const struct merge_ask *ask)
     return os_linux()->open(os_linux(), ask->path, ask->flags | O_NOFOLLOW, ask->mode);
 }
 
-static void unwind_end(struct merge_host *h)
+static void merge_host_unwind_end(struct merge_host *h)
 {
     if (h->unwind <= 0)
         return;
@@ -81,9 +81,9 @@ static void unwind_end(struct merge_host *h)
     h->unwind = 0;
 }
 
-static int unwind_begin(struct merge_host *h, struct merge_reply *reply)
+static int merge_host_unwind_begin(struct merge_host *h, struct merge_reply *reply)
 {
-    unwind_end(h);
+    merge_host_unwind_end(h);
     const int fd = unwinding_start(&h->unwind, reply->why, sizeof reply->why);
     reply->pid   = h->unwind;
     return fd < 0 ? -ENOENT : fd;
@@ -107,9 +107,9 @@ int merge_host_reply(struct merge_host *h, const struct merge_ask *ask, struct m
         switch (ask->what) {
         case MERGE_OPEN: reply->result = fd = open_for(h, ask); break;
         case MERGE_CREATE: reply->result = fd = create_for(h, ask); break;
-        case MERGE_UNWIND: reply->result = fd = unwind_begin(h, reply); break;
+        case MERGE_UNWIND: reply->result = fd = merge_host_unwind_begin(h, reply); break;
         case MERGE_UNWIND_STOP:
-            unwind_end(h);
+            merge_host_unwind_end(h);
             reply->result = 0;
             break;
         case MERGE_STAT:
@@ -154,21 +154,21 @@ static void guest_run(const struct merge_host *h, int socket, int answer_fd, pid
 
 /* ---- the host ---- */
 
-static int64_t now_ms(void)
+static int64_t merge_host_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static bool is_wanted(const struct merge_host *h)
+static bool merge_host_is_wanted(const struct merge_host *h)
 {
     struct pollfd p = {.fd = h->asker_fd, .events = POLLRDHUP};
     return poll(&p, 1, 0) <= 0;
 }
 
 /* Until the guest asks no more, or nobody wants what it makes. */
-static void serve(struct merge_host *h, int socket, int64_t until)
+static void merge_host_serve(struct merge_host *h, int socket, int64_t until)
 {
     static struct merge_ask ask;
     struct merge_reply      reply;
@@ -176,7 +176,7 @@ static void serve(struct merge_host *h, int socket, int64_t until)
     int                     stray;
 
     for (;;) {
-        const int64_t left  = until - now_ms();
+        const int64_t left  = until - merge_host_now_ms();
         const int     ready = left > 0 ? poll(p, 2, left > 60000 ? 60000 : (int)left) : 0;
         if (left <= 0 || p[1].revents)
             return;
@@ -197,12 +197,12 @@ static void serve(struct merge_host *h, int socket, int64_t until)
 }
 
 /* It ends once it asks no more, or is ended. False: it took too long, or nobody wants it. */
-static bool ended(const struct merge_host *h, pid_t pid, int64_t until, int *status)
+static bool merge_host_ended(const struct merge_host *h, pid_t pid, int64_t until, int *status)
 {
     const struct timespec a_moment = {.tv_nsec = 5000000};
     pid_t                 done;
 
-    while ((done = waitpid(pid, status, WNOHANG)) == 0 && now_ms() < until && is_wanted(h))
+    while ((done = waitpid(pid, status, WNOHANG)) == 0 && merge_host_now_ms() < until && merge_host_is_wanted(h))
         nanosleep(&a_moment, NULL);
     if (done != 0)
         return true;
@@ -252,11 +252,11 @@ wstatus merge_host_run(struct merge_host *h, struct reason *why)
     close(pipe_fd[1]);
     wstatus st = W_SUCCESS;
     if (pid > 0) {
-        const int64_t until = now_ms() + (int64_t)h->seconds * 1000;
-        serve(h, pair[0], until);
+        const int64_t until = merge_host_now_ms() + (int64_t)h->seconds * 1000;
+        merge_host_serve(h, pair[0], until);
         close(pair[0]); /* a guest that still asks ends */
-        const bool in_time = ended(h, pid, until, &status);
-        unwind_end(h);
+        const bool in_time = merge_host_ended(h, pid, until, &status);
+        merge_host_unwind_end(h);
         st = how_it_ended(h, in_time, status, pipe_fd[0], why);
     } else {
         close(pair[0]);

@@ -63,7 +63,7 @@ static void temporaries_remove(const char *target)
 }
 
 /* In the process that has no rights. `task` is this process' copy. */
-static void merge(void *ctx, struct os *edge, void *out)
+static void merge_job_merge(void *ctx, struct os *edge, void *out)
 {
     const struct task  *task  = ctx;
     struct merge_parts  parts = *task->parts;
@@ -127,7 +127,7 @@ int merge_job_run(void)
         inputs[i]      = row[i].log_path;
     }
     struct task       task = {&o.parts, &o.boot};
-    struct merge_host host = {.inputs = inputs, .count = o.count, .target = o.parts.target, .bytes = o.parts.bytes, .guest = merge, .ctx = &task,
+    struct merge_host host = {.inputs = inputs, .count = o.count, .target = o.parts.target, .bytes = o.parts.bytes, .guest = merge_job_merge, .ctx = &task,
                               .publishers = o.parts.publishers ? o.parts.publishers : publishers_folder(), .answer = &said, .size = sizeof said,
                               .asker_fd = asker};
     a.status = merge_host_run(&host, &a.why);

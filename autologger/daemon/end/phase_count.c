@@ -58,7 +58,7 @@ static void machine_told(struct counting *c, const struct etl_event *e)
     c->times.phases.machine_asked = true;
 }
 
-static void event(struct counting *c, uint64_t ns, const struct etl_event *e)
+static void phase_count_event(struct counting *c, uint64_t ns, const struct etl_event *e)
 {
     const uint64_t target = phase_begin(&c->times, RESULT_PHASE_SETTLING), done = phase_begin(&c->times, RESULT_PHASE_AFTER);
     const uint64_t began = c->times.early_ns ? c->times.start_ns : 0;
@@ -93,7 +93,7 @@ void phase_count(const char *path, const struct result_list *boot, struct result
         if (e.kind == ETL_KIND_EVENT && guid_equal(&e.provider, &merge))
             continue; /* what the merge says of the file is no event of the boot */
         if ((e.kind != ETL_KIND_SYSTEM && e.kind != ETL_KIND_PERFINFO) || e.hook >> 8 != ETL_GROUP_HEADER)
-            event(&c, e.filetime > base ? (e.filetime - base) * 100 : 1, &e);
+            phase_count_event(&c, e.filetime > base ? (e.filetime - base) * 100 : 1, &e);
     }
     etl_reader_close(r);
     c.times.phases.events[RESULT_PHASE_USER] += c.since;

@@ -80,7 +80,7 @@ static wstatus states_prepare(const struct kept *k, const struct recover_options
 }
 
 /* A machine without a key has sealed nothing: no file has the seal of a key that was made this moment. */
-static wstatus file_read(const struct recover_options *o, struct kept *k, char boot_id[64], struct reason *why)
+static wstatus recover_file_read(const struct recover_options *o, struct kept *k, char boot_id[64], struct reason *why)
 {
     uint8_t key[MACHINE_KEY_SIZE];
     wstatus st = o->unsealed ? W_SUCCESS : machine_key_read(o->key_store, key, why);
@@ -99,7 +99,7 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
 
     if (!kept_init(&k))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to recover %s", o->path);
-    wstatus st            = file_read(o, &k, boot_id, why);
+    wstatus st            = recover_file_read(o, &k, boot_id, why);
     st                    = st ? st : states_prepare(&k, o, why);
     struct handed *handed = st ? NULL : handed_create_from(&k, -1);
     kept_finish(&k);

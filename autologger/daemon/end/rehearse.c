@@ -23,7 +23,7 @@
 
 enum { DEFAULT_RUN_SECONDS = 10, DEFAULT_EARLY_MS = 300, START_SECONDS = 20, PROGRAMS_MAX = 64 };
 
-struct rehearsal {
+struct rehearse_rehearsal {
     const struct rehearse_options *o;
     struct rehearse_result        *out;
     char                           runtime_dir[256];
@@ -34,7 +34,7 @@ struct rehearsal {
 
 /* The only process-wide state here: a signal can say nothing else than that it came. */
 static volatile sig_atomic_t interrupted;
-static void on_signal(int number) { interrupted = number; }
+static void rehearse_on_signal(int number) { interrupted = number; }
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending_signals / sizeof *ending_signals };
@@ -43,9 +43,9 @@ struct old_signals {
 };
 
 /* However the rehearsal is told to end, the boot ends in order: files complete, nothing left running. */
-static void signals_take(struct old_signals *old)
+static void rehearse_signals_take(struct old_signals *old)
 {
-    struct sigaction take = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+    struct sigaction take = {.sa_handler = rehearse_on_signal}, ignore = {.sa_handler = SIG_IGN};
     interrupted = 0;
     for (unsigned i = 0; i < ENDING; i++)
         sigaction(ending_signals[i], &take, &old->ending[i]);
@@ -60,7 +60,7 @@ static void signals_give_back(const struct old_signals *old)
 }
 
 /* In a child: signals as a program expects them, and an end when the rehearsal is killed. */
-static void child_begin(void)
+static void rehearse_child_begin(void)
 {
     for (unsigned i = 0; i < ENDING; i++)
         signal(ending_signals[i], SIG_DFL);
@@ -69,8 +69,8 @@ static void child_begin(void)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-static void progress(const struct rehearsal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void progress(const struct rehearsal *r, const char *format, ...)
+static void progress(const struct rehearse_rehearsal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void progress(const struct rehearse_rehearsal *r, const char *format, ...)
 {
     char    line[1400];
     va_list args;
@@ -83,7 +83,7 @@ static void progress(const struct rehearsal *r, const char *format, ...)
 }
 
 /* Ends early when a signal came. */
-static void sleep_ms(unsigned ms)
+static void rehearse_sleep_ms(unsigned ms)
 {
     struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
     nanosleep(&t, NULL);
@@ -108,7 +108,7 @@ static unsigned entries_below(const char *path)
     return n;
 }
 
-static wstatus folders_make(struct rehearsal *r, struct reason *why)
+static wstatus rehearse_folders_make(struct rehearse_rehearsal *r, struct reason *why)
 {
     static const char *const places[] = {"/run", "/tmp"};
     char                     path[1100];
@@ -128,11 +128,11 @@ static wstatus folders_make(struct rehearsal *r, struct reason *why)
     return reason_set(why, wstatus_from_errno(errno), "cannot create a runtime folder: %s", strerror(errno));
 }
 
-static wstatus daemon_start(struct rehearsal *r, struct reason *why)
+static wstatus rehearse_daemon_start(struct rehearse_rehearsal *r, struct reason *why)
 {
     r->daemon = fork();
     if (r->daemon == 0) {
-        child_begin();
+        rehearse_child_begin();
         unsetenv("NOTIFY_SOCKET");
         unsetenv("AUTOLOGGER_KEPT");
         execl(r->o->daemon_path, "autologgerd", "--keep", "--hold", "--rehearsal", "--store", r->o->store_path, "--log-dir",
@@ -144,7 +144,7 @@ static wstatus daemon_start(struct rehearsal *r, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus daemon_connect(struct rehearsal *r, struct control_client **client, struct reason *why)
+static wstatus daemon_connect(struct rehearse_rehearsal *r, struct control_client **client, struct reason *why)
 {
     for (unsigned waited = 0; waited < START_SECONDS * 1000 && !interrupted; waited += 20) {
         int status;
@@ -155,7 +155,7 @@ static wstatus daemon_connect(struct rehearsal *r, struct control_client **clien
             return reason_set(why, W_INVALID_OPERATION, "the daemon %s ended with exit code %d before it was ready",
                               r->o->daemon_path, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
         }
-        sleep_ms(20);
+        rehearse_sleep_ms(20);
     }
     if (interrupted)
         return reason_set(why, W_CANCELLED, "interrupted before the daemon was ready");
@@ -197,14 +197,14 @@ static void program_mind(const char *command, pid_t parent)
     _exit(0);
 }
 
-static void programs_start(struct rehearsal *r)
+static void programs_start(struct rehearse_rehearsal *r)
 {
     pid_t parent = getpid();
 
     for (const char **c = r->o->commands; c && *c && r->programs < PROGRAMS_MAX; c++) {
         pid_t pid = fork();
         if (pid == 0) {
-            child_begin();
+            rehearse_child_begin();
             setenv("AUTOLOGGER_RUNTIME_DIR", r->runtime_dir, 1);
             program_mind(*c, parent);
         }
@@ -219,7 +219,7 @@ static void programs_start(struct rehearsal *r)
 }
 
 /* True when all have ended. */
-static bool programs_ended(struct rehearsal *r)
+static bool programs_ended(struct rehearse_rehearsal *r)
 {
     bool all = true;
     for (unsigned i = 0; i < r->programs; i++) {
@@ -237,18 +237,18 @@ static bool programs_ended(struct rehearsal *r)
     return all;
 }
 
-static void programs_run(struct rehearsal *r)
+static void programs_run(struct rehearse_rehearsal *r)
 {
     unsigned limit = (r->o->run_seconds ? r->o->run_seconds : DEFAULT_RUN_SECONDS) * 1000, waited = 0;
 
     programs_start(r);
     bool any = r->o->commands && *r->o->commands;
     for (; waited < limit && !interrupted && !(any && programs_ended(r)); waited += 50)
-        sleep_ms(50);
+        rehearse_sleep_ms(50);
 }
 
 /* What is still running of ours goes, with its children: the rehearsal leaves nothing behind. Being stopped is no failure. */
-static void programs_kill(struct rehearsal *r)
+static void programs_kill(struct rehearse_rehearsal *r)
 {
     programs_ended(r);
     for (unsigned i = 0; i < r->programs; i++)
@@ -265,7 +265,7 @@ static void programs_kill(struct rehearsal *r)
         }
         if (all)
             break;
-        sleep_ms(20);
+        rehearse_sleep_ms(20);
     }
     for (unsigned i = 0; i < r->programs; i++)
         if (!r->program[i].ended) {
@@ -274,12 +274,12 @@ static void programs_kill(struct rehearsal *r)
         }
 }
 
-static void daemon_end(struct rehearsal *r)
+static void rehearse_daemon_end(struct rehearse_rehearsal *r)
 {
     if (r->daemon > 0) {
         int status;
         for (unsigned waited = 0; waited < 5000 && waitpid(r->daemon, &status, WNOHANG) == 0; waited += 20)
-            sleep_ms(20);
+            rehearse_sleep_ms(20);
         if (waitpid(r->daemon, &status, WNOHANG) == 0) {
             kill(r->daemon, SIGTERM);
             waitpid(r->daemon, &status, 0);
@@ -290,7 +290,7 @@ static void daemon_end(struct rehearsal *r)
 
 /* ---- merging ---- */
 
-static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct result_list *rows, struct reason *why)
+static wstatus files_merge(struct rehearse_rehearsal *r, struct regstore *store, struct result_list *rows, struct reason *why)
 {
     struct merge_parts  parts;
     struct merge_counts merged;
@@ -316,7 +316,7 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
     return W_SUCCESS;
 }
 
-static wstatus merge(struct rehearsal *r, struct reason *why)
+static wstatus rehearse_merge(struct rehearse_rehearsal *r, struct reason *why)
 {
     struct regstore   *store = NULL;
     struct result_list rows  = {0};
@@ -331,15 +331,15 @@ static wstatus merge(struct rehearsal *r, struct reason *why)
 
 /* ---- the moments of a boot ---- */
 
-static wstatus boot(struct rehearsal *r, struct control_client **client, struct reason *why)
+static wstatus boot(struct rehearse_rehearsal *r, struct control_client **client, struct reason *why)
 {
     struct ctl_state_answer state;
     unsigned                before = entries_below(r->o->out_dir);
-    wstatus                 st     = daemon_start(r, why);
+    wstatus                 st     = rehearse_daemon_start(r, why);
 
     if (st || (st = daemon_connect(r, client, why)))
         return st;
-    sleep_ms(r->o->early_ms ? r->o->early_ms : DEFAULT_EARLY_MS);
+    rehearse_sleep_ms(r->o->early_ms ? r->o->early_ms : DEFAULT_EARLY_MS);
     if ((st = control_state(*client, &state, why)))
         return st;
     unsigned after = entries_below(r->o->out_dir);
@@ -369,22 +369,22 @@ wstatus rehearse_lock(const char *out_dir, int *lock_fd, struct reason *why)
 
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why)
 {
-    struct rehearsal       r      = {.o = options, .out = out};
+    struct rehearse_rehearsal       r      = {.o = options, .out = out};
     struct control_client *client = NULL;
     struct old_signals     old;
     wstatus                st;
 
     memset(out, 0, sizeof *out);
-    signals_take(&old);
-    if (!(st = folders_make(&r, why))) {
+    rehearse_signals_take(&old);
+    if (!(st = rehearse_folders_make(&r, why))) {
         st = boot(&r, &client, why);
         control_close(client);
         if (st && r.daemon > 0)
             kill(r.daemon, SIGTERM); /* it stops its sessions and completes its files */
         programs_kill(&r);
-        daemon_end(&r);
+        rehearse_daemon_end(&r);
         /* what can't be merged is a reason of its own: the Status table is there all the same */
-        if (!st && merge(&r, &out->merge_failed) == W_SUCCESS)
+        if (!st && rehearse_merge(&r, &out->merge_failed) == W_SUCCESS)
             memset(&out->merge_failed, 0, sizeof out->merge_failed);
     }
     out->interrupted = interrupted != 0;

@@ -12,13 +12,13 @@
 #define KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\Unmerged"
 enum { KEY_SIZE = 96 };
 
-static const char *key_of(uint32_t boot, char out[KEY_SIZE])
+static const char *unmerged_key_of(uint32_t boot, char out[KEY_SIZE])
 {
     snprintf(out, KEY_SIZE, KEY "\\%05" PRIu32, boot);
     return out;
 }
 
-static void complain(uint32_t boot, const char *what, const struct reason *why)
+static void unmerged_complain(uint32_t boot, const char *what, const struct reason *why)
 {
     visible_line(stderr, "autologgerd: boot %" PRIu32 ": %s: %s", boot, what, why->text);
 }
@@ -30,7 +30,7 @@ wstatus unmerged_note(struct regstore *store, const char *boot_id, struct reason
     char     key[KEY_SIZE];
     uint32_t boot = 0;
     wstatus  st   = result_number_of(store, boot_id, &boot, why);
-    return st ? st : regstore_set_dword(store, key_of(boot, key), "Moved", 0, why);
+    return st ? st : regstore_set_dword(store, unmerged_key_of(boot, key), "Moved", 0, why);
 }
 
 wstatus unmerged_forget(struct regstore *store, const char *boot_id, struct reason *why)
@@ -38,12 +38,12 @@ wstatus unmerged_forget(struct regstore *store, const char *boot_id, struct reas
     char     key[KEY_SIZE];
     uint32_t boot = 0;
     wstatus  st   = result_number_of(store, boot_id, &boot, why);
-    if (!st && regstore_key_exists(store, key_of(boot, key)))
+    if (!st && regstore_key_exists(store, unmerged_key_of(boot, key)))
         st = regstore_delete_key(store, key, why);
     return st;
 }
 
-static wstatus found(void *ctx, const struct regkey_info *info)
+static wstatus unmerged_found(void *ctx, const struct regkey_info *info)
 {
     struct unmerged *u      = ctx;
     uint32_t         number = result_number(info->name);
@@ -101,13 +101,13 @@ static wstatus move(struct unmerged *u, struct regstore *store, uint32_t boot, s
     wstatus            st = result_load_number(store, boot, &rows, why);
 
     if (st == W_FILE_NOT_FOUND) /* Keep gave it up, and its files */
-        return regstore_delete_key(store, key_of(boot, key), why);
+        return regstore_delete_key(store, unmerged_key_of(boot, key), why);
     if (!st && !(old = rename_rows(&rows, boot)))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
     st = st ? st : result_save_past(store, &rows, why);
     if (!st)
         move_files(u->os, &rows, old);
-    st = st ? st : regstore_set_dword(store, key_of(boot, key), "Moved", 1, why);
+    st = st ? st : regstore_set_dword(store, unmerged_key_of(boot, key), "Moved", 1, why);
     for (unsigned i = 0; old && i < rows.count; i++)
         free(old[i]);
     free(old);
@@ -119,13 +119,13 @@ static bool is_moved(struct regstore *store, uint32_t boot)
 {
     char     key[KEY_SIZE];
     uint32_t moved = 0;
-    return regstore_get_dword(store, key_of(boot, key), "Moved", &moved, NULL) == W_SUCCESS && moved;
+    return regstore_get_dword(store, unmerged_key_of(boot, key), "Moved", &moved, NULL) == W_SUCCESS && moved;
 }
 
 void unmerged_look(struct unmerged *u, struct regstore *store)
 {
     u->count = u->unmoved = 0;
-    regstore_enum_keys(store, KEY, found, u);
+    regstore_enum_keys(store, KEY, unmerged_found, u);
     for (unsigned i = 0; i < u->count; i++)
         u->unmoved += !is_moved(store, u->boot[i]);
 }
@@ -139,13 +139,13 @@ void unmerged_move(struct unmerged *u)
         return;
     u->unmoved = 0;
     if (u->store_open(u->store_path, true, &store, &why) != W_SUCCESS) {
-        complain(u->boot[0], "its files stay where they are", &why);
+        unmerged_complain(u->boot[0], "its files stay where they are", &why);
         u->count = 0;
         return;
     }
     for (unsigned i = 0; i < u->count; i++)
         if (!is_moved(store, u->boot[i]) && move(u, store, u->boot[i], &why) != W_SUCCESS)
-            complain(u->boot[i], "its files stay where they are", &why);
+            unmerged_complain(u->boot[i], "its files stay where they are", &why);
     regstore_close(store);
 }
 
@@ -169,7 +169,7 @@ static void done(struct unmerged *u)
 }
 
 /* Saves the rows and takes the note away. */
-static wstatus save(struct unmerged *u, struct reason *why)
+static wstatus unmerged_save(struct unmerged *u, struct reason *why)
 {
     struct regstore *store = NULL;
     char             key[KEY_SIZE];
@@ -177,7 +177,7 @@ static wstatus save(struct unmerged *u, struct reason *why)
 
     if (!st && u->rows.number)
         st = result_save_past(store, &u->rows, why);
-    if (!st && regstore_key_exists(store, key_of(u->boot[0], key)))
+    if (!st && regstore_key_exists(store, unmerged_key_of(u->boot[0], key)))
         st = regstore_delete_key(store, key, why);
     regstore_close(store);
     return st;
@@ -198,19 +198,19 @@ static void merged(struct unmerged *u, wstatus status, const struct reason *fail
         condition_add(&first->conditions, status, true, "merge", "", 0, "autologger merge -o TRACE.etl and the files of this boot",
                       "the files of this boot could not be merged afterwards: %s", failed->text);
     }
-    if (save(u, &why) != W_SUCCESS)
-        complain(u->boot[0], "that its files are merged could not be noted", &why);
+    if (unmerged_save(u, &why) != W_SUCCESS)
+        unmerged_complain(u->boot[0], "that its files are merged could not be noted", &why);
     else if (status == W_SUCCESS && first && !u->keep_premerge)
         merge_parts_remove(u->os, &u->parts);
     if (status == W_SUCCESS && first)
         visible_line(stderr, "autologgerd: boot %" PRIu32 " was shut down before its files were merged: they are now, in %s", u->boot[0],
                 u->parts.target);
     else if (status != W_FILE_NOT_FOUND)
-        complain(u->boot[0], "its files could not be merged", failed);
+        unmerged_complain(u->boot[0], "its files could not be merged", failed);
     done(u);
 }
 
-static wstatus begin(struct unmerged *u, int epoll_fd, struct reason *why)
+static wstatus unmerged_begin(struct unmerged *u, int epoll_fd, struct reason *why)
 {
     struct epoll_event e     = {.events = EPOLLIN};
     struct regstore   *store = NULL;
@@ -255,7 +255,7 @@ void unmerged_step(struct unmerged *u, int epoll_fd)
         }
         merged(u, st, &why);
     }
-    while (u->count && !u->job.runs && (st = begin(u, epoll_fd, &why)) != W_SUCCESS)
+    while (u->count && !u->job.runs && (st = unmerged_begin(u, epoll_fd, &why)) != W_SUCCESS)
         merged(u, st, &why);
 }
 

@@ -8,7 +8,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-static bool may_start(const char *word)
+static bool collector_allows_may_start(const char *word)
 {
     static const char *const words[] = {
 #define LAUNCHED(word) word,
@@ -22,7 +22,7 @@ static bool may_start(const char *word)
 }
 
 /* "#" of the pattern stands for a number as the kernel writes it. */
-static bool fits(const char *pattern, const char *path)
+static bool collector_allows_fits(const char *pattern, const char *path)
 {
     for (; *pattern; pattern++)
         if (*pattern == '#') {
@@ -39,7 +39,7 @@ static bool fits(const char *pattern, const char *path)
 static bool may_open(const char *path)
 {
     return false
-#define REACH_FILE(pattern) || fits(pattern, path)
+#define REACH_FILE(pattern) || collector_allows_fits(pattern, path)
 #define REACH_TARGET(pattern)
 #define REACH_SHOWN(pattern)
 #include "autologger/daemon/parts/reach_paths.def"
@@ -53,7 +53,7 @@ static bool may_tell(const char *path)
 {
     return false
 #define REACH_FILE(pattern)
-#define REACH_TARGET(pattern) || fits(pattern, path)
+#define REACH_TARGET(pattern) || collector_allows_fits(pattern, path)
 #define REACH_SHOWN(pattern)
 #include "autologger/daemon/parts/reach_paths.def"
 #undef REACH_FILE
@@ -67,7 +67,7 @@ static bool may_show(const char *path)
     return false
 #define REACH_FILE(pattern)
 #define REACH_TARGET(pattern)
-#define REACH_SHOWN(pattern) || fits(pattern, path)
+#define REACH_SHOWN(pattern) || collector_allows_fits(pattern, path)
 #include "autologger/daemon/parts/reach_paths.def"
 #undef REACH_FILE
 #undef REACH_TARGET
@@ -92,7 +92,7 @@ bool collector_allows(const struct reach_request *q)
     if (!memchr(q->text, 0, sizeof q->text))
         return false;
     switch (q->what) {
-    case REACH_LAUNCH: return may_start(q->text);
+    case REACH_LAUNCH: return collector_allows_may_start(q->text);
     case REACH_PERF: return may_record(q);
     case REACH_OPEN: return may_open(q->text);
     case REACH_LINK: return may_tell(q->text);

@@ -43,7 +43,7 @@ static int kernel_events(const struct reach_request *q, struct reach_reply *repl
     return fd[0] < 0 ? fd[0] : 0;
 }
 
-static int file(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+static int collector_run_file(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     (void)reply;
     fd[0] = openat(collector.proc, q->text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -58,7 +58,7 @@ static int target(const struct reach_request *q, struct reach_reply *reply, int 
     return n < 0 ? -errno : 0;
 }
 
-static int shown(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+static int collector_run_shown(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     (void)fd;
     const int     file  = openat(collector.proc, q->text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -70,7 +70,7 @@ static int shown(const struct reach_request *q, struct reach_reply *reply, int f
     return n < 0 ? -error : 0;
 }
 
-static int processes(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+static int collector_run_processes(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     (void)q, (void)reply;
     fd[0] = fcntl(collector.proc, F_DUPFD_CLOEXEC, 3);
@@ -84,7 +84,7 @@ static int tracefs(const struct reach_request *q, struct reach_reply *reply, int
     return fd[0] < 0 ? fd[0] : 0;
 }
 
-static int programs(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+static int collector_run_programs(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     bool attached = false;
     int  r        = -EPERM;
@@ -100,7 +100,7 @@ static int programs(const struct reach_request *q, struct reach_reply *reply, in
     return r;
 }
 
-static int helper(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+static int collector_run_helper(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     (void)reply;
     const int pid = elf_helper_begin(collector.proc, q->number != 0, &fd[0]);
@@ -150,13 +150,13 @@ static int again(const struct reach_request *q, struct reach_reply *reply, int f
 }
 
 static int (*const doing[REACH_WHATS])(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS]) = {
-    [REACH_LAUNCH] = launch, [REACH_AGAIN] = again, [REACH_PERF] = kernel_events, [REACH_OPEN] = file, [REACH_LINK] = target,
-    [REACH_PROC] = processes, [REACH_TRACEFS] = tracefs, [REACH_LOAD] = programs, [REACH_HELPER] = helper,
-    [REACH_SHOW] = shown};
+    [REACH_LAUNCH] = launch, [REACH_AGAIN] = again, [REACH_PERF] = kernel_events, [REACH_OPEN] = collector_run_file, [REACH_LINK] = target,
+    [REACH_PROC] = collector_run_processes, [REACH_TRACEFS] = tracefs, [REACH_LOAD] = collector_run_programs, [REACH_HELPER] = collector_run_helper,
+    [REACH_SHOW] = collector_run_shown};
 
 /* ---- messages ---- */
 
-static bool answer(int to, struct reach_reply *reply, const int fd[REACH_FDS])
+static bool collector_run_answer(int to, struct reach_reply *reply, const int fd[REACH_FDS])
 {
     union {
         struct cmsghdr align;
@@ -185,7 +185,7 @@ static bool answer(int to, struct reach_reply *reply, const int fd[REACH_FDS])
 }
 
 /* False: the connection is over. */
-static bool serve(int from)
+static bool collector_run_serve(int from)
 {
     struct reach_reply   reply;
     struct reach_request q;
@@ -207,7 +207,7 @@ static bool serve(int from)
             close(fd[i]);
             fd[i] = -1;
         }
-    const bool sent = answer(from, &reply, fd);
+    const bool sent = collector_run_answer(from, &reply, fd);
     for (unsigned i = 0; i < REACH_FDS; i++)
         if (fd[i] >= 0)
             close(fd[i]);
@@ -230,7 +230,7 @@ static int proc_all(void)
 }
 
 /* Its answers are waited for by who drains the rings, so each thread comes first, too; what it starts does not. */
-static void come_first(void)
+static void collector_run_come_first(void)
 {
     const struct sched_param least = {.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) < 0)
@@ -241,9 +241,9 @@ static void *asker_run(void *value)
 {
     const int            socket = (int)(intptr_t)value;
     const struct timeval least  = {.tv_sec = ANSWER_S};
-    come_first();
+    collector_run_come_first();
     setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &least, sizeof least); /* who asks and does not read is left */
-    while (serve(socket))
+    while (collector_run_serve(socket))
         ;
     close(socket);
     pthread_mutex_lock(&collector.lock);
@@ -257,9 +257,9 @@ int collector_run(void)
     self_alone();
     self_patient();
     prctl(PR_SET_NAME, "collector", 0, 0, 0);
-    come_first();
+    collector_run_come_first();
     collector.proc = proc_all();
-    while (serve(0))
+    while (collector_run_serve(0))
         ;
     return 0; /* whatever else still asks */
 }

@@ -69,7 +69,7 @@ static void trouble(struct companion *p, const char *reason, const char *advice)
 
 /* ---- the program ---- */
 
-static void row_add(struct companion *p, const struct session *s, const struct state_enable *e, void *ctx)
+static void companion_row_add(struct companion *p, const struct session *s, const struct state_enable *e, void *ctx)
 {
     char(*rows)[COMPANION_ROW] = ctx;
     char     text[COMPANION_ROW];
@@ -82,20 +82,20 @@ static void row_add(struct companion *p, const struct session *s, const struct s
         memcpy(rows[n], text, sizeof text);
 }
 
-static void timer_set(struct companion *p, unsigned seconds)
+static void companion_timer_set(struct companion *p, unsigned seconds)
 {
     struct itimerspec t = {.it_value = {(time_t)seconds, 0}};
     timerfd_settime(p->timer_fd, 0, &t, NULL);
 }
 
-static void later(struct companion *p)
+static void companion_later(struct companion *p)
 {
     p->again_s = p->again_s ? 2 * p->again_s : AGAIN_FIRST_S;
     p->again_s = p->again_s < AGAIN_MOST_S ? p->again_s : AGAIN_MOST_S;
-    timer_set(p, p->again_s);
+    companion_timer_set(p, p->again_s);
 }
 
-static void start(struct companion *p)
+static void companion_start(struct companion *p)
 {
     char               program[PROGRAM_PATH], known[64];
     char              *argv[12 + 2 * ROWS];
@@ -133,14 +133,14 @@ static void start(struct companion *p)
     if (given >= 0)
         close(given);
     if (!started) {
-        later(p);
+        companion_later(p);
         return;
     }
     e.data.fd = p->child.end_fd;
     epoll_ctl(p->host.epoll_fd, EPOLL_CTL_ADD, p->child.end_fd, &e);
 }
 
-static void ended(struct companion *p)
+static void companion_ended(struct companion *p)
 {
     char text[CHILD_TEXT], reason[220];
     int  code;
@@ -150,12 +150,12 @@ static void ended(struct companion *p)
     text[strcspn(text, "\n")] = 0;
     snprintf(reason, sizeof reason, "the provider of %s ended (%d) and is started again%s%s", p->kind->what, code, *text ? ": " : "", text);
     trouble(p, reason, p->kind->ended_advice);
-    later(p);
+    companion_later(p);
 }
 
 /* ---- for the service ---- */
 
-static void step(void *ctx)
+static void companion_step(void *ctx)
 {
     struct companion *p = ctx;
     uint64_t              expired;
@@ -165,16 +165,16 @@ static void step(void *ctx)
         return;
     for (unsigned i = 0; i < ROWS; i++)
         *rows[i] = 0;
-    for_each(p, row_add, rows);
+    for_each(p, companion_row_add, rows);
     unsigned count = 0;
     bool     same  = true;
     for (; count < ROWS && *rows[count]; count++)
         same &= count < p->count && strcmp(rows[count], p->rows[count]) == 0;
     if (p->child.pid)
-        ended(p);
+        companion_ended(p);
     if (same && count == p->count) {
         if (count && !p->child.pid && read(p->timer_fd, &expired, sizeof expired) == sizeof expired)
-            start(p);
+            companion_start(p);
         return;
     }
     child_finish(&p->child);
@@ -185,10 +185,10 @@ static void step(void *ctx)
     if (p->options.needs && access(p->options.needs, F_OK) < 0)
         trouble(p, p->kind->needs_reason, p->kind->needs_advice);
     else
-        start(p);
+        companion_start(p);
 }
 
-static void begin(void *ctx, const struct beside_host *host)
+static void companion_begin(void *ctx, const struct beside_host *host)
 {
     struct companion *p = ctx;
     struct epoll_event    e = {.events = EPOLLIN, .data.fd = p->timer_fd};
@@ -200,10 +200,10 @@ static void begin(void *ctx, const struct beside_host *host)
             handed_keep(host->handed, p->kind->keeps, p->known_fd, 0);
     }
     p->begun = (p->known_fd >= 0 || !p->kind->keeps) && epoll_ctl(host->epoll_fd, EPOLL_CTL_ADD, p->timer_fd, &e) == 0;
-    step(p);
+    companion_step(p);
 }
 
-static void end(void *ctx)
+static void companion_end(void *ctx)
 {
     struct companion *p = ctx;
     child_finish(&p->child);
@@ -217,7 +217,7 @@ struct companion *companion_create(const struct companion_kind *kind, const stru
         return NULL;
     p->kind     = kind;
     p->options  = *options;
-    p->beside   = (struct beside){p, begin, step, end, next};
+    p->beside   = (struct beside){p, companion_begin, companion_step, companion_end, next};
     p->child    = (struct child){0, -1, -1};
     p->known_fd = -1;
     p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

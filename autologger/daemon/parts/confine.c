@@ -32,21 +32,21 @@
 #define NUMBER(n) (1u << (n))
 enum { X32_BIT = 0x40000000, RULE_MOST = 12 };
 
-struct rule {
+struct confine_rule {
     uint32_t call, value;
     uint8_t  makes, argument, test;
     uint16_t error;
 };
-enum test { ALWAYS, ANY, ALL, OUTSIDE, EQUAL };
+enum confine_test { ALWAYS, ANY, ALL, OUTSIDE, EQUAL };
 #define CONFINE(call, makes, argument, test, value, error) {__NR_##call, (uint32_t)(value), makes, argument, test, error},
-static const struct rule rules[] = {
+static const struct confine_rule confine_rules[] = {
 #include "autologger/daemon/parts/confine.def"
 };
 #undef CONFINE
-enum { RULES = sizeof rules / sizeof *rules };
+enum { RULES = sizeof confine_rules / sizeof *confine_rules };
 
 /* The lower half: all that is looked at are numbers of 32 bits. */
-static struct sock_filter argument_load(unsigned n)
+static struct sock_filter confine_argument_load(unsigned n)
 {
     size_t at = offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
     return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at);
@@ -58,17 +58,17 @@ static struct sock_filter argument_load(unsigned n)
 #define JUMP(code, k, yes, no) (struct sock_filter)BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
 
 /* The instructions of a rule; how many. */
-static unsigned rule_write(const struct rule *r, struct sock_filter *out)
+static unsigned confine_rule_write(const struct confine_rule *r, struct sock_filter *out)
 {
     unsigned n = 0;
     out[n++]   = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     out[n++]   = JUMP(BPF_JEQ, r->call, 0, NEXT);
     if (r->makes) {
-        out[n++] = argument_load(r->makes);
+        out[n++] = confine_argument_load(r->makes);
         out[n++] = JUMP(BPF_JSET, O_CREAT, 0, NEXT);
     }
     if (r->test != ALWAYS)
-        out[n++] = argument_load(r->argument);
+        out[n++] = confine_argument_load(r->argument);
     if (r->test == ANY) {
         out[n++] = JUMP(BPF_JSET, r->value, 0, NEXT);
     } else if (r->test == ALL) {
@@ -106,7 +106,7 @@ wstatus confine(struct reason *why)
     code[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 #endif
     for (unsigned i = 0; i < RULES; i++)
-        n += rule_write(&rules[i], code + n);
+        n += confine_rule_write(&confine_rules[i], code + n);
     code[n++]                 = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {(unsigned short)n, code};
     if (!OWN_ARCHITECTURE)

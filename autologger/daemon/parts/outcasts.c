@@ -34,7 +34,7 @@ static void empty(int connection)
 }
 
 /* The next connection; -1: there is none, and *end: there will be none. */
-static int take(bool *end)
+static int outcasts_take(bool *end)
 {
     union {
         struct cmsghdr align;
@@ -52,7 +52,7 @@ static int take(bool *end)
     return fd;
 }
 
-static unsigned let_go(int connection)
+static unsigned outcasts_let_go(int connection)
 {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -75,8 +75,8 @@ int outcasts_run(void)
         while (children && waitpid(-1, NULL, WNOHANG) > 0)
             children--;
         if (p.revents & POLLIN) {
-            const int connection = take(&end);
-            children += connection >= 0 ? let_go(connection) : 0;
+            const int connection = outcasts_take(&end);
+            children += connection >= 0 ? outcasts_let_go(connection) : 0;
             idle = 0;
         } else if (any > 0) {
             end = !room && p.revents & POLLHUP; /* the daemon has ended */

@@ -6,10 +6,10 @@
 
 static const struct guid kernel_process = PROCESSES_GUID;
 
-static bool wants(const struct state_enable *e) { return memcmp(&e->guid, &kernel_process, sizeof e->guid) == 0; }
+static bool process_provider_wants(const struct state_enable *e) { return memcmp(&e->guid, &kernel_process, sizeof e->guid) == 0; }
 
 /* One program serves all sessions: it is not started anew for another one. */
-static void row(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW])
+static void process_provider_row(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW])
 {
     (void)s, (void)e;
     snprintf(out, COMPANION_ROW, "all");
@@ -20,5 +20,5 @@ const struct companion_kind process_provider = {.program      = "autologger-proc
                                                 .item         = "Kernel-Process",
                                                 .ended_advice = "run the daemon with CAP_PERFMON, or use kernel events (PROC_THREAD, LOADER)",
                                                 .reaches      = true,
-                                                .wants        = wants,
-                                                .row          = row};
+                                                .wants        = process_provider_wants,
+                                                .row          = process_provider_row};

@@ -7,9 +7,9 @@
 
 static const struct guid control_manager = UNITS_GUID;
 
-static bool wants(const struct state_enable *e) { return *e->units || memcmp(&e->guid, &control_manager, sizeof e->guid) == 0; }
+static bool unit_provider_wants(const struct state_enable *e) { return *e->units || memcmp(&e->guid, &control_manager, sizeof e->guid) == 0; }
 
-static void row(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW])
+static void unit_provider_row(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW])
 {
     char guid[40];
     guid_format(&e->guid, guid);
@@ -20,4 +20,4 @@ const struct companion_kind unit_provider = {
     .program = "autologger-units", .what = "units", .item = UNITS_ITEM, .row_option = "--provider", .keeps = "units", .reaches = true,
     .needs_reason = "units are not known: systemd does not run here; what there is of services is their processes",
     .needs_advice = "run it where systemd is process 1; until then kernel events (PROC_THREAD) show the processes",
-    .ended_advice = "see whether systemctl answers", .wants = wants, .row = row};
+    .ended_advice = "see whether systemctl answers", .wants = unit_provider_wants, .row = unit_provider_row};

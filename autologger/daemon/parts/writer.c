@@ -23,19 +23,19 @@ static size_t request_size(const struct writer_request *q) { return offsetof(str
 
 /* ---- in the daemon ---- */
 
-struct writer {
+struct writer_writer {
     int                fd; /* -1: none */
     struct state_owner owner;
 };
 static struct {
     pthread_mutex_t lock;
-    struct writer   idle[WRITERS_IDLE]; /* under lock, the oldest first */
+    struct writer_writer   idle[WRITERS_IDLE]; /* under lock, the oldest first */
     unsigned        count;
     struct os       os, *inner;
-} writers = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static __thread struct writer mine = {.fd = -1}; /* between begin and end */
+} writer_writers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static __thread struct writer_writer mine = {.fd = -1}; /* between begin and end */
 
-static void forget(struct writer *w)
+static void writer_forget(struct writer_writer *w)
 {
     if (w->fd >= 0)
         close(w->fd);
@@ -81,49 +81,49 @@ static bool same_owner(const struct state_owner *a, const struct state_owner *b)
     return a->uid == b->uid && a->gid == b->gid && a->group_count == b->group_count && memcmp(a->group, b->group, a->group_count * sizeof *a->group) == 0;
 }
 
-static bool take_idle(const struct state_owner *o, struct writer *out)
+static bool take_idle(const struct state_owner *o, struct writer_writer *out)
 {
     bool found = false;
-    pthread_mutex_lock(&writers.lock);
-    for (unsigned i = 0; i < writers.count && !found; i++)
-        if (same_owner(&writers.idle[i].owner, o)) {
-            *out = writers.idle[i];
-            memmove(&writers.idle[i], &writers.idle[i + 1], (--writers.count - i) * sizeof *writers.idle);
+    pthread_mutex_lock(&writer_writers.lock);
+    for (unsigned i = 0; i < writer_writers.count && !found; i++)
+        if (same_owner(&writer_writers.idle[i].owner, o)) {
+            *out = writer_writers.idle[i];
+            memmove(&writer_writers.idle[i], &writer_writers.idle[i + 1], (--writer_writers.count - i) * sizeof *writer_writers.idle);
             found = true;
         }
-    pthread_mutex_unlock(&writers.lock);
+    pthread_mutex_unlock(&writer_writers.lock);
     return found;
 }
 
-static void put_idle(struct writer *w)
+static void put_idle(struct writer_writer *w)
 {
-    struct writer oldest = {.fd = -1};
-    pthread_mutex_lock(&writers.lock);
-    if (writers.count == WRITERS_IDLE) {
-        oldest = writers.idle[0];
-        memmove(&writers.idle[0], &writers.idle[1], --writers.count * sizeof *writers.idle);
+    struct writer_writer oldest = {.fd = -1};
+    pthread_mutex_lock(&writer_writers.lock);
+    if (writer_writers.count == WRITERS_IDLE) {
+        oldest = writer_writers.idle[0];
+        memmove(&writer_writers.idle[0], &writer_writers.idle[1], --writer_writers.count * sizeof *writer_writers.idle);
     }
-    writers.idle[writers.count++] = *w;
-    pthread_mutex_unlock(&writers.lock);
+    writer_writers.idle[writer_writers.count++] = *w;
+    pthread_mutex_unlock(&writer_writers.lock);
     w->fd = -1;
-    forget(&oldest);
+    writer_forget(&oldest);
 }
 
 /* One that has rested too long takes no more requests: -EPIPE, and the request was not carried out (W1). */
-static int writer_fresh(const struct state_owner *o, struct writer *out)
+static int writer_fresh(const struct state_owner *o, struct writer_writer *out)
 {
     struct writer_request q = {.what = WRITER_OWNER, .owner = *o};
     struct writer_reply   reply;
     int                   file;
-    *out  = (struct writer){.fd = collector_launch(WRITER_WORD), .owner = *o};
+    *out  = (struct writer_writer){.fd = collector_launch(WRITER_WORD), .owner = *o};
     int r = out->fd < 0 ? -errno : send_request(out->fd, &q);
     r     = r < 0 ? r : receive_reply(out->fd, &reply, &file);
     if (r < 0)
-        forget(out);
+        writer_forget(out);
     return r;
 }
 
-static wstatus begin(const struct state_owner *o, struct reason *why)
+static wstatus parts_writer_begin(const struct state_owner *o, struct reason *why)
 {
     if (take_idle(o, &mine))
         return W_SUCCESS;
@@ -131,14 +131,14 @@ static wstatus begin(const struct state_owner *o, struct reason *why)
     return r == 0 ? W_SUCCESS : reason_set(why, W_ACCESS_DENIED, "the process that makes files for uid %u, whose session it is, cannot be started: %s", o->uid, strerror(-r));
 }
 
-static void end(const struct state_owner *o)
+static void parts_writer_end(const struct state_owner *o)
 {
     (void)o;
     if (mine.fd >= 0)
         put_idle(&mine);
 }
 
-static int ask(enum writer_what what, const char *first, const char *second, int flags, unsigned mode, struct writer_reply *reply, int *file)
+static int writer_ask(enum writer_what what, const char *first, const char *second, int flags, unsigned mode, struct writer_reply *reply, int *file)
 {
     struct writer_request q;
     const size_t          a = strlen(first) + 1, b = second ? strlen(second) + 1 : 0;
@@ -157,13 +157,13 @@ static int ask(enum writer_what what, const char *first, const char *second, int
     int r = send_request(mine.fd, &q);
     if (r == -EPIPE) {
         const struct state_owner owner = mine.owner;
-        forget(&mine);
+        writer_forget(&mine);
         r = writer_fresh(&owner, &mine);
         r = r < 0 ? r : send_request(mine.fd, &q);
     }
     r = r < 0 ? r : receive_reply(mine.fd, reply, file);
     if (r == -ECONNRESET || r == -EPIPE)
-        forget(&mine);
+        writer_forget(&mine);
     return r;
 }
 
@@ -171,20 +171,20 @@ static int ask_alone(enum writer_what what, const char *first, const char *secon
 {
     struct writer_reply reply;
     int                 file;
-    return ask(what, first, second, 0, mode, &reply, &file);
+    return writer_ask(what, first, second, 0, mode, &reply, &file);
 }
 
 /* Outside of begin and end paths are walked here: with the daemon's rights, and as carefully. */
 #define OUTSIDE(call) \
     if (mine.fd < 0) \
-        return careful_os(writers.inner)->call
+        return careful_os(writer_writers.inner)->call
 
-static int far_open(struct os *os, const char *path, int flags, unsigned mode)
+static int writer_far_open(struct os *os, const char *path, int flags, unsigned mode)
 {
     struct writer_reply reply;
     int                 file;
     OUTSIDE(open(os, path, flags, mode));
-    const int r = ask(WRITER_OPEN, path, NULL, flags, mode, &reply, &file);
+    const int r = writer_ask(WRITER_OPEN, path, NULL, flags, mode, &reply, &file);
     return r < 0 ? r : file < 0 ? -EMFILE : file;
 }
 
@@ -211,7 +211,7 @@ static int far_stat(struct os *os, const char *path, struct os_stat *out)
     struct writer_reply reply;
     int                 file;
     OUTSIDE(stat(os, path, out));
-    const int r = ask(WRITER_STAT, path, NULL, 0, 0, &reply, &file);
+    const int r = writer_ask(WRITER_STAT, path, NULL, 0, 0, &reply, &file);
     *out        = reply.stat;
     return r;
 }
@@ -221,7 +221,7 @@ static int far_lstat(struct os *os, const char *path, struct os_stat *out)
     struct writer_reply reply;
     int                 file;
     OUTSIDE(lstat(os, path, out));
-    const int r = ask(WRITER_LSTAT, path, NULL, 0, 0, &reply, &file);
+    const int r = writer_ask(WRITER_LSTAT, path, NULL, 0, 0, &reply, &file);
     *out        = reply.stat;
     return r;
 }
@@ -231,40 +231,40 @@ static int far_space(struct os *os, const char *path, struct os_space *out)
     struct writer_reply reply;
     int                 file;
     OUTSIDE(space(os, path, out));
-    const int r = ask(WRITER_SPACE, path, NULL, 0, 0, &reply, &file);
+    const int r = writer_ask(WRITER_SPACE, path, NULL, 0, 0, &reply, &file);
     *out        = reply.space;
     return r;
 }
 
-static void make(void)
+static void writer_make(void)
 {
-    writers.os        = *writers.inner; /* what has no path */
-    writers.os.open   = far_open;
-    writers.os.mkdir  = far_mkdir;
-    writers.os.unlink = far_unlink;
-    writers.os.rename = far_rename;
-    writers.os.stat   = far_stat;
-    writers.os.lstat  = far_lstat;
-    writers.os.space  = far_space;
+    writer_writers.os        = *writer_writers.inner; /* what has no path */
+    writer_writers.os.open   = writer_far_open;
+    writer_writers.os.mkdir  = far_mkdir;
+    writer_writers.os.unlink = far_unlink;
+    writer_writers.os.rename = far_rename;
+    writer_writers.os.stat   = far_stat;
+    writer_writers.os.lstat  = far_lstat;
+    writer_writers.os.space  = far_space;
 }
 
 static struct os *far_os(struct os *inner)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_mutex_lock(&writers.lock);
-    if (!writers.inner)
-        writers.inner = inner;
-    pthread_mutex_unlock(&writers.lock);
-    pthread_once(&once, make);
-    return &writers.os;
+    pthread_mutex_lock(&writer_writers.lock);
+    if (!writer_writers.inner)
+        writer_writers.inner = inner;
+    pthread_mutex_unlock(&writer_writers.lock);
+    pthread_once(&once, writer_make);
+    return &writer_writers.os;
 }
 
-const struct session_owner_part writer_owner = {begin, end, far_os};
+const struct session_owner_part writer_owner = {parts_writer_begin, parts_writer_end, far_os};
 
 /* ---- the process ---- */
 
 /* For good. The other layers are as many as the kernel has. */
-static int become(const struct state_owner *o)
+static int writer_become(const struct state_owner *o)
 {
     const struct sandbox_owner owner = {o->uid, o->gid, o->group, o->group_count};
     const struct sandbox       box   = {.kind = SANDBOX_WRITER, .memory = WRITER_MEMORY, .descriptors = WRITER_FILES, .owner = &owner};
@@ -285,7 +285,7 @@ bool writer_request_whole(const struct writer_request *q, size_t size)
     return q->size[0] || q->what == WRITER_OWNER;
 }
 
-static int carry_out(const struct writer_request *q, struct writer_reply *reply)
+static int writer_carry_out(const struct writer_request *q, struct writer_reply *reply)
 {
     struct os  *os    = careful_os(os_linux());
     const char *first = q->path, *second = q->path + q->size[0];
@@ -301,7 +301,7 @@ static int carry_out(const struct writer_request *q, struct writer_reply *reply)
     }
 }
 
-static bool answer(const struct writer_reply *reply, int file)
+static bool writer_answer(const struct writer_reply *reply, int file)
 {
     union {
         struct cmsghdr align;
@@ -343,12 +343,12 @@ int writer_run(void)
         }
         if (n <= 0 || !writer_request_whole(&q, (size_t)n) || (q.what == WRITER_OWNER) == owned)
             return n != 0;
-        reply.result = owned ? carry_out(&q, &reply) : become(&q.owner);
+        reply.result = owned ? writer_carry_out(&q, &reply) : writer_become(&q.owner);
         if (q.what == WRITER_OPEN && reply.result >= 0) {
             file         = reply.result;
             reply.result = 0;
         }
-        if (!answer(&reply, file) || (!owned && reply.result < 0))
+        if (!writer_answer(&reply, file) || (!owned && reply.result < 0))
             return 1;
         owned = true;
         if (file >= 0)

@@ -16,7 +16,7 @@ enum { MOST = 8 };
 /* A machine: counters in ticks of 10 ms. */
 struct machine {
     struct boot_done d;
-    struct boot_cpu  cpu[MOST];
+    struct boot_done_cpu  cpu[MOST];
     unsigned         cpus;
     uint64_t         now;
 };
@@ -26,7 +26,7 @@ static struct machine machine_make(unsigned cpus)
     struct machine m = {.cpus = cpus, .now = START};
     boot_done_init(&m.d, START - 2000 * MS);
     for (unsigned i = 0; i < cpus; i++)
-        m.cpu[i] = (struct boot_cpu){100 * i, 1000 + 100 * i};
+        m.cpu[i] = (struct boot_done_cpu){100 * i, 1000 + 100 * i};
     return m;
 }
 
@@ -170,17 +170,17 @@ static void cpus_come_and_go(void **state)
     struct machine m = running(4);
     (void)state;
     assert_false(pass(&m, 100, 100));
-    m.cpu[3] = (struct boot_cpu){0, 0}; /* off: what it counted is not missed */
+    m.cpu[3] = (struct boot_done_cpu){0, 0}; /* off: what it counted is not missed */
     m.now += 100 * MS;
     for (unsigned i = 0; i < 3; i++)
         m.cpu[i].total += 10, m.cpu[i].idle += 10;
     assert_false(boot_done_sample(&m.d, m.now, m.cpu, 4));
     assert_int_equal(m.d.collected_ns, 200 * MS);
-    m.cpu[3] = (struct boot_cpu){50, 100000}; /* back, with counters of its own */
+    m.cpu[3] = (struct boot_done_cpu){50, 100000}; /* back, with counters of its own */
     assert_false(pass(&m, 100, 100));
     assert_int_equal(m.d.collected_ns, 300 * MS);
     m.cpus = 6; /* two more */
-    m.cpu[4] = m.cpu[5] = (struct boot_cpu){1, 100000};
+    m.cpu[4] = m.cpu[5] = (struct boot_done_cpu){1, 100000};
     assert_false(pass(&m, 100, 100));
     assert_int_equal(m.d.collected_ns, 400 * MS);
     m.cpu[0].idle -= 5000; /* counted backwards: that CPU is left out */

@@ -92,7 +92,7 @@ uint64_t convert_time(const struct convert *c, uint64_t raw_ns)
 
 /* Records come nearly in order: an interrupt may put its own before the one that it interrupted. A time that no clock shows (a
  * damaged record) is as late as can be, but less than "none" (UINT64_MAX): the record is converted like all others. */
-static bool stream_add(struct stream *s, uint64_t time, uint64_t pos, uint64_t chunk)
+static bool stream_add(struct raw_stream *s, uint64_t time, uint64_t pos, uint64_t chunk)
 {
     if (time > TIME_LATEST)
         time = TIME_LATEST;
@@ -357,7 +357,7 @@ static void convert_record(struct convert *c, unsigned stream, const struct stre
 
 /* ---- order ---- */
 
-static uint64_t stream_time(const struct stream *s)
+static uint64_t stream_time(const struct raw_stream *s)
 {
     return s->head < s->count ? s->entry[s->head].time : UINT64_MAX;
 }
@@ -397,7 +397,7 @@ void convert_run(struct convert *c, unsigned cpu)
     while (queue_empty(&c->queue[cpu]) && c->queued < QUEUE_LIMIT) {
         uint64_t       limit;
         unsigned       i = earliest(c, &limit);
-        struct stream *s = &c->stream[i];
+        struct raw_stream *s = &c->stream[i];
         if (stream_time(s) == UINT64_MAX || stream_time(s) > c->horizon) {
             if (!losses_flush(c) && !load_pass(c) && !end_tell(c))
                 return;

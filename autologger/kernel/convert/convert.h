@@ -30,7 +30,7 @@ struct image {
     uint32_t           stamp, checksum;
     uint8_t            build_id_size, build_id[20];
 };
-struct process {
+struct kernel_process {
     uint32_t       pid, ppid, session, uid, flags; /* RAW_PROCESS_* */
     int32_t        exit_status;
     uint64_t       key, rundown_time;
@@ -44,7 +44,7 @@ struct thread {
     uint32_t        tid;
     int32_t         prio;
     bool            dead;
-    struct process *process;
+    struct kernel_process *process;
     struct thread  *next, *prev; /* of the process */
     uint64_t        affinity;
     uint64_t       *chain; /* where it blocked: the stack of its next switch-in */
@@ -60,7 +60,7 @@ struct disk_request {
 };
 
 struct stream_entry { uint64_t time, pos, chunk; }; /* the record, and where its chunk begins */
-struct stream { /* records of one CPU (or our own), by time */
+struct raw_stream { /* records of one CPU (or our own), by time */
     struct stream_entry *entry;
     size_t               head, count, capacity;
 };
@@ -110,14 +110,14 @@ struct convert {
     uint64_t                  chunk_pos; /* of the chunk being loaded */
     uint64_t                  horizon; /* of what is loaded, raw ns */
     uint64_t                  frontier; /* raw ns: everything before it is converted */
-    struct stream            *stream; /* cpus + 1: the last is our own records */
+    struct raw_stream            *stream; /* cpus + 1: the last is our own records */
     struct queue             *queue;
     size_t                    queued; /* bytes in all queues */
     struct cpu_state         *cpu;
     struct idmap              thread, process, request, note;
     struct idmap              initcall; /* task and function -> when it began */
     struct idmap              irq; /* numbers whose names were told */
-    struct process           *system, *idle;
+    struct kernel_process           *system, *idle;
     struct disk_request      *free_requests;
     struct queue_block       *free_blocks;
     uint64_t                  next_key, next_irp;
@@ -208,15 +208,15 @@ static inline bool stack_wanted(const struct convert *c, uint16_t hook) { return
 
 /* state.c */
 struct thread  *thread_get(struct convert *c, uint32_t tid);
-struct thread  *thread_add(struct convert *c, struct process *p, uint32_t tid, const char *name);
+struct thread  *thread_add(struct convert *c, struct kernel_process *p, uint32_t tid, const char *name);
 void            thread_remove(struct convert *c, struct thread *t);
-struct process *process_get(struct convert *c, uint32_t pid);
-struct process *process_add(struct convert *c, uint32_t pid);
-void            process_remove(struct convert *c, struct process *p); /* threads and images too */
+struct kernel_process *process_get(struct convert *c, uint32_t pid);
+struct kernel_process *process_add(struct convert *c, uint32_t pid);
+void            process_remove(struct convert *c, struct kernel_process *p); /* threads and images too */
 void            process_text(char **text, const char *value);
-struct image   *image_add(struct process *p, const struct image *like, const char *name, struct image_name *shared);
-void            images_drop(struct process *p);
-bool            images_inherit(struct process *child, const struct process *parent);
+struct image   *image_add(struct kernel_process *p, const struct image *like, const char *name, struct image_name *shared);
+void            images_drop(struct kernel_process *p);
+bool            images_inherit(struct kernel_process *child, const struct kernel_process *parent);
 
 /* convert_process.c */
 void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
@@ -224,7 +224,7 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
 void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
 void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
 void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
-void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *time);
+void images_show(struct convert *c, unsigned cpu, struct kernel_process *p, uint64_t *time);
 /* What the start's walk of /proc says of a process (RAW_PROCESS, its pid) or a thread (RAW_THREAD, its tid) at a time that is still to come. NULL:
  * nothing. What came is no longer foretold. */
 const uint8_t *foretold(const struct convert *c, uint32_t type, uint32_t id, size_t least);
@@ -245,9 +245,9 @@ void rundown_done(struct convert *c, uint64_t raw);
 void rundown_stop(struct convert *c, uint64_t raw);
 struct writer;
 void wr_path(struct writer *w, const char *path); /* as Windows shows it: below a volume, backslashes, UTF-16 */
-void process_event(struct convert *c, const struct actor *by, const struct process *p, uint16_t hook, uint64_t *time);
+void process_event(struct convert *c, const struct actor *by, const struct kernel_process *p, uint16_t hook, uint64_t *time);
 void thread_event(struct convert *c, const struct actor *by, const struct thread *t, uint16_t hook, uint64_t *time);
-void image_event(struct convert *c, const struct actor *by, const struct process *p, const struct image *i, uint16_t hook,
+void image_event(struct convert *c, const struct actor *by, const struct kernel_process *p, const struct image *i, uint16_t hook,
                  uint64_t *time);
 /* convert_identity.c: whose file an image is, and which boot this is; see wire/names.h */
 void identity_event(struct convert *c, const struct actor *by, const struct image *i, uint64_t *time);
@@ -391,7 +391,7 @@ void convert_executed(struct convert *c, const struct sample *s);
 void convert_cgroup_made(struct convert *c, const struct sample *s);
 void convert_cgroup_moved(struct convert *c, const struct sample *s);
 void cgroup_inherit(struct convert *c, uint32_t child, uint32_t parent);
-void cgroup_end(struct convert *c, const struct actor *by, const struct process *p, bool gone, uint64_t *time);
+void cgroup_end(struct convert *c, const struct actor *by, const struct kernel_process *p, bool gone, uint64_t *time);
 void own_cgroup(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 /* Linux priorities (-1 deadline, 0..99 real time with 0 the highest, 120 = nice 0) -> 0..31; tid 0 is idle. */
 uint8_t windows_priority(int64_t prio, uint32_t tid);

@@ -16,7 +16,7 @@ enum { ROOT_CGROUP = 1, PATH_MAX_BYTES = 4096, UNIT_MAX = 256, PAYLOAD_MAX = PAT
  * after the switch of roots): by the process that it is known of. */
 #define UNNUMBERED (UINT64_C(1) << 63)
 
-struct place { /* of a process */
+struct convert_cgroups_place { /* of a process */
     uint64_t cgroup; /* 0: not known */
     bool     told;
 };
@@ -25,14 +25,14 @@ struct part_cgroups {
     struct idmap process; /* pid -> struct place, malloc */
 };
 
-static struct part_cgroups *part(struct convert *c)
+static struct part_cgroups *convert_cgroups_part(struct convert *c)
 {
     if (!c->cgroups)
         c->cgroups = calloc(1, sizeof *c->cgroups);
     return c->cgroups;
 }
 
-static void values_free(struct idmap *map)
+static void convert_cgroups_values_free(struct idmap *map)
 {
     for (size_t i = 0; i < map->capacity; i++)
         free(map->slot[i].value);
@@ -42,16 +42,16 @@ static void values_free(struct idmap *map)
 void part_cgroups_finish(struct convert *c)
 {
     if (c->cgroups) {
-        values_free(&c->cgroups->path);
-        values_free(&c->cgroups->process);
+        convert_cgroups_values_free(&c->cgroups->path);
+        convert_cgroups_values_free(&c->cgroups->process);
     }
     free(c->cgroups);
     c->cgroups = NULL;
 }
 
-static bool path_set(struct convert *c, uint64_t id, const char *path)
+static bool convert_cgroups_path_set(struct convert *c, uint64_t id, const char *path)
 {
-    struct part_cgroups *p    = part(c);
+    struct part_cgroups *p    = convert_cgroups_part(c);
     const char          *now  = p ? idmap_get(&p->path, id) : NULL;
     char                *copy = NULL;
     if (!p || (now && strcmp(now, path) == 0))
@@ -65,10 +65,10 @@ static bool path_set(struct convert *c, uint64_t id, const char *path)
     return false;
 }
 
-static struct place *place_get(struct convert *c, uint32_t pid, bool make)
+static struct convert_cgroups_place *place_get(struct convert *c, uint32_t pid, bool make)
 {
-    struct part_cgroups *p  = part(c);
-    struct place        *at = p ? idmap_get(&p->process, pid) : NULL;
+    struct part_cgroups *p  = convert_cgroups_part(c);
+    struct convert_cgroups_place        *at = p ? idmap_get(&p->process, pid) : NULL;
     if (at || !make || !p || !(at = calloc(1, sizeof *at)))
         return at;
     if (idmap_put(&p->process, pid, at))
@@ -91,7 +91,7 @@ void part_cgroups_put(const struct convert *c, struct sink *s)
     snapshot_put(s, &count, sizeof count);
     for (size_t i = 0; p && i < p->process.capacity; i++)
         if (p->process.slot[i].value) {
-            const struct place *at     = p->process.slot[i].value;
+            const struct convert_cgroups_place *at     = p->process.slot[i].value;
             const uint64_t      row[3] = {p->process.slot[i].key, at->cgroup, at->told};
             snapshot_put(s, row, sizeof row);
         }
@@ -103,21 +103,21 @@ bool part_cgroups_get(struct convert *c, struct cursor *cur)
     for (uint64_t n = cur_u64(cur); n > 0 && good; n--) {
         uint64_t    id   = cur_u64(cur);
         const char *path = cur_zstring(cur);
-        good             = path && path_set(c, id, path);
+        good             = path && convert_cgroups_path_set(c, id, path);
     }
     for (uint64_t n = cur_u64(cur); n > 0 && good; n--) {
         uint64_t      pid = cur_u64(cur), cgroup = cur_u64(cur), told = cur_u64(cur);
-        struct place *at = cur_ok(cur) ? place_get(c, (uint32_t)pid, true) : NULL;
+        struct convert_cgroups_place *at = cur_ok(cur) ? place_get(c, (uint32_t)pid, true) : NULL;
         good             = at != NULL;
         if (at)
-            *at = (struct place){cgroup, told != 0};
+            *at = (struct convert_cgroups_place){cgroup, told != 0};
     }
     return good;
 }
 
 /* ---- events ---- */
 
-static void tell(struct convert *c, const struct actor *by, const struct process *p, struct place *at, const char *why, uint64_t *time)
+static void convert_cgroups_tell(struct convert *c, const struct actor *by, const struct kernel_process *p, struct convert_cgroups_place *at, const char *why, uint64_t *time)
 {
     static const struct shape shape = {PROVIDER, "ProcessCgroup",
                                        {{"ProcessId", SHAPE_UINT32}, {"UniqueProcessKey", SHAPE_HEX64}, {"CgroupId", SHAPE_UINT64}, {"Unit", SHAPE_TEXT},
@@ -143,7 +143,7 @@ void convert_cgroup_made(struct convert *c, const struct sample *s)
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_sample_text(&w, s, F_CGROUP_PATH);
     if (wr_ok(&w) && sample_field(s, F_CGROUP_ROOT) == 0) /* 0: version 2's hierarchy */
-        path_set(c, (uint64_t)sample_field(s, F_CGROUP_ID), (const char *)bytes);
+        convert_cgroups_path_set(c, (uint64_t)sample_field(s, F_CGROUP_ID), (const char *)bytes);
 }
 
 void convert_cgroup_moved(struct convert *c, const struct sample *s)
@@ -152,51 +152,51 @@ void convert_cgroup_moved(struct convert *c, const struct sample *s)
     struct writer   w   = wr_make(bytes, sizeof bytes);
     const uint32_t  pid = (uint32_t)sample_field(s, F_ATTACH_PID);
     const uint64_t  id  = (uint64_t)sample_field(s, F_ATTACH_ID);
-    struct process *p   = process_get(c, pid);
-    struct place   *at;
+    struct kernel_process *p   = process_get(c, pid);
+    struct convert_cgroups_place   *at;
     wr_sample_text(&w, s, F_ATTACH_PATH);
     if (sample_field(s, F_ATTACH_ROOT) != 0 || !wr_ok(&w) || !p || p == c->system || !(at = place_get(c, pid, true)))
         return;
-    path_set(c, id, (const char *)bytes);
+    convert_cgroups_path_set(c, id, (const char *)bytes);
     if (at->told && at->cgroup == id)
         return;
     uint64_t time = convert_time(c, s->time);
     at->cgroup    = id;
-    tell(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, p, at, "move", &time);
+    convert_cgroups_tell(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, p, at, "move", &time);
 }
 
 /* The exec is over: the new program's process was told with its COMM record. */
 void convert_executed(struct convert *c, const struct sample *s)
 {
-    struct process *p  = c->config->units && c->processes ? process_get(c, s->pid) : NULL;
-    struct place   *at = p && p != c->system ? place_get(c, s->pid, true) : NULL;
+    struct kernel_process *p  = c->config->units && c->processes ? process_get(c, s->pid) : NULL;
+    struct convert_cgroups_place   *at = p && p != c->system ? place_get(c, s->pid, true) : NULL;
     if (!at)
         return;
     uint64_t time = convert_time(c, s->time);
     const char *path = at->cgroup & UNNUMBERED ? idmap_get(&c->cgroups->path, at->cgroup) : NULL;
     if (path && s->cgroup && !idmap_get(&c->cgroups->path, s->cgroup)) /* it did not move: this is the number */
-        path_set(c, s->cgroup, path);
+        convert_cgroups_path_set(c, s->cgroup, path);
     if (s->cgroup) /* the kernel says so; else what fork and moves say */
         at->cgroup = s->cgroup;
-    tell(c, &(struct actor){s->cpu, p->pid, s->tid}, p, at, "exec", &time);
+    convert_cgroups_tell(c, &(struct actor){s->cpu, p->pid, s->tid}, p, at, "exec", &time);
 }
 
 void cgroup_inherit(struct convert *c, uint32_t child, uint32_t parent)
 {
-    const struct place *from = c->config->units ? place_get(c, parent, false) : NULL;
-    struct place       *to   = from ? place_get(c, child, true) : NULL;
+    const struct convert_cgroups_place *from = c->config->units ? place_get(c, parent, false) : NULL;
+    struct convert_cgroups_place       *to   = from ? place_get(c, child, true) : NULL;
     if (to)
-        *to = (struct place){from->cgroup, false};
+        *to = (struct convert_cgroups_place){from->cgroup, false};
 }
 
 /* Another program, or none: what was told is of the old one. */
-void cgroup_end(struct convert *c, const struct actor *by, const struct process *p, bool gone, uint64_t *time)
+void cgroup_end(struct convert *c, const struct actor *by, const struct kernel_process *p, bool gone, uint64_t *time)
 {
-    struct place *at = c->config->units && c->processes ? place_get(c, p->pid, true) : NULL;
+    struct convert_cgroups_place *at = c->config->units && c->processes ? place_get(c, p->pid, true) : NULL;
     if (!at)
         return;
     if (!at->told)
-        tell(c, by, p, at, "inherited", time);
+        convert_cgroups_tell(c, by, p, at, "inherited", time);
     at->told = false;
     if (gone)
         free(idmap_remove(&c->cgroups->process, p->pid));
@@ -208,12 +208,12 @@ void own_cgroup(struct convert *c, const uint8_t *record, size_t size, uint64_t 
     struct cursor     cur = cur_make(record, size);
     cur_copy(&cur, &r, sizeof r);
     const char     *path = cur_zstring(&cur);
-    struct process *p    = process_get(c, r.own.pid);
-    struct place   *at   = path && p && p != c->system ? place_get(c, r.own.pid, true) : NULL;
+    struct kernel_process *p    = process_get(c, r.own.pid);
+    struct convert_cgroups_place   *at   = path && p && p != c->system ? place_get(c, r.own.pid, true) : NULL;
     if (!at || at->told)
         return; /* it moved, or executed, meanwhile */
     uint64_t time = convert_time(c, raw);
     at->cgroup    = r.id ? r.id : UNNUMBERED | r.own.pid;
-    path_set(c, at->cgroup, path);
-    tell(c, &(struct actor){0, p->pid, r.own.tid}, p, at, "rundown", &time);
+    convert_cgroups_path_set(c, at->cgroup, path);
+    convert_cgroups_tell(c, &(struct actor){0, p->pid, r.own.tid}, p, at, "rundown", &time);
 }

@@ -15,23 +15,23 @@ struct part_change { /* of the last change; its sources are recorded by nobody e
     uint64_t cut[];
 };
 
-static bool has(const uint32_t *mask, uint32_t word0, uint32_t word1) { return (mask[0] & word0) || (mask[1] & word1); }
+static bool convert_change_has(const uint32_t *mask, uint32_t word0, uint32_t word1) { return (mask[0] & word0) || (mask[1] & word1); }
 
 void convert_terms(struct convert *c, const uint32_t *mask, const uint16_t *hooks, unsigned hook_count)
 {
     memcpy(c->mask, mask, sizeof c->mask);
-    c->processes        = has(mask, 0x1, 0);
-    c->threads          = has(mask, 0x2, 0);
-    c->images           = has(mask, 0x4, 0);
-    c->profile          = has(mask, 0x01000000, 0x2);
-    c->dpc              = has(mask, 0x20, 0x80);
-    c->dpc_queue        = has(mask, 0, 0x40000);
-    c->disk             = has(mask, 0x100, 0);
-    c->disk_init        = has(mask, 0x400, 0);
-    c->process_counters = has(mask, 0x8, 0);
-    c->faults           = has(mask, 0x1000, 0);
-    c->hard_faults      = has(mask, 0x2000, 0);
-    c->vamap            = has(mask, 0x8000, 0);
+    c->processes        = convert_change_has(mask, 0x1, 0);
+    c->threads          = convert_change_has(mask, 0x2, 0);
+    c->images           = convert_change_has(mask, 0x4, 0);
+    c->profile          = convert_change_has(mask, 0x01000000, 0x2);
+    c->dpc              = convert_change_has(mask, 0x20, 0x80);
+    c->dpc_queue        = convert_change_has(mask, 0, 0x40000);
+    c->disk             = convert_change_has(mask, 0x100, 0);
+    c->disk_init        = convert_change_has(mask, 0x400, 0);
+    c->process_counters = convert_change_has(mask, 0x8, 0);
+    c->faults           = convert_change_has(mask, 0x1000, 0);
+    c->hard_faults      = convert_change_has(mask, 0x2000, 0);
+    c->vamap            = convert_change_has(mask, 0x8000, 0);
     c->sysconfig        = sysconfig_cpu_wanted(mask);
     memset(c->hook, 0, sizeof c->hook);
     for (unsigned i = 0; i < hook_count && i < HOOK_MAX; i++)
@@ -92,25 +92,25 @@ static bool any(const uint32_t *mask, const uint32_t word[5])
     return bits != 0;
 }
 
-static void chains_forget(struct process *p)
+static void chains_forget(struct kernel_process *p)
 {
     for (struct thread *t = p->threads; t; t = t->next)
         t->chain_count = 0;
 }
 
-static void forget(struct convert *c, const uint32_t *before, bool switch_stacks)
+static void convert_change_forget(struct convert *c, const uint32_t *before, bool switch_stacks)
 {
     for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
         if (any(c->mask, memories[i].word) && !any(before, memories[i].word))
             memories[i].forget(c);
     for (unsigned i = 0; i < c->cpus; i++) /* an interrupt that is being handled: its end alone says nothing */
         c->cpu[i] = (struct cpu_state){.idle_state = c->cpu[i].idle_state};
-    for (size_t i = 0; has(c->mask, 0x500, 0) && !has(before, 0x500, 0) && i < c->request.capacity; i++)
+    for (size_t i = 0; convert_change_has(c->mask, 0x500, 0) && !convert_change_has(before, 0x500, 0) && i < c->request.capacity; i++)
         if (c->request.slot[i].value) {
             free(idmap_remove(&c->request, c->request.slot[i].key));
             i = (size_t)-1; /* removal moves others: begin again */
         }
-    if (switch_stacks && has(c->mask, 0x10, 0x4) && has(before, 0x10, 0x4))
+    if (switch_stacks && convert_change_has(c->mask, 0x10, 0x4) && convert_change_has(before, 0x10, 0x4))
         return;
     for (size_t i = 0; i < c->process.capacity; i++)
         if (c->process.slot[i].value)
@@ -133,7 +133,7 @@ void own_terms(struct convert *c, const uint8_t *record, size_t size, uint64_t r
         return;
     if (any(c->mask, (const uint32_t[5]){0x20, 0x40080}))
         memcpy(c->softirq_routine, t.softirq, sizeof c->softirq_routine);
-    forget(c, before, switch_stacks);
+    convert_change_forget(c, before, switch_stacks);
     if (memcmp(before, c->mask, sizeof before) != 0)
         rundown_more(c, before, &time);
 }

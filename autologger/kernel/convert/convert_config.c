@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const struct shape shapes[BOOTENV_EVENTS] = {
+static const struct shape convert_config_shapes[BOOTENV_EVENTS] = {
     [BOOTENV_TIMES] = {BOOTENV_PROVIDER, BOOTENV_TIMES_NAME,
                        {{"FirmwareNs", SHAPE_UINT64}, {"LoaderNs", SHAPE_UINT64}, {"Source", SHAPE_TEXT}, {"LoaderInitNs", SHAPE_UINT64},
                         {"LoaderMenuNs", SHAPE_UINT64}, {"LoaderExecNs", SHAPE_UINT64}, {"FpdtResetEndNs", SHAPE_UINT64},
@@ -37,7 +37,7 @@ void convert_config(struct convert *c, const uint8_t *record, size_t size, uint6
     }
     const struct writer payload = {.data = (uint8_t *)(uintptr_t)body, .size = r.body_size, .pos = r.body_size};
     if (r.header == ETL_EVENT64 && r.hook < BOOTENV_EVENTS)
-        describe_at(c, &(struct actor){0}, &shapes[r.hook], &time, &payload);
+        describe_at(c, &(struct actor){0}, &convert_config_shapes[r.hook], &time, &payload);
     else if (r.header == ETL_FULL64)
         emit_system_ex(c, (uint8_t)r.hook, &time, body, r.body_size);
     else if (r.header == ETL_SYSTEM64 || r.header == ETL_PERFINFO64)

@@ -19,7 +19,7 @@ static const struct copied {
     unsigned     kind;
     uint16_t     hook; /* whose stack it has; 0: none */
     struct shape shape;
-} rows[] = {
+} convert_copy_rows[] = {
     {SRC_KMALLOC, HOOK_POOL_ALLOC, {POOL, "KernelAlloc", {ALLOCATION}}},
     {SRC_KFREE, HOOK_POOL_FREE, {POOL, "KernelFree", {RELEASE}}},
     {SRC_CACHE_ALLOC, HOOK_POOL_ALLOC, {POOL, "CacheAlloc", {ALLOCATION}}},
@@ -55,14 +55,14 @@ static void wr_field_text(struct writer *w, const struct sample *s, unsigned fie
 
 void convert_copied(struct convert *c, const struct sample *s)
 {
-    const struct copied *row = rows;
+    const struct copied *row = convert_copy_rows;
     struct actor         by  = {s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
     uint64_t             time = convert_time(c, s->time);
     uint8_t              bytes[PAYLOAD_MAX];
     struct writer        w = wr_make(bytes, sizeof bytes);
 
     while (row->kind != s->source->kind)
-        if (++row == rows + sizeof rows / sizeof *rows)
+        if (++row == convert_copy_rows + sizeof convert_copy_rows / sizeof *convert_copy_rows)
             return;
     for (unsigned i = 0; i < RAW_FIELDS && row->shape.field[i].name; i++) {
         uint64_t value = (uint64_t)sample_field(s, i);

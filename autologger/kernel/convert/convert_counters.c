@@ -10,7 +10,7 @@
 
 enum { PROCESSES_MAX = 1 << 17 };
 
-struct used {
+struct convert_counters_used {
     struct raw_counters sum;
     bool                last, alive; /* its last thread was told of; it was alive at the stop */
 };
@@ -29,11 +29,11 @@ void part_counters_finish(struct convert *c)
     c->counters = NULL;
 }
 
-static struct used *used_of(struct convert *c, uint32_t pid)
+static struct convert_counters_used *used_of(struct convert *c, uint32_t pid)
 {
     if (!c->counters && !(c->counters = calloc(1, sizeof *c->counters)))
         return NULL;
-    struct used *u = idmap_get(&c->counters->process, pid);
+    struct convert_counters_used *u = idmap_get(&c->counters->process, pid);
     if (u || c->counters->process.count >= PROCESSES_MAX)
         return u;
     u = calloc(1, sizeof *u);
@@ -56,7 +56,7 @@ static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 void counters_exit(struct convert *c, uint32_t pid, uint64_t raw)
 {
     struct raw_counters r;
-    struct used        *u = c->process_counters ? used_of(c, pid) : NULL;
+    struct convert_counters_used        *u = c->process_counters ? used_of(c, pid) : NULL;
     const uint8_t      *n = u ? note_take(c, RAW_NOTE_COUNTERS, pid, raw, sizeof r) : NULL;
     if (u)
         u->last = n != NULL;
@@ -74,7 +74,7 @@ void own_counters(struct convert *c, const uint8_t *record, size_t size)
     if (size < sizeof r)
         return;
     memcpy(&r, record, sizeof r);
-    struct used *u = used_of(c, r.own.pid);
+    struct convert_counters_used *u = used_of(c, r.own.pid);
     if (!u)
         return;
     u->sum   = r;
@@ -102,7 +102,7 @@ static void counters_event(struct convert *c, unsigned cpu, uint32_t pid, const 
 /* An end without figures (the kernel could not deliver them) gives no event. */
 void counters_end(struct convert *c, unsigned cpu, uint32_t pid, uint64_t *time)
 {
-    struct used *u = c->counters ? idmap_remove(&c->counters->process, pid) : NULL;
+    struct convert_counters_used *u = c->counters ? idmap_remove(&c->counters->process, pid) : NULL;
     if (u && u->last)
         counters_event(c, cpu, pid, &u->sum, HOOK_PROCESS_COUNTERS, time);
     free(u);
@@ -110,7 +110,7 @@ void counters_end(struct convert *c, unsigned cpu, uint32_t pid, uint64_t *time)
 
 void counters_stop(struct convert *c, uint32_t pid, uint64_t *time)
 {
-    const struct used *u = c->counters ? idmap_get(&c->counters->process, pid) : NULL;
+    const struct convert_counters_used *u = c->counters ? idmap_get(&c->counters->process, pid) : NULL;
     if (u && u->alive)
         counters_event(c, 0, pid, &u->sum, HOOK_PROCESS_COUNTERS_RUNDOWN, time);
 }
@@ -123,7 +123,7 @@ void part_counters_put(const struct convert *c, struct sink *s)
     for (size_t i = 0; all && i < all->capacity; i++)
         if (all->slot[i].value) {
             snapshot_put(s, &all->slot[i].key, sizeof all->slot[i].key);
-            snapshot_put(s, all->slot[i].value, sizeof(struct used));
+            snapshot_put(s, all->slot[i].value, sizeof(struct convert_counters_used));
         }
 }
 
@@ -133,7 +133,7 @@ bool part_counters_get(struct convert *c, struct cursor *cur)
     if (count > PROCESSES_MAX)
         return false;
     for (uint64_t i = 0; i < count && cur_ok(cur); i++) {
-        struct used *u = used_of(c, (uint32_t)cur_u64(cur));
+        struct convert_counters_used *u = used_of(c, (uint32_t)cur_u64(cur));
         if (!u)
             return false;
         cur_copy(cur, u, sizeof *u);

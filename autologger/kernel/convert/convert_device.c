@@ -17,21 +17,21 @@ struct uevent {
     char        properties[PROPERTIES_MAX]; /* the rest, "KEY=value KEY=value" */
 };
 
-static const char *value_of(const char *line, const char *key)
+static const char *convert_device_value_of(const char *line, const char *key)
 {
     size_t n = strlen(key);
     return strncmp(line, key, n) == 0 && line[n] == '=' ? line + n + 1 : NULL;
 }
 
-static void line_read(struct uevent *u, const char *line)
+static void convert_device_line_read(struct uevent *u, const char *line)
 {
     const char *v;
     for (int i = 0; i < TEXTS; i++)
-        if ((v = value_of(line, keys[i]))) {
+        if ((v = convert_device_value_of(line, keys[i]))) {
             u->text[i] = v;
             return;
         }
-    if ((v = value_of(line, "SEQNUM"))) {
+    if ((v = convert_device_value_of(line, "SEQNUM"))) {
         u->number = strtoull(v, NULL, 10);
         return;
     }
@@ -53,7 +53,7 @@ static void uevent_write(struct convert *c, const char *text, size_t size, uint6
     size_t        at = strnlen(text, size) + 1; /* "add@/devices/...": said again behind it */
     for (size_t n; at < size && (n = strnlen(text + at, size - at)) < size - at; at += n + 1)
         if (n)
-            line_read(&u, text + at);
+            convert_device_line_read(&u, text + at);
     for (int i = 0; i < TEXTS; i++)
         wr_text(&w, u.text[i] ? u.text[i] : "", PROPERTIES_MAX);
     wr_u64(&w, u.number);

@@ -91,7 +91,7 @@ static void fault_event(struct convert *c, const struct sample *s, uint16_t hook
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 
-static uint16_t class_of(const struct fault *began, const struct mapping *m)
+static uint16_t convert_fault_class_of(const struct fault *began, const struct mapping *m)
 {
     bool written = began && (began->error & ERROR_WRITE), present = began && (began->error & ERROR_PRESENT);
     bool file = m && !(m->flags & MAPPING_ZEROS), shared = m && (m->flags & MAPPING_SHARED);
@@ -111,7 +111,7 @@ void convert_fault_minor(struct convert *c, const struct sample *s)
 {
     struct fault *began = fault_began(c, s);
     if (c->faults)
-        fault_event(c, s, class_of(began, mapping_find(c, s->pid, s->address)), s->address, s->ip);
+        fault_event(c, s, convert_fault_class_of(began, mapping_find(c, s->pid, s->address)), s->address, s->ip);
     if (began)
         began->time = 0;
 }

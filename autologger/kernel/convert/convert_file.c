@@ -23,13 +23,13 @@ enum { /* FILE_INFORMATION_CLASS of Windows */
 enum file_kind { FILE_CREATE, FILE_CLEANUP, FILE_READ, FILE_WRITE, FILE_FLUSH, FILE_DIRENUM, FILE_SETINFO, FILE_DELETE, FILE_RENAME, FILE_LINK,
                  FILE_MAKE, FILE_FOLDER, FILE_QUERY, FILE_FSCONTROL };
 struct file_call_row { uint8_t kind, flags; int8_t amount, offset; uint16_t info; };
-static const struct file_call_row rows[] = {
+static const struct file_call_row convert_file_rows[] = {
 #define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) {FILE_##kind, flags, amount, offset, info},
 #include "autologger/kernel/source/filecalls.def"
 #include "registry-sim/base/unset.h"
 #undef CALL
 };
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = sizeof convert_file_rows / sizeof *convert_file_rows };
 
 struct file_object { uint64_t object, key; };
 struct file_op { /* between its beginning and its end */
@@ -47,14 +47,14 @@ struct part_file {
     char             path[2][PATH_BYTES];
 };
 
-static struct part_file *part(struct convert *c)
+static struct part_file *convert_file_part(struct convert *c)
 {
     if (!c->file)
         c->file = calloc(1, sizeof *c->file);
     return c->file;
 }
 
-static void values_free(struct idmap *map)
+static void convert_file_values_free(struct idmap *map)
 {
     for (size_t i = 0; i < map->capacity; i++)
         free(map->slot[i].value);
@@ -65,8 +65,8 @@ void part_file_finish(struct convert *c)
 {
     if (!c->file)
         return;
-    values_free(&c->file->op);
-    values_free(&c->file->object);
+    convert_file_values_free(&c->file->op);
+    convert_file_values_free(&c->file->object);
     idmap_finish(&c->file->named);
     free(c->file);
     c->file = NULL;
@@ -110,7 +110,7 @@ static size_t names_join(const char *names, size_t bytes, char *out, size_t size
 }
 
 /* A path argument, whole; NULL when it is not known. */
-static const char *path_of(struct part_file *p, const struct tapped *t, unsigned which, unsigned buffer)
+static const char *convert_file_path_of(struct part_file *p, const struct tapped *t, unsigned which, unsigned buffer)
 {
     const char *path = t->text[which];
     char       *out  = p->path[buffer];
@@ -183,7 +183,7 @@ static void ids_put(struct writer *w, const struct file_op *o)
     wr_u64(w, o->key);
 }
 
-static int64_t argument(const struct tapped *t, int8_t which) { return which < 0 || which > 5 ? 0 : (int64_t)t->head.arg[which]; }
+static int64_t convert_file_argument(const struct tapped *t, int8_t which) { return which < 0 || which > 5 ? 0 : (int64_t)t->head.arg[which]; }
 
 static uint32_t create_options(uint64_t flags, bool folder)
 {
@@ -195,8 +195,8 @@ static uint32_t create_options(uint64_t flags, bool folder)
 static void create_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o, const char *path)
 {
     enum { SHARE_ALL = 7 };
-    const struct file_call_row *row   = &rows[o->row];
-    uint64_t                    flags = (uint64_t)argument(t, row->amount);
+    const struct file_call_row *row   = &convert_file_rows[o->row];
+    uint64_t                    flags = (uint64_t)convert_file_argument(t, row->amount);
     struct writer               w     = op_writer(c);
     if (row->flags & TAP_CALL_HOW)
         flags = t->head.size;
@@ -216,10 +216,10 @@ static void create_event(struct convert *c, const struct sample *s, const struct
 
 static void transfer_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o)
 {
-    const struct file_call_row *row = &rows[o->row];
+    const struct file_call_row *row = &convert_file_rows[o->row];
     struct writer               w   = op_writer(c);
-    uint64_t size = row->flags & TAP_CALL_VECTOR ? t->head.size : (uint64_t)argument(t, row->amount);
-    wr_u64(&w, row->offset >= 0 ? (uint64_t)argument(t, row->offset) : t->head.pos);
+    uint64_t size = row->flags & TAP_CALL_VECTOR ? t->head.size : (uint64_t)convert_file_argument(t, row->amount);
+    wr_u64(&w, row->offset >= 0 ? (uint64_t)convert_file_argument(t, row->offset) : t->head.pos);
     ids_put(&w, o);
     wr_u32(&w, s->tid);
     wr_u32(&w, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size);
@@ -242,8 +242,8 @@ static void folder_event(struct convert *c, const struct sample *s, const struct
     struct writer w = op_writer(c);
     ids_put(&w, o);
     wr_u32(&w, s->tid);
-    wr_u32(&w, (uint32_t)argument(t, rows[o->row].amount));
-    wr_u32(&w, rows[o->row].info);
+    wr_u32(&w, (uint32_t)convert_file_argument(t, convert_file_rows[o->row].amount));
+    wr_u32(&w, convert_file_rows[o->row].info);
     wr_u32(&w, 0);
     wr_path(&w, "");
     op_event(c, s, HOOK_FILE_DIR_ENUM, &w, true);
@@ -253,15 +253,15 @@ static void folder_event(struct convert *c, const struct sample *s, const struct
 static void info_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o, uint16_t hook,
                        const char *path)
 {
-    const struct file_call_row *row   = &rows[o->row];
-    uint64_t                    extra = row->kind == FILE_FSCONTROL ? 0 : (uint64_t)argument(t, row->amount);
+    const struct file_call_row *row   = &convert_file_rows[o->row];
+    uint64_t                    extra = row->kind == FILE_FSCONTROL ? 0 : (uint64_t)convert_file_argument(t, row->amount);
     struct writer               w     = op_writer(c);
     if (row->info == FileAllocationInformation)
-        extra += (uint64_t)argument(t, 2); /* fallocate: offset and length */
+        extra += (uint64_t)convert_file_argument(t, 2); /* fallocate: offset and length */
     ids_put(&w, o);
     wr_u64(&w, extra);
     wr_u32(&w, s->tid);
-    wr_u32(&w, row->kind == FILE_FSCONTROL ? (uint32_t)argument(t, row->amount) : row->info);
+    wr_u32(&w, row->kind == FILE_FSCONTROL ? (uint32_t)convert_file_argument(t, row->amount) : row->info);
     if (path)
         wr_path(&w, path);
     op_event(c, s, hook, &w, !path);
@@ -270,7 +270,7 @@ static void info_event(struct convert *c, const struct sample *s, const struct t
 static void op_events(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o, const char *path,
                       const char *path2)
 {
-    switch (rows[o->row].kind) {
+    switch (convert_file_rows[o->row].kind) {
     case FILE_CREATE: case FILE_MAKE: case FILE_FOLDER: create_event(c, s, t, o, path); break;
     case FILE_CLEANUP: simple_event(c, s, o, HOOK_FILE_CLEANUP, true); break;
     case FILE_READ: case FILE_WRITE: transfer_event(c, s, t, o); break;
@@ -311,9 +311,9 @@ static void op_identify(struct convert *c, const struct sample *s, const struct 
         if (t->text[TAP_TEXT_NAME] &&
             names_join(t->text[TAP_TEXT_NAME], t->head.text_bytes[TAP_TEXT_NAME], p->path[0], PATH_BYTES))
             name_learn(c, s, o->key, p->path[0]);
-    } else if (rows[o->row].flags & TAP_CALL_OPENS) {
+    } else if (convert_file_rows[o->row].flags & TAP_CALL_OPENS) {
         o->object = UINT64_C(0xffffa00000000000) + (++p->next_object << 4);
-    } else if (path && rows[o->row].kind != FILE_MAKE && rows[o->row].kind != FILE_FOLDER) {
+    } else if (path && convert_file_rows[o->row].kind != FILE_MAKE && convert_file_rows[o->row].kind != FILE_FOLDER) {
         o->key = key_of_name(c, path);
         name_learn(c, s, o->key, path);
     }
@@ -341,25 +341,25 @@ static void op_begin(struct convert *c, const struct sample *s, const struct tap
 {
     struct part_file *p     = c->file;
     struct file_op    o     = {.tid = s->tid, .row = (uint8_t)(t->head.call - 1), .flags = t->head.flags, .irp = next_irp(c)};
-    const char       *path  = path_of(p, t, TAP_TEXT_PATH, 0), *path2 = path_of(p, t, TAP_TEXT_PATH2, 1);
+    const char       *path  = convert_file_path_of(p, t, TAP_TEXT_PATH, 0), *path2 = convert_file_path_of(p, t, TAP_TEXT_PATH2, 1);
     if (now) { /* a name that is not in memory yet is told at the end, and so is then the whole operation */
         op_identify(c, s, t, &o, path);
-        path = path_of(p, t, TAP_TEXT_PATH, 0); /* a name may have been put together meanwhile */
+        path = convert_file_path_of(p, t, TAP_TEXT_PATH, 0); /* a name may have been put together meanwhile */
         if (c->mask[0] & FILE_INIT)
             op_events(c, s, t, &o, path, path2);
         o.flags &= (uint8_t)~TAP_NO_PATH;
     }
-    op_keep(p, &o, rows[o.row].kind == FILE_RENAME ? path2 : NULL);
+    op_keep(p, &o, convert_file_rows[o.row].kind == FILE_RENAME ? path2 : NULL);
 }
 
 void convert_file_enter(struct convert *c, const struct sample *s)
 {
     UNSET struct tapped t;
-    if (part(c) && record_parse(s, &t))
+    if (convert_file_part(c) && record_parse(s, &t))
         op_begin(c, s, &t, !(t.head.flags & TAP_NO_PATH));
 }
 
-static void opened(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o)
+static void convert_file_opened(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o)
 {
     struct part_file *p = c->file;
     if (!(t->head.flags & TAP_FILE))
@@ -391,11 +391,11 @@ uint64_t file_in_call(const struct convert *c, uint32_t tid)
     if (!c->file || !(c->mask[0] & FILE_END)) /* without the ends nobody knows when a call is over */
         return 0;
     const struct file_op *o = idmap_get(&c->file->op, tid);
-    enum file_kind        k = o ? rows[o->row].kind : FILE_QUERY;
+    enum file_kind        k = o ? convert_file_rows[o->row].kind : FILE_QUERY;
     return k == FILE_READ || k == FILE_WRITE || k == FILE_FLUSH ? o->key : 0;
 }
 
-static void end_event(struct convert *c, const struct sample *s, uint64_t irp, int64_t result, bool bytes, bool stack)
+static void convert_file_end_event(struct convert *c, const struct sample *s, uint64_t irp, int64_t result, bool bytes, bool stack)
 {
     struct writer w = op_writer(c);
     if (!(c->mask[0] & FILE_END))
@@ -409,10 +409,10 @@ static void end_event(struct convert *c, const struct sample *s, uint64_t irp, i
 static void op_end(struct convert *c, const struct sample *s, const struct tapped *t, struct file_op *o)
 {
     int64_t        result = (int64_t)t->head.arg[0];
-    enum file_kind kind   = rows[o->row].kind;
-    if (result >= 0 && (rows[o->row].flags & TAP_CALL_OPENS))
-        opened(c, s, t, o);
-    end_event(c, s, o->irp, result, kind == FILE_READ || kind == FILE_WRITE || kind == FILE_DIRENUM, true);
+    enum file_kind kind   = convert_file_rows[o->row].kind;
+    if (result >= 0 && (convert_file_rows[o->row].flags & TAP_CALL_OPENS))
+        convert_file_opened(c, s, t, o);
+    convert_file_end_event(c, s, o->irp, result, kind == FILE_READ || kind == FILE_WRITE || kind == FILE_DIRENUM, true);
     if (result < 0)
         return;
     if (kind == FILE_DELETE)
@@ -423,7 +423,7 @@ static void op_end(struct convert *c, const struct sample *s, const struct tappe
         o->irp = next_irp(c);
         if (c->mask[0] & FILE_INIT)
             simple_event(c, s, o, HOOK_FILE_CLOSE, false);
-        end_event(c, s, o->irp, 0, false, false);
+        convert_file_end_event(c, s, o->irp, 0, false, false);
         free(idmap_remove(&c->file->object, o->file));
     }
 }
@@ -432,7 +432,7 @@ void convert_file_exit(struct convert *c, const struct sample *s)
 {
     UNSET struct tapped t;
     struct file_op *o;
-    if (!part(c) || !record_parse(s, &t) || !(o = idmap_remove(&c->file->op, s->tid)))
+    if (!convert_file_part(c) || !record_parse(s, &t) || !(o = idmap_remove(&c->file->op, s->tid)))
         return;
     if (o->row == t.head.call - 1 && (o->flags & TAP_NO_PATH)) {
         free(o);
@@ -505,7 +505,7 @@ bool part_file_get(struct convert *c, struct cursor *cur)
         return false;
     if (!head[0] && !head[1] && !head[2] && !head[3])
         return true;
-    struct part_file *p = part(c);
+    struct part_file *p = convert_file_part(c);
     if (!p || !get_ops(p, cur, head[0]) || !get_objects(p, cur, head[1]))
         return false;
     p->next_object = head[3];

@@ -32,7 +32,7 @@ void part_identity_put(const struct convert *c, struct sink *s)
             snapshot_put(s, &told->slot[i].key, sizeof told->slot[i].key);
 }
 
-static bool tell(struct convert *c, uint64_t key)
+static bool convert_identity_tell(struct convert *c, uint64_t key)
 {
     if (!c->identity)
         c->identity = calloc(1, sizeof *c->identity);
@@ -44,7 +44,7 @@ bool part_identity_get(struct convert *c, struct cursor *cur)
     bool good = true;
     for (uint64_t n = cur_u64(cur); n > 0 && good; n--) {
         uint64_t key = cur_u64(cur);
-        good         = cur_ok(cur) && tell(c, key);
+        good         = cur_ok(cur) && convert_identity_tell(c, key);
     }
     return good;
 }
@@ -63,7 +63,7 @@ void identity_event(struct convert *c, const struct actor *by, const struct imag
     uint64_t      key;
     struct writer w = wr_make(bytes, sizeof bytes);
     memcpy(&key, i->build_id, sizeof key);
-    if (!i->build_id_size || (c->identity && idmap_get(&c->identity->told, key)) || !tell(c, key))
+    if (!i->build_id_size || (c->identity && idmap_get(&c->identity->told, key)) || !convert_identity_tell(c, key))
         return;
     wr_u32(&w, i->stamp);
     wr_u32(&w, i->checksum);

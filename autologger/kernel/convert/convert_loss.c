@@ -21,7 +21,7 @@ struct part_loss {
     struct not_converted { uint64_t count; uint16_t cpu, source; uint32_t reserved; } row[PENDING_MAX];
 };
 
-static struct part_loss *part(struct convert *c)
+static struct part_loss *convert_loss_part(struct convert *c)
 {
     if (!c->loss)
         c->loss = calloc(1, sizeof *c->loss);
@@ -94,7 +94,7 @@ bool losses_flush(struct convert *c)
 
 void loss_converting(struct convert *c, unsigned cpu, const struct raw_source *source, uint64_t count)
 {
-    struct part_loss *p = count ? part(c) : NULL;
+    struct part_loss *p = count ? convert_loss_part(c) : NULL;
     uint16_t          s = source ? (uint16_t)(source - c->log->header->source) : NO_SOURCE;
     unsigned          i = 0;
     c->lost += count;
@@ -175,7 +175,7 @@ void part_loss_put(const struct convert *c, struct sink *s)
 
 bool part_loss_get(struct convert *c, struct cursor *cur)
 {
-    if (!part(c))
+    if (!convert_loss_part(c))
         return false;
     cur_copy(cur, c->loss, sizeof *c->loss);
     c->losses_told = c->loss->ended;

@@ -156,7 +156,7 @@ static void insert_at(struct map_table *t, uint32_t at, const struct mapping *m)
     t->count++;
 }
 
-static struct mapping part_of(const struct mapping *m, uint64_t from, uint64_t to)
+static struct mapping convert_map_part_of(const struct mapping *m, uint64_t from, uint64_t to)
 {
     struct mapping p = *m;
     p.start          = from > m->start ? from : m->start;
@@ -166,7 +166,7 @@ static struct mapping part_of(const struct mapping *m, uint64_t from, uint64_t t
 }
 
 /* Nothing of [start, end) is mapped any more. Returns how many UnmapFile events that gave. */
-static unsigned cut(struct convert *c, const struct actor *by, uint64_t start, uint64_t end, uint64_t *time)
+static unsigned convert_map_cut(struct convert *c, const struct actor *by, uint64_t start, uint64_t end, uint64_t *time)
 {
     unsigned events = 0;
     if (end <= start || !mapping_between(c, by->pid, start, end))
@@ -176,12 +176,12 @@ static unsigned cut(struct convert *c, const struct actor *by, uint64_t start, u
         return 0;
     uint32_t i = table_find(t, start);
     while (i < t->count && t->entry[i].start < end) {
-        struct mapping whole = t->entry[i], gone = part_of(&whole, start, end);
+        struct mapping whole = t->entry[i], gone = convert_map_part_of(&whole, start, end);
         if (c->vamap && (whole.flags & MAPPING_SHOWN)) {
             map_event(c, by, &gone, HOOK_FILE_UNMAP, time);
             events++;
         }
-        struct mapping before = part_of(&whole, 0, start), after = part_of(&whole, end, UINT64_MAX);
+        struct mapping before = convert_map_part_of(&whole, 0, start), after = convert_map_part_of(&whole, end, UINT64_MAX);
         bool           left = whole.start < start, right = whole.end > end;
         if (left)
             t->entry[i++] = before;
@@ -212,7 +212,7 @@ static bool continues(const struct mapping *known, const struct mapping *m)
 
 static void map_piece(struct convert *c, const struct actor *by, const struct mapping *m, uint16_t hook, uint64_t *time)
 {
-    cut(c, by, m->start, m->end, time);
+    convert_map_cut(c, by, m->start, m->end, time);
     struct map_table *t   = m->key ? table_own(c, by->pid, 1) : NULL;
     struct mapping    new = *m;
     if (!t)
@@ -237,13 +237,13 @@ static void map_add(struct convert *c, const struct actor *by, const struct mapp
         if (t && i < t->count && t->entry[i].start < m->end) {
             until            = t->entry[i].start > from ? t->entry[i].start : from;
             uint64_t next    = t->entry[i].end;
-            struct mapping p = part_of(m, from, until);
+            struct mapping p = convert_map_part_of(m, from, until);
             if (until > from)
                 map_piece(c, by, &p, hook, time);
             from = next;
             continue;
         }
-        struct mapping p = part_of(m, from, until);
+        struct mapping p = convert_map_part_of(m, from, until);
         map_piece(c, by, &p, hook, time);
         from = until;
     }
@@ -259,7 +259,7 @@ static bool is_zeros(const char *name)
     return false;
 }
 
-static void map_named(struct convert *c, const struct actor *by, struct mapping *m, const char *name, uint16_t hook, uint64_t raw)
+static void convert_map_named(struct convert *c, const struct actor *by, struct mapping *m, const char *name, uint16_t hook, uint64_t raw)
 {
     uint64_t time = convert_time(c, raw);
     if (m->end <= m->start)
@@ -287,7 +287,7 @@ void convert_mapping(struct convert *c, unsigned cpu, const uint8_t *record, siz
     const char *name = cur_zstring(&cur);
     m.flags          = (flags & MAP_SHARED ? MAPPING_SHARED : 0) | (prot & PROT_EXEC ? MAPPING_EXEC : 0);
     if (name && pid && pid != UINT32_MAX && m.end > m.start && m.start >> 63 == 0)
-        map_named(c, &(struct actor){cpu, pid, tid}, &m, name, HOOK_FILE_MAP, raw);
+        convert_map_named(c, &(struct actor){cpu, pid, tid}, &m, name, HOOK_FILE_MAP, raw);
 }
 
 void own_mapping(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -299,7 +299,7 @@ void own_mapping(struct convert *c, const uint8_t *record, size_t size, uint64_t
     struct mapping m    = {r.start, r.end, r.offset, file_key(r.dev, r.inode),
                            (r.flags & RAW_MAPPING_SHARED ? MAPPING_SHARED : 0) | (r.flags & RAW_MAPPING_EXEC ? MAPPING_EXEC : 0), 0};
     if (name && r.own.pid && m.end > m.start)
-        map_named(c, &(struct actor){0, r.own.pid, r.own.tid}, &m, name, HOOK_FILE_MAP_DC_START, raw);
+        convert_map_named(c, &(struct actor){0, r.own.pid, r.own.tid}, &m, name, HOOK_FILE_MAP_DC_START, raw);
 }
 
 void mappings_fork(struct convert *c, uint32_t child, uint32_t parent)
@@ -355,7 +355,7 @@ void convert_munmap_exit(struct convert *c, const struct sample *s)
     uint32_t            pid  = shown_pid(c, s->pid, s->tid);
     uint64_t            time = convert_time(c, s->time), end = call ? (call->address + call->length + 4095) & ~UINT64_C(4095) : 0;
     struct actor        by   = {s->cpu, pid, s->tid};
-    bool gone = call && sample_field(s, F_MUNMAP_RESULT) == 0 && cut(c, &by, call->address, end, &time) > 0;
+    bool gone = call && sample_field(s, F_MUNMAP_RESULT) == 0 && convert_map_cut(c, &by, call->address, end, &time) > 0;
     if (gone && stack_wanted(c, HOOK_FILE_UNMAP))
         emit_stack(c, &by, time, s->chain, s->chain_count);
     free(call);

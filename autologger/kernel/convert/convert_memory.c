@@ -11,7 +11,7 @@
 enum { SETS_MAX = 1 << 17 };
 
 struct part_memory {
-    struct idmap set; /* by process: a number of what was written last, see is_new() */
+    struct idmap set; /* by process: a number of what was written last, see convert_memory_is_new() */
 };
 
 static const struct shape memory_shape = {PROVIDER, "MemInfo",
@@ -51,7 +51,7 @@ void own_memory(struct convert *c, const uint8_t *record, size_t size, uint64_t 
     describe(c, &(struct actor){0}, &memory_shape, raw, &w);
 }
 
-static bool is_new(struct convert *c, const struct raw_set *s)
+static bool convert_memory_is_new(struct convert *c, const struct raw_set *s)
 {
     if (!c->memory && !(c->memory = calloc(1, sizeof *c->memory)))
         return true;
@@ -73,7 +73,7 @@ void own_sets(struct convert *c, const uint8_t *record, size_t size, uint64_t ra
         uint8_t        payload[32];
         struct writer  w = wr_make(payload, sizeof payload);
         cur_copy(&cur, &s, sizeof s);
-        if (!cur_ok(&cur) || !is_new(c, &s))
+        if (!cur_ok(&cur) || !convert_memory_is_new(c, &s))
             continue;
         wr_u32(&w, (uint32_t)s.pid);
         wr_u64(&w, s.size * r.page_kb);

@@ -61,7 +61,7 @@ void part_net_finish(struct convert *c)
     c->net = NULL;
 }
 
-static bool all_zero(const uint8_t *p, size_t n)
+static bool convert_net_all_zero(const uint8_t *p, size_t n)
 {
     while (n && !*p) {
         p++;
@@ -80,7 +80,7 @@ static bool is_v4(const uint8_t address[16])
 static uint64_t listener_key(const uint8_t address[16], uint16_t port)
 {
     uint64_t half[2] = {0};
-    bool     any     = all_zero(address, 16) || (is_v4(address) && all_zero(address + 12, 4));
+    bool     any     = convert_net_all_zero(address, 16) || (is_v4(address) && convert_net_all_zero(address + 12, 4));
     if (!any)
         memcpy(half, address, sizeof half);
     return (half[0] * 31 + half[1]) * UINT64_C(0x9E3779B97F4A7C15) + port;
@@ -164,7 +164,7 @@ static void net_event(struct convert *c, const struct sample *s, uint16_t hook, 
 
 enum { ZEROS_ID = 12, ZEROS_SEND = 20, ZEROS_OPEN = 28 };
 
-static void opened(struct convert *c, const struct sample *s, struct net_socket *k, bool accepted)
+static void convert_net_opened(struct convert *c, const struct sample *s, struct net_socket *k, bool accepted)
 {
     bool v4 = is_v4(k->ends.daddr);
     if (accepted && !k->pid) {
@@ -202,7 +202,7 @@ void convert_socket_state(struct convert *c, const struct sample *s)
         k->listens = true;
         idmap_put(&c->net->listener, listener_key(e.saddr, e.sport), (void *)(uintptr_t)at);
     } else if (new == ESTABLISHED && (old == SYN_SENT || old == SYN_RECV)) {
-        opened(c, s, k, old == SYN_RECV);
+        convert_net_opened(c, s, k, old == SYN_RECV);
     } else if (new == CLOSED) {
         if (k->open || (old != LISTENING && old != SYN_SENT && old != SYN_RECV)) /* those were never connected */
             net_event(c, s, HOOK_TCP_DISCONNECT, k->pid, 0, &k->ends, is_v4(k->ends.daddr), ZEROS_ID);
@@ -268,14 +268,14 @@ static void transfer(struct convert *c, const struct sample *s, const struct net
     net_event(c, s, send ? HOOK_TCP_SEND : HOOK_TCP_RECV, pid, (uint32_t)bytes, e, v4, send ? ZEROS_SEND : ZEROS_ID);
 }
 
-static void length(struct convert *c, const struct sample *s, uint32_t kind)
+static void convert_net_length(struct convert *c, const struct sample *s, uint32_t kind)
 {
     transfer(c, s, &(struct net_call){.sk = (uint64_t)sample_field(s, F_LENGTH_ADDRESS), .ret = (int32_t)sample_field(s, F_LENGTH_RESULT),
                                       .flags = (uint32_t)sample_field(s, F_LENGTH_FLAGS), .family = (uint16_t)sample_field(s, F_LENGTH_FAMILY),
                                       .protocol = (uint16_t)sample_field(s, F_LENGTH_PROTOCOL), .kind = kind});
 }
-void convert_sent(struct convert *c, const struct sample *s) { length(c, s, NET_CALL_SENT); }
-void convert_received(struct convert *c, const struct sample *s) { length(c, s, NET_CALL_RECEIVED); }
+void convert_sent(struct convert *c, const struct sample *s) { convert_net_length(c, s, NET_CALL_SENT); }
+void convert_received(struct convert *c, const struct sample *s) { convert_net_length(c, s, NET_CALL_RECEIVED); }
 
 /* What the BPF programs of nettap.h tell. */
 void convert_udp_ends(struct convert *c, const struct sample *s)

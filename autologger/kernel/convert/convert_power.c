@@ -10,7 +10,7 @@
 #define TIMER "Autologger-Kernel-Timer"
 enum { PAYLOAD_MAX = 256, LOG_LINE_MAX = 1024, IDLE_LEFT = -1 };
 
-static void tell(struct convert *c, const struct sample *s, const struct shape *shape, const struct writer *w)
+static void convert_power_tell(struct convert *c, const struct sample *s, const struct shape *shape, const struct writer *w)
 {
     describe(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, shape, s->time, w);
 }
@@ -31,7 +31,7 @@ void convert_timer(struct convert *c, const struct sample *s)
     wr_u64(&w, (uint64_t)sample_field(s, F_TIMER_WHEN));
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].kind == s->source->kind)
-            tell(c, s, &table[i].shape, &w);
+            convert_power_tell(c, s, &table[i].shape, &w);
 }
 
 /* State -1: the CPU is awake again. */
@@ -46,7 +46,7 @@ void convert_cpu_idle(struct convert *c, const struct sample *s)
         c->cpu[cpu].idle_state = (uint8_t)state;
     wr_u32(&w, cpu);
     wr_u32(&w, (uint32_t)state);
-    tell(c, s, &shape, &w);
+    convert_power_tell(c, s, &shape, &w);
 }
 
 void convert_cpu_frequency(struct convert *c, const struct sample *s)
@@ -56,7 +56,7 @@ void convert_cpu_frequency(struct convert *c, const struct sample *s)
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, (uint32_t)sample_field(s, F_POWER_CPU));
     wr_u32(&w, (uint32_t)sample_field(s, F_POWER_STATE));
-    tell(c, s, &shape, &w);
+    convert_power_tell(c, s, &shape, &w);
 }
 
 /* The step's name is an address of the kernel's data: the record holds no text. */
@@ -68,7 +68,7 @@ void convert_suspend(struct convert *c, const struct sample *s)
     wr_u64(&w, (uint64_t)sample_field(s, F_SUSPEND_ACTION));
     wr_u32(&w, (uint32_t)sample_field(s, F_SUSPEND_VALUE));
     wr_u32(&w, sample_field(s, F_SUSPEND_START) != 0);
-    tell(c, s, &shape, &w);
+    convert_power_tell(c, s, &shape, &w);
 }
 
 /* DbgPrint: a line of the kernel's log. Its level is not in the record, unless the text still begins with "<N>". */

@@ -8,17 +8,17 @@
 
 #define PROVIDER "Autologger-Device"
 enum { OPEN_MOST = 256 /* calls at a time; of more the oldest loses its names */, TEXTS = 3, TEXT_MOST = 96, PAYLOAD_MAX = 4096 };
-struct open_call {
+struct convert_probe_open_call {
     uint64_t time;
     uint32_t tid, kind; /* kind: of its start */
     char     text[TEXTS][TEXT_MOST];
 };
 struct part_probes {
     uint64_t         count;
-    struct open_call call[OPEN_MOST]; /* in the order of their starts */
+    struct convert_probe_open_call call[OPEN_MOST]; /* in the order of their starts */
 };
 
-static struct part_probes *part(struct convert *c)
+static struct part_probes *convert_probe_part(struct convert *c)
 {
     if (!c->probes)
         c->probes = calloc(1, sizeof *c->probes);
@@ -33,13 +33,13 @@ static void call_remove(struct part_probes *p, uint64_t i)
 
 static void call_begin(struct convert *c, const struct sample *s, unsigned texts)
 {
-    struct part_probes *p = part(c);
+    struct part_probes *p = convert_probe_part(c);
     if (!p)
         return;
     if (p->count == OPEN_MOST)
         call_remove(p, 0);
-    struct open_call *call = &p->call[p->count++];
-    *call                  = (struct open_call){.time = s->time, .tid = s->tid, .kind = s->source->kind};
+    struct convert_probe_open_call *call = &p->call[p->count++];
+    *call                  = (struct convert_probe_open_call){.time = s->time, .tid = s->tid, .kind = s->source->kind};
     for (unsigned i = 0; i < texts; i++) {
         const char  *text;
         const size_t n = sample_text(s, i, &text);
@@ -48,7 +48,7 @@ static void call_begin(struct convert *c, const struct sample *s, unsigned texts
 }
 
 /* Without names where its start is not known. */
-static void call_end(struct convert *c, const struct sample *s, uint32_t kind, struct open_call *out)
+static void call_end(struct convert *c, const struct sample *s, uint32_t kind, struct convert_probe_open_call *out)
 {
     struct part_probes *p = c->probes;
     for (uint64_t i = p ? p->count : 0; i > 0; i--)
@@ -57,7 +57,7 @@ static void call_end(struct convert *c, const struct sample *s, uint32_t kind, s
             call_remove(p, i - 1);
             return;
         }
-    *out = (struct open_call){.time = s->time};
+    *out = (struct convert_probe_open_call){.time = s->time};
 }
 
 void convert_probe(struct convert *c, const struct sample *s)
@@ -78,7 +78,7 @@ void convert_probe(struct convert *c, const struct sample *s)
         for (unsigned i = 0; i < texts; i++)
             wr_sample_text(&w, s, i);
     } else {
-        struct open_call call;
+        struct convert_probe_open_call call;
         call_end(c, s, of_firmware ? SRC_FIRMWARE_START : SRC_PROBE_START, &call);
         for (unsigned i = 0; i < texts; i++)
             wr_text(&w, call.text[i], TEXT_MOST);
@@ -149,10 +149,10 @@ bool part_probes_get(struct convert *c, struct cursor *cur)
     const uint64_t count = cur_u64(cur);
     if (!count)
         return true;
-    const void *calls = count <= OPEN_MOST ? cur_take(cur, count * sizeof(struct open_call)) : NULL;
-    if (!calls || !part(c))
+    const void *calls = count <= OPEN_MOST ? cur_take(cur, count * sizeof(struct convert_probe_open_call)) : NULL;
+    if (!calls || !convert_probe_part(c))
         return false;
-    memcpy(c->probes->call, calls, count * sizeof(struct open_call));
+    memcpy(c->probes->call, calls, count * sizeof(struct convert_probe_open_call));
     c->probes->count = count;
     for (uint64_t i = 0; i < count; i++)
         for (unsigned k = 0; k < TEXTS; k++)

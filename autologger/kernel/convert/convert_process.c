@@ -17,7 +17,7 @@ uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid)
     return t && t->process ? t->process->pid : pid;
 }
 
-static void start_process(struct convert *c, const struct actor *by, struct process *p, uint64_t *time)
+static void start_process(struct convert *c, const struct actor *by, struct kernel_process *p, uint64_t *time)
 {
     if (c->processes)
         process_event(c, by, p, HOOK_PROCESS_START, time);
@@ -35,7 +35,7 @@ static void end_thread(struct convert *c, unsigned cpu, struct thread *t, uint64
         thread_event(c, &(struct actor){cpu, t->process->pid, t->tid}, t, HOOK_THREAD_END, time);
 }
 
-static void end_process(struct convert *c, unsigned cpu, struct process *p, uint64_t *time, uint32_t tid)
+static void end_process(struct convert *c, unsigned cpu, struct kernel_process *p, uint64_t *time, uint32_t tid)
 {
     struct actor by = {cpu, p->pid, tid};
     mappings_end(c, &by, time);
@@ -46,7 +46,7 @@ static void end_process(struct convert *c, unsigned cpu, struct process *p, uint
 }
 
 /* Images that fork handed down are written when they matter: at the first stack of the child. Most children exec first. */
-void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *time)
+void images_show(struct convert *c, unsigned cpu, struct kernel_process *p, uint64_t *time)
 {
     p->images_shown = true;
     for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
@@ -54,7 +54,7 @@ void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *t
 }
 
 /* The parent is not known yet: the walk of /proc comes to it after the fork. */
-static void inherit_foretold(struct convert *c, struct process *p, uint32_t ppid)
+static void inherit_foretold(struct convert *c, struct kernel_process *p, uint32_t ppid)
 {
     const uint8_t     *record = foretold(c, RAW_PROCESS, ppid, sizeof(struct raw_process));
     struct raw_process r;
@@ -92,7 +92,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     uint32_t        pid = cur_u32(&cur), ppid = cur_u32(&cur), tid = cur_u32(&cur), ptid = cur_u32(&cur);
     uint64_t        time   = convert_time(c, raw);
     struct thread  *by     = thread_get(c, ptid);
-    struct process *parent = by ? by->process : process_get(c, ppid), *p = NULL;
+    struct kernel_process *parent = by ? by->process : process_get(c, ppid), *p = NULL;
     if (!cur_ok(&cur) || pid == 0 || tid == 0 || pid == UINT32_MAX)
         return;
     struct actor creator = {cpu, parent ? parent->pid : ppid, ptid};
@@ -103,7 +103,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     } else if (ppid == KTHREADD || (pid == KTHREADD && ppid == 0) || pid == 4) {
         p = c->system; /* 4 is its number here; on Linux always a kernel thread, whatever a damaged record says of its parent */
     } else {
-        struct process *old = process_get(c, pid);
+        struct kernel_process *old = process_get(c, pid);
         if (old && old->rundown_time && raw - old->rundown_time < RUNDOWN_RACE_NS)
             return; /* the walk of /proc saw it first */
         p = process_add(c, pid);
@@ -151,7 +151,7 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     if (!cur_ok(&cur) || !t || t->dead || !t->process)
         return;
     fault_thread_gone(c, tid);
-    struct process *p = t->process;
+    struct kernel_process *p = t->process;
     const uint8_t  *n = tid == pid ? note_take(c, RAW_NOTE_EXIT, pid, raw, sizeof(struct raw_process)) : NULL;
     if (n) {
         struct raw_process note;
@@ -174,7 +174,7 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
 }
 
 /* The note of an exec: ids, name and command line as /proc showed them. */
-static void exec_note(struct convert *c, struct process *p, const char *comm, uint32_t pid, uint64_t raw)
+static void exec_note(struct convert *c, struct kernel_process *p, const char *comm, uint32_t pid, uint64_t raw)
 {
     struct raw_process note;
     const uint8_t     *n = note_take(c, RAW_NOTE_EXEC, pid, raw, sizeof note);
@@ -204,8 +204,8 @@ static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t
 {
     uint64_t        time = convert_time(c, raw);
     struct thread  *t    = thread_get(c, tid);
-    struct process *old = t && t->process != c->system ? t->process : process_get(c, pid);
-    struct process  was  = {.pid = pid};
+    struct kernel_process *old = t && t->process != c->system ? t->process : process_get(c, pid);
+    struct kernel_process  was  = {.pid = pid};
     struct thread   kept = {.prio = 120};
     if (old == c->system || old == c->idle)
         old = NULL;
@@ -223,7 +223,7 @@ static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t
         cgroup_end(c, &(struct actor){cpu, pid, tid}, old, false, &time);
         end_process(c, cpu, old, &time, tid);
     }
-    struct process *p = process_add(c, pid); /* the old one goes, with its threads and images */
+    struct kernel_process *p = process_add(c, pid); /* the old one goes, with its threads and images */
     if (!p)
         return;
     p->ppid         = was.ppid;
@@ -290,7 +290,7 @@ void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     uint32_t prot = cur_u32(&cur);
     cur_u32(&cur);
     const char     *name = cur_zstring(&cur);
-    struct process *p    = process_get(c, pid);
+    struct kernel_process *p    = process_get(c, pid);
     if (!name || !(prot & PROT_EXEC) || !pid || !p || p == c->system)
         return;
     bool has_id = (h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && id[0] >= 8 && id[0] <= 20;
@@ -330,7 +330,7 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     foretold_came(c, RAW_PROCESS, r.own.pid);
     if (!command || (r.flags & RAW_PROCESS_KERNEL))
         return; /* kernel threads: only their threads */
-    struct process *p     = process_get(c, r.own.pid);
+    struct kernel_process *p     = process_get(c, r.own.pid);
     bool            known = p != NULL; /* its fork or exec was seen */
     if (!known && !(p = process_add(c, r.own.pid)))
         return;
@@ -358,7 +358,7 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
     memcpy(&r, record, sizeof r);
     r.name[sizeof r.name - 1] = 0;
     foretold_came(c, RAW_THREAD, r.own.tid);
-    struct process *p = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
+    struct kernel_process *p = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
     struct thread  *had = p ? thread_get(c, r.own.tid) : NULL;
     if (had && !*had->name && had->process == p && *r.name)
         thread_rename(c, 0, had, r.name, raw);
@@ -385,7 +385,7 @@ static void own_name(struct convert *c, const uint8_t *record, size_t size, uint
     struct thread *t          = thread_get(c, r.own.tid);
     if (t && strcmp(t->name, r.name) != 0)
         thread_rename(c, 0, t, r.name, raw);
-    struct process *p = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
+    struct kernel_process *p = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
     if (t || !p || !r.own.tid || !(t = thread_add(c, p, r.own.tid, r.name)))
         return;
     uint64_t time = convert_time(c, raw);
@@ -400,7 +400,7 @@ static void own_image(struct convert *c, const uint8_t *record, size_t size, uin
     struct cursor    cur = cur_make(record, size);
     cur_copy(&cur, &r, sizeof r);
     const char     *name = cur_zstring(&cur);
-    struct process *p    = process_get(c, r.own.pid);
+    struct kernel_process *p    = process_get(c, r.own.pid);
     if (!name || !p || p == c->system)
         return;
     struct image  like  = {.base = r.base, .size = r.size, .default_base = r.default_base, .stamp = r.stamp,

@@ -8,7 +8,7 @@
 
 enum { STILL_ACTIVE = 0x103, KERNEL_EVENT_VERSION = 70 };
 
-static void wr_text16(struct writer *w, const char *text, size_t length)
+static void convert_rundown_wr_text16(struct writer *w, const char *text, size_t length)
 {
     if (w->bad || w->pos + 4 > w->size)
         return;
@@ -29,7 +29,7 @@ static void wr_sid(struct writer *w, uint32_t uid)
         wr_u32(w, uid);
 }
 
-void process_event(struct convert *c, const struct actor *by, const struct process *p, uint16_t hook, uint64_t *time)
+void process_event(struct convert *c, const struct actor *by, const struct kernel_process *p, uint16_t hook, uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
     bool          rundown = hook == HOOK_PROCESS_DC_START || hook == HOOK_PROCESS_DC_END;
@@ -43,7 +43,7 @@ void process_event(struct convert *c, const struct actor *by, const struct proce
     wr_sid(&w, p->uid);
     wr_bytes(&w, p->name, strnlen(p->name, 255));
     wr_u8(&w, 0);
-    wr_text16(&w, p->command, strlen(p->command));
+    convert_rundown_wr_text16(&w, p->command, strlen(p->command));
     wr_u32(&w, 0); /* package name and application id: two empty strings */
     uint8_t type = rundown ? ETL_PERFINFO64 : ETL_SYSTEM64;
     emit(c, &(struct event){by->cpu, hook, type, 4, by->pid, by->tid}, time, c->scratch, w.pos);
@@ -65,7 +65,7 @@ void thread_event(struct convert *c, const struct actor *by, const struct thread
     wr_u8(&w, 5); /* page and I/O priority: normal */
     wr_u8(&w, 2);
     wr_u8(&w, 0);
-    wr_text16(&w, t->name, strnlen(t->name, 15));
+    convert_rundown_wr_text16(&w, t->name, strnlen(t->name, 15));
     emit(c, &(struct event){by->cpu, hook, ETL_SYSTEM64, 3, by->pid, by->tid}, time, bytes, w.pos);
 }
 
@@ -74,16 +74,16 @@ void wr_path(struct writer *w, const char *path)
     static const char volume[] = "\\Device\\HarddiskVolume1";
     size_t            from     = w->pos;
     if (path[0] == '/' && path[1] != '/') { /* "//anon", "[vdso]" and the like are no files */
-        wr_text16(w, volume, sizeof volume - 1);
+        convert_rundown_wr_text16(w, volume, sizeof volume - 1);
         w->pos -= 2; /* its NUL: the path goes on */
     }
-    wr_text16(w, path, strlen(path));
+    convert_rundown_wr_text16(w, path, strlen(path));
     for (size_t i = from; i + 1 < w->pos && path[0] == '/'; i += 2)
         if (w->data[i] == '/' && w->data[i + 1] == 0)
             w->data[i] = '\\';
 }
 
-void image_event(struct convert *c, const struct actor *by, const struct process *p, const struct image *i, uint16_t hook,
+void image_event(struct convert *c, const struct actor *by, const struct kernel_process *p, const struct image *i, uint16_t hook,
                  uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
@@ -121,7 +121,7 @@ static void interval_event(struct convert *c, uint16_t hook, uint64_t *time)
     wr_u32(&w, 0);
     wr_u32(&w, c->profile_interval);
     wr_u32(&w, c->profile_interval);
-    wr_text16(&w, "Timer", 5);
+    convert_rundown_wr_text16(&w, "Timer", 5);
     emit(c, &(struct event){0, hook, ETL_SYSTEM64, 3, 0, 0}, time, bytes, w.pos);
 }
 
@@ -135,7 +135,7 @@ static void system_event(struct convert *c, const struct raw_system *s, uint64_t
     wr_u32(&w, (uint32_t)(s->memory_bytes >> 20));
     wr_u32(&w, s->page_bytes);
     wr_u32(&w, 65536); /* allocation granularity, as Windows has it */
-    wr_text16(&w, s->host, strnlen(s->host, sizeof s->host));
+    convert_rundown_wr_text16(&w, s->host, strnlen(s->host, sizeof s->host));
     w.pos = 808;
     wr_u64(&w, UINT64_C(0x7fffffffefff));
     wr_u16(&w, 9); /* x64 */
@@ -191,7 +191,7 @@ void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], ui
         thread_event(c, &(struct actor){0}, &idle, HOOK_THREAD_DC_START, time);
     }
     for (size_t i = 0; i < c->process.capacity; i++) {
-        struct process *p = c->process.slot[i].value;
+        struct kernel_process *p = c->process.slot[i].value;
         if (p && processes && p != c->system && p != c->idle)
             process_event(c, &(struct actor){0}, p, HOOK_PROCESS_DC_START, time);
         for (struct thread *t = p && threads ? p->threads : NULL; t; t = t->next)
@@ -216,7 +216,7 @@ void rundown_done(struct convert *c, uint64_t raw)
     emit(c, &(struct event){0, HOOK_HEADER_RUNDOWN_COMPLETE, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
 }
 
-static void process_rundown(struct convert *c, struct process *p, uint64_t *time)
+static void process_rundown(struct convert *c, struct kernel_process *p, uint64_t *time)
 {
     for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
         image_event(c, &(struct actor){0, p->pid, p->pid}, p, i, HOOK_IMAGE_DC_END, time);

@@ -17,7 +17,7 @@ enum { WORD_SPINLOCK = 0x10000, WORD_OBJECTS = 0x20000, WORD_QUEUE = 0x01000000,
 enum { LOCK_SPIN = 1, LOCK_READ = 2, LOCK_WRITE = 4, LOCK_REALTIME = 8, LOCK_PERCPU = 16, LOCK_MUTEX = 32 };
 enum { TRACE_ME = 0, ATTACH = 16, DETACH = 17, SEIZE = 0x4206 };
 
-struct span { uint64_t time, value; };
+struct convert_span_span { uint64_t time, value; };
 struct part_span {
     struct idmap open; /* span_key() -> struct span */
 };
@@ -33,11 +33,11 @@ static void span_free(struct idmap *m)
         free(m->slot[i].value);
 }
 
-static bool span_keep(struct convert *c, uint64_t key, struct span what)
+static bool span_keep(struct convert *c, uint64_t key, struct convert_span_span what)
 {
     if (!c->span && !(c->span = calloc(1, sizeof *c->span)))
         return false;
-    struct span *s = idmap_get(&c->span->open, key);
+    struct convert_span_span *s = idmap_get(&c->span->open, key);
     if (!s && c->span->open.count >= SPANS_MAX) { /* of threads that ended between */
         span_free(&c->span->open);
         idmap_clear(&c->span->open);
@@ -51,9 +51,9 @@ static bool span_keep(struct convert *c, uint64_t key, struct span what)
     return s != NULL;
 }
 
-static bool span_take(struct convert *c, uint64_t key, struct span *out)
+static bool span_take(struct convert *c, uint64_t key, struct convert_span_span *out)
 {
-    struct span *s = c->span ? idmap_remove(&c->span->open, key) : NULL;
+    struct convert_span_span *s = c->span ? idmap_remove(&c->span->open, key) : NULL;
     if (s)
         *out = *s;
     free(s);
@@ -83,7 +83,7 @@ static const char *lock_kind(uint64_t flags)
 void convert_lock_begin(struct convert *c, const struct sample *s)
 {
     uint64_t lock = (uint64_t)sample_field(s, F_LOCK_ADDRESS);
-    span_keep(c, span_key(KIND_LOCK, lock, s->tid), (struct span){convert_time(c, s->time), (uint64_t)sample_field(s, F_LOCK_FLAGS)});
+    span_keep(c, span_key(KIND_LOCK, lock, s->tid), (struct convert_span_span){convert_time(c, s->time), (uint64_t)sample_field(s, F_LOCK_FLAGS)});
 }
 
 /* A mutex that spins a while before it sleeps is none that spins. */
@@ -93,7 +93,7 @@ void convert_lock_end(struct convert *c, const struct sample *s)
     static const struct shape sleep = {LOCKS, "LockWait", {{"Lock", SHAPE_HEX64}, {"InitialTime", SHAPE_UINT64}, {"Flags", SHAPE_HEX32}, {"Kind", SHAPE_TEXT}, {"Result", SHAPE_INT32}}};
     uint64_t      lock = (uint64_t)sample_field(s, F_LOCK_ADDRESS), time = convert_time(c, s->time);
     struct actor  by = actor_of(c, s);
-    struct span   began;
+    struct convert_span_span   began;
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
     if (!span_take(c, span_key(KIND_LOCK, lock, s->tid), &began))
@@ -122,7 +122,7 @@ void convert_work_start(struct convert *c, const struct sample *s)
     uint64_t      time = convert_time(c, s->time);
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
-    span_keep(c, span_key(KIND_WORK, 0, s->tid), (struct span){time, 0});
+    span_keep(c, span_key(KIND_WORK, 0, s->tid), (struct convert_span_span){time, 0});
     if (!(c->config->mask[1] & WORD_QUEUE))
         return;
     wr_u64(&w, (uint64_t)sample_field(s, F_WORK_WORK));
@@ -138,7 +138,7 @@ void convert_work_end(struct convert *c, const struct sample *s)
     static const struct shape shape = {WORK, "WorkEnd", {{"Work", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"InitialTime", SHAPE_UINT64}}};
     struct actor  by       = actor_of(c, s);
     uint64_t      function = (uint64_t)sample_field(s, F_WORK_FUNCTION), time = convert_time(c, s->time);
-    struct span   began;
+    struct convert_span_span   began;
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
     if (!span_take(c, span_key(KIND_WORK, 0, s->tid), &began))
@@ -164,7 +164,7 @@ void convert_ptrace_enter(struct convert *c, const struct sample *s)
 {
     uint64_t request = (uint64_t)sample_field(s, F_PTRACE_REQUEST), target = (uint64_t)sample_field(s, F_PTRACE_TARGET);
     if (request == TRACE_ME || request == ATTACH || request == DETACH || request == SEIZE)
-        span_keep(c, span_key(KIND_PTRACE, 0, s->tid), (struct span){convert_time(c, s->time), request << 32 | (uint32_t)target});
+        span_keep(c, span_key(KIND_PTRACE, 0, s->tid), (struct convert_span_span){convert_time(c, s->time), request << 32 | (uint32_t)target});
 }
 
 /* The event is the end: what the call has come to is known then. PTRACE_TRACEME names nobody: its target is who asks. */
@@ -173,7 +173,7 @@ void convert_ptrace_exit(struct convert *c, const struct sample *s)
 #define FIELDS {{"TargetThreadId", SHAPE_UINT32}, {"Request", SHAPE_HEX32}, {"Result", SHAPE_INT32}}
     static const struct shape attach = {DEBUGGER, "DebuggerAttach", FIELDS}, detach = {DEBUGGER, "DebuggerDetach", FIELDS};
     struct actor  by = actor_of(c, s);
-    struct span   began;
+    struct convert_span_span   began;
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
     if (!span_take(c, span_key(KIND_PTRACE, 0, s->tid), &began))
@@ -205,7 +205,7 @@ void part_span_put(const struct convert *c, struct sink *s)
     for (size_t i = 0; open && i < open->capacity; i++)
         if (open->slot[i].value) {
             snapshot_put(s, &open->slot[i].key, sizeof open->slot[i].key);
-            snapshot_put(s, open->slot[i].value, sizeof(struct span));
+            snapshot_put(s, open->slot[i].value, sizeof(struct convert_span_span));
         }
 }
 
@@ -216,7 +216,7 @@ bool part_span_get(struct convert *c, struct cursor *cur)
         return false;
     for (uint64_t i = 0; i < count && cur_ok(cur); i++) {
         uint64_t    key = cur_u64(cur);
-        struct span s   = {.time = cur_u64(cur)};
+        struct convert_span_span s   = {.time = cur_u64(cur)};
         s.value         = cur_u64(cur);
         if (!cur_ok(cur) || !span_keep(c, key, s))
             return false;

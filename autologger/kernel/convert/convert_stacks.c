@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum { FRAMES_LEAST = 2 };
-enum kept { KEPT_NEW, KEPT_KNOWN, KEPT_NOT };
+enum convert_stacks_kept { KEPT_NEW, KEPT_KNOWN, KEPT_NOT };
 
 struct known {
     struct known *next;
@@ -34,7 +34,7 @@ struct part_keyed {
 
 enum { SEEN_SHARE = 8 }; /* of the memory: so much is for what came once */
 
-static struct part_keyed *part(struct convert *c)
+static struct part_keyed *convert_stacks_part(struct convert *c)
 {
     uint32_t           buckets = c->config->stack_cache_buckets, seen = c->config->stack_cache_bytes / SEEN_SHARE / sizeof(uint64_t);
     struct part_keyed *p       = c->keyed;
@@ -81,7 +81,7 @@ static uint64_t mixed(uint64_t v)
     return v ^ v >> 31;
 }
 
-static uint64_t key_of(const uint64_t *frame, unsigned n)
+static uint64_t convert_stacks_key_of(const uint64_t *frame, unsigned n)
 {
     uint64_t key = n;
     for (unsigned i = 0; i < n; i++)
@@ -89,9 +89,9 @@ static uint64_t key_of(const uint64_t *frame, unsigned n)
     return key ? key : 1;
 }
 
-static enum kept keep(struct convert *c, uint64_t key, const uint64_t *frame, unsigned n)
+static enum convert_stacks_kept convert_stacks_keep(struct convert *c, uint64_t key, const uint64_t *frame, unsigned n)
 {
-    struct part_keyed *p = part(c);
+    struct part_keyed *p = convert_stacks_part(c);
     const size_t       bytes = sizeof(struct known) + n * sizeof *frame;
     if (!p)
         return KEPT_NOT;
@@ -139,9 +139,9 @@ static bool define(struct convert *c, unsigned cpu, uint16_t hook, uint64_t key,
 
 void stack_keyed(struct convert *c, const struct actor *of, uint64_t trigger, const uint64_t *frame, unsigned n)
 {
-    const uint64_t time = trigger + 1, key = key_of(frame, n);
+    const uint64_t time = trigger + 1, key = convert_stacks_key_of(frame, n);
     const bool     user = !(frame[n - 1] >> 63);
-    enum kept      kept = n < FRAMES_LEAST ? KEPT_NOT : keep(c, key, frame, n);
+    enum convert_stacks_kept      kept = n < FRAMES_LEAST ? KEPT_NOT : convert_stacks_keep(c, key, frame, n);
     if (kept == KEPT_NEW && !define(c, of->cpu, HOOK_STACK_KEY_CREATE, key, frame, n, time)) {
         forget_newest(c, key);
         kept = KEPT_NOT;
@@ -181,7 +181,7 @@ void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(voi
 
 void convert_stack_keys_end(struct convert *c)
 {
-    struct part_keyed *p = part(c);
+    struct part_keyed *p = convert_stacks_part(c);
     if (p)
         p->ended = true;
 }

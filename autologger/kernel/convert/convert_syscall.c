@@ -17,13 +17,13 @@ enum { MEM_COMMIT = 0x1000, MEM_RESERVE = 0x2000, MEM_DECOMMIT = 0x4000, MEM_REL
 #define NARROW 0x80000000u
 enum mem_kind { MEM_NONE, MEM_MAP, MEM_UNMAP, MEM_BREAK, MEM_REMAP, MEM_ADVISE };
 
-struct open_call { uint32_t tid, number; uint64_t arg[4]; }; /* number: see call_of() */
+struct convert_syscall_open_call { uint32_t tid, number; uint64_t arg[4]; }; /* number: see call_of() */
 struct part_call {
     struct idmap open; /* thread -> struct open_call */
     struct idmap brk; /* process -> 1 + the end of its heap */
 };
 
-static struct part_call *part(struct convert *c)
+static struct part_call *convert_syscall_part(struct convert *c)
 {
     if (!c->call)
         c->call = calloc(1, sizeof *c->call);
@@ -49,15 +49,15 @@ void part_call_put(const struct convert *c, struct sink *s)
     snapshot_put(s, count, sizeof count);
     for (size_t i = 0; p && i < p->open.capacity; i++)
         if (p->open.slot[i].value)
-            snapshot_put(s, p->open.slot[i].value, sizeof(struct open_call));
+            snapshot_put(s, p->open.slot[i].value, sizeof(struct convert_syscall_open_call));
     for (size_t i = 0; p && i < p->brk.capacity; i++)
         if (p->brk.slot[i].value)
             snapshot_put(s, (const uint64_t[]){p->brk.slot[i].key, (uintptr_t)p->brk.slot[i].value}, 16);
 }
 
-static bool call_put(struct part_call *p, const struct open_call *call)
+static bool call_put(struct part_call *p, const struct convert_syscall_open_call *call)
 {
-    struct open_call *o = idmap_get(&p->open, call->tid);
+    struct convert_syscall_open_call *o = idmap_get(&p->open, call->tid);
     if (!o) {
         if (p->open.count >= CALLS_MAX || !(o = malloc(sizeof *o)))
             return false;
@@ -73,11 +73,11 @@ static bool call_put(struct part_call *p, const struct open_call *call)
 bool part_call_get(struct convert *c, struct cursor *cur)
 {
     uint64_t opens = cur_u64(cur), brks = cur_u64(cur);
-    struct part_call *p = opens || brks ? part(c) : NULL;
+    struct part_call *p = opens || brks ? convert_syscall_part(c) : NULL;
     if (opens > CALLS_MAX || brks > CALLS_MAX || ((opens || brks) && !p))
         return false;
     for (uint64_t i = 0; i < opens; i++) {
-        struct open_call o;
+        struct convert_syscall_open_call o;
         cur_copy(cur, &o, sizeof o);
         if (!cur_ok(cur) || !call_put(p, &o))
             return false;
@@ -105,11 +105,11 @@ uint32_t ntstatus_of(int64_t result)
 
 static bool is_narrow(const struct convert *c, uint32_t pid)
 {
-    const struct process *p = idmap_get(&c->process, pid);
+    const struct kernel_process *p = idmap_get(&c->process, pid);
     return p && (p->flags & RAW_PROCESS_32BIT);
 }
 
-static enum mem_kind kind_of(uint64_t number)
+static enum mem_kind convert_syscall_kind_of(uint64_t number)
 {
     switch (number) {
 #define MEM(number, kind)                                                                                                        \
@@ -134,19 +134,19 @@ static uint64_t call_of(const struct convert *c, const struct sample *s)
     return is_narrow(c, s->pid) ? number | NARROW : number;
 }
 
-static uint64_t address_of(const struct convert *c, uint64_t call)
+static uint64_t convert_syscall_address_of(const struct convert *c, uint64_t call)
 {
     const struct raw_header *h      = c->log->header;
     uint64_t                 number = call & ~(uint64_t)NARROW;
     return number >= RAW_SYSCALLS ? 0 : call & NARROW ? h->narrow[number] : h->syscall[number];
 }
 
-static bool wants(const struct convert *c, uint32_t word0, unsigned word, uint32_t bits)
+static bool convert_syscall_wants(const struct convert *c, uint32_t word0, unsigned word, uint32_t bits)
 {
     return (c->mask[0] & word0) || (c->mask[word] & bits);
 }
 
-static uint64_t argument(const struct sample *s, unsigned which)
+static uint64_t convert_syscall_argument(const struct sample *s, unsigned which)
 {
     const struct raw_field *f = &s->source->field[F_CALL_ARGS];
     uint64_t                v = 0;
@@ -158,19 +158,19 @@ static uint64_t argument(const struct sample *s, unsigned which)
 void convert_sys_enter(struct convert *c, const struct sample *s)
 {
     uint64_t call = call_of(c, s), time = convert_time(c, s->time);
-    if (wants(c, 0x80, 2, 0x40)) {
-        uint64_t address = address_of(c, call);
+    if (convert_syscall_wants(c, 0x80, 2, 0x40)) {
+        uint64_t address = convert_syscall_address_of(c, call);
         uint32_t pid     = shown_pid(c, s->pid, s->tid);
         emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_ENTER, ETL_SYSTEM64, 2, pid, s->tid}, &time, &address, sizeof address);
         if (stack_wanted(c, HOOK_PERF_SYSCALL_ENTER))
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }
-    struct part_call *p = wants(c, 0x4000, 1, 0x8000) && kind_of(call) ? part(c) : NULL;
+    struct part_call *p = convert_syscall_wants(c, 0x4000, 1, 0x8000) && convert_syscall_kind_of(call) ? convert_syscall_part(c) : NULL;
     if (p)
-        call_put(p, &(struct open_call){s->tid, (uint32_t)call, {argument(s, 0), argument(s, 1), argument(s, 2), argument(s, 3)}});
+        call_put(p, &(struct convert_syscall_open_call){s->tid, (uint32_t)call, {convert_syscall_argument(s, 0), convert_syscall_argument(s, 1), convert_syscall_argument(s, 2), convert_syscall_argument(s, 3)}});
 }
 
-static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
+static uint64_t convert_syscall_pages(uint64_t bytes) { return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
 
 static void memory_event(struct convert *c, const struct sample *s, uint16_t hook, uint64_t base, uint64_t size, uint32_t flags)
 {
@@ -201,7 +201,7 @@ static void freed(struct convert *c, const struct sample *s, uint64_t base, uint
 static void heap_changed(struct convert *c, const struct sample *s, struct part_call *p, uint64_t asked, uint64_t end)
 {
     uint64_t before = (uint64_t)(uintptr_t)idmap_get(&p->brk, s->pid);
-    uint64_t was = before ? pages(before - 1) : pages(end), is = pages(end);
+    uint64_t was = before ? convert_syscall_pages(before - 1) : convert_syscall_pages(end), is = convert_syscall_pages(end);
     if (asked == end && is > was)
         allocated(c, s, was, is - was, true);
     else if (asked == end && is < was)
@@ -210,9 +210,9 @@ static void heap_changed(struct convert *c, const struct sample *s, struct part_
         idmap_put(&p->brk, s->pid, (void *)(uintptr_t)(end + 1));
 }
 
-static void remapped(struct convert *c, const struct sample *s, const struct open_call *o, uint64_t base)
+static void remapped(struct convert *c, const struct sample *s, const struct convert_syscall_open_call *o, uint64_t base)
 {
-    uint64_t was = pages(o->arg[1]), is = pages(o->arg[2]);
+    uint64_t was = convert_syscall_pages(o->arg[1]), is = convert_syscall_pages(o->arg[2]);
     if (base != o->arg[0]) {
         if (was)
             freed(c, s, o->arg[0], was, MEM_RELEASE);
@@ -224,21 +224,21 @@ static void remapped(struct convert *c, const struct sample *s, const struct ope
     }
 }
 
-static void memory_changed(struct convert *c, const struct sample *s, struct part_call *p, const struct open_call *o, int64_t result)
+static void memory_changed(struct convert *c, const struct sample *s, struct part_call *p, const struct convert_syscall_open_call *o, int64_t result)
 {
     if (result < 0 && result >= -4095)
         return;
-    switch (kind_of(o->number)) {
+    switch (convert_syscall_kind_of(o->number)) {
     case MEM_MAP:
         if (o->arg[3] & MAP_ANONYMOUS)
-            allocated(c, s, (uint64_t)result, pages(o->arg[1]), o->arg[2] != PROT_NONE);
+            allocated(c, s, (uint64_t)result, convert_syscall_pages(o->arg[1]), o->arg[2] != PROT_NONE);
         break;
-    case MEM_UNMAP: freed(c, s, o->arg[0], pages(o->arg[1]), MEM_RELEASE); break;
+    case MEM_UNMAP: freed(c, s, o->arg[0], convert_syscall_pages(o->arg[1]), MEM_RELEASE); break;
     case MEM_BREAK: heap_changed(c, s, p, o->arg[0], (uint64_t)result); break;
     case MEM_REMAP: remapped(c, s, o, (uint64_t)result); break;
     case MEM_ADVISE:
         if (o->arg[2] == MADV_DONTNEED || o->arg[2] == MADV_FREE)
-            freed(c, s, o->arg[0], pages(o->arg[1]), MEM_DECOMMIT);
+            freed(c, s, o->arg[0], convert_syscall_pages(o->arg[1]), MEM_DECOMMIT);
         break;
     case MEM_NONE: break;
     }
@@ -248,13 +248,13 @@ void convert_sys_exit(struct convert *c, const struct sample *s)
 {
     int64_t  result = sample_field(s, F_CALL_RET);
     uint64_t time   = convert_time(c, s->time);
-    if (wants(c, 0x80, 2, 0x40)) {
+    if (convert_syscall_wants(c, 0x80, 2, 0x40)) {
         uint32_t status = ntstatus_of(result), pid = shown_pid(c, s->pid, s->tid);
         emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_EXIT, ETL_SYSTEM64, 2, pid, s->tid}, &time, &status, sizeof status);
         if (stack_wanted(c, HOOK_PERF_SYSCALL_EXIT))
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }
-    struct open_call *o = c->call ? idmap_remove(&c->call->open, s->tid) : NULL;
+    struct convert_syscall_open_call *o = c->call ? idmap_remove(&c->call->open, s->tid) : NULL;
     if (o && o->number == call_of(c, s))
         memory_changed(c, s, c->call, o, result);
     free(o);

@@ -11,7 +11,7 @@
 
 enum { REGISTER_BYTES = STACK_COPY_REGISTERS * 8, KEPT_MOST = 4 << 20, HEAD = 64 };
 
-struct kept {
+struct convert_ustack_kept {
     struct user_copy copy; /* into bytes */
     uint8_t          bytes[]; /* registers, stack */
 };
@@ -21,7 +21,7 @@ struct part_copies {
     uint8_t      payload[HEAD + REGISTER_BYTES + STACK_COPY_MOST];
 };
 
-static struct part_copies *part(struct convert *c)
+static struct part_copies *convert_ustack_part(struct convert *c)
 {
     if (!c->copies)
         c->copies = calloc(1, sizeof *c->copies);
@@ -43,7 +43,7 @@ void part_copies_put(const struct convert *c, struct sink *s)
     uint64_t count = c->copies ? c->copies->thread.count : 0;
     snapshot_put(s, &count, sizeof count);
     for (size_t i = 0; c->copies && i < c->copies->thread.capacity; i++) {
-        const struct kept *k = c->copies->thread.slot[i].value;
+        const struct convert_ustack_kept *k = c->copies->thread.slot[i].value;
         if (!k)
             continue;
         const uint64_t head[2] = {c->copies->thread.slot[i].key, k->copy.size};
@@ -69,7 +69,7 @@ void copy_emit(struct convert *c, const struct actor *of, uint64_t trigger, cons
     static const struct shape shape = {STACK_COPY_PROVIDER, STACK_COPY_EVENT,
                                        {{"EventTimeStamp", SHAPE_UINT64}, {"StackProcess", SHAPE_UINT32}, {"StackThread", SHAPE_UINT32},
                                         {"Registers", SHAPE_BINARY}, {"Stack", SHAPE_BINARY}}};
-    struct part_copies *p    = part(c);
+    struct part_copies *p    = convert_ustack_part(c);
     const uint32_t      size = copy->size < STACK_COPY_MOST ? copy->size : STACK_COPY_MOST;
     uint64_t            time = trigger + 1;
     if (!p) {
@@ -90,7 +90,7 @@ void copy_emit(struct convert *c, const struct actor *of, uint64_t trigger, cons
 
 void copy_drop(struct convert *c, uint32_t tid)
 {
-    struct kept *k = c->copies ? idmap_remove(&c->copies->thread, tid + UINT64_C(1)) : NULL;
+    struct convert_ustack_kept *k = c->copies ? idmap_remove(&c->copies->thread, tid + UINT64_C(1)) : NULL;
     if (!k)
         return;
     c->copies->bytes -= sizeof *k + REGISTER_BYTES + k->copy.size;
@@ -100,9 +100,9 @@ void copy_drop(struct convert *c, uint32_t tid)
 void copy_keep(struct convert *c, uint32_t tid, const struct user_copy *copy)
 {
     copy_drop(c, tid);
-    struct part_copies *p     = copy ? part(c) : NULL;
-    const size_t        bytes = copy ? sizeof(struct kept) + REGISTER_BYTES + copy->size : 0;
-    struct kept        *k     = p && copy->size <= STACK_COPY_MOST && p->bytes + bytes <= KEPT_MOST ? malloc(bytes) : NULL;
+    struct part_copies *p     = copy ? convert_ustack_part(c) : NULL;
+    const size_t        bytes = copy ? sizeof(struct convert_ustack_kept) + REGISTER_BYTES + copy->size : 0;
+    struct convert_ustack_kept        *k     = p && copy->size <= STACK_COPY_MOST && p->bytes + bytes <= KEPT_MOST ? malloc(bytes) : NULL;
     if (!k)
         return;
     k->copy = (struct user_copy){k->bytes, k->bytes + REGISTER_BYTES, copy->size};
@@ -118,6 +118,6 @@ void copy_keep(struct convert *c, uint32_t tid, const struct user_copy *copy)
 
 const struct user_copy *copy_kept(struct convert *c, uint32_t tid)
 {
-    const struct kept *k = c->copies ? idmap_get(&c->copies->thread, tid + UINT64_C(1)) : NULL;
+    const struct convert_ustack_kept *k = c->copies ? idmap_get(&c->copies->thread, tid + UINT64_C(1)) : NULL;
     return k ? &k->copy : NULL;
 }

@@ -88,7 +88,7 @@ void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint6
 /* The program's part may come apart, as a copy of its stack (c->copy). */
 void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count)
 {
-    struct process *p = process_get(c, of->pid);
+    struct kernel_process *p = process_get(c, of->pid);
     uint64_t        time = trigger + 1;
     UNSET uint64_t frames[STACK_FRAMES];
     unsigned        n = 0;
@@ -113,7 +113,7 @@ void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, con
         copy_emit(c, of, trigger, c->copy);
 }
 
-static uint8_t *item_put(uint8_t *at, uint16_t type, const uint8_t *data, uint16_t size, bool more)
+static uint8_t *emit_item_put(uint8_t *at, uint16_t type, const uint8_t *data, uint16_t size, bool more)
 {
     struct etl_ext_item item = {(uint16_t)(sizeof item + ((size + 7u) & ~7u)), type, more, size};
     memset(at, 0, item.total);
@@ -160,10 +160,10 @@ void emit_described(struct convert *c, const struct actor *by, const struct desc
                                  .flags = ETL_EVENT_EXTENDED, .thread_id = by->tid, .process_id = by->pid, .time = (int64_t)*time,
                                  .provider = d->provider, .channel = CHANNEL_TRACELOGGING, .level = LEVEL_INFORMATION};
     memcpy(at, &h, sizeof h);
-    at = item_put(at + head, ETL_EXT_PROV_TRAITS, d->traits, traits, true);
-    at = item_put(at, ETL_EXT_SCHEMA_TL, d->schema, schema, stack_size != 0);
+    at = emit_item_put(at + head, ETL_EXT_PROV_TRAITS, d->traits, traits, true);
+    at = emit_item_put(at, ETL_EXT_SCHEMA_TL, d->schema, schema, stack_size != 0);
     if (stack_size)
-        at = item_put(at, ETL_EXT_STACK64, (const uint8_t *)stack, stack_size, false);
+        at = emit_item_put(at, ETL_EXT_STACK64, (const uint8_t *)stack, stack_size, false);
     memcpy(at, payload, size);
 }
 

@@ -17,7 +17,7 @@ struct sink { /* grows */
     size_t   used, capacity;
     bool     bad;
 };
-struct snapshot_head {
+struct convert_snapshot_head {
     uint64_t       magic, version, pos, read_pos, horizon, frontier, next_key, next_irp;
     uint64_t       loaded, converted, lost, events, stacks, stacks_missing, copied, late;
     uint64_t       softirq_routine[RAW_SOFTIRQS];
@@ -44,14 +44,14 @@ void snapshot_put(struct sink *s, const void *p, size_t n)
         memcpy(s->data + s->used, p, n);
     s->used += n;
 }
-static void put_u32(struct sink *s, uint32_t v) { snapshot_put(s, &v, sizeof v); }
-static void put_text(struct sink *s, const char *text) { snapshot_put(s, text, strlen(text) + 1); }
+static void snapshot_put_u32(struct sink *s, uint32_t v) { snapshot_put(s, &v, sizeof v); }
+static void snapshot_put_text(struct sink *s, const char *text) { snapshot_put(s, text, strlen(text) + 1); }
 
 struct process_part { uint64_t key, rundown_time; uint32_t pid, ppid, session, uid, flags, images, threads, images_shown; int32_t exit_status; uint32_t pad; };
 struct image_part { uint64_t base, size, default_base; uint32_t stamp, checksum; uint8_t build_id_size, build_id[20], pad[3]; };
 struct thread_part { uint64_t affinity; uint32_t tid; int32_t prio; uint32_t dead, chain; char name[16]; };
 
-static void put_process(struct sink *s, const struct process *p)
+static void put_process(struct sink *s, const struct kernel_process *p)
 {
     struct process_part part = {.key = p->key, .rundown_time = p->rundown_time, .pid = p->pid, .ppid = p->ppid,
                                 .session = p->session, .uid = p->uid, .flags = p->flags, .threads = p->thread_count,
@@ -59,13 +59,13 @@ static void put_process(struct sink *s, const struct process *p)
     for (const struct image *i = p->images; i; i = i->next)
         part.images++;
     snapshot_put(s, &part, sizeof part);
-    put_text(s, p->name);
-    put_text(s, p->command);
+    snapshot_put_text(s, p->name);
+    snapshot_put_text(s, p->command);
     for (const struct image *i = p->images; i; i = i->next) {
         struct image_part ip = {i->base, i->size, i->default_base, i->stamp, i->checksum, i->build_id_size, {0}, {0}};
         memcpy(ip.build_id, i->build_id, sizeof ip.build_id);
         snapshot_put(s, &ip, sizeof ip);
-        put_text(s, i->name->text);
+        snapshot_put_text(s, i->name->text);
     }
     for (const struct thread *t = p->threads; t; t = t->next) {
         struct thread_part tp = {.affinity = t->affinity, .tid = t->tid, .prio = t->prio, .dead = t->dead, .chain = t->chain_count};
@@ -86,10 +86,10 @@ bool convert_settled(const struct convert *c)
 wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, struct reason *why)
 {
     struct sink           s = {0};
-    struct snapshot_head *h = calloc(1, sizeof *h);
+    struct convert_snapshot_head *h = calloc(1, sizeof *h);
     if (!h)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger's snapshot");
-    *h = (struct snapshot_head){.magic = SNAPSHOT_MAGIC, .version = SNAPSHOT_VERSION, .pos = pos, .read_pos = c->read_pos,
+    *h = (struct convert_snapshot_head){.magic = SNAPSHOT_MAGIC, .version = SNAPSHOT_VERSION, .pos = pos, .read_pos = c->read_pos,
                                 .horizon = c->horizon, .frontier = c->frontier, .next_key = c->next_key, .next_irp = c->next_irp,
                                 .loaded = c->loaded, .converted = c->converted, .lost = c->lost, .events = c->events,
                                 .stacks = c->stacks, .stacks_missing = c->stacks_missing, .copied = c->copied, .late = c->late,
@@ -115,7 +115,7 @@ wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, st
 #define PART(noun) part_##noun##_put(c, &s);
 #include "autologger/kernel/convert/parts.def"
 #undef PART
-    put_u32(&s, UINT32_C(0x444e45)); /* the end is there too */
+    snapshot_put_u32(&s, UINT32_C(0x444e45)); /* the end is there too */
     wstatus status = W_SUCCESS;
     if (s.bad || ftruncate(fd, 0) < 0 || ftruncate(fd, (off_t)s.used) < 0)
         status = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger's snapshot");
@@ -130,7 +130,7 @@ wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, st
     return status;
 }
 
-static bool get_threads(struct convert *c, struct cursor *cur, struct process *p, uint32_t count)
+static bool get_threads(struct convert *c, struct cursor *cur, struct kernel_process *p, uint32_t count)
 {
     for (uint32_t i = 0; i < count && cur_ok(cur); i++) {
         struct thread_part tp;
@@ -154,7 +154,7 @@ static bool get_threads(struct convert *c, struct cursor *cur, struct process *p
 }
 
 /* Lists come out in the order of the original only if they are built from their end: reversed at the end. */
-static void reverse(struct process *p)
+static void reverse(struct kernel_process *p)
 {
     struct image *turned = NULL;
     for (struct image *i = p->images, *next; i; i = next) {
@@ -175,14 +175,14 @@ static void reverse(struct process *p)
     p->threads = back;
 }
 
-static bool get_process(struct convert *c, struct cursor *cur, struct process *into)
+static bool get_process(struct convert *c, struct cursor *cur, struct kernel_process *into)
 {
     struct process_part part;
     cur_copy(cur, &part, sizeof part);
     const char *name = cur_zstring(cur), *command = cur_zstring(cur);
     if (!command || (!into && (part.pid == 0 || part.pid == 4)))
         return false;
-    struct process *p = into ? into : process_add(c, part.pid);
+    struct kernel_process *p = into ? into : process_add(c, part.pid);
     if (!p)
         return false;
     p->key          = part.key;
@@ -226,7 +226,7 @@ static bool get_requests(struct convert *c, struct cursor *cur, uint32_t count)
     return cur_ok(cur);
 }
 
-static bool get_all(struct convert *c, struct cursor *cur, const struct snapshot_head *h)
+static bool get_all(struct convert *c, struct cursor *cur, const struct convert_snapshot_head *h)
 {
     for (unsigned i = 0; i < c->cpus; i++)
         c->queue[i].last = cur_u64(cur);
@@ -263,7 +263,7 @@ static bool get_all(struct convert *c, struct cursor *cur, const struct snapshot
 
 wstatus convert_snapshot_read(struct convert *c, int fd, struct reason *why)
 {
-    struct snapshot_head *h = malloc(sizeof *h);
+    struct convert_snapshot_head *h = malloc(sizeof *h);
     struct stat           st;
     void                 *map    = MAP_FAILED;
     wstatus               status = W_INVALID_DATA;

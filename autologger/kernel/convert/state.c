@@ -5,14 +5,14 @@
 #include <string.h>
 
 struct thread *thread_get(struct convert *c, uint32_t tid) { return tid ? idmap_get(&c->thread, tid) : NULL; }
-struct process *process_get(struct convert *c, uint32_t pid)
+struct kernel_process *process_get(struct convert *c, uint32_t pid)
 {
     return pid == 4 ? c->system : pid == 0 ? c->idle : idmap_get(&c->process, pid);
 }
 
 static void unlink_thread(struct thread *t)
 {
-    struct process *p = t->process;
+    struct kernel_process *p = t->process;
     if (!p)
         return;
     *(t->prev ? &t->prev->next : &p->threads) = t->next;
@@ -23,7 +23,7 @@ static void unlink_thread(struct thread *t)
     t->next = t->prev = NULL;
 }
 
-struct thread *thread_add(struct convert *c, struct process *p, uint32_t tid, const char *name)
+struct thread *thread_add(struct convert *c, struct kernel_process *p, uint32_t tid, const char *name)
 {
     struct thread *t = thread_get(c, tid);
     if (t)
@@ -64,9 +64,9 @@ void process_text(char **text, const char *value)
     *text = copy;
 }
 
-struct process *process_add(struct convert *c, uint32_t pid)
+struct kernel_process *process_add(struct convert *c, uint32_t pid)
 {
-    struct process *p = process_get(c, pid);
+    struct kernel_process *p = process_get(c, pid);
     if (p && (p == c->system || p == c->idle))
         return NULL; /* these two are there once, and are not found by their number */
     if (p)
@@ -87,7 +87,7 @@ struct process *process_add(struct convert *c, uint32_t pid)
     return p;
 }
 
-void images_drop(struct process *p)
+void images_drop(struct kernel_process *p)
 {
     for (struct image *i = p->images, *next; i; i = next) {
         next = i->next;
@@ -99,7 +99,7 @@ void images_drop(struct process *p)
     p->images_shown = true;
 }
 
-void process_remove(struct convert *c, struct process *p)
+void process_remove(struct convert *c, struct kernel_process *p)
 {
     while (p->threads)
         thread_remove(c, p->threads);
@@ -113,7 +113,7 @@ void process_remove(struct convert *c, struct process *p)
     free(p);
 }
 
-struct image *image_add(struct process *p, const struct image *like, const char *name, struct image_name *shared)
+struct image *image_add(struct kernel_process *p, const struct image *like, const char *name, struct image_name *shared)
 {
     for (struct image *i = p->images; i; i = i->next)
         if (i->base == like->base && strcmp(i->name->text, shared ? shared->text : name) == 0)
@@ -139,7 +139,7 @@ struct image *image_add(struct process *p, const struct image *like, const char 
     return i;
 }
 
-bool images_inherit(struct process *child, const struct process *parent)
+bool images_inherit(struct kernel_process *child, const struct kernel_process *parent)
 {
     struct image **end = &child->images;
     for (const struct image *i = parent->images; i; i = i->next) {

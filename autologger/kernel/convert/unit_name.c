@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool ends_with(const char *text, size_t length, const char *end)
+static bool unit_name_ends_with(const char *text, size_t length, const char *end)
 {
     size_t n = strlen(end);
     return length > n && memcmp(text + length - n, end, n) == 0;
@@ -15,7 +15,7 @@ static bool has_processes(const char *part, size_t length)
 {
     static const char *const kinds[] = {".service", ".scope", ".socket", ".mount", ".swap"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (ends_with(part, length, kinds[i]))
+        if (unit_name_ends_with(part, length, kinds[i]))
             return true;
     return false;
 }
@@ -31,7 +31,7 @@ void unit_of_cgroup(const char *path, char *out, size_t size)
             snprintf(out, size, "%.*s", (int)(length - escaped), part + escaped);
             return;
         }
-        if (!ends_with(part, length, ".slice"))
+        if (!unit_name_ends_with(part, length, ".slice"))
             return; /* what lies below somebody else's cgroup is no business of systemd's */
         part += length;
     }

@@ -65,11 +65,11 @@ size_t kphase_arguments(const struct klog_config *config, char *out, size_t size
 
 /* ---- clocks, and the end of the buffer ---- */
 
-static int file_open(const struct kphase *p, int flags, const char *name) { return openat(p->dir, name, flags | O_CLOEXEC); }
+static int kphase_file_open(const struct kphase *p, int flags, const char *name) { return openat(p->dir, name, flags | O_CLOEXEC); }
 
-static bool file_write(const struct kphase *p, const char *name, const char *text)
+static bool kphase_file_write(const struct kphase *p, const char *name, const char *text)
 {
-    int     fd = file_open(p, O_WRONLY, name);
+    int     fd = kphase_file_open(p, O_WRONLY, name);
     ssize_t n  = fd < 0 ? -1 : write(fd, text, strlen(text));
     if (fd >= 0)
         close(fd);
@@ -151,7 +151,7 @@ static void clocks_compare(const struct kphase *p, int root)
 
 void kphase_sync(struct kphase *p)
 {
-    int fd    = file_open(p, O_WRONLY, "trace_marker");
+    int fd    = kphase_file_open(p, O_WRONLY, "trace_marker");
     int root  = p->config->phase_instance ? tracefs_open() : -1;
     p->marker = raw_now() * 31 + (uint64_t)getpid();
     if (root >= 0) {
@@ -180,7 +180,7 @@ void kphase_armed(struct kphase *p)
 void kphase_stop(struct kphase *p)
 {
     p->stop_before = raw_now();
-    if (!file_write(p, "tracing_on", "0"))
+    if (!kphase_file_write(p, "tracing_on", "0"))
         kphase_tell(p, W_ACCESS_DENIED, false, "run as root, on a kernel that is not locked down",
                     "the kernel's trace buffer could not be stopped: %s", strerror(errno));
     each_cpu(p, NULL, -1); /* a probe runs with preemption off: once this thread was there, none is in the middle of an entry */
@@ -200,7 +200,7 @@ static void cpu_read(struct kphase *p, unsigned cpu)
     p->cpu[cpu].entries = stats.entries + gone;
     p->cpu[cpu].lost    = gone;
     snprintf(path, sizeof path, "per_cpu/cpu%u/trace_pipe_raw", cpu);
-    int fd = file_open(p, O_RDONLY | O_NONBLOCK, path);
+    int fd = kphase_file_open(p, O_RDONLY | O_NONBLOCK, path);
     while (fd >= 0 && ((n = read(fd, p->page, p->page_size)) > 0 || (n < 0 && errno == EINTR)))
         if (n > 0)
             kphase_page(p, cpu, p->page, (size_t)n);
@@ -261,7 +261,7 @@ static void names_write(struct kphase *p, struct drain *d)
     own_flush(d, d->notes);
 }
 
-static int by_value(const void *a, const void *b)
+static int kphase_by_value(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
@@ -274,7 +274,7 @@ static void functions_sort(struct kphase *p)
         if (p->functions.slot[i].value)
             p->function[p->function_count++] = p->functions.slot[i].key;
     if (p->function)
-        qsort(p->function, p->function_count, sizeof *p->function, by_value);
+        qsort(p->function, p->function_count, sizeof *p->function, kphase_by_value);
 }
 
 static void say_how(struct kphase *p)
@@ -346,8 +346,8 @@ void kphase_close(struct kphase *p)
     if (!p)
         return;
     if (p->stop_after) { /* the tracepoints cost every later event something, and the memory is wanted elsewhere */
-        file_write(p, "events/enable", "0");
-        file_write(p, "buffer_size_kb", "1");
+        kphase_file_write(p, "events/enable", "0");
+        kphase_file_write(p, "buffer_size_kb", "1");
     }
     for (unsigned c = 0; p->cpu && c < p->cpus; c++) {
         free(p->cpu[c].late);

@@ -46,7 +46,7 @@ void kphase_put(struct kphase *p, unsigned cpu, unsigned source, const uint8_t *
     p->cpu[cpu].kept++;
 }
 
-static bool grow(void **at, size_t *capacity, size_t need, size_t item)
+static bool kphase_entry_grow(void **at, size_t *capacity, size_t need, size_t item)
 {
     size_t n = *capacity;
     while (n < need)
@@ -69,9 +69,9 @@ static void put_timed(struct kphase *p, unsigned cpu, unsigned source, uint64_t 
         return;
     }
     void *late = c->late, *bytes = c->tail_bytes;
-    bool  room = grow(&late, &c->late_capacity, c->late_count + 1, sizeof *c->late);
+    bool  room = kphase_entry_grow(&late, &c->late_capacity, c->late_count + 1, sizeof *c->late);
     c->late    = late;
-    room       = room && grow(&bytes, &c->tail_capacity, c->tail_used + size, 1);
+    room       = room && kphase_entry_grow(&bytes, &c->tail_capacity, c->tail_used + size, 1);
     c->tail_bytes = bytes;
     if (!room) {
         loss_memory(p->log, cpu, source, 1, raw_now());
@@ -169,7 +169,7 @@ static void put_comm(struct kphase *p, unsigned cpu, unsigned source, uint64_t t
 
 /* ---- fields ---- */
 
-static int64_t field(const struct raw_source *s, unsigned i, const uint8_t *data, uint32_t size)
+static int64_t kphase_entry_field(const struct raw_source *s, unsigned i, const uint8_t *data, uint32_t size)
 {
     struct sample sample = {.source = s, .raw = data, .raw_size = size};
     return sample_field(&sample, i);
@@ -184,7 +184,7 @@ static void field_text(const struct raw_source *s, unsigned i, const uint8_t *da
     if (f->offset == RAW_NO_FIELD || (uint32_t)f->offset + f->size > size)
         return;
     if (f->size == 4) {
-        uint32_t where = (uint32_t)field(s, i, data, size);
+        uint32_t where = (uint32_t)kphase_entry_field(s, i, data, size);
         from           = where & 0xFFFF;
         length         = where >> 16;
     }
@@ -223,7 +223,7 @@ static void task_named(struct kphase *p, unsigned cpu, uint64_t time, uint32_t t
     memcpy(t->name, name, strnlen(name, sizeof t->name - 1));
     memset(t->name + strnlen(name, sizeof t->name - 1), 0, sizeof t->name - strnlen(name, sizeof t->name - 1));
     void *names = p->name;
-    bool  room  = grow(&names, &p->name_capacity, p->names + 1, sizeof *p->name);
+    bool  room  = kphase_entry_grow(&names, &p->name_capacity, p->names + 1, sizeof *p->name);
     p->name     = names;
     if (!room)
         return;
@@ -233,11 +233,11 @@ static void task_named(struct kphase *p, unsigned cpu, uint64_t time, uint32_t t
     memcpy(n->record.name, t->name, sizeof n->record.name);
 }
 
-static void on_fork(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
+static void kphase_entry_on_fork(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
 {
     const struct raw_source *s = &p->source[source];
-    uint32_t            ptid = (uint32_t)field(s, F_FORK_PARENT, e->data, e->size);
-    uint32_t            tid  = (uint32_t)field(s, F_FORK_CHILD, e->data, e->size);
+    uint32_t            ptid = (uint32_t)kphase_entry_field(s, F_FORK_PARENT, e->data, e->size);
+    uint32_t            tid  = (uint32_t)kphase_entry_field(s, F_FORK_CHILD, e->data, e->size);
     char                name[16];
     if (!tid) { /* nobody's child is the idle task */
         p->sum.damaged++;
@@ -266,17 +266,17 @@ static void on_fork(struct kphase *p, unsigned cpu, unsigned source, const struc
 static void on_newtask(struct kphase *p, unsigned source, const struct trace_entry *e)
 {
     const struct raw_source *s   = &p->source[source];
-    uint32_t            tid = (uint32_t)field(s, F_NEWTASK_PID, e->data, e->size);
+    uint32_t            tid = (uint32_t)kphase_entry_field(s, F_NEWTASK_PID, e->data, e->size);
     struct kphase_task *t   = task_get(p, tid); /* just made: an older one of that number is gone */
     if (t)
-        t->thread = field(s, F_NEWTASK_FLAGS, e->data, e->size) & CLONE_IS_THREAD;
+        t->thread = kphase_entry_field(s, F_NEWTASK_FLAGS, e->data, e->size) & CLONE_IS_THREAD;
     p->sum.absorbed++;
 }
 
 static void on_exec(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
 {
     const struct raw_source *s   = &p->source[source];
-    uint32_t            tid = (uint32_t)field(s, F_EXEC_PID, e->data, e->size);
+    uint32_t            tid = (uint32_t)kphase_entry_field(s, F_EXEC_PID, e->data, e->size);
     struct kphase_task *t   = task_get(p, tid);
     char                path[256];
     if (!t) {
@@ -288,7 +288,7 @@ static void on_exec(struct kphase *p, unsigned cpu, unsigned source, const struc
     *t                = (struct kphase_task){.tid = tid, .pid = tid};
     memcpy(t->name, base, strnlen(base, sizeof t->name - 1));
     void *execs = p->exec;
-    bool  room  = grow(&execs, &p->exec_capacity, p->execs + 1, sizeof *p->exec);
+    bool  room  = kphase_entry_grow(&execs, &p->exec_capacity, p->execs + 1, sizeof *p->exec);
     p->exec     = execs;
     if (room) {
         struct kphase_exec *x = &p->exec[p->execs];
@@ -304,14 +304,14 @@ static void on_exec(struct kphase *p, unsigned cpu, unsigned source, const struc
 
 static void on_task_exit(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
 {
-    uint32_t            tid = (uint32_t)field(&p->source[source], F_EXIT_PID, e->data, e->size);
+    uint32_t            tid = (uint32_t)kphase_entry_field(&p->source[source], F_EXIT_PID, e->data, e->size);
     struct kphase_task *t   = task_get(p, tid);
     uint32_t ids[4] = {t && !t->kernel ? t->pid : tid, 0, tid, 0};
     put_task_record(p, cpu, source, e->time, PERF_RECORD_EXIT, ids, late_hash(p, source, e));
     free(idmap_remove(&p->tasks, tid));
 }
 
-static void function_add(struct kphase *p, uint64_t address)
+static void kphase_entry_function_add(struct kphase *p, uint64_t address)
 {
     if (address)
         idmap_put(&p->functions, address, p); /* a set; without memory the name is missing */
@@ -338,11 +338,11 @@ static void wait_shift(struct kphase *p, unsigned cpu)
 
 /* A stack belongs to the last entry of the same task in the same context: an interrupt may have put its own between. Entries
  * go out in their order: one that was interrupted goes before the interrupt's. */
-static void on_stack(struct kphase *p, unsigned cpu, const struct trace_entry *e)
+static void kphase_entry_on_stack(struct kphase *p, unsigned cpu, const struct trace_entry *e)
 {
     struct kphase_cpu *c     = &p->cpu[cpu];
     struct raw_source  shape = {.field = {p->stack_size}};
-    int64_t            said  = field(&shape, 0, e->data, e->size);
+    int64_t            said  = kphase_entry_field(&shape, 0, e->data, e->size);
     uint32_t           from  = p->stack_frames.offset, frames = e->size > from ? (e->size - from) / 8 : 0;
     p->sum.absorbed++;
     if (said >= 0 && said < frames)
@@ -378,15 +378,15 @@ static void on_mark(struct kphase *p, const struct trace_entry *e)
         p->sync[number].trace = e->time;
 }
 
-static void on_switch(struct kphase *p, unsigned cpu, const struct raw_source *s, const struct trace_entry *e)
+static void kphase_entry_on_switch(struct kphase *p, unsigned cpu, const struct raw_source *s, const struct trace_entry *e)
 {
     char name[16];
     field_text(s, F_SWITCH_PREV_COMM, e->data, e->size, name, sizeof name);
-    task_named(p, cpu, e->time, (uint32_t)field(s, F_SWITCH_PREV_PID, e->data, e->size), name,
-               field(s, F_SWITCH_PREV_PRIO, e->data, e->size));
+    task_named(p, cpu, e->time, (uint32_t)kphase_entry_field(s, F_SWITCH_PREV_PID, e->data, e->size), name,
+               kphase_entry_field(s, F_SWITCH_PREV_PRIO, e->data, e->size));
     field_text(s, F_SWITCH_NEXT_COMM, e->data, e->size, name, sizeof name);
-    task_named(p, cpu, e->time, (uint32_t)field(s, F_SWITCH_NEXT_PID, e->data, e->size), name,
-               field(s, F_SWITCH_NEXT_PRIO, e->data, e->size));
+    task_named(p, cpu, e->time, (uint32_t)kphase_entry_field(s, F_SWITCH_NEXT_PID, e->data, e->size), name,
+               kphase_entry_field(s, F_SWITCH_NEXT_PRIO, e->data, e->size));
 }
 
 static void on_entry(struct kphase *p, unsigned cpu, const struct trace_entry *e)
@@ -398,7 +398,7 @@ static void on_entry(struct kphase *p, unsigned cpu, const struct trace_entry *e
     unsigned source = p->by_id[id];
     if (id == p->stack_id || id == p->mark_id || !source) {
         if (id == p->stack_id)
-            on_stack(p, cpu, e);
+            kphase_entry_on_stack(p, cpu, e);
         else if (id == p->mark_id)
             on_mark(p, e);
         else
@@ -407,12 +407,12 @@ static void on_entry(struct kphase *p, unsigned cpu, const struct trace_entry *e
     }
     const struct raw_source *s = &p->source[source];
     switch (s->kind) {
-    case SRC_FORK: on_fork(p, cpu, source, e); return;
+    case SRC_FORK: kphase_entry_on_fork(p, cpu, source, e); return;
     case SRC_EXIT: on_task_exit(p, cpu, source, e); return;
     case SRC_EXEC: on_exec(p, cpu, source, e); return;
     case SRC_NEWTASK: on_newtask(p, source, e); return;
-    case SRC_INITCALL_START: function_add(p, (uint64_t)field(s, F_INITCALL_FUNC, e->data, e->size)); break;
-    case SRC_SWITCH: on_switch(p, cpu, s, e); break;
+    case SRC_INITCALL_START: kphase_entry_function_add(p, (uint64_t)kphase_entry_field(s, F_INITCALL_FUNC, e->data, e->size)); break;
+    case SRC_SWITCH: kphase_entry_on_switch(p, cpu, s, e); break;
     default: break;
     }
     bool               waits = (s->flags & RAW_SOURCE_CHAIN) && e->size <= sizeof c->wait->data;

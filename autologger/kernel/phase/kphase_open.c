@@ -106,7 +106,7 @@ static int instance_open(const struct klog_config *config)
 }
 
 /* The buffer's folder is open; NULL: it is not asked for, or a condition says why not. */
-static struct kphase *folder_open(const struct klog_config *config, unsigned cpus)
+static struct kphase *kphase_open_folder_open(const struct klog_config *config, unsigned cpus)
 {
     struct kphase *p = config->kernel_phase ? kphase_new(config, cpus) : NULL;
     if (!p || (p->dir = instance_open(config)) >= 0)
@@ -140,7 +140,7 @@ static bool clock_good(struct kphase *p)
 struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
                            unsigned *count)
 {
-    struct kphase *p = folder_open(config, cpus);
+    struct kphase *p = kphase_open_folder_open(config, cpus);
     if (p && is_stopped(p)) {
         kphase_tell(p, W_NOT_SUPPORTED, true, "look for the early program's own file (autologger recover)",
                     "the time before the initramfs is not in this session: the kernel's trace buffer was stopped before it began, by another session or program");
@@ -169,7 +169,7 @@ struct kphase *kphase_adopt(const struct klog_config *config, const struct rawlo
     while (first < h->source_count && !(h->source[first].flags & RAW_SOURCE_PHASE))
         first++;
     count            = first;
-    struct kphase *p = first < h->source_count ? folder_open(config, h->cpus) : NULL;
+    struct kphase *p = first < h->source_count ? kphase_open_folder_open(config, h->cpus) : NULL;
     if (!p)
         return NULL;
     const bool imported = h->phase.entries != 0; /* it died behind that: the buffer has to be given back, and no more */

@@ -12,17 +12,17 @@
 enum { SEAM_EVENTS = 4096, TASK_SLACK_NS = 10000000, HANDLERS_NS = 20000 /* between both records of one event */ };
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 
-static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t n)
+static uint64_t kphase_seam_hash_bytes(uint64_t h, const uint8_t *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         h = (h ^ p[i]) * UINT64_C(0x100000001b3);
     return h;
 }
 
-static uint64_t hash_task(uint32_t tid) { return hash_bytes(HASH_START, (const uint8_t *)&tid, sizeof tid); }
+static uint64_t hash_task(uint32_t tid) { return kphase_seam_hash_bytes(HASH_START, (const uint8_t *)&tid, sizeof tid); }
 
 /* A field that can be a text counts as far as its NUL: what is behind it is what was in that memory before, in each buffer another thing. */
-static size_t text_size(const uint8_t *p, size_t n) { return n > sizeof(uint64_t) ? strnlen((const char *)p, n) : n; }
+static size_t kphase_seam_text_size(const uint8_t *p, size_t n) { return n > sizeof(uint64_t) ? strnlen((const char *)p, n) : n; }
 
 /* Over what both must agree on: the task, and the fields that we read. A side-band record tells its task alone. */
 uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t size)
@@ -32,11 +32,11 @@ uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t 
     unsigned             first = source->kind < SRC_COUNT && at[source->kind] ? at[source->kind] - 1u : 0;
     bool                 task  = source->kind < SRC_COUNT && at[source->kind];
     if (!task && size >= TRACE_ENTRY_HEAD)
-        h = hash_bytes(h, data + 4, 4);
+        h = kphase_seam_hash_bytes(h, data + 4, 4);
     for (unsigned i = first; i < (task ? first + 1 : (unsigned)RAW_FIELDS); i++) {
         const struct raw_field *f = &source->field[i];
         if (f->offset != RAW_NO_FIELD && f->size && (size_t)f->offset + f->size <= size)
-            h = hash_bytes(h, data + f->offset, text_size(data + f->offset, f->size));
+            h = kphase_seam_hash_bytes(h, data + f->offset, kphase_seam_text_size(data + f->offset, f->size));
     }
     return h;
 }

@@ -18,16 +18,16 @@ bool trace_page_begin(struct trace_page *page, const void *bytes, size_t size)
     return !page->damaged;
 }
 
-static uint64_t later(uint64_t time, uint64_t by) { return by > UINT64_MAX - time ? UINT64_MAX : time + by; /* T2 */ }
+static uint64_t tracepage_later(uint64_t time, uint64_t by) { return by > UINT64_MAX - time ? UINT64_MAX : time + by; /* T2 */ }
 
 static uint64_t absolute(uint64_t before, uint64_t stamp)
 {
     uint64_t time = (before & TIME_TOP) | stamp;
-    return time < before ? later(time, UINT64_C(1) << 59) : time;
+    return time < before ? tracepage_later(time, UINT64_C(1) << 59) : time;
 }
 
 /* Steps over one entry. *data is NULL when it was only time or padding. */
-static bool step(struct trace_page *page, const uint8_t **data, uint32_t *size)
+static bool tracepage_step(struct trace_page *page, const uint8_t **data, uint32_t *size)
 {
     struct cursor *c    = &page->entries;
     uint32_t       word = cur_u32(c), type = word & ((1u << TYPE_BITS) - 1), length;
@@ -41,9 +41,9 @@ static bool step(struct trace_page *page, const uint8_t **data, uint32_t *size)
         }
         length = cur_u32(c);
         cur_take(c, length < 4 ? SIZE_MAX : length - 4);
-        page->time = later(page->time, delta); /* an entry that was taken back: those after it count from its time */
+        page->time = tracepage_later(page->time, delta); /* an entry that was taken back: those after it count from its time */
         return cur_ok(c);
-    case TYPE_EXTEND: page->time = later(page->time, delta + ((uint64_t)cur_u32(c) << DELTA_BITS)); return cur_ok(c);
+    case TYPE_EXTEND: page->time = tracepage_later(page->time, delta + ((uint64_t)cur_u32(c) << DELTA_BITS)); return cur_ok(c);
     case TYPE_ABSOLUTE: page->time = absolute(page->time, delta + ((uint64_t)cur_u32(c) << DELTA_BITS)); return cur_ok(c);
     case TYPE_LONG:
         length = cur_u32(c);
@@ -51,7 +51,7 @@ static bool step(struct trace_page *page, const uint8_t **data, uint32_t *size)
         break;
     default: length = type * 4; break;
     }
-    page->time = later(page->time, delta);
+    page->time = tracepage_later(page->time, delta);
     *size = length;
     *data = cur_take(c, length);
     return cur_ok(c);
@@ -61,7 +61,7 @@ bool trace_page_next(struct trace_page *page, struct trace_entry *out)
 {
     const uint8_t *data = NULL;
     uint32_t       size = 0;
-    while (cur_left(&page->entries) && step(page, &data, &size)) {
+    while (cur_left(&page->entries) && tracepage_step(page, &data, &size)) {
         if (!data)
             continue;
         if (size < TRACE_ENTRY_HEAD)
@@ -75,7 +75,7 @@ bool trace_page_next(struct trace_page *page, struct trace_entry *out)
 }
 
 /* The number behind `label`; NULL when there is none. Moves on behind it. */
-static const char *number_after(const char *p, const char *label, uint64_t *out)
+static const char *tracepage_number_after(const char *p, const char *label, uint64_t *out)
 {
     size_t n = strlen(label);
     char  *end;
@@ -93,7 +93,7 @@ static const char *number_after(const char *p, const char *label, uint64_t *out)
 static bool line_number(const char *text, const char *label, uint64_t *out)
 {
     for (const char *p = text; p; p = (p = strchr(p, '\n')) ? p + 1 : NULL)
-        if (number_after(p, label, out))
+        if (tracepage_number_after(p, label, out))
             return true;
     return false;
 }
@@ -109,7 +109,7 @@ bool trace_stats_parse(const char *text, struct trace_stats *out)
     line_number(text, "commit overrun:", &out->commit_overrun);
     line_number(text, "dropped events:", &out->dropped);
     line_number(text, "read events:", &out->read);
-    if (now && (point = number_after(now, "now ts:", &seconds)) && number_after(point, ".", &us) && us < 1000000 &&
+    if (now && (point = tracepage_number_after(now, "now ts:", &seconds)) && tracepage_number_after(point, ".", &us) && us < 1000000 &&
         seconds < UINT64_MAX / 2000000000)
         out->now_ns = seconds * 1000000000 + us * 1000;
     return true;
@@ -118,8 +118,8 @@ bool trace_stats_parse(const char *text, struct trace_stats *out)
 size_t trace_page_size(const char *header_page)
 {
     uint64_t    offset, size;
-    const char *data = strstr(header_page, "char data;\toffset:"), *p = data ? number_after(data, "char data;\toffset:", &offset) : NULL;
-    if (!p || !number_after(p, ";\tsize:", &size) || offset != TRACE_PAGE_HEAD || size > TRACE_PAGE_MAX - offset || size < 64)
+    const char *data = strstr(header_page, "char data;\toffset:"), *p = data ? tracepage_number_after(data, "char data;\toffset:", &offset) : NULL;
+    if (!p || !tracepage_number_after(p, ";\tsize:", &size) || offset != TRACE_PAGE_HEAD || size > TRACE_PAGE_MAX - offset || size < 64)
         return 4096;
     return offset + size;
 }

@@ -22,7 +22,7 @@ enum { INDEX = 4096, PASSES_KEPT = 8 };
 /* The number of the first pid namespace, the same on every kernel (PROC_PID_INIT_INO). */
 #define FIRST_PID_NAMESPACE UINT32_C(0xEFFFFFFC)
 
-struct seen {
+struct argv_seen {
     uint64_t    time, pos;
     const char *text;
     uint32_t    pid, bytes, uid, flags;
@@ -32,7 +32,7 @@ struct seen {
 };
 /* What holds the programs; all but the ring may be -1. */
 enum { FD_RING, FD_EXEC, FD_EXIT, FDS };
-static const char *const fd_name[FDS] = {"argv.ring", "argv.exec", "argv.exit"};
+static const char *const argv_fd_name[FDS] = {"argv.ring", "argv.exec", "argv.exit"};
 struct argv {
     int            fd[FDS];
     int            wake; /* epoll, by edges: the ring itself is readable as soon as it holds anything */
@@ -41,10 +41,10 @@ struct argv {
     size_t         page;
     uint64_t       next; /* position not looked at yet */
     unsigned       pass, first, count;
-    struct seen    seen[INDEX]; /* a ring, in the order of their times */
+    struct argv_seen    seen[INDEX]; /* a ring, in the order of their times */
 };
 
-static wstatus ring_map(struct argv *a, struct reason *why)
+static wstatus argv_ring_map(struct argv *a, struct reason *why)
 {
     a->page     = (size_t)sysconf(_SC_PAGESIZE);
     void *write = mmap(NULL, a->page, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd[FD_RING], 0);
@@ -63,15 +63,15 @@ static wstatus ring_map(struct argv *a, struct reason *why)
 }
 
 #ifdef AL_ARGV_BPF
-static wstatus refused(const char *what, int error, struct reason *why)
+static wstatus argv_refused(const char *what, int error, struct reason *why)
 {
-    struct rights r;
+    struct source_rights r;
     rights_read("", &r);
     return rights_bpf(&r, error, what, why);
 }
 
 /* Takes a descriptor out of a skeleton, which has 0 for none. */
-static int fd_take(int *fd)
+static int argv_fd_take(int *fd)
 {
     int taken = *fd > 0 ? *fd : -1;
     *fd       = 0;
@@ -104,8 +104,8 @@ static int load_by_types(int *fd, bool *attached)
     if (r >= 0)
         r = argv_types__attach(p);
     if (r >= 0) {
-        fd[FD_RING] = fd_take(&p->maps.ring.map_fd);
-        fd[FD_EXEC] = fd_take(&p->links.on_exec_fd);
+        fd[FD_RING] = argv_fd_take(&p->maps.ring.map_fd);
+        fd[FD_EXEC] = argv_fd_take(&p->links.on_exec_fd);
     }
     argv_types__destroy(p);
     return r;
@@ -129,8 +129,8 @@ static wstatus programs_load(int proc, struct argv *a, struct reason *why)
     const int r = reach_is_far() ? reach_load(REACH_ARGV, 0, fd, &attached) : argv_programs(fd, &attached);
     memcpy(a->fd, fd, sizeof a->fd);
     if (r < 0)
-        return refused(attached ? "the BPF program cannot be attached to sched_process_exec" : "the BPF program cannot be loaded", -r, why);
-    return ring_map(a, why);
+        return argv_refused(attached ? "the BPF program cannot be attached to sched_process_exec" : "the BPF program cannot be loaded", -r, why);
+    return argv_ring_map(a, why);
 }
 #else
 int argv_programs(int fd[REACH_FDS], bool *attached)
@@ -173,8 +173,8 @@ struct argv *argv_adopt(int (*find)(void *ctx, const char *name), void *ctx)
 {
     struct argv *a = argv_new();
     for (int i = 0; a && i < FDS; i++)
-        a->fd[i] = find(ctx, fd_name[i]);
-    if (a && a->fd[FD_RING] >= 0 && a->fd[FD_EXEC] >= 0 && ring_map(a, NULL) == W_SUCCESS)
+        a->fd[i] = find(ctx, argv_fd_name[i]);
+    if (a && a->fd[FD_RING] >= 0 && a->fd[FD_EXEC] >= 0 && argv_ring_map(a, NULL) == W_SUCCESS)
         return a;
     argv_close(a);
     return NULL;
@@ -200,12 +200,12 @@ void argv_fds(const struct argv *a, void (*show)(void *ctx, const char *name, in
 {
     for (int i = 0; a && i < FDS; i++)
         if (a->fd[i] >= 0)
-            show(ctx, fd_name[i], a->fd[i], 0);
+            show(ctx, argv_fd_name[i], a->fd[i], 0);
 }
 
 int argv_wake_fd(const struct argv *a) { return a ? a->wake : -1; }
 
-static uint64_t clock_ns(clockid_t id)
+static uint64_t argv_clock_ns(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
@@ -218,7 +218,7 @@ static uint64_t raw_offset(void)
     enum { TRIES = 8, CLOSE_NS = 5000 };
     uint64_t offset = 0, closest = UINT64_MAX;
     for (unsigned i = 0; i < TRIES && closest > CLOSE_NS; i++) {
-        const uint64_t before = clock_ns(CLOCK_MONOTONIC), raw = clock_ns(CLOCK_MONOTONIC_RAW), apart = clock_ns(CLOCK_MONOTONIC) - before;
+        const uint64_t before = argv_clock_ns(CLOCK_MONOTONIC), raw = argv_clock_ns(CLOCK_MONOTONIC_RAW), apart = argv_clock_ns(CLOCK_MONOTONIC) - before;
         if (apart < closest) {
             closest = apart;
             offset  = raw - before - apart / 2;
@@ -227,12 +227,12 @@ static uint64_t raw_offset(void)
     return offset;
 }
 
-static void record_add(struct argv *a, const uint8_t *record, uint32_t size, uint64_t pos, uint64_t offset)
+static void argv_record_add(struct argv *a, const uint8_t *record, uint32_t size, uint64_t pos, uint64_t offset)
 {
     const struct argv_record *r    = (const void *)record;
     uint32_t                  text = size - ARGV_HEAD;
     bool                      gone = r->flags & ARGV_EXIT;
-    a->seen[(a->first + a->count++) % INDEX] = (struct seen){
+    a->seen[(a->first + a->count++) % INDEX] = (struct argv_seen){
         .time = r->time + offset, .pos = pos, .text = r->text, .pid = r->tgid, .bytes = text, .uid = r->uid, .flags = r->flags,
         .code = gone ? (int32_t)r->size : 0, .pass = a->pass, .cut = !gone && r->size > text};
 }
@@ -253,7 +253,7 @@ void argv_poll(struct argv *a)
         if (length & BPF_RINGBUF_BUSY_BIT)
             break; /* being written */
         if (!(length & BPF_RINGBUF_DISCARD_BIT) && size >= ARGV_HEAD && size <= sizeof(struct argv_record))
-            record_add(a, p + BPF_RINGBUF_HDR_SZ, size, a->next, offset);
+            argv_record_add(a, p + BPF_RINGBUF_HDR_SZ, size, a->next, offset);
         a->next += (size + BPF_RINGBUF_HDR_SZ + 7) & ~UINT32_C(7);
     }
 }
@@ -270,7 +270,7 @@ static void index_trim(struct argv *a)
 bool argv_take(struct argv *a, uint32_t pid, uint64_t from, uint64_t until, struct argv_exec *out)
 {
     for (unsigned i = 0; a && i < a->count; i++) {
-        struct seen *s = &a->seen[(a->first + i) % INDEX];
+        struct argv_seen *s = &a->seen[(a->first + i) % INDEX];
         if (s->used || s->pid != pid || (s->flags & ARGV_EXIT) || s->time + ARGV_SLACK_NS < from || s->time > until)
             continue;
         s->used = true;
@@ -286,7 +286,7 @@ bool argv_exit_take(struct argv *a, uint32_t pid, uint64_t until, int32_t *code)
 {
     bool found = false;
     for (unsigned i = 0; a && i < a->count; i++) {
-        struct seen *s = &a->seen[(a->first + i) % INDEX];
+        struct argv_seen *s = &a->seen[(a->first + i) % INDEX];
         if (s->used || s->pid != pid || !(s->flags & ARGV_EXIT) || s->time > until + ARGV_SLACK_NS)
             continue;
         s->used = found = true;

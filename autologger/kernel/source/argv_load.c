@@ -22,19 +22,19 @@ static int bpf(int command, union bpf_attr *attr)
     return r < 0 ? -errno : r;
 }
 
-static const Elf64_Shdr *section(unsigned index)
+static const Elf64_Shdr *argv_load_section(unsigned index)
 {
     const Elf64_Ehdr *e = (const void *)object;
     return (const Elf64_Shdr *)(const void *)(object + e->e_shoff) + index;
 }
 
-static const char *text_of(const Elf64_Shdr *strings, uint32_t at) { return (const char *)object + strings->sh_offset + at; }
+static const char *argv_load_text_of(const Elf64_Shdr *strings, uint32_t at) { return (const char *)object + strings->sh_offset + at; }
 
 static unsigned section_find(const char *name)
 {
     const Elf64_Ehdr *e = (const void *)object;
     for (unsigned i = 1; i < e->e_shnum; i++)
-        if (strcmp(text_of(section(e->e_shstrndx), section(i)->sh_name), name) == 0)
+        if (strcmp(argv_load_text_of(argv_load_section(e->e_shstrndx), argv_load_section(i)->sh_name), name) == 0)
             return i;
     return 0;
 }
@@ -44,14 +44,14 @@ static bool maps_name(unsigned of, struct bpf_insn *code, int ring, int scratch)
 {
     const Elf64_Ehdr *e = (const void *)object;
     for (unsigned i = 1; i < e->e_shnum; i++) {
-        const Elf64_Shdr *s = section(i);
+        const Elf64_Shdr *s = argv_load_section(i);
         if (s->sh_type != SHT_REL || s->sh_info != of)
             continue;
-        const Elf64_Shdr *symbols = section(s->sh_link);
+        const Elf64_Shdr *symbols = argv_load_section(s->sh_link);
         for (size_t k = 0; k < s->sh_size / sizeof(Elf64_Rel); k++) {
             const Elf64_Rel *r    = (const Elf64_Rel *)(const void *)(object + s->sh_offset) + k;
             const Elf64_Sym *sym  = (const Elf64_Sym *)(const void *)(object + symbols->sh_offset) + ELF64_R_SYM(r->r_info);
-            const char      *name = text_of(section(symbols->sh_link), sym->st_name);
+            const char      *name = argv_load_text_of(argv_load_section(symbols->sh_link), sym->st_name);
             struct bpf_insn *at   = &code[r->r_offset / sizeof *code];
             bool             is_ring = strcmp(name, "ring") == 0;
             if (ELF64_R_TYPE(r->r_info) != R_BPF_64_64 || (!is_ring && strcmp(name, "scratch") != 0))
@@ -68,7 +68,7 @@ static int program_load(const char *name, int ring, int scratch)
     static const char license[] = "Dual MIT/GPL";
     struct bpf_insn   code[INSTRUCTIONS];
     unsigned          index = section_find(name);
-    const Elf64_Shdr *s     = section(index);
+    const Elf64_Shdr *s     = argv_load_section(index);
     if (!index || s->sh_size > sizeof code)
         return -ENOEXEC;
     memcpy(code, object + s->sh_offset, s->sh_size);

@@ -24,16 +24,16 @@ struct counters {
 
 /* ---- the socket ---- */
 
-struct request {
+struct counters_request {
     struct nlmsghdr   head;
     struct genlmsghdr command;
     struct nlattr     attr;
     char              data[64];
 };
 
-static bool ask(int fd, uint16_t family, uint8_t command, uint16_t attr, const char *text)
+static bool counters_ask(int fd, uint16_t family, uint8_t command, uint16_t attr, const char *text)
 {
-    struct request r = {.head = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK}, .command = {.cmd = command, .version = 1}};
+    struct counters_request r = {.head = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK}, .command = {.cmd = command, .version = 1}};
     size_t         n = strlen(text) + 1;
     r.attr           = (struct nlattr){(uint16_t)(NLA_HDRLEN + n), attr};
     memcpy(r.data, text, n);
@@ -58,7 +58,7 @@ static bool attr_next(struct cursor *c, uint16_t *type, const uint8_t **data, si
 }
 
 /* Waits for what was asked: 0 or -errno; a family's number goes to *family. */
-static int answer(int fd, uint16_t *family)
+static int counters_answer(int fd, uint16_t *family)
 {
     char message[4096] __attribute__((aligned(8)));
     for (int i = 0; i < 8; i++) {
@@ -97,11 +97,11 @@ wstatus counters_open(struct counters **out, struct reason *why)
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
         if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
             setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-        error = ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME) ? answer(fd, &family) : -errno;
+        error = counters_ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME) ? counters_answer(fd, &family) : -errno;
     }
     snprintf(cpus, sizeof cpus, "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
     if (!error && family)
-        error = ask(fd, family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus) ? answer(fd, NULL) : -errno;
+        error = counters_ask(fd, family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus) ? counters_answer(fd, NULL) : -errno;
     struct counters *c = !error && family ? calloc(1, sizeof *c) : NULL;
     if (c) {
         c->fd = fd;
@@ -200,7 +200,7 @@ bool counters_take(struct counters *c, uint32_t tid, struct raw_counters *out)
 
 /* ---- the living ---- */
 
-static bool text_of(int proc, uint32_t pid, const char *name, char *out, size_t size)
+static bool counters_text_of(int proc, uint32_t pid, const char *name, char *out, size_t size)
 {
     char path[32];
     snprintf(path, sizeof path, "%u/%s", pid, name);
@@ -238,7 +238,7 @@ bool counters_read(int proc, uint32_t pid, struct raw_counters *out)
 {
     enum { FIELD_MINOR = 10, FIELD_MAJOR = 12 }; /* of stat, see proc(5) */
     char  text[4096], *p;
-    if (!text_of(proc, pid, "stat", text, sizeof text) || !(p = strrchr(text, ')')) || strlen(p) < 4)
+    if (!counters_text_of(proc, pid, "stat", text, sizeof text) || !(p = strrchr(text, ')')) || strlen(p) < 4)
         return false;
     p += 3;
     out->faults = 0;
@@ -246,7 +246,7 @@ bool counters_read(int proc, uint32_t pid, struct raw_counters *out)
         uint64_t value = strtoull(p, &p, 10);
         out->faults += i == FIELD_MINOR || i == FIELD_MAJOR ? value : 0;
     }
-    if (!text_of(proc, pid, "status", text, sizeof text))
+    if (!counters_text_of(proc, pid, "status", text, sizeof text))
         return false;
     out->peak_virtual = kilobytes(text, "\nVmPeak:");
     out->peak_set     = kilobytes(text, "\nVmHWM:");

@@ -43,7 +43,7 @@ int devices_open(uint64_t *number)
 }
 
 /* The kernel's number of a uevent; 0: it has none. */
-static uint64_t number_of(const char *text, size_t size)
+static uint64_t devices_number_of(const char *text, size_t size)
 {
     for (size_t at = 0; at < size; at += strlen(text + at) + 1)
         if (strncmp(text + at, "SEQNUM=", 7) == 0)
@@ -52,7 +52,7 @@ static uint64_t number_of(const char *text, size_t size)
 }
 
 /* U1. False: there was no room. */
-static bool record_add(struct drain *d, struct raw_device *r, size_t text_size)
+static bool devices_record_add(struct drain *d, struct raw_device *r, size_t text_size)
 {
     const size_t     size  = (sizeof *r + text_size + 7) & ~(size_t)7;
     struct raw_chunk chunk = {RAW_CHUNK_MAGIC, (uint32_t)size, 0, RAW_CHUNK_OWN, 1};
@@ -69,11 +69,11 @@ static bool record_add(struct drain *d, struct raw_device *r, size_t text_size)
 }
 
 /* U2: `missing` were never read. */
-static void gap_add(struct drain *d, uint64_t missing)
+static void devices_gap_add(struct drain *d, uint64_t missing)
 {
     struct raw_device r[2] = {{.lost = missing}};
     loss_memory(d->log, 0, d->devices_source, missing, raw_now());
-    record_add(d, r, 0);
+    devices_record_add(d, r, 0);
 }
 
 void devices_take(struct drain *d)
@@ -93,17 +93,17 @@ void devices_take(struct drain *d)
         if (n <= 0)
             break;
         text[n]         = 0;
-        uint64_t number = from.nl_pid ? 0 : number_of(text, (size_t)n);
+        uint64_t number = from.nl_pid ? 0 : devices_number_of(text, (size_t)n);
         if (!number)
             continue; /* not the kernel's */
         if ((d->devices_full || d->devices_adopted) && slot->device_number && number > slot->device_number + 1) {
-            gap_add(d, number - slot->device_number - 1);
+            devices_gap_add(d, number - slot->device_number - 1);
             d->devices_full = false;
         }
         d->devices_adopted  = false;
         slot->device_number = number;
         *r                  = (struct raw_device){0};
-        if (record_add(d, r, (size_t)n))
+        if (devices_record_add(d, r, (size_t)n))
             slot->drained[d->devices_source]++;
         else
             loss_memory(d->log, 0, d->devices_source, 1, raw_now());
@@ -117,7 +117,7 @@ void devices_end(struct drain *d)
     devices_take(d);
     uint64_t last = d->devices_full || d->devices_adopted ? last_number() : 0;
     if (d->log->work->device_number && last > d->log->work->device_number)
-        gap_add(d, last - d->log->work->device_number);
+        devices_gap_add(d, last - d->log->work->device_number);
     d->devices_full = d->devices_adopted = false;
     pthread_mutex_unlock(&d->lock);
 }

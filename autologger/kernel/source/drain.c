@@ -136,7 +136,7 @@ static uint64_t ring_u64(const struct drain *d, const struct ring *r, uint64_t p
     return v;
 }
 
-static unsigned source_of(const struct drain *d, unsigned cpu, uint64_t id)
+static unsigned drain_source_of(const struct drain *d, unsigned cpu, uint64_t id)
 {
     return rawlog_source(rawlog_ids(d->log, cpu), d->rings->count, id);
 }
@@ -150,7 +150,7 @@ static void sources_mark(const struct drain *d, unsigned cpu, uint8_t *at, const
         memcpy(&h, at, sizeof h);
         uint8_t *place = h.type == PERF_RECORD_SAMPLE ? at + SAMPLE_ID_AT : at + h.size - sizeof id;
         memcpy(&id, place, sizeof id);
-        id = RAW_ID_SOURCE | source_of(d, cpu, id); /* RAW_SOURCES: of nobody */
+        id = RAW_ID_SOURCE | drain_source_of(d, cpu, id); /* RAW_SOURCES: of nobody */
         memcpy(place, &id, sizeof id);
         at += h.size;
     }
@@ -182,12 +182,12 @@ static bool deserves_note(const struct drain *d, const struct ring *r, uint64_t 
     }
 }
 
-struct walk {
+struct drain_walk {
     uint64_t from, to, cut, last_ns;
     unsigned kept;
 };
 
-static uint64_t record_time(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t size, unsigned source)
+static uint64_t drain_record_time(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t size, unsigned source)
 {
     unsigned shift = source < RAW_SOURCES ? sample_shift(&d->log->header->source[source]) : 0;
     return ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_TIME_AT + shift : pos + size - 24);
@@ -200,7 +200,7 @@ static unsigned record_kept(struct raw_slot *slot, unsigned source)
 }
 
 /* Counts every record of a ring (D1); those up to w->cut fit into `room` bytes. */
-static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chunk_pos, struct walk *w)
+static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chunk_pos, struct drain_walk *w)
 {
     const struct ring *r    = &d->rings->ring[cpu];
     struct raw_slot   *slot = d->log->work;
@@ -220,32 +220,32 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
             fits   = false;
             w->cut = pos;
         }
-        source = source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
+        source = drain_source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
         if (type == PERF_RECORD_THROTTLE)
             slot->throttled++;
         else if (type == PERF_RECORD_LOST)
-            loss_ring(d->log, cpu, before_size ? record_time(d, r, before, before_type, before_size, before_source) : w->last_ns,
-                      record_time(d, r, pos, type, size, source));
+            loss_ring(d->log, cpu, before_size ? drain_record_time(d, r, before, before_type, before_size, before_source) : w->last_ns,
+                      drain_record_time(d, r, pos, type, size, source));
         else if (type == PERF_RECORD_UNTHROTTLE || source >= RAW_SOURCES)
             ; /* counted by nobody */
         else if (fits)
             w->kept += record_kept(slot, source);
         else
-            loss_memory(d->log, cpu, source, 1, record_time(d, r, pos, type, size, source));
+            loss_memory(d->log, cpu, source, 1, drain_record_time(d, r, pos, type, size, source));
         if (fits && source < RAW_SOURCES && deserves_note(d, r, pos, type, misc, source))
             trigger_add(d, chunk_pos + (pos - w->from), cpu, source);
     }
     if (before_size)
-        w->last_ns = record_time(d, r, before, before_type, before_size, before_source);
+        w->last_ns = drain_record_time(d, r, before, before_type, before_size, before_source);
     if (fits)
         w->cut = pos;
 }
 
-static unsigned ring_take(struct drain *d, unsigned cpu)
+static unsigned drain_ring_take(struct drain *d, unsigned cpu)
 {
     struct ring     *r    = &d->rings->ring[cpu];
     struct raw_slot *slot = d->log->work;
-    struct walk      w    = {.from = slot->tail[cpu], .last_ns = rawlog_loss(d->log, slot, cpu)->last_ns};
+    struct drain_walk      w    = {.from = slot->tail[cpu], .last_ns = rawlog_loss(d->log, slot, cpu)->last_ns};
     w.to                  = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
     if (w.to == w.from)
         return 0;
@@ -291,7 +291,7 @@ unsigned drain_pass(struct drain *d, bool last)
         pass.horizon_ns = d->hold_ns;
     for (unsigned c = 0; c < d->rings->cpus; c++)
         if (d->rings->ring[c].page)
-            kept += ring_take(d, c);
+            kept += drain_ring_take(d, c);
     enrich_triggers(d, last);
     pass.horizon_ns = enrich_horizon(d, pass.horizon_ns);
     if (!last)

@@ -11,7 +11,7 @@ struct config_sink {
 };
 enum { RECORD_MAX = 32768 };
 
-static void put(void *ctx, const struct raw_config *head, const void *body, size_t size)
+static void drain_config_put(void *ctx, const struct raw_config *head, const void *body, size_t size)
 {
     struct config_sink *sink = ctx;
     struct raw_config   h    = *head;
@@ -32,7 +32,7 @@ void drain_config(struct drain *d, const struct klog_config *config)
         sink.buffer->used = sink.buffer->records = 0;
         sink.buffer->mark                        = false;
         pthread_mutex_lock(&d->lock);
-        d->log->work->own_lost += config->system_config(config->mask, put, &sink);
+        d->log->work->own_lost += config->system_config(config->mask, drain_config_put, &sink);
         own_flush(d, sink.buffer);
         pthread_mutex_unlock(&d->lock);
     }

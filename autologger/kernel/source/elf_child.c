@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 enum { INIT = 1, FILES = 1024 };
-enum look { LOOK_GONE, LOOK_FOUND, LOOK_RISKY, LOOK_REFUSED };
-static struct child {
+enum elf_child_look { LOOK_GONE, LOOK_FOUND, LOOK_RISKY, LOOK_REFUSED };
+static struct elf_child_child {
     int             proc;
     bool            dares;
     struct mounts   mounts;
@@ -35,7 +35,7 @@ static bool is_foreign(uint32_t pid)
     return n <= 0 || n != m || memcmp(theirs, ours, (size_t)n) != 0;
 }
 
-static enum look risk(int fd, uint32_t pid, struct mount_file *file)
+static enum elf_child_look risk(int fd, uint32_t pid, struct mount_file *file)
 {
     if (!mounts_file(&child.mounts, fd, file))
         return LOOK_REFUSED;
@@ -69,7 +69,7 @@ static const struct elf_info *elf_of(int fd)
 }
 
 /* Is it the file that was mapped? `held`: it was opened as what is mapped there now. */
-static bool is_wanted(const struct elf_question *q, const struct elf_info *e, const struct mount_file *file, bool held)
+static bool elf_child_is_wanted(const struct elf_question *q, const struct elf_info *e, const struct mount_file *file, bool held)
 {
     if (q->build_id_size)
         return e->build_id_size == q->build_id_size && memcmp(e->build_id, q->build_id, q->build_id_size) == 0;
@@ -77,13 +77,13 @@ static bool is_wanted(const struct elf_question *q, const struct elf_info *e, co
 }
 
 /* Takes the descriptor. */
-static enum look examine(int fd, const struct elf_question *q, uint32_t pid, bool held, struct elf_info *out)
+static enum elf_child_look examine(int fd, const struct elf_question *q, uint32_t pid, bool held, struct elf_info *out)
 {
     struct mount_file file;
-    enum look         look = fd < 0 ? LOOK_GONE : risk(fd, pid, &file);
+    enum elf_child_look         look = fd < 0 ? LOOK_GONE : risk(fd, pid, &file);
     if (look == LOOK_FOUND || (look == LOOK_RISKY && child.dares)) {
         const struct elf_info *e = elf_of(fd);
-        look                     = !e ? LOOK_REFUSED : is_wanted(q, e, &file, held) ? LOOK_FOUND : LOOK_GONE;
+        look                     = !e ? LOOK_REFUSED : elf_child_is_wanted(q, e, &file, held) ? LOOK_FOUND : LOOK_GONE;
         if (look == LOOK_FOUND)
             *out = *e;
     }
@@ -114,7 +114,7 @@ static int path_walk(int root, uint32_t pid, const char *path)
 }
 
 /* As this process sees the path; and as process 1 does: the early program's root is not the machine's. */
-static enum look at_path(const struct elf_question *q, const char *path, struct elf_info *out)
+static enum elf_child_look at_path(const struct elf_question *q, const char *path, struct elf_info *out)
 {
     int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), init;
     if (root >= 0 && examine(path_walk(root, 0, path), q, 0, false, out) == LOOK_FOUND)
@@ -124,7 +124,7 @@ static enum look at_path(const struct elf_question *q, const char *path, struct 
 }
 
 /* As the process itself sees it: the way goes through whatever it has mounted. */
-static enum look at_their_path(const struct elf_question *q, const char *path, struct elf_info *out)
+static enum elf_child_look at_their_path(const struct elf_question *q, const char *path, struct elf_info *out)
 {
     snprintf(child.path, sizeof child.path, "%u/root%s", q->pid, path);
     return examine(openat(child.proc, child.path, O_PATH | O_CLOEXEC), q, q->pid, false, out);
@@ -134,7 +134,7 @@ static enum elf_verdict look_for(const struct elf_question *q, const char *path,
 {
     char link[80];
     snprintf(link, sizeof link, "%u/map_files/%" PRIx64 "-%" PRIx64, q->pid, q->start, q->end);
-    enum look look = examine(openat(child.proc, link, O_PATH | O_CLOEXEC), q, q->pid, true, out);
+    enum elf_child_look look = examine(openat(child.proc, link, O_PATH | O_CLOEXEC), q, q->pid, true, out);
     if (look == LOOK_FOUND || look == LOOK_REFUSED)
         return look == LOOK_FOUND ? ELF_FOUND : ELF_NOT_FOUND;
     if (!child.dares && at_path(q, path, out) == LOOK_FOUND)

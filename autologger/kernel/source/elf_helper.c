@@ -23,68 +23,68 @@
 
 enum { CAREFUL, DARING, KINDS, LEFT_MOST = 64, DEATHS_MOST = 3, END_TRIES = 20, BUSY = 10, WAIT_STEP_MS = 20, HELPER_NICE = -5 };
 
-struct asked {
-    struct asked      *next;
+struct elf_helper_asked {
+    struct elf_helper_asked      *next;
     uint64_t           since;
     size_t             size; /* of the message, which goes on behind this struct */
     struct elf_message message;
 };
-struct list { struct asked *first, **last; };
-struct child {
+struct elf_helper_list { struct elf_helper_asked *first, **last; };
+struct elf_helper_child {
     pid_t pid;
     int   pidfd; /* of a child of the process that was asked (reach.h); -1: it is this process' own */
 };
 struct helper {
     int         fd; /* -1: none runs */
-    struct child child;
+    struct elf_helper_child child;
     unsigned    in_flight, deaths;
     uint64_t    since; /* its last answer, or the first of its questions that wait for one */
-    struct list queue, flight;
+    struct elf_helper_list queue, flight;
 };
 struct elf_helper {
     int           proc;
     unsigned      unanswered;
     struct helper kind[KINDS];
-    struct list   unknown; /* nobody knows, and the asker has not been told */
+    struct elf_helper_list   unknown; /* nobody knows, and the asker has not been told */
 };
 
 /* Helpers that were told to end, of all askers of this process. */
 static struct {
     pthread_mutex_t lock;
     unsigned        count;
-    struct { struct child child; int kind; bool hung; } is[LEFT_MOST];
+    struct { struct elf_helper_child child; int kind; bool hung; } is[LEFT_MOST];
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t now_ns(void)
+static uint64_t elf_helper_now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void list_init(struct list *l)
+static void list_init(struct elf_helper_list *l)
 {
     l->first = NULL;
     l->last  = &l->first;
 }
 
-static void list_put(struct list *l, struct asked *a)
+static void list_put(struct elf_helper_list *l, struct elf_helper_asked *a)
 {
     a->next  = NULL;
     *l->last = a;
     l->last  = &a->next;
 }
 
-static struct asked *list_take(struct list *l)
+static struct elf_helper_asked *list_take(struct elf_helper_list *l)
 {
-    struct asked *a = l->first;
+    struct elf_helper_asked *a = l->first;
     if (a && !(l->first = a->next))
         l->last = &l->first;
     return a;
 }
 
 /* All of `from` before what `to` has. */
-static void list_return(struct list *to, struct list *from)
+static void list_return(struct elf_helper_list *to, struct elf_helper_list *from)
 {
     if (!from->first)
         return;
@@ -95,13 +95,13 @@ static void list_return(struct list *to, struct list *from)
     list_init(from);
 }
 
-static void list_free(struct list *l)
+static void list_free(struct elf_helper_list *l)
 {
-    for (struct asked *a; (a = list_take(l));)
+    for (struct elf_helper_asked *a; (a = list_take(l));)
         free(a);
 }
 
-static bool has_ended(const struct child *c)
+static bool has_ended(const struct elf_helper_child *c)
 {
     struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
     if (c->pidfd < 0)
@@ -130,7 +130,7 @@ static unsigned left_reap(int kind, unsigned *ending)
     return hung;
 }
 
-static void left_add(struct child child, int kind, bool hung)
+static void left_add(struct elf_helper_child child, int kind, bool hung)
 {
     unsigned ending;
     left_reap(kind, &ending);
@@ -169,7 +169,7 @@ static void memory_drop(int proc)
         close(fd);
 }
 
-static void come_first(void)
+static void elf_helper_come_first(void)
 {
     const struct sched_param least = {.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) < 0)
@@ -188,7 +188,7 @@ static _Noreturn void child_main(int proc, int socket, int kind)
             close(fd);
     memory_drop(0);
     if (kind == CAREFUL) /* as who drains the rings: a busy machine must not make an answer late */
-        come_first();
+        elf_helper_come_first();
     elf_child_run(0, 1, kind == DARING);
 }
 
@@ -210,7 +210,7 @@ int elf_helper_begin(int proc, bool dares, int *socket)
     return (int)pid;
 }
 
-static bool helper_start(struct elf_helper *h, int kind)
+static bool elf_helper_start(struct elf_helper *h, int kind)
 {
     struct helper *e = &h->kind[kind];
     unsigned       ending;
@@ -221,13 +221,13 @@ static bool helper_start(struct elf_helper *h, int kind)
     if (pid < 0)
         return false;
     e->fd    = fd;
-    e->child = (struct child){pid, pidfd};
-    e->since = now_ns();
+    e->child = (struct elf_helper_child){pid, pidfd};
+    e->since = elf_helper_now_ns();
     return true;
 }
 
 /* It is told to end; what it has not answered waits for the next one. `blamed`: all but the first of these. */
-static void helper_end(struct elf_helper *h, int kind, bool hung, bool blamed)
+static void elf_helper_end(struct elf_helper *h, int kind, bool hung, bool blamed)
 {
     struct helper *e = &h->kind[kind];
     if (e->fd < 0)
@@ -258,25 +258,25 @@ static void hand_out(struct elf_helper *h, int kind)
 {
     struct helper *e = &h->kind[kind];
     while (e->queue.first && e->in_flight < HELPER_FLIGHT) {
-        struct asked *a = e->queue.first;
-        if (kind == DARING && now_ns() - a->since > RISKY_NS) {
+        struct elf_helper_asked *a = e->queue.first;
+        if (kind == DARING && elf_helper_now_ns() - a->since > RISKY_NS) {
             list_put(&h->unknown, list_take(&e->queue));
             continue;
         }
-        if (e->fd < 0 && !helper_start(h, kind)) {
+        if (e->fd < 0 && !elf_helper_start(h, kind)) {
             list_return(&h->unknown, &e->queue);
             return;
         }
         if (send(e->fd, &a->message, a->size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
             if (errno != EAGAIN && errno != ENOBUFS) {
                 e->deaths++;
-                helper_end(h, kind, false, e->in_flight > 0);
+                elf_helper_end(h, kind, false, e->in_flight > 0);
                 continue;
             }
             return;
         }
         if (!e->in_flight++)
-            e->since = now_ns();
+            e->since = elf_helper_now_ns();
         list_put(&e->flight, list_take(&e->queue));
     }
 }
@@ -284,11 +284,11 @@ static void hand_out(struct elf_helper *h, int kind)
 bool elf_ask(struct elf_helper *h, const struct elf_question *q, const char *path)
 {
     size_t        length = strlen(path) + 1;
-    struct asked *a      = path[0] == '/' && length <= ELF_PATH ? malloc(sizeof *a + length) : NULL;
+    struct elf_helper_asked *a      = path[0] == '/' && length <= ELF_PATH ? malloc(sizeof *a + length) : NULL;
     if (!a)
         return false;
     a->size             = sizeof a->message + length;
-    a->since            = now_ns();
+    a->since            = elf_helper_now_ns();
     a->message.question = *q;
     memcpy(a + 1, path, length);
     list_put(&h->kind[CAREFUL].queue, a);
@@ -306,7 +306,7 @@ static bool reply_take(struct elf_helper *h, int kind, struct elf_reply *reply)
         return true;
     if (e->fd >= 0 && (n >= 0 || errno != EAGAIN)) { /* it has ended on its own: a file that it stumbled over */
         e->deaths++;
-        helper_end(h, kind, false, true);
+        elf_helper_end(h, kind, false, true);
     }
     return false;
 }
@@ -316,9 +316,9 @@ static bool answer_of(struct elf_helper *h, int kind, uint64_t *key, struct elf_
     struct helper   *e = &h->kind[kind];
     struct elf_reply reply;
     while (reply_take(h, kind, &reply)) {
-        struct asked *a = list_take(&e->flight);
+        struct elf_helper_asked *a = list_take(&e->flight);
         e->in_flight--;
-        e->since = now_ns();
+        e->since = elf_helper_now_ns();
         if (reply.verdict == ELF_RISKY && kind == CAREFUL) {
             list_put(&h->kind[DARING].queue, a);
             continue;
@@ -329,8 +329,8 @@ static bool answer_of(struct elf_helper *h, int kind, uint64_t *key, struct elf_
         free(a);
         return true;
     }
-    if (has_hung(h, e, now_ns()))
-        helper_end(h, kind, true, true);
+    if (has_hung(h, e, elf_helper_now_ns()))
+        elf_helper_end(h, kind, true, true);
     return false;
 }
 
@@ -341,7 +341,7 @@ bool elf_answer(struct elf_helper *h, uint64_t *key, struct elf_info *out)
         found = answer_of(h, kind, key, out);
         hand_out(h, kind);
     }
-    struct asked *a = found ? NULL : list_take(&h->unknown);
+    struct elf_helper_asked *a = found ? NULL : list_take(&h->unknown);
     if (a) {
         *key = a->message.question.key;
         *out = (struct elf_info){0};
@@ -373,8 +373,8 @@ void elf_helper_rest(struct elf_helper *h)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct helper *e = &h->kind[kind];
-        if (e->fd >= 0 && !e->in_flight && !e->queue.first && now_ns() - e->since > HELPER_REST_NS)
-            helper_end(h, kind, false, false);
+        if (e->fd >= 0 && !e->in_flight && !e->queue.first && elf_helper_now_ns() - e->since > HELPER_REST_NS)
+            elf_helper_end(h, kind, false, false);
     }
 }
 
@@ -402,7 +402,7 @@ void elf_helper_destroy(struct elf_helper *h)
     for (int kind = 0; kind < KINDS; kind++) {
         struct helper *e = &h->kind[kind];
         ending += e->fd >= 0 && !e->in_flight;
-        helper_end(h, kind, e->in_flight > 0, false);
+        elf_helper_end(h, kind, e->in_flight > 0, false);
         list_free(&e->queue);
     }
     for (int i = 0; i < END_TRIES && ending; i++) {

@@ -6,7 +6,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
+static const char *enrich_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
@@ -41,7 +41,7 @@ static void command_find(struct drain *d, const struct drain_exec *x, uint64_t u
 /* Is the process still the program that was executed? By the name that an exec gives it. */
 static bool same_program(const struct proc_stat *st, const char *file_name)
 {
-    return !file_name || strncmp(st->comm, base_name(file_name), sizeof st->comm - 1) == 0;
+    return !file_name || strncmp(st->comm, enrich_base_name(file_name), sizeof st->comm - 1) == 0;
 }
 
 static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t until, const char *file_name)
@@ -71,7 +71,7 @@ static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t unti
         r.uid = k.uid;
         r.flags |= k.is32 ? RAW_PROCESS_32BIT : 0;
     }
-    const char *texts[2] = {*exe ? base_name(exe) : file_name ? base_name(file_name) : "", command};
+    const char *texts[2] = {*exe ? enrich_base_name(exe) : file_name ? enrich_base_name(file_name) : "", command};
     r.name_size          = (uint16_t)(strlen(texts[0]) + 1);
     r.command_size       = (uint16_t)(strlen(texts[1]) + 1);
     own_add(d, d->notes, &r, sizeof r, texts, 2);

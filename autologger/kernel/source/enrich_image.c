@@ -24,7 +24,7 @@ struct mmap2 { /* then the path */
 _Static_assert(sizeof(struct mmap2) == 72, "PERF_RECORD_MMAP2");
 
 enum { IMAGES_AT_FIRST = 64, IMAGES_WAITING = 4096, IMAGES_ASKED = 1024 };
-struct waiting {
+struct enrich_image_waiting {
     struct mmap2 m;
     uint64_t     time, until;
     uint64_t     key; /* of its question; 0: it waits beside another one */
@@ -34,7 +34,7 @@ struct enrich_images {
     struct elf_helper *helper;
     uint64_t           next_key;
     unsigned           count, capacity, asked;
-    struct waiting    *waiting; /* the one that asks stands before those beside it */
+    struct enrich_image_waiting    *waiting; /* the one that asks stands before those beside it */
 };
 
 bool enrich_images_init(struct drain *d)
@@ -61,7 +61,7 @@ static bool has_build_id(const struct mmap2 *m)
     return (m->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m->u.build.size >= 8 && m->u.build.size <= sizeof m->u.build.id;
 }
 
-static const struct elf_info *known(const struct drain *d, const struct mmap2 *m)
+static const struct elf_info *enrich_image_known(const struct drain *d, const struct mmap2 *m)
 {
     return has_build_id(m) ? elf_known(d->elves, m->u.build.id, m->u.build.size) : NULL;
 }
@@ -86,12 +86,12 @@ static void note_add(struct drain *d, const struct mmap2 *m, const struct elf_in
     own_add(d, d->notes, &r, sizeof r, NULL, 0);
 }
 
-static bool same_file(const struct mmap2 *a, const struct mmap2 *b)
+static bool enrich_image_same_file(const struct mmap2 *a, const struct mmap2 *b)
 {
     return has_build_id(a) && has_build_id(b) && a->u.build.size == b->u.build.size && memcmp(a->u.build.id, b->u.build.id, a->u.build.size) == 0;
 }
 
-static bool ask(struct enrich_images *w, struct waiting *x, const char *path)
+static bool enrich_image_ask(struct enrich_images *w, struct enrich_image_waiting *x, const char *path)
 {
     struct elf_question q = {.key = w->next_key + 1, .start = x->m.addr, .end = x->m.addr + x->m.len, .pid = x->m.pid};
     if (has_build_id(&x->m)) {
@@ -107,10 +107,10 @@ static bool ask(struct enrich_images *w, struct waiting *x, const char *path)
     return true;
 }
 
-static const struct waiting *asked_for(const struct enrich_images *w, const struct mmap2 *m)
+static const struct enrich_image_waiting *asked_for(const struct enrich_images *w, const struct mmap2 *m)
 {
     for (unsigned i = 0; i < w->count; i++)
-        if (w->waiting[i].key && same_file(&w->waiting[i].m, m))
+        if (w->waiting[i].key && enrich_image_same_file(&w->waiting[i].m, m))
             return &w->waiting[i];
     return NULL;
 }
@@ -120,7 +120,7 @@ static bool waiting_room(struct enrich_images *w)
     if (w->count < w->capacity)
         return true;
     unsigned        capacity = w->capacity ? w->capacity * 2 : IMAGES_AT_FIRST;
-    struct waiting *more     = capacity <= IMAGES_WAITING ? realloc(w->waiting, capacity * sizeof *more) : NULL;
+    struct enrich_image_waiting *more     = capacity <= IMAGES_WAITING ? realloc(w->waiting, capacity * sizeof *more) : NULL;
     if (!more)
         return false;
     w->waiting  = more;
@@ -131,7 +131,7 @@ static bool waiting_room(struct enrich_images *w)
 void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
 {
     struct enrich_images *w = d->images;
-    struct waiting        x = {.time = time, .until = raw_now() + IMAGE_WAIT_NS};
+    struct enrich_image_waiting        x = {.time = time, .until = raw_now() + IMAGE_WAIT_NS};
     char                 *path = d->text;
     if (size < sizeof x.m + TRAILER_SIZE)
         return;
@@ -139,7 +139,7 @@ void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t 
     size_t n = size - sizeof x.m - TRAILER_SIZE;
     if (!(x.m.prot & PROT_EXEC) || n == 0 || n >= DRAIN_TEXT || record[sizeof x.m] != '/' || record[sizeof x.m + 1] == '/')
         return;
-    const struct elf_info *elf = known(d, &x.m);
+    const struct elf_info *elf = enrich_image_known(d, &x.m);
     if (elf) {
         note_add(d, &x.m, elf, time);
         return;
@@ -148,11 +148,11 @@ void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t 
     path[n] = 0;
     if (!waiting_room(w))
         return;
-    if (asked_for(w, &x.m) ? (x.path = strdup(path)) != NULL : ask(w, &x, path))
+    if (asked_for(w, &x.m) ? (x.path = strdup(path)) != NULL : enrich_image_ask(w, &x, path))
         w->waiting[w->count++] = x;
 }
 
-static void waiting_end(struct enrich_images *w, struct waiting *x)
+static void waiting_end(struct enrich_images *w, struct enrich_image_waiting *x)
 {
     w->asked -= x->key != 0;
     free(x->path);
@@ -160,20 +160,20 @@ static void waiting_end(struct enrich_images *w, struct waiting *x)
 }
 
 /* What the helper knows of a file of root's is good for all who wait for it; another user's file answers for itself alone. */
-static void answered(struct drain *d, uint64_t key, const struct elf_info *elf)
+static void enrich_image_answered(struct drain *d, uint64_t key, const struct elf_info *elf)
 {
     struct enrich_images *w    = d->images;
     struct mmap2          of   = {0};
     unsigned              kept = 0;
     elf_keep(d->elves, elf);
     for (unsigned i = 0; i < w->count; i++) {
-        struct waiting        *x = &w->waiting[i];
-        const struct elf_info *e = x->key == key ? elf : known(d, &x->m);
+        struct enrich_image_waiting        *x = &w->waiting[i];
+        const struct elf_info *e = x->key == key ? elf : enrich_image_known(d, &x->m);
         if (x->key == key)
             of = x->m;
         if (e && e->valid)
             note_add(d, &x->m, e, x->time);
-        if (!e && (x->key || !same_file(&of, &x->m) || ask(w, x, x->path)))
+        if (!e && (x->key || !enrich_image_same_file(&of, &x->m) || enrich_image_ask(w, x, x->path)))
             w->waiting[kept++] = *x;
         else
             waiting_end(w, x);
@@ -185,15 +185,15 @@ static void late_drop(struct enrich_images *w, uint64_t now)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < w->count; i++) {
-        struct waiting *x = &w->waiting[i];
+        struct enrich_image_waiting *x = &w->waiting[i];
         if (x->until > now) {
             w->waiting[kept++] = *x;
             continue;
         }
         waiting_end(w, x);
         for (unsigned k = i + 1; x->key && k < w->count; k++)
-            if (!w->waiting[k].key && w->waiting[k].until > now && same_file(&x->m, &w->waiting[k].m)) {
-                ask(w, &w->waiting[k], w->waiting[k].path); /* for the others that wait beside it, too */
+            if (!w->waiting[k].key && w->waiting[k].until > now && enrich_image_same_file(&x->m, &w->waiting[k].m)) {
+                enrich_image_ask(w, &w->waiting[k], w->waiting[k].path); /* for the others that wait beside it, too */
                 break;
             }
     }
@@ -208,7 +208,7 @@ void enrich_images(struct drain *d, bool last)
     uint64_t              key;
     for (;;) {
         while (elf_answer(w->helper, &key, &elf))
-            answered(d, key, &elf);
+            enrich_image_answered(d, key, &elf);
         uint64_t now = raw_now();
         late_drop(w, now);
         int left = elf_patience(w->helper) - (int)((now - begin) / 1000000);

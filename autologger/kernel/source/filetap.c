@@ -18,10 +18,10 @@
 #endif
 
 enum { FD_ENTER, FD_EXIT, FD_CONFIG, FD_ENTERS, FD_EXITS, FDS, FD_CALLS = FDS /* only while it is filled */ };
-static const char *const fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config", "filetap.enters", "filetap.exits"};
+static const char *const filetap_fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config", "filetap.enters", "filetap.exits"};
 struct filetap { int fd[FDS]; };
 
-static unsigned source_index(const struct rawlog *log, unsigned kind)
+static unsigned filetap_source_index(const struct rawlog *log, unsigned kind)
 {
     const struct raw_header *h = log->header;
     unsigned                 i = 0;
@@ -30,7 +30,7 @@ static unsigned source_index(const struct rawlog *log, unsigned kind)
     return i;
 }
 
-bool filetap_wanted(const struct rawlog *log) { return source_index(log, SRC_FILE_ENTER) < log->header->source_count; }
+bool filetap_wanted(const struct rawlog *log) { return filetap_source_index(log, SRC_FILE_ENTER) < log->header->source_count; }
 
 static struct filetap *filetap_new(void)
 {
@@ -51,7 +51,7 @@ void filetap_close(struct filetap *t)
 void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
 {
     for (int i = 0; t && i < FDS; i++)
-        show(ctx, fd_name[i], t->fd[i], 0);
+        show(ctx, filetap_fd_name[i], t->fd[i], 0);
 }
 
 #ifdef AL_ARGV_BPF
@@ -85,7 +85,7 @@ enum { /* of struct tap_call: 1 + the row */
 #include "autologger/kernel/source/filecalls.def"
 #undef CALL
 };
-static const struct { long number; struct tap_call call; } wanted[] = {
+static const struct { long number; struct tap_call call; } source_filetap_wanted[] = {
 #define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info)                                         \
     {number, {CALL_##row, fd, path, dir, path2, dir2, flags, 0}},
 #include "autologger/kernel/source/filecalls.def"
@@ -94,60 +94,60 @@ static const struct { long number; struct tap_call call; } wanted[] = {
 
 #ifdef __x86_64__
 /* `second` is always the one behind `first` and its other half: fallocate's. */
-static const struct { uint16_t number; uint8_t row; int8_t first, second; } narrow[] = {
+static const struct { uint16_t number; uint8_t row; int8_t first, second; } filetap_narrow[] = {
 #define NARROW(number, row, first, second) {number, CALL_##row, first, second},
 #include "autologger/kernel/source/narrowcalls.def"
 #undef NARROW
 };
-enum { NARROW_CALLS = sizeof narrow / sizeof *narrow };
+enum { NARROW_CALLS = sizeof filetap_narrow / sizeof *filetap_narrow };
 #else
-static const struct { uint16_t number; uint8_t row; int8_t first, second; } narrow[1];
+static const struct { uint16_t number; uint8_t row; int8_t first, second; } filetap_narrow[1];
 enum { NARROW_CALLS = 0 };
 #endif
 
-static int map_set(int map, uint32_t key, const void *value)
+static int filetap_map_set(int map, uint32_t key, const void *value)
 {
     union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)value};
     return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) < 0 ? -errno : 0;
 }
 
-static int own_set(int map) { return map_set(map, 0, &(struct tap_config){.own_tgid = (uint32_t)getpid()}); }
+static int own_set(int map) { return filetap_map_set(map, 0, &(struct tap_config){.own_tgid = (uint32_t)getpid()}); }
 
 /* The programs tell of nothing until they are told which calls are wanted. */
 static int maps_fill(const int fd[REACH_FDS], const struct rings *rings, const struct rawlog *log, bool ends)
 {
-    const struct { int map; unsigned source; } out[] = {{fd[FD_ENTERS], source_index(log, SRC_FILE_ENTER)}, {fd[FD_EXITS], source_index(log, SRC_FILE_EXIT)}};
+    const struct { int map; unsigned source; } out[] = {{fd[FD_ENTERS], filetap_source_index(log, SRC_FILE_ENTER)}, {fd[FD_EXITS], filetap_source_index(log, SRC_FILE_EXIT)}};
     int r = own_set(fd[FD_CONFIG]);
     for (unsigned k = 0; k < 2; k++)
         for (unsigned c = 0; c < rings->cpus && !r && out[k].source < rings->count; c++)
             if (rings->ring[c].fd[out[k].source] >= 0)
-                r = map_set(out[k].map, c, &rings->ring[c].fd[out[k].source]);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !r; i++) {
-        struct tap_call call = wanted[i].call;
+                r = filetap_map_set(out[k].map, c, &rings->ring[c].fd[out[k].source]);
+    for (size_t i = 0; i < sizeof source_filetap_wanted / sizeof *source_filetap_wanted && !r; i++) {
+        struct tap_call call = source_filetap_wanted[i].call;
         if (ends || (call.flags & (TAP_CALL_OPENS | TAP_CALL_CLOSES)) || call.path >= 0)
             call.flags |= TAP_CALL_END;
-        if (wanted[i].number >= 0 && wanted[i].number < TAP_CALLS)
-            r = map_set(fd[FD_CALLS], (uint32_t)wanted[i].number, &call);
+        if (source_filetap_wanted[i].number >= 0 && source_filetap_wanted[i].number < TAP_CALLS)
+            r = filetap_map_set(fd[FD_CALLS], (uint32_t)source_filetap_wanted[i].number, &call);
     }
     for (size_t i = 0; i < NARROW_CALLS && !r; i++) {
-        struct tap_call call = wanted[narrow[i].row - 1].call;
-        call.halves          = (uint8_t)(narrow[i].first < 0 ? 0 : 1 + narrow[i].first + (narrow[i].second < 0 ? 0 : 0x10));
+        struct tap_call call = source_filetap_wanted[filetap_narrow[i].row - 1].call;
+        call.halves          = (uint8_t)(filetap_narrow[i].first < 0 ? 0 : 1 + filetap_narrow[i].first + (filetap_narrow[i].second < 0 ? 0 : 0x10));
         if (ends || (call.flags & (TAP_CALL_OPENS | TAP_CALL_CLOSES)) || call.path >= 0)
             call.flags |= TAP_CALL_END;
-        r = map_set(fd[FD_CALLS], TAP_NARROW + (uint32_t)narrow[i].number, &call);
+        r = filetap_map_set(fd[FD_CALLS], TAP_NARROW + (uint32_t)filetap_narrow[i].number, &call);
     }
     return r;
 }
 
 void filetap_cpu(const struct filetap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
 {
-    const unsigned source[] = {source_index(log, SRC_FILE_ENTER), source_index(log, SRC_FILE_EXIT)};
+    const unsigned source[] = {filetap_source_index(log, SRC_FILE_ENTER), filetap_source_index(log, SRC_FILE_EXIT)};
     for (unsigned k = 0; t && k < 2; k++)
         if (t->fd[FD_ENTERS + k] >= 0 && source[k] < rings->count && rings->ring[cpu].fd[source[k]] >= 0)
-            map_set(t->fd[FD_ENTERS + k], cpu, &rings->ring[cpu].fd[source[k]]);
+            filetap_map_set(t->fd[FD_ENTERS + k], cpu, &rings->ring[cpu].fd[source[k]]);
 }
 
-static int fd_take(int *fd)
+static int filetap_fd_take(int *fd)
 {
     int taken = *fd > 0 ? *fd : -1;
     *fd       = 0;
@@ -166,12 +166,12 @@ int filetap_programs(unsigned cpus, int fd[REACH_FDS], bool *attached)
     if (r >= 0)
         r = filetap_bpf__attach(p);
     if (r >= 0) {
-        fd[FD_ENTER]  = fd_take(&p->links.on_enter_fd);
-        fd[FD_EXIT]   = fd_take(&p->links.on_exit_fd);
-        fd[FD_CONFIG] = fd_take(&p->maps.config.map_fd);
-        fd[FD_ENTERS] = fd_take(&p->maps.enters.map_fd);
-        fd[FD_EXITS]  = fd_take(&p->maps.exits.map_fd);
-        fd[FD_CALLS]  = fd_take(&p->maps.calls.map_fd);
+        fd[FD_ENTER]  = filetap_fd_take(&p->links.on_enter_fd);
+        fd[FD_EXIT]   = filetap_fd_take(&p->links.on_exit_fd);
+        fd[FD_CONFIG] = filetap_fd_take(&p->maps.config.map_fd);
+        fd[FD_ENTERS] = filetap_fd_take(&p->maps.enters.map_fd);
+        fd[FD_EXITS]  = filetap_fd_take(&p->maps.exits.map_fd);
+        fd[FD_CALLS]  = filetap_fd_take(&p->maps.calls.map_fd);
     }
     filetap_bpf__destroy(p);
     return r < 0 ? r : 0;
@@ -195,7 +195,7 @@ wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool e
     }
     if (r >= 0)
         return W_SUCCESS;
-    struct rights rights;
+    struct source_rights rights;
     rights_read("", &rights);
     return rights_bpf(&rights, -r, "the BPF program for file operations cannot be loaded (it needs BTF and Linux 5.17)", why);
 }
@@ -239,7 +239,7 @@ struct filetap *filetap_adopt(int (*find)(void *ctx, const char *name), void *ct
 {
     struct filetap *t = filetap_new();
     for (int i = 0; t && i < FDS; i++)
-        t->fd[i] = find(ctx, fd_name[i]);
+        t->fd[i] = find(ctx, filetap_fd_name[i]);
     if (t && t->fd[FD_ENTER] >= 0 && t->fd[FD_EXIT] >= 0 && t->fd[FD_CONFIG] >= 0 && own_set(t->fd[FD_CONFIG]) == 0)
         return t;
     filetap_close(t);

@@ -9,7 +9,7 @@ static size_t home(const struct idmap *map, uint64_t key)
     return (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (map->capacity - 1);
 }
 
-static struct idmap_slot *find(const struct idmap *map, uint64_t key)
+static struct idmap_slot *idmap_find(const struct idmap *map, uint64_t key)
 {
     size_t i = home(map, key);
     while (map->slot[i].value && map->slot[i].key != key)
@@ -17,9 +17,9 @@ static struct idmap_slot *find(const struct idmap *map, uint64_t key)
     return &map->slot[i];
 }
 
-void *idmap_get(const struct idmap *map, uint64_t key) { return map->capacity ? find(map, key)->value : NULL; }
+void *idmap_get(const struct idmap *map, uint64_t key) { return map->capacity ? idmap_find(map, key)->value : NULL; }
 
-static bool grow(struct idmap *map)
+static bool idmap_grow(struct idmap *map)
 {
     struct idmap bigger = {.capacity = map->capacity ? map->capacity * 2 : 64, .count = map->count};
     bigger.slot         = calloc(bigger.capacity, sizeof *bigger.slot);
@@ -27,7 +27,7 @@ static bool grow(struct idmap *map)
         return false;
     for (size_t i = 0; i < map->capacity; i++)
         if (map->slot[i].value)
-            *find(&bigger, map->slot[i].key) = map->slot[i];
+            *idmap_find(&bigger, map->slot[i].key) = map->slot[i];
     free(map->slot);
     *map = bigger;
     return true;
@@ -35,9 +35,9 @@ static bool grow(struct idmap *map)
 
 bool idmap_put(struct idmap *map, uint64_t key, void *value)
 {
-    if (map->count * 4 >= map->capacity * 3 && !grow(map))
+    if (map->count * 4 >= map->capacity * 3 && !idmap_grow(map))
         return false;
-    struct idmap_slot *s = find(map, key);
+    struct idmap_slot *s = idmap_find(map, key);
     map->count += !s->value;
     *s = (struct idmap_slot){key, value};
     return true;
@@ -47,7 +47,7 @@ void *idmap_remove(struct idmap *map, uint64_t key)
 {
     if (!map->capacity)
         return NULL;
-    struct idmap_slot *s     = find(map, key);
+    struct idmap_slot *s     = idmap_find(map, key);
     void              *value = s->value;
     if (!value)
         return NULL;

@@ -25,7 +25,7 @@ int memory_timeout(const struct drain *d, int timeout_ms)
     return timeout_ms < 0 || left < timeout_ms ? left : timeout_ms;
 }
 
-static size_t text_at(int dir, const char *path, char *out, size_t size)
+static size_t memory_text_at(int dir, const char *path, char *out, size_t size)
 {
     int     fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     ssize_t n  = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -39,7 +39,7 @@ static size_t text_at(int dir, const char *path, char *out, size_t size)
 static void machine_add(struct drain *d)
 {
     struct raw_own r = {.type = RAW_MEMORY, .time = raw_now()};
-    if (text_at(d->proc, "meminfo", d->text, DRAIN_TEXT / 2))
+    if (memory_text_at(d->proc, "meminfo", d->text, DRAIN_TEXT / 2))
         own_add(d, d->notes, &r, sizeof r, (const char *const[]){d->text}, 1);
 }
 
@@ -56,7 +56,7 @@ static void set_add(struct drain *d, struct raw_sets *r, int process, uint32_t p
     char     text[128];
     uint64_t pages[3] = {0};
     char    *p        = text;
-    if (!text_at(process, "statm", text, sizeof text) || text[0] == '0')
+    if (!memory_text_at(process, "statm", text, sizeof text) || text[0] == '0')
         return;
     for (int i = 0; i < 3; i++)
         pages[i] = strtoull(p, &p, 10);

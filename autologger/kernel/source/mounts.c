@@ -10,21 +10,21 @@
 static const struct {
     const char     *name;
     enum mount_kind kind;
-} types[] = {
+} mounts_types[] = {
 #define MOUNT_TYPE(name, kind) {name, kind},
 #include "autologger/kernel/source/mounts.def"
 #undef MOUNT_TYPE
 };
-enum { TYPES = sizeof types / sizeof *types };
+enum { TYPES = sizeof mounts_types / sizeof *mounts_types };
 
-static enum mount_kind kind_of(const char *name, size_t length)
+static enum mount_kind mounts_kind_of(const char *name, size_t length)
 {
     const char *dot = memchr(name, '.', length);
     if (dot && dot - name == 4 && memcmp(name, "fuse", 4) == 0)
         length = 4;
     for (unsigned i = 0; i < TYPES; i++)
-        if (strlen(types[i].name) == length && memcmp(types[i].name, name, length) == 0)
-            return types[i].kind;
+        if (strlen(mounts_types[i].name) == length && memcmp(mounts_types[i].name, name, length) == 0)
+            return mounts_types[i].kind;
     return MOUNT_OTHER;
 }
 
@@ -38,7 +38,7 @@ bool mount_row_parse(const char *line, struct mount_row *out)
         return false;
     type += 3;
     size_t length = strcspn(type, " \n");
-    *out          = (struct mount_row){(uint32_t)id, kind_of(type, length)};
+    *out          = (struct mount_row){(uint32_t)id, mounts_kind_of(type, length)};
     return length > 0;
 }
 
@@ -87,7 +87,7 @@ static bool row_keep(void *ctx, const struct mount_row *r)
     return m->count == MOUNTS_MOST;
 }
 
-static bool row_find(void *ctx, const struct mount_row *r)
+static bool mounts_row_find(void *ctx, const struct mount_row *r)
 {
     struct mount_row *wanted = ctx;
     if (r->id == wanted->id)
@@ -134,7 +134,7 @@ enum mount_kind mounts_of(struct mounts *m, uint32_t pid, uint32_t id)
     int fd = openat(m->proc, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return MOUNT_UNKNOWN;
-    rows_read(m, fd, row_find, &wanted);
+    rows_read(m, fd, mounts_row_find, &wanted);
     close(fd);
     return wanted.kind;
 }

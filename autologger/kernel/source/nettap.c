@@ -17,12 +17,12 @@
 #endif
 
 enum { FD_SENT, FD_RECEIVED, FD_TOLD, FD_SOFTIRQ, FD_SOFTIRQ_END, FD_CALL, FD_CALL_END = FD_CALL + 5, FDS = FD_CALL_END };
-static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told", "nettap.softirq", "nettap.softirq-end",
+static const char *const nettap_fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told", "nettap.softirq", "nettap.softirq-end",
                                          "nettap.send", "nettap.send6", "nettap.sendpage", "nettap.receive", "nettap.receive6"};
 /* FD_RECEIVED: -1 where the kernel lets no program be called from its functions; from FD_CALL on: where it tells of calls by itself */
 struct nettap { int fd[FDS]; };
 
-static unsigned source_of(const struct rawlog *log, uint32_t kind)
+static unsigned nettap_source_of(const struct rawlog *log, uint32_t kind)
 {
     const struct raw_header *h = log->header;
     unsigned                 i = 0;
@@ -30,10 +30,10 @@ static unsigned source_of(const struct rawlog *log, uint32_t kind)
         i++;
     return i;
 }
-static unsigned source_index(const struct rawlog *log) { return source_of(log, SRC_UDP_ENDS); }
+static unsigned nettap_source_index(const struct rawlog *log) { return nettap_source_of(log, SRC_UDP_ENDS); }
 
-bool nettap_wanted(const struct rawlog *log) { return source_index(log) < log->header->source_count; }
-bool nettap_calls_wanted(const struct rawlog *log) { return nettap_wanted(log) && source_of(log, SRC_SEND_LENGTH) == log->header->source_count; }
+bool nettap_wanted(const struct rawlog *log) { return nettap_source_index(log) < log->header->source_count; }
+bool nettap_calls_wanted(const struct rawlog *log) { return nettap_wanted(log) && nettap_source_of(log, SRC_SEND_LENGTH) == log->header->source_count; }
 
 static struct nettap *nettap_new(void)
 {
@@ -55,14 +55,14 @@ void nettap_fds(const struct nettap *t, void (*show)(void *ctx, const char *name
 {
     for (int i = 0; t && i < FDS; i++)
         if (t->fd[i] >= 0)
-            show(ctx, fd_name[i], t->fd[i], 0);
+            show(ctx, nettap_fd_name[i], t->fd[i], 0);
 }
 
 struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
 {
     struct nettap *t = nettap_new();
     for (int i = 0; t && i < FDS; i++)
-        t->fd[i] = find(ctx, fd_name[i]);
+        t->fd[i] = find(ctx, nettap_fd_name[i]);
     if (t && t->fd[FD_SENT] >= 0 && t->fd[FD_TOLD] >= 0 && t->fd[FD_SOFTIRQ] >= 0 && t->fd[FD_SOFTIRQ_END] >= 0)
         return t;
     nettap_close(t);
@@ -88,14 +88,14 @@ static const char *nothing(const struct rawlog *log)
 }
 
 #ifdef AL_ARGV_BPF
-static int fd_take(int *fd)
+static int nettap_fd_take(int *fd)
 {
     int taken = *fd > 0 ? *fd : -1;
     *fd       = 0;
     return taken;
 }
 
-static int map_set(int map, uint32_t cpu, const int *fd)
+static int nettap_map_set(int map, uint32_t cpu, const int *fd)
 {
     union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&cpu, .value = (uint64_t)(uintptr_t)fd};
     return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) < 0 ? -errno : 0;
@@ -106,26 +106,26 @@ static int map_fill(int map, const struct rings *rings, unsigned source)
     int r = 0;
     for (uint32_t c = 0; c < rings->cpus && r >= 0 && source < rings->count; c++)
         if (rings->ring[c].fd[source] >= 0)
-            r = map_set(map, c, &rings->ring[c].fd[source]);
+            r = nettap_map_set(map, c, &rings->ring[c].fd[source]);
     return r;
 }
 
 void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
 {
-    unsigned source = source_index(log);
+    unsigned source = nettap_source_index(log);
     if (t && source < rings->count && rings->ring[cpu].fd[source] >= 0)
-        map_set(t->fd[FD_TOLD], cpu, &rings->ring[cpu].fd[source]);
+        nettap_map_set(t->fd[FD_TOLD], cpu, &rings->ring[cpu].fd[source]);
 }
 
 #define RECEIVED_calls(p) RECEIVED_both(p)
-#define RECEIVED_both(p) fd_take(&(p)->links.on_received_fd)
+#define RECEIVED_both(p) nettap_fd_take(&(p)->links.on_received_fd)
 #define RECEIVED_sent(p) -1
 #define CALLS_calls(p, fd)                                                                                                       \
-    (fd)[FD_CALL]     = fd_take(&(p)->links.on_send_fd);                                                                         \
-    (fd)[FD_CALL + 1] = fd_take(&(p)->links.on_send6_fd);                                                                        \
-    (fd)[FD_CALL + 2] = fd_take(&(p)->links.on_sendpage_fd);                                                                     \
-    (fd)[FD_CALL + 3] = fd_take(&(p)->links.on_receive_fd);                                                                      \
-    (fd)[FD_CALL + 4] = fd_take(&(p)->links.on_receive6_fd)
+    (fd)[FD_CALL]     = nettap_fd_take(&(p)->links.on_send_fd);                                                                         \
+    (fd)[FD_CALL + 1] = nettap_fd_take(&(p)->links.on_send6_fd);                                                                        \
+    (fd)[FD_CALL + 2] = nettap_fd_take(&(p)->links.on_sendpage_fd);                                                                     \
+    (fd)[FD_CALL + 3] = nettap_fd_take(&(p)->links.on_receive_fd);                                                                      \
+    (fd)[FD_CALL + 4] = nettap_fd_take(&(p)->links.on_receive6_fd)
 #define CALLS_both(p, fd)
 #define CALLS_sent(p, fd)
 /* Three skeletons of one shape: LOAD(nettap_both, both) gives a function that loads and attaches it; 0 or -errno. */
@@ -142,11 +142,11 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
         if (r >= 0)                                                                                                              \
             r = skeleton##__attach(p);                                                                                           \
         if (r >= 0) {                                                                                                            \
-            fd[FD_SENT]        = fd_take(&p->links.on_queue_fd);                                                                 \
+            fd[FD_SENT]        = nettap_fd_take(&p->links.on_queue_fd);                                                                 \
             fd[FD_RECEIVED]    = RECEIVED_##way(p);                                                                              \
-            fd[FD_TOLD]        = fd_take(&p->maps.told.map_fd);                                                                  \
-            fd[FD_SOFTIRQ]     = fd_take(&p->links.on_softirq_fd);                                                               \
-            fd[FD_SOFTIRQ_END] = fd_take(&p->links.on_softirq_end_fd);                                                           \
+            fd[FD_TOLD]        = nettap_fd_take(&p->maps.told.map_fd);                                                                  \
+            fd[FD_SOFTIRQ]     = nettap_fd_take(&p->links.on_softirq_fd);                                                               \
+            fd[FD_SOFTIRQ_END] = nettap_fd_take(&p->links.on_softirq_end_fd);                                                           \
             CALLS_##way(p, fd);                                                                                                  \
         }                                                                                                                        \
         skeleton##__destroy(p);                                                                                                  \
@@ -188,7 +188,7 @@ static int load(enum reach_program what, const struct rings *rings, unsigned sou
 
 wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
 {
-    unsigned       source = source_index(log);
+    unsigned       source = nettap_source_index(log);
     struct nettap *t = *out = nettap_new();
     bool           calls = nettap_calls_wanted(log);
     int            r = !t ? -ENOMEM : load(calls ? REACH_NET_CALLS : REACH_NET_BOTH, rings, source, t);
@@ -202,7 +202,7 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
                                           "called from its functions (%s)", strerror(-r));
     *out = NULL;
     nettap_close(t);
-    struct rights rights;
+    struct source_rights rights;
     char          what[200];
     snprintf(what, sizeof what, "%s: their BPF program cannot be loaded (it needs BTF)", nothing(log));
     rights_read("", &rights);

@@ -21,11 +21,11 @@ static const struct probe {
 };
 enum { PROBES = sizeof probes / sizeof *probes };
 
-static int file_open(int tracefs) { return openat(tracefs, "kprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC); }
+static int probes_file_open(int tracefs) { return openat(tracefs, "kprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC); }
 
 int probes_define(int tracefs)
 {
-    int fd = file_open(tracefs), error = 0;
+    int fd = probes_file_open(tracefs), error = 0;
     if (fd < 0)
         return -errno;
     unsigned defined = 0;
@@ -54,7 +54,7 @@ static struct {
 /* True: none is left. */
 static bool remove_all(void)
 {
-    const int root = tracefs_open(), fd = root < 0 ? -1 : file_open(root);
+    const int root = tracefs_open(), fd = root < 0 ? -1 : probes_file_open(root);
     bool      left = false;
     for (size_t i = 0; fd >= 0 && i < PROBES; i++) {
         char text[64];
@@ -133,7 +133,7 @@ size_t probes_argument(char *out, size_t size)
 static struct {
     pthread_mutex_t lock;
     int             fd; /* -1: none */
-} place = {PTHREAD_MUTEX_INITIALIZER, -1};
+} probes_place = {PTHREAD_MUTEX_INITIALIZER, -1};
 
 static const char *instance_name(char out[64])
 {
@@ -144,22 +144,22 @@ static const char *instance_name(char out[64])
 int probes_instance(int tracefs)
 {
     char name[64];
-    pthread_mutex_lock(&place.lock);
-    if (place.fd < 0 && (mkdirat(tracefs, instance_name(name), 0700) == 0 || errno == EEXIST))
-        place.fd = openat(tracefs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const int fd = place.fd < 0 ? -errno : place.fd;
-    pthread_mutex_unlock(&place.lock);
+    pthread_mutex_lock(&probes_place.lock);
+    if (probes_place.fd < 0 && (mkdirat(tracefs, instance_name(name), 0700) == 0 || errno == EEXIST))
+        probes_place.fd = openat(tracefs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = probes_place.fd < 0 ? -errno : probes_place.fd;
+    pthread_mutex_unlock(&probes_place.lock);
     return fd;
 }
 
 void probes_instance_end(int tracefs)
 {
     char name[64];
-    pthread_mutex_lock(&place.lock);
-    if (place.fd >= 0) {
-        close(place.fd);
+    pthread_mutex_lock(&probes_place.lock);
+    if (probes_place.fd >= 0) {
+        close(probes_place.fd);
         unlinkat(tracefs, instance_name(name), AT_REMOVEDIR);
     }
-    place.fd = -1;
-    pthread_mutex_unlock(&place.lock);
+    probes_place.fd = -1;
+    pthread_mutex_unlock(&probes_place.lock);
 }

@@ -17,7 +17,7 @@ static uint64_t page_round(uint64_t n)
 }
 
 /* Pieces of the file that lie one behind the other are mapped at once. */
-static bool ring_map(const struct rawlog *log, const struct raw_layout *layout, uint8_t *at)
+static bool rawlog_ring_map(const struct rawlog *log, const struct raw_layout *layout, uint8_t *at)
 {
     const uint64_t piece = log->header->piece_bytes;
     for (uint32_t i = 0, n; i < layout->count; i += n) {
@@ -35,7 +35,7 @@ struct rawlog_view *rawlog_view_new(const struct rawlog *log, const struct raw_l
     struct rawlog_view *v    = calloc(1, sizeof *v);
     const uint64_t      size = (uint64_t)layout->count * log->header->piece_bytes;
     uint8_t            *at   = v ? mmap(NULL, size * 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
-    if (at != MAP_FAILED && ring_map(log, layout, at) && ring_map(log, layout, at + size)) {
+    if (at != MAP_FAILED && rawlog_ring_map(log, layout, at) && rawlog_ring_map(log, layout, at + size)) {
         *v = (struct rawlog_view){.data = at, .size = size};
         return v;
     }
@@ -68,7 +68,7 @@ static void reader_look(struct rawlog *log)
     v->older = NULL;
 }
 
-static wstatus map(struct rawlog *log, uint64_t header_bytes, struct reason *why)
+static wstatus rawlog_map(struct rawlog *log, uint64_t header_bytes, struct reason *why)
 {
     void *header = mmap(NULL, header_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, log->fd, 0);
     if (header == MAP_FAILED)
@@ -132,7 +132,7 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned 
     log->fd        = memfd_create("autologger-raw", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (log->fd < 0 || ftruncate(log->fd, (off_t)(head + most)) < 0)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for raw kernel records: %s", strerror(errno));
-    wstatus status = map(log, head, why);
+    wstatus status = rawlog_map(log, head, why);
     if (status)
         return status;
     *log->header = (struct raw_header){.magic = RAW_MAGIC, .version = RAW_VERSION, .header_bytes = (uint32_t)head,
@@ -171,7 +171,7 @@ static bool header_sound(const struct raw_header *h, uint64_t file_bytes)
            h->data_most % h->piece_bytes == 0 && layout_sound(h);
 }
 
-static void tell(struct rawlog *log, const struct raw_slot *slot)
+static void rawlog_tell(struct rawlog *log, const struct raw_slot *slot)
 {
     struct raw_told *t = &log->told;
     pthread_mutex_lock(&log->told_lock);
@@ -194,7 +194,7 @@ wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why)
                           h.version, RAW_VERSION);
     if (!header_sound(&h, (uint64_t)st.st_size))
         return reason_set(why, W_INVALID_DATA, "the header of the raw kernel records is damaged");
-    wstatus status = map(log, h.header_bytes, why);
+    wstatus status = rawlog_map(log, h.header_bytes, why);
     if (!status)
         status = view_first(log, why);
     if (status)
@@ -207,7 +207,7 @@ wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why)
     memcpy(log->work, live, log->header->slot_bytes); /* R1: what was not published never happened */
     log->header->live_pos     = live->write_pos;
     log->header->live_horizon = live->horizon_ns;
-    tell(log, live);
+    rawlog_tell(log, live);
     return W_SUCCESS;
 }
 
@@ -244,7 +244,7 @@ void rawlog_publish(struct rawlog *log)
     __atomic_store_n(&h->live_horizon, log->work->horizon_ns, __ATOMIC_RELEASE);
     log->work = slot(log, !next);
     memcpy(log->work, slot(log, next), h->slot_bytes);
-    tell(log, log->work);
+    rawlog_tell(log, log->work);
 }
 
 uint64_t rawlog_live(struct rawlog *log, uint64_t *horizon_ns)

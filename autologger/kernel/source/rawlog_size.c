@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct plan {
+struct rawlog_size_plan {
     const struct raw_layout *old;
     struct raw_layout        next;
     uint32_t                 most;
@@ -17,7 +17,7 @@ struct plan {
 
 /* Where records are stays theirs. The oldest ones and the newest may share a piece, whose beginning the newest have: there is then one
  * position's piece more than the ring has pieces. */
-static void pieces_keep(struct plan *p)
+static void pieces_keep(struct rawlog_size_plan *p)
 {
     for (uint64_t k = p->first; k < p->end; k++) {
         const uint16_t piece = p->old->piece[k % p->old->count];
@@ -32,7 +32,7 @@ static void pieces_keep(struct plan *p)
 }
 
 /* Memory that is there already comes first; rising, so that few mappings do. */
-static void pieces_fill(struct plan *p)
+static void pieces_fill(struct rawlog_size_plan *p)
 {
     bool     had[RAW_PIECES] = {false};
     uint32_t at              = 0;
@@ -59,7 +59,7 @@ static void layout_publish(const struct rawlog *log, const struct raw_layout *ne
     __atomic_store_n(&log->header->layout, other, __ATOMIC_RELEASE);
 }
 
-static wstatus plan_run(struct rawlog *log, struct plan *p, struct reason *why)
+static wstatus plan_run(struct rawlog *log, struct rawlog_size_plan *p, struct reason *why)
 {
     const uint64_t piece = log->header->piece_bytes;
     pieces_keep(p);
@@ -81,7 +81,7 @@ wstatus rawlog_resize(struct rawlog *log, uint64_t bytes, struct reason *why)
 {
     const uint64_t piece = log->header->piece_bytes, most = log->header->data_most / piece, write = log->work->write_pos;
     const uint64_t begin = __atomic_load_n(&log->header->free_pos, __ATOMIC_ACQUIRE), asked = bytes / piece + (bytes % piece != 0);
-    struct plan   *p    = calloc(1, sizeof *p);
+    struct rawlog_size_plan   *p    = calloc(1, sizeof *p);
     wstatus        st   = W_SUCCESS;
     if (!p)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for another size of the kernel's raw records");

@@ -126,7 +126,7 @@ static int own_socket(void)
 }
 
 /* The reply's result. -ECONNRESET: the other process has ended. */
-static int ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+static int reach_ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     for (unsigned i = 0; i < REACH_FDS; i++)
         fd[i] = -1;
@@ -151,7 +151,7 @@ static int ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_
     return r < 0 ? r : reply->result;
 }
 
-static int text_set(struct reach_request *q, const char *text)
+static int reach_text_set(struct reach_request *q, const char *text)
 {
     return snprintf(q->text, sizeof q->text, "%s", text) < (int)sizeof q->text ? 0 : -ENAMETOOLONG;
 }
@@ -161,7 +161,7 @@ static int ask_one(struct reach_request *q)
 {
     struct reach_reply reply;
     int                fd[REACH_FDS];
-    const int          r = ask(q, &reply, fd);
+    const int          r = reach_ask(q, &reply, fd);
     if (r < 0)
         return r;
     for (unsigned i = 1; i < REACH_FDS; i++)
@@ -170,38 +170,38 @@ static int ask_one(struct reach_request *q)
     return fd[0] >= 0 ? fd[0] : -EPROTO;
 }
 
-static bool is_refused(int error) { return far.fd >= 0 && (error == EACCES || error == EPERM); }
+static bool reach_is_refused(int error) { return far.fd >= 0 && (error == EACCES || error == EPERM); }
 
 /* ---- what is asked for ---- */
 
 int reach_perf(const struct perf_event_attr *attr, unsigned cpu)
 {
     const int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd >= 0 || !is_refused(errno))
+    if (fd >= 0 || !reach_is_refused(errno))
         return fd < 0 ? -errno : fd;
     struct reach_request q = {.what = REACH_PERF, .number = cpu};
     memcpy(q.attr, attr, sizeof *attr);
     return ask_one(&q);
 }
 
-static int far_open(const char *path)
+static int reach_far_open(const char *path)
 {
     struct reach_request q = {.what = REACH_OPEN};
-    const int            r = text_set(&q, path);
+    const int            r = reach_text_set(&q, path);
     return r < 0 ? r : ask_one(&q);
 }
 
 int reach_open(int proc, const char *path)
 {
     const int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && is_refused(errno))
-        return far_open(path);
+    if (fd < 0 && reach_is_refused(errno))
+        return reach_far_open(path);
     return fd < 0 ? -errno : fd;
 }
 
 int reach_addresses(int proc, const char *path)
 {
-    const int fd = far.fd >= 0 ? far_open(path) : -EPERM;
+    const int fd = far.fd >= 0 ? reach_far_open(path) : -EPERM;
     return fd == -EPERM ? reach_open(proc, path) : fd;
 }
 
@@ -209,10 +209,10 @@ static ssize_t far_text(enum reach_what what, const char *path, char *out, size_
 {
     struct reach_request q = {.what = what};
     struct reach_reply   reply;
-    int                  fd[REACH_FDS], r = text_set(&q, path);
+    int                  fd[REACH_FDS], r = reach_text_set(&q, path);
 
     *out = 0;
-    r    = r < 0 ? r : ask(&q, &reply, fd);
+    r    = r < 0 ? r : reach_ask(&q, &reply, fd);
     if (r < 0)
         return r;
     fds_close(fd);
@@ -225,7 +225,7 @@ static ssize_t far_text(enum reach_what what, const char *path, char *out, size_
 ssize_t reach_link(int proc, const char *path, char *out, size_t size)
 {
     const ssize_t n = readlinkat(proc, path, out, size - 1);
-    if (n < 0 && is_refused(errno))
+    if (n < 0 && reach_is_refused(errno))
         return far_text(REACH_LINK, path, out, size);
     const int error = errno;
     out[n > 0 ? n : 0] = 0;
@@ -288,7 +288,7 @@ int reach_load(enum reach_program what, unsigned cpus, int fd[REACH_FDS], bool *
 {
     struct reach_request q = {.what = REACH_LOAD, .program = what, .number = cpus};
     struct reach_reply   reply;
-    const int            r = ask(&q, &reply, fd);
+    const int            r = reach_ask(&q, &reply, fd);
     *attached              = reply.attached != 0;
     return r;
 }
@@ -298,7 +298,7 @@ int reach_helper(bool dares, int *socket, int *pidfd)
     struct reach_request q = {.what = REACH_HELPER, .number = dares};
     struct reach_reply   reply;
     int                  fd[REACH_FDS];
-    const int            pid = ask(&q, &reply, fd);
+    const int            pid = reach_ask(&q, &reply, fd);
     if (pid < 0)
         return pid;
     *socket = fd[0];
@@ -312,7 +312,7 @@ int reach_helper(bool dares, int *socket, int *pidfd)
 int reach_launch(const char *word)
 {
     struct reach_request q = {.what = REACH_LAUNCH};
-    const int            r = text_set(&q, word);
+    const int            r = reach_text_set(&q, word);
     return r < 0 ? r : ask_one(&q);
 }
 

@@ -13,7 +13,7 @@ enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38, CAPABILITY_BPF = 39, 
 #define LOCKED "the kernel is locked down (confidentiality), which forbids it even to root"
 #define UNLOCK "boot without lockdown=confidentiality; lockdown=integrity lets it be traced"
 
-static bool text_read(const char *root, const char *path, char *out, size_t size)
+static bool rights_text_read(const char *root, const char *path, char *out, size_t size)
 {
     char full[512];
     snprintf(full, sizeof full, "%s%s", root, path);
@@ -28,45 +28,45 @@ static bool text_read(const char *root, const char *path, char *out, size_t size
 static uint64_t others; /* effective capabilities of the process that is asked (reach.h) */
 void            rights_far(uint64_t capabilities) { others = capabilities; }
 
-void rights_read(const char *root, struct rights *out)
+void rights_read(const char *root, struct source_rights *out)
 {
     char        text[TEXT];
     const char *line;
-    *out = (struct rights){.paranoid = "?", .locked_kb = UINT64_MAX};
-    if (text_read(root, "/proc/self/status", text, sizeof text) && (line = strstr(text, "\nCapEff:")))
+    *out = (struct source_rights){.paranoid = "?", .locked_kb = UINT64_MAX};
+    if (rights_text_read(root, "/proc/self/status", text, sizeof text) && (line = strstr(text, "\nCapEff:")))
         for (line += 8 + strspn(line + 8, " \t"); strchr("0123456789abcdef", *line) && *line; line++)
             out->capabilities = out->capabilities << 4 | (uint64_t)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
     out->capabilities |= others;
-    if (text_read(root, "/proc/self/uid_map", text, sizeof text)) { /* the first namespace maps every user to itself */
+    if (rights_text_read(root, "/proc/self/uid_map", text, sizeof text)) { /* the first namespace maps every user to itself */
         const char *p    = text + strspn(text, " \t");
         bool        zero = *p == '0' && p[1 + strspn(p + 1, " \t")] == '0';
         out->namespaced  = !zero || !strstr(text, "4294967295");
     }
-    if (text_read(root, "/proc/sys/kernel/perf_event_paranoid", text, sizeof text)) {
+    if (rights_text_read(root, "/proc/sys/kernel/perf_event_paranoid", text, sizeof text)) {
         text[strcspn(text, "\n")] = 0;
         snprintf(out->paranoid, sizeof out->paranoid, "%.15s", text);
     }
-    if (text_read(root, "/proc/self/limits", text, sizeof text) && (line = strstr(text, LIMIT))) {
+    if (rights_text_read(root, "/proc/self/limits", text, sizeof text) && (line = strstr(text, LIMIT))) {
         char    *end;
         uint64_t bytes = strtoull(line += sizeof LIMIT - 1, &end, 10);
         out->locked_kb = end == line ? UINT64_MAX : bytes / 1024; /* else "unlimited" */
     }
-    if (text_read(root, "/proc/sys/kernel/osrelease", text, sizeof text)) {
+    if (rights_text_read(root, "/proc/sys/kernel/osrelease", text, sizeof text)) {
         char *end;
         unsigned long major = strtoul(text, &end, 10);
         out->counts_bpf     = major && (major < 5 || (major == 5 && *end == '.' && strtoul(end + 1, NULL, 10) < 11));
     }
-    if (text_read(root, "/sys/kernel/security/lockdown", text, sizeof text))
+    if (rights_text_read(root, "/sys/kernel/security/lockdown", text, sizeof text))
         out->locked = strstr(text, "[confidentiality]") != NULL;
-    else if (text_read(root, "/proc/cmdline", text, sizeof text)) /* securityfs is not mounted yet */
+    else if (rights_text_read(root, "/proc/cmdline", text, sizeof text)) /* securityfs is not mounted yet */
         out->locked = strstr(text, "lockdown=confidentiality") != NULL;
 }
 
-static bool has(const struct rights *r, unsigned capability) { return r->capabilities >> capability & 1; }
+static bool rights_has(const struct source_rights *r, unsigned capability) { return r->capabilities >> capability & 1; }
 
-wstatus rights_refused(const struct rights *r, int error, struct reason *why)
+wstatus rights_refused(const struct source_rights *r, int error, struct reason *why)
 {
-    bool may = has(r, CAPABILITY_PERFMON) || has(r, CAPABILITY_SYS_ADMIN);
+    bool may = rights_has(r, CAPABILITY_PERFMON) || rights_has(r, CAPABILITY_SYS_ADMIN);
     if (error == ENOSYS)
         return reason_set(why, W_NOT_SUPPORTED, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
     if (error != EACCES && error != EPERM)
@@ -86,10 +86,10 @@ wstatus rights_refused(const struct rights *r, int error, struct reason *why)
                       "module forbids it. Do: allow perf_event_open there, or run outside of the container", r->paranoid);
 }
 
-wstatus rights_bpf(const struct rights *r, int error, const char *what, struct reason *why)
+wstatus rights_bpf(const struct source_rights *r, int error, const char *what, struct reason *why)
 {
     bool refused = error == EPERM || error == EACCES;
-    bool may     = has(r, CAPABILITY_SYS_ADMIN) || (has(r, CAPABILITY_BPF) && has(r, CAPABILITY_PERFMON));
+    bool may     = rights_has(r, CAPABILITY_SYS_ADMIN) || (rights_has(r, CAPABILITY_BPF) && rights_has(r, CAPABILITY_PERFMON));
     if (r->locked && may) /* a kernel says it by several errors: the program may not read its memory */
         return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: " LOCKED " (%s). Do: " UNLOCK, what, strerror(error));
     if (refused && !may)
@@ -115,14 +115,14 @@ const char *rights_advice(struct reason *why, const char *otherwise)
     return advice + 6;
 }
 
-bool rights_tracefs(const struct rights *r, int error, char *reason, size_t size, const char **advice)
+bool rights_tracefs(const struct source_rights *r, int error, char *reason, size_t size, const char **advice)
 {
     if (error != EPERM && error != EACCES && !(r->locked && error == ENOENT))
         return false; /* a kernel that is locked down from its start has an empty tracefs */
     if (r->locked) {
         snprintf(reason, size, LOCKED);
         *advice = UNLOCK;
-    } else if (!has(r, CAPABILITY_SYS_ADMIN)) {
+    } else if (!rights_has(r, CAPABILITY_SYS_ADMIN)) {
         snprintf(reason, size, "tracefs may not be read: CAP_SYS_ADMIN is missing");
         *advice = "run as root, or let this user read /sys/kernel/tracing (mount option gid=)";
     } else {

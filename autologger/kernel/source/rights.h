@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct rights {
+struct source_rights {
     uint64_t capabilities; /* effective */
     bool     namespaced;   /* ... in a user namespace other than the first one */
     bool     locked;       /* the kernel is locked down against everybody (confidentiality) */
@@ -17,16 +17,16 @@ struct rights {
     bool     counts_bpf;   /* a kernel that counts the memory of BPF programs to it (before 5.11) */
 };
 /* Of this process, from the files below `root` ("" is the machine's). */
-void rights_read(const char *root, struct rights *out);
+void rights_read(const char *root, struct source_rights *out);
 /* Who opens events for this process has these, so they are not what is missing. Before there is a second thread. */
 void rights_far(uint64_t capabilities);
 /* perf_event_open failed with `error`: the Status with what is missing and what to do. W_PRIVILEGE_NOT_HELD, W_NOT_SUPPORTED, W_NOT_ENOUGH_MEMORY. */
-wstatus rights_refused(const struct rights *r, int error, struct reason *why);
+wstatus rights_refused(const struct source_rights *r, int error, struct reason *why);
 /* A BPF program can't be loaded or attached, with `error`: the Status with what is missing; `what` begins the sentence. W_PRIVILEGE_NOT_HELD,
  * W_NOT_ENOUGH_MEMORY, W_NOT_SUPPORTED. */
-wstatus rights_bpf(const struct rights *r, int error, const char *what, struct reason *why);
+wstatus rights_bpf(const struct source_rights *r, int error, const char *what, struct reason *why);
 /* What to do, which is then taken out of the reason; `otherwise` where it says nothing. */
 const char *rights_advice(struct reason *why, const char *otherwise);
 /* A tracepoint's description can't be read: true when a right is what is missing; then reason and advice say which. */
-bool rights_tracefs(const struct rights *r, int error, char *reason, size_t size, const char **advice);
+bool rights_tracefs(const struct source_rights *r, int error, char *reason, size_t size, const char **advice);
 #endif

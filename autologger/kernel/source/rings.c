@@ -39,9 +39,9 @@ static struct perf_event_attr base_attr(size_t ring_bytes)
         .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST};
 }
 
-static wstatus refused(int error, struct reason *why)
+static wstatus rings_refused(int error, struct reason *why)
 {
-    struct rights r;
+    struct source_rights r;
     rights_read("", &r);
     return rights_refused(&r, error, why);
 }
@@ -88,7 +88,7 @@ static void user_copy_attr(struct perf_event_attr *attr, uint32_t bytes)
     attr->exclude_callchain_user = 1;
 }
 
-static int source_open(const struct raw_source *s, const struct klog_config *config, struct perf_event_attr attr, int id,
+static int ring_source_open_one(const struct raw_source *s, const struct klog_config *config, struct perf_event_attr attr, int id,
                        unsigned cpu)
 {
     attr.type   = PERF_TYPE_TRACEPOINT;
@@ -138,7 +138,7 @@ static void filter_set(int fd, unsigned kind)
         ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "family == 2 || family == 10"); /* refused: the converter leaves them out */
 }
 
-static wstatus ring_map(struct rings *rings, unsigned cpu, struct reason *why)
+static wstatus source_ring_map(struct rings *rings, unsigned cpu, struct reason *why)
 {
     size_t       page = (size_t)sysconf(_SC_PAGESIZE);
     struct ring *r    = &rings->ring[cpu];
@@ -189,7 +189,7 @@ static bool cgroup_sampled(void)
 /* A tracepoint that can't be had. */
 static void source_missing(const struct klog_config *config, const struct source_row *row, int error, bool root)
 {
-    struct rights r;
+    struct source_rights r;
     char          text[160];
     const char   *advice = root ? "use a newer kernel (with CONFIG_FTRACE), or leave the flag out"
                                 : "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing";
@@ -303,7 +303,7 @@ wstatus rings_source_open(struct rings *rings, const struct klog_config *config,
 {
     struct ring *r = &rings->ring[cpu];
     char         text[160];
-    int          fd = source_open(s, config, base_attr(rings->bytes), id, cpu);
+    int          fd = ring_source_open_one(s, config, base_attr(rings->bytes), id, cpu);
 
     filter_set(fd, s->kind);
     if (s->kind == SRC_TRACEPOINT && fd >= 0) {
@@ -312,7 +312,7 @@ wstatus rings_source_open(struct rings *rings, const struct klog_config *config,
             return W_SUCCESS;
     }
     if (fd == -EMFILE || fd == -ENFILE)
-        return refused(-fd, why);
+        return rings_refused(-fd, why);
     if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]) < 0) {
         int error = errno;
         close(fd);
@@ -338,9 +338,9 @@ wstatus rings_cpu_open(struct rings *rings, const struct klog_config *config, co
     if (fd == -ENODEV)
         return W_SUCCESS; /* possible, but not online */
     if (fd < 0)
-        return refused(-fd, why);
+        return rings_refused(-fd, why);
     r->fd[0]       = fd;
-    wstatus status = ring_map(rings, cpu, why);
+    wstatus status = source_ring_map(rings, cpu, why);
     for (unsigned i = 1; i < rings->count && !status; i++)
         if (ids[i] >= 0)
             status = rings_source_open(rings, config, &sources[i], ids[i], i, cpu, why);
@@ -410,7 +410,7 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     struct perf_event_attr attr = base_attr(rings->bytes);
     int                    fd   = sideband_open(config, attr, 0); /* the right is asked first: no conditions from a session that can't be */
     if (fd < 0 && fd != -ENODEV)
-        status = refused(-fd, why);
+        status = rings_refused(-fd, why);
     else if (fd >= 0)
         close(fd);
     if (!status && config->devices)
@@ -450,7 +450,7 @@ wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const
             rings->ring[c].fd[i] = fd;
         }
         if (rings->ring[c].fd[0] >= 0)
-            status = ring_map(rings, c, why);
+            status = source_ring_map(rings, c, why);
     }
     return status;
 }

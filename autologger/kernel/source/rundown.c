@@ -30,7 +30,7 @@ struct rundown {
     uint64_t           flushed;
 };
 
-static void flush(struct rundown *r)
+static void rundown_flush(struct rundown *r)
 {
     pthread_mutex_lock(&r->d->lock);
     own_flush(r->d, r->buffer);
@@ -39,20 +39,20 @@ static void flush(struct rundown *r)
     r->flushed = raw_now();
 }
 
-static void add(struct rundown *r, const void *record, size_t size, const char *const *texts, unsigned count)
+static void rundown_add(struct rundown *r, const void *record, size_t size, const char *const *texts, unsigned count)
 {
     size_t length = size;
     for (unsigned i = 0; i < count; i++)
         length += strlen(texts[i]) + 1;
     if (r->buffer->used + length + 64 > OWN_BUFFER || raw_now() - r->flushed > HORIZON_SLACK_NS / 4)
-        flush(r);
+        rundown_flush(r);
     own_add(r->d, r->buffer, record, size, texts, count);
 }
 
 static void symbol_add(void *ctx, uint64_t address, const char *name)
 {
     struct raw_own note = {.type = RAW_NOTE_SYMBOL, .time = address};
-    add(ctx, &note, sizeof note, &name, 1);
+    rundown_add(ctx, &note, sizeof note, &name, 1);
 }
 
 static bool has_source(const struct rundown *r, unsigned kind)
@@ -91,7 +91,7 @@ static void symbols_find(struct rundown *r, uint64_t address[SYMBOLS])
 }
 
 /* The first line of a small file of /proc. */
-static void text_read(int proc, const char *path, char *out, size_t size)
+static void rundown_text_read(int proc, const char *path, char *out, size_t size)
 {
     int     fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
     ssize_t n  = fd < 0 ? -1 : read(fd, out, size - 1);
@@ -115,7 +115,7 @@ static void kernel_image_add(struct rundown *r, uint64_t start, uint64_t end, co
     image_identity(&image, id, size);
     snprintf(path, sizeof path, "/boot/vmlinux-%.100s", release);
     image.name_size = (uint32_t)strlen(path) + 1;
-    add(r, &image, sizeof image, (const char *const[]){path}, 1);
+    rundown_add(r, &image, sizeof image, (const char *const[]){path}, 1);
 }
 
 static void system_add(struct rundown *r)
@@ -134,8 +134,8 @@ static void system_add(struct rundown *r)
         memcpy(s.host, name.nodename, sizeof s.host - 1);
         memcpy(s.release, name.release, sizeof s.release - 1);
     }
-    text_read(r->d->proc, "sys/kernel/random/boot_id", s.boot_id, sizeof s.boot_id);
-    add(r, &s, sizeof s, NULL, 0);
+    rundown_text_read(r->d->proc, "sys/kernel/random/boot_id", s.boot_id, sizeof s.boot_id);
+    rundown_add(r, &s, sizeof s, NULL, 0);
 
     uint64_t start = address[SYMBOL_STEXT] & ~UINT64_C(4095);
     if (start && address[SYMBOL_END] > start)
@@ -205,7 +205,7 @@ static void kernel_thread_add(struct rundown *r, uint32_t pid)
     t.name[strcspn(t.name, "\n")] = 0;
     if (syscall(SYS_sched_getaffinity, pid, sizeof cpus, cpus) > 0)
         t.affinity = cpus[0];
-    add(r, &t, sizeof t, NULL, 0);
+    rundown_add(r, &t, sizeof t, NULL, 0);
 }
 
 /* One thread of a process, by what its stat and status say. */
@@ -214,7 +214,7 @@ static void thread_add(struct rundown *r, uint32_t pid, uint32_t tid, const stru
     struct raw_thread t = {.own = {RAW_THREAD, 0, 0, raw_now(), pid, tid}, .affinity = affinity, .prio = st->prio,
                            .flags = st->kernel_thread ? RAW_PROCESS_KERNEL : 0};
     memcpy(t.name, st->comm, sizeof t.name);
-    add(r, &t, sizeof t, NULL, 0);
+    rundown_add(r, &t, sizeof t, NULL, 0);
 }
 
 static void threads_add(struct rundown *r, uint32_t pid)
@@ -242,14 +242,14 @@ static void mapping_add(struct rundown *r, uint32_t pid, const struct proc_mappi
                               .inode = m->inode, .dev = m->dev,
                               .flags = (m->shared ? RAW_MAPPING_SHARED : 0u) | (m->exec ? RAW_MAPPING_EXEC : 0u)};
     if (m->path[0] == '/')
-        add(r, &map, sizeof map, &m->path, 1);
+        rundown_add(r, &map, sizeof map, &m->path, 1);
 }
 
 static void image_add(void *ctx, struct raw_image *image, const char *path)
 {
     image->own.time  = raw_now();
     image->name_size = (uint32_t)strlen(path) + 1;
-    add(ctx, image, sizeof *image, &path, 1);
+    rundown_add(ctx, image, sizeof *image, &path, 1);
 }
 
 static void images_add(struct rundown *r, uint32_t pid)
@@ -298,7 +298,7 @@ static void cgroup_add(struct rundown *r, uint32_t pid)
     if (strcmp(path, "/") == 0)
         g.id = 1; /* the kernel's own, mounted or not */
     g.path_size = (uint32_t)strlen(path) + 1;
-    add(r, &g, sizeof g, &path, 1);
+    rundown_add(r, &g, sizeof g, &path, 1);
 }
 
 static void process_add(struct rundown *r, uint32_t pid)
@@ -322,7 +322,7 @@ static void process_add(struct rundown *r, uint32_t pid)
         const char *texts[2] = {slash && slash[1] ? slash + 1 : st.comm, command};
         p.name_size          = (uint16_t)(strlen(texts[0]) + 1);
         p.command_size       = (uint16_t)(strlen(texts[1]) + 1);
-        add(r, &p, sizeof p, texts, 2);
+        rundown_add(r, &p, sizeof p, texts, 2);
         if (r->d->units && !st.kernel_thread)
             cgroup_add(r, pid);
         if (st.threads == 1)
@@ -359,8 +359,8 @@ void drain_rundown(struct drain *d)
         closedir(dir);
     rundown_images_put(r.images, true);
     struct raw_own done = {.type = RAW_RUNDOWN_DONE, .time = raw_now()};
-    add(&r, &done, sizeof done, NULL, 0);
-    flush(&r);
+    rundown_add(&r, &done, sizeof done, NULL, 0);
+    rundown_flush(&r);
 out:
     free(kernel.pid);
     free(r.buffer);
@@ -393,7 +393,7 @@ void drain_mappings(struct drain *d)
         if (isdigit((unsigned char)e->d_name[0]))
             mappings_add(&r, (uint32_t)strtoul(e->d_name, NULL, 10));
     if (r.buffer)
-        flush(&r);
+        rundown_flush(&r);
     if (dir)
         closedir(dir);
     free(r.buffer);

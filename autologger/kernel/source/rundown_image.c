@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct file {
+struct image_file {
     unsigned        tries;
     bool            answered;
     struct elf_info elf;
@@ -15,13 +15,13 @@ struct late { /* an image whose file was asked for */
     struct late *next;
     uint32_t     pid;
     uint64_t     start, end, pgoff;
-    struct file *file;
+    struct image_file *file;
     char         path[];
 };
 struct rundown_images {
     struct drain      *d;
     struct elf_helper *helper;
-    struct idmap       files; /* file_key -> struct file */
+    struct idmap       files; /* file_key -> struct image_file */
     struct late       *first, **last;
     rundown_put        put;
     void              *ctx;
@@ -72,10 +72,10 @@ static void image_put(struct rundown_images *r, uint32_t pid, uint64_t start, ui
     r->put(r->ctx, &image, path);
 }
 
-static struct file *file_of(struct rundown_images *r, const struct proc_mapping *m)
+static struct image_file *rundown_image_file_of(struct rundown_images *r, const struct proc_mapping *m)
 {
     uint64_t     key = m->path[0] == '/' ? file_key(m->dev, m->inode) : 0;
-    struct file *f   = key ? idmap_get(&r->files, key) : NULL;
+    struct image_file *f   = key ? idmap_get(&r->files, key) : NULL;
     if (!key || f)
         return f;
     f = calloc(1, sizeof *f);
@@ -87,7 +87,7 @@ static struct file *file_of(struct rundown_images *r, const struct proc_mapping 
 }
 
 /* Asks where nobody did, or where another process' mapping of it gave no answer: that one may have been gone. */
-static void file_ask(struct rundown_images *r, struct file *f, uint32_t pid, const struct proc_mapping *m)
+static void rundown_image_file_ask(struct rundown_images *r, struct image_file *f, uint32_t pid, const struct proc_mapping *m)
 {
     struct elf_question q = {.key = file_key(m->dev, m->inode), .start = m->start, .end = m->end, .inode = m->inode, .pid = pid};
     if (f->tries && (!f->answered || f->elf.valid || f->tries == RUNDOWN_TRIES))
@@ -98,10 +98,10 @@ static void file_ask(struct rundown_images *r, struct file *f, uint32_t pid, con
 
 void rundown_image(struct rundown_images *r, uint32_t pid, const struct proc_mapping *m)
 {
-    struct file *f = file_of(r, m);
+    struct image_file *f = rundown_image_file_of(r, m);
     size_t       n = strlen(m->path) + 1;
     if (f)
-        file_ask(r, f, pid, m);
+        rundown_image_file_ask(r, f, pid, m);
     struct late *l = f && !f->answered ? malloc(sizeof *l + n) : NULL;
     if (!l) {
         image_put(r, pid, m->start, m->end, m->pgoff, f && f->elf.valid ? &f->elf : NULL, m->path);
@@ -118,7 +118,7 @@ static void answers_take(struct rundown_images *r)
     struct elf_info elf;
     uint64_t        key;
     while (elf_answer(r->helper, &key, &elf)) {
-        struct file *f = idmap_get(&r->files, key);
+        struct image_file *f = idmap_get(&r->files, key);
         if (!f)
             continue;
         f->answered = true;

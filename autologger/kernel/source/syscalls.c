@@ -15,7 +15,7 @@
 /* Where the kernel's function is called otherwise than the call. */
 static const char *const alias[][2] = {{"fstat", "newfstat"}, {"stat", "newstat"}, {"lstat", "newlstat"}, {"uname", "newuname"},
                                        {"sendfile", "sendfile64"}, {"umount2", "umount"}, {"_sysctl", "sysctl"}};
-static const struct { long number; const char *name; } names[] = {
+static const struct { long number; const char *name; } syscalls_names[] = {
 #define NAME(number, name) {number, name},
 #include <syscall_names.h> /* made from sys/syscall.h */
 #undef NAME
@@ -26,9 +26,9 @@ static void address_take(const char *name, uint64_t address, uint64_t *out, unsi
     for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
         if (strcmp(name, alias[i][1]) == 0)
             name = alias[i][0];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].number >= 0 && names[i].number < (long)count && strcmp(names[i].name, name) == 0)
-            out[names[i].number] = address;
+    for (size_t i = 0; i < sizeof syscalls_names / sizeof *syscalls_names; i++)
+        if (syscalls_names[i].number >= 0 && syscalls_names[i].number < (long)count && strcmp(syscalls_names[i].name, name) == 0)
+            out[syscalls_names[i].number] = address;
 }
 
 /* ---- of 32-bit programs ---- */
@@ -50,7 +50,7 @@ static const char *const narrow_alias[][2] = {
     {"mmap2", "mmap_pgoff"}, {"select", "old_select"}, {"_newselect", "select"}, {"_llseek", "llseek"}, {"readdir", "old_readdir"},
     {"getrlimit", "old_getrlimit"}, {"ugetrlimit", "getrlimit"}, {"_sysctl", "sysctl"}};
 
-static int by_name(const void *a, const void *b)
+static int syscalls_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct narrow_function *)a)->name, ((const struct narrow_function *)b)->name);
 }
@@ -60,7 +60,7 @@ static uint64_t narrow_exact(const struct narrow_functions *f, const char *befor
     struct narrow_function key = {.address = 0};
     if ((size_t)snprintf(key.name, sizeof key.name, "%s%.*s%s", before, (int)length, name, behind) >= sizeof key.name)
         return 0;
-    const struct narrow_function *found = bsearch(&key, f->function, f->count, sizeof key, by_name);
+    const struct narrow_function *found = bsearch(&key, f->function, f->count, sizeof key, syscalls_by_name);
     return found ? found->address : 0;
 }
 
@@ -103,7 +103,7 @@ static uint64_t narrow_address(const struct narrow_functions *f, const char *nam
 
 static void narrow_all(struct narrow_functions *f, uint64_t *out, unsigned count)
 {
-    qsort(f->function, f->count, sizeof *f->function, by_name);
+    qsort(f->function, f->count, sizeof *f->function, syscalls_by_name);
     for (size_t i = 0; i < sizeof narrow_names / sizeof *narrow_names; i++)
         if (narrow_names[i].number < count)
             out[narrow_names[i].number] = narrow_address(f, narrow_names[i].name);

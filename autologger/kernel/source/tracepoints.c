@@ -13,7 +13,7 @@
 enum { FORMAT_MAX = 16384, LAYOUT_MAX = 8192 };
 
 /* "*" is any text, "?" any character. libc's fnmatch would add 37 KB to the early program. */
-static bool matches(const char *pattern, const char *text)
+static bool tracepoints_matches(const char *pattern, const char *text)
 {
     for (; *pattern != '*'; pattern++, text++)
         if (!*text || (*pattern != '?' && *pattern != *text))
@@ -21,14 +21,14 @@ static bool matches(const char *pattern, const char *text)
     while (*pattern == '*')
         pattern++;
     for (;; text++) {
-        if (matches(pattern, text))
+        if (tracepoints_matches(pattern, text))
             return true;
         if (!*text)
             return false;
     }
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int tracepoints_by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* The names in a folder below tracefs, sorted; malloc. */
 static char **names_in(int tracefs, const char *folder, size_t *count)
@@ -51,7 +51,7 @@ static char **names_in(int tracefs, const char *folder, size_t *count)
     if (dir)
         closedir(dir);
     if (list)
-        qsort(list, *count, sizeof *list, by_name);
+        qsort(list, *count, sizeof *list, tracepoints_by_name);
     return list;
 }
 
@@ -82,7 +82,7 @@ static void match_group(struct matching *m, const char *group)
         snprintf(name, sizeof name, "%.60s:%.100s", group, names[i]);
         char id[sizeof folder + 4];
         snprintf(id, sizeof id, "%s/id", folder);
-        if (!matches(m->name, names[i]) || faccessat(m->tracefs, id, F_OK, 0) != 0)
+        if (!tracepoints_matches(m->name, names[i]) || faccessat(m->tracefs, id, F_OK, 0) != 0)
             continue;
         m->found(m->ctx, name, folder);
         m->count++;
@@ -108,7 +108,7 @@ int tracepoints_match(int tracefs, const char *pattern, void (*found)(void *ctx,
         m.group = one;
         m.name  = colon ? colon + 1 : "*";
         for (size_t i = 0; i < count; i++) /* "ftrace" has the tracer's own: they are no events */
-            if (strcmp(groups[i], "ftrace") != 0 && matches(m.group, groups[i]))
+            if (strcmp(groups[i], "ftrace") != 0 && tracepoints_matches(m.group, groups[i]))
                 match_group(&m, groups[i]);
     }
     names_free(groups, count);
@@ -125,7 +125,7 @@ struct finding {
     int                      *ids;
 };
 
-static void add(void *ctx, const char *name, const char *folder)
+static void tracepoints_add(void *ctx, const char *name, const char *folder)
 {
     struct finding *f = ctx;
     char            path[224], text[32];
@@ -149,7 +149,7 @@ static void add(void *ctx, const char *name, const char *folder)
     f->sources[f->count++] = s;
 }
 
-static void tell(const struct klog_config *config, const struct tracepoint_wish *w, const char *reason, const char *advice)
+static void tracepoints_tell(const struct klog_config *config, const struct tracepoint_wish *w, const char *reason, const char *advice)
 {
     if (config->condition)
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, w->name, reason, advice);
@@ -164,18 +164,18 @@ unsigned tracepoints_find(int tracefs, const struct klog_config *config, struct 
         unsigned                before = f.count;
         char                    text[200];
         f.left_out = 0;
-        int n      = tracefs < 0 ? tracefs : tracepoints_match(tracefs, w->pattern, add, &f);
+        int n      = tracefs < 0 ? tracefs : tracepoints_match(tracefs, w->pattern, tracepoints_add, &f);
         w->opened  = f.count - before;
         if (n < 0) {
             snprintf(text, sizeof text, "tracefs cannot be read: %s", strerror(-n));
-            tell(config, w, text, "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing");
+            tracepoints_tell(config, w, text, "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing");
         } else if (n == 0) {
             snprintf(text, sizeof text, "this kernel has no tracepoint '%.120s'", w->pattern);
-            tell(config, w, text, "see: autologger providers --tracepoints");
+            tracepoints_tell(config, w, text, "see: autologger providers --tracepoints");
         } else if (f.left_out) {
             snprintf(text, sizeof text, "%u of the %d tracepoints of '%.80s' are left out: a session has at most %d sources", f.left_out, n,
                      w->pattern, RAW_SOURCES);
-            tell(config, w, text, "make the pattern narrower, or spread it over several sessions");
+            tracepoints_tell(config, w, text, "make the pattern narrower, or spread it over several sessions");
         }
     }
     return f.count;

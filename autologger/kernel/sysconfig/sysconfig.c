@@ -22,7 +22,7 @@ static const struct {
     {SYSCFG_SYSTEM, config_boot},
 };
 
-static unsigned collect(struct sysconfig *s)
+static unsigned sysconfig_gather(struct sysconfig *s)
 {
     if (sysconfig_cpu_wanted(s->mask))
         config_cpu(s);
@@ -41,7 +41,7 @@ static unsigned collect_below(const char *root, bool live, const uint32_t *mask,
     unsigned          left = 0;
     if (s && fd >= 0) {
         *s   = (struct sysconfig){.root = fd, .live = live, .mask = mask, .put = put, .ctx = ctx};
-        left = collect(s);
+        left = sysconfig_gather(s);
     }
     if (fd >= 0)
         close(fd);
@@ -64,7 +64,7 @@ struct writer *config_begin(struct sysconfig *s)
     return &s->w;
 }
 
-static void put(struct sysconfig *s, struct raw_config *head)
+static void sysconfig_put(struct sysconfig *s, struct raw_config *head)
 {
     if (!wr_ok(&s->w)) {
         s->left_out++;
@@ -77,27 +77,27 @@ static void put(struct sysconfig *s, struct raw_config *head)
 
 void config_put(struct sysconfig *s, uint16_t hook, uint8_t version)
 {
-    put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .disk_at = RAW_NO_DISK});
+    sysconfig_put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .disk_at = RAW_NO_DISK});
 }
 
 void config_put_perf(struct sysconfig *s, uint16_t hook, uint8_t version)
 {
-    put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_PERFINFO64, .disk_at = RAW_NO_DISK});
+    sysconfig_put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_PERFINFO64, .disk_at = RAW_NO_DISK});
 }
 
 void config_put_ex(struct sysconfig *s, uint8_t opcode)
 {
-    put(s, &(struct raw_config){.hook = opcode, .header = ETL_FULL64, .disk_at = RAW_NO_DISK});
+    sysconfig_put(s, &(struct raw_config){.hook = opcode, .header = ETL_FULL64, .disk_at = RAW_NO_DISK});
 }
 
 void config_put_disk(struct sysconfig *s, uint16_t hook, uint8_t version, uint32_t dev, uint16_t at)
 {
-    put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .dev = dev, .disk_at = at});
+    sysconfig_put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .dev = dev, .disk_at = at});
 }
 
 void config_put_described(struct sysconfig *s, unsigned event)
 {
-    put(s, &(struct raw_config){.hook = (uint16_t)event, .header = ETL_EVENT64, .disk_at = RAW_NO_DISK});
+    sysconfig_put(s, &(struct raw_config){.hook = (uint16_t)event, .header = ETL_EVENT64, .disk_at = RAW_NO_DISK});
 }
 
 void config_text(struct writer *w, const char *text)

@@ -39,7 +39,7 @@ static uint64_t variable_ns(const struct sysconfig *s, const char *name)
 }
 
 /* "[none] integrity confidentiality" */
-static void chosen(const char *text, char *out, size_t size)
+static void sysconfig_boot_chosen(const char *text, char *out, size_t size)
 {
     const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
     snprintf(out, size, "%.*s", close ? (int)(close - open) - 1 : 0, close ? open + 1 : "");
@@ -132,7 +132,7 @@ static void kernel_put(struct sysconfig *s)
     fact_text(s, "proc/cmdline", command, sizeof command);
     fact_text(s, "sys/devices/system/clocksource/clocksource0/current_clocksource", clock, sizeof clock);
     fact_text(s, "sys/kernel/security/lockdown", lockdown, sizeof lockdown);
-    chosen(lockdown, mode, sizeof mode);
+    sysconfig_boot_chosen(lockdown, mode, sizeof mode);
     hypervisor_name(s, id);
     initramfs_name(s, initramfs, sizeof initramfs);
     const char *name = id;

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 enum { IMAGE_VERSION = 3, NAME_SIZE = 64, PATH_SIZE = 256 };
-struct module { char name[NAME_SIZE], path[PATH_SIZE]; uint64_t base, size; };
-struct modules { struct module *list; unsigned count; };
+struct sysconfig_modules_module { char name[NAME_SIZE], path[PATH_SIZE]; uint64_t base, size; };
+struct modules { struct sysconfig_modules_module *list; unsigned count; };
 
-static FILE *file_open(const struct sysconfig *s, const char *path)
+static FILE *sysconfig_modules_file_open(const struct sysconfig *s, const char *path)
 {
     int   fd = openat(s->root, path, O_RDONLY | O_CLOEXEC);
     FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
@@ -26,12 +26,12 @@ static FILE *file_open(const struct sysconfig *s, const char *path)
 }
 
 /* "ext4 1000000 2 - Live 0xffffffffc0001000"; without the right to see addresses they are 0, and the module is no image. */
-static bool module_parse(char *line, struct module *m)
+static bool module_parse(char *line, struct sysconfig_modules_module *m)
 {
     char *size = strchr(line, ' '), *address = strstr(line, " 0x");
     if (!size || !address || size - line >= NAME_SIZE)
         return false;
-    *m = (struct module){.base = strtoull(address + 1, NULL, 16), .size = (strtoull(size, NULL, 10) + 4095) & ~UINT64_C(4095)};
+    *m = (struct sysconfig_modules_module){.base = strtoull(address + 1, NULL, 16), .size = (strtoull(size, NULL, 10) + 4095) & ~UINT64_C(4095)};
     memcpy(m->name, line, (size_t)(size - line));
     snprintf(m->path, sizeof m->path, "%s.ko", m->name);
     return m->base && m->size;
@@ -40,7 +40,7 @@ static bool module_parse(char *line, struct module *m)
 static void modules_read(struct sysconfig *s, struct modules *all)
 {
     char          line[4096];
-    struct module m;
+    struct sysconfig_modules_module m;
     const int     proc = openat(s->root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int     fd   = s->live ? reach_addresses(proc, "modules") : openat(proc, "modules", O_RDONLY | O_CLOEXEC);
     FILE         *f    = fd < 0 ? NULL : fdopen(fd, "r");
@@ -66,7 +66,7 @@ static void modules_read(struct sysconfig *s, struct modules *all)
 }
 
 /* Its name as the kernel has it: "kernel/sound/snd-hda-intel.ko.xz" -> "snd_hda_intel". */
-static bool name_of(const char *path, char out[NAME_SIZE])
+static bool sysconfig_modules_name_of(const char *path, char out[NAME_SIZE])
 {
     const char *base = fact_base(path), *end = strstr(base, ".ko");
     if (!end || end - base >= NAME_SIZE)
@@ -83,13 +83,13 @@ static void paths_find(const struct sysconfig *s, struct modules *all)
     char release[128], path[200], line[8192], name[NAME_SIZE];
     fact_text(s, "proc/sys/kernel/osrelease", release, sizeof release);
     snprintf(path, sizeof path, "lib/modules/%.120s/modules.dep", release);
-    FILE *f = all->count ? file_open(s, path) : NULL;
+    FILE *f = all->count ? sysconfig_modules_file_open(s, path) : NULL;
     while (f && fgets(line, sizeof line, f)) {
         char *colon = strchr(line, ':');
         if (!colon)
             continue;
         *colon = 0;
-        if (!name_of(line, name))
+        if (!sysconfig_modules_name_of(line, name))
             continue;
         for (unsigned i = 0; i < all->count; i++)
             if (strcmp(all->list[i].name, name) == 0)
@@ -99,7 +99,7 @@ static void paths_find(const struct sysconfig *s, struct modules *all)
         fclose(f);
 }
 
-static void module_put(struct sysconfig *s, const struct module *m)
+static void module_put(struct sysconfig *s, const struct sysconfig_modules_module *m)
 {
     char     path[160];
     uint8_t  notes[1024], id[20];

@@ -13,7 +13,7 @@
 
 enum { STATE_STOPPED = 1, STATE_RUNNING = 4, NAME_BYTES = 256, DEPTH = 6 };
 
-static const char *const unit_folders[] = {"etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system",
+static const char *const sysconfig_services_unit_folders[] = {"etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system",
                                            "run/systemd/generator"};
 static const char *const group_roots[]  = {"sys/fs/cgroup/system.slice", "sys/fs/cgroup/unified/system.slice",
                                            "sys/fs/cgroup/systemd/system.slice"};
@@ -59,7 +59,7 @@ static bool is_service(const char *name)
 
 /* ---- control groups ---- */
 
-static void processes_read(const struct sysconfig *s, const struct services *all, const char *folder, struct service_seen *seen)
+static void sysconfig_services_processes_read(const struct sysconfig *s, const struct services *all, const char *folder, struct service_seen *seen)
 {
     char  path[600], line[32];
     snprintf(path, sizeof path, "%.560s/cgroup.procs", folder);
@@ -93,7 +93,7 @@ static void group_walk(struct sysconfig *s, struct services *all, const char *fo
             continue;
         struct service_seen copy = {0}, *seen = within ? within : is_service(e->d_name) ? &copy : NULL;
         if (seen)
-            processes_read(s, all, path, seen);
+            sysconfig_services_processes_read(s, all, path, seen);
         group_walk(s, all, path, seen, depth + 1);
         struct service_seen *kept = seen == &copy && copy.processes ? service_add(s, all, e->d_name) : NULL;
         if (kept) {
@@ -123,7 +123,7 @@ static void unit_found(struct sysconfig *s, const char *name, void *ctx)
     service_add(s, u->all, name);
 }
 
-static int by_name(const void *a, const void *b)
+static int sysconfig_services_by_name(const void *a, const void *b)
 {
     const struct service_seen *x = a, *y = b;
     int                        d = strcmp(x->name, y->name);
@@ -141,8 +141,8 @@ static void description_find(const struct sysconfig *s, const char *name, char *
         snprintf(instance, sizeof instance, "%.*s", (int)(dot - at) - 1, at + 1);
     }
     *out = *text = 0;
-    for (size_t i = 0; i < sizeof unit_folders / sizeof *unit_folders && !*text; i++) {
-        snprintf(path, sizeof path, "%s/%.250s", unit_folders[i], file);
+    for (size_t i = 0; i < sizeof sysconfig_services_unit_folders / sizeof *sysconfig_services_unit_folders && !*text; i++) {
+        snprintf(path, sizeof path, "%s/%.250s", sysconfig_services_unit_folders[i], file);
         fact_setting(s, path, "Description", text, sizeof text);
     }
     size_t n = 0;
@@ -158,7 +158,7 @@ static void description_find(const struct sysconfig *s, const char *name, char *
     }
 }
 
-static void process_name(const struct sysconfig *s, const struct services *all, uint32_t pid, char *out, size_t size)
+static void sysconfig_services_process_name(const struct sysconfig *s, const struct services *all, uint32_t pid, char *out, size_t size)
 {
     char             path[64], exe[FACT_TEXT];
     struct proc_stat st;
@@ -177,7 +177,7 @@ static void service_put(struct sysconfig *s, const struct services *all, const s
     char name[NAME_BYTES], shown[512], process[256];
     snprintf(name, sizeof name, "%.*s", (int)(strlen(seen->name) - strlen(".service")), seen->name);
     description_find(s, seen->name, shown, sizeof shown);
-    process_name(s, all, seen->pid, process, sizeof process);
+    sysconfig_services_process_name(s, all, seen->pid, process, sizeof process);
     struct writer *w = config_begin(s);
     wr_u32(w, seen->pid);
     wr_u32(w, seen->processes ? STATE_RUNNING : STATE_STOPPED);
@@ -196,10 +196,10 @@ void config_services(struct sysconfig *s)
     if (all.proc >= 0 && fact_there(s, "run/systemd/system")) { /* systemd is the init: it makes this folder */
         for (size_t i = 0; i < sizeof group_roots / sizeof *group_roots && !all.count; i++)
             group_walk(s, &all, group_roots[i], NULL, 0);
-        for (size_t i = 0; i < sizeof unit_folders / sizeof *unit_folders; i++)
-            fact_each(s, unit_folders[i], unit_found, &(struct unit_walk){&all, unit_folders[i]});
+        for (size_t i = 0; i < sizeof sysconfig_services_unit_folders / sizeof *sysconfig_services_unit_folders; i++)
+            fact_each(s, sysconfig_services_unit_folders[i], unit_found, &(struct unit_walk){&all, sysconfig_services_unit_folders[i]});
         if (all.count)
-            qsort(all.list, all.count, sizeof *all.list, by_name);
+            qsort(all.list, all.count, sizeof *all.list, sysconfig_services_by_name);
         for (unsigned i = 0, tag = 0; i < all.count; i++)
             if (!i || strcmp(all.list[i].name, all.list[i - 1].name) != 0)
                 service_put(s, &all, &all.list[i], ++tag);

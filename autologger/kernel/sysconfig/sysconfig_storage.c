@@ -15,8 +15,8 @@ enum { SECTOR = 512, DISK_NUMBER_AT = 0, VOLUME_NUMBER_AT = 16, LOGDISK_BYTES = 
 
 /* ---- mounts of block devices ---- */
 
-struct mount { uint32_t dev; bool whole; char type[17], source[128], at[512]; };
-struct mounts { struct mount *list; unsigned count, capacity; };
+struct storage_mount { uint32_t dev; bool whole; char type[17], source[128], at[512]; };
+struct sysconfig_storage_mounts { struct storage_mount *list; unsigned count, capacity; };
 
 /* As mountinfo has it: blanks and the like are \ooo. */
 static void unescape(char *text)
@@ -31,7 +31,7 @@ static void unescape(char *text)
 }
 
 /* "36 35 98:0 /root /at options fields - type source options": of file systems on a disk of this machine alone. */
-static bool mount_parse(const char *line, struct mount *m)
+static bool mount_parse(const char *line, struct storage_mount *m)
 {
     char     root[256], rest[256];
     unsigned major, minor;
@@ -47,10 +47,10 @@ static bool mount_parse(const char *line, struct mount *m)
     return strncmp(m->source, "/dev/", 5) == 0;
 }
 
-static void mounts_read(struct sysconfig *s, struct mounts *all)
+static void mounts_read(struct sysconfig *s, struct sysconfig_storage_mounts *all)
 {
     char         line[4096];
-    struct mount m;
+    struct storage_mount m;
     int          fd = openat(s->root, "proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     FILE        *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
@@ -77,7 +77,7 @@ static void mounts_read(struct sysconfig *s, struct mounts *all)
 }
 
 /* By its number, else by its name: btrfs counts devices of its own. */
-static const struct mount *mount_of(const struct mounts *all, uint32_t dev, const char *name)
+static const struct storage_mount *sysconfig_storage_mount_of(const struct sysconfig_storage_mounts *all, uint32_t dev, const char *name)
 {
     for (unsigned i = 0; i < all->count; i++)
         if (all->list[i].whole && all->list[i].dev == dev)
@@ -90,8 +90,8 @@ static const struct mount *mount_of(const struct mounts *all, uint32_t dev, cons
 
 /* ---- disks ---- */
 
-struct disk {
-    const struct mounts *mounts;
+struct sysconfig_storage_disk {
+    const struct sysconfig_storage_mounts *mounts;
     const char          *name;
     uint32_t             dev, sector, partitions;
     uint64_t             sectors; /* of 512 bytes */
@@ -120,7 +120,7 @@ static bool is_made_of_others(const struct sysconfig *s, const char *name)
 
 static void partition_count(struct sysconfig *s, const char *name, void *ctx)
 {
-    struct disk *d = ctx;
+    struct sysconfig_storage_disk *d = ctx;
     char         path[200];
     snprintf(path, sizeof path, "sys/block/%.64s/%.64s/partition", d->name, name);
     d->partitions += strncmp(name, d->name, strlen(d->name)) == 0 && fact_there(s, path);
@@ -149,7 +149,7 @@ static void maker_name(const struct sysconfig *s, const char *name, char *out, s
         snprintf(out, size, "%s", name);
 }
 
-static void disk_put(struct sysconfig *s, const struct disk *d)
+static void disk_put(struct sysconfig *s, const struct sysconfig_storage_disk *d)
 {
     enum { HEADS = 255, PER_TRACK = 63 }; /* the geometry that everybody makes up, Windows too */
     unsigned scsi[4];
@@ -176,7 +176,7 @@ static void disk_put(struct sysconfig *s, const struct disk *d)
 }
 
 struct volume {
-    const struct disk *disk;
+    const struct sysconfig_storage_disk *disk;
     const char        *name;
     uint64_t           start, sectors; /* of 512 bytes */
     uint32_t           dev, kind, number;
@@ -184,7 +184,7 @@ struct volume {
 
 static void volume_put(struct sysconfig *s, const struct volume *v)
 {
-    const struct mount *m  = mount_of(v->disk->mounts, v->dev, v->name);
+    const struct storage_mount *m  = sysconfig_storage_mount_of(v->disk->mounts, v->dev, v->name);
     struct statvfs      st = {0};
     const bool          ask = m && s->live && strncmp(m->type, "fuse", 4) != 0 && statvfs(m->at, &st) == 0 && st.f_frsize;
     struct writer      *w   = config_begin(s);
@@ -209,7 +209,7 @@ static void volume_put(struct sysconfig *s, const struct volume *v)
 
 static void partition_put(struct sysconfig *s, const char *name, void *ctx)
 {
-    struct disk  *d = ctx;
+    struct sysconfig_storage_disk  *d = ctx;
     struct volume v = {.disk = d, .name = name, .kind = KIND_PARTITION};
     char          path[200];
     snprintf(path, sizeof path, "sys/block/%.64s/%.64s/partition", d->name, name);
@@ -226,7 +226,7 @@ static void partition_put(struct sysconfig *s, const char *name, void *ctx)
 
 static void block_put(struct sysconfig *s, const char *name, void *ctx)
 {
-    struct disk d = {.mounts = ctx, .name = name};
+    struct sysconfig_storage_disk d = {.mounts = ctx, .name = name};
     char        path[96];
     snprintf(path, sizeof path, "sys/block/%.64s/size", name);
     d.sectors = fact_number(s, path);
@@ -243,14 +243,14 @@ static void block_put(struct sysconfig *s, const char *name, void *ctx)
         disk_put(s, &d);
         fact_each(s, path, partition_put, &d);
     }
-    if (volume || (!d.partitions && mount_of(d.mounts, d.dev, name)))
+    if (volume || (!d.partitions && sysconfig_storage_mount_of(d.mounts, d.dev, name)))
         volume_put(s, &(struct volume){&d, name, 0, d.sectors, d.dev, KIND_VOLUME, 0});
 }
 
 /* ---- mounts ---- */
 
 /* "/boot/efi" -> "C:\boot\efi\" */
-static void mapping_put(struct sysconfig *s, const struct mount *m)
+static void mapping_put(struct sysconfig *s, const struct storage_mount *m)
 {
     char nt[200], dos[600];
     snprintf(nt, sizeof nt, "\\Device\\%s\\", m->source + 5);
@@ -269,7 +269,7 @@ static void mapping_put(struct sysconfig *s, const struct mount *m)
 
 void config_storage(struct sysconfig *s)
 {
-    struct mounts mounts = {0};
+    struct sysconfig_storage_mounts mounts = {0};
     mounts_read(s, &mounts);
     fact_each(s, "sys/block", block_put, &mounts);
     for (unsigned i = 0; i < mounts.count; i++)

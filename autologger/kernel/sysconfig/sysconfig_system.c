@@ -21,7 +21,7 @@ struct processor {
 };
 
 /* "key\t: value": the value, or NULL when the line has another key. */
-static const char *value_of(const char *line, const char *key)
+static const char *sysconfig_system_value_of(const char *line, const char *key)
 {
     size_t n = strlen(key);
     if (strncmp(line, key, n) != 0)
@@ -30,7 +30,7 @@ static const char *value_of(const char *line, const char *key)
     return line[n] == ':' ? line + n + 1 + (line[n + 1] == ' ') : NULL;
 }
 
-static bool has_word(const char *text, const char *word)
+static bool sysconfig_system_has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
     for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
@@ -39,21 +39,21 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-static void line_read(struct processor *p, const char *line)
+static void sysconfig_system_line_read(struct processor *p, const char *line)
 {
     const struct { const char *key; uint32_t *to; } numbers[] = {
         {"cpu family", &p->family}, {"model", &p->model}, {"stepping", &p->stepping}, {"cpu MHz", &p->mhz}};
     const char *v;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if ((v = value_of(line, numbers[i].key)))
+        if ((v = sysconfig_system_value_of(line, numbers[i].key)))
             *numbers[i].to = (uint32_t)strtoul(v, NULL, 10);
-    if ((v = value_of(line, "model name")))
+    if ((v = sysconfig_system_value_of(line, "model name")))
         snprintf(p->name, sizeof p->name, "%.*s", (int)strcspn(v, "\n"), v);
-    if ((v = value_of(line, "vendor_id")))
+    if ((v = sysconfig_system_value_of(line, "vendor_id")))
         snprintf(p->vendor, sizeof p->vendor, "%.*s", (int)strcspn(v, "\n"), v);
-    if ((v = value_of(line, "flags"))) {
-        p->nx  = has_word(v, "nx");
-        p->pae = has_word(v, "pae");
+    if ((v = sysconfig_system_value_of(line, "flags"))) {
+        p->nx  = sysconfig_system_has_word(v, "nx");
+        p->pae = sysconfig_system_has_word(v, "pae");
     }
 }
 
@@ -75,9 +75,9 @@ static void processors_each(struct sysconfig *s, void (*fn)(struct sysconfig *s,
     int              fd    = openat(s->root, "proc/cpuinfo", O_RDONLY | O_CLOEXEC);
     FILE            *f     = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
-        const char *v = value_of(line, "processor");
+        const char *v = sysconfig_system_value_of(line, "processor");
         if (!v) {
-            line_read(&p, line);
+            sysconfig_system_line_read(&p, line);
             continue;
         }
         if (begun) {
@@ -224,10 +224,10 @@ static void power_put(struct sysconfig *s)
     struct writer *w = config_begin(s);
     fact_text(s, "sys/power/state", state, sizeof state);
     fact_text(s, "sys/power/mem_sleep", sleep, sizeof sleep);
-    wr_u8(w, has_word(state, "standby") || strstr(sleep, "shallow"));
+    wr_u8(w, sysconfig_system_has_word(state, "standby") || strstr(sleep, "shallow"));
     wr_u8(w, 0); /* S2: Linux does not use it */
     wr_u8(w, strstr(sleep, "deep") != NULL);
-    wr_u8(w, has_word(state, "disk"));
+    wr_u8(w, sysconfig_system_has_word(state, "disk"));
     wr_u8(w, fact_there(s, "sys/firmware/acpi")); /* to switch itself off */
     wr_u8(w, low_power_idle(s));
     wr_u16(w, 0);

@@ -23,12 +23,12 @@ static const struct kernel_keyword keywords[] = {
 #include "autologger/kernel/tables/keywords.def"
 #undef K
 };
-static const struct kernel_group groups[] = {
+static const struct kernel_group flags_groups[] = {
 #define G(name, word0, word1, word4) {name, {word0, word1, 0, 0, word4, 0, 0, 0}},
 #include "autologger/kernel/tables/groups.def"
 #undef G
 };
-static const struct kernel_hook hook_table[] = {
+static const struct kernel_hook flags_hook_table[] = {
 #define H(name, hook, enabled_by) {name, hook, enabled_by},
 #include "autologger/kernel/tables/stack_names.def"
 #undef H
@@ -59,14 +59,14 @@ const struct kernel_keyword *kernel_keywords(size_t *count)
 
 const struct kernel_group *kernel_groups(size_t *count)
 {
-    *count = COUNT(groups);
-    return groups;
+    *count = COUNT(flags_groups);
+    return flags_groups;
 }
 
 const struct kernel_hook *kernel_hooks(size_t *count)
 {
-    *count = COUNT(hook_table);
-    return hook_table;
+    *count = COUNT(flags_hook_table);
+    return flags_hook_table;
 }
 
 static void move_aliases(uint32_t mask[GROUP_MASK_WORDS])
@@ -86,10 +86,10 @@ static bool mask_add_word(const char *word, uint32_t mask[GROUP_MASK_WORDS])
             mask[keywords[i].word] |= keywords[i].bits;
             return true;
         }
-    for (size_t i = 0; i < COUNT(groups); i++)
-        if (strcasecmp(groups[i].name, word) == 0) {
+    for (size_t i = 0; i < COUNT(flags_groups); i++)
+        if (strcasecmp(flags_groups[i].name, word) == 0) {
             for (unsigned w = 0; w < GROUP_MASK_WORDS; w++)
-                mask[w] |= groups[i].mask[w];
+                mask[w] |= flags_groups[i].mask[w];
             return true;
         }
     for (size_t i = 0; i < COUNT(flags); i++)
@@ -137,22 +137,22 @@ static bool next_word(const char **text, bool spaces, char word[WORD_MAX], bool 
     return true;
 }
 
-static const char *suggest(const char *word, bool kernel, bool hooks)
+static const char *flags_suggest(const char *word, bool kernel, bool hooks)
 {
     struct nearest n = nearest_make(word, SUGGEST_DISTANCE);
 
     for (size_t i = 0; kernel && i < COUNT(keywords); i++)
         nearest_try(&n, keywords[i].name);
-    for (size_t i = 0; kernel && i < COUNT(groups); i++)
-        nearest_try(&n, groups[i].name);
+    for (size_t i = 0; kernel && i < COUNT(flags_groups); i++)
+        nearest_try(&n, flags_groups[i].name);
     for (size_t i = 0; kernel && i < COUNT(flags); i++)
         nearest_try(&n, flags[i].symbol);
-    for (size_t i = 0; hooks && i < COUNT(hook_table); i++)
-        nearest_try(&n, hook_table[i].name);
+    for (size_t i = 0; hooks && i < COUNT(flags_hook_table); i++)
+        nearest_try(&n, flags_hook_table[i].name);
     return n.found;
 }
 
-const char *flag_suggest(const char *word) { return suggest(word, true, true); }
+const char *flag_suggest(const char *word) { return flags_suggest(word, true, true); }
 
 static wstatus unknown_word(struct reason *why, const char *kind, const char *word, const char *suggestion)
 {
@@ -172,7 +172,7 @@ wstatus group_mask_parse(const char *text, uint32_t mask[GROUP_MASK_WORDS], stru
 
     for (; next_word(&text, false, word, &bad); words++) {
         if (!mask_add_word(word, result))
-            return unknown_word(why, "kernel flag", word, suggest(word, true, false));
+            return unknown_word(why, "kernel flag", word, flags_suggest(word, true, false));
         if (bad)
             return unknown_word(why, "kernel flag", "", NULL);
     }
@@ -202,7 +202,7 @@ struct text_out {
     size_t capacity, length;
 };
 
-static void text_add(struct text_out *t, const char *word)
+static void flags_text_add(struct text_out *t, const char *word)
 {
     size_t room = t->length < t->capacity ? t->capacity - t->length : 0;
     int    n    = snprintf(room ? t->out + t->length : NULL, room, "%s%s", t->length ? "+" : "", word);
@@ -220,7 +220,7 @@ size_t group_mask_format(const uint32_t mask[GROUP_MASK_WORDS], char *out, size_
         *out = '\0';
     for (size_t i = 0; i < COUNT(keywords); i++)
         if ((left[keywords[i].word] & keywords[i].bits) == keywords[i].bits) {
-            text_add(&t, keywords[i].name);
+            flags_text_add(&t, keywords[i].name);
             left[keywords[i].word] &= ~keywords[i].bits;
         }
     for (size_t i = 0; i < COUNT(flags); i++) {
@@ -230,7 +230,7 @@ size_t group_mask_format(const uint32_t mask[GROUP_MASK_WORDS], char *out, size_
         only[flags[i].word] = flags[i].bits;
         mask_add_word(flags[i].symbol, same); /* a symbol that is also a wider keyword can't be used for one bit */
         if (memcmp(same, only, sizeof only) == 0) {
-            text_add(&t, flags[i].symbol);
+            flags_text_add(&t, flags[i].symbol);
             left[flags[i].word] &= ~flags[i].bits;
         }
     }
@@ -238,7 +238,7 @@ size_t group_mask_format(const uint32_t mask[GROUP_MASK_WORDS], char *out, size_
         if (left[w]) {
             char word[24];
             snprintf(word, sizeof word, "MASK%u:0x%08x", w, left[w]);
-            text_add(&t, word);
+            flags_text_add(&t, word);
         }
     return t.length;
 }
@@ -258,7 +258,7 @@ bool group_mask_has(const uint32_t mask[GROUP_MASK_WORDS], const char *keyword)
     return false;
 }
 
-static const struct { const char *guid; uint8_t group; } classes[] = {
+static const struct { const char *guid; uint8_t group; } flags_classes[] = {
 #define C(guid, group) {guid, group},
 #include "autologger/kernel/tables/classes.def"
 #undef C
@@ -277,10 +277,10 @@ static bool hook_from_class(const char *word, uint16_t *hook)
     unsigned long type = strtoul(colon + 1, &end, 0);
     if (!guid_parse(text, &guid) || *end || type > UINT8_MAX)
         return false;
-    for (size_t i = 0; i < COUNT(classes); i++)
-        if (guid_parse(classes[i].guid, &known) && guid_equal(&guid, &known)) {
-            bool load = classes[i].group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD; /* the one of its class with another group */
-            *hook     = (uint16_t)((load ? GROUP_PROCESS : classes[i].group) << 8 | type);
+    for (size_t i = 0; i < COUNT(flags_classes); i++)
+        if (guid_parse(flags_classes[i].guid, &known) && guid_equal(&guid, &known)) {
+            bool load = flags_classes[i].group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD; /* the one of its class with another group */
+            *hook     = (uint16_t)((load ? GROUP_PROCESS : flags_classes[i].group) << 8 | type);
             return true;
         }
     return false;
@@ -291,9 +291,9 @@ bool hook_class(uint16_t hook, struct guid *out, uint8_t *type)
     char     text[GUID_TEXT_SIZE + 5], guid[GUID_TEXT_SIZE];
     uint16_t back;
     *type = (uint8_t)hook;
-    for (size_t i = 0; i < COUNT(classes); i++) {
+    for (size_t i = 0; i < COUNT(flags_classes); i++) {
         struct guid known;
-        if (!guid_parse(classes[i].guid, &known))
+        if (!guid_parse(flags_classes[i].guid, &known))
             continue;
         snprintf(text, sizeof text, "%s:%u", guid_format(&known, guid), *type);
         if (hook_from_class(text, &back) && back == hook) {
@@ -313,9 +313,9 @@ static bool hook_from_word(const char *word, uint16_t *hook)
         *hook = (uint16_t)strtoul(word + 2, &end, 16);
         return *end == '\0';
     }
-    for (size_t i = 0; i < COUNT(hook_table); i++)
-        if (strcasecmp(hook_table[i].name, word) == 0) {
-            *hook = hook_table[i].hook;
+    for (size_t i = 0; i < COUNT(flags_hook_table); i++)
+        if (strcasecmp(flags_hook_table[i].name, word) == 0) {
+            *hook = flags_hook_table[i].hook;
             return true;
         }
     return false;
@@ -330,7 +330,7 @@ wstatus hooks_parse(const char *text, uint16_t hooks[HOOK_MAX], unsigned *count,
     for (; next_word(&text, true, word, &bad); n++) {
         uint16_t hook;
         if (!hook_from_word(word, &hook))
-            return unknown_word(why, "stack name", word, suggest(word, false, true));
+            return unknown_word(why, "stack name", word, flags_suggest(word, false, true));
         if (bad)
             return unknown_word(why, "stack name", "", NULL);
         if (n == HOOK_MAX)
@@ -369,9 +369,9 @@ wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_M
 
 const char *hook_name(uint16_t hook)
 {
-    for (size_t i = 0; i < COUNT(hook_table); i++)
-        if (hook_table[i].hook == hook)
-            return hook_table[i].name;
+    for (size_t i = 0; i < COUNT(flags_hook_table); i++)
+        if (flags_hook_table[i].hook == hook)
+            return flags_hook_table[i].name;
     return NULL;
 }
 
@@ -385,7 +385,7 @@ size_t hooks_format(const uint16_t *hooks, unsigned count, char *out, size_t cap
         char        raw[8];
         const char *name = hook_name(hooks[i]);
         snprintf(raw, sizeof raw, "0x%04x", hooks[i]);
-        text_add(&t, name ? name : raw);
+        flags_text_add(&t, name ? name : raw);
     }
     return t.length;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct written_class rows[] = {
+static const struct written_class written_rows[] = {
 #define CLASS(hook, version, never, keywords, source, proof) {hook, version, NULL, NULL, NULL, never, keywords, source, proof},
 #define OWN(provider, event, fields, never, keywords, source, proof) {WRITTEN_OWN, 0, provider, event, fields, never, keywords, source, proof},
 #include "autologger/kernel/tables/written.def"
@@ -14,25 +14,25 @@ static const struct written_class rows[] = {
 
 const struct written_class *written_classes(size_t *count)
 {
-    *count = sizeof rows / sizeof *rows;
-    return rows;
+    *count = sizeof written_rows / sizeof *written_rows;
+    return written_rows;
 }
 
 const struct written_class *written_find(uint16_t hook, uint8_t version)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].hook == hook && rows[i].version == version && hook != WRITTEN_OWN)
-            return &rows[i];
+    for (size_t i = 0; i < sizeof written_rows / sizeof *written_rows; i++)
+        if (written_rows[i].hook == hook && written_rows[i].version == version && hook != WRITTEN_OWN)
+            return &written_rows[i];
     return NULL;
 }
 
-static bool is(const char *want, const char *name) { return strcmp(want, "*") == 0 || strcmp(want, name) == 0; }
+static bool written_is(const char *want, const char *name) { return strcmp(want, "*") == 0 || strcmp(want, name) == 0; }
 
 const struct written_class *written_find_own(const char *provider, const char *event)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].hook == WRITTEN_OWN && is(rows[i].provider, provider) && is(rows[i].event, event))
-            return &rows[i];
+    for (size_t i = 0; i < sizeof written_rows / sizeof *written_rows; i++)
+        if (written_rows[i].hook == WRITTEN_OWN && written_is(written_rows[i].provider, provider) && written_is(written_rows[i].event, event))
+            return &written_rows[i];
     return NULL;
 }
 

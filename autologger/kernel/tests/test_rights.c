@@ -37,10 +37,10 @@ static void file(const char *root, const char *path, const char *text)
     fclose(f);
 }
 
-static struct rights made_up(const struct machine *m)
+static struct source_rights made_up(const struct machine *m)
 {
     char          root[] = "/tmp/autologger-rights-XXXXXX", text[128];
-    struct rights r;
+    struct source_rights r;
     assert_non_null(mkdtemp(root));
     snprintf(text, sizeof text, "Name:\tx\nCapPrm:\t%s\nCapEff:\t%s\n", ALL, m->capabilities);
     file(root, "/proc/self/status", text);
@@ -88,7 +88,7 @@ static void each_is_named_with_what_to_do(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct rights r   = made_up(&rows[i].machine);
+        struct source_rights r   = made_up(&rows[i].machine);
         struct reason why = {0};
         assert_int_equal(rights_refused(&r, rows[i].error, &why), rows[i].status);
         if (!strstr(why.text, rows[i].what) || !strstr(why.text, rows[i].advice))
@@ -98,9 +98,9 @@ static void each_is_named_with_what_to_do(void **state)
 
 static void tracefs_too(void **state)
 {
-    struct rights locked = made_up(&(struct machine){ALL, FIRST, "2\n", "none integrity [confidentiality]\n", NULL});
-    struct rights poor   = made_up(&(struct machine){PERFMON, FIRST, "2\n", NULL, NULL});
-    struct rights inside = made_up(&(struct machine){ALL, "0 100000 65536\n", "2\n", NULL, NULL});
+    struct source_rights locked = made_up(&(struct machine){ALL, FIRST, "2\n", "none integrity [confidentiality]\n", NULL});
+    struct source_rights poor   = made_up(&(struct machine){PERFMON, FIRST, "2\n", NULL, NULL});
+    struct source_rights inside = made_up(&(struct machine){ALL, "0 100000 65536\n", "2\n", NULL, NULL});
     const char   *advice = NULL;
     char          reason[160];
     (void)state;
@@ -145,7 +145,7 @@ static void bpf_too(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         release           = rows[i].release;
         limit             = rows[i].locked;
-        struct rights r   = made_up(&rows[i].machine);
+        struct source_rights r   = made_up(&rows[i].machine);
         struct reason why = {0};
         assert_int_equal(rights_bpf(&r, rows[i].error, "it fails", &why), rows[i].status);
         const char *advice = rights_advice(&why, "else");
@@ -157,7 +157,7 @@ static void bpf_too(void **state)
 
 static void this_machine_has_some(void **state)
 {
-    struct rights r;
+    struct source_rights r;
     (void)state;
     rights_read("", &r);
     assert_true(geteuid() != 0 || r.capabilities != 0);

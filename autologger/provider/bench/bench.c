@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
+static int bench_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -11,7 +11,7 @@ static int compare(const void *a, const void *b)
 
 void bench_quartiles(double *ratio, unsigned count, struct bench_row *row)
 {
-    qsort(ratio, count, sizeof *ratio, compare);
+    qsort(ratio, count, sizeof *ratio, bench_compare);
     row->ratio  = ratio[count / 2];
     row->p25    = ratio[count / 4];
     row->p75    = ratio[count - 1 - count / 4];
@@ -20,7 +20,7 @@ void bench_quartiles(double *ratio, unsigned count, struct bench_row *row)
 
 double bench_median(double *value, unsigned count)
 {
-    qsort(value, count, sizeof *value, compare);
+    qsort(value, count, sizeof *value, bench_compare);
     return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
 

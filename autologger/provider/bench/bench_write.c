@@ -36,7 +36,7 @@ struct rig {
 };
 static uint8_t payload_bytes[512];
 
-static double now(void)
+static double bench_write_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -80,7 +80,7 @@ enum contestant { WRITE, DISABLED, MEMCPY, CLOCK, CONTESTANTS };
 static double batch(struct rig *g, struct payload *p, enum contestant c, unsigned n)
 {
     struct timespec t;
-    double          start = now();
+    double          start = bench_write_now();
     switch (c) {
     case WRITE:
         for (unsigned i = 0; i < n; i++)
@@ -98,7 +98,7 @@ static double batch(struct rig *g, struct payload *p, enum contestant c, unsigne
         for (unsigned i = 0; i < n; i++)
             clock_gettime(CLOCK_MONOTONIC, &t);
     }
-    return now() - start;
+    return bench_write_now() - start;
 }
 
 static void add_row(struct bench_result *out, const char *state, const struct payload *p, bool clock, double goal,
@@ -124,7 +124,7 @@ static int compare_times(const void *a, const void *b)
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
-static double median(double *times, unsigned count)
+static double bench_write_median(double *times, unsigned count)
 {
     qsort(times, count, sizeof *times, compare_times);
     return times[count / 2];
@@ -147,7 +147,7 @@ static bool measure(struct rig *g, struct payload *p, unsigned rounds, struct be
                     return false;
             }
         for (unsigned c = 0; c < CONTESTANTS; c++)
-            middle[c] = median(times[c], BATCHES);
+            middle[c] = bench_write_median(times[c], BATCHES);
         ratio[0][round] = middle[WRITE] / middle[MEMCPY];
         ratio[1][round] = middle[WRITE] / middle[CLOCK];
         ratio[2][round] = middle[DISABLED] / middle[MEMCPY];

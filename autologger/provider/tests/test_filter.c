@@ -597,7 +597,7 @@ static void changes_miss_nothing(void **state)
 static void identities(void **state)
 {
     (void)state;
-    struct identity    who = {0};
+    struct filter_identity    who = {0};
     struct filter_view f;
     static const char  hex[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     static const struct {
