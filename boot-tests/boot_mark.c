@@ -1,6 +1,7 @@
-/* boot_mark - notes a moment of a guest's boot. boot_mark FILE NAME appends "NAME RAW-NS TSC" (CLOCK_MONOTONIC_RAW, and the
- * time-stamp counter at about the same moment, 0 where there is none) to FILE. boot_mark FILE NAME SOCKET waits, at most 20 s,
- * until somebody listens there. Static, so that it runs in an initramfs that has no libraries. Exit 0 when it was noted. */
+/* boot_mark - notes a moment of a guest's boot. boot_mark FILE NAME appends "NAME RAW-NS TSC" (CLOCK_MONOTONIC_RAW, and
+ * the time-stamp counter at about the same moment, 0 where there is none) to FILE. boot_mark FILE NAME SOCKET waits, at
+ * most 20 s, until somebody listens there. Static, so that it runs in an initramfs that has no libraries. Exit 0 when
+ * it was noted. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* boot_seal - packs a store into the sealed snapshot of a guest: boot_seal STORE SNAPSHOT. The paths in its head are the guest's.
- * Exit 0 when it was sealed. */
+/* boot_seal - packs a store into the sealed snapshot of a guest: boot_seal STORE SNAPSHOT. The paths in its head are
+ * the guest's. Exit 0 when it was sealed. */
 #include "registry-sim/store/snapshot.h"
 
 #include <stdio.h>

@@ -1,7 +1,10 @@
-// call_chain.cpp - a program whose stacks are known: main, chain::outer, chain::middle, then one of spin (computes: Profile), rest
-// (sleeps: CSwitch, SysCallEnter), wake (wakes its other thread: ReadyThread), and, with a file, put (writes to its disk: DiskWriteInit) and
+// call_chain.cpp - a program whose stacks are known: main, chain::outer, chain::middle, then one of spin (computes:
+// Profile), rest
+// (sleeps: CSwitch, SysCallEnter), wake (wakes its other thread: ReadyThread), and, with a file, put (writes to its
+// disk: DiskWriteInit) and
 // touch (of a page that is not there: page faults). System calls are made here, not in libc, which keeps no frame
-// pointers. Ends after the given number of rounds. Built with frame pointers (-O0: leaves have them too) by boot-tests/e2e/symbols.py, and
+// pointers. Ends after the given number of rounds. Built with frame pointers (-O0: leaves have them too) by
+// boot-tests/e2e/symbols.py, and
 // without by boot-tests/e2e/user_stacks.py.
 #include <cstdlib>
 #include <ctime>
@@ -11,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define KEEP __attribute__((noinline)) // a function of its own, with a frame of its own
+#define KEEP __attribute__((noinline))      // a function of its own, with a frame of its own
 #define AFTER asm volatile("" ::: "memory") // so that no call is the last thing that a function does
 
 __attribute__((always_inline)) static inline long call(long number, long a, long b, long c, long d)
@@ -25,12 +28,13 @@ __attribute__((always_inline)) static inline long call(long number, long a, long
 enum { BLOCK = 4096, PAGES = 8 };
 static int   futex, file = -1;
 static char *pages; // of memory: one to write from, the others to touch
-#ifdef VARIANT // another file, by its build id
+#ifdef VARIANT      // another file, by its build id
 extern const int variant;
 const int        variant = VARIANT;
 #endif
 
-namespace chain {
+namespace chain
+{
 volatile unsigned long sum;
 
 KEEP void spin(int rounds)
@@ -86,7 +90,8 @@ static void *sleeper(void *)
 int main(int argc, char **argv)
 {
     pthread_t thread;
-    pages = static_cast<char *>(mmap(nullptr, PAGES * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pages =
+        static_cast<char *>(mmap(nullptr, PAGES * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (argc > 2)
         file = open(argv[2], O_CREAT | O_WRONLY | O_DIRECT, 0600);
     pthread_create(&thread, nullptr, sleeper, nullptr);

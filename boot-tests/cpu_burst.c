@@ -1,8 +1,8 @@
-/* cpu_burst - programs of several users write at once from every processor: cpu_burst NOTES USERS EVENTS FIRST [PACE_US].
- * Each user's program has a thread pinned to each processor that is online; together they write EVENTS numbered events of 200 bytes, FIRST and up,
- * as fast as they can, or with PACE_US between a thread's events. NOTES gets a line for each call: user, process, thread, number, processor before
- * and after it, CLOCK_MONOTONIC_RAW before and after it, the processor's counter before and after it, result. Exit codes: 0 done, 1 not, 100
- * called wrongly. */
+/* cpu_burst - programs of several users write at once from every processor: cpu_burst NOTES USERS EVENTS FIRST
+ * [PACE_US]. Each user's program has a thread pinned to each processor that is online; together they write EVENTS
+ * numbered events of 200 bytes, FIRST and up, as fast as they can, or with PACE_US between a thread's events. NOTES
+ * gets a line for each call: user, process, thread, number, processor before and after it, CLOCK_MONOTONIC_RAW before
+ * and after it, the processor's counter before and after it, result. Exit codes: 0 done, 1 not, 100 called wrongly. */
 #include "boot-tests/storm_write.h"
 
 #include <grp.h>
@@ -20,22 +20,25 @@
 
 enum { FIRST_USER = 5000, THREADS = 64, PROVIDER = 1, SECONDS = 100 };
 
-struct moment { uint64_t raw, ticks; int cpu; };
+struct moment {
+    uint64_t raw, ticks;
+    int      cpu;
+};
 struct call {
     struct moment before, after;
     pid_t         pid, tid;
     ULONG         result;
 };
 struct thread {
-    pthread_t    id;
-    int          cpu;
-    unsigned     user, begin, end; /* of its user's calls */
+    pthread_t id;
+    int       cpu;
+    unsigned  user, begin, end; /* of its user's calls */
 };
 static pthread_barrier_t *together; /* all threads of all programs begin at once */
-static struct call *calls; /* [users * events] */
-static unsigned     users, events, pace_us;
-static uint64_t     first;
-static REGHANDLE    provider;
+static struct call       *calls;    /* [users * events] */
+static unsigned           users, events, pace_us;
+static uint64_t           first;
+static REGHANDLE          provider;
 
 static struct moment now(void)
 {
@@ -64,7 +67,7 @@ static ULONG write_one(uint32_t user, uint64_t number)
 }
 
 static unsigned threads_of_one;
-static void *thread_main(void *arg)
+static void    *thread_main(void *arg)
 {
     struct thread *t = arg;
     cpu_set_t      one;
@@ -93,12 +96,16 @@ static int program(unsigned user, const cpu_set_t *online)
     unsigned          n = 0, k = 0;
 
     alarm(SECONDS); /* one that fails leaves the others waiting */
-    if (setgroups(0, NULL) || setgid(FIRST_USER + user) || setuid(FIRST_USER + user) || EventRegister(&id, NULL, NULL, &provider))
+    if (setgroups(0, NULL) || setgid(FIRST_USER + user) || setuid(FIRST_USER + user) ||
+        EventRegister(&id, NULL, NULL, &provider))
         return 1;
     storm_wait_enabled(provider);
     for (int cpu = 0; cpu < CPU_SETSIZE && n < threads_of_one; cpu++)
         if (CPU_ISSET(cpu, online)) {
-            t[n] = (struct thread){.cpu = cpu, .user = user, .begin = events * n / threads_of_one, .end = events * (n + 1) / threads_of_one};
+            t[n] = (struct thread){.cpu   = cpu,
+                                   .user  = user,
+                                   .begin = events * n / threads_of_one,
+                                   .end   = events * (n + 1) / threads_of_one};
             if (pthread_create(&t[n].id, NULL, thread_main, &t[n]))
                 return 1;
             n++;
@@ -122,8 +129,9 @@ static int notes_write(const char *path)
     for (unsigned i = 0; f && i < users * events; i++) {
         const struct call *c = &calls[i];
         if (c->pid)
-            fprintf(f, "%u %d %d %" PRIu64 " %d %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", i / events, c->pid, c->tid,
-                    first + i % events, c->before.cpu, c->after.cpu, c->before.raw, c->after.raw, c->before.ticks, c->after.ticks, (unsigned)c->result);
+            fprintf(f, "%u %d %d %" PRIu64 " %d %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", i / events,
+                    c->pid, c->tid, first + i % events, c->before.cpu, c->after.cpu, c->before.raw, c->after.raw,
+                    c->before.ticks, c->after.ticks, (unsigned)c->result);
     }
     return !f || fclose(f) ? 1 : 0;
 }
@@ -141,7 +149,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "cpu_burst NOTES USERS EVENTS FIRST [PACE_US]\n"), 100;
     threads_of_one = (unsigned)CPU_COUNT(&online) < THREADS ? (unsigned)CPU_COUNT(&online) : THREADS;
     together       = mmap(NULL, sizeof *together, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    calls          = mmap(NULL, users * events * sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    calls = mmap(NULL, users * events * sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (together == MAP_FAILED || calls == MAP_FAILED || barrier_make())
         return 1;
     for (unsigned u = 0; u < users; u++) {

@@ -1,5 +1,6 @@
-/* cpu_count - a library to preload: the C library then says that this machine has AL_CPU_COUNT processors, so that a daemon and programs divide
- * their memory as on such a machine. The kernel still runs them on the processors that exist. */
+/* cpu_count - a library to preload: the C library then says that this machine has AL_CPU_COUNT processors, so that a
+ * daemon and programs divide their memory as on such a machine. The kernel still runs them on the processors that
+ * exist. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>

@@ -1,6 +1,6 @@
-/* cpu_times - a program under test: uses the processor in user and in kernel mode, and writes an event after each round, with what getrusage said
- * of the thread before it; a second thread, which used next to nothing, writes one, too. cpu_times ROUNDS: waits first until a session wants its events.
- * Exit 0, 100 called wrongly, 111 no provider. */
+/* cpu_times - a program under test: uses the processor in user and in kernel mode, and writes an event after each
+ * round, with what getrusage said of the thread before it; a second thread, which used next to nothing, writes one,
+ * too. cpu_times ROUNDS: waits first until a session wants its events. Exit 0, 100 called wrongly, 111 no provider. */
 #include <TraceLoggingProvider.h>
 
 #include <pthread.h>
@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-TRACELOGGING_DEFINE_PROVIDER(times, "Contoso-Times", (0x1c9c1f4f, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x24));
+TRACELOGGING_DEFINE_PROVIDER(times, "Contoso-Times",
+                             (0x1c9c1f4f, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x24));
 
 static uint64_t ns(struct timeval t) { return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u; }
 
@@ -18,7 +19,8 @@ static void tell(uint32_t round)
 {
     struct rusage before;
     getrusage(RUSAGE_THREAD, &before);
-    TraceLoggingWrite(times, "Used", TraceLoggingLevel(4), TraceLoggingUInt32(round, "Round"), TraceLoggingUInt64(ns(before.ru_stime), "Kernel"),
+    TraceLoggingWrite(times, "Used", TraceLoggingLevel(4), TraceLoggingUInt32(round, "Round"),
+                      TraceLoggingUInt64(ns(before.ru_stime), "Kernel"),
                       TraceLoggingUInt64(ns(before.ru_utime), "User"));
 }
 

@@ -1,6 +1,7 @@
 /* event_verify - compares a trace with the tallies of the event_writers that wrote it.
- * event_verify FILE TALLY...: writer i is the i-th tally (from 0). Prints key=value pairs; exit 0 when nothing is torn, doubled,
- * missing (a bit is set, no event) or invented (number beyond the attempts), and time never goes back on a CPU. */
+ * event_verify FILE TALLY...: writer i is the i-th tally (from 0). Prints key=value pairs; exit 0 when nothing is torn,
+ * doubled, missing (a bit is set, no event) or invented (number beyond the attempts), and time never goes back on a
+ * CPU. */
 #include "autologger/etl/reader.h"
 #include "boot-tests/numbered.h"
 
@@ -43,8 +44,8 @@ int main(int argc, char **argv)
 {
     struct seen        seen[WRITERS_MAX] = {0};
     static int64_t     last[CPUS_MAX];
-    struct etl_reader *r     = NULL;
-    struct reason      why   = {0};
+    struct etl_reader *r   = NULL;
+    struct reason      why = {0};
     struct etl_event   e;
     unsigned long long events = 0, torn = 0, doubled = 0, missing = 0, invented = 0, inversions = 0, unproved = 0;
     int                writers = argc - 2;
@@ -84,7 +85,8 @@ int main(int argc, char **argv)
         s->bitmap[n.number / 8] |= bit;
     }
     for (int w = 0; w < writers; w++) {
-        unsigned long long gaps  = 0; /* missing although an earlier one is there: not explained by a session that came later */
+        /* missing although an earlier one is there: not explained by a session that came later */
+        unsigned long long gaps  = 0;
         bool               begun = false;
         for (uint64_t i = 0; i < seen[w].tally->capacity; i++) {
             bool must = seen[w].tally->bitmap[i / 8] >> i % 8 & 1, is = seen[w].bitmap[i / 8] >> i % 8 & 1;
@@ -93,15 +95,17 @@ int main(int argc, char **argv)
             gaps += begun && must && !is;
             if (begun && must && !is && getenv("EVENT_VERIFY_GAPS"))
                 fprintf(stderr, "gap writer %d number %llu\n", w, (unsigned long long)i);
-            unproved += is && !must; /* written, but the writer was killed before it could note it, or refused in another session */
+            /* written, but the writer was killed before it could note it, or refused in another session */
+            unproved += is && !must;
         }
         if (gaps || writers <= FEW)
             printf("gaps%d=%llu ", w, gaps);
     }
     unsigned damage;
     etl_reader_damage(r, &damage);
-    printf("events=%llu torn=%llu doubled=%llu missing=%llu invented=%llu unproved=%llu inversions=%llu damage=%u events_lost=%u\n",
-           events, torn, doubled, missing, invented, unproved, inversions, damage, etl_reader_header(r)->raw.events_lost);
+    printf(
+        "events=%llu torn=%llu doubled=%llu missing=%llu invented=%llu unproved=%llu inversions=%llu damage=%u events_lost=%u\n",
+        events, torn, doubled, missing, invented, unproved, inversions, damage, etl_reader_header(r)->raw.events_lost);
     etl_reader_close(r);
     for (int w = 0; w < writers; w++)
         free(seen[w].bitmap);

@@ -1,10 +1,11 @@
 /* event_writer - a program under test: writes numbered events as fast as it can, or at a rate.
  * event_writer TALLY WRITER COUNT [RATE [PROVIDER [WAIT_MS]]]; RATE 0 = flat out. Exit 0 when all calls were made.
- * Registers first, then waits WAIT_MS (for sessions that are enabled later), and with EVENT_WRITER_ENABLED in the environment until a session
- * wants its events: a registration waits 250 ms at most, which a busy machine may exceed. With EVENT_WRITER_WATCH it also says how long the
- * longest call took, and how many calls blocked: took more than 10 ms in which the thread gave its processor away by itself (one that was
- * taken away says nothing about the call). With EVENT_WRITER_GROUP it joins the provider group {5ca1ab1e-7e57-0009-8000-000000000000}. With
- * EVENT_WRITER_FIXED all events have 200 bytes. */
+ * Registers first, then waits WAIT_MS (for sessions that are enabled later), and with EVENT_WRITER_ENABLED in the
+ * environment until a session wants its events: a registration waits 250 ms at most, which a busy machine may exceed.
+ * With EVENT_WRITER_WATCH it also says how long the longest call took, and how many calls blocked: took more than 10 ms
+ * in which the thread gave its processor away by itself (one that was taken away says nothing about the call). With
+ * EVENT_WRITER_GROUP it joins the provider group {5ca1ab1e-7e57-0009-8000-000000000000}. With EVENT_WRITER_FIXED all
+ * events have 200 bytes. */
 #include "boot-tests/storm_write.h"
 
 #include <evntprov.h>
@@ -36,7 +37,7 @@ static ULONG write_one(REGHANDLE provider, uint32_t writer, uint64_t number)
 {
     uint32_t              size = fixed ? (uint32_t)NUMBERED_FIXED : numbered_fill(number);
     struct numbered       n    = {NUMBERED_MAGIC, writer, number, numbered_check(writer, number), size};
-    EVENT_DESCRIPTOR      d = {.Id = NUMBERED_EVENT_ID, .Level = 4, .Keyword = 1};
+    EVENT_DESCRIPTOR      d    = {.Id = NUMBERED_EVENT_ID, .Level = 4, .Keyword = 1};
     EVENT_DATA_DESCRIPTOR data[2];
     uint8_t               fill[NUMBERED_FILL];
 
@@ -103,11 +104,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "event_writer TALLY WRITER COUNT [RATE [PROVIDER [WAIT_MS]]]\n");
         return 100;
     }
-    uint32_t  writer = (uint32_t)strtoul(argv[2], NULL, 10);
-    uint64_t  count = strtoull(argv[3], NULL, 10), rate = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
-    const GUID id   = NUMBERED_PROVIDER(argc > 5 ? strtoul(argv[5], NULL, 10) : 1);
-    unsigned  wait  = argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : 0;
-    REGHANDLE provider;
+    uint32_t               writer = (uint32_t)strtoul(argv[2], NULL, 10);
+    uint64_t               count = strtoull(argv[3], NULL, 10), rate = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
+    const GUID             id   = NUMBERED_PROVIDER(argc > 5 ? strtoul(argv[5], NULL, 10) : 1);
+    unsigned               wait = argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : 0;
+    REGHANDLE              provider;
     struct numbered_tally *t = tally_open(argv[1], count);
 
     const ULONG registered = EventRegister(&id, NULL, NULL, &provider);
@@ -137,8 +138,8 @@ int main(int argc, char **argv)
         }
     }
     EventUnregister(provider);
-    printf("attempted %llu succeeded %llu refused %llu\n", (unsigned long long)t->attempted, (unsigned long long)t->succeeded,
-           (unsigned long long)t->refused);
+    printf("attempted %llu succeeded %llu refused %llu\n", (unsigned long long)t->attempted,
+           (unsigned long long)t->succeeded, (unsigned long long)t->refused);
     if (watch.on)
         printf("longest %llu ns blocked %llu\n", watch.longest_ns, watch.blocked);
     return 0;

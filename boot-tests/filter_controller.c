@@ -1,11 +1,11 @@
-/* filter_controller - a controller and its provider as one would write them for Windows: every type of filter and EnableProperty by
- * EnableTraceEx2, and every error. Needs a daemon at AUTOLOGGER_RUNTIME_DIR.
+/* filter_controller - a controller and its provider as one would write them for Windows: every type of filter and
+ * EnableProperty by EnableTraceEx2, and every error. Needs a daemon at AUTOLOGGER_RUNTIME_DIR.
  *   filter_controller errors SESSION         the table of what is refused
  *   filter_controller enable SESSION         enables: ids 7 and 9 alone, with the properties below
- *   filter_controller payload SESSION FILE   enables by predicates over the events of that manifest
- *   filter_controller write-payload COUNT    writes as many events of it, in pieces; prints how many the predicates let in
- *   filter_controller classic                a provider of the older API: prints whether it was enabled, and what TraceEvent returned
- *   filter_controller write                  writes ids 1 to 10 as the provider; prints its pid
+ *   filter_controller payload SESSION FILE   enables by predicates over the events of that manifest filter_controller
+ *   write-payload COUNT    writes as many events of it, in pieces; prints how many the predicates let in
+ *   filter_controller classic                a provider of the older API: prints whether it was enabled, and what
+ *   TraceEvent returned filter_controller write                  writes ids 1 to 10 as the provider; prints its pid
  * Exit codes: 0 all as expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
@@ -25,13 +25,19 @@ static TRACEHANDLE handle_of(const char *session)
     struct {
         EVENT_TRACE_PROPERTIES p;
         char                   file[1024], name[1024];
-    } b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID}, .LogFileNameOffset = sizeof b.p, .LoggerNameOffset = sizeof b.p + 1024}};
-    return ControlTraceA(0, session, &b.p, EVENT_TRACE_CONTROL_QUERY) == ERROR_SUCCESS ? b.p.Wnode.HistoricalContext : 0;
+    } b = {.p = {.Wnode             = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID},
+                 .LogFileNameOffset = sizeof b.p,
+                 .LoggerNameOffset  = sizeof b.p + 1024}};
+    return ControlTraceA(0, session, &b.p, EVENT_TRACE_CONTROL_QUERY) == ERROR_SUCCESS ? b.p.Wnode.HistoricalContext
+                                                                                       : 0;
 }
 
 static ULONG enable_of(const GUID *id, TRACEHANDLE h, ULONG property, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
 {
-    ENABLE_TRACE_PARAMETERS e = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = property, .EnableFilterDesc = filters, .FilterDescCount = count};
+    ENABLE_TRACE_PARAMETERS e = {.Version          = ENABLE_TRACE_PARAMETERS_VERSION_2,
+                                 .EnableProperty   = property,
+                                 .EnableFilterDesc = filters,
+                                 .FilterDescCount  = count};
     return EnableTraceEx2(h, id, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, &e);
 }
 static ULONG enable(TRACEHANDLE h, ULONG property, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
@@ -54,7 +60,7 @@ static void errors(TRACEHANDLE h)
     static char     bytes[8192];
     static uint16_t ids[80];
     ULONG           pids[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    const ULONG     most = ids_put(ids, 1, 64, 0);
+    const ULONG     most    = ids_put(ids, 1, 64, 0);
     for (size_t i = 0; i < sizeof bytes; i += 2)
         bytes[i] = 'a'; /* UTF-16 */
     const struct {
@@ -87,13 +93,16 @@ static void errors(TRACEHANDLE h)
         {"no data", EVENT_FILTER_TYPE_PID, NULL, 4, 87},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        EVENT_FILTER_DESCRIPTOR d  = {.Ptr = (ULONGLONG)(uintptr_t)row[i].data, .Size = row[i].size, .Type = row[i].type};
-        const ULONG             st = enable(h, 0, &d, 1);
+        EVENT_FILTER_DESCRIPTOR d = {
+            .Ptr = (ULONGLONG)(uintptr_t)row[i].data, .Size = row[i].size, .Type = row[i].type};
+        const ULONG st = enable(h, 0, &d, 1);
         if (st != row[i].wanted)
             failed++, printf("%s: %u, expected %u\n", row[i].what, st, row[i].wanted);
     }
-    EVENT_FILTER_DESCRIPTOR twice[14] = {{(ULONGLONG)(uintptr_t)pids, 4, EVENT_FILTER_TYPE_PID}, {(ULONGLONG)(uintptr_t)pids, 4, EVENT_FILTER_TYPE_PID}};
-    const ULONG             got[]     = {enable(h, 0, twice, 2), enable(h, 0, twice, 14), enable(h, 0, NULL, 1), enable(h, 0x8, NULL, 0), enable(h, 0xFF7, NULL, 0)};
+    EVENT_FILTER_DESCRIPTOR twice[14] = {{(ULONGLONG)(uintptr_t)pids, 4, EVENT_FILTER_TYPE_PID},
+                                         {(ULONGLONG)(uintptr_t)pids, 4, EVENT_FILTER_TYPE_PID}};
+    const ULONG             got[]     = {enable(h, 0, twice, 2), enable(h, 0, twice, 14), enable(h, 0, NULL, 1),
+                                         enable(h, 0x8, NULL, 0), enable(h, 0xFF7, NULL, 0)};
     static const ULONG      wanted[]  = {87, 87, 87, 50, 0};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (got[i] != wanted[i])
@@ -107,9 +116,13 @@ static void enable_some(TRACEHANDLE h)
     uint16_t                ids[4], stacks[3];
     const ULONG             id_size = ids_put(ids, 1, 2, 7), stack_size = ids_put(stacks, 1, 1, 9);
     WCHAR                   name[] = u"other;filter_controller";
-    EVENT_FILTER_DESCRIPTOR d[] = {{(ULONGLONG)(uintptr_t)ids, id_size, EVENT_FILTER_TYPE_EVENT_ID}, {(ULONGLONG)(uintptr_t)stacks, stack_size, EVENT_FILTER_TYPE_STACKWALK},
-                                   {(ULONGLONG)(uintptr_t)name, sizeof name, EVENT_FILTER_TYPE_EXECUTABLE_NAME}};
-    if (enable(h, EVENT_ENABLE_PROPERTY_SID | EVENT_ENABLE_PROPERTY_TS_ID | EVENT_ENABLE_PROPERTY_STACK_TRACE | EVENT_ENABLE_PROPERTY_PROCESS_START_KEY | EVENT_ENABLE_PROPERTY_EVENT_KEY, d, 3))
+    EVENT_FILTER_DESCRIPTOR d[]    = {{(ULONGLONG)(uintptr_t)ids, id_size, EVENT_FILTER_TYPE_EVENT_ID},
+                                      {(ULONGLONG)(uintptr_t)stacks, stack_size, EVENT_FILTER_TYPE_STACKWALK},
+                                      {(ULONGLONG)(uintptr_t)name, sizeof name, EVENT_FILTER_TYPE_EXECUTABLE_NAME}};
+    if (enable(h,
+               EVENT_ENABLE_PROPERTY_SID | EVENT_ENABLE_PROPERTY_TS_ID | EVENT_ENABLE_PROPERTY_STACK_TRACE |
+                   EVENT_ENABLE_PROPERTY_PROCESS_START_KEY | EVENT_ENABLE_PROPERTY_EVENT_KEY,
+               d, 3))
         failed++, puts("enable");
 }
 
@@ -134,8 +147,8 @@ static const GUID wanted_id = {1, 2, 3, {4, 5, 6, 7, 8, 9, 10, 11}};
 
 static PVOID filter_made(BOOLEAN any, ULONG count, PAYLOAD_FILTER_PREDICATE *p)
 {
-    EVENT_DESCRIPTOR d = {.Id = 17};
-    PVOID            f = NULL;
+    EVENT_DESCRIPTOR d  = {.Id = 17};
+    PVOID            f  = NULL;
     const TDHSTATUS  st = TdhCreatePayloadFilter(&described, &d, any, count, p, &f);
     if (st)
         failed++, printf("TdhCreatePayloadFilter: %u\n", st);
@@ -145,21 +158,24 @@ static PVOID filter_made(BOOLEAN any, ULONG count, PAYLOAD_FILTER_PREDICATE *p)
 /* Event 17 passes with Size 100 to 200 and a Path with /etc in it, or with the Id; in no case with a Size below 7. */
 static void enable_payload(TRACEHANDLE h, const char *manifest)
 {
-    static WCHAR             size[] = u"Size", path[] = u"Path", id[] = u"Id", range[] = u"100,200", etc[] = u"/etc", by[] = u"7", not_zero[] = u"0";
-    static WCHAR             guid[] = u"{00000001-0002-0003-0405-060708090a0b}";
-    PAYLOAD_FILTER_PREDICATE both[] = {{size, PAYLOADFIELD_BETWEEN, range}, {path, PAYLOADFIELD_CONTAINS, etc}}, other[] = {{id, PAYLOADFIELD_IS, guid}, {size, PAYLOADFIELD_LT, not_zero}},
+    static WCHAR size[] = u"Size", path[] = u"Path", id[] = u"Id", range[] = u"100,200", etc[] = u"/etc", by[] = u"7",
+                 not_zero[]           = u"0";
+    static WCHAR             guid[]   = u"{00000001-0002-0003-0405-060708090a0b}";
+    PAYLOAD_FILTER_PREDICATE both[]   = {{size, PAYLOADFIELD_BETWEEN, range}, {path, PAYLOADFIELD_CONTAINS, etc}},
+                             other[]  = {{id, PAYLOADFIELD_IS, guid}, {size, PAYLOADFIELD_LT, not_zero}},
                              always[] = {{size, PAYLOADFIELD_GE, by}};
-    WCHAR                    name[1024];
-    size_t                   n = 0;
+    WCHAR  name[1024];
+    size_t n = 0;
     for (; manifest[n] && n + 1 < sizeof name / sizeof *name; n++)
         name[n] = (WCHAR)manifest[n];
     name[n] = 0;
     if (TdhLoadManifest(name))
         failed++, puts("TdhLoadManifest");
-    PVOID                   f[]   = {filter_made(FALSE, 2, both), filter_made(TRUE, 2, other), filter_made(FALSE, 1, always)};
-    BOOLEAN                 all[] = {FALSE, FALSE, TRUE};
+    PVOID   f[]   = {filter_made(FALSE, 2, both), filter_made(TRUE, 2, other), filter_made(FALSE, 1, always)};
+    BOOLEAN all[] = {FALSE, FALSE, TRUE};
     EVENT_FILTER_DESCRIPTOR d;
-    if (TdhAggregatePayloadFilters(3, f, all, &d) || enable_of(&described, h, 0, &d, 1) || TdhCleanupPayloadEventFilterDescriptor(&d))
+    if (TdhAggregatePayloadFilters(3, f, all, &d) || enable_of(&described, h, 0, &d, 1) ||
+        TdhCleanupPayloadEventFilterDescriptor(&d))
         failed++, puts("payload filters");
     for (size_t i = 0; i < 3; i++)
         failed += TdhDeletePayloadFilter(&f[i]) != 0;
@@ -168,20 +184,22 @@ static void enable_payload(TRACEHANDLE h, const char *manifest)
 static void write_payload(unsigned count)
 {
     static const char16_t *const paths[] = {u"/etc/passwd", u"/usr/bin", u"x/etc", u""};
-    unsigned                     in = 0;
+    unsigned                     in      = 0;
     REGHANDLE                    h;
     if (EventRegister(&described, NULL, NULL, &h))
         failed++;
     for (unsigned i = 0; i < count; i++) {
-        const char16_t       *path = paths[i % 4];
-        const ULONG           size = i % 300;
-        const GUID            id   = i % 5 ? provider : wanted_id;
-        EVENT_DESCRIPTOR      d    = {.Id = (USHORT)(i % 10 == 9 ? 18 : 17), .Level = 4}; /* 18 is not named: it passes */
+        const char16_t *path = paths[i % 4];
+        const ULONG     size = i % 300;
+        const GUID      id   = i % 5 ? provider : wanted_id;
+        /* 18 is not named: it passes */
+        EVENT_DESCRIPTOR      d = {.Id = (USHORT)(i % 10 == 9 ? 18 : 17), .Level = 4};
         EVENT_DATA_DESCRIPTOR data[4];
         ULONG                 units = 0;
         while (path[units])
             units++;
-        EventDataDescCreate(&data[0], path, units); /* half of the letters, and the rest with the end: pieces are no fields */
+        /* half of the letters, and the rest with the end: pieces are no fields */
+        EventDataDescCreate(&data[0], path, units);
         EventDataDescCreate(&data[1], (const char *)path + units, units + 2);
         EventDataDescCreate(&data[2], &size, sizeof size);
         EventDataDescCreate(&data[3], &id, sizeof id);
@@ -196,7 +214,7 @@ static void write_payload(unsigned count)
 /* ---- the older API ---- */
 
 static volatile TRACEHANDLE classic_handle;
-static ULONG WINAPI on_request(WMIDPREQUESTCODE code, PVOID context, ULONG *reserved, PVOID buffer)
+static ULONG WINAPI         on_request(WMIDPREQUESTCODE code, PVOID context, ULONG *reserved, PVOID buffer)
 {
     (void)context, (void)reserved;
     classic_handle = code == WMI_ENABLE_EVENTS ? GetTraceLoggerHandle(buffer) : 0;
@@ -204,7 +222,8 @@ static ULONG WINAPI on_request(WMIDPREQUESTCODE code, PVOID context, ULONG *rese
 }
 static void classic(void)
 {
-    static const GUID       control = {0x5eba5e04, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}}, class = {0x5eba5e05, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+    static const GUID control       = {0x5eba5e04, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}},
+                      class         = {0x5eba5e05, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
     TRACE_GUID_REGISTRATION classes = {&class, NULL};
     EVENT_TRACE_HEADER      e       = {.Size = sizeof e, .Flags = WNODE_FLAG_TRACED_GUID, .Guid = class};
     TRACEHANDLE             h;

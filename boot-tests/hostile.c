@@ -1,11 +1,12 @@
 /* hostile - clients that mean harm, at a real daemon's control socket; without the library, by hand.
  * hostile RUNTIME_DIR KIND COUNT [PROVIDER|PORT]
  *   oversize     COUNT frames of 1 byte to 256 KB, with sizes that lie
- *   silent       COUNT connections that say nothing, held until standard input ends; prints "held N"
- *   descriptors  COUNT messages with descriptors that must not be closed by whoever should not wait: sockets that linger, of
+ *   silent       COUNT connections that say nothing, held until standard input ends; prints "held N" descriptors  COUNT
+ *   messages with descriptors that must not be closed by whoever should not wait: sockets that linger, of
  *                PORT, where nobody reads. With the daemon stopped
  *   deaf         COUNT requests whose answers are never read
- *   scribble     COUNT rounds: attaches as a provider and writes over all that it was given; what it was given to read it tries to write
+ *   scribble     COUNT rounds: attaches as a provider and writes over all that it was given; what it was given to read
+ *   it tries to write
  * Prints what it did; exit 0: did it all, 2: something was allowed that must not be. */
 #include "autologger/wire/control.h"
 #include "autologger/wire/shm.h"
@@ -61,10 +62,11 @@ static bool await(int fd, unsigned type, uint8_t *message, int fds[3])
             char           space[CMSG_SPACE(8 * sizeof(int))];
         } control;
         struct iovec  io = {message, CTL_MAX};
-        struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+        struct msghdr m  = {
+             .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
         if (poll(&p, 1, 5000) <= 0 || recvmsg(fd, &m, MSG_CMSG_CLOEXEC) <= 0)
             return false;
-        int got[8];
+        int      got[8];
         unsigned n = 0;
         for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
             for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) && n < 8; i++)
@@ -82,7 +84,8 @@ static bool await(int fd, unsigned type, uint8_t *message, int fds[3])
 
 static bool greet(int fd, uint8_t *message, int directory[3])
 {
-    struct ctl_hello h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
+    struct ctl_hello h = {
+        .header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
     return send(fd, &h, sizeof h, MSG_NOSIGNAL) == sizeof h && await(fd, CTL_HELLO, message, directory);
 }
 
@@ -106,7 +109,7 @@ static int oversize(unsigned count)
     static uint8_t bytes[256 * 1024] __attribute__((aligned(8)));
     unsigned       dropped = 0;
     for (unsigned i = 0; i < count; i++) {
-        int    fd   = dial(), room = sizeof bytes * 2;
+        int    fd = dial(), room = sizeof bytes * 2;
         size_t size = 1 + (size_t)(dice() % sizeof bytes);
         if (fd < 0)
             return 1;
@@ -157,13 +160,16 @@ static bool pass(int to, const void *message, size_t size, int fd, unsigned copi
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(MOST * sizeof(int))];
-    } control    = {0};
-    struct iovec   io = {(void *)(uintptr_t)message, size};
-    struct msghdr  m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = CMSG_SPACE(copies * sizeof(int))};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level     = SOL_SOCKET;
-    c->cmsg_type      = SCM_RIGHTS;
-    c->cmsg_len       = CMSG_LEN(copies * sizeof(int));
+    } control          = {0};
+    struct iovec    io = {(void *)(uintptr_t)message, size};
+    struct msghdr   m  = {.msg_iov        = &io,
+                          .msg_iovlen     = 1,
+                          .msg_control    = control.space,
+                          .msg_controllen = CMSG_SPACE(copies * sizeof(int))};
+    struct cmsghdr *c  = CMSG_FIRSTHDR(&m);
+    c->cmsg_level      = SOL_SOCKET;
+    c->cmsg_type       = SCM_RIGHTS;
+    c->cmsg_len        = CMSG_LEN(copies * sizeof(int));
     for (unsigned i = 0; i < copies && i < MOST; i++)
         memcpy(CMSG_DATA(c) + i * sizeof(int), &fd, sizeof fd);
     return sendmsg(to, &m, MSG_NOSIGNAL) >= 0;
@@ -178,12 +184,11 @@ static int descriptors(unsigned count, uint16_t port)
         int               fd = dial(), socket_fd = lingering(port);
         if (fd < 0 || socket_fd < 0)
             return 1;
-        switch (i % 3) { /* with a good message; many at once; behind a bad message, unread when the connection is dropped */
+        /* with a good message; many at once; behind a bad message, unread when the connection is dropped */
+        switch (i % 3) {
         case 0: passed += pass(fd, &h, sizeof h, socket_fd, 1); break;
         case 1: passed += pass(fd, &h, sizeof h, socket_fd, 60); break;
-        default:
-            send(fd, &bad, 1, MSG_NOSIGNAL);
-            passed += pass(fd, &h, sizeof h, socket_fd, 1);
+        default: send(fd, &bad, 1, MSG_NOSIGNAL); passed += pass(fd, &h, sizeof h, socket_fd, 1);
         }
     } /* closed by the end of this process, which does not wait: then the daemon, which is stopped meanwhile, has the last ones */
     printf("passed %u\n", passed);
@@ -193,7 +198,7 @@ static int descriptors(unsigned count, uint16_t port)
 static int deaf(unsigned count)
 {
     static uint8_t             message[CTL_MAX] __attribute__((aligned(8)));
-    struct ctl_session_request r = {.header = {sizeof r, CTL_PROVIDERS, CTL_VERSION, 9, 0}};
+    struct ctl_session_request r    = {.header = {sizeof r, CTL_PROVIDERS, CTL_VERSION, 9, 0}};
     unsigned                   sent = 0;
     while (sent < count) {
         int fd = dial_greeted(message, NULL);
@@ -219,18 +224,20 @@ static bool may_write(int fd)
         munmap(map, 4096);
     if (again >= 0)
         close(again);
-    return map != MAP_FAILED || again >= 0 || fchmod(fd, 0666) == 0 || ftruncate(fd, 0) == 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0;
+    return map != MAP_FAILED || again >= 0 || fchmod(fd, 0666) == 0 || ftruncate(fd, 0) == 0 ||
+           fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0;
 }
 
 /* What a successor of the daemon needs: its size, and that it can be mapped. */
 static bool may_spoil(int fd, off_t size)
 {
-    return ftruncate(fd, 0) == 0 || ftruncate(fd, size * 2) == 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0 || fchmod(fd, 0) == 0;
+    return ftruncate(fd, 0) == 0 || ftruncate(fd, size * 2) == 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE) == 0 ||
+           fchmod(fd, 0) == 0;
 }
 
 static void scribble_over(uint8_t *data, size_t size)
 {
-    struct shm_data *h = (void *)data;
+    struct shm_data *h       = (void *)data;
     const uint32_t   streams = h->stream_count <= 4096 ? h->stream_count : 8;
     for (unsigned i = 0; i < 64; i++) { /* anywhere, mostly where the positions and the first chunks are */
         size_t at = (size_t)(dice() % (dice() & 1 ? size : size < 65536 ? size : 65536)) & ~(size_t)7;
@@ -238,11 +245,11 @@ static void scribble_over(uint8_t *data, size_t size)
             __atomic_store_n((uint64_t *)(void *)(data + at), dice(), __ATOMIC_RELAXED);
     }
     for (uint32_t s = 0; s < streams && h->stream_offset < size - sizeof(struct shm_stream) * (s + 1); s++) {
-        struct shm_stream *stream = (void *)(data + h->stream_offset + sizeof *stream * s);
-        static const uint64_t far[] = {0, 1, 7, 64, 4096, UINT64_MAX, SHM_CLOSED, UINT64_C(1) << 62, 65528};
-        const uint64_t        w     = far[dice() % 9];
-        stream->wpos = dice() & 1 ? w : stream->wpos + (dice() % 8192 & ~UINT64_C(7));
-        stream->lost = dice() & 1 ? dice() : stream->lost;
+        struct shm_stream    *stream = (void *)(data + h->stream_offset + sizeof *stream * s);
+        static const uint64_t far[]  = {0, 1, 7, 64, 4096, UINT64_MAX, SHM_CLOSED, UINT64_C(1) << 62, 65528};
+        const uint64_t        w      = far[dice() % 9];
+        stream->wpos                 = dice() & 1 ? w : stream->wpos + (dice() % 8192 & ~UINT64_C(7));
+        stream->lost                 = dice() & 1 ? dice() : stream->lost;
     }
     if (h->chunk_offset < size) /* records that begin well and go on badly */
         for (unsigned i = 0; i < 8; i++) {
@@ -259,7 +266,7 @@ static void scribble_over(uint8_t *data, size_t size)
 static int scribble(unsigned count, const char *provider)
 {
     static uint8_t      message[CTL_MAX] __attribute__((aligned(8)));
-    struct ctl_register reg = {.header = {sizeof reg, CTL_REGISTER, CTL_VERSION, 2, 0}, .index = 8};
+    struct ctl_register reg    = {.header = {sizeof reg, CTL_REGISTER, CTL_VERSION, 2, 0}, .index = 8};
     unsigned            rounds = 0, attached = 0;
     if (!guid_parse(provider, &reg.provider))
         return 1;

@@ -1,9 +1,9 @@
 /* inject - runs a command and lets one of its processes crash, hang or fill its memory at its N-th system call.
  *   inject kill|hang|fill|total N COMMAND...
- * All children are followed; system calls are counted over all of them in the order in which they are entered. `total` lets all pass.
- * `fill`: the process may have FILL_BYTES of address space from there on and maps all of it, page by page; then it goes on.
- * Prints how many there were when the command's first process ended, and at SIGUSR1. Runs until killed or until nothing is left to
- * trace; hung processes are then killed. Not for: real boots. */
+ * All children are followed; system calls are counted over all of them in the order in which they are entered. `total`
+ * lets all pass. `fill`: the process may have FILL_BYTES of address space from there on and maps all of it, page by
+ * page; then it goes on. Prints how many there were when the command's first process ended, and at SIGUSR1. Runs until
+ * killed or until nothing is left to trace; hung processes are then killed. Not for: real boots. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -19,10 +19,13 @@
 #include <unistd.h>
 
 enum { TRACED_MAX = 256, FILL_BYTES = 192 << 20, SYSCALL_SIZE = 2 /* of the instruction */ };
-static struct traced { pid_t pid; int inside; } traced[TRACED_MAX];
+static struct traced {
+    pid_t pid;
+    int   inside;
+} traced[TRACED_MAX];
 
 static volatile sig_atomic_t asked;
-static void on_asked(int number) { asked = number; }
+static void                  on_asked(int number) { asked = number; }
 
 static struct traced *traced_of(pid_t pid)
 {
@@ -39,14 +42,15 @@ static struct traced *traced_of(pid_t pid)
 }
 
 /* Lets a process that has entered a system call run another one, and stops it where it has entered the first again. */
-static bool instead(pid_t pid, const struct user_regs_struct *entered, const struct user_regs_struct *other, unsigned long long *result)
+static bool instead(pid_t pid, const struct user_regs_struct *entered, const struct user_regs_struct *other,
+                    unsigned long long *result)
 {
     struct user_regs_struct r = *entered;
     for (int half = 0; half < 2; half++) {
         const struct user_regs_struct *go = half ? &r : other;
         int                            status;
-        if (ptrace(PTRACE_SETREGS, pid, NULL, go) < 0 || ptrace(PTRACE_SYSCALL, pid, NULL, NULL) < 0 || waitpid(pid, &status, __WALL) != pid ||
-            !WIFSTOPPED(status) || WSTOPSIG(status) != (SIGTRAP | 0x80))
+        if (ptrace(PTRACE_SETREGS, pid, NULL, go) < 0 || ptrace(PTRACE_SYSCALL, pid, NULL, NULL) < 0 ||
+            waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != (SIGTRAP | 0x80))
             return false;
         if (half)
             return true;
@@ -84,13 +88,14 @@ static void fill(pid_t pid)
 
 int main(int argc, char **argv)
 {
-    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
+    const long options =
+        PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
     if (argc < 4) {
         fprintf(stderr, "usage: inject kill|hang|fill|total N COMMAND...\n");
         return 100;
     }
-    int  mode = argv[1][0];
-    long at = strtol(argv[2], NULL, 10), seen = 0;
+    int   mode = argv[1][0];
+    long  at = strtol(argv[2], NULL, 10), seen = 0;
     pid_t first = fork();
     if (first == 0) {
         ptrace(PTRACE_TRACEME, 0, NULL, NULL);

@@ -1,6 +1,7 @@
-/* inner_ids.c - a program that writes who it is, as it sees itself, from its first thread, from others, and from a child that fork made; for
- * e2e/containers.py. inner_ids THREADS: begins when a session listens, and ends when its standard input does.
- * Each event's payload is the process and the thread id (u32 each) in the program's own namespace. */
+/* inner_ids.c - a program that writes who it is, as it sees itself, from its first thread, from others, and from a
+ * child that fork made; for e2e/containers.py. inner_ids THREADS: begins when a session listens, and ends when its
+ * standard input does. Each event's payload is the process and the thread id (u32 each) in the program's own
+ * namespace. */
 #include <evntprov.h>
 
 #include <pthread.h>
@@ -17,10 +18,10 @@
 enum { TIMES = 3 };
 static const GUID provider = {0x1eeec0de, 0x7e57, 0x0006, {0x80, 0, 0, 0, 0, 0, 0, 1}};
 static REGHANDLE  handle;
-static struct { /* shared with the child */
+static struct {       /* shared with the child */
     uint64_t slowest; /* ns, of all first calls */
     uint32_t told;    /* threads that have written */
-} *all;
+} * all;
 
 static uint64_t now(void)
 {

@@ -1,6 +1,6 @@
-/* many_programs.c - many programs at once, for e2e/programs.py: many_programs COUNT UID USERS. Child i runs as user UID + i % USERS (UID 0: all
- * as root), registers a provider, and writes one event, its number, each time that a session enables it. The parent says "ready" when all have
- * registered, and ends them when its standard input ends. */
+/* many_programs.c - many programs at once, for e2e/programs.py: many_programs COUNT UID USERS. Child i runs as user UID
+ * + i % USERS (UID 0: all as root), registers a provider, and writes one event, its number, each time that a session
+ * enables it. The parent says "ready" when all have registered, and ends them when its standard input ends. */
 #include <evntprov.h>
 
 #include <grp.h>
@@ -17,7 +17,8 @@ static const GUID provider = {0x1a5ec0de, 0x7e57, 0x0007, {0x80, 0, 0, 0, 0, 0, 
 static REGHANDLE  handle;
 static uint32_t   number, *ready;
 
-static void enabled(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+static void enabled(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                    PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
     const EVENT_DESCRIPTOR d    = {.Id = 1, .Level = 4, .Keyword = 1};
     EVENT_DATA_DESCRIPTOR  data = {.Ptr = (uintptr_t)&number, .Size = sizeof number};
@@ -41,8 +42,8 @@ static void child(uint32_t uid)
 int main(int argc, char **argv)
 {
     const unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 1, users = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
-    const uint32_t uid   = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
-    pid_t         *pid   = calloc(count, sizeof *pid);
+    const uint32_t uid = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
+    pid_t         *pid = calloc(count, sizeof *pid);
     char           byte;
     ready = mmap(NULL, sizeof *ready, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!pid || ready == MAP_FAILED)

@@ -35,5 +35,5 @@ __attribute__((destructor)) static void end(void)
         EventUnregister(provider);
 }
 
-int odd_library_present(void);
+int                                        odd_library_present(void);
 __attribute__((visibility("default"))) int odd_library_present(void) { return 1; }

@@ -1,5 +1,6 @@
-/* odd_program - programs that do what programs do, and write events all the same: they fork, with exec and without, close every descriptor
- * that they did not open, log from signal handlers and from libraries' constructors and destructors. odd_writers.h has who writes.
+/* odd_program - programs that do what programs do, and write events all the same: they fork, with exec and without,
+ * close every descriptor that they did not open, log from signal handlers and from libraries' constructors and
+ * destructors. odd_writers.h has who writes.
  *   odd_program run LIBRARY     all of it; LIBRARY is loaded and unloaded. The board is made by `odd_program make`
  *   odd_program make | write WRITER
  * The board's path is in the environment (ODD_BOARD). Exit 0; 1 + what went wrong. */
@@ -67,8 +68,8 @@ static void *registers(void *unused)
 static int forks(char *self)
 {
     char *const executed[] = {self, "write", "2", NULL}, *const spawned[] = {self, "write", "3", NULL};
-    pthread_t   thread;
-    pid_t       pid;
+    pthread_t thread;
+    pid_t     pid;
 
     some(ODD_PARENT);
     if (pthread_create(&thread, NULL, registers, NULL))
@@ -94,12 +95,15 @@ static int forks(char *self)
 }
 
 /* What a program opens that closed everything: of the kinds that the library has, too. */
-static struct { int count, epoll, timer, pipe[2]; } own;
+static struct {
+    int count, epoll, timer, pipe[2];
+} own;
 static void own_open(void)
 {
     const struct itimerspec hour = {.it_value = {3600, 0}};
     struct epoll_event      e    = {.events = EPOLLIN};
-    if ((own.count = eventfd(0, EFD_NONBLOCK)) < 0 || (own.epoll = epoll_create1(0)) < 0 || (own.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK)) < 0 || pipe(own.pipe) < 0 ||
+    if ((own.count = eventfd(0, EFD_NONBLOCK)) < 0 || (own.epoll = epoll_create1(0)) < 0 ||
+        (own.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK)) < 0 || pipe(own.pipe) < 0 ||
         timerfd_settime(own.timer, 0, &hour, NULL) < 0 || epoll_ctl(own.epoll, EPOLL_CTL_ADD, own.pipe[0], &e) < 0)
         _exit(2);
 }
@@ -109,13 +113,15 @@ static bool own_is_left_alone(void)
     struct itimerspec  left;
     struct epoll_event e;
     const uint64_t     one = 1;
-    return write(own.pipe[1], "x", 1) == 1 && epoll_wait(own.epoll, &e, 1, 0) == 1 && timerfd_gettime(own.timer, &left) == 0 && left.it_value.tv_sec > 3000 &&
+    return write(own.pipe[1], "x", 1) == 1 && epoll_wait(own.epoll, &e, 1, 0) == 1 &&
+           timerfd_gettime(own.timer, &left) == 0 && left.it_value.tv_sec > 3000 &&
            write(own.count, &one, sizeof one) == sizeof one;
 }
 
 enum { NOBODY = 65534 };
 
-/* Many times, since the library's thread may be at work just then, and connects anew: while it does, events are written, too. */
+/* Many times, since the library's thread may be at work just then, and connects anew: while it does, events are
+ * written, too. */
 static int closes(void)
 {
     int bad = 0;
@@ -125,7 +131,8 @@ static int closes(void)
             alarm(30);
             few(ODD_CLOSED, ODD_EVENTS / ODD_CLOSES, 0);
             closefrom(3);
-            if (n % 2 && getuid() == 0 && setuid(NOBODY) != 0) /* as services do; the daemon then has other memory for it */
+            /* as services do; the daemon then has other memory for it */
+            if (n % 2 && getuid() == 0 && setuid(NOBODY) != 0)
                 _exit(1);
             own_open(); /* takes numbers that were the library's */
             few(ODD_CLOSED, ODD_EVENTS / ODD_CLOSES, 100);
@@ -180,6 +187,7 @@ int main(int argc, char **argv)
     }
     int forked = forks(argv[0]), closed = closes(), interrupted = is_interrupted(), loaded = loads(argv[2]);
     if (forked || closed || interrupted || loaded)
-        fprintf(stderr, "odd_program: fork %d, closefrom %d, signals %d, libraries %d\n", forked, closed, interrupted, loaded);
+        fprintf(stderr, "odd_program: fork %d, closefrom %d, signals %d, libraries %d\n", forked, closed, interrupted,
+                loaded);
     return forked || closed || interrupted || loaded;
 }

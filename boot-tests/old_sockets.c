@@ -1,4 +1,5 @@
-/* old_sockets - a library to preload: setsockopt knows no SO_PASSRIGHTS, as before Linux 6.16. So a newer kernel shows what a daemon does on an older one. */
+/* old_sockets - a library to preload: setsockopt knows no SO_PASSRIGHTS, as before Linux 6.16. So a newer kernel shows
+ * what a daemon does on an older one. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -1,7 +1,8 @@
-/* order_verify - is the order of a merged trace the one that things had? order_verify FILE TID TID, the threads of an order_writer. A turn is
- * right when its events come in the order: event 1, the system call's beginning, its end, event 2, a switch away from the thread; and at
- * each of the first four the thread is the one that runs on that CPU, by the switches before it. Prints key=value pairs. Exit codes: 0 all
- * turns are right, 1 not, 100 called wrongly, 111 not to be read. */
+/* order_verify - is the order of a merged trace the one that things had? order_verify FILE TID TID, the threads of an
+ * order_writer. A turn is right when its events come in the order: event 1, the system call's beginning, its end, event
+ * 2, a switch away from the thread; and at each of the first four the thread is the one that runs on that CPU, by the
+ * switches before it. Prints key=value pairs. Exit codes: 0 all turns are right, 1 not, 100 called wrongly, 111 not to
+ * be read. */
 #include "autologger/etl/reader.h"
 
 #include <inttypes.h>
@@ -14,13 +15,19 @@ enum { CPUS_MAX = 1024, PIDS = 1 << 22, HOOK_SWITCH = 0x0524, THREADS = 2, SHOWN
 enum step { WROTE_1, CALL_BEGAN, CALL_ENDED, WROTE_2, LEFT, STEPS };
 static const struct guid provider = {0x0de2c0de, 0x7e57, 0x0001, {0x80, 0, 0, 0, 0, 0, 0, 1}};
 
-struct player { uint32_t tid; unsigned next; bool wrong; uint64_t turns, right; };
+struct player {
+    uint32_t tid;
+    unsigned next;
+    bool     wrong;
+    uint64_t turns, right;
+};
 struct state {
     struct player player[THREADS];
     uint32_t      running[CPUS_MAX];
     bool          known[CPUS_MAX];
-    uint32_t     *outs, *doubt; /* by thread: switches away from it; times that it ran, by the trace, when another one did */
-    unsigned      shown;
+    /* by thread: switches away from it; times that it ran, by the trace, when another one did */
+    uint32_t *outs, *doubt;
+    unsigned  shown;
 };
 
 static uint32_t u32(const struct etl_event *e, uint32_t at)
@@ -37,7 +44,8 @@ static void step(struct state *s, struct player *p, enum step what, const struct
         return; /* others of the machine come in between; where it may be is anywhere */
     if (p->next != what) {
         if (s->shown++ < SHOWN)
-            fprintf(stderr, "thread %" PRIu32 ", turn %" PRIu64 ": step %d where %u is due, at %" PRId64 "\n", p->tid, p->turns, what, p->next, e->raw_time);
+            fprintf(stderr, "thread %" PRIu32 ", turn %" PRIu64 ": step %d where %u is due, at %" PRId64 "\n", p->tid,
+                    p->turns, what, p->next, e->raw_time);
         p->wrong = true;
     }
     if (what != LEFT && e->cpu < CPUS_MAX && s->known[e->cpu] && s->running[e->cpu] != p->tid) {
@@ -57,7 +65,9 @@ static const char *name_of(const struct etl_event *e)
 {
     const uint8_t *schema;
     uint32_t       size;
-    return etl_ext_find(e, ETL_EXT_SCHEMA_TL, &schema, &size) && size > 3 && memchr(schema + 3, 0, size - 3) ? (const char *)schema + 3 : "";
+    return etl_ext_find(e, ETL_EXT_SCHEMA_TL, &schema, &size) && size > 3 && memchr(schema + 3, 0, size - 3)
+               ? (const char *)schema + 3
+               : "";
 }
 
 static void event(struct state *s, const struct etl_event *e)
@@ -90,7 +100,7 @@ int main(int argc, char **argv)
     static struct state s;
     struct etl_reader  *r = NULL;
     struct etl_event    e;
-    struct reason       why = {0};
+    struct reason       why   = {0};
     uint64_t            turns = 0, right = 0, wrong_cpu = 0, silent = 0;
     if (argc != 2 + THREADS || !(s.outs = calloc(PIDS, sizeof *s.outs)) || !(s.doubt = calloc(PIDS, sizeof *s.doubt)))
         return fprintf(stderr, "order_verify FILE TID TID\n"), 100;
@@ -105,8 +115,10 @@ int main(int argc, char **argv)
         turns += s.player[i].turns;
         right += s.player[i].right;
     }
-    for (uint32_t tid = 0; tid < PIDS; tid++) /* see storm_count.c: what is never switched away from is kept back by the kernel */
+    /* see storm_count.c: what is never switched away from is kept back by the kernel */
+    for (uint32_t tid = 0; tid < PIDS; tid++)
         *(s.outs[tid] && tid ? &wrong_cpu : &silent) += s.doubt[tid];
-    printf("turns=%" PRIu64 " right=%" PRIu64 " not_running=%" PRIu64 " kept_back=%" PRIu64 "\n", turns, right, wrong_cpu, silent);
+    printf("turns=%" PRIu64 " right=%" PRIu64 " not_running=%" PRIu64 " kept_back=%" PRIu64 "\n", turns, right,
+           wrong_cpu, silent);
     return turns && right == turns && !wrong_cpu ? 0 : 1;
 }

@@ -1,7 +1,7 @@
-/* order_writer - events of a program and of the kernel close together, whose order is known: order_writer TURNS. Two threads on one CPU take
- * turns; in a turn a thread writes event 1, makes the system call getpgid (of a process that there is not, so that nobody else asks the
- * same), writes event 2, and waits for its next turn, which switches to the other one. Prints "tids A B refused N". Exit codes: 0, 1
- * failed, 100 called wrongly. */
+/* order_writer - events of a program and of the kernel close together, whose order is known: order_writer TURNS. Two
+ * threads on one CPU take turns; in a turn a thread writes event 1, makes the system call getpgid (of a process that
+ * there is not, so that nobody else asks the same), writes event 2, and waits for its next turn, which switches to the
+ * other one. Prints "tids A B refused N". Exit codes: 0, 1 failed, 100 called wrongly. */
 #include <evntprov.h>
 #include <pthread.h>
 #include <sched.h>
@@ -23,7 +23,10 @@ struct shared {
     pid_t     tid[THREADS];
     bool      failed;
 };
-struct player { struct shared *shared; unsigned number; };
+struct player {
+    struct shared *shared;
+    unsigned       number;
+};
 
 static void say(struct player *p, USHORT id, uint64_t turn)
 {
@@ -70,7 +73,7 @@ int main(int argc, char **argv)
     pthread_t            thread[THREADS];
     cpu_set_t            set, one;
     int                  cpu = CPU_SETSIZE - 1;
-    s.turns = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
+    s.turns                  = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
     if (!s.turns || s.turns % THREADS)
         return fprintf(stderr, "order_writer TURNS (a multiple of %d)\n", THREADS), 100;
     sched_getaffinity(0, sizeof set, &set);

@@ -1,10 +1,12 @@
-/* pid_claim - connections to a daemon that outlive the process that made them, or that this process is another user's by now; by hand, without the
- * library, which would connect anew.
- *   pid_claim RUNTIME_DIR SNAPSHOT exec PROGRAM [ARGUMENT...]   connects; a child keeps the connection, the process itself becomes PROGRAM
- *   pid_claim RUNTIME_DIR SNAPSHOT hold COUNT                   COUNT children connect and end; prints their numbers, and keeps the connections
- *   pid_claim - - become PROGRAM [ARGUMENT...]                  where it is setuid or setgid: takes that on for good, and becomes PROGRAM
- * Standard input says what to do with connection N (from 0), a line each: "start N": starts what the sealed snapshot declares; "stop N NAME";
- * "state N". Prints the Status of the answer, or "gone" where the daemon has ended the connection. */
+/* pid_claim - connections to a daemon that outlive the process that made them, or that this process is another user's
+ * by now; by hand, without the library, which would connect anew.
+ *   pid_claim RUNTIME_DIR SNAPSHOT exec PROGRAM [ARGUMENT...]   connects; a child keeps the connection, the process
+ *   itself becomes PROGRAM pid_claim RUNTIME_DIR SNAPSHOT hold COUNT                   COUNT children connect and end;
+ *   prints their numbers, and keeps the connections pid_claim - - become PROGRAM [ARGUMENT...]                  where
+ *   it is setuid or setgid: takes that on for good, and becomes PROGRAM
+ * Standard input says what to do with connection N (from 0), a line each: "start N": starts what the sealed snapshot
+ * declares; "stop N NAME"; "state N". Prints the Status of the answer, or "gone" where the daemon has ended the
+ * connection. */
 #include "autologger/wire/control.h"
 
 #include <errno.h>
@@ -19,7 +21,7 @@
 #include <unistd.h>
 
 enum { CONNECTIONS_MOST = 4096, WAIT_MS = 20000 };
-static int                  connection[CONNECTIONS_MOST];
+static int connection[CONNECTIONS_MOST];
 static _Alignas(8) uint8_t in[CTL_MAX], out[CTL_MAX];
 
 static void die(const char *what)
@@ -105,13 +107,14 @@ static void serve(const char *snapshot)
 
 static void pass(int to, int fd)
 {
-    char           byte = 0;
-    struct iovec   io   = {&byte, 1};
+    char         byte = 0;
+    struct iovec io   = {&byte, 1};
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr   m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    } control       = {0};
+    struct msghdr m = {
+        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     c->cmsg_level = SOL_SOCKET, c->cmsg_type = SCM_RIGHTS, c->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(c), &fd, sizeof fd);
@@ -127,8 +130,9 @@ static int passed(int from)
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    } control       = {0};
+    struct msghdr m = {
+        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
     if (recvmsg(from, &m, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&m))
         die("recvmsg");
     memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);

@@ -1,6 +1,6 @@
-/* requests - a program under test: a front end that takes requests and hands each to a back end, a process of its own, with an activity
- * id each. Each request uses the processor and waits; what it used is said by getrusage, in its Stop event and on standard output.
- * requests COUNT. Exit 0 when all events were written. */
+/* requests - a program under test: a front end that takes requests and hands each to a back end, a process of its own,
+ * with an activity id each. Each request uses the processor and waits; what it used is said by getrusage, in its Stop
+ * event and on standard output. requests COUNT. Exit 0 when all events were written. */
 #include <TraceLoggingProvider.h>
 
 #include <stdio.h>
@@ -11,15 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
-TRACELOGGING_DEFINE_PROVIDER(front, "Contoso-Front", (0x1c9c1f4c, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x21));
-TRACELOGGING_DEFINE_PROVIDER(back, "Contoso-Back", (0x1c9c1f4d, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x22));
+TRACELOGGING_DEFINE_PROVIDER(front, "Contoso-Front",
+                             (0x1c9c1f4c, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x21));
+TRACELOGGING_DEFINE_PROVIDER(back, "Contoso-Back",
+                             (0x1c9c1f4d, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x22));
 enum { START = 1, STOP = 2 };
 
 static unsigned long used_us(void)
 {
     struct rusage r;
     getrusage(RUSAGE_THREAD, &r);
-    return (unsigned long)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000ul + (unsigned long)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+    return (unsigned long)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000ul +
+           (unsigned long)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
 }
 
 static void burn(unsigned long us)
@@ -45,7 +48,8 @@ static int back_end(int in)
     while (read(in, &caller, sizeof caller) == sizeof caller) {
         GUID own;
         EventActivityIdControl(EVENT_ACTIVITY_CTRL_CREATE_ID, &own);
-        TraceLoggingWriteActivity(back, "Query", &own, &caller, TraceLoggingOpcode(START), TraceLoggingLevel(4), TraceLoggingUInt32((UINT32)n++, "Number"));
+        TraceLoggingWriteActivity(back, "Query", &own, &caller, TraceLoggingOpcode(START), TraceLoggingLevel(4),
+                                  TraceLoggingUInt32((UINT32)n++, "Number"));
         burn(1000);
         TraceLoggingWriteActivity(back, "Query", &own, NULL, TraceLoggingOpcode(STOP), TraceLoggingLevel(4));
     }
@@ -73,14 +77,15 @@ int main(int argc, char **argv)
         GUID id;
         EventActivityIdControl(EVENT_ACTIVITY_CTRL_CREATE_ID, &id);
         unsigned long before = used_us();
-        TraceLoggingWriteActivity(front, "Request", &id, NULL, TraceLoggingOpcode(START), TraceLoggingLevel(4), TraceLoggingUInt32(i, "Number"));
+        TraceLoggingWriteActivity(front, "Request", &id, NULL, TraceLoggingOpcode(START), TraceLoggingLevel(4),
+                                  TraceLoggingUInt32(i, "Number"));
         burn(2000 + i % 5 * 1000ul);
         if (write(ends[1], &id, sizeof id) != sizeof id)
             return 111;
         wait_ms(3);
         unsigned long us = used_us() - before;
-        TraceLoggingWriteActivity(front, "Request", &id, NULL, TraceLoggingOpcode(STOP), TraceLoggingLevel(4), TraceLoggingUInt32(i, "Number"),
-                                  TraceLoggingUInt64(us, "UsedUs"));
+        TraceLoggingWriteActivity(front, "Request", &id, NULL, TraceLoggingOpcode(STOP), TraceLoggingLevel(4),
+                                  TraceLoggingUInt32(i, "Number"), TraceLoggingUInt64(us, "UsedUs"));
         printf("%u %lu\n", i, us);
     }
     TraceLoggingUnregister(front);

@@ -1,5 +1,5 @@
-/* slow_proc - a library to preload: the next file that the daemon's kernel-drain thread opens takes as long as the file SLOW_PROC says (ms), which goes
- * then. So does /proc where the kernel waits for another process. */
+/* slow_proc - a library to preload: the next file that the daemon's kernel-drain thread opens takes as long as the file
+ * SLOW_PROC says (ms), which goes then. So does /proc where the kernel waits for another process. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void wait_once(void)
 SEEN int openat(int folder, const char *path, int flags, ...)
 {
     static int (*next)(int, const char *, int, ...);
-    va_list      more;
+    va_list more;
     va_start(more, flags);
     const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
     va_end(more);

@@ -1,6 +1,7 @@
-/* socket_work - a program under test: a known number of sends and receives on this machine's own addresses, one at a time.
- * socket_work COUNT: for TCP and UDP, IPv4 and IPv6, COUNT messages of 1000 bytes, each sent and then received whole; then COUNT pages by
- * sendfile() over TCP and IPv4. Prints the ports of the listeners. Exit 0 when each call did what it should. */
+/* socket_work - a program under test: a known number of sends and receives on this machine's own addresses, one at a
+ * time. socket_work COUNT: for TCP and UDP, IPv4 and IPv6, COUNT messages of 1000 bytes, each sent and then received
+ * whole; then COUNT pages by sendfile() over TCP and IPv4. Prints the ports of the listeners. Exit 0 when each call did
+ * what it should. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,9 @@
 
 enum { BYTES = 1000, PAGE = 4096 };
 
-struct pair { int from, to; };
+struct pair {
+    int from, to;
+};
 
 static socklen_t loopback(int family, struct sockaddr_storage *out)
 {
@@ -37,13 +40,16 @@ static int pair_open(int family, int type, struct pair *out)
     socklen_t               size     = loopback(family, &at);
     int                     listener = socket(family, type, 0);
     out->from                        = socket(family, type, 0);
-    if (listener < 0 || out->from < 0 || bind(listener, (struct sockaddr *)&at, size) || getsockname(listener, (struct sockaddr *)&at, &size))
+    if (listener < 0 || out->from < 0 || bind(listener, (struct sockaddr *)&at, size) ||
+        getsockname(listener, (struct sockaddr *)&at, &size))
         return fail("bind");
     if (type == SOCK_STREAM && listen(listener, 1))
         return fail("listen");
     if (connect(out->from, (struct sockaddr *)&at, size))
         return fail("connect");
-    printf("%s %s %u\n", type == SOCK_STREAM ? "tcp" : "udp", family == AF_INET ? "4" : "6", ntohs(((struct sockaddr_in *)&at)->sin_port)); /* at one place in both */
+    /* at one place in both */
+    printf("%s %s %u\n", type == SOCK_STREAM ? "tcp" : "udp", family == AF_INET ? "4" : "6",
+           ntohs(((struct sockaddr_in *)&at)->sin_port));
     out->to = type == SOCK_STREAM ? accept(listener, NULL, NULL) : listener;
     return out->to < 0 ? fail("accept") : 0;
 }
@@ -55,7 +61,8 @@ static int messages(int family, int type, unsigned count, int pages)
     int         r = pair_open(family, type, &p);
     memset(bytes, 'x', sizeof bytes);
     for (unsigned i = 0; !r && i < count; i++)
-        if (send(p.from, bytes, BYTES, 0) != BYTES || recv(p.to, bytes, BYTES, type == SOCK_STREAM ? MSG_WAITALL : 0) != BYTES)
+        if (send(p.from, bytes, BYTES, 0) != BYTES ||
+            recv(p.to, bytes, BYTES, type == SOCK_STREAM ? MSG_WAITALL : 0) != BYTES)
             r = fail("message");
     for (unsigned i = 0; !r && pages >= 0 && i < count; i++) {
         off_t from = 0;

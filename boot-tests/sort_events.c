@@ -1,7 +1,8 @@
 /* sort_events - a program under test: sorts arrays, and writes three events an array, or has no events in its code.
- * sort_events RUNS RUN_MS RATE: RATE is events a second of processor time. Each round is one run without events, one with events and one more
- * without, by turns; a line a round: processor time of each in ns (a thread's clock: other programs do not count), and the events that were refused.
- * With SORT_EVENTS_ENABLED in the environment it waits first until a session wants its events. Exit 0, 100 called wrongly, 111 no provider. */
+ * sort_events RUNS RUN_MS RATE: RATE is events a second of processor time. Each round is one run without events, one
+ * with events and one more without, by turns; a line a round: processor time of each in ns (a thread's clock: other
+ * programs do not count), and the events that were refused. With SORT_EVENTS_ENABLED in the environment it waits first
+ * until a session wants its events. Exit 0, 100 called wrongly, 111 no provider. */
 #include <TraceLoggingProvider.h>
 
 #include <stdio.h>
@@ -10,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-TRACELOGGING_DEFINE_PROVIDER(sorting, "Contoso-Sorting", (0x1c9c1f4e, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x23));
+TRACELOGGING_DEFINE_PROVIDER(sorting, "Contoso-Sorting",
+                             (0x1c9c1f4e, 0x2f6e, 0x4c55, 0x9f, 0x6e, 0x2b, 0x8f, 0x3f, 0x0a, 0x7d, 0x23));
 enum { EVENTS_AN_ARRAY = 3, CALIBRATIONS = 6 };
 
 static long long cpu_ns(void)
@@ -46,11 +48,14 @@ static __attribute__((noinline)) long long with(unsigned *v, size_t n, unsigned 
 {
     const long long from = cpu_ns();
     for (unsigned i = 0; i < arrays; i++) {
-        TraceLoggingWrite(sorting, "Begin", TraceLoggingLevel(4), TraceLoggingKeyword(1), TraceLoggingUInt32(i, "Array"), TraceLoggingUInt64(n, "Length"));
+        TraceLoggingWrite(sorting, "Begin", TraceLoggingLevel(4), TraceLoggingKeyword(1),
+                          TraceLoggingUInt32(i, "Array"), TraceLoggingUInt64(n, "Length"));
         fill(v, n, i);
-        TraceLoggingWrite(sorting, "Filled", TraceLoggingLevel(4), TraceLoggingKeyword(1), TraceLoggingUInt32(v[0], "First"));
+        TraceLoggingWrite(sorting, "Filled", TraceLoggingLevel(4), TraceLoggingKeyword(1),
+                          TraceLoggingUInt32(v[0], "First"));
         qsort(v, n, sizeof *v, compare);
-        TraceLoggingWrite(sorting, "Sorted", TraceLoggingLevel(4), TraceLoggingKeyword(1), TraceLoggingUInt32(v[0], "Least"), TraceLoggingUInt32(v[n - 1], "Most"));
+        TraceLoggingWrite(sorting, "Sorted", TraceLoggingLevel(4), TraceLoggingKeyword(1),
+                          TraceLoggingUInt32(v[0], "Least"), TraceLoggingUInt32(v[n - 1], "Most"));
     }
     return cpu_ns() - from;
 }

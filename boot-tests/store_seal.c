@@ -1,4 +1,5 @@
-/* store_seal - the sealed snapshot of a store, for tests that boot without `apply`: store_seal STORE SNAPSHOT LOG_DIR */
+/* store_seal - the sealed snapshot of a store, for tests that boot without `apply`: store_seal STORE SNAPSHOT
+ * LOG_DIR */
 #include "registry-sim/store/snapshot.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* storm - work with known numbers: processes and context switches at a rate, and what the kernel counted meanwhile.
- * storm SECONDS PROGRAMS PROCESSES SWITCHES: PROGRAMS processes of which each makes PROCESSES children a second, and on each CPU two
- * threads who wake each other, before all others, together SWITCHES a second. Prints one JSON object: what was made, each pair's
- * threads with the switches that the kernel counted for them, and the kernel's counters before and after, each read between two
- * readings of the clocks that a trace can have. Exit codes: 0 done, 1 not, 100 called wrongly. */
+ * storm SECONDS PROGRAMS PROCESSES SWITCHES: PROGRAMS processes of which each makes PROCESSES children a second, and on
+ * each CPU two threads who wake each other, before all others, together SWITCHES a second. Prints one JSON object: what
+ * was made, each pair's threads with the switches that the kernel counted for them, and the kernel's counters before
+ * and after, each read between two readings of the clocks that a trace can have. Exit codes: 0 done, 1 not, 100 called
+ * wrongly. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,11 +28,22 @@
 
 enum { PROGRAMS_MAX = 256, PAIRS_MAX = 64, SLICE_NS = 1000000, LATE_NS = 20000000, SECOND_NS = 1000000000 };
 
-struct clocks { uint64_t raw_ns, tsc; };
-struct counted { struct clocks before, after; uint64_t switches, processes; };
-struct pair { pid_t pid; uint32_t tid[2]; uint64_t turns, switches; };
+struct clocks {
+    uint64_t raw_ns, tsc;
+};
+struct counted {
+    struct clocks before, after;
+    uint64_t      switches, processes;
+};
+struct pair {
+    pid_t    pid;
+    uint32_t tid[2];
+    uint64_t turns, switches;
+};
 struct shared {
-    struct { uint64_t made, failed; } program[PROGRAMS_MAX];
+    struct {
+        uint64_t made, failed;
+    } program[PROGRAMS_MAX];
     struct pair pair[PAIRS_MAX];
 };
 static struct shared *shared;
@@ -81,7 +93,10 @@ static void program(unsigned number, unsigned rate, uint64_t until)
     }
 }
 
-struct partner { struct pair *pair; int in, out; };
+struct partner {
+    struct pair *pair;
+    int          in, out;
+};
 static void *partner_main(void *arg)
 {
     struct partner *p = arg;
@@ -92,7 +107,8 @@ static void *partner_main(void *arg)
     return NULL;
 }
 
-/* The programs, their children and whoever records may take what processors they find: the pairs have their rate all the same. */
+/* The programs, their children and whoever records may take what processors they find: the pairs have their rate all
+ * the same. */
 static void before_all_others(void)
 {
     struct sched_param first = {.sched_priority = 1};
@@ -137,10 +153,10 @@ static uint64_t number_after(const char *text, const char *key)
 static struct counted counters(void)
 {
     static char    text[1 << 16];
-    struct counted c  = {.before = clocks()};
-    int            fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-    ssize_t        n  = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    c.after           = clocks();
+    struct counted c    = {.before = clocks()};
+    int            fd   = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t        n    = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    c.after             = clocks();
     text[n > 0 ? n : 0] = 0;
     close(fd);
     c.switches  = number_after(text, "\nctxt ");
@@ -150,8 +166,9 @@ static struct counted counters(void)
 
 static void counted_print(const char *name, const struct counted *c)
 {
-    printf("\"%s\": {\"raw\": [%" PRIu64 ", %" PRIu64 "], \"tsc\": [%" PRIu64 ", %" PRIu64 "], \"switches\": %" PRIu64 ", \"processes\": %" PRIu64 "}, ", name,
-           c->before.raw_ns, c->after.raw_ns, c->before.tsc, c->after.tsc, c->switches, c->processes);
+    printf("\"%s\": {\"raw\": [%" PRIu64 ", %" PRIu64 "], \"tsc\": [%" PRIu64 ", %" PRIu64 "], \"switches\": %" PRIu64
+           ", \"processes\": %" PRIu64 "}, ",
+           name, c->before.raw_ns, c->after.raw_ns, c->before.tsc, c->after.tsc, c->switches, c->processes);
 }
 
 static pid_t child(void)
@@ -185,7 +202,8 @@ static bool all_end(unsigned pairs, unsigned children)
 
 int main(int argc, char **argv)
 {
-    unsigned  seconds = argc == 5 ? (unsigned)atoi(argv[1]) : 0, programs = seconds ? (unsigned)atoi(argv[2]) : 0, pairs = 0;
+    unsigned seconds = argc == 5 ? (unsigned)atoi(argv[1]) : 0, programs = seconds ? (unsigned)atoi(argv[2]) : 0,
+             pairs = 0;
     cpu_set_t set;
     if (!seconds || programs > PROGRAMS_MAX || sched_getaffinity(0, sizeof set, &set))
         return fprintf(stderr, "storm SECONDS PROGRAMS PROCESSES SWITCHES\n"), 100;
@@ -222,14 +240,16 @@ int main(int argc, char **argv)
     }
     printf("], \"pairs\": [");
     for (unsigned i = 0; i < pairs; i++) {
-        printf("%s{\"tids\": [%" PRIu32 ", %" PRIu32 "], \"turns\": %" PRIu64 ", \"switches\": %" PRIu64 "}", i ? ", " : "", shared->pair[i].tid[0],
-               shared->pair[i].tid[1], shared->pair[i].turns, shared->pair[i].switches);
+        printf("%s{\"tids\": [%" PRIu32 ", %" PRIu32 "], \"turns\": %" PRIu64 ", \"switches\": %" PRIu64 "}",
+               i ? ", " : "", shared->pair[i].tid[0], shared->pair[i].tid[1], shared->pair[i].turns,
+               shared->pair[i].switches);
         turns += shared->pair[i].turns;
     }
     printf("], ");
     counted_print("before", &before);
     counted_print("after", &after);
-    printf("\"made\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"turns\": %" PRIu64 ", \"seconds\": %.3f, \"pid\": %d}\n", made, failed, turns, took, getpid());
+    printf("\"made\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"turns\": %" PRIu64 ", \"seconds\": %.3f, \"pid\": %d}\n",
+           made, failed, turns, took, getpid());
     free(made_by);
     return good && !failed ? 0 : 1;
 }

@@ -1,8 +1,9 @@
-/* storm_count - what a trace says of a storm (storm.c): storm_count FILE FROM_RAW FROM_TSC TO_RAW TO_TSC, for two windows
- * (one inside of the other), then PID... of programs, then "-", then TID... of threads. Prints one JSON object: for each window
- * the context switches and the threads that began; for each program the processes that it began, and how many of those ended; for each
- * thread how often it was switched away from; and the places where a CPU's switches do not follow one another: what comes in is what
- * goes out next, else one is missing (named on stderr). Exit codes: 0 read, 100 called wrongly, 111 not to be read. */
+/* storm_count - what a trace says of a storm (storm.c): storm_count FILE FROM_RAW FROM_TSC TO_RAW TO_TSC, for two
+ * windows (one inside of the other), then PID... of programs, then "-", then TID... of threads. Prints one JSON object:
+ * for each window the context switches and the threads that began; for each program the processes that it began, and
+ * how many of those ended; for each thread how often it was switched away from; and the places where a CPU's switches
+ * do not follow one another: what comes in is what goes out next, else one is missing (named on stderr). Exit codes: 0
+ * read, 100 called wrongly, 111 not to be read. */
 #include "autologger/etl/reader.h"
 
 #include <inttypes.h>
@@ -11,11 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CPUS_MAX = 1024, LIST_MAX = 512, PIDS = 1 << 22, CLASS_SWITCH = 0x0524, CLASS_THREAD_START = 0x0501, CLASS_THREAD_END = 0x0502, CLASS_PROCESS_START = 0x0301,
-       CLASS_PROCESS_END = 0x0302, WINDOWS = 2 };
+enum {
+    CPUS_MAX            = 1024,
+    LIST_MAX            = 512,
+    PIDS                = 1 << 22,
+    CLASS_SWITCH        = 0x0524,
+    CLASS_THREAD_START  = 0x0501,
+    CLASS_THREAD_END    = 0x0502,
+    CLASS_PROCESS_START = 0x0301,
+    CLASS_PROCESS_END   = 0x0302,
+    WINDOWS             = 2
+};
 
-struct list { uint32_t id[LIST_MAX]; uint64_t a[LIST_MAX], b[LIST_MAX]; unsigned count; };
-struct window { int64_t from, to; uint64_t switches, threads; };
+struct list {
+    uint32_t id[LIST_MAX];
+    uint64_t a[LIST_MAX], b[LIST_MAX];
+    unsigned count;
+};
+struct window {
+    int64_t  from, to;
+    uint64_t switches, threads;
+};
 struct counts {
     struct window window[WINDOWS];
     struct list   program, thread;
@@ -45,14 +62,15 @@ static uint32_t u32(const struct etl_event *e, uint32_t at)
     return v;
 }
 
-/* A number is given to one thread after another. One that is never switched away from is one whose events the kernel gives to nobody: some
- * guests' kernels do so with idle tasks, and with what their host runs in them. */
+/* A number is given to one thread after another. One that is never switched away from is one whose events the kernel
+ * gives to nobody: some guests' kernels do so with idle tasks, and with what their host runs in them. */
 static void thread_over(struct counts *c, uint32_t tid)
 {
     uint32_t i = tid % PIDS;
     *(c->outs[i] && tid ? &c->broken : &c->silent) += c->missing[i];
     if (c->missing[i] && c->outs[i] && tid)
-        fprintf(stderr, "thread %" PRIu32 " came in, and another one went out, %" PRIu32 " times\n", tid, c->missing[i]);
+        fprintf(stderr, "thread %" PRIu32 " came in, and another one went out, %" PRIu32 " times\n", tid,
+                c->missing[i]);
     c->outs[i] = c->missing[i] = 0;
     c->ended[i]                = false;
 }
@@ -60,7 +78,7 @@ static void thread_over(struct counts *c, uint32_t tid)
 static void context_switch(struct counts *c, const struct etl_event *e)
 {
     uint32_t in = u32(e, 0), out = u32(e, 4);
-    unsigned t  = place(&c->thread, out);
+    unsigned t = place(&c->thread, out);
     c->switches++;
     if (t < c->thread.count)
         c->thread.a[t]++;
@@ -93,7 +111,8 @@ static void event(struct counts *c, const struct etl_event *e)
     for (unsigned i = 0; i < WINDOWS; i++) {
         bool in = e->raw_time >= c->window[i].from && e->raw_time <= c->window[i].to;
         c->window[i].switches += in && e->hook == CLASS_SWITCH;
-        c->window[i].threads += in && e->hook == CLASS_THREAD_START && e->thread_id != u32(e, 4); /* by itself: an exec */
+        /* by itself: an exec */
+        c->window[i].threads += in && e->hook == CLASS_THREAD_START && e->thread_id != u32(e, 4);
     }
     if (e->hook == CLASS_SWITCH)
         context_switch(c, e);
@@ -134,7 +153,8 @@ int main(int argc, char **argv)
         return fprintf(stderr, "storm_count: %s\n", why.text), 111;
     bool raw = etl_reader_header(r)->raw.perf_freq == 1000000000;
     for (int i = 0; i < WINDOWS; i++)
-        c.window[i] = (struct window){.from = strtoll(argv[2 + i * 4 + !raw], NULL, 10), .to = strtoll(argv[4 + i * 4 + !raw], NULL, 10)};
+        c.window[i] = (struct window){.from = strtoll(argv[2 + i * 4 + !raw], NULL, 10),
+                                      .to   = strtoll(argv[4 + i * 4 + !raw], NULL, 10)};
     struct list *list = &c.program;
     for (int i = FIXED; i < argc; i++)
         if (strcmp(argv[i], "-") == 0)
@@ -143,8 +163,8 @@ int main(int argc, char **argv)
             list->id[list->count++] = (uint32_t)strtoul(argv[i], NULL, 10);
     while (etl_next(r, &e))
         event(&c, &e);
-    printf("{\"lost\": %" PRIu32 ", \"switches\": %" PRIu64 ", \"inversions\": %" PRIu64 ", ", etl_reader_header(r)->raw.events_lost,
-           c.switches, c.inversions);
+    printf("{\"lost\": %" PRIu32 ", \"switches\": %" PRIu64 ", \"inversions\": %" PRIu64 ", ",
+           etl_reader_header(r)->raw.events_lost, c.switches, c.inversions);
     broken_print(&c);
     list_print("programs", &c.program);
     list_print("threads", &c.thread);

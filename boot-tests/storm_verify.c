@@ -1,6 +1,7 @@
 /* storm_verify - compares a trace with what the writers of write_storm said they had done.
- * storm_verify FILE BOARD: prints key=value pairs. Each event whose call had returned 0 is there once, at most one more of each writer (the call
- * in which it was hit), none is torn, time never goes back on a CPU. Exit 0 when all of it is so. */
+ * storm_verify FILE BOARD: prints key=value pairs. Each event whose call had returned 0 is there once, at most one more
+ * of each writer (the call in which it was hit), none is torn, time never goes back on a CPU. Exit 0 when all of it is
+ * so. */
 #include "autologger/etl/reader.h"
 #include "boot-tests/numbered.h"
 #include "boot-tests/storm_board.h"
@@ -65,8 +66,8 @@ static unsigned long long missing_of(uint64_t writer, const uint8_t *seen, uint6
         for (begin = i; i < done && !seen[i]; i++)
             n++;
         if (i > begin)
-            fprintf(stderr, "writer %llu: %llu to %llu of %llu are missing\n", (unsigned long long)writer, (unsigned long long)begin, (unsigned long long)i - 1,
-                    (unsigned long long)done);
+            fprintf(stderr, "writer %llu: %llu to %llu of %llu are missing\n", (unsigned long long)writer,
+                    (unsigned long long)begin, (unsigned long long)i - 1, (unsigned long long)done);
     }
     return n;
 }
@@ -78,8 +79,8 @@ int main(int argc, char **argv)
     struct etl_reader        *r   = NULL;
     struct reason             why = {0};
     struct etl_event          e;
-    const struct storm_board *b        = argc == 3 ? board_map(argv[2]) : NULL;
-    uint8_t                 **seen     = b ? calloc(b->writers + 1, sizeof *seen) : NULL;
+    const struct storm_board *b         = argc == 3 ? board_map(argv[2]) : NULL;
+    uint8_t                 **seen      = b ? calloc(b->writers + 1, sizeof *seen) : NULL;
     unsigned long long        attempted = 0, refused = 0, extra = 0;
     unsigned                  damage;
 
@@ -105,8 +106,10 @@ int main(int argc, char **argv)
         free(seen[w]);
     }
     etl_reader_damage(r, &damage);
-    printf("events=%llu torn=%llu doubled=%llu missing=%llu beyond=%llu inversions=%llu damage=%u events_lost=%u attempted=%llu refused=%llu extra=%llu\n",
-           t.events, t.torn, t.doubled, t.missing, t.beyond, t.inversions, damage, etl_reader_header(r)->raw.events_lost, attempted, refused, extra);
+    printf(
+        "events=%llu torn=%llu doubled=%llu missing=%llu beyond=%llu inversions=%llu damage=%u events_lost=%u attempted=%llu refused=%llu extra=%llu\n",
+        t.events, t.torn, t.doubled, t.missing, t.beyond, t.inversions, damage, etl_reader_header(r)->raw.events_lost,
+        attempted, refused, extra);
     etl_reader_close(r);
     free(seen);
     return t.torn || t.doubled || t.missing || t.beyond || t.inversions || damage;

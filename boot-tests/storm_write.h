@@ -13,9 +13,9 @@
 
 static inline void storm_write(REGHANDLE provider, volatile struct storm_entry *e, uint32_t writer)
 {
-    EVENT_DESCRIPTOR      d = {.Id = NUMBERED_EVENT_ID, .Level = 4, .Keyword = 1};
-    struct numbered       n = {NUMBERED_MAGIC, writer, e->done, numbered_check(writer, e->done), numbered_fill(e->done)};
-    uint8_t               fill[NUMBERED_FILL];
+    EVENT_DESCRIPTOR d = {.Id = NUMBERED_EVENT_ID, .Level = 4, .Keyword = 1};
+    struct numbered  n = {NUMBERED_MAGIC, writer, e->done, numbered_check(writer, e->done), numbered_fill(e->done)};
+    uint8_t          fill[NUMBERED_FILL];
     EVENT_DATA_DESCRIPTOR data[2];
 
     for (uint32_t i = 0; i < n.fill; i++)
@@ -29,7 +29,8 @@ static inline void storm_write(REGHANDLE provider, volatile struct storm_entry *
         e->refused++;
 }
 
-/* A machine that is busy may take longer to answer than a registration waits: without this, calls would return 0 because nobody listens yet. */
+/* A machine that is busy may take longer to answer than a registration waits: without this, calls would return 0
+ * because nobody listens yet. */
 static inline void storm_wait_enabled(REGHANDLE provider)
 {
     const EVENT_DESCRIPTOR d = {.Id = NUMBERED_EVENT_ID, .Level = 4, .Keyword = 1};

@@ -1,7 +1,8 @@
-/* trace_consumer - a program under test: reads a real-time session with the consumer API, from the installed headers alone.
- * trace_consumer SESSION [STOP_AFTER]: prints "WRITER NUMBER" for each numbered event, and "lost OPCODE" for losses; CloseTrace from
- * another thread when SIGTERM comes, or the buffer callback says stop after STOP_AFTER buffers; "overfull" for a buffer that says to have more than
- * its size, "uncounted" where BuffersRead is not how many times it was called for a buffer, or BufferSize not the session's, "buffers N" at the end.
+/* trace_consumer - a program under test: reads a real-time session with the consumer API, from the installed headers
+ * alone. trace_consumer SESSION [STOP_AFTER]: prints "WRITER NUMBER" for each numbered event, and "lost OPCODE" for
+ * losses; CloseTrace from another thread when SIGTERM comes, or the buffer callback says stop after STOP_AFTER buffers;
+ * "overfull" for a buffer that says to have more than its size, "uncounted" where BuffersRead is not how many times it
+ * was called for a buffer, or BufferSize not the session's, "buffers N" at the end.
  * Exit: what ProcessTrace returned,
  * 250 if OpenTrace failed (its error is printed). */
 #include "boot-tests/numbered.h"

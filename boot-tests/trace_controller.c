@@ -1,5 +1,6 @@
-/* trace_controller - a controller as one would be written for Windows: sessions, providers, and every error that the pages of these functions
- * name. Needs a daemon at AUTOLOGGER_RUNTIME_DIR; prints what failed. Exit codes: 0 all as expected, 1 not. */
+/* trace_controller - a controller as one would be written for Windows: sessions, providers, and every error that the
+ * pages of these functions name. Needs a daemon at AUTOLOGGER_RUNTIME_DIR; prints what failed. Exit codes: 0 all as
+ * expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
 #include <evntrace.h>
@@ -19,8 +20,10 @@ struct block {
 static struct block fresh(const char *file, ULONG mode)
 {
     struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 1},
-                            .LogFileMode = mode, .BufferSize = 64,
-                            .LogFileNameOffset = offsetof(struct block, file), .LoggerNameOffset = offsetof(struct block, name)}};
+                            .LogFileMode       = mode,
+                            .BufferSize        = 64,
+                            .LogFileNameOffset = offsetof(struct block, file),
+                            .LoggerNameOffset  = offsetof(struct block, name)}};
     if (file)
         snprintf(b.file, sizeof b.file, "%s", file);
     else
@@ -42,7 +45,12 @@ static void expect_true(const char *what, int holds) { expect(what, holds != 0, 
 
 static void start_errors(void)
 {
-    static const struct { const char *what; ULONG size, flags, mode; const char *file; ULONG name_offset, wanted; } row[] = {
+    static const struct {
+        const char *what;
+        ULONG       size, flags, mode;
+        const char *file;
+        ULONG       name_offset, wanted;
+    } row[] = {
         {"size 0", 0, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 632, ERROR_BAD_LENGTH},
         {"size of the fixed part less 1", 119, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 632, ERROR_BAD_LENGTH},
         {"no WNODE_FLAG_TRACED_GUID", 1144, 0, 0, "a.etl", 632, ERROR_INVALID_PARAMETER},
@@ -54,21 +62,28 @@ static void start_errors(void)
         {"sequential and circular", 1144, WNODE_FLAG_TRACED_GUID, 3, "a.etl", 632, ERROR_INVALID_PARAMETER},
         {"circular and append", 1144, WNODE_FLAG_TRACED_GUID, 6, "a.etl", 632, ERROR_INVALID_PARAMETER},
         {"newfile and circular", 1144, WNODE_FLAG_TRACED_GUID, 10, "a%d.etl", 632, ERROR_INVALID_PARAMETER},
-        {"nonstoppable", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_NONSTOPPABLE_MODE, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"private and real time", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_REAL_TIME_MODE, NULL, 632,
+        {"nonstoppable", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_NONSTOPPABLE_MODE, "a.etl", 632,
          ERROR_INVALID_PARAMETER},
+        {"private and real time", 1144, WNODE_FLAG_TRACED_GUID,
+         EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_REAL_TIME_MODE, NULL, 632, ERROR_INVALID_PARAMETER},
         {"circular without a size", 1144, WNODE_FLAG_TRACED_GUID, 2, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"preallocate without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_PREALLOCATE, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"newfile without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_NEWFILE, "a%d.etl", 632, ERROR_INVALID_PARAMETER},
-        {"buffering with a file", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"buffering and sequential", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 1, NULL, 632, ERROR_INVALID_PARAMETER},
-        {"buffering and circular", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 2, NULL, 632, ERROR_INVALID_PARAMETER},
+        {"preallocate without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_PREALLOCATE, "a.etl", 632,
+         ERROR_INVALID_PARAMETER},
+        {"newfile without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_NEWFILE, "a%d.etl", 632,
+         ERROR_INVALID_PARAMETER},
+        {"buffering with a file", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE, "a.etl", 632,
+         ERROR_INVALID_PARAMETER},
+        {"buffering and sequential", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 1, NULL, 632,
+         ERROR_INVALID_PARAMETER},
+        {"buffering and circular", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 2, NULL, 632,
+         ERROR_INVALID_PARAMETER},
         {"both sequences", 1144, WNODE_FLAG_TRACED_GUID, 0xC000, "a.etl", 632, ERROR_INVALID_PARAMETER},
         {"relog", 1144, WNODE_FLAG_TRACED_GUID, 0x10000, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"compressed without buffering", 1144, WNODE_FLAG_TRACED_GUID, 0x04000000, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"both hybrids", 1144, WNODE_FLAG_TRACED_GUID, 0x00C00000, "a.etl", 632, ERROR_INVALID_PARAMETER},
-        {"paged kernel events", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_USE_PAGED_MEMORY | EVENT_TRACE_SYSTEM_LOGGER_MODE, "a.etl", 632,
+        {"compressed without buffering", 1144, WNODE_FLAG_TRACED_GUID, 0x04000000, "a.etl", 632,
          ERROR_INVALID_PARAMETER},
+        {"both hybrids", 1144, WNODE_FLAG_TRACED_GUID, 0x00C00000, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"paged kernel events", 1144, WNODE_FLAG_TRACED_GUID,
+         EVENT_TRACE_USE_PAGED_MEMORY | EVENT_TRACE_SYSTEM_LOGGER_MODE, "a.etl", 632, ERROR_INVALID_PARAMETER},
         {"a name that leaves the folder", 1144, WNODE_FLAG_TRACED_GUID, 0, "../a.etl", 632, 123},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -96,7 +111,8 @@ static ULONG events_seen, callbacks;
 static UCHAR told_level;
 static ULONG told_code = 99;
 
-static VOID WINAPI enabled(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+static VOID WINAPI enabled(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                           PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
     (void)source, (void)any, (void)all, (void)filter, (void)context;
     told_code  = code;
@@ -113,7 +129,8 @@ struct own_filter {
 static struct own_filter got;
 static ULONG             got_size, got_type, got_code;
 
-static VOID WINAPI filtered(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+static VOID WINAPI filtered(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                            PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
     (void)source, (void)level, (void)any, (void)all, (void)context;
     memset(&got, 0, sizeof got);
@@ -126,31 +143,39 @@ static VOID WINAPI filtered(LPCGUID source, ULONG code, UCHAR level, ULONGLONG a
 static ULONG enable_with(TRACEHANDLE handle, ULONG code, const char *words)
 {
     struct own_filter       f = {.header = {.Id = 1, .Size = sizeof f}};
-    EVENT_FILTER_DESCRIPTOR d = {.Ptr = (ULONGLONG)(uintptr_t)&f, .Size = sizeof f, .Type = EVENT_FILTER_TYPE_SCHEMATIZED};
-    ENABLE_TRACE_PARAMETERS e = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableFilterDesc = &d, .FilterDescCount = 1};
+    EVENT_FILTER_DESCRIPTOR d = {
+        .Ptr = (ULONGLONG)(uintptr_t)&f, .Size = sizeof f, .Type = EVENT_FILTER_TYPE_SCHEMATIZED};
+    ENABLE_TRACE_PARAMETERS e = {
+        .Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableFilterDesc = &d, .FilterDescCount = 1};
     snprintf(f.words, sizeof f.words, "%s", words);
     return EnableTraceEx2(handle, &provider, code, 5, 0, 0, 5000, &e);
 }
 static void own_filters(void)
 {
-    static const EVENT_DESCRIPTOR d = {.Id = 3, .Level = 4};
-    struct block b = fresh("filters.etl", 0);
-    TRACEHANDLE  handle = 0;
-    REGHANDLE    reg = 0;
+    static const EVENT_DESCRIPTOR d      = {.Id = 3, .Level = 4};
+    struct block                  b      = fresh("filters.etl", 0);
+    TRACEHANDLE                   handle = 0;
+    REGHANDLE                     reg    = 0;
     EventRegister(&provider, filtered, NULL, &reg);
     expect("start", StartTraceA(&handle, "filters", &b.p), ERROR_SUCCESS);
     expect("enable with a filter", enable_with(handle, EVENT_CONTROL_CODE_ENABLE_PROVIDER, "always"), ERROR_SUCCESS);
-    expect_true("it is told", got_code == 1 && got_type == EVENT_FILTER_TYPE_SCHEMATIZED && got_size == sizeof got && strcmp(got.words, "always") == 0);
-    expect_true("by a bit that names the session", got.header.Id == 1 && got.header.InstanceId && !(got.header.InstanceId & (got.header.InstanceId - 1)));
-    expect("capture", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("it is told", got_code == 1 && got_type == EVENT_FILTER_TYPE_SCHEMATIZED && got_size == sizeof got &&
+                                  strcmp(got.words, "always") == 0);
+    expect_true("by a bit that names the session",
+                got.header.Id == 1 && got.header.InstanceId && !(got.header.InstanceId & (got.header.InstanceId - 1)));
+    expect("capture", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     expect_true("with the session's filter", got_code == 2 && strcmp(got.words, "always") == 0);
     expect("capture with a filter", enable_with(handle, EVENT_CONTROL_CODE_CAPTURE_STATE, "this once"), ERROR_SUCCESS);
-    expect_true("of its own", got_code == 2 && got_size == sizeof got && strcmp(got.words, "this once") == 0 && got.header.InstanceId);
-    expect("capture again", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("of its own", got_code == 2 && got_size == sizeof got && strcmp(got.words, "this once") == 0 &&
+                                  got.header.InstanceId);
+    expect("capture again", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     expect_true("it was for once", strcmp(got.words, "always") == 0);
     expect("an event for all", EventWriteEx(reg, &d, 0, 0, NULL, NULL, 0, NULL), ERROR_SUCCESS);
     expect("an event for others", EventWriteEx(reg, &d, got.header.InstanceId, 0, NULL, NULL, 0, NULL), ERROR_SUCCESS);
-    expect("an event for this one", EventWriteEx(reg, &d, ~got.header.InstanceId, 0, NULL, NULL, 0, NULL), ERROR_SUCCESS);
+    expect("an event for this one", EventWriteEx(reg, &d, ~got.header.InstanceId, 0, NULL, NULL, 0, NULL),
+           ERROR_SUCCESS);
     EventUnregister(reg);
     b = fresh("filters.etl", 0);
     expect("stop", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
@@ -160,17 +185,24 @@ static void own_filters(void)
 static void categories(void)
 {
     static const ULONGLONG keyword[] = {0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x8, 0x8000000000000001};
-    static const struct { ULONGLONG any, all; unsigned taken; /* bit per keyword */ } row[] = {
-        {0, 0, 0xFF}, {0x1, 0, 0xAB}, {0x3, 0x1, 0xAB}, {0x3, 0x2, 0x0D}, {0x7, 0x5, 0x21}, {0x8000000000000000, 0, 0x81}, {0x10, 0, 0x01}, {0x3, 0x8, 0x01}};
-    struct block b = fresh("categories.etl", 0);
+    static const struct {
+        ULONGLONG any, all;
+        unsigned  taken; /* bit per keyword */
+    } row[]             = {{0, 0, 0xFF},     {0x1, 0, 0xAB},   {0x3, 0x1, 0xAB},
+                           {0x3, 0x2, 0x0D}, {0x7, 0x5, 0x21}, {0x8000000000000000, 0, 0x81},
+                           {0x10, 0, 0x01},  {0x3, 0x8, 0x01}};
+    struct block b      = fresh("categories.etl", 0);
     TRACEHANDLE  handle = 0;
-    REGHANDLE    reg = 0;
+    REGHANDLE    reg    = 0;
     EventRegister(&provider, NULL, NULL, &reg);
     expect("start", StartTraceA(&handle, "categories", &b.p), ERROR_SUCCESS);
     for (size_t i = 0; i < 2 * (sizeof row / sizeof *row); i++) {
         const size_t n = i / 2;
-        expect("enable", i % 2 ? EnableTraceEx(&provider, NULL, handle, 1, 4, row[n].any, row[n].all, 0, NULL)
-                               : EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, row[n].any, row[n].all, 5000, NULL), ERROR_SUCCESS);
+        expect("enable",
+               i % 2 ? EnableTraceEx(&provider, NULL, handle, 1, 4, row[n].any, row[n].all, 0, NULL)
+                     : EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, row[n].any, row[n].all,
+                                      5000, NULL),
+               ERROR_SUCCESS);
         unsigned taken = 0;
         for (size_t k = 0; k < sizeof keyword / sizeof *keyword; k++) {
             const EVENT_DESCRIPTOR d = {.Id = (USHORT)(100 + 10 * n + k), .Level = 4, .Keyword = keyword[k]};
@@ -184,75 +216,120 @@ static void categories(void)
     expect("stop", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
 }
 
+/* What EnumerateTraceGuidsEx tells about a GUID with one program and one session. */
+struct only_one {
+    TRACE_GUID_INFO              head;
+    TRACE_PROVIDER_INSTANCE_INFO instance;
+    TRACE_ENABLE_INFO            enable;
+};
+
+/* The provider is registered here, and enabled by `handle` with level 5. */
+static void provider_lists(TRACEHANDLE handle)
+{
+    GUID            guids[64];
+    ULONG           length = 0, found = 0;
+    struct only_one one;
+    expect("list, no room", EnumerateTraceGuidsEx(TraceGuidQueryList, NULL, 0, NULL, 0, &length),
+           ERROR_INSUFFICIENT_BUFFER);
+    expect("list", EnumerateTraceGuidsEx(TraceGuidQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
+    for (ULONG i = 0; i < length / sizeof *guids; i++)
+        found += memcmp(&guids[i], &provider, sizeof provider) == 0;
+    expect_true("the provider is in the list", found == 1);
+    expect("of one",
+           EnumerateTraceGuidsEx(TraceGuidQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one,
+                                 &length),
+           ERROR_SUCCESS);
+    expect_true("this program, this session, these terms",
+                length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
+                    one.instance.EnableCount == 1 && one.enable.IsEnabled && one.enable.Level == 5 &&
+                    one.enable.LoggerId == (USHORT)handle);
+    expect("of nobody",
+           EnumerateTraceGuidsEx(TraceGuidQueryInfo, &(GUID){.Data1 = 1}, sizeof(GUID), &one, sizeof one, &length),
+           ERROR_WMI_GUID_NOT_FOUND);
+    expect("of what", EnumerateTraceGuidsEx(TraceGuidQueryInfo, NULL, 0, &one, sizeof one, &length),
+           ERROR_INVALID_PARAMETER);
+}
+
+static void group_lists(TRACEHANDLE handle)
+{
+    GUID              guids[64];
+    ULONG             length = 0;
+    struct only_one   one;
+    static const GUID group              = {0x5eba5e06, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+    static const GUID member             = {0x5eba5e07, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+    uint8_t           traits[2 + 7 + 19] = {sizeof traits, 0, 'M', 'e', 'm', 'b', 'e', 'r', 0, 19, 0, 1};
+    REGHANDLE         of_group;
+    memcpy(traits + 12, &group, sizeof group);
+    expect(
+        "a group of nobody",
+        EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&group, sizeof group, &one, sizeof one, &length),
+        ERROR_WMI_GUID_NOT_FOUND);
+    expect("no group",
+           EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one,
+                                 &length),
+           ERROR_WMI_GUID_NOT_FOUND);
+    expect("no groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length),
+           ERROR_SUCCESS);
+    expect_true("none", length == 0);
+    expect("a member", EventRegister(&member, NULL, NULL, &of_group), ERROR_SUCCESS);
+    expect("its group", EventSetInformation(of_group, EventProviderSetTraits, traits, sizeof traits), ERROR_SUCCESS);
+    for (int i = 0; i < 500 && !length; i++, usleep(10000)) /* the library's thread tells it */
+        expect("groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length),
+               ERROR_SUCCESS);
+    expect_true("the group alone is in the list", length == sizeof group && memcmp(guids, &group, sizeof group) == 0);
+    expect("enable the group", EnableTraceEx2(handle, &group, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
+    expect(
+        "the group",
+        EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&group, sizeof group, &one, sizeof one, &length),
+        ERROR_SUCCESS);
+    expect_true("this program is in it, this session enables it",
+                length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
+                    one.instance.EnableCount == 1 && one.enable.Level == 4 && one.enable.LoggerId == (USHORT)handle);
+    expect("no more of it", EnableTraceEx2(handle, &group, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
+    EventUnregister(of_group);
+}
+
 static void life(void)
 {
     static const EVENT_DESCRIPTOR info = {.Id = 1, .Level = 4}, error = {.Id = 2, .Level = 2};
-    struct block b = fresh("life.etl", 0), q;
-    TRACEHANDLE  handle = 0, other = 0;
-    REGHANDLE    reg = 0;
+    struct block                  b      = fresh("life.etl", 0), q;
+    TRACEHANDLE                   handle = 0, other = 0;
+    REGHANDLE                     reg = 0;
     EventRegister(&provider, enabled, NULL, &reg);
     b.p.AgeLimit = 15;
     expect("start", StartTraceA(&handle, "life", &b.p), ERROR_SUCCESS);
     expect_true("AgeLimit is kept", b.p.AgeLimit == 15); /* D-12 */
     expect_true("a handle", handle != 0 && b.p.Wnode.HistoricalContext == handle);
     expect_true("the name is in its place", strcmp(b.name, "life") == 0);
-    expect_true("what was given is told", b.p.BufferSize == 64 && b.p.MinimumBuffers >= 2 && b.p.MaximumBuffers >= b.p.MinimumBuffers);
+    expect_true("what was given is told",
+                b.p.BufferSize == 64 && b.p.MinimumBuffers >= 2 && b.p.MaximumBuffers >= b.p.MinimumBuffers);
     q = fresh("other.etl", 0);
     expect("the name again", StartTraceA(&other, "LIFE", &q.p), ERROR_ALREADY_EXISTS);
-    q             = fresh("other.etl", 0);
+    q              = fresh("other.etl", 0);
     q.p.Wnode.Guid = b.p.Wnode.Guid;
     expect("the GUID again", StartTraceA(&other, "other", &q.p), ERROR_ALREADY_EXISTS);
     q = fresh("life.etl", 0);
     expect("the file again", StartTraceA(&other, "other", &q.p), 32);
 
     expect("event before", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
-    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 3, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 3, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     expect_true("the callback ran before that returned", callbacks == 1 && told_code == 1 && told_level == 3);
     expect("error", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
     expect("info, not taken", EventWrite(reg, &info, 0, NULL), ERROR_SUCCESS);
-    expect("more", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect("more", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     expect_true("told again", callbacks == 2 && told_level == 5);
     expect("info, taken", EventWrite(reg, &info, 0, NULL), ERROR_SUCCESS);
-    expect("state", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect("state", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     expect_true("asked for it", callbacks == 3 && told_code == 2);
-    GUID  guids[64];
-    ULONG length = 0, found = 0;
-    expect("list, no room", EnumerateTraceGuidsEx(TraceGuidQueryList, NULL, 0, NULL, 0, &length), ERROR_INSUFFICIENT_BUFFER);
-    expect("list", EnumerateTraceGuidsEx(TraceGuidQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
-    for (ULONG i = 0; i < length / sizeof *guids; i++)
-        found += memcmp(&guids[i], &provider, sizeof provider) == 0;
-    expect_true("the provider is in the list", found == 1);
-    struct {
-        TRACE_GUID_INFO              head;
-        TRACE_PROVIDER_INSTANCE_INFO instance;
-        TRACE_ENABLE_INFO            enable;
-    } one;
-    expect("of one", EnumerateTraceGuidsEx(TraceGuidQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one, &length), ERROR_SUCCESS);
-    expect_true("this program, this session, these terms", length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
-                one.instance.EnableCount == 1 && one.enable.IsEnabled && one.enable.Level == 5 && one.enable.LoggerId == (USHORT)handle);
-    expect("of nobody", EnumerateTraceGuidsEx(TraceGuidQueryInfo, &(GUID){.Data1 = 1}, sizeof(GUID), &one, sizeof one, &length), ERROR_WMI_GUID_NOT_FOUND);
-    static const GUID  group  = {0x5eba5e06, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
-    static const GUID  member = {0x5eba5e07, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
-    uint8_t            traits[2 + 7 + 19] = {sizeof traits, 0, 'M', 'e', 'm', 'b', 'e', 'r', 0, 19, 0, 1};
-    REGHANDLE          of_group;
-    memcpy(traits + 12, &group, sizeof group);
-    expect("a group of nobody", EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&group, sizeof group, &one, sizeof one, &length), ERROR_WMI_GUID_NOT_FOUND);
-    expect("no group", EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one, &length), ERROR_WMI_GUID_NOT_FOUND);
-    expect("no groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
-    expect_true("none", length == 0);
-    expect("a member", EventRegister(&member, NULL, NULL, &of_group), ERROR_SUCCESS);
-    expect("its group", EventSetInformation(of_group, EventProviderSetTraits, traits, sizeof traits), ERROR_SUCCESS);
-    for (int i = 0; i < 500 && !length; i++, usleep(10000)) /* the library's thread tells it */
-        expect("groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
-    expect_true("the group alone is in the list", length == sizeof group && memcmp(guids, &group, sizeof group) == 0);
-    expect("enable the group", EnableTraceEx2(handle, &group, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 0, 0, 5000, NULL), ERROR_SUCCESS);
-    expect("the group", EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&group, sizeof group, &one, sizeof one, &length), ERROR_SUCCESS);
-    expect_true("this program is in it, this session enables it", length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
-                one.instance.EnableCount == 1 && one.enable.Level == 4 && one.enable.LoggerId == (USHORT)handle);
-    expect("no more of it", EnableTraceEx2(handle, &group, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
-    EventUnregister(of_group);
-    expect("of what", EnumerateTraceGuidsEx(TraceGuidQueryInfo, NULL, 0, &one, sizeof one, &length), ERROR_INVALID_PARAMETER);
-    expect("disable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    provider_lists(handle);
+    group_lists(handle);
+    expect("disable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     expect_true("told", callbacks == 4 && told_code == 0);
     expect("event after", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
 
@@ -267,15 +344,17 @@ static void life(void)
     q.p.FlushTimer        = 3;
     expect("update of the flush timer", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
     expect_true("it is in force", q.p.FlushTimer == 3);
-    q.p.FlushTimer        = 0;
+    q.p.FlushTimer = 0;
     expect("update, nothing to change", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
-    expect("increment file, of a session with one", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_INCREMENT_FILE), ERROR_INVALID_PARAMETER);
-    q = fresh(NULL, 0);
+    expect("increment file, of a session with one",
+           ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_INCREMENT_FILE), ERROR_INVALID_PARAMETER);
+    q                    = fresh(NULL, 0);
     q.p.Wnode.BufferSize = offsetof(struct block, name) + 2;
     expect("stop without room for the name", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_STOP), 234);
     expect_true("final numbers", q.p.EventsLost == 0 && q.p.NumberOfBuffers > 0);
     q = fresh("", 0);
-    expect("it is stopped all the same", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), ERROR_WMI_INSTANCE_NOT_FOUND);
+    expect("it is stopped all the same", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY),
+           ERROR_WMI_INSTANCE_NOT_FOUND);
     EventUnregister(reg);
 }
 
@@ -286,18 +365,20 @@ struct narrow {
 };
 static struct narrow narrow_block(void)
 {
-    struct narrow n = {.p = {.Wnode = {.BufferSize = sizeof n, .Flags = WNODE_FLAG_TRACED_GUID}, .BufferSize = 64,
-                             .LoggerNameOffset = offsetof(struct narrow, name), .LogFileNameOffset = offsetof(struct narrow, file)}};
+    struct narrow n = {.p = {.Wnode             = {.BufferSize = sizeof n, .Flags = WNODE_FLAG_TRACED_GUID},
+                             .BufferSize        = 64,
+                             .LoggerNameOffset  = offsetof(struct narrow, name),
+                             .LogFileNameOffset = offsetof(struct narrow, file)}};
     snprintf(n.file, sizeof n.file, "narrow.etl");
     return n;
 }
 static void narrow_room(void)
 {
-    struct narrow            n = narrow_block(), q = narrow_block();
-    struct block             wide = fresh(NULL, 0);
-    TRACEHANDLE              handle;
-    ULONG                    total = 0;
-    PEVENT_TRACE_PROPERTIES  all[1] = {&q.p};
+    struct narrow           n = narrow_block(), q = narrow_block();
+    struct block            wide = fresh(NULL, 0);
+    TRACEHANDLE             handle;
+    ULONG                   total  = 0;
+    PEVENT_TRACE_PROPERTIES all[1] = {&q.p};
     expect("start with just enough room", StartTraceA(&handle, "narrow", &n.p), ERROR_SUCCESS);
     memset(q.name, 'x', sizeof q.name);
     memset(q.file, 'x', sizeof q.file);
@@ -311,7 +392,8 @@ static void narrow_room(void)
     wide.p.LoggerNameOffset  = 0;
     wide.p.LogFileNameOffset = offsetof(struct block, file);
     wide.p.Wnode.BufferSize  = offsetof(struct block, file) + 22; /* 10 characters and a NUL */
-    expect("query W with just enough room", ControlTraceW(handle, NULL, &wide.p, EVENT_TRACE_CONTROL_QUERY), ERROR_SUCCESS);
+    expect("query W with just enough room", ControlTraceW(handle, NULL, &wide.p, EVENT_TRACE_CONTROL_QUERY),
+           ERROR_SUCCESS);
     expect_true("in UTF-16", memcmp(wide.file, u"narrow.etl", 22) == 0);
     q = narrow_block();
     memset(q.file, 'x', sizeof q.file);
@@ -328,9 +410,15 @@ static void narrow_room(void)
 /* CTL-19: each control code of a session that does not run. */
 static void missing(void)
 {
-    static const struct { const char *what; ULONG code; } row[] = {
-        {"QUERY of nobody", EVENT_TRACE_CONTROL_QUERY}, {"STOP of nobody", EVENT_TRACE_CONTROL_STOP}, {"UPDATE of nobody", EVENT_TRACE_CONTROL_UPDATE},
-        {"FLUSH of nobody", EVENT_TRACE_CONTROL_FLUSH}, {"INCREMENT_FILE of nobody", EVENT_TRACE_CONTROL_INCREMENT_FILE},
+    static const struct {
+        const char *what;
+        ULONG       code;
+    } row[] = {
+        {"QUERY of nobody", EVENT_TRACE_CONTROL_QUERY},
+        {"STOP of nobody", EVENT_TRACE_CONTROL_STOP},
+        {"UPDATE of nobody", EVENT_TRACE_CONTROL_UPDATE},
+        {"FLUSH of nobody", EVENT_TRACE_CONTROL_FLUSH},
+        {"INCREMENT_FILE of nobody", EVENT_TRACE_CONTROL_INCREMENT_FILE},
         {"CONVERT_TO_REALTIME of nobody", EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -345,7 +433,7 @@ static void other_errors(void)
     TRACEHANDLE             handle;
     EVENT_FILTER_DESCRIPTOR filter = {.Type = 0x80000200};
     ENABLE_TRACE_PARAMETERS e      = {.Version = 2, .EnableFilterDesc = &filter, .FilterDescCount = 1};
-    ULONG                   total  = 0, n = 0;
+    ULONG                   total = 0, n = 0;
     PEVENT_TRACE_PROPERTIES all[65] = {&q.p};
     expect("start W", StartTraceW(&handle, u"errors", &b.p), ERROR_SUCCESS);
     expect("neither name nor handle", ControlTraceA(0, NULL, &q.p, 0), ERROR_INVALID_PARAMETER);
@@ -379,8 +467,10 @@ static void other_errors(void)
     expect("EnableTrace", EnableTrace(0, 0, 0, &provider, handle), ERROR_SUCCESS);
     expect("max loggers", TraceQueryInformation(0, TraceMaxLoggersQuery, &total, sizeof total, &n), ERROR_SUCCESS);
     expect_true("64 of them", total == 64 && n == 4);
-    expect("flags of a session of programs", TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 32), ERROR_INVALID_PARAMETER);
-    expect("wrong length", TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 31), ERROR_BAD_LENGTH);
+    expect("flags of a session of programs",
+           TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 32), ERROR_INVALID_PARAMETER);
+    expect("wrong length", TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 31),
+           ERROR_BAD_LENGTH);
     expect("unknown class", TraceSetInformation(handle, (TRACE_INFO_CLASS)18, &n, 4), ERROR_NOT_SUPPORTED);
     q = fresh("", 0);
     expect("stop live", StopTraceA(second, NULL, &q.p), ERROR_SUCCESS);
@@ -396,7 +486,8 @@ static void write_to(TRACEHANDLE handle, unsigned events)
     static const EVENT_DESCRIPTOR d = {.Id = 9, .Level = 4};
     REGHANDLE                     reg;
     expect("register", EventRegister(&provider, NULL, NULL, &reg), ERROR_SUCCESS);
-    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     for (unsigned i = 0; i < events; i++)
         expect("an event", EventWrite(reg, &d, 0, NULL), ERROR_SUCCESS);
     EventUnregister(reg);
@@ -407,7 +498,8 @@ static void modes(void)
     struct block b = fresh(NULL, EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_REAL_TIME_MODE), q = fresh("ring.etl", 0);
     TRACEHANDLE  handle;
     expect("buffering; real time is dropped", StartTraceA(&handle, "ring", &b.p), ERROR_SUCCESS);
-    expect_true("told so", b.p.LogFileMode == EVENT_TRACE_BUFFERING_MODE && b.p.MaximumBuffers == b.p.MinimumBuffers && b.p.FlushTimer == 0);
+    expect_true("told so", b.p.LogFileMode == EVENT_TRACE_BUFFERING_MODE && b.p.MaximumBuffers == b.p.MinimumBuffers &&
+                               b.p.FlushTimer == 0);
     write_to(handle, 5);
     expect("snapshot", FlushTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
     q = fresh("ring-2.etl", 0);
@@ -441,9 +533,13 @@ static void modes(void)
 
 /* ---- UPDATE, CONVERT_TO_REALTIME ---- */
 
-static ULONG update(TRACEHANDLE handle, struct block *b) { return ControlTraceA(handle, NULL, &b->p, EVENT_TRACE_CONTROL_UPDATE); }
+static ULONG update(TRACEHANDLE handle, struct block *b)
+{
+    return ControlTraceA(handle, NULL, &b->p, EVENT_TRACE_CONTROL_UPDATE);
+}
 
-/* As a controller does it: what QUERY gave, with one thing changed. LogFileNameOffset is 0 then, unless a file is named. */
+/* As a controller does it: what QUERY gave, with one thing changed. LogFileNameOffset is 0 then, unless a file is
+ * named. */
 static struct block asked(TRACEHANDLE handle)
 {
     struct block q = fresh("", 0);
@@ -465,16 +561,25 @@ static void update_errors(void)
         {"its own file", "u.etl", 0, 0, "u.etl", 0, 0, 0, 0, ERROR_BAD_PATHNAME, ERROR_SUCCESS},
         {"another session's file", "u.etl", 0, 0, "taken.etl", 0, 0, 0, 0, ERROR_BAD_PATHNAME, ERROR_SUCCESS},
         {"a file outside", "u.etl", 0, 0, "../x.etl", 0, 0, 0, 0, ERROR_INVALID_NAME, ERROR_SUCCESS},
-        {"circular from now on", "u.etl", 0, 0, NULL, EVENT_TRACE_FILE_MODE_CIRCULAR, 0, 0, 0, ERROR_INVALID_PARAMETER, ERROR_SUCCESS},
-        {"buffering from now on", "u.etl", 0, 0, NULL, EVENT_TRACE_BUFFERING_MODE, 0, 0, 0, ERROR_INVALID_PARAMETER, ERROR_SUCCESS},
-        {"newfile, another file", "u-%d.etl", EVENT_TRACE_FILE_MODE_NEWFILE, 1, "v-%d.etl", 0, 0, 0, 0, ERROR_INVALID_PARAMETER, ERROR_SUCCESS},
-        {"ring, a file", NULL, EVENT_TRACE_BUFFERING_MODE, 0, "v.etl", 0, 0, 0, 0, ERROR_INVALID_PARAMETER, ERROR_INVALID_PARAMETER},
-        {"ring, a flush timer", NULL, EVENT_TRACE_BUFFERING_MODE, 0, NULL, 0, 0, 5, 0, ERROR_SUCCESS, ERROR_INVALID_PARAMETER}, /* ignored */
-        {"ring, real time", NULL, EVENT_TRACE_BUFFERING_MODE, 0, NULL, EVENT_TRACE_REAL_TIME_MODE, 0, 0, 0, ERROR_INVALID_PARAMETER, ERROR_INVALID_PARAMETER},
-        {"no file, real time off", NULL, EVENT_TRACE_REAL_TIME_MODE, 0, NULL, 0, EVENT_TRACE_REAL_TIME_MODE, 0, 0, ERROR_INVALID_PARAMETER, ERROR_INVALID_PARAMETER},
+        {"circular from now on", "u.etl", 0, 0, NULL, EVENT_TRACE_FILE_MODE_CIRCULAR, 0, 0, 0, ERROR_INVALID_PARAMETER,
+         ERROR_SUCCESS},
+        {"buffering from now on", "u.etl", 0, 0, NULL, EVENT_TRACE_BUFFERING_MODE, 0, 0, 0, ERROR_INVALID_PARAMETER,
+         ERROR_SUCCESS},
+        {"newfile, another file", "u-%d.etl", EVENT_TRACE_FILE_MODE_NEWFILE, 1, "v-%d.etl", 0, 0, 0, 0,
+         ERROR_INVALID_PARAMETER, ERROR_SUCCESS},
+        {"ring, a file", NULL, EVENT_TRACE_BUFFERING_MODE, 0, "v.etl", 0, 0, 0, 0, ERROR_INVALID_PARAMETER,
+         ERROR_INVALID_PARAMETER},
+        /* ignored */
+        {"ring, a flush timer", NULL, EVENT_TRACE_BUFFERING_MODE, 0, NULL, 0, 0, 5, 0, ERROR_SUCCESS,
+         ERROR_INVALID_PARAMETER},
+        {"ring, real time", NULL, EVENT_TRACE_BUFFERING_MODE, 0, NULL, EVENT_TRACE_REAL_TIME_MODE, 0, 0, 0,
+         ERROR_INVALID_PARAMETER, ERROR_INVALID_PARAMETER},
+        {"no file, real time off", NULL, EVENT_TRACE_REAL_TIME_MODE, 0, NULL, 0, EVENT_TRACE_REAL_TIME_MODE, 0, 0,
+         ERROR_INVALID_PARAMETER, ERROR_INVALID_PARAMETER},
         {"no file, a file", NULL, EVENT_TRACE_REAL_TIME_MODE, 0, "v.etl", 0, 0, 0, 0, ERROR_SUCCESS, ERROR_SUCCESS},
         {"more buffers", "u.etl", 0, 0, NULL, 0, 0, 0, 90, ERROR_SUCCESS, ERROR_SUCCESS},
-        {"sequential, as it is", "u.etl", 0, 0, NULL, EVENT_TRACE_FILE_MODE_SEQUENTIAL, 0, 0, 0, ERROR_SUCCESS, ERROR_SUCCESS},
+        {"sequential, as it is", "u.etl", 0, 0, NULL, EVENT_TRACE_FILE_MODE_SEQUENTIAL, 0, 0, 0, ERROR_SUCCESS,
+         ERROR_SUCCESS},
     };
     struct block taken = fresh("taken.etl", 0), q;
     TRACEHANDLE  other, handle;
@@ -495,15 +600,18 @@ static void update_errors(void)
         if (rows[i].maximum)
             expect_true("so many", q.p.MaximumBuffers == rows[i].maximum);
         q = fresh("", 0);
-        expect("convert to real time", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME), rows[i].convert);
+        expect("convert to real time", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME),
+               rows[i].convert);
         if (!rows[i].convert)
-            expect_true("real time alone", q.p.LogFileMode == EVENT_TRACE_REAL_TIME_MODE && !*q.file && q.p.FlushTimer == 1);
+            expect_true("real time alone",
+                        q.p.LogFileMode == EVENT_TRACE_REAL_TIME_MODE && !*q.file && q.p.FlushTimer == 1);
         q = fresh("", 0);
         expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
     }
     q = fresh("", 0);
     expect("of nobody", ControlTraceA(0, "nobody", &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_WMI_INSTANCE_NOT_FOUND);
-    expect("unknown code", ControlTraceA(other, NULL, &q.p, EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME + 1), ERROR_NOT_SUPPORTED);
+    expect("unknown code", ControlTraceA(other, NULL, &q.p, EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME + 1),
+           ERROR_NOT_SUPPORTED);
     expect("stop the other", StopTraceA(other, NULL, &q.p), ERROR_SUCCESS);
 }
 
@@ -515,7 +623,8 @@ static void updates(void)
     q = asked(handle);
     q.p.LogFileMode |= EVENT_TRACE_REAL_TIME_MODE;
     expect("real time on", update(handle, &q), ERROR_SUCCESS);
-    expect_true("in force, with a flush timer of 1 s", q.p.LogFileMode & EVENT_TRACE_REAL_TIME_MODE && q.p.FlushTimer == 1);
+    expect_true("in force, with a flush timer of 1 s",
+                q.p.LogFileMode & EVENT_TRACE_REAL_TIME_MODE && q.p.FlushTimer == 1);
     q                     = asked(handle);
     q.p.LogFileNameOffset = offsetof(struct block, file);
     strcpy(q.file, "update-2.etl");
@@ -523,11 +632,12 @@ static void updates(void)
     q.p.MaximumBuffers = 100;
     expect("file, timer and buffers at once", UpdateTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
     expect_true("all of it", strstr(q.file, "/update-2.etl") && q.p.FlushTimer == 7 && q.p.MaximumBuffers == 100);
-    q                 = asked(handle);
-    q.p.LogFileMode   = 0;
+    q                  = asked(handle);
+    q.p.LogFileMode    = 0;
     q.p.MaximumBuffers = 20;
     expect("real time off, fewer buffers", update(handle, &q), ERROR_SUCCESS);
-    expect_true("both", !(q.p.LogFileMode & EVENT_TRACE_REAL_TIME_MODE) && q.p.MaximumBuffers == 20 && strcmp(q.name, "update") == 0);
+    expect_true("both", !(q.p.LogFileMode & EVENT_TRACE_REAL_TIME_MODE) && q.p.MaximumBuffers == 20 &&
+                            strcmp(q.name, "update") == 0);
     q = fresh("", 0);
     expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
     expect_true("the last file", strstr(q.file, "/update-2.etl") != NULL);
@@ -537,24 +647,29 @@ static void updates(void)
 
 static void kernel(void)
 {
-    static const GUID thread = {0x3d6fa8d1, 0xfe05, 0x11d0, {0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c}};
-    struct block      b      = fresh("kernel.etl", 0);
-    TRACEHANDLE       handle = 0;
-    CLASSIC_EVENT_ID  id     = {.EventGuid = thread, .Type = 36}, back[4];
+    static const GUID thread  = {0x3d6fa8d1, 0xfe05, 0x11d0, {0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c}};
+    struct block      b       = fresh("kernel.etl", 0);
+    TRACEHANDLE       handle  = 0;
+    CLASSIC_EVENT_ID  id      = {.EventGuid = thread, .Type = 36}, back[4];
     ULONG             mask[8] = {0}, n = 0;
-    struct { struct block b; ULONG flags[4]; } more = {.b = b, .flags = {0x3, 0, 0, 0}};
+    struct {
+        struct block b;
+        ULONG        flags[4];
+    } more                    = {.b = b, .flags = {0x3, 0, 0, 0}};
     more.b.p.Wnode.BufferSize = sizeof more;
     more.b.p.EnableFlags      = EVENT_TRACE_FLAG_EXTENSION;
     expect("extended flags, none", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_INVALID_PARAMETER);
     more.b.p.EnableFlags = EVENT_TRACE_FLAG_EXTENSION | 4u << 16 | 8; /* inside of the struct */
     expect("extended flags, elsewhere", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_INVALID_PARAMETER);
-    more.b.p.EnableFlags = EVENT_TRACE_FLAG_EXTENSION | 9u << 16 | (ULONG)offsetof(__typeof__(more), flags); /* beyond the end */
+    /* beyond the end */
+    more.b.p.EnableFlags = EVENT_TRACE_FLAG_EXTENSION | 9u << 16 | (ULONG)offsetof(__typeof__(more), flags);
     expect("extended flags, too many", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_INVALID_PARAMETER);
     more.flags[1]           = 0x4; /* a word of its own */
     more.b.p.EnableFlags    = EVENT_TRACE_FLAG_EXTENSION | 4u << 16 | (ULONG)offsetof(__typeof__(more), flags);
     more.b.p.MaximumBuffers = 64;
     expect("extended flags", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_SUCCESS);
-    expect("theirs", TraceQueryInformation(handle, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &n), ERROR_SUCCESS);
+    expect("theirs", TraceQueryInformation(handle, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &n),
+           ERROR_SUCCESS);
     expect_true("all words", mask[0] == 3 && mask[1] == 4 && mask[2] == 0);
     struct block again  = fresh("again.etl", 0);
     again.p.EnableFlags = 0x1;
@@ -564,16 +679,20 @@ static void kernel(void)
     b.p.EnableFlags    = 0x3; /* PROCESS, THREAD */
     b.p.MaximumBuffers = 64;
     expect("start the kernel's logger", StartTraceA(&handle, KERNEL_LOGGER_NAME, &b.p), ERROR_SUCCESS);
-    expect("its flags", TraceQueryInformation(handle, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &n), ERROR_SUCCESS);
+    expect("its flags", TraceQueryInformation(handle, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &n),
+           ERROR_SUCCESS);
     expect_true("as asked", mask[0] == 3 && n == 32);
     expect("stacks", TraceSetInformation(handle, TraceStackTracingInfo, &id, sizeof id), ERROR_SUCCESS);
     expect("asked back", TraceQueryInformation(handle, TraceStackTracingInfo, back, sizeof back, &n), ERROR_SUCCESS);
-    expect_true("CSwitch", n == sizeof id && memcmp(&back[0].EventGuid, &thread, sizeof thread) == 0 && back[0].Type == 36);
+    expect_true("CSwitch",
+                n == sizeof id && memcmp(&back[0].EventGuid, &thread, sizeof thread) == 0 && back[0].Type == 36);
     b.p.EnableFlags       = 0x13; /* and CSWITCH */
     b.p.LogFileNameOffset = 0;
     expect("update", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
     expect_true("in force", b.p.EnableFlags == 0x13);
-    expect("a stack that is not known", TraceSetInformation(handle, TraceStackTracingInfo, &(CLASSIC_EVENT_ID){.Type = 1}, sizeof id), ERROR_NOT_SUPPORTED);
+    expect("a stack that is not known",
+           TraceSetInformation(handle, TraceStackTracingInfo, &(CLASSIC_EVENT_ID){.Type = 1}, sizeof id),
+           ERROR_NOT_SUPPORTED);
     expect("no stacks", TraceSetInformation(handle, TraceStackTracingInfo, NULL, 0), ERROR_SUCCESS);
     b = fresh("", 0);
     expect("stop it", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
@@ -587,7 +706,9 @@ static VOID WINAPI record(PEVENT_RECORD r)
 
 static void read_back(const char *path)
 {
-    EVENT_TRACE_LOGFILEA f = {.LogFileName = (char *)(uintptr_t)path, .ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD, .EventRecordCallback = record};
+    EVENT_TRACE_LOGFILEA f = {.LogFileName         = (char *)(uintptr_t)path,
+                              .ProcessTraceMode    = PROCESS_TRACE_MODE_EVENT_RECORD,
+                              .EventRecordCallback = record};
     TRACEHANDLE          h = OpenTraceA(&f);
     expect("read", ProcessTrace(&h, 1, NULL, NULL), ERROR_SUCCESS);
     expect_true("the error once, the information once", events_seen == 2);

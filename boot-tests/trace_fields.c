@@ -1,6 +1,7 @@
-/* trace_fields - a program under test: what tdh.h says of each event of one provider in a file, or in a session, from the installed headers alone.
- * trace_fields FILE|live:SESSION {GUID}: a line an event, "PROVIDER|EVENT|ID|NAME:INTYPE=TEXT|..."; one that nothing describes is "?|ID|bytes". Exit: what
- * ProcessTrace returned, 250 where OpenTrace or the arguments failed. */
+/* trace_fields - a program under test: what tdh.h says of each event of one provider in a file, or in a session, from
+ * the installed headers alone. trace_fields FILE|live:SESSION {GUID}: a line an event,
+ * "PROVIDER|EVENT|ID|NAME:INTYPE=TEXT|..."; one that nothing describes is "?|ID|bytes". Exit: what ProcessTrace
+ * returned, 250 where OpenTrace or the arguments failed. */
 #include <evntcons.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +19,13 @@ static void put(const WCHAR *text)
 
 static ULONG field(PEVENT_RECORD r, PTRACE_EVENT_INFO info, ULONG i, ULONG at)
 {
-    const EVENT_PROPERTY_INFO *p        = &info->EventPropertyInfoArray[i];
+    const EVENT_PROPERTY_INFO *p = &info->EventPropertyInfoArray[i];
     WCHAR                      text[256];
     ULONG                      size     = sizeof text;
     USHORT                     consumed = 0;
-    const ULONG status = TdhFormatProperty(info, NULL, 8, p->nonStructType.InType, p->nonStructType.OutType, p->length, (USHORT)(r->UserDataLength - at),
-                                           (PBYTE)r->UserData + at, &size, text, &consumed);
+    const ULONG                status =
+        TdhFormatProperty(info, NULL, 8, p->nonStructType.InType, p->nonStructType.OutType, p->length,
+                          (USHORT)(r->UserDataLength - at), (PBYTE)r->UserData + at, &size, text, &consumed);
     putchar('|');
     put(TEI_PROPERTY_NAME(info, p));
     printf(":%u=", p->nonStructType.InType);
@@ -39,8 +41,10 @@ static ULONG fields_begin(PEVENT_RECORD r, PTRACE_EVENT_INFO info)
 {
     ULONG total = 0;
     for (ULONG i = 0; i < info->TopLevelPropertyCount; i++) {
-        PROPERTY_DATA_DESCRIPTOR d    = {.PropertyName = (ULONGLONG)(uintptr_t)TEI_PROPERTY_NAME(info, &info->EventPropertyInfoArray[i]), .ArrayIndex = UINT32_MAX};
-        ULONG                    size = 0;
+        PROPERTY_DATA_DESCRIPTOR d = {
+            .PropertyName = (ULONGLONG)(uintptr_t)TEI_PROPERTY_NAME(info, &info->EventPropertyInfoArray[i]),
+            .ArrayIndex   = UINT32_MAX};
+        ULONG size = 0;
         if (TdhGetPropertySize(r, 0, NULL, 1, &d, &size) == ERROR_SUCCESS)
             total += size;
     }
@@ -71,7 +75,8 @@ static VOID on_event(PEVENT_RECORD r)
 static int parse(const char *text)
 {
     unsigned d1, d2, d3, b[8];
-    if (sscanf(text, "{%8x-%4x-%4x-%2x%2x-%2x%2x%2x%2x%2x%2x}", &d1, &d2, &d3, b, b + 1, b + 2, b + 3, b + 4, b + 5, b + 6, b + 7) != 11)
+    if (sscanf(text, "{%8x-%4x-%4x-%2x%2x-%2x%2x%2x%2x%2x%2x}", &d1, &d2, &d3, b, b + 1, b + 2, b + 3, b + 4, b + 5,
+               b + 6, b + 7) != 11)
         return 0;
     wanted.Data1 = d1, wanted.Data2 = (uint16_t)d2, wanted.Data3 = (uint16_t)d3;
     for (int i = 0; i < 8; i++)

@@ -1,6 +1,7 @@
-/* trace_modes - LogFileMode as StartTrace takes it: every combination that the pages of the modes name, in one table; then as many sessions as
- * there may be, at once, one provider in each that works, and what one process sees that is provider, controller and consumer.
- * trace_modes, with a daemon at AUTOLOGGER_RUNTIME_DIR. Prints what failed. Exit codes: 0 all as expected, 1 not. */
+/* trace_modes - LogFileMode as StartTrace takes it: every combination that the pages of the modes name, in one table;
+ * then as many sessions as there may be, at once, one provider in each that works, and what one process sees that is
+ * provider, controller and consumer. trace_modes, with a daemon at AUTOLOGGER_RUNTIME_DIR. Prints what failed. Exit
+ * codes: 0 all as expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
 #include <evntrace.h>
@@ -31,7 +32,10 @@ static void expect(const char *what, uint64_t got, uint64_t wanted)
 static struct block fresh(const char *file, ULONG mode, ULONG size)
 {
     struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 1},
-                            .LogFileMode = mode, .BufferSize = 16, .MaximumFileSize = size, .LoggerNameOffset = offsetof(struct block, name)}};
+                            .LogFileMode      = mode,
+                            .BufferSize       = 16,
+                            .MaximumFileSize  = size,
+                            .LoggerNameOffset = offsetof(struct block, name)}};
     if (file) {
         snprintf(b.file, sizeof b.file, "%s", file);
         b.p.LogFileNameOffset = offsetof(struct block, file);
@@ -39,9 +43,31 @@ static struct block fresh(const char *file, ULONG mode, ULONG size)
     return b;
 }
 
-enum { SEQ = 1, CIRC = 2, APPEND = 4, NEWFILE = 8, PRE = 0x20, NONSTOP = 0x40, SECURE = 0x80, RT = 0x100, BUF = 0x400, PRIVATE = 0x800, KB = 0x2000,
-       GLOBAL = 0x4000, LOCAL = 0x8000, RELOG = 0x10000, IN_PROC = 0x20000, PAGED = 0x1000000, SYSTEM = 0x2000000, COMPRESSED = 0x4000000,
-       INDEPENDENT = 0x8000000, NO_PER_CPU = 0x10000000, STOP_HYBRID = 0x400000, KEEP_HYBRID = 0x800000, KD = 0x80000 };
+enum {
+    SEQ         = 1,
+    CIRC        = 2,
+    APPEND      = 4,
+    NEWFILE     = 8,
+    PRE         = 0x20,
+    NONSTOP     = 0x40,
+    SECURE      = 0x80,
+    RT          = 0x100,
+    BUF         = 0x400,
+    PRIVATE     = 0x800,
+    KB          = 0x2000,
+    GLOBAL      = 0x4000,
+    LOCAL       = 0x8000,
+    RELOG       = 0x10000,
+    IN_PROC     = 0x20000,
+    PAGED       = 0x1000000,
+    SYSTEM      = 0x2000000,
+    COMPRESSED  = 0x4000000,
+    INDEPENDENT = 0x8000000,
+    NO_PER_CPU  = 0x10000000,
+    STOP_HYBRID = 0x400000,
+    KEEP_HYBRID = 0x800000,
+    KD          = 0x80000
+};
 
 /* `mode`: what is in force afterwards. */
 static const struct {
@@ -137,7 +163,6 @@ static void modes(void)
 
 /* ---- as many as there may be ---- */
 
-
 static ULONG write_numbered(REGHANDLE reg, ULONG n)
 {
     const EVENT_DESCRIPTOR d = {.Id = 7, .Level = 4, .Keyword = 2};
@@ -157,7 +182,7 @@ static void all_places(void)
     expect("EtwMaxLoggers", limit, MOST);
     for (unsigned i = 0; i < MOST; i++) {
         snprintf(name, sizeof name, "place-%u", i);
-        struct block b = i < MOST - IN_EIGHT ? fresh(NULL, RT, 0) : fresh(name, SEQ, 1);
+        struct block b     = i < MOST - IN_EIGHT ? fresh(NULL, RT, 0) : fresh(name, SEQ, 1);
         b.p.MinimumBuffers = b.p.MaximumBuffers = 2;
         expect(name, StartTraceA(&h[i], name, &b.p), 0);
     }
@@ -182,14 +207,20 @@ static void all_places(void)
 
 /* ---- what is too large ---- */
 
-/* With the header (80 bytes): up to the buffer less its header is written; more is 234 and counted; from 64 KB on it is 534. */
+/* With the header (80 bytes): up to the buffer less its header is written; more is 234 and counted; from 64 KB on it is
+ * 534. */
 static void sizes(void)
 {
+    /* clang-format off */
     static const struct { ULONG kb, total, wanted; } row[] = {
-        {16, 8000, 0}, {16, 16384 - 72, 0}, {16, 16384 - 71, ERROR_MORE_DATA}, {16, 65535, ERROR_MORE_DATA}, {16, 65536, ERROR_ARITHMETIC_OVERFLOW},
-        {64, 65536 - 72, 0}, {64, 65536 - 71, ERROR_MORE_DATA}, {64, 65535, ERROR_MORE_DATA}, {64, 65536, ERROR_ARITHMETIC_OVERFLOW},
-        {128, 65536 - 71, 0}, {128, 65535, 0}, {128, 65536, ERROR_ARITHMETIC_OVERFLOW}, {128, 100000, ERROR_ARITHMETIC_OVERFLOW},
+        {16, 8000, 0}, {16, 16384 - 72, 0}, {16, 16384 - 71, ERROR_MORE_DATA}, {16, 65535, ERROR_MORE_DATA},
+         {16, 65536, ERROR_ARITHMETIC_OVERFLOW},
+        {64, 65536 - 72, 0}, {64, 65536 - 71, ERROR_MORE_DATA}, {64, 65535, ERROR_MORE_DATA},
+         {64, 65536, ERROR_ARITHMETIC_OVERFLOW},
+        {128, 65536 - 71, 0}, {128, 65535, 0}, {128, 65536, ERROR_ARITHMETIC_OVERFLOW},
+         {128, 100000, ERROR_ARITHMETIC_OVERFLOW},
     };
+    /* clang-format on */
     static UCHAR           payload[100000];
     const EVENT_DESCRIPTOR d = {.Id = 7, .Level = 4};
     REGHANDLE              reg;
@@ -223,10 +254,10 @@ static void sizes(void)
 enum { ONE_EVENTS = 500 };
 static ULONG cpu_of[ONE_EVENTS]; /* where each was written */
 static struct {
-    unsigned  count, wrong;
-    LONGLONG  last;
-    pthread_t thread;
-    ULONG     status;
+    unsigned    count, wrong;
+    LONGLONG    last;
+    pthread_t   thread;
+    ULONG       status;
     TRACEHANDLE consumer;
 } seen;
 
@@ -237,9 +268,10 @@ static VOID WINAPI on_event(PEVENT_RECORD r)
         return;
     memcpy(&n, r->UserData, sizeof n);
     seen.wrong += r->UserDataLength != sizeof n || n != seen.count || r->EventHeader.ProcessId != (ULONG)getpid() ||
-                  r->EventHeader.ThreadId != (ULONG)getpid() || r->EventHeader.TimeStamp.QuadPart < seen.last || r->EventHeader.TimeStamp.QuadPart == 0 ||
-                  n >= ONE_EVENTS || GetEventProcessorIndex(r) != cpu_of[n] || r->EventHeader.KernelTime || r->EventHeader.UserTime ||
-                  r->EventHeader.EventDescriptor.Id != 7 || r->EventHeader.EventDescriptor.Keyword != 2;
+                  r->EventHeader.ThreadId != (ULONG)getpid() || r->EventHeader.TimeStamp.QuadPart < seen.last ||
+                  r->EventHeader.TimeStamp.QuadPart == 0 || n >= ONE_EVENTS || GetEventProcessorIndex(r) != cpu_of[n] ||
+                  r->EventHeader.KernelTime || r->EventHeader.UserTime || r->EventHeader.EventDescriptor.Id != 7 ||
+                  r->EventHeader.EventDescriptor.Keyword != 2;
     seen.last = r->EventHeader.TimeStamp.QuadPart;
     seen.count++;
 }
@@ -271,11 +303,12 @@ static ULONG move_on(const cpu_set_t *allowed, ULONG from)
 /* The header's fields that the system adds: thread, process, time, processor; its times are 0 (docs/DIFFERENCES.md). */
 static void all_roles(void)
 {
-    EVENT_TRACE_LOGFILEA log = {.LoggerName = (char *)"roles", .ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD,
+    EVENT_TRACE_LOGFILEA log = {.LoggerName          = (char *)"roles",
+                                .ProcessTraceMode    = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD,
                                 .EventRecordCallback = on_event};
-    struct block b = fresh(NULL, RT, 0);
-    TRACEHANDLE  h;
-    REGHANDLE    reg;
+    struct block         b   = fresh(NULL, RT, 0);
+    TRACEHANDLE          h;
+    REGHANDLE            reg;
     b.p.BufferSize = 64;
     expect("start", StartTraceA(&h, "roles", &b.p), 0);
     seen.consumer = OpenTraceA(&log);
@@ -304,14 +337,16 @@ static void all_roles(void)
 
 static void rights(void)
 {
-    GUID    object = {0xacce5501, 1, 2, {3, 4, 5, 6, 7, 8, 9, 10}};
-    BYTE    sid[16], descriptor[1024], other[4];
-    ULONG   size = sizeof descriptor, small = sizeof other;
+    GUID  object = {0xacce5501, 1, 2, {3, 4, 5, 6, 7, 8, 9, 10}};
+    BYTE  sid[16], descriptor[1024], other[4];
+    ULONG size = sizeof descriptor, small = sizeof other;
     expect("EventAccessRemove, there is none", EventAccessRemove(&object), ERROR_FILE_NOT_FOUND);
     expect("the default", EventAccessQuery(&object, descriptor, &size), 0);
     AutologgerUnixSid(sid, FALSE, 1234);
-    expect("NULL", EventAccessControl(NULL, EventSecuritySetDACL, sid, TRACELOG_LOG_EVENT, TRUE), ERROR_INVALID_PARAMETER);
-    expect("no SID", EventAccessControl(&object, EventSecuritySetDACL, NULL, TRACELOG_LOG_EVENT, TRUE), ERROR_INVALID_PARAMETER);
+    expect("NULL", EventAccessControl(NULL, EventSecuritySetDACL, sid, TRACELOG_LOG_EVENT, TRUE),
+           ERROR_INVALID_PARAMETER);
+    expect("no SID", EventAccessControl(&object, EventSecuritySetDACL, NULL, TRACELOG_LOG_EVENT, TRUE),
+           ERROR_INVALID_PARAMETER);
     expect("no right", EventAccessControl(&object, EventSecuritySetDACL, sid, 0, TRUE), ERROR_INVALID_PARAMETER);
     expect("unknown operation", EventAccessControl(&object, EventSecurityMax, sid, 1, TRUE), ERROR_INVALID_PARAMETER);
     expect("SACL", EventAccessControl(&object, EventSecurityAddSACL, sid, 1, TRUE), ERROR_NOT_SUPPORTED);

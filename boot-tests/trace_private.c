@@ -1,6 +1,7 @@
-/* trace_private FILE COUNT MODE - a program with a session of its own, as for Windows: starts it (PRIVATE_LOGGER, PRIVATE_IN_PROC), enables a provider
- * that others write too, writes COUNT events, and stops it, or (MODE leave) is gone without. MODE fill: starts COUNT of them, which all must work,
- * enables the provider in each, and sees that no more can be had; goes on when standard input ends. Prints what it saw; exit 0: all as expected. */
+/* trace_private FILE COUNT MODE - a program with a session of its own, as for Windows: starts it (PRIVATE_LOGGER,
+ * PRIVATE_IN_PROC), enables a provider that others write too, writes COUNT events, and stops it, or (MODE leave) is
+ * gone without. MODE fill: starts COUNT of them, which all must work, enables the provider in each, and sees that no
+ * more can be had; goes on when standard input ends. Prints what it saw; exit 0: all as expected. */
 #include <evntprov.h>
 #include <evntrace.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct block {
 };
 
 static unsigned failed;
-static void expect(const char *what, ULONG got, ULONG wanted)
+static void     expect(const char *what, ULONG got, ULONG wanted)
 {
     if (got != wanted) {
         printf("%s: %u, not %u\n", what, (unsigned)got, (unsigned)wanted);
@@ -26,8 +27,12 @@ static void expect(const char *what, ULONG got, ULONG wanted)
 
 static struct block fresh(const char *file, ULONG mode)
 {
-    struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 1}, .LogFileMode = mode, .BufferSize = 16,
-                            .MaximumBuffers = 64, .LoggerNameOffset = offsetof(struct block, name), .LogFileNameOffset = offsetof(struct block, file)}};
+    struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 1},
+                            .LogFileMode       = mode,
+                            .BufferSize        = 16,
+                            .MaximumBuffers    = 64,
+                            .LoggerNameOffset  = offsetof(struct block, name),
+                            .LogFileNameOffset = offsetof(struct block, file)}};
     snprintf(b.file, sizeof b.file, "%s", file);
     memcpy(&b.p.Wnode.Guid, &provider, sizeof provider); /* a private session's GUID is its provider's */
     return b;
@@ -36,7 +41,10 @@ static struct block fresh(const char *file, ULONG mode)
 static void errors(const char *file)
 {
     enum { OWN = EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC };
-    static const struct { const char *what; ULONG mode, expected; } rows[] = {
+    static const struct {
+        const char *what;
+        ULONG       mode, expected;
+    } rows[] = {
         {"real time", OWN | EVENT_TRACE_REAL_TIME_MODE, ERROR_INVALID_PARAMETER},
         {"set aside", OWN | EVENT_TRACE_FILE_MODE_PREALLOCATE, ERROR_INVALID_PARAMETER},
         {"the kernel's", OWN | EVENT_TRACE_SYSTEM_LOGGER_MODE, ERROR_INVALID_PARAMETER},
@@ -65,7 +73,8 @@ static void fill(const char *file, unsigned count, ULONG enabled)
         b = fresh(path, OWN);
         expect(name, StartTraceA(&handle, name, &b.p), i < count ? ERROR_SUCCESS : ERROR_NO_SYSTEM_RESOURCES);
         if (i < count)
-            expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, NULL), enabled);
+            expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, NULL),
+                   enabled);
     }
     printf("%u\n", failed);
     fflush(stdout);
@@ -77,7 +86,8 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 100;
     if (!strncmp(argv[3], "fill", 4)) {
-        fill(argv[1], (unsigned)atoi(argv[2]), strcmp(argv[3], "fill-none") ? ERROR_SUCCESS : ERROR_NO_SYSTEM_RESOURCES);
+        fill(argv[1], (unsigned)atoi(argv[2]),
+             strcmp(argv[3], "fill-none") ? ERROR_SUCCESS : ERROR_NO_SYSTEM_RESOURCES);
         return failed ? 1 : 0;
     }
     const unsigned count = (unsigned)atoi(argv[2]);
@@ -89,11 +99,13 @@ int main(int argc, char **argv)
     expect("register", EventRegister(&provider, NULL, NULL, &reg), ERROR_SUCCESS);
     expect("start", StartTraceA(&handle, "mine", &b.p), ERROR_SUCCESS);
     snprintf(suffix, sizeof suffix, "_%d", (int)getpid());
-    expect("the file's name ends with the pid", strlen(b.file) > strlen(suffix) && !strcmp(b.file + strlen(b.file) - strlen(suffix), suffix), 1);
+    expect("the file's name ends with the pid",
+           strlen(b.file) > strlen(suffix) && !strcmp(b.file + strlen(b.file) - strlen(suffix), suffix), 1);
     expect("a second one of that name", StartTraceA(&(TRACEHANDLE){0}, "mine", &q.p), ERROR_BAD_PATHNAME);
-    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, NULL),
+           ERROR_SUCCESS);
     for (unsigned i = 0; i < count; i++) {
-        EVENT_DATA_DESCRIPTOR d;
+        EVENT_DATA_DESCRIPTOR  d;
         const EVENT_DESCRIPTOR event = {.Id = 77, .Level = 4};
         EventDataDescCreate(&d, &i, sizeof i);
         expect("write", EventWrite(reg, &event, 1, &d), ERROR_SUCCESS);
@@ -103,7 +115,7 @@ int main(int argc, char **argv)
     struct block            o      = fresh("", 0);
     PEVENT_TRACE_PROPERTIES all[2] = {&q.p, &o.p}; /* there is one other session at most */
     ULONG                   total  = 0;
-    q = fresh("", 0);
+    q                              = fresh("", 0);
     expect("query all", QueryAllTracesA(all, 2, &total), ERROR_SUCCESS);
     expect("it is not among all", total < 2 && !strstr(q.name, "mine"), 1);
     q = fresh("", 0);

@@ -1,6 +1,7 @@
-/* trace_processes FILE [PID | NAME]... - a controller, as for Windows: a private session of several processes (PRIVATE_LOGGER) of event_writer's
- * provider, of the processes with these ids or executables alone if any are given. Says "started"; then, for each line of standard input: "query" and
- * "stop" print the session's numbers, "flush" and "next" (INCREMENT_FILE) print the Status. Exit 0: all as expected; what was not is printed. */
+/* trace_processes FILE [PID | NAME]... - a controller, as for Windows: a private session of several processes
+ * (PRIVATE_LOGGER) of event_writer's provider, of the processes with these ids or executables alone if any are given.
+ * Says "started"; then, for each line of standard input: "query" and "stop" print the session's numbers, "flush" and
+ * "next" (INCREMENT_FILE) print the Status. Exit 0: all as expected; what was not is printed. */
 #include <evntprov.h>
 #include <evntrace.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct block {
 };
 
 static unsigned failed;
-static void expect(const char *what, ULONG got, ULONG wanted)
+static void     expect(const char *what, ULONG got, ULONG wanted)
 {
     if (got != wanted) {
         printf("%s: %u, not %u\n", what, (unsigned)got, (unsigned)wanted);
@@ -26,9 +27,15 @@ static void expect(const char *what, ULONG got, ULONG wanted)
 
 static struct block fresh(const char *file, ULONG mode)
 {
-    struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_VERSIONED_PROPERTIES, .ClientContext = 1},
-                            .LogFileMode = mode, .BufferSize = 64, .MaximumBuffers = 32, .VersionNumber = 2,
-                            .LoggerNameOffset = offsetof(struct block, name), .LogFileNameOffset = offsetof(struct block, file)}};
+    struct block b = {.p = {.Wnode             = {.BufferSize    = sizeof b,
+                                                  .Flags         = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_VERSIONED_PROPERTIES,
+                                                  .ClientContext = 1},
+                            .LogFileMode       = mode,
+                            .BufferSize        = 64,
+                            .MaximumBuffers    = 32,
+                            .VersionNumber     = 2,
+                            .LoggerNameOffset  = offsetof(struct block, name),
+                            .LogFileNameOffset = offsetof(struct block, file)}};
     snprintf(b.file, sizeof b.file, "%s", file);
     memcpy(&b.p.Wnode.Guid, &provider, sizeof provider);
     return b;
@@ -39,7 +46,10 @@ static PEVENT_TRACE_PROPERTIES plain(struct block *b) { return (PEVENT_TRACE_PRO
 static void errors(void)
 {
     enum { EACH = EVENT_TRACE_PRIVATE_LOGGER_MODE };
-    static const struct { const char *what; ULONG mode, expected; } rows[] = {
+    static const struct {
+        const char *what;
+        ULONG       mode, expected;
+    } rows[] = {
         {"real time", EACH | EVENT_TRACE_REAL_TIME_MODE, ERROR_INVALID_PARAMETER},
         {"set aside", EACH | EVENT_TRACE_FILE_MODE_PREALLOCATE, ERROR_INVALID_PARAMETER},
         {"the kernel's", EACH | EVENT_TRACE_SYSTEM_LOGGER_MODE, ERROR_INVALID_PARAMETER},
@@ -59,10 +69,13 @@ static void errors(void)
     b                 = fresh("wrong.etl", EACH);
     b.p.VersionNumber = 3;
     expect("another version", StartTraceA(&h, "wrong", plain(&b)), ERROR_INVALID_PARAMETER);
-    struct { UCHAR in, reserved; USHORT count, id; } ids = {1, 0, 1, 5};
-    ULONG                   pid  = 1;
-    EVENT_FILTER_DESCRIPTOR one  = {.Ptr = (uintptr_t)&ids, .Size = sizeof ids, .Type = EVENT_FILTER_TYPE_EVENT_ID};
-    b                            = fresh("wrong.etl", EACH);
+    struct {
+        UCHAR  in, reserved;
+        USHORT count, id;
+    } ids                       = {1, 0, 1, 5};
+    ULONG                   pid = 1;
+    EVENT_FILTER_DESCRIPTOR one = {.Ptr = (uintptr_t)&ids, .Size = sizeof ids, .Type = EVENT_FILTER_TYPE_EVENT_ID};
+    b                           = fresh("wrong.etl", EACH);
     b.p.FilterDesc = &one, b.p.FilterDescCount = 1;
     expect("a filter of events", StartTraceA(&h, "wrong", plain(&b)), ERROR_NOT_SUPPORTED);
     one = (EVENT_FILTER_DESCRIPTOR){.Ptr = (uintptr_t)&pid, .Size = sizeof pid, .Type = EVENT_FILTER_TYPE_PID};
@@ -87,15 +100,19 @@ static ULONG chosen(int argc, char **argv, EVENT_FILTER_DESCRIPTOR out[2])
         }
     ULONG n = 0;
     if (count)
-        out[n++] = (EVENT_FILTER_DESCRIPTOR){.Ptr = (uintptr_t)pids, .Size = count * (ULONG)sizeof pids[0], .Type = EVENT_FILTER_TYPE_PID};
+        out[n++] = (EVENT_FILTER_DESCRIPTOR){
+            .Ptr = (uintptr_t)pids, .Size = count * (ULONG)sizeof pids[0], .Type = EVENT_FILTER_TYPE_PID};
     if (length)
-        out[n++] = (EVENT_FILTER_DESCRIPTOR){.Ptr = (uintptr_t)names, .Size = length * (ULONG)sizeof names[0], .Type = EVENT_FILTER_TYPE_EXECUTABLE_NAME};
+        out[n++] = (EVENT_FILTER_DESCRIPTOR){.Ptr  = (uintptr_t)names,
+                                             .Size = length * (ULONG)sizeof names[0],
+                                             .Type = EVENT_FILTER_TYPE_EXECUTABLE_NAME};
     return n;
 }
 
 static void numbers(const struct block *b)
 {
-    printf("buffers %u lost %u memory %u file %s\n", b->p.BuffersWritten, b->p.EventsLost, b->p.NumberOfBuffers, b->file);
+    printf("buffers %u lost %u memory %u file %s\n", b->p.BuffersWritten, b->p.EventsLost, b->p.NumberOfBuffers,
+           b->file);
 }
 
 static void not_among_all(void)
@@ -126,13 +143,14 @@ static void command(TRACEHANDLE handle, const char *line)
     } else if (!strcmp(line, "next")) {
         printf("%u\n", (unsigned)ControlTraceA(handle, NULL, plain(&b), EVENT_TRACE_CONTROL_INCREMENT_FILE));
     } else if (!strcmp(line, "stop")) {
-        b             = fresh("other.etl", 0);
+        b = fresh("other.etl", 0);
         expect("update", ControlTraceA(handle, NULL, plain(&b), EVENT_TRACE_CONTROL_UPDATE), ERROR_NOT_SUPPORTED);
         b = fresh("", 0);
         expect("stop by name", ControlTraceA(0, SESSION, plain(&b), EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
         numbers(&b);
         b = fresh("", 0);
-        expect("it is gone", ControlTraceA(handle, NULL, plain(&b), EVENT_TRACE_CONTROL_QUERY), ERROR_WMI_INSTANCE_NOT_FOUND);
+        expect("it is gone", ControlTraceA(handle, NULL, plain(&b), EVENT_TRACE_CONTROL_QUERY),
+               ERROR_WMI_INSTANCE_NOT_FOUND);
     }
     fflush(stdout);
 }
@@ -145,15 +163,16 @@ int main(int argc, char **argv)
     if (argc < 2)
         return 100;
     errors();
-    const ULONG newfile = strstr(argv[1], "%d") ? EVENT_TRACE_FILE_MODE_NEWFILE : 0;
-    struct block b      = fresh(argv[1], EVENT_TRACE_PRIVATE_LOGGER_MODE | newfile);
-    b.p.MaximumFileSize = newfile ? 100 : 0;
-    b.p.FilterDescCount = chosen(argc - 2, argv + 2, filters);
-    b.p.FilterDesc      = filters;
+    const ULONG  newfile = strstr(argv[1], "%d") ? EVENT_TRACE_FILE_MODE_NEWFILE : 0;
+    struct block b       = fresh(argv[1], EVENT_TRACE_PRIVATE_LOGGER_MODE | newfile);
+    b.p.MaximumFileSize  = newfile ? 100 : 0;
+    b.p.FilterDescCount  = chosen(argc - 2, argv + 2, filters);
+    b.p.FilterDesc       = filters;
     expect("start", StartTraceA(&handle, SESSION, plain(&b)), ERROR_SUCCESS);
     b = fresh("b.etl", EVENT_TRACE_PRIVATE_LOGGER_MODE);
     expect("a second one of that name", StartTraceA(&(TRACEHANDLE){0}, SESSION, plain(&b)), ERROR_ALREADY_EXISTS);
-    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 1, 0, 5000, NULL), ERROR_SUCCESS);
+    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 1, 0, 5000, NULL),
+           ERROR_SUCCESS);
     printf("started\n");
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {

@@ -1,6 +1,7 @@
-/* trace_realtime - a provider, a controller and a consumer of one real-time session in one program. `trace_realtime SESSION [connects]`: starts the
- * session, writes events, and sees when and in which order they come; two sessions in one ProcessTrace; many consumers that come and go. Prints
- * what failed, and the smallest time between the writing of an event and its coming. Exit codes: 0 all as expected, 1 not. */
+/* trace_realtime - a provider, a controller and a consumer of one real-time session in one program. `trace_realtime
+ * SESSION [connects]`: starts the session, writes events, and sees when and in which order they come; two sessions in
+ * one ProcessTrace; many consumers that come and go. Prints what failed, and the smallest time between the writing of
+ * an event and its coming. Exit codes: 0 all as expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
 #include <evntrace.h>
@@ -24,9 +25,12 @@ struct block {
 };
 static struct block fresh(void)
 {
-    return (struct block){.p = {.Wnode = {.BufferSize = sizeof(struct block), .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 2},
-                                .LogFileMode = EVENT_TRACE_REAL_TIME_MODE, .BufferSize = 64, .FlushTimer = 1,
-                                .LoggerNameOffset = offsetof(struct block, name)}};
+    return (struct block){
+        .p = {.Wnode       = {.BufferSize = sizeof(struct block), .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 2},
+              .LogFileMode = EVENT_TRACE_REAL_TIME_MODE,
+              .BufferSize  = 64,
+              .FlushTimer  = 1,
+              .LoggerNameOffset = offsetof(struct block, name)}};
 }
 static void expect(const char *what, ULONG got, ULONG wanted)
 {
@@ -62,14 +66,12 @@ static VOID on_event(PEVENT_RECORD r)
 }
 static TRACEHANDLE open_session(const char *name)
 {
-    EVENT_TRACE_LOGFILEA l = {.LoggerName = (char *)(uintptr_t)name, .ProcessTraceMode = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD,
+    EVENT_TRACE_LOGFILEA l = {.LoggerName          = (char *)(uintptr_t)name,
+                              .ProcessTraceMode    = PROCESS_TRACE_MODE_REAL_TIME | PROCESS_TRACE_MODE_EVENT_RECORD,
                               .EventRecordCallback = on_event};
     return OpenTraceA(&l);
 }
-static void *consume(void *handle)
-{
-    return (void *)(uintptr_t)ProcessTrace(handle, 1, NULL, NULL);
-}
+static void *consume(void *handle) { return (void *)(uintptr_t)ProcessTrace(handle, 1, NULL, NULL); }
 
 static void life(const char *name, TRACEHANDLE session)
 {
@@ -81,7 +83,8 @@ static void life(const char *name, TRACEHANDLE session)
     void                  *result;
 
     writer = pthread_self();
-    expect("EnableTraceEx2", EnableTraceEx2(session, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 0, NULL), 0);
+    expect("EnableTraceEx2", EnableTraceEx2(session, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 0, NULL),
+           0);
     expect("EventRegister", EventRegister(&provider, NULL, NULL, &h), 0);
     for (int i = 0; i < 500 && !EventProviderEnabled(h, 4, 0); i++)
         pause_ms(10);
@@ -106,7 +109,8 @@ static void life(const char *name, TRACEHANDLE session)
     CloseTrace(two[0]);
     CloseTrace(two[1]);
     EventUnregister(h);
-    printf("%u events in order, the quickest %.1f ms after it was written (%u by a clock that went back)\n", seen, (double)smallest / 1e4, early);
+    printf("%u events in order, the quickest %.1f ms after it was written (%u by a clock that went back)\n", seen,
+           (double)smallest / 1e4, early);
 }
 
 /* Consumers that connect, get what there is, and go. */

@@ -1,7 +1,8 @@
-/* tree - processes and threads that come and go, for a test that stops them and compares a trace with /proc.
- * tree run: WORKERS processes that fork, exec and make threads until they are killed; "tree leaf N MS" is what they exec.
- * tree io DEVICE: one that writes to a block device when told: a line "N" on standard input has it submit N writes without waiting for
- * them, "." has it wait for all; it answers each with a line. Ends with its input. Exit codes: 0, 1 failed, 100 called wrongly. */
+/* tree - processes and threads that come and go, for a test that stops them and compares a trace with /proc. tree run:
+ * WORKERS processes that fork, exec and make threads until they are killed; "tree leaf N MS" is what they exec. tree io
+ * DEVICE: one that writes to a block device when told: a line "N" on standard input has it submit N writes without
+ * waiting for them, "." has it wait for all; it answers each with a line. Ends with its input. Exit codes: 0, 1 failed,
+ * 100 called wrongly. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -85,21 +86,24 @@ static int run(const char *self)
 
 static int io(const char *device)
 {
-    aio_context_t   context = 0;
-    char            line[32];
-    long            open_now = 0;
-    static char     block[BLOCK] __attribute__((aligned(BLOCK)));
+    aio_context_t          context = 0;
+    char                   line[32];
+    long                   open_now = 0;
+    static char            block[BLOCK] __attribute__((aligned(BLOCK)));
     static struct iocb     one[WRITES], *list[WRITES];
     static struct io_event done[WRITES];
-    int             fd = open(device, O_RDWR | O_DIRECT | O_CLOEXEC);
+    int                    fd = open(device, O_RDWR | O_DIRECT | O_CLOEXEC);
     if (fd < 0 || syscall(SYS_io_setup, WRITES, &context))
         return 1;
     puts("ready");
     while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
         long wanted = *line == '.' ? 0 : strtol(line, NULL, 10);
         for (long i = 0; i < wanted && i < WRITES; i++) { /* not side by side, or they become one */
-            one[i]  = (struct iocb){.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_fildes = (uint32_t)fd, .aio_buf = (uintptr_t)block, .aio_nbytes = BLOCK,
-                                    .aio_offset = i * 4 * BLOCK};
+            one[i]  = (struct iocb){.aio_lio_opcode = IOCB_CMD_PWRITE,
+                                    .aio_fildes     = (uint32_t)fd,
+                                    .aio_buf        = (uintptr_t)block,
+                                    .aio_nbytes     = BLOCK,
+                                    .aio_offset     = i * 4 * BLOCK};
             list[i] = &one[i];
         }
         if (*line != '.') {

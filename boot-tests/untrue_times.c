@@ -1,8 +1,9 @@
-/* untrue_times - a program that writes its user's part of a session by hand: whole chunks of events with times of its own making.
- * untrue_times PROVIDER_NUMBER TIME CHUNKS: TIME is a number of the session's clock (18446744073709551615: as late as there is), or "-" for one
- * that goes back with each event, or "fill": it takes all memory that is mapped, and writes nothing, or "counts": it writes counts of lost and overwritten events, again and
- * again others. Registers by the library, finds what that has mapped, and writes past it until CHUNKS were written or, for 2 s, no chunk could be
- * taken. Prints how many events; holds its connection until standard input ends. */
+/* untrue_times - a program that writes its user's part of a session by hand: whole chunks of events with times of its
+ * own making. untrue_times PROVIDER_NUMBER TIME CHUNKS: TIME is a number of the session's clock (18446744073709551615:
+ * as late as there is), or "-" for one that goes back with each event, or "fill": it takes all memory that is mapped,
+ * and writes nothing, or "counts": it writes counts of lost and overwritten events, again and again others. Registers
+ * by the library, finds what that has mapped, and writes past it until CHUNKS were written or, for 2 s, no chunk could
+ * be taken. Prints how many events; holds its connection until standard input ends. */
 #include "autologger/wire/etl.h"
 #include "autologger/wire/shm.h"
 #include "boot-tests/storm_write.h"
@@ -54,7 +55,8 @@ static void fill_chunk(struct place *p, uint8_t *at)
 {
     const uint32_t bytes = 1u << p->control->chunk_shift;
     for (uint32_t i = 0; i + SIZE <= bytes; i += SIZE, p->written++) {
-        struct etl_event_header h = {.size = SIZE, .header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = 1, .process_id = 1};
+        struct etl_event_header h = {
+            .size = SIZE, .header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = 1, .process_id = 1};
         h.time = (int64_t)(p->back ? p->time -= 1000 : p->time);
         memcpy(&h.provider, p->provider, sizeof h.provider);
         memset(at + i, 0x55, SIZE);
@@ -62,7 +64,8 @@ static void fill_chunk(struct place *p, uint8_t *at)
     }
 }
 
-/* One more chunk of stream 0, as ring/writer.c takes it, with no regard for others of this user. False: there is none. */
+/* One more chunk of stream 0, as ring/writer.c takes it, with no regard for others of this user. False: there is
+ * none. */
 static bool write_chunk(struct place *p)
 {
     struct shm_stream *st    = (struct shm_stream *)(void *)((uint8_t *)p->data + p->data->stream_offset);
@@ -126,7 +129,7 @@ int main(int argc, char **argv)
         write_counts(&p);
         return 0;
     }
-    p.time = p.back ? UINT64_MAX / 4 : strtoull(argv[2], NULL, 10);
+    p.time          = p.back ? UINT64_MAX / 4 : strtoull(argv[2], NULL, 10);
     unsigned chunks = (unsigned)strtoul(argv[3], NULL, 10);
     for (unsigned waited = 0; chunks && waited < 200;) {
         if (write_chunk(&p)) {

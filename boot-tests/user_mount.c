@@ -1,6 +1,6 @@
-/* user_mount - an unprivileged program that maps executable files which it serves itself: an overlay over a FUSE of its own, in a user
- * namespace of its own. The overlay asks with the rights of whoever mounted it, so also root's stat() of such a file comes to this program.
- * user_mount FOLDER silent|slow FILES
+/* user_mount - an unprivileged program that maps executable files which it serves itself: an overlay over a FUSE of its
+ * own, in a user namespace of its own. The overlay asks with the rights of whoever mounted it, so also root's stat() of
+ * such a file comes to this program. user_mount FOLDER silent|slow FILES
  *   silent  once all is mapped, no request is answered any more
  *   slow    once all is mapped, an answer takes 10 ms
  * Prints "mapped N", then "asked OPCODE PID" for each request of another process, until standard input ends.
@@ -35,7 +35,7 @@ static _Noreturn void unable(const char *what)
 
 static void answer(const struct fuse_in_header *in, int error, const void *body, size_t size)
 {
-    static char           out[ANSWER + sizeof(struct fuse_out_header)];
+    static char            out[ANSWER + sizeof(struct fuse_out_header)];
     struct fuse_out_header head = {(uint32_t)(sizeof head + size), error, in->unique};
     memcpy(out, &head, sizeof head);
     if (size)
@@ -46,7 +46,10 @@ static void answer(const struct fuse_in_header *in, int error, const void *body,
 
 static struct fuse_attr attributes(uint64_t node)
 {
-    return (struct fuse_attr){.ino = node, .size = node == 1 ? PAGE : program_size, .mode = node == 1 ? 040755 : 0100755, .nlink = 1,
+    return (struct fuse_attr){.ino     = node,
+                              .size    = node == 1 ? PAGE : program_size,
+                              .mode    = node == 1 ? 040755 : 0100755,
+                              .nlink   = 1,
                               .blksize = PAGE};
 }
 
@@ -62,7 +65,8 @@ static void look_up(const struct fuse_in_header *in, const char *name)
 
 static void read_file(const struct fuse_in_header *in, const struct fuse_read_in *r)
 {
-    size_t from = r->offset < program_size ? r->offset : program_size, left = program_size - from, size = r->size < left ? r->size : left;
+    size_t from = r->offset < program_size ? r->offset : program_size, left = program_size - from,
+           size = r->size < left ? r->size : left;
     answer(in, 0, program + from, size < ANSWER ? size : ANSWER);
 }
 
@@ -70,11 +74,18 @@ static void serve_one(const char *bytes)
 {
     const struct fuse_in_header *in   = (const void *)bytes;
     const void                  *body = bytes + sizeof *in;
-    struct fuse_init_out         init = {.major = FUSE_KERNEL_VERSION, .minor = 31, .max_readahead = 65536, .max_background = 12,
-                                         .congestion_threshold = 9, .max_write = 65536, .time_gran = 1, .max_pages = 16};
+    struct fuse_init_out         init = {.major                = FUSE_KERNEL_VERSION,
+                                         .minor                = 31,
+                                         .max_readahead        = 65536,
+                                         .max_background       = 12,
+                                         .congestion_threshold = 9,
+                                         .max_write            = 65536,
+                                         .time_gran            = 1,
+                                         .max_pages            = 16};
     struct fuse_attr_out         attr = {.attr = attributes(in->nodeid)};
-    struct fuse_statfs_out       fs   = {.st = {.blocks = 1 << 20, .bfree = 1 << 20, .bavail = 1 << 20, .bsize = PAGE, .namelen = 255, .frsize = PAGE}};
-    struct fuse_open_out         open = {.fh = 1};
+    struct fuse_statfs_out       fs   = {
+                .st = {.blocks = 1 << 20, .bfree = 1 << 20, .bavail = 1 << 20, .bsize = PAGE, .namelen = 255, .frsize = PAGE}};
+    struct fuse_open_out open = {.fh = 1};
     switch (in->opcode) {
     case FUSE_INIT: answer(in, 0, &init, sizeof init); break;
     case FUSE_GETATTR: answer(in, 0, &attr, sizeof attr); break;

@@ -1,8 +1,10 @@
 /* write_storm - programs that are hit while they write.
- *   write_storm kill BOARD COUNT       COUNT programs, two at a time; each is ended by SIGKILL: every other one at any moment of its start, the
- *                                      others while they write. BOARD gets what each had done (storm_board.h)
- *   write_storm stop BOARD COUNT SESSION   a program that writes without a pause is stopped by SIGSTOP, COUNT times; each time the session is
- *                                      flushed, then it goes on. Prints how long the longest flush took, and the bound, in ms
+ *   write_storm kill BOARD COUNT       COUNT programs, two at a time; each is ended by SIGKILL: every other one at any
+ *                                      moment of its start, the others while they write. BOARD gets what each had done
+ *                                      (storm_board.h)
+ *   write_storm stop BOARD COUNT SESSION   a program that writes without a pause is stopped by SIGSTOP, COUNT times;
+ *                                      each time the session is flushed, then it goes on. Prints how long the longest
+ *                                      flush took, and the bound, in ms
  * Children write numbered events of provider 1. Exit 0; 1: a flush failed; 111. */
 #include "boot-tests/storm_write.h"
 
@@ -91,8 +93,9 @@ struct block {
 };
 static ULONG flush(const char *session)
 {
-    struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID}, .LogFileNameOffset = offsetof(struct block, file),
-                            .LoggerNameOffset = offsetof(struct block, name)}};
+    struct block b = {.p = {.Wnode             = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID},
+                            .LogFileNameOffset = offsetof(struct block, file),
+                            .LoggerNameOffset  = offsetof(struct block, name)}};
     return ControlTraceA(0, session, &b.p, EVENT_TRACE_CONTROL_FLUSH);
 }
 

@@ -1,6 +1,7 @@
-/* autologger-demo: a small program that does what programs do at a start (processor, disk, a child, waiting) and says so in
- * events of two providers: Contoso-Demo (typed events, TraceLogging) and Contoso-Demo-Classic (event descriptors).
- * It counts its own event calls, independently of any session; --report FILE gets the counts, a line a provider. */
+/* autologger-demo: a small program that does what programs do at a start (processor, disk, a child, waiting) and says
+ * so in events of two providers: Contoso-Demo (typed events, TraceLogging) and Contoso-Demo-Classic (event
+ * descriptors). It counts its own event calls, independently of any session; --report FILE gets the counts, a line a
+ * provider. */
 #include <TraceLoggingProvider.h>
 
 #include <errno.h>
@@ -37,12 +38,12 @@ static void demo_sleep_ms(long ms)
 }
 
 /* One typed event, counted when somebody listens. */
-#define DEMO_WRITE(count, ...)                                                                                     \
-    do {                                                                                                           \
-        if (TraceLoggingProviderEnabled(demo, LEVEL, 0)) {                                                         \
-            (count)->typed++;                                                                                      \
-            TraceLoggingWrite(demo, __VA_ARGS__, TraceLoggingLevel(LEVEL));                                        \
-        }                                                                                                          \
+#define DEMO_WRITE(count, ...) \
+    do { \
+        if (TraceLoggingProviderEnabled(demo, LEVEL, 0)) { \
+            (count)->typed++; \
+            TraceLoggingWrite(demo, __VA_ARGS__, TraceLoggingLevel(LEVEL)); \
+        } \
     } while (0)
 
 static void classic_write(REGHANDLE handle, struct demo_counted *count, USHORT id, uint32_t step, uint64_t value)
@@ -138,8 +139,8 @@ static void report_print(const struct demo_counted *count, FILE *to)
     fprintf(to, " attempted=%" PRIu64 " name=Contoso-Demo\n", count->typed);
     fputs("provider=", to);
     guid_print(&classic_guid, to);
-    fprintf(to, " attempted=%" PRIu64 " succeeded=%" PRIu64 " failed=%" PRIu64 " name=Contoso-Demo-Classic\n", count->classic,
-            count->classic - count->classic_failed, count->classic_failed);
+    fprintf(to, " attempted=%" PRIu64 " succeeded=%" PRIu64 " failed=%" PRIu64 " name=Contoso-Demo-Classic\n",
+            count->classic, count->classic - count->classic_failed, count->classic_failed);
 }
 
 static int report_write(const struct demo_counted *count, const char *path)
@@ -158,8 +159,8 @@ static int report_write(const struct demo_counted *count, const char *path)
 
 int main(int argc, char **argv)
 {
-    const char    *report  = argc == 3 && !strcmp(argv[1], "--report") ? argv[2] : NULL;
-    REGHANDLE      classic = 0;
+    const char         *report  = argc == 3 && !strcmp(argv[1], "--report") ? argv[2] : NULL;
+    REGHANDLE           classic = 0;
     struct demo_counted count   = {0};
     if (argc != 1 && !report) {
         fputs("Usage: autologger-demo [--report FILE]\n", stderr);
@@ -170,7 +171,8 @@ int main(int argc, char **argv)
         return 1;
     }
     for (long waited = 0; waited < ENABLE_WAIT_MS && !TraceLoggingProviderEnabled(demo, LEVEL, 0) &&
-                          !EventProviderEnabled(classic, LEVEL, 0); waited += ROUND_MS)
+                          !EventProviderEnabled(classic, LEVEL, 0);
+         waited += ROUND_MS)
         demo_sleep_ms(ROUND_MS);
     int scratch = scratch_open(report);
     demo_work(classic, &count, scratch);

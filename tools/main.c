@@ -12,7 +12,7 @@
 
 static int unknown_verb(const char *word)
 {
-    struct nearest near = nearest_make(word, 2);
+    struct nearest     near = nearest_make(word, 2);
     char               typed[VERB_WORD], found[VERB_WORD] = "";
     unsigned           count;
     const struct verb *verbs = verb_table(&count);
@@ -51,8 +51,8 @@ int main(int argc, char **argv)
     const struct verb *verb = verb_find(word);
     if (!verb)
         return unknown_verb(word);
-    char        name[64], typed_as[VERB_WORD];
-    char        ask_help[] = "--help";
+    char name[64], typed_as[VERB_WORD];
+    char ask_help[] = "--help";
     snprintf(name, sizeof name, "autologger %s", verb_word(verb, typed_as));
     char *helped[] = {name, ask_help, NULL};
     if (help)

@@ -8,10 +8,10 @@
 
 struct activities_run {
     struct activities *a;
-    struct idmap       ids; /* folded id -> index + 1 of the first of that hash; further ones by `same` */
-    long              *same; /* the next activity of the same hash */
+    struct idmap       ids;   /* folded id -> index + 1 of the first of that hash; further ones by `same` */
+    long              *same;  /* the next activity of the same hash */
     struct idmap       edges; /* from, to -> transfer + 1 */
-    struct traced     machine;
+    struct traced      machine;
     bool               failed;
 };
 
@@ -54,7 +54,8 @@ static long activities_add(struct activities_run *r, const struct guid *id)
         r->failed = true;
         return ACTIVITY_NONE;
     }
-    a->list[a->count++] = (struct activity){.id = *id, .parent = ACTIVITY_NONE, .child = ACTIVITY_NONE, .next = ACTIVITY_NONE, .told_only = true};
+    a->list[a->count++] = (struct activity){
+        .id = *id, .parent = ACTIVITY_NONE, .child = ACTIVITY_NONE, .next = ACTIVITY_NONE, .told_only = true};
     return at;
 }
 
@@ -86,7 +87,8 @@ static void link_to(struct activities_run *r, const struct trace_event *x, long 
         a->transfer          = more;
         a->transfer_capacity = capacity;
     }
-    a->transfer[a->transfers++] = (struct transfer){parent, child, x->e.filetime, 1, traced_process_of(&r->machine, &x->e), x->file};
+    a->transfer[a->transfers++] =
+        (struct transfer){parent, child, x->e.filetime, 1, traced_process_of(&r->machine, &x->e), x->file};
     r->failed |= !idmap_put(&r->edges, key, (void *)(uintptr_t)a->transfers);
     if (a->list[child].parent != ACTIVITY_NONE || activities_is_below(a, parent, child))
         return;
@@ -131,8 +133,8 @@ static void activities_see(struct activities_run *r, const struct trace_event *x
     if (a->told_only) {
         const char *channel = decoded_channel(&x->names);
         snprintf(a->first_channel, sizeof a->first_channel, "%s", channel ? channel : "");
-        snprintf(a->first_event, sizeof a->first_event, "%.100s/%.50s", x->names.provider ? x->names.provider : guid_format(&x->e.provider, guid),
-                 x->names.event);
+        snprintf(a->first_event, sizeof a->first_event, "%.100s/%.50s",
+                 x->names.provider ? x->names.provider : guid_format(&x->e.provider, guid), x->names.event);
         a->first     = x->e.filetime;
         a->told_only = false;
     }
@@ -163,7 +165,7 @@ long activities_find(const struct activities *a, const struct guid *id)
 wstatus activities_create(struct trace *t, struct activities **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct activities_run                r = {.a = calloc(1, sizeof *r.a)};
+    struct activities_run     r = {.a = calloc(1, sizeof *r.a)};
 
     if (!r.a)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for activities");

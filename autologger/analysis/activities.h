@@ -1,7 +1,8 @@
-/* activities.h - end-to-end tracing: the activities (one request, one job) of all processes and files, and which came out of which.
- * An event is of the activity in its header; where it carries a related activity, that one is the parent: its work went on here.
- * Invariants: the events of all activities are those with an activity id. An activity has one parent, the first that was told; further
- * ones are edges only. The parents form a forest: what would close a ring is an edge only.
+/* activities.h - end-to-end tracing: the activities (one request, one job) of all processes and files, and which came
+ * out of which. An event is of the activity in its header; where it carries a related activity, that one is the parent:
+ * its work went on here.
+ * Invariants: the events of all activities are those with an activity id. An activity has one parent, the first that
+ * was told; further ones are edges only. The parents form a forest: what would close a ring is an edge only.
  * Memory: grows with activities. Threads: one. Ownership: create/destroy. */
 #ifndef AUTOLOGGER_ANALYSIS_ACTIVITIES_H
 #define AUTOLOGGER_ANALYSIS_ACTIVITIES_H
@@ -10,14 +11,17 @@
 enum { ACTIVITY_PROCESSES = 8, ACTIVITY_NONE = -1 };
 struct activity {
     struct guid id;
-    char        first_event[160]; /* "Provider/Event" */
-    char        first_channel[160]; /* its channel, where its manifest names it, else "" */
+    char        first_event[160];    /* "Provider/Event" */
+    char        first_channel[160];  /* its channel, where its manifest names it, else "" */
     uint64_t    first, last, events; /* FILETIME */
-    uint64_t    files; /* bit i: it has events in file i */
-    unsigned    processes; /* of which ACTIVITY_PROCESSES are named */
-    struct { uint32_t pid; char name[48]; } process[ACTIVITY_PROCESSES];
-    long        parent, child, next; /* indices; child: its first, next: the parent's next one; ACTIVITY_NONE */
-    bool        told_only; /* only named by others: it has no event of its own */
+    uint64_t    files;               /* bit i: it has events in file i */
+    unsigned    processes;           /* of which ACTIVITY_PROCESSES are named */
+    struct {
+        uint32_t pid;
+        char     name[48];
+    } process[ACTIVITY_PROCESSES];
+    long parent, child, next; /* indices; child: its first, next: the parent's next one; ACTIVITY_NONE */
+    bool told_only;           /* only named by others: it has no event of its own */
 };
 struct transfer { /* from parent to child, each pair once */
     long     from, to;

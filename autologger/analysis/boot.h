@@ -1,9 +1,9 @@
-/* boot.h - a boot as it can be looked at: phases, units, processes and what they waited for, disks, lanes over time, stacks, marks.
- * Read from one .etl in one pass (images and names of functions are read once before). Times are ns since the kernel began, by the
- * clock of the file. Memory grows with distinct things (processes, units, stacks), not with events; lists of single moments are
- * bounded, and what had no place is counted in `left_out`.
- * Invariants: of each process, the sum of its states is at most threads x its life. A process is a row for each program it ran: a fork
- * and its first exec are one, a second exec begins another row (`exec_of`).
+/* boot.h - a boot as it can be looked at: phases, units, processes and what they waited for, disks, lanes over time,
+ * stacks, marks. Read from one .etl in one pass (images and names of functions are read once before). Times are ns
+ * since the kernel began, by the clock of the file. Memory grows with distinct things (processes, units, stacks), not
+ * with events; lists of single moments are bounded, and what had no place is counted in `left_out`.
+ * Invariants: of each process, the sum of its states is at most threads x its life. A process is a row for each program
+ * it ran: a fork and its first exec are one, a second exec begins another row (`exec_of`).
  * Threads: one. Ownership: boot_read / boot_destroy; all pointers live as long as the boot.
  * Not for: what was slow (boot_path.h, boot_verdict.h), showing it (report). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_H
@@ -32,16 +32,16 @@ struct boot_waker {
 struct boot_process {
     uint32_t          pid, parent_pid;
     int               parent, exec_of, unit; /* index, or BOOT_NONE */
-    char             *name, *command; /* of the image file; all arguments */
-    char             *label; /* what it is called: its program, or the script that it runs */
-    int64_t           start, end; /* end of the file where it lives */
-    bool              there, lives, execed; /* before the file began; at its end */
+    char             *name, *command;        /* of the image file; all arguments */
+    char             *label;                 /* what it is called: its program, or the script that it runs */
+    int64_t           start, end;            /* end of the file where it lives */
+    bool              there, lives, execed;  /* before the file began; at its end */
     int32_t           exit_status;
     int64_t           time[BOOT_STATES];
     uint64_t          read, written, switches;
     struct boot_waker waker[BOOT_WAKERS]; /* most waited for first */
 };
-struct boot_wait { /* of a thread, 1 ms or more */
+struct boot_wait {                  /* of a thread, 1 ms or more */
     int             process, waker; /* waker: index or BOOT_NONE */
     uint32_t        thread;
     int64_t         start, end;
@@ -62,33 +62,49 @@ struct boot_look {
     int64_t             at;
     enum boot_look_kind kind;
     bool                guessed; /* the likeliest of several */
-    char               *object; /* "": none */
+    char               *object;  /* "": none */
 };
 struct boot_unit {
-    char    *name, *result, *state; /* Result, ActiveState at the end; may be NULL */
-    char    *after; /* names with blanks between them; NULL: not told */
+    char    *name, *result, *state;                              /* Result, ActiveState at the end; may be NULL */
+    char    *after;                                              /* names with blanks between them; NULL: not told */
     int64_t  queued, activating, active, deactivating, inactive; /* first of each; 0: never, or not told */
-    int64_t  job_end, job_wait; /* the start job's; ns */
-    char    *job_result; /* "done", "timeout" ...; NULL: not heard */
+    int64_t  job_end, job_wait;                                  /* the start job's; ns */
+    char    *job_result;                                         /* "done", "timeout" ...; NULL: not heard */
     bool     failed;
     uint32_t main_pid;
     uint64_t processes, read, written; /* sums over its processes */
     int64_t  time[BOOT_STATES];
 };
-struct boot_initcall { char *name; int64_t start, length; int32_t result; };
-struct boot_module { char *name; int64_t at; };
+struct boot_initcall {
+    char   *name;
+    int64_t start, length;
+    int32_t result;
+};
+struct boot_module {
+    char   *name;
+    int64_t at;
+};
 struct boot_probe { /* a driver was asked to take a device */
     char    *device, *driver, *bus;
     int      process;
     uint32_t thread;
     int64_t  start, end; /* end of the file where it is `open` */
-    int32_t  result; /* 0: it has it; else an errno, with or without its sign */
-    bool     open; /* it had not answered when the file ended */
-    bool     unknown; /* its answer is lost */
-    int      outer; /* the probe of the same thread within which it was; BOOT_NONE */
+    int32_t  result;     /* 0: it has it; else an errno, with or without its sign */
+    bool     open;       /* it had not answered when the file ended */
+    bool     unknown;    /* its answer is lost */
+    int      outer;      /* the probe of the same thread within which it was; BOOT_NONE */
 };
-struct boot_deferral { char *device, *reason, *supplier; int64_t at; }; /* why a device was put off; supplier "": not that of a device */
-struct boot_firmware { char *name, *device; uint32_t thread; int64_t start, end; int32_t result; };
+/* why a device was put off; supplier "": not that of a device */
+struct boot_deferral {
+    char   *device, *reason, *supplier;
+    int64_t at;
+};
+struct boot_firmware {
+    char    *name, *device;
+    uint32_t thread;
+    int64_t  start, end;
+    int32_t  result;
+};
 struct boot_text { /* a mark, a line of the kernel's log, an event of a program */
     int64_t at;
     int     process;
@@ -99,38 +115,56 @@ struct boot_disk {
     uint64_t reads, writes, read, written;
     int64_t  busy, waited, longest; /* at least one request in flight; all requests' times; the longest */
 };
-struct boot_image { char *path, *build_id; /* build_id "": not told */ };
-struct boot_memory { int64_t at; uint64_t total, available; };
+struct boot_image {
+    char *path, *build_id; /* build_id "": not told */
+};
+struct boot_memory {
+    int64_t  at;
+    uint64_t total, available;
+};
 
 struct boot_stack { /* innermost frame first */
     const int *frame;
     unsigned   count, named; /* frames; those with a name */
-    int        state; /* enum boot_state that its frames tell, or -1 */
+    int        state;        /* enum boot_state that its frames tell, or -1 */
 };
 /* How much of a stack there was, in a bin of time: ns on a processor (samples), ns waited. */
-struct boot_cell { int stack, process; unsigned bin; bool waiting; double weight; };
+struct boot_cell {
+    int      stack, process;
+    unsigned bin;
+    bool     waiting;
+    double   weight;
+};
 
 /* How much of its time a process ran, or was ready, in a bin of time (boot_run.h). */
-struct boot_run { int process; unsigned bin; int64_t running, ready; };
+struct boot_run {
+    int      process;
+    unsigned bin;
+    int64_t  running, ready;
+};
 
 enum boot_lane_kind { BOOT_LANE_CPU, BOOT_LANE_QUEUE, BOOT_LANE_READ, BOOT_LANE_WRITE, BOOT_LANE_DISK, BOOT_LANES };
 
 struct boot_trust {
-    uint64_t events, lost, buffers_lost, damaged, undecoded;
-    uint64_t stacks_complete, stacks_cut, stacks_unknown, stacks_missing;
-    uint64_t frames, frames_named; /* of the stacks of waits and samples */
-    const char *clock; /* "TSC", ... in words */
-    uint64_t    clock_error_ns; /* of the kernel phase's; 0: none */
-    int64_t     own_cpu; /* ns on a processor of autologger's own processes */
-    char        first_loss[96]; /* when and where, or "" */
+    uint64_t    events, lost, buffers_lost, damaged, undecoded;
+    uint64_t    stacks_complete, stacks_cut, stacks_unknown, stacks_missing;
+    uint64_t    frames, frames_named; /* of the stacks of waits and samples */
+    const char *clock;                /* "TSC", ... in words */
+    uint64_t    clock_error_ns;       /* of the kernel phase's; 0: none */
+    int64_t     own_cpu;              /* ns on a processor of autologger's own processes */
+    char        first_loss[96];       /* when and where, or "" */
 };
-struct boot_phase { const char *name; int64_t start, end; };
+struct boot_phase {
+    const char *name;
+    int64_t     start, end;
+};
 enum { BOOT_PHASES_MOST = 24 };
 
 struct boot {
-    char                 *boot_id, *release, *command_line, *session;
-    bool                  live; /* not of a boot: times count from the session's start, there is one phase, and `finish` is the end of the file */
-    uint64_t              began; /* FILETIME of the time 0 */
+    char *boot_id, *release, *command_line, *session;
+    /* not of a boot: times count from the session's start, there is one phase, and `finish` is the end of the file */
+    bool                  live;
+    uint64_t              began;       /* FILETIME of the time 0 */
     int64_t               first, last; /* of the file's events */
     unsigned              cpus;
     int64_t               firmware, loader; /* ns before the time 0; 0: not told */
@@ -147,36 +181,39 @@ struct boot {
     struct boot_disk     *disk;
     struct boot_memory   *memory;
     struct boot_image    *image; /* files that programs ran; none where stacks were not asked for */
-    unsigned              processes, units, looks, waits, initcalls, modules, probes, deferrals, firmware_requests, texts, disks, memories, images;
-    int64_t               wait_least; /* shorter waits are not in `wait` */
-    uint64_t              left_out;
-    struct boot_lane      lane[BOOT_LANES];
-    char                **frame;
-    struct boot_stack    *stack;
-    struct boot_cell     *cell;
-    unsigned              frames, stacks, cells;
-    int64_t               cell_width; /* ns of a bin of the cells */
-    struct boot_run      *run;
-    unsigned              runs;
-    int64_t               run_width; /* ns of a bin of the runs */
-    bool                  samples, wakeups, switches; /* what the file has of these */
-    int64_t               seen_from; /* the first context switch: before it nothing tells who ran and who waited */
-    int64_t               initrd, init, user, root, finish, settled; /* moments; 0: not known (phases have what is) */
-    bool                  by_systemd; /* user and finish are systemd's own */
-    int64_t               systemd[3]; /* its initrd, user space and finish, by its own clock, which is adjusted while it runs */
-    struct boot_phase     phase[BOOT_PHASES_MOST];
-    unsigned              phases;
-    struct boot_trust     trust;
+    unsigned processes, units, looks, waits, initcalls, modules, probes, deferrals, firmware_requests, texts, disks,
+        memories, images;
+    int64_t            wait_least; /* shorter waits are not in `wait` */
+    uint64_t           left_out;
+    struct boot_lane   lane[BOOT_LANES];
+    char             **frame;
+    struct boot_stack *stack;
+    struct boot_cell  *cell;
+    unsigned           frames, stacks, cells;
+    int64_t            cell_width; /* ns of a bin of the cells */
+    struct boot_run   *run;
+    unsigned           runs;
+    int64_t            run_width;                  /* ns of a bin of the runs */
+    bool               samples, wakeups, switches; /* what the file has of these */
+    int64_t            seen_from; /* the first context switch: before it nothing tells who ran and who waited */
+    int64_t            initrd, init, user, root, finish, settled; /* moments; 0: not known (phases have what is) */
+    bool               by_systemd;                                /* user and finish are systemd's own */
+    /* its initrd, user space and finish, by its own clock, which is adjusted while it runs */
+    int64_t           systemd[3];
+    struct boot_phase phase[BOOT_PHASES_MOST];
+    unsigned          phases;
+    struct boot_trust trust;
 };
 
 struct schema_set;
 struct boot_options {
     bool               no_stacks; /* names of functions are not looked for: faster, for comparisons */
-    const char *const *folders; /* of files and symbols */
+    const char *const *folders;   /* of files and symbols */
     unsigned           folder_count;
     void (*progress)(void *ctx, double done); /* 0 to 1; NULL: nobody asks */
     void *progress_ctx;
-    struct schema_set *schemas; /* borrowed: what describes events, installed manifests too; NULL: what describes itself */
+    /* borrowed: what describes events, installed manifests too; NULL: what describes itself */
+    struct schema_set *schemas;
 };
 wstatus boot_read(const char *path, const struct boot_options *options, struct boot **out, struct reason *why);
 void    boot_destroy(struct boot *b); /* NULL is fine */

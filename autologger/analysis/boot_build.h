@@ -8,7 +8,10 @@
 #include "autologger/symbols/symbols.h"
 
 enum { FIELD_NAMES = 24, CPUS_MOST = 4096 };
-struct boot_field { char name[40]; char *text; };
+struct boot_field {
+    char  name[40];
+    char *text;
+};
 struct boot_fields { /* of one event, by name */
     struct field_sink sink;
     struct boot_field field[FIELD_NAMES];
@@ -19,7 +22,7 @@ struct boot_thread {
     int8_t   state; /* enum boot_state; BOOT_NONE: not seen yet. BOOT_OTHER stands for any wait */
     bool     uninterruptible, woken;
     int64_t  since, ready; /* of the state; when it was woken */
-    int      waker; /* process */
+    int      waker;        /* process */
 };
 struct boot_pending { /* a wait that is over, until its stack has told what it was */
     bool     open;
@@ -37,45 +40,51 @@ struct boot_moment_part { /* of a stack: its other part may come in an event of 
     double   weight;
 };
 struct boot_cpu {
-    uint32_t            thread; /* UINT32_MAX: not known */
-    int64_t             since;
-    struct boot_pending pending;
-    int64_t             sample_raw; /* of a sample whose stack may come */
-    uint32_t            sample_thread;
-    struct boot_moment_part    part; /* the last one */
+    uint32_t                thread; /* UINT32_MAX: not known */
+    int64_t                 since;
+    struct boot_pending     pending;
+    int64_t                 sample_raw; /* of a sample whose stack may come */
+    uint32_t                sample_thread;
+    struct boot_moment_part part; /* the last one */
 };
-struct boot_pair { uint64_t us; int64_t ns; }; /* systemd's clock, the file's */
+struct boot_pair {
+    uint64_t us;
+    int64_t  ns;
+}; /* systemd's clock, the file's */
 struct boot_builder {
-    struct boot        *b;
-    struct etl_reader  *reader;
-    struct schema_set  *schemas;
-    bool                borrowed; /* they are somebody else's */
-    struct symbols     *symbols; /* NULL: no stacks */
-    struct frame_name  *names; /* of one stack */
-    int64_t             base; /* FILETIME of the time 0 */
-    int64_t             start; /* ns: the session began */
-    bool                of_rehearsal; /* who merged the files says so */
-    double              tick; /* ns of one of the clock's */
-    struct idmap        threads, pids; /* tid + 1, pid + 1 -> thread, index + 1 */
-    struct idmap        units; /* hash of name -> index + 1 */
-    struct idmap        open_probes; /* tid + 1 -> index + 1 of the innermost one */
-    struct idmap        raw_stacks, stacks, frames, cells, runs; /* keys -> index + 1 */
-    struct boot_cpu    *cpu;
-    unsigned            cpus;
-    struct boot_fields  fields;
-    struct boot_pair   *pair;
-    unsigned            pairs;
-    uint64_t            mark[4]; /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
-    int64_t             disk_until[64]; /* by number: end of the busy span */
-    size_t              room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_probe, room_deferral, room_firmware, room_text, room_disk, room_memory, room_image, room_frame,
-        room_stack, room_cell, room_run, room_pair;
-    struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid, merged_guid;
-    bool                failed; /* no memory */
+    struct boot       *b;
+    struct etl_reader *reader;
+    struct schema_set *schemas;
+    bool               borrowed;                                /* they are somebody else's */
+    struct symbols    *symbols;                                 /* NULL: no stacks */
+    struct frame_name *names;                                   /* of one stack */
+    int64_t            base;                                    /* FILETIME of the time 0 */
+    int64_t            start;                                   /* ns: the session began */
+    bool               of_rehearsal;                            /* who merged the files says so */
+    double             tick;                                    /* ns of one of the clock's */
+    struct idmap       threads, pids;                           /* tid + 1, pid + 1 -> thread, index + 1 */
+    struct idmap       units;                                   /* hash of name -> index + 1 */
+    struct idmap       open_probes;                             /* tid + 1 -> index + 1 of the innermost one */
+    struct idmap       raw_stacks, stacks, frames, cells, runs; /* keys -> index + 1 */
+    struct boot_cpu   *cpu;
+    unsigned           cpus;
+    struct boot_fields fields;
+    struct boot_pair  *pair;
+    unsigned           pairs;
+    uint64_t           mark[4];        /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
+    int64_t            disk_until[64]; /* by number: end of the busy span */
+    size_t room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_probe, room_deferral,
+        room_firmware, room_text, room_disk, room_memory, room_image, room_frame, room_stack, room_cell, room_run,
+        room_pair;
+    struct guid systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid,
+        merged_guid;
+    bool failed; /* no memory */
 };
 
 /* boot_read.c */
-int64_t     boot_time(const struct boot_builder *w, const struct etl_event *e);
-/* A length or time from the file, `scale` ns each: never more than BOOT_LONGEST_NS, so that sums and differences fit. */
+int64_t boot_time(const struct boot_builder *w, const struct etl_event *e);
+/* A length or time from the file, `scale` ns each: never more than BOOT_LONGEST_NS, so that sums and differences
+ * fit. */
 #define BOOT_LONGEST_NS INT64_C(1000000000000000)
 /* And no sum of them: some tens of these, and ten times one, still fit. */
 #define BOOT_SUM_MOST (INT64_MAX / 128)
@@ -87,16 +96,17 @@ char       *boot_keep(struct boot_builder *w, const char *text); /* a copy */
 uint64_t    boot_hash(const void *bytes, size_t size, uint64_t seed);
 /* Room for one more; NULL (and failed) without memory. */
 void *boot_grow(struct boot_builder *w, void **list, unsigned *count, size_t *room, size_t size);
-#define BOOT_GROW(w, list, count, room) boot_grow(w, (void **)&(w)->b->list, &(w)->b->count, &(w)->room, sizeof *(w)->b->list)
+#define BOOT_GROW(w, list, count, room) \
+    boot_grow(w, (void **)&(w)->b->list, &(w)->b->count, &(w)->room, sizeof *(w)->b->list)
 /* boot_process.c */
 void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
 int  boot_process_of(const struct boot_builder *w, uint32_t pid);
 int  boot_process_of_thread(const struct boot_builder *w, uint32_t tid);
 void boot_cgroup_see(struct boot_builder *w);
 /* boot_thread.c */
-void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
-void boot_thread_end(struct boot_builder *w); /* nothing comes any more */
-void boot_wait_settle(struct boot_builder *w, struct boot_pending *p, int stack);
+void             boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
+void             boot_thread_end(struct boot_builder *w); /* nothing comes any more */
+void             boot_wait_settle(struct boot_builder *w, struct boot_pending *p, int stack);
 struct boot_cpu *boot_cpu_at(struct boot_builder *w, unsigned cpu);
 /* boot_stack.c */
 void boot_stack_see(struct boot_builder *w, const struct etl_event *e);

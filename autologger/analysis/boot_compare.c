@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const boot_compare_words[COMPARE_KINDS] = {"boot", "phase", "unit", "script", "process", "initcall", "disk"};
+const char *const boot_compare_words[COMPARE_KINDS] = {"boot",    "phase",    "unit", "script",
+                                                       "process", "initcall", "disk"};
 
 struct figure { /* of one boot */
     enum boot_compare_kind kind;
@@ -20,7 +21,8 @@ struct boot_compare_figures {
     bool           failed;
 };
 
-static void boot_compare_put(struct boot_compare_figures *f, unsigned boot, enum boot_compare_kind kind, const char *name, int64_t value)
+static void boot_compare_put(struct boot_compare_figures *f, unsigned boot, enum boot_compare_kind kind,
+                             const char *name, int64_t value)
 {
     if (f->count == f->room) {
         const unsigned n     = f->room ? f->room * 2 : 1024;
@@ -48,7 +50,8 @@ static void boot_compare_disks(struct boot_compare_figures *f, unsigned boot, co
         f->texts[f->made++] = busy;
         f->texts[f->made++] = each;
         boot_compare_put(f, boot, COMPARE_DISK, busy, d->busy);
-        boot_compare_put(f, boot, COMPARE_DISK, each, d->waited / (int64_t)(d->reads + d->writes ? d->reads + d->writes : 1));
+        boot_compare_put(f, boot, COMPARE_DISK, each,
+                         d->waited / (int64_t)(d->reads + d->writes ? d->reads + d->writes : 1));
     }
 }
 
@@ -61,10 +64,11 @@ static void figures_of(struct boot_compare_figures *f, unsigned boot, const stru
         if (boot_unit_length(&b->unit[i]))
             boot_compare_put(f, boot, COMPARE_UNIT, b->unit[i].name, boot_unit_length(&b->unit[i]));
     for (unsigned i = 0; i < b->processes; i++) {
-        const struct boot_process *p = &b->process[i];
-        const bool script = strncmp(p->label, "/scripts/", 9) == 0 || strstr(p->label, "dracut/hooks");
+        const struct boot_process *p      = &b->process[i];
+        const bool                 script = strncmp(p->label, "/scripts/", 9) == 0 || strstr(p->label, "dracut/hooks");
         if (!p->lives && !p->there && p->start < b->finish && p->pid != 1)
-            boot_compare_put(f, boot, script ? COMPARE_SCRIPT : COMPARE_PROCESS, p->label, (p->end < b->finish ? p->end : b->finish) - p->start);
+            boot_compare_put(f, boot, script ? COMPARE_SCRIPT : COMPARE_PROCESS, p->label,
+                             (p->end < b->finish ? p->end : b->finish) - p->start);
     }
     for (unsigned i = 0; i < b->initcalls; i++)
         boot_compare_put(f, boot, COMPARE_INITCALL, b->initcall[i].name, b->initcall[i].length);
@@ -96,7 +100,8 @@ static int by_change(const void *a, const void *b)
 }
 
 /* One thing, in all boots that have it: from `first`, `n` figures. Those of one boot are added up. */
-static bool compare_one(struct boot_comparison *c, const struct figure *first, unsigned n, unsigned after, int64_t *values, int64_t least)
+static bool compare_one(struct boot_comparison *c, const struct figure *first, unsigned n, unsigned after,
+                        int64_t *values, int64_t least)
 {
     struct boot_change change = {.kind = first->kind, .before = -1, .after = -1};
     unsigned           boots  = 0;
@@ -141,10 +146,10 @@ static const struct boot_change *worst(const struct boot_comparison *c, enum boo
 static void boot_compare_say(struct boot_comparison *c)
 {
     enum { SAME_NS = 50000000 }; /* 0.0 s */
-    const struct boot_change *boot = &c->row[0], *most = NULL;
-    const enum boot_compare_kind order[] = {COMPARE_UNIT, COMPARE_SCRIPT, COMPARE_PROCESS, COMPARE_INITCALL};
-    const double              part = boot->before > 0 ? 100.0 * (double)boot->change / (double)boot->before : 0;
-    char                      than[64] = "the other boot", more[300] = "";
+    const struct boot_change    *boot = &c->row[0], *most = NULL;
+    const enum boot_compare_kind order[]  = {COMPARE_UNIT, COMPARE_SCRIPT, COMPARE_PROCESS, COMPARE_INITCALL};
+    const double                 part     = boot->before > 0 ? 100.0 * (double)boot->change / (double)boot->before : 0;
+    char                         than[64] = "the other boot", more[300] = "";
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         const struct boot_change *w = worst(c, order[i]);
@@ -154,12 +159,15 @@ static void boot_compare_say(struct boot_comparison *c)
     if (c->boots > 1)
         snprintf(than, sizeof than, "the median of %u boots", c->boots);
     if (most)
-        snprintf(more, sizeof more, " What got slower most: %s %s, %+.1f s.", boot_compare_words[most->kind], most->name, (double)most->change / 1e9);
+        snprintf(more, sizeof more, " What got slower most: %s %s, %+.1f s.", boot_compare_words[most->kind],
+                 most->name, (double)most->change / 1e9);
     if (llabs(boot->change) < SAME_NS)
-        snprintf(c->sentence, sizeof c->sentence, "The boot took %.1f s, as long as %s.%s", (double)boot->after / 1e9, than, more);
+        snprintf(c->sentence, sizeof c->sentence, "The boot took %.1f s, as long as %s.%s", (double)boot->after / 1e9,
+                 than, more);
     else
-        snprintf(c->sentence, sizeof c->sentence, "The boot took %.1f s, %.1f s (%.0f %%) %s than %s.%s", (double)boot->after / 1e9, (double)llabs(boot->change) / 1e9,
-                 part < 0 ? -part : part, boot->change >= 0 ? "longer" : "less", than, more);
+        snprintf(c->sentence, sizeof c->sentence, "The boot took %.1f s, %.1f s (%.0f %%) %s than %s.%s",
+                 (double)boot->after / 1e9, (double)llabs(boot->change) / 1e9, part < 0 ? -part : part,
+                 boot->change >= 0 ? "longer" : "less", than, more);
 }
 
 static bool compare_all(struct boot_comparison *c, struct boot_compare_figures *f, unsigned after, int64_t least)
@@ -169,7 +177,8 @@ static bool compare_all(struct boot_comparison *c, struct boot_compare_figures *
     qsort(f->list, f->count, sizeof *f->list, boot_compare_by_name);
     for (unsigned i = 0; i < f->count && good;) {
         unsigned n = 1;
-        while (i + n < f->count && f->list[i + n].kind == f->list[i].kind && strcmp(f->list[i + n].name, f->list[i].name) == 0)
+        while (i + n < f->count && f->list[i + n].kind == f->list[i].kind &&
+               strcmp(f->list[i + n].name, f->list[i].name) == 0)
             n++;
         good = compare_one(c, &f->list[i], n, after, values, least);
         i += n;
@@ -178,11 +187,11 @@ static bool compare_all(struct boot_comparison *c, struct boot_compare_figures *
     return good;
 }
 
-wstatus boot_comparison_create(const struct boot *const *before, unsigned count, const struct boot *after, int64_t least, struct boot_comparison **out,
-                               struct reason *why)
+wstatus boot_comparison_create(const struct boot *const *before, unsigned count, const struct boot *after,
+                               int64_t least, struct boot_comparison **out, struct reason *why)
 {
-    struct boot_compare_figures          f = {0};
-    struct boot_comparison *c = calloc(1, sizeof *c);
+    struct boot_compare_figures f = {0};
+    struct boot_comparison     *c = calloc(1, sizeof *c);
 
     *out = NULL;
     for (unsigned i = 0; i < count; i++)

@@ -1,20 +1,30 @@
-/* boot_compare.h - what got slower between boots: by phase, unit, initramfs script, process, initcall and disk. One boot is held against
- * another one, or against the median of several: of each thing, the median of the boots that have it.
- * Processes are compared by what they are called (several of one name: their sum), units and others by name. Lives are compared as far as
- * they lie before the end of the boot, and those of daemons, which live on, not at all.
- * Threads: one. Ownership: boot_comparison_create / destroy; it copies what it needs. Not for: reading boots (boot.h). */
+/* boot_compare.h - what got slower between boots: by phase, unit, initramfs script, process, initcall and disk. One
+ * boot is held against another one, or against the median of several: of each thing, the median of the boots that have
+ * it. Processes are compared by what they are called (several of one name: their sum), units and others by name. Lives
+ * are compared as far as they lie before the end of the boot, and those of daemons, which live on, not at all.
+ * Threads: one. Ownership: boot_comparison_create / destroy; it copies what it needs. Not for: reading boots
+ * (boot.h). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_COMPARE_H
 #define AUTOLOGGER_ANALYSIS_BOOT_COMPARE_H
 #include "autologger/analysis/boot.h"
 
-enum boot_compare_kind { COMPARE_BOOT, COMPARE_PHASE, COMPARE_UNIT, COMPARE_SCRIPT, COMPARE_PROCESS, COMPARE_INITCALL, COMPARE_DISK, COMPARE_KINDS };
+enum boot_compare_kind {
+    COMPARE_BOOT,
+    COMPARE_PHASE,
+    COMPARE_UNIT,
+    COMPARE_SCRIPT,
+    COMPARE_PROCESS,
+    COMPARE_INITCALL,
+    COMPARE_DISK,
+    COMPARE_KINDS
+};
 extern const char *const boot_compare_words[COMPARE_KINDS];
 
 struct boot_change {
     enum boot_compare_kind kind;
     char                  *name;
     int64_t                before, after; /* ns; -1: that boot has none of it */
-    int64_t                change; /* after - before; what is new counts in full, and what is gone */
+    int64_t                change;        /* after - before; what is new counts in full, and what is gone */
 };
 struct boot_comparison {
     struct boot_change *row; /* of each kind, what changed most first; the boot as a whole is the first */
@@ -23,7 +33,7 @@ struct boot_comparison {
     char                sentence[400];
 };
 /* `least`: changes of fewer ns are left out. W_NOT_ENOUGH_MEMORY. */
-wstatus boot_comparison_create(const struct boot *const *before, unsigned count, const struct boot *after, int64_t least, struct boot_comparison **out,
-                               struct reason *why);
+wstatus boot_comparison_create(const struct boot *const *before, unsigned count, const struct boot *after,
+                               int64_t least, struct boot_comparison **out, struct reason *why);
 void    boot_comparison_destroy(struct boot_comparison *c); /* NULL is fine */
 #endif

@@ -21,8 +21,14 @@ static void probe_begin(struct boot_builder *w, const struct etl_event *e, int64
     if (!p)
         return;
     const uintptr_t outer = (uintptr_t)idmap_get(&w->open_probes, e->thread_id + UINT64_C(1));
-    *p = (struct boot_probe){.device = boot_keep(w, boot_field(w, "Device")), .driver = boot_keep(w, boot_field(w, "Driver")), .bus = boot_keep(w, boot_field(w, "Bus")),
-                             .process = boot_process_of(w, e->process_id), .thread = e->thread_id, .start = at, .open = true, .outer = (int)outer - 1};
+    *p                    = (struct boot_probe){.device  = boot_keep(w, boot_field(w, "Device")),
+                                                .driver  = boot_keep(w, boot_field(w, "Driver")),
+                                                .bus     = boot_keep(w, boot_field(w, "Bus")),
+                                                .process = boot_process_of(w, e->process_id),
+                                                .thread  = e->thread_id,
+                                                .start   = at,
+                                                .open    = true,
+                                                .outer   = (int)outer - 1};
     w->failed |= !idmap_put(&w->open_probes, e->thread_id + UINT64_C(1), (void *)(uintptr_t)w->b->probes);
 }
 
@@ -33,7 +39,8 @@ static void probe_end(struct boot_builder *w, const struct etl_event *e, int64_t
     const char *device = boot_field(w, "Device");
     int         found  = (int)(uintptr_t)idmap_get(&w->open_probes, e->thread_id + UINT64_C(1)) - 1;
     const int   newest = found;
-    for (unsigned deep = 0; found != BOOT_NONE && strncmp(w->b->probe[found].device, device, strlen(device)) != 0; deep++)
+    for (unsigned deep = 0; found != BOOT_NONE && strncmp(w->b->probe[found].device, device, strlen(device)) != 0;
+         deep++)
         found = deep < DEEP_MOST ? w->b->probe[found].outer : BOOT_NONE;
     if (!*device || found == BOOT_NONE)
         return; /* it began before the file */
@@ -54,18 +61,24 @@ static void probe_end(struct boot_builder *w, const struct etl_event *e, int64_t
 
 static void firmware_end(struct boot_builder *w, const struct etl_event *e, int64_t at)
 {
-    struct boot_firmware *f = !has_room(w, w->b->firmware_requests) ? NULL : BOOT_GROW(w, firmware_request, firmware_requests, room_firmware);
-    const int64_t         n = boot_ns(boot_field_number(w, "DurationNs"), 1);
+    struct boot_firmware *f =
+        !has_room(w, w->b->firmware_requests) ? NULL : BOOT_GROW(w, firmware_request, firmware_requests, room_firmware);
+    const int64_t n = boot_ns(boot_field_number(w, "DurationNs"), 1);
     if (f)
-        *f = (struct boot_firmware){.name = boot_keep(w, boot_field(w, "Name")), .device = boot_keep(w, boot_field(w, "Device")), .thread = e->thread_id, .start = at - n,
-                                    .end = at, .result = (int32_t)strtol(boot_field(w, "Result"), NULL, 10)};
+        *f = (struct boot_firmware){.name   = boot_keep(w, boot_field(w, "Name")),
+                                    .device = boot_keep(w, boot_field(w, "Device")),
+                                    .thread = e->thread_id,
+                                    .start  = at - n,
+                                    .end    = at,
+                                    .result = (int32_t)strtol(boot_field(w, "Result"), NULL, 10)};
 }
 
 static void deferral(struct boot_builder *w, int64_t at)
 {
     struct boot_deferral *d = !has_room(w, w->b->deferrals) ? NULL : BOOT_GROW(w, deferral, deferrals, room_deferral);
     if (d)
-        *d = (struct boot_deferral){boot_keep(w, boot_field(w, "Device")), boot_keep(w, boot_field(w, "Reason")), boot_keep(w, boot_field(w, "Supplier")), at};
+        *d = (struct boot_deferral){boot_keep(w, boot_field(w, "Device")), boot_keep(w, boot_field(w, "Reason")),
+                                    boot_keep(w, boot_field(w, "Supplier")), at};
 }
 
 void boot_device_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names, int64_t at)
@@ -95,7 +108,10 @@ void boot_device_end(struct boot_builder *w)
 
 /* ---- devices ---- */
 
-bool boot_probe_is_deferred(const struct boot_probe *p) { return !p->open && !p->unknown && (p->result == PROBE_DEFERRED || p->result == -PROBE_DEFERRED); }
+bool boot_probe_is_deferred(const struct boot_probe *p)
+{
+    return !p->open && !p->unknown && (p->result == PROBE_DEFERRED || p->result == -PROBE_DEFERRED);
+}
 
 static struct boot_device *device_of(struct boot_device *all, unsigned count, const struct boot_probe *p)
 {
@@ -130,7 +146,8 @@ static void probe_take(const struct boot *b, struct boot_device *d, unsigned i)
 static void reasons_take(const struct boot *b, struct boot_device *d)
 {
     for (unsigned i = 0; i < b->deferrals; i++)
-        if (strcmp(b->deferral[i].device, d->name) == 0 && b->deferral[i].at >= d->first && (!d->ready || b->deferral[i].at <= d->ready)) {
+        if (strcmp(b->deferral[i].device, d->name) == 0 && b->deferral[i].at >= d->first &&
+            (!d->ready || b->deferral[i].at <= d->ready)) {
             d->reason   = b->deferral[i].reason;
             d->supplier = b->deferral[i].supplier;
         }
@@ -146,7 +163,13 @@ struct boot_device *boot_devices_make(const struct boot *b, unsigned *count, boo
         struct boot_device      *d = device_of(all, *count, p);
         if (!d) {
             d  = &all[(*count)++];
-            *d = (struct boot_device){.name = p->device, .bus = p->bus, .driver = p->driver, .first = p->start, .reason = "", .supplier = "", .longest = BOOT_NONE};
+            *d = (struct boot_device){.name     = p->device,
+                                      .bus      = p->bus,
+                                      .driver   = p->driver,
+                                      .first    = p->start,
+                                      .reason   = "",
+                                      .supplier = "",
+                                      .longest  = BOOT_NONE};
         }
         probe_take(b, d, i);
     }
@@ -169,7 +192,8 @@ static const struct boot_device *device_named(const struct boot_device *all, uns
     return NULL;
 }
 
-const struct boot_device *boot_device_root(const struct boot_device *all, unsigned count, const struct boot_device *d, bool *circle)
+const struct boot_device *boot_device_root(const struct boot_device *all, unsigned count, const struct boot_device *d,
+                                           bool *circle)
 {
     const struct boot_device *root = d, *next;
     *circle                        = false;

@@ -15,7 +15,8 @@ bool boot_is_loader(const struct boot *b, const struct boot_process *p)
 bool boot_loads_beside(const struct boot *b, int process, int other)
 {
     const struct boot_process *p = &b->process[process], *q = &b->process[other];
-    return process == other || (p->unit != BOOT_NONE ? p->unit == q->unit : p->parent == q->parent && q->unit == BOOT_NONE);
+    return process == other ||
+           (p->unit != BOOT_NONE ? p->unit == q->unit : p->parent == q->parent && q->unit == BOOT_NONE);
 }
 
 /* The last argument that is no parameter of the module. */
@@ -51,7 +52,8 @@ int64_t boot_modules_of(const struct boot *b, int at, char *out, size_t room, in
         *running += b->process[i].time[BOOT_RUNNING];
         int now = (int)i;
         for (unsigned k = 0; k < 3; k++)
-            if (best[k] == BOOT_NONE || b->process[now].end - b->process[now].start > b->process[best[k]].end - b->process[best[k]].start) {
+            if (best[k] == BOOT_NONE ||
+                b->process[now].end - b->process[now].start > b->process[best[k]].end - b->process[best[k]].start) {
                 const int was = best[k];
                 best[k]       = now;
                 if ((now = was) == BOOT_NONE)
@@ -62,7 +64,8 @@ int64_t boot_modules_of(const struct boot *b, int at, char *out, size_t room, in
         const struct boot_process *p = &b->process[best[k]];
         int                        length;
         const char                *name = module_argument(p, &length), *dot = memchr(name, '.', (size_t)length);
-        n += (size_t)snprintf(out + n, room - n, "%s%.*s %.1f s", k ? ", " : "", dot ? (int)(dot - name) : length, name, boot_modules_seconds(p->end - p->start));
+        n += (size_t)snprintf(out + n, room - n, "%s%.*s %.1f s", k ? ", " : "", dot ? (int)(dot - name) : length, name,
+                              boot_modules_seconds(p->end - p->start));
     }
     return sum;
 }

@@ -1,5 +1,5 @@
-/* boot_moment.c - what happened at one moment of a boot: disk transfers, the kernel's log, marks, initcalls, modules, memory, and
- * what the file says of its machine. See boot_build.h. */
+/* boot_moment.c - what happened at one moment of a boot: disk transfers, the kernel's log, marks, initcalls, modules,
+ * memory, and what the file says of its machine. See boot_build.h. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/kernel/source/bootenv.h"
 #include "autologger/wire/merged.h"
@@ -41,13 +41,15 @@ static struct boot_disk *disk_get(struct boot_builder *w, uint32_t number)
     for (unsigned i = 0; i < w->b->disks; i++)
         if (w->b->disk[i].number == number)
             return &w->b->disk[i];
-    struct boot_disk *d = w->b->disks < sizeof w->disk_until / sizeof *w->disk_until ? BOOT_GROW(w, disk, disks, room_disk) : NULL;
+    struct boot_disk *d =
+        w->b->disks < sizeof w->disk_until / sizeof *w->disk_until ? BOOT_GROW(w, disk, disks, room_disk) : NULL;
     if (d)
         *d = (struct boot_disk){.number = number};
     return d;
 }
 
-static void disk_count(struct boot_builder *w, struct boot_disk *d, int64_t at, int64_t lasted, uint32_t bytes, bool write)
+static void disk_count(struct boot_builder *w, struct boot_disk *d, int64_t at, int64_t lasted, uint32_t bytes,
+                       bool write)
 {
     int64_t *until = &w->disk_until[d - w->b->disk];
     int64_t  from  = at - lasted > *until ? at - lasted : *until;
@@ -76,12 +78,13 @@ void boot_disk_see(struct boot_builder *w, const struct etl_event *e, uint16_t h
     const uint32_t bytes = cur_u32(&p);
     cur_u32(&p);
     cur_take(&p, PLACE + ADDRESSES);
-    const uint64_t ticks  = cur_u64(&p);
-    const uint32_t thread = cur_u32(&p);
-    struct boot_disk *d   = cur_ok(&p) ? disk_get(w, number) : NULL;
+    const uint64_t    ticks  = cur_u64(&p);
+    const uint32_t    thread = cur_u32(&p);
+    struct boot_disk *d      = cur_ok(&p) ? disk_get(w, number) : NULL;
     if (!d)
         return;
-    disk_count(w, d, boot_time(w, e), boot_ns((uint64_t)fmin((double)ticks * w->tick, 1e15), 1), bytes, hook == HOOK_DISK_WRITE);
+    disk_count(w, d, boot_time(w, e), boot_ns((uint64_t)fmin((double)ticks * w->tick, 1e15), 1), bytes,
+               hook == HOOK_DISK_WRITE);
     const int process = boot_process_of_thread(w, thread);
     if (process != BOOT_NONE)
         *(hook == HOOK_DISK_WRITE ? &w->b->process[process].written : &w->b->process[process].read) += bytes;
@@ -95,7 +98,8 @@ static void kernel_boot(struct boot_builder *w, const char *event, int64_t at)
         struct boot_initcall *c = BOOT_GROW(w, initcall, initcalls, room_initcall);
         const int64_t         n = boot_ns(boot_field_number(w, "DurationNs"), 1);
         if (c)
-            *c = (struct boot_initcall){boot_keep(w, boot_field(w, "Name")), at - n, n, (int32_t)strtol(boot_field(w, "Result"), NULL, 10)};
+            *c = (struct boot_initcall){boot_keep(w, boot_field(w, "Name")), at - n, n,
+                                        (int32_t)strtol(boot_field(w, "Result"), NULL, 10)};
     } else if (strcmp(event, "ModuleLoad") == 0) {
         struct boot_module *m = BOOT_GROW(w, module, modules, room_module);
         if (m)
@@ -128,12 +132,12 @@ static void loss(struct boot_builder *w, const char *event, int64_t at)
 {
     if (strcmp(event, "Lost") != 0 || w->b->trust.first_loss[0])
         return;
-    const uint64_t number = boot_field_number(w, "Cpu");
+    const uint64_t number  = boot_field_number(w, "Cpu");
     char           cpu[24] = "";
     if (number != UINT32_MAX) /* else nothing tells on which one */
         snprintf(cpu, sizeof cpu, ", CPU %" PRIu64, number);
-    snprintf(w->b->trust.first_loss, sizeof w->b->trust.first_loss, "%.3f s%s: %s of %s (%s)", (double)at / 1e9, cpu, boot_field(w, "Count"),
-             boot_field(w, "Source"), boot_field(w, "Cause"));
+    snprintf(w->b->trust.first_loss, sizeof w->b->trust.first_loss, "%.3f s%s: %s of %s (%s)", (double)at / 1e9, cpu,
+             boot_field(w, "Count"), boot_field(w, "Source"), boot_field(w, "Cause"));
 }
 
 static void memory(struct boot_builder *w, const char *event, int64_t at)
@@ -158,7 +162,8 @@ static void own_event(struct boot_builder *w, const struct etl_event *e, const s
         n += (unsigned)snprintf(text + n, sizeof text - n, " %s=%s", w->fields.field[i].name, w->fields.field[i].text);
     text[sizeof text - 1] = 0;
     if (!mark || w->fields.count)
-        boot_moment_text_at(w, boot_time(w, e), boot_process_of(w, e->process_id), names->provider ? names->provider : "?", text);
+        boot_moment_text_at(w, boot_time(w, e), boot_process_of(w, e->process_id),
+                            names->provider ? names->provider : "?", text);
 }
 
 void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names)

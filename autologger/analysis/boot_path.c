@@ -64,7 +64,7 @@ static int last_child(const struct boot *b, int parent, int64_t from, int64_t to
 {
     int found = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++) {
-        const struct boot_process *p = &b->process[i];
+        const struct boot_process *p  = &b->process[i];
         const int                  up = p->exec_of != BOOT_NONE ? p->exec_of : p->parent;
         if (up != parent || p->end <= from || p->start >= to || p->end - p->start < CHILD_LEAST_NS || p->lives)
             continue;
@@ -78,8 +78,15 @@ static int last_child(const struct boot *b, int parent, int64_t from, int64_t to
 
 static const char *longest_wait(const int64_t time[BOOT_STATES], int64_t length)
 {
-    static const char *const words[BOOT_STATES] = {"", "", "waited for a disk", "waited for a lock", "waited for the network", "slept", "waited for its child", "waited"};
-    unsigned                 best = BOOT_OTHER;
+    static const char *const words[BOOT_STATES] = {"",
+                                                   "",
+                                                   "waited for a disk",
+                                                   "waited for a lock",
+                                                   "waited for the network",
+                                                   "slept",
+                                                   "waited for its child",
+                                                   "waited"};
+    unsigned                 best               = BOOT_OTHER;
     for (unsigned i = BOOT_DISK; i < BOOT_STATES; i++)
         if (time[i] > time[best])
             best = i;
@@ -102,7 +109,8 @@ static int holder_of(const struct boot *b, int process, int64_t from, int64_t to
     const struct boot_wait *longest = NULL;
     for (unsigned i = 0; i < b->waits; i++) {
         const struct boot_wait *t = &b->wait[i];
-        if (t->process == process && overlap(t->start, t->end, from, to) && (!longest || t->end - t->start > longest->end - longest->start))
+        if (t->process == process && overlap(t->start, t->end, from, to) &&
+            (!longest || t->end - t->start > longest->end - longest->start))
             longest = t;
     }
     return longest && longest->state == BOOT_LOCK ? longest->waker : BOOT_NONE;
@@ -120,13 +128,14 @@ static void boot_path_processes(struct boot_path_walk *w, int process, int64_t f
             return;
         const struct boot_process *p     = &w->b->process[child];
         const int64_t              start = p->start > from ? p->start : from, end = p->end < to ? p->end : to;
-        struct boot_step           s     = {STEP_PROCESS, p->unit, child, start, end, NULL, NULL, depth, {0}};
+        struct boot_step           s = {STEP_PROCESS, p->unit, child, start, end, NULL, NULL, depth, {0}};
         boot_waited(w->b, child, start, end, s.time);
         const char *waited = longest_wait(s.time, end - start);
         const int   holder = holder_of(w->b, child, start, end);
         const char *parent = w->b->process[process].label;
         s.what             = boot_path_say(w, "%s", p->label);
-        s.why = holder != BOOT_NONE ? boot_path_say(w, "%s waited for it; it waited for a lock that %s held", parent, boot_path_whose(w->b, holder, text))
+        s.why = holder != BOOT_NONE ? boot_path_say(w, "%s waited for it; it waited for a lock that %s held", parent,
+                                                    boot_path_whose(w->b, holder, text))
                 : waited            ? boot_path_say(w, "%s waited until it ended; it %s", parent, waited)
                                     : boot_path_say(w, "%s waited until it ended", parent);
         if (!boot_path_add(w, s))
@@ -153,7 +162,7 @@ static bool had_start(const struct boot_unit *u) { return u->activating || u->ac
 static int boot_path_waited_for(const struct boot *b, int unit, int64_t before, bool *told)
 {
     enum { SLACK_NS = 20000000 };
-    const struct boot_unit *u = &b->unit[unit];
+    const struct boot_unit *u     = &b->unit[unit];
     int                     found = BOOT_NONE, any = BOOT_NONE;
     for (unsigned i = 0; i < b->units; i++) {
         const int64_t done = boot_unit_done(&b->unit[i]);
@@ -196,18 +205,20 @@ static void unit_processes(struct boot_path_walk *w, int unit, int64_t from, int
             const int up = p->exec_of != BOOT_NONE ? p->exec_of : p->parent;
             if (up != BOOT_NONE && b->process[up].unit == unit)
                 continue;
-            if (found == BOOT_NONE || (p->end < to ? p->end : to) > (b->process[found].end < to ? b->process[found].end : to))
+            if (found == BOOT_NONE ||
+                (p->end < to ? p->end : to) > (b->process[found].end < to ? b->process[found].end : to))
                 found = (int)i;
         }
         if (found == BOOT_NONE)
             return;
         const struct boot_process *p     = &b->process[found];
         const int64_t              start = p->start > from ? p->start : from, end = p->end < to ? p->end : to;
-        struct boot_step           s     = {STEP_PROCESS, unit, found, start, end, boot_path_say(w, "%s", p->label), NULL, 1, {0}};
+        struct boot_step s = {STEP_PROCESS, unit, found, start, end, boot_path_say(w, "%s", p->label), NULL, 1, {0}};
         boot_waited(b, found, start, end, s.time);
         const char *waited = longest_wait(s.time, end - start);
         const int   holder = holder_of(b, found, start, end);
-        s.why = holder != BOOT_NONE ? boot_path_say(w, "it does the unit's work; it waited for a lock that %s held", boot_path_whose(b, holder, text))
+        s.why = holder != BOOT_NONE ? boot_path_say(w, "it does the unit's work; it waited for a lock that %s held",
+                                                    boot_path_whose(b, holder, text))
                 : waited            ? boot_path_say(w, "it does the unit's work; it %s", waited)
                                     : boot_path_say(w, "it does the unit's work");
         if (!boot_path_add(w, s))
@@ -220,11 +231,13 @@ static void unit_processes(struct boot_path_walk *w, int unit, int64_t from, int
 static void unit_step(struct boot_path_walk *w, int unit, int64_t begin, int64_t done, const char *next, bool told)
 {
     const struct boot_unit *u = &w->b->unit[unit];
-    struct boot_step        s = {STEP_UNIT, unit, BOOT_NONE, begin, done, boot_path_say(w, "%s", u->name), NULL, 0, {0}};
+    struct boot_step s = {STEP_UNIT, unit, BOOT_NONE, begin, done, boot_path_say(w, "%s", u->name), NULL, 0, {0}};
     for (unsigned i = 0; i < w->b->processes; i++)
         if (w->b->process[i].unit == unit)
             boot_waited(w->b, (int)i, begin, done, s.time);
-    const char *ends = u->job_result && strcmp(u->job_result, "done") != 0 ? u->job_result : u->failed ? "failed" : NULL;
+    const char *ends = u->job_result && strcmp(u->job_result, "done") != 0 ? u->job_result
+                       : u->failed                                         ? "failed"
+                                                                           : NULL;
     if (!next)
         s.why = boot_path_say(w, "it is the end of the boot");
     else if (ends)
@@ -265,18 +278,28 @@ static void boot_path_queue_step(struct boot_path_walk *w, int unit, int64_t rea
     struct boot_queue q;
     char              text[500];
     boot_queue_find(w->b, ready, begin, &q);
-    boot_path_add(w, (struct boot_step){STEP_QUEUE, unit, BOOT_NONE, ready, begin, boot_path_say(w, "%s, not started yet", w->b->unit[unit].name),
-                              boot_path_say(w, "what it is ordered after was done: %s", boot_queue_text(w->b, &q, text, sizeof text)), 0, {0}});
+    boot_path_add(w, (struct boot_step){STEP_QUEUE,
+                                        unit,
+                                        BOOT_NONE,
+                                        ready,
+                                        begin,
+                                        boot_path_say(w, "%s, not started yet", w->b->unit[unit].name),
+                                        boot_path_say(w, "what it is ordered after was done: %s",
+                                                      boot_queue_text(w->b, &q, text, sizeof text)),
+                                        0,
+                                        {0}});
 }
 
-/* A device that was waited for when udev looked for all of them, and came after that: nothing orders it, and from there on it was missing. Else BOOT_NONE. */
+/* A device that was waited for when udev looked for all of them, and came after that: nothing orders it, and from there
+ * on it was missing. Else BOOT_NONE. */
 static int late_device(const struct boot *b, int unit)
 {
     const struct boot_unit *u   = &b->unit[unit];
     const char             *dot = strrchr(u->name, '.');
-    const int               looked = dot && strcmp(dot, ".device") == 0 && u->active ? boot_unit_find(b, "systemd-udev-trigger.service") : BOOT_NONE;
-    const int64_t           done   = looked == BOOT_NONE ? 0 : boot_unit_done(&b->unit[looked]);
-    bool                    told;
+    const int               looked =
+        dot && strcmp(dot, ".device") == 0 && u->active ? boot_unit_find(b, "systemd-udev-trigger.service") : BOOT_NONE;
+    const int64_t done = looked == BOOT_NONE ? 0 : boot_unit_done(&b->unit[looked]);
+    bool          told;
     if (!done || done >= u->active || u->queued > done)
         return BOOT_NONE;
     return u->after && boot_path_waited_for(b, unit, u->active, &told) != BOOT_NONE ? BOOT_NONE : looked;
@@ -284,24 +307,27 @@ static int late_device(const struct boot *b, int unit)
 
 static void boot_path_units(struct boot_path_walk *w)
 {
-    const struct boot *b    = w->b;
-    int                unit = last_unit(b);
-    const char        *next = NULL;
-    bool               told = true;
-    bool              *seen = calloc(b->units + 1ul, sizeof *seen);
+    const struct boot *b     = w->b;
+    int                unit  = last_unit(b);
+    const char        *next  = NULL;
+    bool               told  = true;
+    bool              *seen  = calloc(b->units + 1ul, sizeof *seen);
     int64_t            limit = b->finish;
 
     w->failed |= !seen;
     while (seen && unit != BOOT_NONE && !seen[unit] && !w->failed) {
         const struct boot_unit *u = &b->unit[unit];
         seen[unit]                = true;
-        int64_t done  = boot_unit_done(u), begin = u->activating ? u->activating : u->queued && u->queued < done ? u->queued : done;
-        bool    order = false;
-        done          = done < limit ? done : limit;
-        const int late   = late_device(b, unit);
-        const int before = late != BOOT_NONE ? late : boot_path_waited_for(b, unit, begin, &order);
+        int64_t done = boot_unit_done(u), begin = u->activating                   ? u->activating
+                                                  : u->queued && u->queued < done ? u->queued
+                                                                                  : done;
+        bool    order        = false;
+        done                 = done < limit ? done : limit;
+        const int     late   = late_device(b, unit);
+        const int     before = late != BOOT_NONE ? late : boot_path_waited_for(b, unit, begin, &order);
         const int64_t ready  = before == BOOT_NONE ? b->user : boot_unit_done(&b->unit[before]);
-        if (u->job_result && strcmp(u->job_result, "done") != 0 && !u->activating) /* it never came: all of the wait is its own */
+        /* it never came: all of the wait is its own */
+        if (u->job_result && strcmp(u->job_result, "done") != 0 && !u->activating)
             begin = u->queued ? u->queued : ready;
         if (late != BOOT_NONE)
             begin = ready;
@@ -323,15 +349,24 @@ static void boot_path_units(struct boot_path_walk *w)
 
 static void boot_path_kernel(struct boot_path_walk *w)
 {
-    const struct boot *b   = w->b;
-    const int64_t      end = b->init && b->init < b->user ? b->init : b->user;
+    const struct boot          *b       = w->b;
+    const int64_t               end     = b->init && b->init < b->user ? b->init : b->user;
     const struct boot_initcall *longest = NULL;
     for (unsigned i = 0; i < b->initcalls; i++)
         if (b->initcall[i].start < end && (!longest || b->initcall[i].length > longest->length))
             longest = &b->initcall[i];
-    boot_path_add(w, (struct boot_step){STEP_KERNEL, BOOT_NONE, BOOT_NONE, 0, end, boot_path_say(w, "kernel"),
-                              longest ? boot_path_say(w, "process 1 is its last step; its longest initcall: %s, %.0f ms", longest->name, (double)longest->length / 1e6)
-                                      : boot_path_say(w, "process 1 is its last step"), 0, {0}});
+    boot_path_add(w, (struct boot_step){
+                         STEP_KERNEL,
+                         BOOT_NONE,
+                         BOOT_NONE,
+                         0,
+                         end,
+                         boot_path_say(w, "kernel"),
+                         longest ? boot_path_say(w, "process 1 is its last step; its longest initcall: %s, %.0f ms",
+                                                 longest->name, (double)longest->length / 1e6)
+                                 : boot_path_say(w, "process 1 is its last step"),
+                         0,
+                         {0}});
 }
 
 static void initramfs(struct boot_path_walk *w)
@@ -388,12 +423,13 @@ void boot_path_destroy(struct boot_path *p)
     free(p);
 }
 
-int64_t boot_path_overlap(const struct boot *b, const struct boot_path *p, int unit, int process, int64_t start, int64_t end)
+int64_t boot_path_overlap(const struct boot *b, const struct boot_path *p, int unit, int process, int64_t start,
+                          int64_t end)
 {
     int64_t sum = 0, until = INT64_MIN;
     for (unsigned i = 0; i < p->steps; i++) {
-        const struct boot_step *s = &p->step[i];
-        const bool mine = (unit != BOOT_NONE && s->unit == unit) ||
+        const struct boot_step *s    = &p->step[i];
+        const bool              mine = (unit != BOOT_NONE && s->unit == unit) ||
                           (process != BOOT_NONE && s->process != BOOT_NONE && boot_is_below(b, s->process, process));
         if (!mine)
             continue;

@@ -1,8 +1,9 @@
 /* boot_phase.c - the phases of a boot: whose turn it was. See boot_build.h.
- * Firmware and loader are before the time 0, as the machine tells. The kernel: until process 1 runs /init (or the system's own
- * program); the initramfs: until it begins to look for the root; root: until process 1 is the system's; user space: until systemd's
- * end of the boot, or the last unit's start; settling: until the processors have idled for 10 s in all, or the file ends. A wait for
- * a person is cut out of the phase it is in. What is not of a boot has one phase: the time that was recorded. */
+ * Firmware and loader are before the time 0, as the machine tells. The kernel: until process 1 runs /init (or the
+ * system's own program); the initramfs: until it begins to look for the root; root: until process 1 is the system's;
+ * user space: until systemd's end of the boot, or the last unit's start; settling: until the processors have idled for
+ * 10 s in all, or the file ends. A wait for a person is cut out of the phase it is in. What is not of a boot has one
+ * phase: the time that was recorded. */
 #include "autologger/analysis/boot_build.h"
 
 #include <string.h>

@@ -80,7 +80,7 @@ static bool boot_process_read(const struct etl_event *e, struct told *out)
     out->status = (int32_t)cur_u32(&c);
     cur_take(&c, POINTER); /* page table */
     if (e->version >= 4)
-        cur_take(&c, FIXED); /* flags */
+        cur_take(&c, FIXED);              /* flags */
     const uint8_t *user = c.data + c.pos; /* a pointer that is 0: nothing more */
     if (cur_u64(&c) != 0 && cur_ok(&c)) {
         cur_take(&c, POINTERS - POINTER);
@@ -94,9 +94,9 @@ static bool boot_process_read(const struct etl_event *e, struct told *out)
         return false;
     strncpy(out->name, name, sizeof out->name - 1);
     out->name[sizeof out->name - 1] = 0;
-    const size_t left = cur_left(&c);
-    size_t       n    = 0;
-    const uint8_t *wide = c.data + c.pos;
+    const size_t   left             = cur_left(&c);
+    size_t         n                = 0;
+    const uint8_t *wide             = c.data + c.pos;
     while (n + 2 <= left && (wide[n] || wide[n + 1]))
         n += 2;
     text_utf16(&out->command, wide, n);
@@ -121,9 +121,16 @@ static void boot_process_row_add(struct boot_builder *w, const struct told *t, i
         return;
     const int parent = exec_of != BOOT_NONE ? w->b->process[exec_of].parent : boot_process_of(w, t->parent);
     const int from   = exec_of != BOOT_NONE ? exec_of : parent;
-    *p = (struct boot_process){.pid = t->pid, .parent_pid = t->parent, .parent = parent, .exec_of = exec_of, .start = at, .end = at,
-                               .lives = true, .there = there, .execed = exec_of != BOOT_NONE,
-                               .unit = from != BOOT_NONE && !there ? w->b->process[from].unit : BOOT_NONE};
+    *p               = (struct boot_process){.pid        = t->pid,
+                                             .parent_pid = t->parent,
+                                             .parent     = parent,
+                                             .exec_of    = exec_of,
+                                             .start      = at,
+                                             .end        = at,
+                                             .lives      = true,
+                                             .there      = there,
+                                             .execed     = exec_of != BOOT_NONE,
+                                             .unit       = from != BOOT_NONE && !there ? w->b->process[from].unit : BOOT_NONE};
     for (unsigned i = 0; i < BOOT_WAKERS; i++)
         p->waker[i].process = BOOT_NONE;
     names_set(w, p, t);
@@ -137,7 +144,7 @@ static void boot_process_started(struct boot_builder *w, const struct told *t, i
     struct boot_process *p   = now == BOOT_NONE ? NULL : &w->b->process[now];
 
     if (p && there && p->lives)
-        return; /* known already */
+        return;                                                                       /* known already */
     if (p && !p->lives && at - p->end <= SAME_MOMENT_NS && !p->there && !p->execed) { /* what the fork was for */
         p->lives = p->execed = true;
         names_set(w, p, t);
@@ -151,7 +158,9 @@ void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_
     struct told   t  = {0};
     const int64_t at = boot_time(w, e);
 
-    if ((hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_END || hook == HOOK_PROCESS_DC_START || hook == HOOK_PROCESS_DC_END) && boot_process_read(e, &t)) {
+    if ((hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_END || hook == HOOK_PROCESS_DC_START ||
+         hook == HOOK_PROCESS_DC_END) &&
+        boot_process_read(e, &t)) {
         if (hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_DC_START) {
             boot_process_started(w, &t, at, hook == HOOK_PROCESS_DC_START);
         } else {
@@ -183,7 +192,7 @@ bool boot_is_below(const struct boot *b, int process, int ancestor)
         if (process == ancestor)
             return true;
         const struct boot_process *p = &b->process[process];
-        process = p->exec_of != BOOT_NONE ? p->exec_of : p->parent;
+        process                      = p->exec_of != BOOT_NONE ? p->exec_of : p->parent;
     }
     return false;
 }

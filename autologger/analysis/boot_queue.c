@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNNER_LEAST = 10 /* part of the time that a runner has to have */, SHOWN_NS = 50000000 /* less would be 0.0 s */ };
+enum {
+    RUNNER_LEAST = 10 /* part of the time that a runner has to have */,
+    SHOWN_NS     = 50000000 /* less would be 0.0 s */
+};
 
 static double boot_queue_seconds(int64_t ns) { return (double)ns / 1e9; }
 
@@ -12,7 +15,8 @@ static int boot_queue_process_one(const struct boot *b, int64_t at)
 {
     int one = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++)
-        if (b->process[i].pid == 1 && b->process[i].start <= at && (one == BOOT_NONE || b->process[i].start >= b->process[one].start))
+        if (b->process[i].pid == 1 && b->process[i].start <= at &&
+            (one == BOOT_NONE || b->process[i].start >= b->process[one].start))
             one = (int)i;
     return one;
 }
@@ -22,19 +26,21 @@ void boot_queue_find(const struct boot *b, int64_t from, int64_t to, struct boot
     int64_t waited[BOOT_STATES] = {0};
 
     *out = (struct boot_queue){.process = BOOT_NONE, .length = to - from};
-    if (!b->switches || to <= from || from < b->seen_from || to - from < 2 * b->run_width) /* shorter than what the bins tell apart */
+    /* shorter than what the bins tell apart */
+    if (!b->switches || to <= from || from < b->seen_from || to - from < 2 * b->run_width)
         return;
     if ((out->process = boot_queue_process_one(b, from)) == BOOT_NONE)
         return;
     const struct boot_ran ran = boot_ran(b, out->process, from, to);
     boot_waited(b, out->process, from, to, waited);
-    out->disk                 = waited[BOOT_DISK];
-    out->ran                  = ran.running;
-    out->ready                = ran.ready;
-    out->runners              = boot_runners(b, from, to, out->process, out->runner, BOOT_QUEUE_RUNNERS);
+    out->disk    = waited[BOOT_DISK];
+    out->ran     = ran.running;
+    out->ready   = ran.ready;
+    out->runners = boot_runners(b, from, to, out->process, out->runner, BOOT_QUEUE_RUNNERS);
 }
 
-unsigned boot_queue_sum(const struct boot *b, const struct boot_path *p, struct boot_queue *sum, const struct boot_step **longest)
+unsigned boot_queue_sum(const struct boot *b, const struct boot_path *p, struct boot_queue *sum,
+                        const struct boot_step **longest)
 {
     struct boot_queue one;
     unsigned          count = 0;
@@ -66,11 +72,13 @@ unsigned boot_queue_sum(const struct boot *b, const struct boot_path *p, struct 
 char *boot_queue_runners(const struct boot *b, const struct boot_queue *q, char *out, size_t size)
 {
     *out = 0;
-    for (unsigned i = 0; i < q->runners && q->runner[i].ran * RUNNER_LEAST >= q->length && q->runner[i].ran >= SHOWN_NS; i++) {
+    for (unsigned i = 0; i < q->runners && q->runner[i].ran * RUNNER_LEAST >= q->length && q->runner[i].ran >= SHOWN_NS;
+         i++) {
         const struct boot_runner *r    = &q->runner[i];
         const size_t              used = strlen(out);
-        snprintf(out + used, size - used, "%s%.80s%s %.1f s", i ? ", " : "", r->unit == BOOT_NONE ? b->process[r->process].label : b->unit[r->unit].name,
-                 i ? "" : " ran", boot_queue_seconds(r->ran));
+        snprintf(out + used, size - used, "%s%.80s%s %.1f s", i ? ", " : "",
+                 r->unit == BOOT_NONE ? b->process[r->process].label : b->unit[r->unit].name, i ? "" : " ran",
+                 boot_queue_seconds(r->ran));
     }
     return out;
 }
@@ -85,13 +93,18 @@ char *boot_queue_text(const struct boot *b, const struct boot_queue *q, char *ou
     else if ((q->ran + q->ready) * 2 < q->length && q->disk * 2 > q->length)
         snprintf(out, size, "systemd waited %.1f s for a disk", boot_queue_seconds(q->disk));
     else if (!b->wakeups && q->ran * 2 < q->length)
-        snprintf(out, size, "systemd itself ran %.1f s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor%s%s", boot_queue_seconds(q->ran), also, who);
+        snprintf(
+            out, size,
+            "systemd itself ran %.1f s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor%s%s",
+            boot_queue_seconds(q->ran), also, who);
     else if ((q->ran + q->ready) * 2 < q->length)
-        snprintf(out, size, "systemd itself ran %.1f s, and nothing tells what it waited for%s%s", boot_queue_seconds(q->ran), also, who);
+        snprintf(out, size, "systemd itself ran %.1f s, and nothing tells what it waited for%s%s",
+                 boot_queue_seconds(q->ran), also, who);
     else if (q->ready > q->ran) {
         if (q->ran >= SHOWN_NS)
             snprintf(more, sizeof more, ", and ran %.1f s", boot_queue_seconds(q->ran));
-        snprintf(out, size, "systemd waited %.1f s for a processor%s%s%s", boot_queue_seconds(q->ready), more, also, who);
+        snprintf(out, size, "systemd waited %.1f s for a processor%s%s%s", boot_queue_seconds(q->ready), more, also,
+                 who);
     } else {
         if (q->ready >= SHOWN_NS)
             snprintf(more, sizeof more, ", and waited %.1f s for a processor", boot_queue_seconds(q->ready));

@@ -28,7 +28,8 @@ int64_t boot_time(const struct boot_builder *w, const struct etl_event *e)
     const uint64_t base = (uint64_t)w->base;
     if (w->b->live && e->filetime < base) /* told of the time before */
         return 0;
-    return e->filetime >= base ? boot_ns(e->filetime - base, NS_OF_FILETIME) : -boot_ns(base - e->filetime, NS_OF_FILETIME);
+    return e->filetime >= base ? boot_ns(e->filetime - base, NS_OF_FILETIME)
+                               : -boot_ns(base - e->filetime, NS_OF_FILETIME);
 }
 
 char *boot_keep(struct boot_builder *w, const char *text)
@@ -98,7 +99,10 @@ const char *boot_field(const struct boot_builder *w, const char *name)
     return "";
 }
 
-uint64_t boot_field_number(const struct boot_builder *w, const char *name) { return strtoull(boot_field(w, name), NULL, 0); }
+uint64_t boot_field_number(const struct boot_builder *w, const char *name)
+{
+    return strtoull(boot_field(w, name), NULL, 0);
+}
 
 /* ---- reading ---- */
 
@@ -186,7 +190,9 @@ static void trust_end(struct boot_builder *w)
     t->damaged      = damaged;
     t->lost         = h->raw.events_lost;
     t->buffers_lost = h->raw.buffers_lost;
-    t->clock        = h->raw.clock_type == CLOCK_TSC ? "the processor's counter" : h->raw.clock_type == 2 ? "the time of day" : "performance counter";
+    t->clock        = h->raw.clock_type == CLOCK_TSC ? "the processor's counter"
+                      : h->raw.clock_type == 2       ? "the time of day"
+                                                     : "performance counter";
     if (w->symbols && symbols_counts(w->symbols, &n)) {
         t->stacks_complete = n.complete;
         t->stacks_cut      = n.cut;
@@ -220,7 +226,7 @@ static void boot_read_images(struct boot_builder *w)
 
 static void boot_read_finish(struct boot_builder *w)
 {
-    struct boot *b = w->b;
+    struct boot *b     = w->b;
     int64_t      width = 0;
 
     boot_thread_end(w);
@@ -247,7 +253,8 @@ static void builder_finish(struct boot_builder *w)
 {
     for (size_t i = 0; i < w->threads.capacity; i++)
         free(w->threads.slot[i].value);
-    struct idmap *maps[] = {&w->threads, &w->pids, &w->units, &w->open_probes, &w->raw_stacks, &w->stacks, &w->frames, &w->cells, &w->runs};
+    struct idmap *maps[] = {&w->threads, &w->pids,   &w->units, &w->open_probes, &w->raw_stacks,
+                            &w->stacks,  &w->frames, &w->cells, &w->runs};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         idmap_finish(maps[i]);
     fields_clear(&w->fields);
@@ -261,8 +268,9 @@ static void builder_finish(struct boot_builder *w)
     free(w->pair);
 }
 
-/* A boot has process 1's programs, initcalls, or systemd's own end of the boot while it is recorded; one without all these is recorded from
- * its first minutes on. A session that is started later records a machine that runs; so does a rehearsal, also in these minutes. */
+/* A boot has process 1's programs, initcalls, or systemd's own end of the boot while it is recorded; one without all
+ * these is recorded from its first minutes on. A session that is started later records a machine that runs; so does a
+ * rehearsal, also in these minutes. */
 static bool is_of_boot(const struct boot_builder *w)
 {
     const int64_t      early = INT64_C(120000000000);
@@ -278,9 +286,10 @@ static bool is_of_boot(const struct boot_builder *w)
     return false;
 }
 
-static wstatus boot_read_open_all(struct boot_builder *w, const char *path, const struct boot_options *o, struct reason *why)
+static wstatus boot_read_open_all(struct boot_builder *w, const char *path, const struct boot_options *o,
+                                  struct reason *why)
 {
-    wstatus st = etl_reader_open(path, &w->reader, why);
+    wstatus st  = etl_reader_open(path, &w->reader, why);
     w->borrowed = o->schemas != NULL;
     w->schemas  = o->schemas ? o->schemas : schema_set_new();
     w->failed |= !w->schemas;
@@ -293,7 +302,9 @@ static wstatus boot_read_open_all(struct boot_builder *w, const char *path, cons
         return st;
     const struct etl_file_header *h = etl_reader_header(w->reader);
     w->base                         = w->b->live ? h->raw.start_time : h->raw.boot_time;
-    w->start                        = h->raw.start_time > h->raw.boot_time ? boot_ns((uint64_t)(h->raw.start_time - h->raw.boot_time), NS_OF_FILETIME) : 0;
+    w->start                        = h->raw.start_time > h->raw.boot_time
+                                          ? boot_ns((uint64_t)(h->raw.start_time - h->raw.boot_time), NS_OF_FILETIME)
+                                          : 0;
     w->tick                         = h->raw.perf_freq > 0 ? 1e9 / (double)h->raw.perf_freq : 1;
     w->b->began                     = (uint64_t)w->base;
     w->b->session                   = boot_keep(w, h->logger_name ? h->logger_name : "");
@@ -311,7 +322,8 @@ static wstatus boot_read_open_all(struct boot_builder *w, const char *path, cons
 }
 
 /* *other: as it was read, it is not of a boot. */
-static wstatus read_as(const char *path, const struct boot_options *o, bool live, struct boot **out, bool *other, struct reason *why)
+static wstatus read_as(const char *path, const struct boot_options *o, bool live, struct boot **out, bool *other,
+                       struct reason *why)
 {
     struct boot_builder w = {.b = calloc(1, sizeof *w.b)};
 

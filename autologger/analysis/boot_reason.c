@@ -26,9 +26,14 @@ static int64_t boot_reason_within(const struct reason_look *l, int64_t start, in
     const int64_t from = start > l->start ? start : l->start, to = end < l->end ? end : l->end;
     return to > from ? to - from : 0;
 }
-static int64_t life_in(const struct reason_look *l, int process) { return boot_reason_within(l, l->b->process[process].start, l->b->process[process].end); }
+static int64_t life_in(const struct reason_look *l, int process)
+{
+    return boot_reason_within(l, l->b->process[process].start, l->b->process[process].end);
+}
 
-__attribute__((format(printf, 5, 6))) static void boot_reason_say(const struct reason_look *l, enum boot_reason_kind kind, int process, int64_t length, const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void boot_reason_say(const struct reason_look *l,
+                                                                  enum boot_reason_kind kind, int process,
+                                                                  int64_t length, const char *format, ...)
 {
     static const char *const next[] = {
 #define R(name, text) text,
@@ -46,7 +51,10 @@ __attribute__((format(printf, 5, 6))) static void boot_reason_say(const struct r
 }
 
 /* Its arguments where there are some, else its name. */
-static const char *boot_reason_words_of(const struct boot_process *p) { return p->command && *p->command ? p->command : p->label; }
+static const char *boot_reason_words_of(const struct boot_process *p)
+{
+    return p->command && *p->command ? p->command : p->label;
+}
 
 /* The program that fills the time: from the one that is there longest down to who does it for that one. */
 static int who_fills(const struct reason_look *l)
@@ -54,7 +62,8 @@ static int who_fills(const struct reason_look *l)
     const struct boot *b  = l->b;
     int                at = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++)
-        if (b->process[i].unit == l->unit && life_in(l, (int)i) > 0 && (at == BOOT_NONE || life_in(l, (int)i) > life_in(l, at)))
+        if (b->process[i].unit == l->unit && life_in(l, (int)i) > 0 &&
+            (at == BOOT_NONE || life_in(l, (int)i) > life_in(l, at)))
             at = (int)i;
     for (unsigned deep = 0; at != BOOT_NONE && deep < DEEP_MOST; deep++) {
         int child = BOOT_NONE;
@@ -71,14 +80,14 @@ static int who_fills(const struct reason_look *l)
 
 static void times_find(const struct reason_look *l, int process, struct reason_times *t)
 {
-    const struct boot         *b = l->b;
-    const struct boot_process *p = &b->process[process];
+    const struct boot         *b      = l->b;
+    const struct boot_process *p      = &b->process[process];
     int64_t                    waited = 0;
 
     *t = (struct reason_times){0};
     for (unsigned i = 0; i < b->waits; i++) {
         const struct boot_wait *w = &b->wait[i];
-        const int64_t           n = w->process == process && w->thread == p->pid ? boot_reason_within(l, w->start, w->end) : 0;
+        const int64_t n = w->process == process && w->thread == p->pid ? boot_reason_within(l, w->start, w->end) : 0;
         if (!n)
             continue;
         t->sum[w->state] += n;
@@ -89,7 +98,7 @@ static void times_find(const struct reason_look *l, int process, struct reason_t
             t->longest[w->state] = w;
     }
     /* the rest of the time it was on a processor, or ready */
-    const int64_t rest = life_in(l, process) > waited ? life_in(l, process) - waited : 0;
+    const int64_t rest    = life_in(l, process) > waited ? life_in(l, process) - waited : 0;
     t->sum[BOOT_RUNNING]  = p->time[BOOT_RUNNING] < rest ? p->time[BOOT_RUNNING] : rest;
     const int64_t ready   = rest - t->sum[BOOT_RUNNING];
     t->sum[BOOT_RUNNABLE] = p->time[BOOT_RUNNABLE] < ready ? p->time[BOOT_RUNNABLE] : ready;
@@ -98,7 +107,7 @@ static void times_find(const struct reason_look *l, int process, struct reason_t
 /* "sleep 0.2" again and again, or a program that sleeps by itself. */
 static bool polls(const struct reason_look *l)
 {
-    const struct boot *b    = l->b;
+    const struct boot *b     = l->b;
     int64_t            slept = 0;
     unsigned           times = 0;
     int                one   = BOOT_NONE;
@@ -110,7 +119,9 @@ static bool polls(const struct reason_look *l)
         }
     if (times < POLLS_LEAST || slept * 2 < l->end - l->start)
         return false;
-    boot_reason_say(l, REASON_POLLS, one, slept, "it looked for something again and again, and ran \"%.80s\" %u times meanwhile", boot_reason_words_of(&b->process[one]), times);
+    boot_reason_say(l, REASON_POLLS, one, slept,
+                    "it looked for something again and again, and ran \"%.80s\" %u times meanwhile",
+                    boot_reason_words_of(&b->process[one]), times);
     return true;
 }
 
@@ -131,7 +142,9 @@ static bool many_programs(const struct reason_look *l, int longest)
     }
     if (many < PROGRAMS_LEAST)
         return false;
-    boot_reason_say(l, REASON_PROGRAMS, longest, l->end - l->start, "it ran %u programs one after another, %.1f s of it on a processor", many, boot_reason_seconds(ran));
+    boot_reason_say(l, REASON_PROGRAMS, longest, l->end - l->start,
+                    "it ran %u programs one after another, %.1f s of it on a processor", many,
+                    boot_reason_seconds(ran));
     return true;
 }
 
@@ -140,11 +153,13 @@ static bool by_systemctl(const struct reason_look *l)
     const struct boot *b  = l->b;
     int                at = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++)
-        if (b->process[i].unit == l->unit && strcmp(b->process[i].label, "systemctl") == 0 && (at == BOOT_NONE || life_in(l, (int)i) > life_in(l, at)))
+        if (b->process[i].unit == l->unit && strcmp(b->process[i].label, "systemctl") == 0 &&
+            (at == BOOT_NONE || life_in(l, (int)i) > life_in(l, at)))
             at = (int)i;
     if (at == BOOT_NONE || life_in(l, at) * 2 < l->end - l->start)
         return false;
-    boot_reason_say(l, REASON_SYSTEMCTL, at, life_in(l, at), "it waited %.1f s for \"%.120s\"", boot_reason_seconds(life_in(l, at)), boot_reason_words_of(&b->process[at]));
+    boot_reason_say(l, REASON_SYSTEMCTL, at, life_in(l, at), "it waited %.1f s for \"%.120s\"",
+                    boot_reason_seconds(life_in(l, at)), boot_reason_words_of(&b->process[at]));
     return true;
 }
 
@@ -174,7 +189,7 @@ static bool waker_text(const struct reason_look *l, const struct boot_wait *long
 /* It runs one program after another, of which none takes most of the time. */
 static void by_children(const struct reason_look *l, int process, int64_t waited)
 {
-    const struct boot *b = l->b;
+    const struct boot *b    = l->b;
     int                most = BOOT_NONE;
     unsigned           many = 0;
     for (unsigned i = 0; i < b->processes; i++) {
@@ -185,10 +200,13 @@ static void by_children(const struct reason_look *l, int process, int64_t waited
             most = (int)i;
     }
     if (most == BOOT_NONE)
-        boot_reason_say(l, REASON_UNKNOWN, process, waited, "\"%.120s\" waited %.1f s for a program that it started", boot_reason_words_of(&b->process[process]), boot_reason_seconds(waited));
+        boot_reason_say(l, REASON_UNKNOWN, process, waited, "\"%.120s\" waited %.1f s for a program that it started",
+                        boot_reason_words_of(&b->process[process]), boot_reason_seconds(waited));
     else
-        boot_reason_say(l, REASON_CHILDREN, most, waited, "it waited %.1f s for %u program%s, the longest: \"%.80s\", %.1f s", boot_reason_seconds(waited), many, many == 1 ? "" : "s",
-            boot_reason_words_of(&b->process[most]), boot_reason_seconds(life_in(l, most)));
+        boot_reason_say(l, REASON_CHILDREN, most, waited,
+                        "it waited %.1f s for %u program%s, the longest: \"%.80s\", %.1f s",
+                        boot_reason_seconds(waited), many, many == 1 ? "" : "s",
+                        boot_reason_words_of(&b->process[most]), boot_reason_seconds(life_in(l, most)));
 }
 
 /* ---- what it was seen waiting for ---- */
@@ -211,13 +229,17 @@ static const struct look_words *look_words_of(const struct boot_look *k)
     return NULL;
 }
 
-static bool same_look(const struct boot_look *a, const struct boot_look *b) { return a->kind == b->kind && strcmp(a->object, b->object) == 0; }
+static bool same_look(const struct boot_look *a, const struct boot_look *b)
+{
+    return a->kind == b->kind && strcmp(a->object, b->object) == 0;
+}
 
 /* The look was at this program, in the time that is asked about. */
 static bool is_at(const struct reason_look *l, int process, const struct boot_look *k)
 {
     const struct boot_process *p = &l->b->process[process];
-    return k->unit == l->unit && k->pid == p->pid && k->at >= p->start && k->at <= p->end && k->at >= l->start && k->at <= l->end;
+    return k->unit == l->unit && k->pid == p->pid && k->at >= p->start && k->at <= p->end && k->at >= l->start &&
+           k->at <= l->end;
 }
 
 struct look_found {
@@ -238,17 +260,20 @@ static const struct boot_look *look_in(const struct reason_look *l, int process,
     return last;
 }
 
-/* False: nothing that has words was seen. Else it was seen in most of what was waited in that state, or each time that somebody looked: then it is said
- * of all. */
-static bool look_find(const struct reason_look *l, int process, enum boot_state state, int64_t waited, struct look_found *out)
+/* False: nothing that has words was seen. Else it was seen in most of what was waited in that state, or each time that
+ * somebody looked: then it is said of all. */
+static bool look_find(const struct reason_look *l, int process, enum boot_state state, int64_t waited,
+                      struct look_found *out)
 {
     const struct boot *b     = l->b;
     unsigned           waits = 0, same = 0;
-    *out                     = (struct look_found){0};
+    *out = (struct look_found){0};
     for (int again = 0; again < 2; again++) /* the longest; then all that are like it */
         for (unsigned i = 0; i < b->waits; i++) {
             const struct boot_wait *w = &b->wait[i];
-            const int64_t           n = w->process == process && w->state == state && w->thread == b->process[process].pid ? boot_reason_within(l, w->start, w->end) : 0;
+            const int64_t n = w->process == process && w->state == state && w->thread == b->process[process].pid
+                                  ? boot_reason_within(l, w->start, w->end)
+                                  : 0;
             const struct boot_look *k = n ? look_in(l, process, w) : NULL;
             if (!k)
                 continue;
@@ -277,7 +302,8 @@ static bool holder_text(const struct reason_look *l, const struct boot_look *k, 
 }
 
 /* `waited`: in all, in that state; `longest` of these. */
-static bool by_look(const struct reason_look *l, int process, enum boot_state state, int64_t waited, const struct boot_wait *longest)
+static bool by_look(const struct reason_look *l, int process, enum boot_state state, int64_t waited,
+                    const struct boot_wait *longest)
 {
     struct look_found f;
     char              what[300], who[200] = "";
@@ -290,49 +316,75 @@ static bool by_look(const struct reason_look *l, int process, enum boot_state st
     const struct look_words *w      = look_words_of(f.look);
     const char *const        hole   = strstr(w->text, "%s");
     const bool               holder = f.look->kind == LOOK_LOCK && holder_text(l, f.look, who, sizeof who);
-    const bool               woken  = !holder && (w->reason == REASON_SOCKET || w->reason == REASON_THING) && waker_text(l, f.wait, who, sizeof who);
+    const bool               woken =
+        !holder && (w->reason == REASON_SOCKET || w->reason == REASON_THING) && waker_text(l, f.wait, who, sizeof who);
     if (f.look->kind == LOOK_FUTEX && waker_text(l, longest, who, sizeof who)) /* who woke it says more */
         return false;
     if (hole)
         snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, f.look->object, hole + 2);
     else
         snprintf(what, sizeof what, "%s", w->text);
-    boot_reason_say(l, w->reason, process, f.waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s", boot_reason_words_of(&l->b->process[process]), boot_reason_seconds(f.waited), what,
-        f.look->guessed ? ", the likeliest of what it watched" : "", holder ? " that " : woken ? ", until " : "", who, holder ? " held" : woken ? " woke it" : "");
+    boot_reason_say(l, w->reason, process, f.waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s",
+                    boot_reason_words_of(&l->b->process[process]), boot_reason_seconds(f.waited), what,
+                    f.look->guessed ? ", the likeliest of what it watched" : "",
+                    holder  ? " that "
+                    : woken ? ", until "
+                            : "",
+                    who,
+                    holder  ? " held"
+                    : woken ? " woke it"
+                            : "");
     return true;
 }
 
 static void by_state(const struct reason_look *l, int process, const struct reason_times *t, enum boot_state state)
 {
-    const char *const words = boot_reason_words_of(&l->b->process[process]);
-    const double      n     = boot_reason_seconds(t->sum[state]);
+    const char *const words    = boot_reason_words_of(&l->b->process[process]);
+    const double      n        = boot_reason_seconds(t->sum[state]);
     char              who[200] = "somebody unknown";
     const bool        known    = waker_text(l, t->longest[state], who, sizeof who);
-    if (state != BOOT_RUNNING && state != BOOT_RUNNABLE && state != BOOT_SLEEP && state != BOOT_DISK && state != BOOT_CHILD &&
-        by_look(l, process, state, t->sum[state], t->longest[state]))
+    if (state != BOOT_RUNNING && state != BOOT_RUNNABLE && state != BOOT_SLEEP && state != BOOT_DISK &&
+        state != BOOT_CHILD && by_look(l, process, state, t->sum[state], t->longest[state]))
         return;
     switch (state) {
-    case BOOT_RUNNING: boot_reason_say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;
+    case BOOT_RUNNING:
+        boot_reason_say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words,
+                        n);
+        break;
     case BOOT_RUNNABLE:
         if (boot_reason_busy_share(l) < 0.75)
-            boot_reason_say(l, REASON_QUOTA, process, t->sum[state], "\"%.120s\" was ready and got no processor for %.1f s, while processors were idle", words, n);
+            boot_reason_say(l, REASON_QUOTA, process, t->sum[state],
+                            "\"%.120s\" was ready and got no processor for %.1f s, while processors were idle", words,
+                            n);
         else
-            boot_reason_say(l, REASON_SHARED, process, t->sum[state], "\"%.120s\" waited %.1f s for a processor that others had", words, n);
+            boot_reason_say(l, REASON_SHARED, process, t->sum[state],
+                            "\"%.120s\" waited %.1f s for a processor that others had", words, n);
         break;
-    case BOOT_DISK: boot_reason_say(l, REASON_DISK, process, t->sum[state], "\"%.120s\" waited %.1f s for a disk", words, n); break;
-    case BOOT_LOCK: boot_reason_say(l, REASON_LOCK, process, t->sum[state], "\"%.120s\" waited %.1f s for a lock that %s held", words, n, who); break;
+    case BOOT_DISK:
+        boot_reason_say(l, REASON_DISK, process, t->sum[state], "\"%.120s\" waited %.1f s for a disk", words, n);
+        break;
+    case BOOT_LOCK:
+        boot_reason_say(l, REASON_LOCK, process, t->sum[state], "\"%.120s\" waited %.1f s for a lock that %s held",
+                        words, n, who);
+        break;
     case BOOT_SLEEP:
         if (t->sleeps >= POLLS_LEAST)
-            boot_reason_say(l, REASON_POLLS, process, t->sum[state], "\"%.120s\" slept %u times, %.1f s in all: it looks for something again and again", words, t->sleeps, n);
+            boot_reason_say(l, REASON_POLLS, process, t->sum[state],
+                            "\"%.120s\" slept %u times, %.1f s in all: it looks for something again and again", words,
+                            t->sleeps, n);
         else
             boot_reason_say(l, REASON_SLEEPS, process, t->sum[state], "\"%.120s\" slept for %.1f s", words, n);
         break;
-    case BOOT_NETWORK: boot_reason_say(l, REASON_SOCKET, process, t->sum[state], "\"%.120s\" waited %.1f s for an answer%s%s", words, n, known ? " of " : "", known ? who : ""); break;
+    case BOOT_NETWORK:
+        boot_reason_say(l, REASON_SOCKET, process, t->sum[state], "\"%.120s\" waited %.1f s for an answer%s%s", words,
+                        n, known ? " of " : "", known ? who : "");
+        break;
     case BOOT_CHILD: by_children(l, process, t->sum[state]); break;
     case BOOT_OTHER:
     default:
-        boot_reason_say(l, known ? REASON_WOKEN : REASON_UNKNOWN, process, t->sum[state], "\"%.120s\" waited %.1f s%s%s%s", words, n, known ? ", until " : "", known ? who : "",
-            known ? " woke it" : "");
+        boot_reason_say(l, known ? REASON_WOKEN : REASON_UNKNOWN, process, t->sum[state],
+                        "\"%.120s\" waited %.1f s%s%s%s", words, n, known ? ", until " : "", known ? who : "",
+                        known ? " woke it" : "");
     }
 }
 

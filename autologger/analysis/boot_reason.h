@@ -1,5 +1,7 @@
-/* boot_reason.h - why the start of a unit took as long as it did: which of its programs, and what that did or waited for meanwhile.
- * Threads: one. Ownership: plain data; `next` is a word of the table boot_reasons.def. Not for: which unit it is (boot_verdict.h). */
+/* boot_reason.h - why the start of a unit took as long as it did: which of its programs, and what that did or waited
+ * for meanwhile.
+ * Threads: one. Ownership: plain data; `next` is a word of the table boot_reasons.def. Not for: which unit it is
+ * (boot_verdict.h). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_REASON_H
 #define AUTOLOGGER_ANALYSIS_BOOT_REASON_H
 #include "autologger/analysis/boot.h"
@@ -12,10 +14,10 @@ enum boot_reason_kind {
 };
 struct boot_reason {
     enum boot_reason_kind kind;
-    int                   process; /* index or BOOT_NONE */
-    int64_t               length;  /* ns of [start, end) that it explains */
+    int                   process;   /* index or BOOT_NONE */
+    int64_t               length;    /* ns of [start, end) that it explains */
     char                  text[700]; /* behind "X held up the boot for 10.0 s: " */
-    const char           *next; /* what to look at */
+    const char           *next;      /* what to look at */
 };
 /* Of the unit's start in [start, end). False: the trace does not tell it (no context switches). */
 bool boot_reason_find(const struct boot *b, int unit, int64_t start, int64_t end, struct boot_reason *out);

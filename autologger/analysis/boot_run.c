@@ -43,7 +43,8 @@ void boot_run_add(struct boot_builder *w, int process, bool running, int64_t fro
     from = from > 0 ? from : 0;
     if (!w->b->run_width)
         w->b->run_width = LANE_FIRST_NS;
-    while (!w->failed && from < to && (to / w->b->run_width >= LANE_BINS || (w->b->runs >= RUNS_MOST && to / w->b->run_width > 1)))
+    while (!w->failed && from < to &&
+           (to / w->b->run_width >= LANE_BINS || (w->b->runs >= RUNS_MOST && to / w->b->run_width > 1)))
         runs_fold(w);
     while (!w->failed && from < to) {
         const int64_t bin = from / w->b->run_width, next = (bin + 1) * w->b->run_width, end = next < to ? next : to;

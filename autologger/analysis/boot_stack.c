@@ -1,4 +1,5 @@
-/* boot_stack.c - stacks of a boot, each once by the names of its functions, and how much of them there was when. See boot_build.h. */
+/* boot_stack.c - stacks of a boot, each once by the names of its functions, and how much of them there was when. See
+ * boot_build.h. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/consumer/classic_event.h"
 
@@ -28,14 +29,20 @@ static int frame_of(struct boot_builder *w, const struct frame_name *n)
     if (n->state == FRAME_NAMED)
         snprintf(text, sizeof text, "%s!%s", n->module ? n->module : "?", n->function);
     else
-        snprintf(text, sizeof text, "%s!?", n->module ? n->module : n->state == FRAME_NO_CODE ? "(no code)" : "(no file)");
+        snprintf(text, sizeof text, "%s!?",
+                 n->module                   ? n->module
+                 : n->state == FRAME_NO_CODE ? "(no code)"
+                                             : "(no file)");
     return frame_get(w, text);
 }
 
 /* What a wait with these frames is. */
 static int state_of(const struct frame_name *n, unsigned count)
 {
-    static const struct { const char *begins; enum boot_state state; } rows[] = {
+    static const struct {
+        const char     *begins;
+        enum boot_state state;
+    } rows[] = {
 #define W(begins, state) {begins, BOOT_##state},
 #include "autologger/analysis/boot_waits.def"
 #undef W
@@ -66,7 +73,8 @@ static int stack_get(struct boot_builder *w, const int *frame, unsigned count, u
 }
 
 /* The frames' names, unless the same process had the same stack before. */
-static int stack_named(struct boot_builder *w, const struct etl_event *e, int process, const uint8_t *frames, size_t size)
+static int stack_named(struct boot_builder *w, const struct etl_event *e, int process, const uint8_t *frames,
+                       size_t size)
 {
     const uint64_t  key = boot_hash(frames, size, (uint64_t)process + 2);
     const uintptr_t at  = (uintptr_t)idmap_get(&w->raw_stacks, key);
@@ -137,7 +145,8 @@ void boot_stack_see(struct boot_builder *w, const struct etl_event *e)
     if (waits) {
         const struct boot_pending p = c->pending;
         boot_wait_settle(w, &c->pending, stack);
-        c->part = (struct boot_moment_part){s.trigger, p.start, s.thread_id, stack, process, true, (double)(p.end - p.start)};
+        c->part =
+            (struct boot_moment_part){s.trigger, p.start, s.thread_id, stack, process, true, (double)(p.end - p.start)};
     } else if (sample) {
         boot_cell_add(w, stack, process, boot_time(w, e), false, 1);
         c->part       = (struct boot_moment_part){s.trigger, boot_time(w, e), s.thread_id, stack, process, false, 1};

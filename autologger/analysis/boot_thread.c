@@ -79,7 +79,8 @@ static void waits_thin(struct boot_builder *w)
     b->waits = kept;
 }
 
-/* Without a stack: who sleeps without being interruptible mostly waits for a disk; whom a child of its own wakes, for that. */
+/* Without a stack: who sleeps without being interruptible mostly waits for a disk; whom a child of its own wakes, for
+ * that. */
 static enum boot_state guess(const struct boot_builder *w, const struct boot_pending *p)
 {
     if (p->uninterruptible)
@@ -173,8 +174,8 @@ static void comes(struct boot_builder *w, struct boot_cpu *c, uint32_t tid, int6
 
 static void boot_thread_on_switch(struct boot_builder *w, const struct etl_event *e)
 {
-    struct cursor    p    = cur_make(e->payload, e->payload_size);
-    const uint32_t   to   = cur_u32(&p), from = cur_u32(&p);
+    struct cursor    p  = cur_make(e->payload, e->payload_size);
+    const uint32_t   to = cur_u32(&p), from = cur_u32(&p);
     const uint8_t   *rest = cur_take(&p, 8); /* priorities, C state, spare; wait reason, mode, state */
     struct boot_cpu *c    = boot_cpu_at(w, e->cpu);
     const int64_t    at   = boot_time(w, e);
@@ -198,11 +199,11 @@ static void boot_thread_on_switch(struct boot_builder *w, const struct etl_event
 
 static void boot_thread_on_ready(struct boot_builder *w, const struct etl_event *e)
 {
-    struct cursor       p     = cur_make(e->payload, e->payload_size);
-    const uint32_t      tid   = cur_u32(&p);
-    const uint8_t      *rest  = cur_take(&p, 4);
-    struct boot_thread *t     = thread_get(w, tid);
-    struct boot_cpu    *c     = boot_cpu_at(w, e->cpu);
+    struct cursor       p    = cur_make(e->payload, e->payload_size);
+    const uint32_t      tid  = cur_u32(&p);
+    const uint8_t      *rest = cur_take(&p, 4);
+    struct boot_thread *t    = thread_get(w, tid);
+    struct boot_cpu    *c    = boot_cpu_at(w, e->cpu);
 
     w->b->wakeups = true;
     if (!t || !c || !rest || t->state != BOOT_OTHER || t->woken)
@@ -210,7 +211,8 @@ static void boot_thread_on_ready(struct boot_builder *w, const struct etl_event 
     t->woken = true;
     t->ready = boot_time(w, e);
     /* from an interrupt: whoever ran there has nothing to do with it */
-    t->waker = rest[2] & 1 || c->thread == UINT32_MAX || c->thread == 0 ? BOOT_NONE : boot_process_of_thread(w, c->thread);
+    t->waker =
+        rest[2] & 1 || c->thread == UINT32_MAX || c->thread == 0 ? BOOT_NONE : boot_process_of_thread(w, c->thread);
 }
 
 void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
@@ -222,7 +224,7 @@ void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t
     } else if (hook == HOOK_THREAD_START || hook == HOOK_THREAD_DC_START || hook == HOOK_THREAD_DC_END) {
         struct cursor       p   = cur_make(e->payload, e->payload_size);
         const uint32_t      pid = cur_u32(&p), tid = cur_u32(&p);
-        struct boot_thread *t   = cur_ok(&p) ? thread_get(w, tid) : NULL;
+        struct boot_thread *t = cur_ok(&p) ? thread_get(w, tid) : NULL;
         if (!t)
             return;
         t->pid = pid;
@@ -246,7 +248,8 @@ void boot_thread_end(struct boot_builder *w)
         if (!t || t->state != BOOT_OTHER || t->since >= w->b->last)
             continue;
         const uint32_t      tid = (uint32_t)(w->threads.slot[i].key - 1);
-        struct boot_pending p   = {true, tid, 0, boot_process_of_thread(w, tid), BOOT_NONE, t->since, w->b->last, t->uninterruptible};
+        struct boot_pending p   = {true,      tid,      0,          boot_process_of_thread(w, tid),
+                                   BOOT_NONE, t->since, w->b->last, t->uninterruptible};
         boot_wait_settle(w, &p, BOOT_NONE);
     }
 }

@@ -90,7 +90,7 @@ static void look_add(struct boot_builder *w, int unit, int64_t at)
     struct boot_look *l    = room && kind < LOOK_KINDS ? BOOT_GROW(w, look, looks, room_look) : NULL;
     w->b->left_out += !room;
     if (l)
-        *l = (struct boot_look){.unit   = unit,
+        *l = (struct boot_look){.unit    = unit,
                                 .pid     = (uint32_t)boot_field_number(w, "ProcessId"),
                                 .holder  = (uint32_t)boot_field_number(w, "HolderProcessId"),
                                 .at      = at,
@@ -132,7 +132,8 @@ void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
     } else if (strcmp(event, "UnitRundown") == 0 && *boot_field(w, "After")) {
         boot_unit_keep(w, &u->after, boot_field(w, "After"));
     }
-    if (*boot_field(w, "Result") && strncmp(event, "UnitJob", 7) != 0) /* a job that failed says less than its unit, which timed out */
+    /* a job that failed says less than its unit, which timed out */
+    if (*boot_field(w, "Result") && strncmp(event, "UnitJob", 7) != 0)
         boot_unit_keep(w, &u->result, boot_field(w, "Result"));
     if (*boot_field(w, "ActiveState"))
         boot_unit_keep(w, &u->state, boot_field(w, "ActiveState"));
@@ -160,7 +161,8 @@ static int by_us(const void *a, const void *b)
     return (x->us > y->us) - (x->us < y->us);
 }
 
-/* A time of systemd's on the file's clock: on the line between the events before and after it that tell both. Both clocks begin at 0. */
+/* A time of systemd's on the file's clock: on the line between the events before and after it that tell both. Both
+ * clocks begin at 0. */
 static int64_t on_clock(const struct boot_builder *w, uint64_t us)
 {
     struct boot_pair before = {0, 0}, after = {0, 0};
@@ -170,7 +172,8 @@ static int64_t on_clock(const struct boot_builder *w, uint64_t us)
         *(w->pair[i].us > us ? &after : &before) = w->pair[i];
     if (after.us <= before.us)
         return before.ns + (int64_t)(us - before.us) * 1000;
-    return before.ns + (int64_t)((double)(us - before.us) * (double)(after.ns - before.ns) / (double)(after.us - before.us));
+    return before.ns +
+           (int64_t)((double)(us - before.us) * (double)(after.ns - before.ns) / (double)(after.us - before.us));
 }
 
 void boot_unit_end(struct boot_builder *w)

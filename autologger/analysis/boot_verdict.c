@@ -23,7 +23,8 @@ static double boot_verdict_seconds(int64_t ns) { return (double)ns / 1e9; }
 /* Its time on the path; the rest held up nothing. Without a path: a quarter of its length. */
 static int64_t cost_of(const struct boot_verdict_look *l, int unit, int process, int64_t start, int64_t end)
 {
-    return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end) : boot_between(start, end, 0, l->b->finish) / 4;
+    return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end)
+                       : boot_between(start, end, 0, l->b->finish) / 4;
 }
 
 /* Of a process: where the path goes through its unit only, that counts as far as the process was there. */
@@ -49,14 +50,17 @@ static void boot_verdict_place(struct boot_finding *f, int unit, int process, in
 static void numbers(const struct boot_verdict_look *l, const char *what, int64_t length)
 {
     BOOT_NUMBER(l->f, 0, what, "%.1f s", boot_verdict_seconds(length));
-    BOOT_NUMBER(l->f, 1, l->b->live ? "of the recorded time" : "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * boot_verdict_seconds(l->f->cost) / boot_verdict_seconds(l->b->finish) : 0, boot_verdict_seconds(l->b->finish));
+    BOOT_NUMBER(l->f, 1, l->b->live ? "of the recorded time" : "of the boot", "%.0f %% of %.1f s",
+                l->b->finish ? 100.0 * boot_verdict_seconds(l->f->cost) / boot_verdict_seconds(l->b->finish) : 0,
+                boot_verdict_seconds(l->b->finish));
 }
 
 /* ---- processes by what they are ---- */
 
 typedef bool (*process_test)(const struct boot *b, const struct boot_process *p);
 
-/* The longest process of that kind that began before the end of the boot; those below another one of the kind count as that one's. */
+/* The longest process of that kind that began before the end of the boot; those below another one of the kind count as
+ * that one's. */
 static int longest_process(const struct boot *b, process_test test)
 {
     int found = BOOT_NONE;
@@ -82,7 +86,7 @@ static bool finding_process(const struct boot_verdict_look *l, int at)
 static const char *in_unit(const struct boot *b, const struct boot_process *p, char out[300])
 {
     const char *unit = unit_name(b, p->unit);
-    out[0] = 0;
+    out[0]           = 0;
     if (unit)
         snprintf(out, 300, " (%s)", unit);
     return out;
@@ -113,7 +117,8 @@ static bool rule_person(const struct boot_verdict_look *l)
     const struct boot_process *p = &b->process[l->f->process];
     for (unsigned i = 0; i < b->phases; i++)
         all += strcmp(b->phase[i].name, "waiting for a person") == 0 ? b->phase[i].end - b->phase[i].start : 0;
-    BOOT_SAY(l->f, "The boot waited %.1f s for a person: %s%s asked for something.", boot_verdict_seconds(p->end - p->start), p->label, in_unit(b, p, unit));
+    BOOT_SAY(l->f, "The boot waited %.1f s for a person: %s%s asked for something.",
+             boot_verdict_seconds(p->end - p->start), p->label, in_unit(b, p, unit));
     numbers(l, "waited for an answer", p->end - p->start);
     BOOT_NUMBER(l->f, 2, "without all such waits", "%.1f s", boot_verdict_seconds(b->finish - all));
     return true;
@@ -131,9 +136,9 @@ static int busy_with(const struct boot *b, int64_t from, int64_t to)
     int     found = BOOT_NONE;
     int64_t most  = 0;
     for (unsigned i = 0; i < b->processes; i++) {
-        const struct boot_process *p = &b->process[i];
-        const char                *u = unit_name(b, p->unit);
-        const bool below = (u && strncmp(u, "systemd-udevd", 13) == 0) ||
+        const struct boot_process *p     = &b->process[i];
+        const char                *u     = unit_name(b, p->unit);
+        const bool                 below = (u && strncmp(u, "systemd-udevd", 13) == 0) ||
                            (p->parent != BOOT_NONE && strstr(b->process[p->parent].command, "udevd"));
         const int64_t n = boot_between(p->start, p->end, from, to);
         if (below && !strstr(p->command, "udevd") && n > most) {
@@ -153,20 +158,25 @@ static bool rule_settle(const struct boot_verdict_look *l)
     const struct boot_process *p    = &b->process[l->f->process];
     const int                  busy = busy_with(b, p->start, p->end);
     if (busy != BOOT_NONE)
-        BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices; of these \"%.80s\", run by a rule of udev, took %.1f s.", in_unit(b, p, unit),
-            boot_verdict_seconds(p->end - p->start), b->process[busy].command, boot_verdict_seconds(b->process[busy].end - b->process[busy].start));
+        BOOT_SAY(
+            l->f,
+            "udevadm settle%s waited %.1f s for all devices; of these \"%.80s\", run by a rule of udev, took %.1f s.",
+            in_unit(b, p, unit), boot_verdict_seconds(p->end - p->start), b->process[busy].command,
+            boot_verdict_seconds(b->process[busy].end - b->process[busy].start));
     else
-        BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices.", in_unit(b, p, unit), boot_verdict_seconds(p->end - p->start));
+        BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices.", in_unit(b, p, unit),
+                 boot_verdict_seconds(p->end - p->start));
     numbers(l, "settle waited", p->end - p->start);
-    BOOT_NUMBER(l->f, 2, "longest program of a rule", "%.1f s", busy != BOOT_NONE ? boot_verdict_seconds(b->process[busy].end - b->process[busy].start) : 0.0);
+    BOOT_NUMBER(l->f, 2, "longest program of a rule", "%.1f s",
+                busy != BOOT_NONE ? boot_verdict_seconds(b->process[busy].end - b->process[busy].start) : 0.0);
     return true;
 }
 
 static bool is_fsck(const struct boot *b, const struct boot_process *p)
 {
     (void)b;
-    return strncmp(p->label, "fsck", 4) == 0 || strcmp(p->label, "e2fsck") == 0 || strncmp(p->label, "systemd-fsck", 12) == 0 ||
-           strncmp(p->label, "xfs_repair", 10) == 0;
+    return strncmp(p->label, "fsck", 4) == 0 || strcmp(p->label, "e2fsck") == 0 ||
+           strncmp(p->label, "systemd-fsck", 12) == 0 || strncmp(p->label, "xfs_repair", 10) == 0;
 }
 
 static bool rule_fsck(const struct boot_verdict_look *l)
@@ -176,13 +186,15 @@ static bool rule_fsck(const struct boot_verdict_look *l)
     /* systemd-fsckd tells the progress, and lives on */
     int at = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++)
-        if (is_fsck(b, &b->process[i]) && strcmp(b->process[i].label, "systemd-fsckd") != 0 && b->process[i].start < b->finish && !b->process[i].lives &&
+        if (is_fsck(b, &b->process[i]) && strcmp(b->process[i].label, "systemd-fsckd") != 0 &&
+            b->process[i].start < b->finish && !b->process[i].lives &&
             (at == BOOT_NONE || b->process[i].end - b->process[i].start > b->process[at].end - b->process[at].start))
             at = (int)i;
     if (!finding_process(l, at))
         return false;
     const struct boot_process *p = &b->process[at];
-    BOOT_SAY(l->f, "A file system was checked for %.1f s: %s, \"%.120s\"%s.", boot_verdict_seconds(p->end - p->start), p->label, p->command, in_unit(b, p, unit));
+    BOOT_SAY(l->f, "A file system was checked for %.1f s: %s, \"%.120s\"%s.", boot_verdict_seconds(p->end - p->start),
+             p->label, p->command, in_unit(b, p, unit));
     numbers(l, "the check", p->end - p->start);
     BOOT_NUMBER(l->f, 2, "read by it", "%.1f MB", (double)p->read / 1e6);
     return true;
@@ -191,7 +203,8 @@ static bool rule_fsck(const struct boot_verdict_look *l)
 static bool is_script(const struct boot *b, const struct boot_process *p)
 {
     return p->start >= b->init && p->start < b->user && p->pid != 1 &&
-           (strncmp(p->label, "/scripts/", 9) == 0 || strncmp(p->label, "/lib/dracut/hooks", 17) == 0 || strncmp(p->label, "/usr/lib/dracut/hooks", 21) == 0);
+           (strncmp(p->label, "/scripts/", 9) == 0 || strncmp(p->label, "/lib/dracut/hooks", 17) == 0 ||
+            strncmp(p->label, "/usr/lib/dracut/hooks", 21) == 0);
 }
 
 static bool rule_initramfs_script(const struct boot_verdict_look *l)
@@ -203,12 +216,14 @@ static bool rule_initramfs_script(const struct boot_verdict_look *l)
     int                        child = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++)
         if (b->process[i].parent == l->f->process && b->process[i].exec_of == BOOT_NONE &&
-            (child == BOOT_NONE || b->process[i].end - b->process[i].start > b->process[child].end - b->process[child].start))
+            (child == BOOT_NONE ||
+             b->process[i].end - b->process[i].start > b->process[child].end - b->process[child].start))
             child = (int)i;
     const int64_t most = child == BOOT_NONE ? 0 : b->process[child].end - b->process[child].start;
     if (most * 2 > p->end - p->start)
-        BOOT_SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, boot_verdict_seconds(p->end - p->start),
-            *b->process[child].command ? b->process[child].command : b->process[child].label);
+        BOOT_SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label,
+                 boot_verdict_seconds(p->end - p->start),
+                 *b->process[child].command ? b->process[child].command : b->process[child].label);
     else
         BOOT_SAY(l->f, "The initramfs script %s took %.1f s.", p->label, boot_verdict_seconds(p->end - p->start));
     numbers(l, "the script", p->end - p->start);
@@ -231,7 +246,8 @@ static bool rule_generator(const struct boot_verdict_look *l)
     const struct boot_process *p    = &b->process[l->f->process];
     const char                *path = strstr(p->command, "-generators/");
     int                        name = (int)strcspn(path + 12, " ");
-    BOOT_SAY(l->f, "systemd waited %.1f s for the generator %.*s, before it started any unit.", boot_verdict_seconds(p->end - p->start), name < 80 ? name : 80, path + 12);
+    BOOT_SAY(l->f, "systemd waited %.1f s for the generator %.*s, before it started any unit.",
+             boot_verdict_seconds(p->end - p->start), name < 80 ? name : 80, path + 12);
     numbers(l, "the generator", p->end - p->start);
     BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", boot_verdict_seconds(p->time[BOOT_RUNNING]));
     return true;
@@ -245,8 +261,8 @@ static bool rule_module(const struct boot_verdict_look *l)
     const int          at      = longest_process(b, boot_is_loader);
     if (!finding_process(l, at))
         return false;
-    const struct boot_process *p   = &b->process[at];
-    const int64_t              sum = boot_modules_of(b, at, names, sizeof names, &running);
+    const struct boot_process *p     = &b->process[at];
+    const int64_t              sum   = boot_modules_of(b, at, names, sizeof names, &running);
     int64_t                    start = p->start, end = p->end, cost = 0;
     for (unsigned i = 0; i < b->processes; i++)
         if (boot_is_loader(b, &b->process[i]) && boot_loads_beside(b, at, (int)i)) {
@@ -254,7 +270,8 @@ static bool rule_module(const struct boot_verdict_look *l)
             end   = b->process[i].end > end ? b->process[i].end : end;
             cost += b->process[i].lives ? 0 : process_cost(l, (int)i);
         }
-    const int64_t on = cost_of(l, p->unit, p->unit == BOOT_NONE ? at : BOOT_NONE, start, end); /* two at one time count once */
+    /* two at one time count once */
+    const int64_t on = cost_of(l, p->unit, p->unit == BOOT_NONE ? at : BOOT_NONE, start, end);
     boot_verdict_place(l->f, p->unit, at, start, end, p->unit != BOOT_NONE && cost > on ? on : cost);
     BOOT_SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", boot_verdict_seconds(sum), in_unit(b, p, unit), names);
     numbers(l, "loading", sum);
@@ -269,14 +286,17 @@ static bool rule_wait_online(const struct boot_verdict_look *l)
     const struct boot *b  = l->b;
     int                at = BOOT_NONE;
     for (unsigned i = 0; i < b->units; i++)
-        if (strstr(b->unit[i].name, "wait-online") && (at == BOOT_NONE || boot_unit_length(&b->unit[i]) > boot_unit_length(&b->unit[at])))
+        if (strstr(b->unit[i].name, "wait-online") &&
+            (at == BOOT_NONE || boot_unit_length(&b->unit[i]) > boot_unit_length(&b->unit[at])))
             at = (int)i;
     if (at == BOOT_NONE || !boot_unit_length(&b->unit[at]))
         return false;
     const struct boot_unit *u = &b->unit[at];
     const int64_t           n = boot_unit_length(u), start = boot_unit_done(u) - n;
-    boot_verdict_place(l->f, at, BOOT_NONE, start, boot_unit_done(u), cost_of(l, at, BOOT_NONE, start, boot_unit_done(u)));
-    BOOT_SAY(l->f, "%s waited %.1f s for a network%s.", u->name, boot_verdict_seconds(n), u->failed || (u->result && strcmp(u->result, "success") != 0) ? ", in vain" : "");
+    boot_verdict_place(l->f, at, BOOT_NONE, start, boot_unit_done(u),
+                       cost_of(l, at, BOOT_NONE, start, boot_unit_done(u)));
+    BOOT_SAY(l->f, "%s waited %.1f s for a network%s.", u->name, boot_verdict_seconds(n),
+             u->failed || (u->result && strcmp(u->result, "success") != 0) ? ", in vain" : "");
     numbers(l, "waited", n);
     BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", boot_verdict_seconds(u->time[BOOT_RUNNING]));
     return true;
@@ -284,11 +304,12 @@ static bool rule_wait_online(const struct boot_verdict_look *l)
 
 static bool rule_timeout(const struct boot_verdict_look *l)
 {
-    const struct boot *b = l->b;
+    const struct boot *b    = l->b;
     int64_t            most = 0;
     for (unsigned i = 0; i < b->units; i++) {
         const struct boot_unit *u = &b->unit[i];
-        if (!((u->job_result && strcmp(u->job_result, "timeout") == 0) || (u->result && strcmp(u->result, "timeout") == 0)))
+        if (!((u->job_result && strcmp(u->job_result, "timeout") == 0) ||
+              (u->result && strcmp(u->result, "timeout") == 0)))
             continue;
         const int64_t end   = u->job_end ? u->job_end : boot_unit_done(u);
         const int64_t start = u->activating ? u->activating : u->queued ? u->queued : b->user;
@@ -302,12 +323,16 @@ static bool rule_timeout(const struct boot_verdict_look *l)
         return false;
     const char *name = b->unit[l->f->unit].name, *dot = strrchr(name, '.'), *who = NULL;
     for (unsigned i = 0; i < l->p->steps; i++) /* whose step is next on the path */
-        if (l->p->step[i].depth == 0 && l->p->step[i].unit != BOOT_NONE && l->p->step[i].start >= l->f->end - 50000000 &&
-            l->p->step[i].unit != l->f->unit && !who)
+        if (l->p->step[i].depth == 0 && l->p->step[i].unit != BOOT_NONE &&
+            l->p->step[i].start >= l->f->end - 50000000 && l->p->step[i].unit != l->f->unit && !who)
             who = unit_name(b, l->p->step[i].unit);
-    BOOT_SAY(l->f, "%s %s: its start was given up after a timeout%s%s.", name, dot && strcmp(dot, ".device") == 0 ? "never appeared" : "did not come up",
-        who ? ", and meanwhile it held up " : "", who ? who : "");
-    l->f->next = dot && strcmp(dot, ".device") == 0 ? l->f->next : "See its state and its log (systemctl status, journalctl -u): why it did not come up; or lower TimeoutStartSec=.";
+    BOOT_SAY(l->f, "%s %s: its start was given up after a timeout%s%s.", name,
+             dot && strcmp(dot, ".device") == 0 ? "never appeared" : "did not come up",
+             who ? ", and meanwhile it held up " : "", who ? who : "");
+    l->f->next =
+        dot && strcmp(dot, ".device") == 0
+            ? l->f->next
+            : "See its state and its log (systemctl status, journalctl -u): why it did not come up; or lower TimeoutStartSec=.";
     numbers(l, "waited for it", l->f->end - l->f->start);
     BOOT_NUMBER(l->f, 2, "given up at", "%.1f s", boot_verdict_seconds(l->f->end));
     return true;
@@ -316,7 +341,7 @@ static bool rule_timeout(const struct boot_verdict_look *l)
 /* The longest step of a unit on the path; with a rank: but for so many longer ones, of other units. */
 static const struct boot_step *path_unit(const struct boot_verdict_look *l, unsigned rank)
 {
-    const struct boot_path *p = l->p;
+    const struct boot_path *p                 = l->p;
     const struct boot_step *taken[UNITS_MOST] = {NULL};
     for (unsigned r = 0; r <= rank && r < UNITS_MOST; r++) {
         const struct boot_step *most = NULL;
@@ -342,11 +367,12 @@ static bool rule_slow_unit(const struct boot_verdict_look *l)
     if (!most)
         return false;
     const int64_t           all = most->end - most->start;
-    const struct boot_unit *u = &b->unit[most->unit];
+    const struct boot_unit *u   = &b->unit[most->unit];
     boot_verdict_place(l->f, most->unit, BOOT_NONE, most->start, most->end, all);
     const char *dot = strrchr(u->name, '.');
     if (dot && strcmp(dot, ".device") == 0)
-        BOOT_SAY(l->f, "%s held up the boot for %.1f s: so long after udev had looked for all devices did it come.", u->name, boot_verdict_seconds(all));
+        BOOT_SAY(l->f, "%s held up the boot for %.1f s: so long after udev had looked for all devices did it come.",
+                 u->name, boot_verdict_seconds(all));
     else if (boot_reason_find(b, most->unit, most->start, most->end, &why)) {
         BOOT_SAY(l->f, "%s held up the boot for %.1f s: %s.", u->name, boot_verdict_seconds(all), why.text);
         l->f->next    = why.next;
@@ -389,11 +415,13 @@ static bool rule_lock(const struct boot_verdict_look *l)
         else
             snprintf(holder, sizeof holder, "%s", h->label);
     }
-    BOOT_SAY(l->f, "%s%s waited %.1f s for a lock that %s held.", p->label, in_unit(b, p, who), boot_verdict_seconds(most->end - most->start), holder);
+    BOOT_SAY(l->f, "%s%s waited %.1f s for a lock that %s held.", p->label, in_unit(b, p, who),
+             boot_verdict_seconds(most->end - most->start), holder);
     numbers(l, "waited for the lock", most->end - most->start);
     BOOT_NUMBER(l->f, 2, "on a processor meanwhile", "%.1f s", 0.0);
     if (most->waker != BOOT_NONE)
-        BOOT_NUMBER(l->f, 2, "the holder ran in all", "%.1f s", boot_verdict_seconds(b->process[most->waker].time[BOOT_RUNNING]));
+        BOOT_NUMBER(l->f, 2, "the holder ran in all", "%.1f s",
+                    boot_verdict_seconds(b->process[most->waker].time[BOOT_RUNNING]));
     return true;
 }
 
@@ -417,7 +445,8 @@ static bool rule_cpu_hog(const struct boot_verdict_look *l)
     const int64_t      length = b->finish - b->user;
     int                at     = BOOT_NONE;
     for (unsigned i = 0; i < b->units; i++)
-        if (!boot_verdict_own(b->unit[i].name) && (at == BOOT_NONE || b->unit[i].time[BOOT_RUNNING] > b->unit[at].time[BOOT_RUNNING]))
+        if (!boot_verdict_own(b->unit[i].name) &&
+            (at == BOOT_NONE || b->unit[i].time[BOOT_RUNNING] > b->unit[at].time[BOOT_RUNNING]))
             at = (int)i;
     if (at == BOOT_NONE || length <= 0 || !b->cpus)
         return false;
@@ -430,12 +459,13 @@ static bool rule_cpu_hog(const struct boot_verdict_look *l)
     const struct boot_unit *u    = &b->unit[at];
     const int64_t           in   = boot_between(start, end, b->user, b->finish);
     const double            part = end > start ? (double)u->time[BOOT_RUNNING] / (double)(end - start) / b->cpus : 0;
-    const double            busy = boot_verdict_busy_share(b, start > b->user ? start : b->user, end < b->finish ? end : b->finish);
+    const double            busy =
+        boot_verdict_busy_share(b, start > b->user ? start : b->user, end < b->finish ? end : b->finish);
     if (part < 0.3 || busy < 0.8 || in <= 0)
         return false;
     boot_verdict_place(l->f, at, BOOT_NONE, start, end, (int64_t)((double)in * part));
-    BOOT_SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and %s had to share.", u->name, 100 * part, boot_verdict_seconds(in),
-        b->live ? "the others" : "the boot");
+    BOOT_SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and %s had to share.", u->name,
+             100 * part, boot_verdict_seconds(in), b->live ? "the others" : "the boot");
     numbers(l, "processor time it took", u->time[BOOT_RUNNING]);
     BOOT_NUMBER(l->f, 2, "processors busy meanwhile", "%.0f %%", 100 * busy);
     return true;
@@ -452,9 +482,13 @@ static bool rule_by_systemd(const struct boot_verdict_look *l)
     const unsigned          places = boot_queue_sum(b, l->p, &q, &longest);
     if (!places)
         return false;
-    boot_verdict_place(l->f, BOOT_NONE, q.process, longest->start, longest->end, q.ran + q.ready < q.length ? q.ran + q.ready : q.length);
-    BOOT_SAY(l->f, "systemd itself was waited for %u times, %.1f s in all: it ran for %.1f s, and waited %.1f s for a processor; the longest time, %.1f s, was before %s.", places,
-        boot_verdict_seconds(q.length), boot_verdict_seconds(q.ran), boot_verdict_seconds(q.ready), boot_verdict_seconds(longest->end - longest->start), unit_name(b, longest->unit));
+    boot_verdict_place(l->f, BOOT_NONE, q.process, longest->start, longest->end,
+                       q.ran + q.ready < q.length ? q.ran + q.ready : q.length);
+    BOOT_SAY(
+        l->f,
+        "systemd itself was waited for %u times, %.1f s in all: it ran for %.1f s, and waited %.1f s for a processor; the longest time, %.1f s, was before %s.",
+        places, boot_verdict_seconds(q.length), boot_verdict_seconds(q.ran), boot_verdict_seconds(q.ready),
+        boot_verdict_seconds(longest->end - longest->start), unit_name(b, longest->unit));
     numbers(l, "systemd was waited for", q.length);
     BOOT_NUMBER(l->f, 2, "it waited for a processor", "%.1f s", boot_verdict_seconds(q.ready));
     return true;
@@ -469,19 +503,21 @@ static bool rule_slow_disk(const struct boot_verdict_look *l)
             most = &b->disk[i];
     if (!most || !(most->reads + most->writes))
         return false;
-    const int64_t begin  = b->first > 0 ? b->first : 0, length = b->finish - begin;
-    double        until  = 0;
-    const struct boot_lane *lane = &b->lane[BOOT_LANE_DISK];
+    const int64_t           begin = b->first > 0 ? b->first : 0, length = b->finish - begin;
+    double                  until = 0;
+    const struct boot_lane *lane  = &b->lane[BOOT_LANE_DISK];
     for (int64_t i = 0; lane->width && i <= b->finish / lane->width && i < LANE_BINS; i++)
         until += lane->bin[i];
     const double share = length > 0 ? until / (double)length : 0;
     const double each  = boot_verdict_seconds(most->waited) / (double)(most->reads + most->writes);
-    const double rate  = boot_verdict_seconds(most->busy) > 0 ? (double)(most->read + most->written) / boot_verdict_seconds(most->busy) : 0;
+    const double rate  = boot_verdict_seconds(most->busy) > 0
+                             ? (double)(most->read + most->written) / boot_verdict_seconds(most->busy)
+                             : 0;
     if (share < 0.3 || (each < 0.005 && rate > 50e6))
         return false;
     boot_verdict_place(l->f, BOOT_NONE, BOOT_NONE, begin, b->finish, (int64_t)until);
-    BOOT_SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the %s, at %.1f MB/s, and a request took %.1f ms.", most->number, until / 1e9,
-        b->live ? "recorded time" : "boot", rate / 1e6, each * 1e3);
+    BOOT_SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the %s, at %.1f MB/s, and a request took %.1f ms.",
+             most->number, until / 1e9, b->live ? "recorded time" : "boot", rate / 1e6, each * 1e3);
     numbers(l, "the disk was busy", (int64_t)until);
     BOOT_NUMBER(l->f, 2, "a request took", "%.1f ms", each * 1e3);
     return true;
@@ -518,16 +554,18 @@ static void by_a_device(struct boot_verdict *v)
         for (unsigned k = 0; k < v->findings; k++) {
             const struct boot_finding *part = &v->finding[k];
             struct boot_finding       *f    = &v->finding[i];
-            const bool of = strcmp(f->rule, "module") == 0 || strcmp(f->rule, "udev-settle") == 0 || strcmp(f->rule, "slow-unit") == 0 ||
-                            strcmp(f->rule, "timeout") == 0 || strcmp(f->rule, "initramfs-script") == 0 || strcmp(f->rule, "initcall") == 0;
+            const bool                 of   = strcmp(f->rule, "module") == 0 || strcmp(f->rule, "udev-settle") == 0 ||
+                            strcmp(f->rule, "slow-unit") == 0 || strcmp(f->rule, "timeout") == 0 ||
+                            strcmp(f->rule, "initramfs-script") == 0 || strcmp(f->rule, "initcall") == 0;
             const double score = (double)boot_sooner(part->cost, f->cost) * 0.5;
-            if (of && strcmp(part->rule, "device") == 0 && part->cost * 2 > f->cost && boot_between(part->start, part->end, f->start, f->end) * 2 > f->cost && score < f->score)
+            if (of && strcmp(part->rule, "device") == 0 && part->cost * 2 > f->cost &&
+                boot_between(part->start, part->end, f->start, f->end) * 2 > f->cost && score < f->score)
                 f->score = score;
         }
 }
 
-/* A unit that held up the boot says less than a finding of what was done in its place on the path. That something else happened at the same time
- * says nothing of it. */
+/* A unit that held up the boot says less than a finding of what was done in its place on the path. That something else
+ * happened at the same time says nothing of it. */
 static void boot_verdict_explained(const struct boot *b, const struct boot_path *p, struct boot_verdict *v)
 {
     for (unsigned i = 0; i < v->findings; i++)
@@ -537,19 +575,26 @@ static void boot_verdict_explained(const struct boot *b, const struct boot_path 
             if (strcmp(f->rule, "slow-unit") != 0 || strcmp(part->rule, "slow-unit") == 0 || part->cost * 3 <= f->cost)
                 continue;
             const bool whole = part->unit == BOOT_NONE && part->process == BOOT_NONE; /* of the machine: a disk */
-            const bool its   = part->unit == f->unit || (part->process != BOOT_NONE && b->process[part->process].unit == f->unit) ||
-                             (strcmp(part->rule, "timeout") == 0 && boot_path_overlap(b, p, part->unit, BOOT_NONE, f->start, f->end) * 3 > f->cost);
-            const bool shared = strcmp(part->rule, "cpu-hog") == 0 || whole;
-            const double score = (double)(part->cost < f->cost ? part->cost : f->cost) * 0.5;
-            if ((its || (shared && boot_between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start)) && score < f->score)
+            const bool its   = part->unit == f->unit ||
+                             (part->process != BOOT_NONE && b->process[part->process].unit == f->unit) ||
+                             (strcmp(part->rule, "timeout") == 0 &&
+                              boot_path_overlap(b, p, part->unit, BOOT_NONE, f->start, f->end) * 3 > f->cost);
+            const bool   shared = strcmp(part->rule, "cpu-hog") == 0 || whole;
+            const double score  = (double)(part->cost < f->cost ? part->cost : f->cost) * 0.5;
+            if ((its || (shared && boot_between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start)) &&
+                score < f->score)
                 f->score = score;
         }
 }
 
 /* Under half a second and a twentieth of the boot nothing is a verdict. */
-static bool stands_out(const struct boot *b, const struct boot_finding *f) { return f->cost >= VERDICT_NS || f->cost >= b->finish / VERDICT_PART; }
+static bool stands_out(const struct boot *b, const struct boot_finding *f)
+{
+    return f->cost >= VERDICT_NS || f->cost >= b->finish / VERDICT_PART;
+}
 
-/* The first that stands out becomes the verdict; the others keep their order. Where none does there is nothing to say. */
+/* The first that stands out becomes the verdict; the others keep their order. Where none does there is nothing to
+ * say. */
 static void verdict_choose(const struct boot *b, struct boot_verdict *v)
 {
     unsigned i = 0;
@@ -565,11 +610,19 @@ static void verdict_choose(const struct boot *b, struct boot_verdict *v)
 }
 
 /* What slows down a machine that runs, too; the other rules are about what a boot waits for. */
-static bool holds_live(const char *rule) { return strcmp(rule, "cpu-hog") == 0 || strcmp(rule, "slow-disk") == 0 || strcmp(rule, "fsck") == 0; }
+static bool holds_live(const char *rule)
+{
+    return strcmp(rule, "cpu-hog") == 0 || strcmp(rule, "slow-disk") == 0 || strcmp(rule, "fsck") == 0;
+}
 
 void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct boot_verdict *out)
 {
-    static const struct { bool (*find)(const struct boot_verdict_look *l); const char *word; double weight; const char *next; } rules[] = {
+    static const struct {
+        bool (*find)(const struct boot_verdict_look *l);
+        const char *word;
+        double      weight;
+        const char *next;
+    } rules[] = {
 #define R(rule, word, weight, next) {rule_##rule, word, weight, next},
 #include "autologger/analysis/boot_rules.def"
 #undef R
@@ -581,7 +634,8 @@ void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct b
             continue;
         for (unsigned rank = 0; rank < ranks && out->findings < BOOT_FINDINGS_MOST; rank++) {
             struct boot_finding *f = &out->finding[out->findings];
-            *f                     = (struct boot_finding){.rule = rules[i].word, .next = rules[i].next, .unit = BOOT_NONE, .process = BOOT_NONE};
+            *f                     = (struct boot_finding){
+                                    .rule = rules[i].word, .next = rules[i].next, .unit = BOOT_NONE, .process = BOOT_NONE};
             if (!rules[i].find(&(struct boot_verdict_look){b, p, f, rank}) || f->cost < LEAST_NS)
                 break;
             f->score = (double)f->cost * rules[i].weight;
@@ -595,8 +649,10 @@ void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct b
     if (out->findings)
         memcpy(out->sentence, out->finding[0].sentence, sizeof out->sentence);
     else if (!b->switches && !b->units)
-        snprintf(out->sentence, sizeof out->sentence, "The trace has neither context switches (CSWITCH) nor units: nothing tells who waited for whom.");
+        snprintf(out->sentence, sizeof out->sentence,
+                 "The trace has neither context switches (CSWITCH) nor units: nothing tells who waited for whom.");
     else
-        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s, nor a twentieth of %s.", (double)VERDICT_NS / 1e9,
+        snprintf(out->sentence, sizeof out->sentence,
+                 "Nothing stands out: no single cause took %.1f s, nor a twentieth of %s.", (double)VERDICT_NS / 1e9,
                  b->live ? "the time that was recorded" : "this boot");
 }

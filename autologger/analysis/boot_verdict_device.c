@@ -1,4 +1,5 @@
-/* boot_verdict_device.c - the rule "device": a driver that took long for a device, or a device that was put off. See boot_verdict.h. */
+/* boot_verdict_device.c - the rule "device": a driver that took long for a device, or a device that was put off. See
+ * boot_verdict.h. */
 #include "autologger/analysis/boot_device.h"
 #include "autologger/analysis/boot_run.h"
 #include "autologger/analysis/boot_verdict_rules.h"
@@ -11,7 +12,8 @@
 static bool unit_waits(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return (dot && strcmp(dot, ".device") == 0) || strncmp(name, "systemd-udev-settle", 19) == 0 || strncmp(name, "systemd-modules-load", 20) == 0;
+    return (dot && strcmp(dot, ".device") == 0) || strncmp(name, "systemd-udev-settle", 19) == 0 ||
+           strncmp(name, "systemd-modules-load", 20) == 0;
 }
 
 static bool program_waits(const struct boot_process *p)
@@ -19,10 +21,16 @@ static bool program_waits(const struct boot_process *p)
     return (strcmp(p->label, "udevadm") == 0 && strstr(p->command, "settle")) || strcmp(p->label, "wait-for-root") == 0;
 }
 
-enum { SPANS_MOST = 256, LOOKS_MOST = 1024 /* of what is looked for on the path: a strange trace may have any number */ };
+enum {
+    SPANS_MOST = 256,
+    LOOKS_MOST = 1024 /* of what is looked for on the path: a strange trace may have any number */
+};
 /* When somebody waited for a device: units, and programs of the initramfs, on the path. By their starts. */
 struct boot_verdict_device_waiting {
-    struct boot_verdict_device_span { int64_t start, end; int unit; } span[SPANS_MOST];
+    struct boot_verdict_device_span {
+        int64_t start, end;
+        int     unit;
+    } span[SPANS_MOST];
     unsigned spans;
     int64_t  kernel; /* the end of the kernel's own start, in which process 1 takes devices */
 };
@@ -89,7 +97,8 @@ static int waiter(const struct boot_verdict_device_waiting *w, int64_t start, in
 }
 
 /* Of a probe also what its own thread held up: a program that loads a module, a unit that does. */
-static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct boot_verdict_device_waiting *w, const struct boot_probe *probe)
+static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct boot_verdict_device_waiting *w,
+                          const struct boot_probe *probe)
 {
     int64_t own = 0;
     if (!p->steps)
@@ -118,7 +127,9 @@ static const char *where_words(const struct boot *b, const struct boot_probe *p)
     if (waited * 2 > p->end - p->start)
         return ", most of it asleep: it waited for the device";
     const bool known = b->switches && p->process != BOOT_NONE && b->process[p->process].pid > BOOT_SYSTEM_PID;
-    return known && boot_ran(b, p->process, p->start, p->end).running * 2 > p->end - p->start ? ", most of it on a processor" : "";
+    return known && boot_ran(b, p->process, p->start, p->end).running * 2 > p->end - p->start
+               ? ", most of it on a processor"
+               : "";
 }
 
 static void say_slow(const struct boot *b, const struct boot_probe *p, struct boot_finding *f)
@@ -127,14 +138,16 @@ static void say_slow(const struct boot *b, const struct boot_probe *p, struct bo
     const int64_t               firmware = boot_probe_firmware(b, p, &request);
     char                        how[300] = "";
     if (request && firmware * 2 > p->end - p->start)
-        snprintf(how, sizeof how, ", %.1f s of it for the firmware %.100s%s", boot_verdict_device_seconds(firmware), request->name, request->result ? ", which it did not get" : "");
+        snprintf(how, sizeof how, ", %.1f s of it for the firmware %.100s%s", boot_verdict_device_seconds(firmware),
+                 request->name, request->result ? ", which it did not get" : "");
     else
         snprintf(how, sizeof how, "%s", where_words(b, p));
     if (p->open)
-        BOOT_SAY(f, "The driver %.60s has not taken the device %.80s (%.40s) in %.1f s%s.", p->driver, p->device, p->bus, boot_verdict_device_seconds(p->end - p->start), how);
+        BOOT_SAY(f, "The driver %.60s has not taken the device %.80s (%.40s) in %.1f s%s.", p->driver, p->device,
+                 p->bus, boot_verdict_device_seconds(p->end - p->start), how);
     else
-        BOOT_SAY(f, "The driver %.60s took %.1f s for the device %.80s (%.40s)%s%s.", p->driver, boot_verdict_device_seconds(p->end - p->start), p->device, p->bus,
-                 p->result ? ", in vain" : "", how);
+        BOOT_SAY(f, "The driver %.60s took %.1f s for the device %.80s (%.40s)%s%s.", p->driver,
+                 boot_verdict_device_seconds(p->end - p->start), p->device, p->bus, p->result ? ", in vain" : "", how);
     if (p->open)
         BOOT_NUMBER(f, 2, "result", "none yet");
     else
@@ -142,42 +155,53 @@ static void say_slow(const struct boot *b, const struct boot_probe *p, struct bo
 }
 
 /* Why the one that was waited for came late. */
-static void root_words(const struct boot *b, const struct boot_device *d, const struct boot_device *root, char *out, size_t room)
+static void root_words(const struct boot *b, const struct boot_device *d, const struct boot_device *root, char *out,
+                       size_t room)
 {
     const struct boot_probe  *own    = root->longest == BOOT_NONE ? NULL : &b->probe[root->longest];
     const struct boot_module *module = boot_module_of(b, root->driver, root->first);
     if (own && boot_between(own->start, own->end, d->put_off, d->put_off + d->waited) * 2 > d->waited)
-        snprintf(out, room, ", whose driver %.60s took %.1f s for it", root->driver, boot_verdict_device_seconds(own->end - own->start));
+        snprintf(out, room, ", whose driver %.60s took %.1f s for it", root->driver,
+                 boot_verdict_device_seconds(own->end - own->start));
     else if (root->first > d->put_off && module)
-        snprintf(out, room, ", whose driver (module %.60s) was loaded %.1f s after that", module->name, boot_verdict_device_seconds(module->at - d->put_off));
+        snprintf(out, room, ", whose driver (module %.60s) was loaded %.1f s after that", module->name,
+                 boot_verdict_device_seconds(module->at - d->put_off));
     else if (root->first > d->put_off)
-        snprintf(out, room, ", which came %.1f s after that (driver %.60s)", boot_verdict_device_seconds(root->first - d->put_off), root->driver);
+        snprintf(out, room, ", which came %.1f s after that (driver %.60s)",
+                 boot_verdict_device_seconds(root->first - d->put_off), root->driver);
     else if (!root->ready)
         snprintf(out, room, ", which never got a driver");
 }
 
-static void say_put_off(const struct boot *b, const struct boot_device *all, unsigned count, const struct boot_device *d, struct boot_finding *f)
+static void say_put_off(const struct boot *b, const struct boot_device *all, unsigned count,
+                        const struct boot_device *d, struct boot_finding *f)
 {
     bool                      circle;
-    const struct boot_device *root = boot_device_root(all, count, d, &circle);
+    const struct boot_device *root     = boot_device_root(all, count, d, &circle);
     char                      why[400] = "", chain[120] = "";
     if (root != d) {
         root_words(b, d, root, why, sizeof why);
         if (strcmp(root->name, d->supplier) != 0)
             snprintf(chain, sizeof chain, ", and that one in the end for %.80s", root->name);
-        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s%s.", d->name, d->driver, boot_verdict_device_seconds(d->waited),
-                 d->ready ? "" : ", in vain,", d->supplier, chain, why);
+        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s%s.", d->name,
+                 d->driver, boot_verdict_device_seconds(d->waited), d->ready ? "" : ", in vain,", d->supplier, chain,
+                 why);
     } else if (*d->supplier) {
-        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s.", d->name, d->driver, boot_verdict_device_seconds(d->waited),
-                 d->ready ? "" : ", in vain,", d->supplier, circle ? ", and that one needs it" : d->ready ? "" : "; no driver took that one");
+        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s.", d->name,
+                 d->driver, boot_verdict_device_seconds(d->waited), d->ready ? "" : ", in vain,", d->supplier,
+                 circle     ? ", and that one needs it"
+                 : d->ready ? ""
+                            : "; no driver took that one");
     } else {
         char times[32] = "once";
         if (d->deferrals > 1)
             snprintf(times, sizeof times, "%u times", d->deferrals);
-        BOOT_SAY(f, "The driver %.60s put the device %.80s off %s, %.1f s in all%s%s%.200s%s.", d->driver, d->name, times, boot_verdict_device_seconds(d->waited),
-                 d->ready ? "" : ", and never took it", *d->reason ? ": \"" : "", d->reason, *d->reason ? "\"" : "");
+        BOOT_SAY(f, "The driver %.60s put the device %.80s off %s, %.1f s in all%s%s%.200s%s.", d->driver, d->name,
+                 times, boot_verdict_device_seconds(d->waited), d->ready ? "" : ", and never took it",
+                 *d->reason ? ": \"" : "", d->reason, *d->reason ? "\"" : "");
     }
-    f->next = "See which module the other driver is in: put it into the initramfs or load it earlier (modules-load.d, softdep), so that it is there first.";
+    f->next =
+        "See which module the other driver is in: put it into the initramfs or load it earlier (modules-load.d, softdep), so that it is there first.";
     BOOT_NUMBER(f, 2, "times it was put off", "%u", d->deferrals);
 }
 
@@ -191,14 +215,14 @@ static void say_waiter(const struct boot *b, struct boot_finding *f)
 
 bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct boot_finding *f)
 {
-    unsigned                  count;
-    bool                      failed;
-    struct boot_device       *all    = boot_devices_make(b, &count, &failed);
-    const struct boot_device *late   = NULL;
-    const struct boot_probe  *slow   = NULL;
-    int64_t                   most   = BOOT_FINDING_LEAST - 1; /* shorter ones are no finding */
-    struct boot_verdict_device_waiting            w;
-    unsigned                  looks = 0;
+    unsigned                           count;
+    bool                               failed;
+    struct boot_device                *all  = boot_devices_make(b, &count, &failed);
+    const struct boot_device          *late = NULL;
+    const struct boot_probe           *slow = NULL;
+    int64_t                            most = BOOT_FINDING_LEAST - 1; /* shorter ones are no finding */
+    struct boot_verdict_device_waiting w;
+    unsigned                           looks = 0;
     waiting_find(b, p, &w);
     for (unsigned i = 0; i < b->probes && looks < LOOKS_MOST; i++) {
         const struct boot_probe *one  = &b->probe[i];
@@ -212,7 +236,8 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
     }
     for (unsigned i = 0; i < count; i++) {
         const int64_t cost = boot_verdict_device_waited_for(&w, all[i].put_off, all[i].put_off + all[i].waited);
-        if (all[i].waited && cost * 10 >= most * 9 && cost > (late ? most : 0)) { /* it says more than the probe of what it waited for */
+        /* it says more than the probe of what it waited for */
+        if (all[i].waited && cost * 10 >= most * 9 && cost > (late ? most : 0)) {
             late = &all[i];
             most = cost;
         }
@@ -229,11 +254,13 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
         if (f->unit == BOOT_NONE && f->process != BOOT_NONE)
             f->unit = b->process[f->process].unit;
         say_waiter(b, f);
-        f->start   = start;
-        f->end     = end;
-        f->cost    = most;
+        f->start = start;
+        f->end   = end;
+        f->cost  = most;
         BOOT_NUMBER(f, 0, late ? "put off" : "the driver took", "%.1f s", boot_verdict_device_seconds(end - start));
-        BOOT_NUMBER(f, 1, "of the boot", "%.0f %% of %.1f s", b->finish ? 100.0 * boot_verdict_device_seconds(most) / boot_verdict_device_seconds(b->finish) : 0, boot_verdict_device_seconds(b->finish));
+        BOOT_NUMBER(f, 1, "of the boot", "%.0f %% of %.1f s",
+                    b->finish ? 100.0 * boot_verdict_device_seconds(most) / boot_verdict_device_seconds(b->finish) : 0,
+                    boot_verdict_device_seconds(b->finish));
     }
     free(all);
     return late || slow;

@@ -6,8 +6,9 @@
 
 enum { BOOT_FINDING_LEAST = 300000000 /* ns: what costs less is not found */ };
 #define BOOT_SAY(f, ...) snprintf((f)->sentence, sizeof(f)->sentence, __VA_ARGS__)
-#define BOOT_NUMBER(f, i, label, ...) (snprintf((f)->number[i].what, sizeof(f)->number[i].what, "%s", label), \
-                                       snprintf((f)->number[i].value, sizeof(f)->number[i].value, __VA_ARGS__))
+#define BOOT_NUMBER(f, i, label, ...) \
+    (snprintf((f)->number[i].what, sizeof(f)->number[i].what, "%s", label), \
+     snprintf((f)->number[i].value, sizeof(f)->number[i].value, __VA_ARGS__))
 
 static inline int64_t boot_later(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t boot_sooner(int64_t a, int64_t b) { return a < b ? a : b; }

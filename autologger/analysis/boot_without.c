@@ -8,17 +8,20 @@ enum { SLACK_NS = 50000000 /* a job is begun a moment before that of what it is 
 struct node { /* a unit that was started */
     int     unit;
     int64_t begin, done; /* as they were */
-    int64_t moved; /* how much earlier it would have been done */
+    int64_t moved;       /* how much earlier it would have been done */
 };
-struct name { const char *text; int unit; };
+struct name {
+    const char *text;
+    int         unit;
+};
 struct boot_without_order { /* nodes by the times at which they began */
     const struct boot *b;
     const struct node *without;
     double             share; /* of the processors' time while that one started: how much it had */
     struct node       *node;
     int               *of_unit; /* unit -> node, or BOOT_NONE */
-    struct name       *name; /* of all units, sorted */
-    int64_t           *ready; /* of each unit, ns */
+    struct name       *name;    /* of all units, sorted */
+    int64_t           *ready;   /* of each unit, ns */
     unsigned           nodes;
 };
 
@@ -33,12 +36,18 @@ static int by_begin(const void *a, const void *b)
     return (x->done > y->done) - (x->done < y->done);
 }
 
-static int boot_without_by_text(const void *a, const void *b) { return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text); }
+static int boot_without_by_text(const void *a, const void *b)
+{
+    return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
+}
 
 static bool order_make(const struct boot *b, struct boot_without_order *o)
 {
-    *o = (struct boot_without_order){.b = b, .node = calloc(b->units + 1ul, sizeof *o->node), .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit),
-                        .name = calloc(b->units + 1ul, sizeof *o->name), .ready = calloc(b->units + 1ul, sizeof *o->ready)};
+    *o = (struct boot_without_order){.b       = b,
+                                     .node    = calloc(b->units + 1ul, sizeof *o->node),
+                                     .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit),
+                                     .name    = calloc(b->units + 1ul, sizeof *o->name),
+                                     .ready   = calloc(b->units + 1ul, sizeof *o->ready)};
     if (!o->node || !o->of_unit || !o->name || !o->ready)
         return false;
     for (unsigned i = 0; i < b->units; i++)
@@ -50,7 +59,7 @@ static bool order_make(const struct boot *b, struct boot_without_order *o)
         o->of_unit[i]                = BOOT_NONE;
         if (done <= 0 || done > b->finish + SLACK_NS)
             continue;
-        const int64_t begin  = u->activating > 0 && u->activating <= done ? u->activating : done;
+        const int64_t begin = u->activating > 0 && u->activating <= done ? u->activating : done;
         o->node[o->nodes++] = (struct node){.unit = (int)i, .begin = begin, .done = done};
     }
     qsort(o->node, o->nodes, sizeof *o->node, by_begin);
@@ -78,9 +87,10 @@ static int64_t awaited(const struct boot_without_order *o, const struct node *n,
         if (!(length = strcspn(p, " ")) || length >= sizeof name)
             continue;
         memcpy(name, p, length);
-        name[length]   = 0;
-        const struct name *named = bsearch(&(struct name){name, 0}, o->name, o->b->units, sizeof *o->name, boot_without_by_text);
-        const int          at    = named ? o->of_unit[named->unit] : BOOT_NONE;
+        name[length] = 0;
+        const struct name *named =
+            bsearch(&(struct name){name, 0}, o->name, o->b->units, sizeof *o->name, boot_without_by_text);
+        const int at = named ? o->of_unit[named->unit] : BOOT_NONE;
         if (at == BOOT_NONE || &o->node[at] >= n || o->node[at].done > n->begin + SLACK_NS)
             continue; /* not started, or not waited for */
         const struct node *d = &o->node[at];
@@ -93,7 +103,8 @@ static int64_t awaited(const struct boot_without_order *o, const struct node *n,
 /* How much sooner a unit's programs would have had a processor, had the one that is left out taken none. */
 static int64_t lighter(const struct boot_without_order *o, const struct node *n)
 {
-    const int64_t from = boot_without_later(n->begin, o->without->begin), to = boot_without_sooner(n->done, o->without->done);
+    const int64_t from = boot_without_later(n->begin, o->without->begin),
+                  to   = boot_without_sooner(n->done, o->without->done);
     return to > from ? (int64_t)(o->share * (double)boot_without_sooner(o->ready[n->unit], to - from)) : 0;
 }
 
@@ -103,8 +114,10 @@ static void ready_find(struct boot_without_order *o)
     const struct boot *b = o->b;
     for (unsigned i = 0; i < b->runs; i++) {
         const struct boot_run *r    = &b->run[i];
-        const int64_t          from = (int64_t)r->bin * b->run_width, in = boot_without_sooner(from + b->run_width, o->without->done) - boot_without_later(from, o->without->begin);
-        const int              unit = r->process < 0 ? BOOT_NONE : b->process[r->process].unit;
+        const int64_t          from = (int64_t)r->bin * b->run_width,
+                      in            = boot_without_sooner(from + b->run_width, o->without->done) -
+                           boot_without_later(from, o->without->begin);
+        const int unit = r->process < 0 ? BOOT_NONE : b->process[r->process].unit;
         if (in > 0 && unit != BOOT_NONE)
             o->ready[unit] += (int64_t)((double)r->ready * (double)in / (double)b->run_width);
     }
@@ -124,11 +137,13 @@ static void move_all(struct boot_without_order *o, bool share)
     }
 }
 
-/* The boot ends with the last start of its own jobs. A socket or a timer may start more meanwhile; this does not count. */
+/* The boot ends with the last start of its own jobs. A socket or a timer may start more meanwhile; this does not
+ * count. */
 static bool had_job(const struct boot_without_order *o, const struct node *n)
 {
     const struct boot_unit *u = &o->b->unit[n->unit];
-    return u->job_result && strncmp(u->name, "autologger", 10) != 0 /* not its own */ && u->job_end <= o->b->finish + SLACK_NS && u->job_end >= n->begin;
+    return u->job_result && strncmp(u->name, "autologger", 10) != 0 /* not its own */ &&
+           u->job_end <= o->b->finish + SLACK_NS && u->job_end >= n->begin;
 }
 
 static bool has_jobs(const struct boot_without_order *o)
@@ -163,7 +178,8 @@ static double busy(const struct boot *b, int64_t from, int64_t to)
 /* What moves to the end of its time meets those that had the processors then. */
 static int64_t met(const struct boot *b, const struct node *n, int64_t gain)
 {
-    const double share = busy(b, n->done - gain, n->done), moved = busy(b, n->done, b->finish) * (double)(b->finish - n->done);
+    const double share = busy(b, n->done - gain, n->done),
+                 moved = busy(b, n->done, b->finish) * (double)(b->finish - n->done);
     return (int64_t)(share * (double)boot_without_sooner((int64_t)moved, gain));
 }
 
@@ -194,8 +210,8 @@ static void compute(struct boot_without_order *o, struct boot_without *out)
     move_all(o, false);
     out->gain  = gain_of(o, jobs, &out->next);
     out->least = out->gain - met(b, n, out->gain);
-    o->share   = all > 0 ? (double)boot_without_sooner(b->unit[n->unit].time[BOOT_RUNNING], n->done - n->begin) / all : 0;
-    o->share   = o->share < 1 ? o->share : 1;
+    o->share = all > 0 ? (double)boot_without_sooner(b->unit[n->unit].time[BOOT_RUNNING], n->done - n->begin) / all : 0;
+    o->share = o->share < 1 ? o->share : 1;
     ready_find(o);
     move_all(o, true);
     out->most = boot_without_later(out->gain, boot_without_sooner(gain_of(o, jobs, &ignored), b->finish));
@@ -204,7 +220,7 @@ static void compute(struct boot_without_order *o, struct boot_without *out)
 bool boot_without(const struct boot *b, int unit, struct boot_without *out)
 {
     struct boot_without_order o;
-    bool         known = false;
+    bool                      known = false;
 
     *out = (struct boot_without){.next = BOOT_NONE};
     if (b->finish <= 0 || b->live || unit < 0 || (unsigned)unit >= b->units)

@@ -14,11 +14,11 @@ struct counts_building {
     size_t              capacity, slots, *slot; /* index + 1 */
 };
 struct counts_run {
-    struct counts  *c;
+    struct counts         *c;
     struct counts_building building[COUNTS_TABLES];
-    struct traced  machine;
-    struct field_sink sink;
-    bool            failed;
+    struct traced          machine;
+    struct field_sink      sink;
+    bool                   failed;
 };
 
 static size_t counts_hash(const char *name, uint64_t number)
@@ -73,7 +73,8 @@ static struct count_row *counts_row_at(struct counts_building *b, const char *na
     return &b->t->row[b->t->rows++];
 }
 
-static struct count_row *counts_count(struct counts_run *r, enum counts_by by, const char *name, uint64_t number, uint32_t bytes)
+static struct count_row *counts_count(struct counts_run *r, enum counts_by by, const char *name, uint64_t number,
+                                      uint32_t bytes)
 {
     struct count_row *row = counts_row_at(&r->building[by], name, number);
     if (!row) {
@@ -145,7 +146,8 @@ static void counts_see(struct counts_run *r, const struct trace_event *x)
     uint32_t pid = traced_process_of(&r->machine, e);
     counts_count(r, COUNTS_PROCESS, traced_process_name(&r->machine, pid), pid, e->record_size);
     counts_count(r, COUNTS_CPU, "", e->cpu, e->record_size);
-    counts_count(r, COUNTS_LEVEL, e->level < sizeof levels / sizeof *levels ? levels[e->level] : "", e->level, e->record_size);
+    counts_count(r, COUNTS_LEVEL, e->level < sizeof levels / sizeof *levels ? levels[e->level] : "", e->level,
+                 e->record_size);
     count_second(r, e);
     r->c->undecoded += decoded_fields(e, &x->names, &r->sink, &used) != DECODE_OK;
     r->c->events++;
@@ -167,7 +169,7 @@ static void counts_ignore(void *self, const struct field *f) { (void)self, (void
 wstatus counts_create(struct trace *t, struct counts **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct counts_run                r = {.c = calloc(1, sizeof *r.c), .sink.emit = counts_ignore};
+    struct counts_run         r = {.c = calloc(1, sizeof *r.c), .sink.emit = counts_ignore};
 
     if (!r.c)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for counts");

@@ -15,11 +15,11 @@ struct open_begin {
     uint32_t           pid, tid;
 };
 struct delta_run {
-    struct delta  *d;
+    struct delta *d;
     struct traced machine;
-    struct fields  fields;
-    struct idmap   open; /* hash of the key, + 1 -> struct open_begin */
-    bool           failed;
+    struct fields fields;
+    struct idmap  open; /* hash of the key, + 1 -> struct open_begin */
+    bool          failed;
 };
 
 static uint64_t delta_hash(const char *key)
@@ -41,7 +41,9 @@ static bool delta_key_of(struct delta_run *r, const struct trace_event *x, const
     switch (o->by) {
     case DELTA_THREAD: snprintf(key, KEY_MOST, "%u", traced_thread_of(&r->machine, e)); return true;
     case DELTA_PROCESS: snprintf(key, KEY_MOST, "%u", traced_process_of(&r->machine, e)); return true;
-    case DELTA_ACTIVITY: snprintf(key, KEY_MOST, "%s", guid_format(&e->activity, guid)); return !guid_equal(&e->activity, &none);
+    case DELTA_ACTIVITY:
+        snprintf(key, KEY_MOST, "%s", guid_format(&e->activity, guid));
+        return !guid_equal(&e->activity, &none);
     case DELTA_FIELD: break;
     case DELTA_ANY: *key = 0; return true;
     }
@@ -52,7 +54,8 @@ static bool delta_key_of(struct delta_run *r, const struct trace_event *x, const
 }
 
 /* Processor time of the event's thread up to now; by its header where no switches are traced. */
-static bool delta_cpu_at(const struct delta_run *r, const struct trace_event *x, const struct etl_file_header *h, uint64_t *out, bool *by_header)
+static bool delta_cpu_at(const struct delta_run *r, const struct trace_event *x, const struct etl_file_header *h,
+                         uint64_t *out, bool *by_header)
 {
     *by_header = false;
     if (traced_cpu_time(&r->machine, traced_thread_of(&r->machine, &x->e), x->e.filetime, out))
@@ -147,11 +150,12 @@ static void delta_end(struct delta_run *r, const struct trace_event *x, const st
     }
     struct delta_pair p = {.begin = b->time, .pid = b->pid, .tid = b->tid};
     snprintf(p.key, sizeof p.key, "%s", key);
-    snprintf(p.process, sizeof p.process, "%s", traced_process_name(&r->machine, b->pid == TRACED_NOBODY ? TRACED_NOBODY : b->pid));
+    snprintf(p.process, sizeof p.process, "%s",
+             traced_process_name(&r->machine, b->pid == TRACED_NOBODY ? TRACED_NOBODY : b->pid));
     d->backwards += x->e.filetime < b->time;
     p.time = x->e.filetime > b->time ? x->e.filetime - b->time : 0;
-    if (b->cpu_known && b->tid == traced_thread_of(&r->machine, &x->e) && delta_cpu_at(r, x, h, &cpu, &by_header) && by_header == b->by_header &&
-        cpu >= b->cpu) {
+    if (b->cpu_known && b->tid == traced_thread_of(&r->machine, &x->e) && delta_cpu_at(r, x, h, &cpu, &by_header) &&
+        by_header == b->by_header && cpu >= b->cpu) {
         p.cpu       = cpu - b->cpu;
         p.cpu_known = true;
         histogram_add(&d->cpu, p.cpu);
@@ -180,7 +184,7 @@ static void run_finish(struct delta_run *r)
 wstatus delta_create(struct trace *t, const struct delta_options *options, struct delta **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct delta_run                r = {.d = calloc(1, sizeof *r.d)};
+    struct delta_run          r = {.d = calloc(1, sizeof *r.d)};
 
     if (!r.d)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for pairs of events");

@@ -1,7 +1,7 @@
-/* delta.h - pairs of events, and what lies between them: response time, CPU time of the thread, and how both are distributed.
- * A pair is a begin and the next end with the same key (a field's value, the thread, the process, the activity); pairs of one key may be
- * nested. CPU time: by context switches where the trace has them, else by the processor times in the events' headers, else not known; it
- * is known only where begin and end are of one thread.
+/* delta.h - pairs of events, and what lies between them: response time, CPU time of the thread, and how both are
+ * distributed. A pair is a begin and the next end with the same key (a field's value, the thread, the process, the
+ * activity); pairs of one key may be nested. CPU time: by context switches where the trace has them, else by the
+ * processor times in the events' headers, else not known; it is known only where begin and end are of one thread.
  * Invariants: begins = pairs + open begins; ends = pairs + ends without a begin.
  * Memory: open begins, DELTA_WORST worst pairs; not the pairs. Threads: one. Ownership: create/destroy. */
 #ifndef AUTOLOGGER_ANALYSIS_DELTA_H
@@ -16,7 +16,7 @@ struct delta_options {
     struct event_spec begin, end;
     enum delta_by     by;
     const char       *begin_field, *end_field; /* DELTA_FIELD */
-    unsigned          worst; /* DELTA_WORST at most */
+    unsigned          worst;                   /* DELTA_WORST at most */
 };
 struct delta_pair {
     uint64_t begin, time; /* FILETIME, 100 ns */
@@ -27,12 +27,14 @@ struct delta_pair {
 };
 struct delta {
     struct delta_options options;
-    uint64_t             events, begins, ends, pairs, open, unmatched_ends, keyless; /* keyless: without the field or activity */
-    uint64_t             backwards; /* ends before their begin: files of clocks that disagree; their time is counted as 0 */
-    struct histogram     time, cpu; /* 100 ns */
-    bool                 cpu_by_switches;
-    struct delta_pair    worst[DELTA_WORST]; /* longest first */
-    unsigned             worst_count;
+    /* keyless: without the field or activity */
+    uint64_t events, begins, ends, pairs, open, unmatched_ends, keyless;
+    /* ends before their begin: files of clocks that disagree; their time is counted as 0 */
+    uint64_t          backwards;
+    struct histogram  time, cpu; /* 100 ns */
+    bool              cpu_by_switches;
+    struct delta_pair worst[DELTA_WORST]; /* longest first */
+    unsigned          worst_count;
 };
 wstatus delta_create(struct trace *t, const struct delta_options *options, struct delta **out, struct reason *why);
 void    delta_destroy(struct delta *d);

@@ -8,7 +8,8 @@
 static const struct {
     const char *word;
     int         opcode;
-} opcodes[] = {{"info", 0}, {"start", 1}, {"stop", 2}, {"dcstart", 3}, {"dcstop", 4}, {"reply", 6}, {"resume", 7}, {"suspend", 8}, {"send", 9}, {"receive", 240}};
+} opcodes[] = {{"info", 0},  {"start", 1},  {"stop", 2},    {"dcstart", 3}, {"dcstop", 4},
+               {"reply", 6}, {"resume", 7}, {"suspend", 8}, {"send", 9},    {"receive", 240}};
 
 static bool opcode_parse(const char *text, int *out)
 {
@@ -62,7 +63,8 @@ bool event_spec_matches(const struct event_spec *s, const struct etl_event *e, c
 {
     if (s->opcode != SPEC_ANY && e->opcode != s->opcode)
         return false;
-    if (*s->event && fnmatch(s->event, names->event, FNM_CASEFOLD) != 0 && !(s->id != SPEC_ANY && e->id == s->id && e->kind == ETL_KIND_EVENT))
+    if (*s->event && fnmatch(s->event, names->event, FNM_CASEFOLD) != 0 &&
+        !(s->id != SPEC_ANY && e->id == s->id && e->kind == ETL_KIND_EVENT))
         return false;
     if (s->by_guid)
         return guid_equal(&s->guid, &e->provider);

@@ -34,7 +34,8 @@ const char *fields_text(const struct fields *f, unsigned i) { return f->found[i]
 uint64_t fields_number(const struct fields *f, unsigned i)
 {
     const char *text = fields_text(f, i);
-    return *text == '-' ? (uint64_t)strtoll(text, NULL, 10) : strtoull(text, NULL, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+    return *text == '-' ? (uint64_t)strtoll(text, NULL, 10)
+                        : strtoull(text, NULL, strncmp(text, "0x", 2) == 0 ? 16 : 10);
 }
 
 bool fields_failed(const struct fields *f)

@@ -11,22 +11,24 @@
 #include <string.h>
 
 struct images_run {
-    struct images *i;
-    struct idmap   rows; /* hash -> index + 1 */
-    struct idmap   seen; /* row and process -> itself */
-    struct idmap   build_ids; /* build_id_key -> struct build_id, of the kernel's session */
-    size_t         capacity;
-    struct fields  fields;
+    struct images      *i;
+    struct idmap        rows;      /* hash -> index + 1 */
+    struct idmap        seen;      /* row and process -> itself */
+    struct idmap        build_ids; /* build_id_key -> struct build_id, of the kernel's session */
+    size_t              capacity;
+    struct fields       fields;
     struct image_fields image;
-    char           guid[48], version[64]; /* told just before the Image event */
-    uint64_t       guid_base;
-    uint32_t       guid_pid;
-    bool           failed;
+    char                guid[48], version[64]; /* told just before the Image event */
+    uint64_t            guid_base;
+    uint32_t            guid_pid;
+    bool                failed;
 };
 
 static uint64_t images_hash(const char *path, uint32_t checksum, uint32_t stamp, uint64_t size)
 {
-    uint64_t h = UINT64_C(1469598103934665603) ^ ((uint64_t)checksum << 32 | stamp) ^ size * UINT64_C(0x9E3779B97F4A7C15); /* FNV-1a */
+    /* FNV-1a */
+    uint64_t h =
+        UINT64_C(1469598103934665603) ^ ((uint64_t)checksum << 32 | stamp) ^ size * UINT64_C(0x9E3779B97F4A7C15);
     for (; *path; path++)
         h = (h ^ (uint8_t)*path) * UINT64_C(1099511628211);
     return h ? h : 1;
@@ -48,7 +50,8 @@ static struct image_row *images_row_at(struct images_run *r)
         i->row      = more;
         r->capacity = capacity;
     }
-    struct image_row row = {.path = strdup(m->path), .version = strdup(""), .size = m->size, .checksum = m->checksum, .stamp = m->stamp};
+    struct image_row row = {
+        .path = strdup(m->path), .version = strdup(""), .size = m->size, .checksum = m->checksum, .stamp = m->stamp};
     if (!row.path || !row.version || !idmap_put(&r->rows, h, (void *)(uintptr_t)(i->rows + 1))) {
         free(row.path);
         free(row.version);
@@ -106,7 +109,8 @@ static void images_see(struct images_run *r, const struct trace_event *x)
 
     if (x->names.hook >> 8 == CLASSIC_IMAGE_ID >> 8) {
         on_identity(r, x);
-    } else if (image_event_read(&x->e, &r->image) && (x->names.hook == HOOK_IMAGE_LOAD || x->names.hook == HOOK_IMAGE_DC_START)) {
+    } else if (image_event_read(&x->e, &r->image) &&
+               (x->names.hook == HOOK_IMAGE_LOAD || x->names.hook == HOOK_IMAGE_DC_START)) {
         on_image(r);
     } else if (build_id_event(&x->e, &key, &id) && key && !idmap_get(&r->build_ids, key)) {
         struct build_id *kept = malloc(sizeof *kept);
@@ -122,7 +126,7 @@ static void images_see(struct images_run *r, const struct trace_event *x)
 static int by_path(const void *a, const void *b)
 {
     const struct image_row *x = a, *y = b;
-    int d = strcmp(x->path, y->path);
+    int                     d = strcmp(x->path, y->path);
     return d ? d : x->checksum < y->checksum ? -1 : x->checksum > y->checksum;
 }
 
@@ -152,7 +156,7 @@ static void images_run_end(struct images_run *r)
 wstatus images_create(struct trace *t, struct images **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct images_run               *r = calloc(1, sizeof *r);
+    struct images_run        *r = calloc(1, sizeof *r);
 
     *out = NULL;
     if (!r || !(r->i = calloc(1, sizeof *r->i))) {

@@ -1,14 +1,16 @@
-/* images.h - the image summary: every file that programs ran, with what identifies it (size, checksum, build id, version), how often it was
- * loaded and by how many processes. Identity comes from the events that a merge adds before each Image event, else from the kernel's
- * session (wire/names.h); without both the checksum of the Image event is all there is.
- * Invariant: `loads` over all rows = Image Load and DCStart events. Memory: distinct images. Threads: one. Ownership: create/destroy. */
+/* images.h - the image summary: every file that programs ran, with what identifies it (size, checksum, build id,
+ * version), how often it was loaded and by how many processes. Identity comes from the events that a merge adds before
+ * each Image event, else from the kernel's session (wire/names.h); without both the checksum of the Image event is all
+ * there is.
+ * Invariant: `loads` over all rows = Image Load and DCStart events. Memory: distinct images. Threads: one. Ownership:
+ * create/destroy. */
 #ifndef AUTOLOGGER_ANALYSIS_IMAGES_H
 #define AUTOLOGGER_ANALYSIS_IMAGES_H
 #include "autologger/analysis/trace.h"
 
 struct image_row {
-    char    *path, *version; /* version "": none told */
-    char     build_id[48]; /* hex, or a GUID and age as Windows has it; "" */
+    char    *path, *version;         /* version "": none told */
+    char     build_id[48];           /* hex, or a GUID and age as Windows has it; "" */
     uint64_t size, loads, processes; /* processes: ends and starts of the same id count once */
     uint32_t checksum, stamp;
 };

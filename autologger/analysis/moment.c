@@ -22,10 +22,14 @@ static void add_io(struct moment *m, const struct moment_io *io)
 /* A transfer that ended later tells since when it was there. */
 static void transfer_ended(struct moment *m, const struct trace_event *x, const struct etl_file_header *h)
 {
-    const struct etl_event *e = &x->e;
-    struct cursor           c = cur_make(e->payload, e->payload_size);
-    struct moment_io        io = {.disk = cur_u32(&c), .ended = true, .tid = TRACED_NOBODY,
-                                  .kind = x->names.hook == HOOK_DISK_READ ? IO_READ : x->names.hook == HOOK_DISK_WRITE ? IO_WRITE : IO_FLUSH};
+    const struct etl_event *e  = &x->e;
+    struct cursor           c  = cur_make(e->payload, e->payload_size);
+    struct moment_io        io = {.disk  = cur_u32(&c),
+                                  .ended = true,
+                                  .tid   = TRACED_NOBODY,
+                                  .kind  = x->names.hook == HOOK_DISK_READ    ? IO_READ
+                                           : x->names.hook == HOOK_DISK_WRITE ? IO_WRITE
+                                                                              : IO_FLUSH};
     uint64_t                irp, took;
 
     cur_u32(&c);
@@ -53,7 +57,8 @@ static void transfer_ended(struct moment *m, const struct trace_event *x, const 
 }
 
 /* Of what comes behind the moment: processes that were there before, and ends of transfers. */
-static void see_later(struct moment *m, const struct trace_event *x, const struct etl_file_header *h, struct idmap *started)
+static void see_later(struct moment *m, const struct trace_event *x, const struct etl_file_header *h,
+                      struct idmap *started)
 {
     static const char *const wanted[] = {"ProcessId", NULL};
     const uint16_t           hook     = x->names.hook;
@@ -61,11 +66,13 @@ static void see_later(struct moment *m, const struct trace_event *x, const struc
     m->events_after++;
     if (hook == HOOK_DISK_READ || hook == HOOK_DISK_WRITE || hook == HOOK_DISK_FLUSH) {
         transfer_ended(m, x, h);
-    } else if ((hook >= HOOK_PROCESS_START && hook <= HOOK_PROCESS_DC_END) && fields_read(&m->machine.fields, &x->e, &x->names, wanted)) {
+    } else if ((hook >= HOOK_PROCESS_START && hook <= HOOK_PROCESS_DC_END) &&
+               fields_read(&m->machine.fields, &x->e, &x->names, wanted)) {
         uint64_t key = fields_number(&m->machine.fields, 0) + 1;
         if (hook == HOOK_PROCESS_START) {
             m->machine.failed |= !idmap_put(started, key, m);
-        } else if ((hook == HOOK_PROCESS_DC_END || hook == HOOK_PROCESS_END) && !idmap_get(started, key) && !traced_process(&m->machine, (uint32_t)(key - 1))) {
+        } else if ((hook == HOOK_PROCESS_DC_END || hook == HOOK_PROCESS_END) && !idmap_get(started, key) &&
+                   !traced_process(&m->machine, (uint32_t)(key - 1))) {
             struct trace_event told = *x;
             told.names.hook         = HOOK_PROCESS_DC_END; /* it lived at the moment, whatever became of it */
             traced_see(&m->machine, &told.e, &told.names);

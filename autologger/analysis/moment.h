@@ -1,21 +1,21 @@
-/* moment.h - the state of the traced machine at one time: what ran on each processor, which processes lived, which files were open, which
- * operations and transfers had begun and not ended.
- * What only later events tell counts, too: a rundown at the end names processes that lived all along, and a finished transfer says how long
- * it took. Memory: that of the machine. Threads: one. Ownership: zeros at first, finish. */
+/* moment.h - the state of the traced machine at one time: what ran on each processor, which processes lived, which
+ * files were open, which operations and transfers had begun and not ended.
+ * What only later events tell counts, too: a rundown at the end names processes that lived all along, and a finished
+ * transfer says how long it took. Memory: that of the machine. Threads: one. Ownership: zeros at first, finish. */
 #ifndef AUTOLOGGER_ANALYSIS_MOMENT_H
 #define AUTOLOGGER_ANALYSIS_MOMENT_H
 #include "autologger/analysis/traced.h"
 #include "autologger/analysis/trace.h"
 
 struct moment_io { /* a transfer in flight */
-    uint64_t             since;
-    uint32_t             tid, disk, bytes; /* tid TRACED_NOBODY: not told */
+    uint64_t            since;
+    uint32_t            tid, disk, bytes; /* tid TRACED_NOBODY: not told */
     enum traced_io_kind kind;
-    bool                 ended; /* its end is in the trace: disk and bytes are known */
+    bool                ended; /* its end is in the trace: disk and bytes are known */
 };
 struct moment {
-    uint64_t          at; /* FILETIME */
-    struct traced    machine; /* as of then; live processes are those with ended == 0 */
+    uint64_t          at;      /* FILETIME */
+    struct traced     machine; /* as of then; live processes are those with ended == 0 */
     struct moment_io *io;
     unsigned          ios, io_capacity;
     uint64_t          events_before, events_after;

@@ -8,7 +8,13 @@
 #include <string.h>
 
 enum {
-    FILE_LAST = HOOK_FILE_SET_LINK_PATH, TCP = 6, UDP = 8, SEND = 0x0A, RECEIVE = 0x0B, SIXTH = 0x10, NAME_ROOM = 4096
+    FILE_LAST = HOOK_FILE_SET_LINK_PATH,
+    TCP       = 6,
+    UDP       = 8,
+    SEND      = 0x0A,
+    RECEIVE   = 0x0B,
+    SIXTH     = 0x10,
+    NAME_ROOM = 4096
 };
 const char *const resource_words[RESOURCE_TABLES] = {"processes", "files", "disks", "network"};
 static const char volume[] = "\\Device\\HarddiskVolume1\\"; /* what the kernel logger makes of every path */
@@ -38,7 +44,8 @@ static uint64_t resources_hash(const char *name, uint32_t pid)
     return h ? h : 1;
 }
 
-static struct resource_row *resources_row_at(struct resources_run *r, enum resource_table table, const char *name, uint32_t pid)
+static struct resource_row *resources_row_at(struct resources_run *r, enum resource_table table, const char *name,
+                                             uint32_t pid)
 {
     uint64_t  h  = resources_hash(name, pid);
     uintptr_t at = (uintptr_t)idmap_get(&r->rows[table], h);
@@ -92,7 +99,8 @@ static struct resource_row *process_row(struct resources_run *r, uint32_t tid)
 {
     const struct traced_thread *t   = tid == TRACED_NOBODY ? NULL : traced_thread(&r->machine, tid);
     uint32_t                    pid = t ? t->pid : TRACED_NOBODY;
-    return resources_row_at(r, RESOURCE_PROCESSES, pid == TRACED_NOBODY ? "(not told)" : traced_process_name(&r->machine, pid), pid);
+    return resources_row_at(r, RESOURCE_PROCESSES,
+                            pid == TRACED_NOBODY ? "(not told)" : traced_process_name(&r->machine, pid), pid);
 }
 
 /* --- files --- */
@@ -106,13 +114,15 @@ static void on_call(struct resources_run *r, const struct trace_event *x)
     if (!fields_read(&r->fields, &x->e, &x->names, wanted))
         return;
     uint64_t    irp  = fields_number(&r->fields, 0);
-    const char *path = hook == HOOK_FILE_CREATE ? fields_text(&r->fields, 3) : traced_file_path(&r->machine, fields_number(&r->fields, 1));
+    const char *path = hook == HOOK_FILE_CREATE ? fields_text(&r->fields, 3)
+                                                : traced_file_path(&r->machine, fields_number(&r->fields, 1));
     uint32_t    size = (uint32_t)fields_number(&r->fields, 2);
     if (hook != HOOK_FILE_CREATE && hook != HOOK_FILE_READ && hook != HOOK_FILE_WRITE)
         return;
-    r->r->has_files          = true;
-    struct resource_row *row = resources_row_at(r, RESOURCE_FILES, path && *path ? plain_path(path, room) : "(no name)", TRACED_NOBODY);
-    struct resources_call         *c   = row ? calloc(1, sizeof *c) : NULL;
+    r->r->has_files = true;
+    struct resource_row *row =
+        resources_row_at(r, RESOURCE_FILES, path && *path ? plain_path(path, room) : "(no name)", TRACED_NOBODY);
+    struct resources_call *c = row ? calloc(1, sizeof *c) : NULL;
     if (!c) {
         r->failed = true;
         return;
@@ -131,11 +141,11 @@ static void on_call(struct resources_run *r, const struct trace_event *x)
 
 static void on_call_end(struct resources_run *r, const struct trace_event *x)
 {
-    struct cursor        c      = cur_make(x->e.payload, x->e.payload_size);
-    uint64_t             irp    = x->e.is_64bit ? cur_u64(&c) : cur_u32(&c), given = x->e.is_64bit ? cur_u64(&c) : cur_u32(&c);
-    uint32_t             status = cur_u32(&c);
-    struct resources_call         *call   = cur_ok(&c) ? idmap_remove(&r->calls, irp + 1) : NULL;
-    struct resource_row *row    = call ? &r->r->table[RESOURCE_FILES].row[call->row] : NULL;
+    struct cursor c   = cur_make(x->e.payload, x->e.payload_size);
+    uint64_t      irp = x->e.is_64bit ? cur_u64(&c) : cur_u32(&c), given = x->e.is_64bit ? cur_u64(&c) : cur_u32(&c);
+    uint32_t      status        = cur_u32(&c);
+    struct resources_call *call = cur_ok(&c) ? idmap_remove(&r->calls, irp + 1) : NULL;
+    struct resource_row   *row  = call ? &r->r->table[RESOURCE_FILES].row[call->row] : NULL;
 
     if (!call)
         return;
@@ -163,10 +173,12 @@ static void resources_on_disk(struct resources_run *r, const struct trace_event 
     uint64_t took = cur_u64(&c);
     if (!cur_ok(&c))
         return;
-    uint32_t tid   = cur_u32(&c); /* not there in old versions */
-    uint64_t time  = (trace_ns(r->t, x->file, e->raw_time) - trace_ns(r->t, x->file, e->raw_time - (int64_t)(took < INT64_MAX / 2 ? took : 0))) / 100;
+    uint32_t tid  = cur_u32(&c); /* not there in old versions */
+    uint64_t time = (trace_ns(r->t, x->file, e->raw_time) -
+                     trace_ns(r->t, x->file, e->raw_time - (int64_t)(took < INT64_MAX / 2 ? took : 0))) /
+                    100;
     snprintf(name, sizeof name, "disk %" PRIu32, disk);
-    r->r->has_disks           = true;
+    r->r->has_disks              = true;
     struct resource_row *rows[2] = {resources_row_at(r, RESOURCE_DISKS, name, TRACED_NOBODY), NULL};
     rows[1]                      = process_row(r, cur_ok(&c) ? tid : TRACED_NOBODY);
     for (unsigned i = 0; i < 2; i++)
@@ -184,8 +196,9 @@ static void on_network(struct resources_run *r, const struct trace_event *x)
         return;
     bool received = (x->names.hook & 0x0F) == RECEIVE, sixth = x->names.hook & SIXTH;
     /* what is received comes from the other end: the row is that of the process' own end, both ways */
-    snprintf(name, sizeof name, sixth ? "%s [%s]:%s - [%s]:%s" : "%s %s:%s - %s:%s", x->names.hook >> 8 == TCP ? "TCP" : "UDP", fields_text(&r->fields, 3),
-             fields_text(&r->fields, 5), fields_text(&r->fields, 2), fields_text(&r->fields, 4));
+    snprintf(name, sizeof name, sixth ? "%s [%s]:%s - [%s]:%s" : "%s %s:%s - %s:%s",
+             x->names.hook >> 8 == TCP ? "TCP" : "UDP", fields_text(&r->fields, 3), fields_text(&r->fields, 5),
+             fields_text(&r->fields, 2), fields_text(&r->fields, 4));
     r->r->has_network        = true;
     struct resource_row *row = resources_row_at(r, RESOURCE_ENDS, name, (uint32_t)fields_number(&r->fields, 0));
     if (row)
@@ -268,7 +281,7 @@ static void resources_run_end(struct resources_run *r)
 wstatus resources_create(struct trace *t, struct resources **out, struct reason *why)
 {
     const struct trace_event *x;
-    struct resources_run                r = {.t = t, .r = calloc(1, sizeof *r.r)};
+    struct resources_run      r = {.t = t, .r = calloc(1, sizeof *r.r)};
 
     if (!r.r)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for tables");

@@ -1,35 +1,38 @@
-/* resources.h - who used what, as tracerpt's reports have it: processor time by process, files by what was read and written and how long
- * it took, disks, connections. Built by the state machine over the kernel's events (traced.h).
- * Bytes of files are those that calls gave back (OperationEnd), where the end is in the trace, else those asked for; time is from the call
- * to its end. Bytes of disks are finished transfers.
- * Invariants: the reads and writes of all files are the FileIo Read and Write events; those of all disks the DiskIo Read and Write events;
- * those of all ends the Send and Recv events. Processor time: traced.h.
+/* resources.h - who used what, as tracerpt's reports have it: processor time by process, files by what was read and
+ * written and how long it took, disks, connections. Built by the state machine over the kernel's events (traced.h).
+ * Bytes of files are those that calls gave back (OperationEnd), where the end is in the trace, else those asked for;
+ * time is from the call to its end. Bytes of disks are finished transfers.
+ * Invariants: the reads and writes of all files are the FileIo Read and Write events; those of all disks the DiskIo
+ * Read and Write events; those of all ends the Send and Recv events. Processor time: traced.h.
  * Memory: distinct files, processes, disks and ends. Threads: one. Ownership: create/destroy. */
 #ifndef AUTOLOGGER_ANALYSIS_RESOURCES_H
 #define AUTOLOGGER_ANALYSIS_RESOURCES_H
 #include "autologger/analysis/trace.h"
 #include "autologger/analysis/traced.h"
 
-struct use { /* of one direction */
+struct use {                     /* of one direction */
     uint64_t count, bytes, time; /* 100 ns; 0 for connections */
 };
 struct resource_row {
     char      *name; /* path, process, "disk 0", "TCP 127.0.0.1:80 -> 127.0.0.1:4000" */
-    uint32_t   pid; /* of rows by process and of ends; else TRACED_NOBODY */
+    uint32_t   pid;  /* of rows by process and of ends; else TRACED_NOBODY */
     struct use read, written;
-    uint64_t   opens; /* files */
+    uint64_t   opens;         /* files */
     uint64_t   cpu, switches; /* processes: 100 ns */
-    uint64_t   failed; /* files: calls that gave an error */
+    uint64_t   failed;        /* files: calls that gave an error */
 };
 enum resource_table { RESOURCE_PROCESSES, RESOURCE_FILES, RESOURCE_DISKS, RESOURCE_ENDS, RESOURCE_TABLES };
 struct resources {
-    struct { struct resource_row *row; size_t rows; } table[RESOURCE_TABLES]; /* most used first */
-    uint64_t events, start, end; /* FILETIME */
+    struct {
+        struct resource_row *row;
+        size_t               rows;
+    } table[RESOURCE_TABLES];             /* most used first */
+    uint64_t events, start, end;          /* FILETIME */
     uint64_t cpu_time, idle, unknown_cpu; /* of all processors; idle and unknown are parts of it */
     unsigned cpus;
     bool     has_files, has_disks, has_network, has_cpu; /* there are events of that kind */
 };
 extern const char *const resource_words[RESOURCE_TABLES]; /* "processes", "files", "disks", "network" */
-wstatus resources_create(struct trace *t, struct resources **out, struct reason *why);
-void    resources_destroy(struct resources *r);
+wstatus                  resources_create(struct trace *t, struct resources **out, struct reason *why);
+void                     resources_destroy(struct resources *r);
 #endif

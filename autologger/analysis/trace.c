@@ -12,14 +12,14 @@ struct trace_source {
     bool               has_next;
 };
 struct trace {
-    struct trace_source      source[TRACE_FILES_MAX];
-    unsigned           count;
-    int                last; /* the source whose event was given; its next one is to be read */
-    uint64_t           start, end, events;
-    struct trace_event event;
-    struct schema_set *described; /* NULL: each source's own */
-    struct redactor *redactor; /* NULL: events as they are */
-    uint8_t         *changed; /* the event's record then */
+    struct trace_source source[TRACE_FILES_MAX];
+    unsigned            count;
+    int                 last; /* the source whose event was given; its next one is to be read */
+    uint64_t            start, end, events;
+    struct trace_event  event;
+    struct schema_set  *described; /* NULL: each source's own */
+    struct redactor    *redactor;  /* NULL: events as they are */
+    uint8_t            *changed;   /* the event's record then */
     void (*tell)(void *ctx, unsigned per_mille);
     void    *tell_ctx;
     uint64_t last_end; /* FILETIME, by the headers; 0: not known */
@@ -35,9 +35,9 @@ wstatus trace_open(const char *const *paths, unsigned count, struct trace **out,
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
     t->last = -1;
     for (; t->count < count; t->count++) {
-        struct trace_source *s  = &t->source[t->count];
-        s->path           = paths[t->count];
-        wstatus        st = etl_reader_open(s->path, &s->reader, why);
+        struct trace_source *s = &t->source[t->count];
+        s->path                = paths[t->count];
+        wstatus st             = etl_reader_open(s->path, &s->reader, why);
         if (!st && !(s->schemas = schema_set_new()))
             st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what describes events");
         if (st) {
@@ -116,16 +116,20 @@ bool trace_next(struct trace *t, const struct trace_event **out)
 unsigned                      trace_files(const struct trace *t) { return t->count; }
 const char                   *trace_path(const struct trace *t, unsigned file) { return t->source[file].path; }
 const struct etl_reader      *trace_reader(const struct trace *t, unsigned file) { return t->source[file].reader; }
-const struct etl_file_header *trace_header(const struct trace *t, unsigned file) { return etl_reader_header(t->source[file].reader); }
-uint64_t                      trace_start(const struct trace *t) { return t->start; }
-uint64_t                      trace_end(const struct trace *t) { return t->end; }
-uint64_t                      trace_events(const struct trace *t) { return t->events; }
+const struct etl_file_header *trace_header(const struct trace *t, unsigned file)
+{
+    return etl_reader_header(t->source[file].reader);
+}
+uint64_t trace_start(const struct trace *t) { return t->start; }
+uint64_t trace_end(const struct trace *t) { return t->end; }
+uint64_t trace_events(const struct trace *t) { return t->events; }
 
 uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw)
 {
-    const struct etl_file_header *h         = trace_header(t, file);
-    const int64_t                 first     = (int64_t)((uint64_t)h->raw.start_time - t->start) * 100; /* of this file's anchor */
-    int64_t                       frequency = h->raw.perf_freq > 0 ? h->raw.perf_freq : 10000000, ns;
+    const struct etl_file_header *h = trace_header(t, file);
+    /* of this file's anchor */
+    const int64_t first     = (int64_t)((uint64_t)h->raw.start_time - t->start) * 100;
+    int64_t       frequency = h->raw.perf_freq > 0 ? h->raw.perf_freq : 10000000, ns;
 
     if (h->raw.clock_type == 2 || h->raw.clock_type == 0) {
         uint64_t at = etl_filetime(h, raw);
@@ -134,8 +138,8 @@ uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw)
     if (h->raw.clock_type == 3)
         frequency = (h->raw.cpu_mhz ? h->raw.cpu_mhz : 1) * INT64_C(1000000);
     __extension__ typedef __int128 wide;
-    const wide off = ((wide)raw - h->start_raw) * 1000000000 / frequency;
-    ns             = off > INT64_MAX / 4 ? INT64_MAX / 4 : off < -(wide)(INT64_MAX / 4) ? -(INT64_MAX / 4) : (int64_t)off;
+    const wide                     off = ((wide)raw - h->start_raw) * 1000000000 / frequency;
+    ns = off > INT64_MAX / 4 ? INT64_MAX / 4 : off < -(wide)(INT64_MAX / 4) ? -(INT64_MAX / 4) : (int64_t)off;
     ns += first;
     return ns > 0 ? (uint64_t)ns : 0;
 }

@@ -21,8 +21,14 @@ static char *traced_copy(struct traced *m, const char *text)
 
 /* --- processes and threads --- */
 
-struct traced_thread *traced_thread(const struct traced *m, uint32_t tid) { return idmap_get(&m->threads, tid + UINT64_C(1)); }
-struct traced_process *traced_process(const struct traced *m, uint32_t pid) { return idmap_get(&m->processes, pid + UINT64_C(1)); }
+struct traced_thread *traced_thread(const struct traced *m, uint32_t tid)
+{
+    return idmap_get(&m->threads, tid + UINT64_C(1));
+}
+struct traced_process *traced_process(const struct traced *m, uint32_t pid)
+{
+    return idmap_get(&m->processes, pid + UINT64_C(1));
+}
 
 static struct traced_process *new_process(struct traced *m, uint32_t pid)
 {
@@ -42,10 +48,10 @@ static struct traced_process *new_process(struct traced *m, uint32_t pid)
         free(p);
         return NULL;
     }
-    p->pid     = pid;
-    p->parent  = TRACED_NOBODY;
-    p->image   = traced_copy(m, "");
-    p->command = traced_copy(m, "");
+    p->pid                         = pid;
+    p->parent                      = TRACED_NOBODY;
+    p->image                       = traced_copy(m, "");
+    p->command                     = traced_copy(m, "");
     m->process[m->process_count++] = p;
     return p;
 }
@@ -90,9 +96,10 @@ static void traced_on_process(struct traced *m, const struct etl_event *e, const
 
     if (!fields_read(&m->fields, e, names, wanted))
         return;
-    uint32_t                pid = (uint32_t)fields_number(&m->fields, 0);
+    uint32_t               pid = (uint32_t)fields_number(&m->fields, 0);
     struct traced_process *p   = traced_process(m, pid);
-    if (hook == HOOK_PROCESS_START && p && (p->ended || p->started)) /* the id is used again; an exec is an end and a start */
+    /* the id is used again; an exec is an end and a start */
+    if (hook == HOOK_PROCESS_START && p && (p->ended || p->started))
         p = NULL;
     if (!p && !(p = new_process(m, pid)))
         return;
@@ -167,8 +174,8 @@ static void traced_charge(struct traced *m, const struct traced_cpu *c, uint64_t
 
 static void traced_on_switch(struct traced *m, const struct etl_event *e)
 {
-    struct cursor       c     = cur_make(e->payload, e->payload_size);
-    uint32_t            comes = cur_u32(&c), goes = cur_u32(&c);
+    struct cursor      c     = cur_make(e->payload, e->payload_size);
+    uint32_t           comes = cur_u32(&c), goes = cur_u32(&c);
     struct traced_cpu *cpu = traced_cpu_at(m, e->cpu);
     cur_u32(&c); /* priorities, idle depth, spare */
     uint8_t reason = cur_u8(&c);
@@ -196,9 +203,9 @@ static void traced_on_switch(struct traced *m, const struct etl_event *e)
         out->wait_reason = reason;
         out->state       = state;
     }
-    in->waited      = in->tid && in->since && in->cpu_index < 0 && e->filetime > in->since ? e->filetime - in->since : 0;
-    in->cpu_index   = e->cpu;
-    in->since       = e->filetime;
+    in->waited    = in->tid && in->since && in->cpu_index < 0 && e->filetime > in->since ? e->filetime - in->since : 0;
+    in->cpu_index = e->cpu;
+    in->since     = e->filetime;
     in->switched_in = e->raw_time;
     if (in->process)
         in->process->switches++;
@@ -209,15 +216,19 @@ static void traced_on_switch(struct traced *m, const struct etl_event *e)
 
 static void on_disk_init(struct traced *m, const struct etl_event *e, uint16_t hook)
 {
-    struct cursor      c   = cur_make(e->payload, e->payload_size);
-    uint64_t           irp = pointer(&c, e);
+    struct cursor     c   = cur_make(e->payload, e->payload_size);
+    uint64_t          irp = pointer(&c, e);
     struct traced_io *io  = cur_ok(&c) ? calloc(1, sizeof *io) : NULL;
 
     if (!io)
         return;
     uint32_t tid = cur_u32(&c);
-    *io          = (struct traced_io){.irp = irp, .since = e->filetime, .tid = cur_ok(&c) ? tid : TRACED_NOBODY,
-                                       .kind = hook == HOOK_DISK_READ_INIT ? IO_READ : hook == HOOK_DISK_WRITE_INIT ? IO_WRITE : IO_FLUSH};
+    *io          = (struct traced_io){.irp   = irp,
+                                      .since = e->filetime,
+                                      .tid   = cur_ok(&c) ? tid : TRACED_NOBODY,
+                                      .kind  = hook == HOOK_DISK_READ_INIT    ? IO_READ
+                                               : hook == HOOK_DISK_WRITE_INIT ? IO_WRITE
+                                                                              : IO_FLUSH};
     free(idmap_remove(&m->ios, irp + 1));
     if (!idmap_put(&m->ios, irp + 1, io)) {
         m->failed = true;
@@ -264,12 +275,13 @@ static struct traced_file *file_at(struct traced *m, uint64_t object)
 static void on_name(struct traced *m, const struct etl_event *e, const struct decoded *names)
 {
     static const char *const wanted[] = {"FileObject", "FileName", NULL};
-    struct traced_file     *f        = fields_read(&m->fields, e, names, wanted) ? file_at(m, fields_number(&m->fields, 0)) : NULL;
+    struct traced_file *f = fields_read(&m->fields, e, names, wanted) ? file_at(m, fields_number(&m->fields, 0)) : NULL;
     if (f)
         set_text(m, &f->path, fields_text(&m->fields, 1));
 }
 
-static void begin_operation(struct traced *m, const struct etl_event *e, uint16_t hook, const struct traced_operation *what)
+static void begin_operation(struct traced *m, const struct etl_event *e, uint16_t hook,
+                            const struct traced_operation *what)
 {
     struct traced_operation *o = calloc(1, sizeof *o);
     if (!o) {
@@ -292,8 +304,10 @@ static void traced_on_file(struct traced *m, const struct etl_event *e, const st
 
     if (!fields_read(&m->fields, e, names, wanted))
         return;
-    struct traced_operation o = {.irp = fields_number(&m->fields, 0), .object = fields_number(&m->fields, 1),
-                                  .tid = (uint32_t)fields_number(&m->fields, 2), .bytes = (uint32_t)fields_number(&m->fields, 3)};
+    struct traced_operation o = {.irp    = fields_number(&m->fields, 0),
+                                 .object = fields_number(&m->fields, 1),
+                                 .tid    = (uint32_t)fields_number(&m->fields, 2),
+                                 .bytes  = (uint32_t)fields_number(&m->fields, 3)};
     if (hook == HOOK_FILE_CREATE) {
         struct traced_file *f = file_at(m, o.object);
         if (f) {
@@ -319,7 +333,8 @@ static void on_operation_end(struct traced *m, const struct etl_event *e)
     pointer(&c, e); /* extra information */
     uint32_t                 status = cur_u32(&c);
     struct traced_operation *o      = cur_ok(&c) ? idmap_remove(&m->operations, irp + 1) : NULL;
-    struct traced_file      *f      = o && o->opcode == (uint8_t)HOOK_FILE_CREATE && status >> 31 ? idmap_get(&m->files, o->object + 1) : NULL;
+    struct traced_file      *f =
+        o && o->opcode == (uint8_t)HOOK_FILE_CREATE && status >> 31 ? idmap_get(&m->files, o->object + 1) : NULL;
     if (f) /* it was not opened */
         f->open = false;
     free(o);
@@ -341,10 +356,21 @@ void traced_see(struct traced *m, const struct etl_event *e, const struct decode
     m->now = e->filetime > m->now ? e->filetime : m->now;
     switch (hook) {
     case HOOK_THREAD_CSWITCH: traced_on_switch(m, e); break;
-    case HOOK_PROCESS_START: case HOOK_PROCESS_END: case HOOK_PROCESS_DC_START: case HOOK_PROCESS_DC_END: traced_on_process(m, e, names, hook); break;
-    case HOOK_THREAD_START: case HOOK_THREAD_END: case HOOK_THREAD_DC_START: case HOOK_THREAD_DC_END: case HOOK_THREAD_SET_NAME: traced_on_thread(m, e, names, hook); break;
-    case HOOK_DISK_READ_INIT: case HOOK_DISK_WRITE_INIT: case HOOK_DISK_FLUSH_INIT: on_disk_init(m, e, hook); break;
-    case HOOK_DISK_READ: case HOOK_DISK_WRITE: case HOOK_DISK_FLUSH: on_disk_end(m, e, hook); break;
+    case HOOK_PROCESS_START:
+    case HOOK_PROCESS_END:
+    case HOOK_PROCESS_DC_START:
+    case HOOK_PROCESS_DC_END: traced_on_process(m, e, names, hook); break;
+    case HOOK_THREAD_START:
+    case HOOK_THREAD_END:
+    case HOOK_THREAD_DC_START:
+    case HOOK_THREAD_DC_END:
+    case HOOK_THREAD_SET_NAME: traced_on_thread(m, e, names, hook); break;
+    case HOOK_DISK_READ_INIT:
+    case HOOK_DISK_WRITE_INIT:
+    case HOOK_DISK_FLUSH_INIT: on_disk_init(m, e, hook); break;
+    case HOOK_DISK_READ:
+    case HOOK_DISK_WRITE:
+    case HOOK_DISK_FLUSH: on_disk_end(m, e, hook); break;
     case HOOK_FILE_NAME: on_name(m, e, names); break;
     case HOOK_FILE_OPERATION_END: on_operation_end(m, e); break;
     default:
@@ -369,7 +395,7 @@ uint32_t traced_process_of(const struct traced *m, const struct etl_event *e)
 {
     if (e->process_id != TRACED_NOBODY)
         return e->process_id;
-    uint32_t                     tid = traced_thread_of(m, e);
+    uint32_t                    tid = traced_thread_of(m, e);
     const struct traced_thread *t   = tid == TRACED_NOBODY ? NULL : traced_thread(m, tid);
     return t ? t->pid : TRACED_NOBODY;
 }

@@ -1,11 +1,11 @@
-/* traced.h - what the traced machine was doing, as its kernel events tell: a state machine of processors, threads, processes, open files
- * and operations in flight. Everything that needs "who, and for how long" is built on it: CPU time between two events, the state at a
- * time, the tables of resources, the exports.
- * Invariants: the CPU times of all processes (idle, too) and `unknown_cpu` are together the time of all processors from their first
- * context switch to the end; time between two switches that do not fit together (one is missing) is nobody's. A process id that is used again
- * is another process.
- * A file is open from an open that succeeded to the close of its descriptor, or to the end of the process that opened it (what a child inherited is
- * not followed).
+/* traced.h - what the traced machine was doing, as its kernel events tell: a state machine of processors, threads,
+ * processes, open files and operations in flight. Everything that needs "who, and for how long" is built on it: CPU
+ * time between two events, the state at a time, the tables of resources, the exports.
+ * Invariants: the CPU times of all processes (idle, too) and `unknown_cpu` are together the time of all processors from
+ * their first context switch to the end; time between two switches that do not fit together (one is missing) is
+ * nobody's. A process id that is used again is another process.
+ * A file is open from an open that succeeded to the close of its descriptor, or to the end of the process that opened
+ * it (what a child inherited is not followed).
  * Memory: grows with processes, threads, and what is open. Threads: one. Ownership: zeros at first, finish.
  * Order: every event in the order of time. Not for: names of frames (symbols). */
 #ifndef AUTOLOGGER_ANALYSIS_TRACED_H
@@ -18,31 +18,31 @@
 struct traced_process {
     uint32_t pid, parent;
     char    *image, *command; /* "" where nobody said */
-    uint64_t started, ended; /* FILETIME; started 0: before the trace; ended 0: it lives */
-    uint64_t cpu, switches; /* 100 ns */
-    bool     seen; /* not only guessed from a thread's event */
+    uint64_t started, ended;  /* FILETIME; started 0: before the trace; ended 0: it lives */
+    uint64_t cpu, switches;   /* 100 ns */
+    bool     seen;            /* not only guessed from a thread's event */
 };
 struct traced_thread {
-    uint32_t tid, pid;
-    char     name[64];
-    bool     ended;
-    int      cpu_index; /* it runs there; -1: it does not run */
-    uint64_t since; /* FILETIME: it runs, or waits, since then; 0: not known */
-    uint64_t cpu; /* 100 ns, until `since` where it runs */
-    uint64_t waited; /* 100 ns between its last switch-out and its last switch-in; 0: not known */
-    int64_t  switched_in; /* raw time of its last switch-in */
-    uint8_t  wait_reason, state; /* of its last switch-out */
-    struct traced_process *process; /* NULL: not known */
+    uint32_t               tid, pid;
+    char                   name[64];
+    bool                   ended;
+    int                    cpu_index;   /* it runs there; -1: it does not run */
+    uint64_t               since;       /* FILETIME: it runs, or waits, since then; 0: not known */
+    uint64_t               cpu;         /* 100 ns, until `since` where it runs */
+    uint64_t               waited;      /* 100 ns between its last switch-out and its last switch-in; 0: not known */
+    int64_t                switched_in; /* raw time of its last switch-in */
+    uint8_t                wait_reason, state; /* of its last switch-out */
+    struct traced_process *process;            /* NULL: not known */
 };
 struct traced_cpu {
     bool     known; /* a switch was seen */
-    uint32_t tid; /* TRACED_NOBODY: a switch is missing */
+    uint32_t tid;   /* TRACED_NOBODY: a switch is missing */
     uint64_t since;
 };
 enum traced_io_kind { IO_READ, IO_WRITE, IO_FLUSH };
 struct traced_io { /* asked of a disk, and not finished */
-    uint64_t             irp, since;
-    uint32_t             tid, disk, bytes;
+    uint64_t            irp, since;
+    uint32_t            tid, disk, bytes;
     enum traced_io_kind kind;
 };
 struct traced_file { /* an open file, or a name of one */
@@ -50,7 +50,7 @@ struct traced_file { /* an open file, or a name of one */
     char    *path;
     bool     open;
     uint32_t tid, pid; /* that opened it */
-    uint64_t opened; /* FILETIME; 0: before */
+    uint64_t opened;   /* FILETIME; 0: before */
 };
 struct traced_operation { /* a file system call that has not returned */
     uint64_t irp, object, since;
@@ -58,20 +58,20 @@ struct traced_operation { /* a file system call that has not returned */
     uint8_t  opcode;
 };
 struct traced {
-    uint64_t                 now; /* FILETIME of the last event */
-    struct idmap             processes; /* pid + 1 -> struct traced_process, the last one of the id */
-    struct traced_process **process; /* all, in order of appearance */
-    unsigned                 process_count, process_capacity;
-    struct idmap             threads; /* tid + 1 -> struct traced_thread */
+    uint64_t                now;       /* FILETIME of the last event */
+    struct idmap            processes; /* pid + 1 -> struct traced_process, the last one of the id */
+    struct traced_process **process;   /* all, in order of appearance */
+    unsigned                process_count, process_capacity;
+    struct idmap            threads; /* tid + 1 -> struct traced_thread */
     struct traced_cpu      *cpu;
-    unsigned                 cpus;
-    struct idmap             ios, files, operations; /* key + 1 */
-    uint64_t                 unknown_cpu, switches, missing_switches;
-    struct fields            fields;
-    bool                     failed; /* no memory */
+    unsigned                cpus;
+    struct idmap            ios, files, operations; /* key + 1 */
+    uint64_t                unknown_cpu, switches, missing_switches;
+    struct fields           fields;
+    bool                    failed; /* no memory */
 };
 
-void traced_see(struct traced *m, const struct etl_event *e, const struct decoded *names);
+void                   traced_see(struct traced *m, const struct etl_event *e, const struct decoded *names);
 struct traced_thread  *traced_thread(const struct traced *m, uint32_t tid); /* NULL: not known */
 struct traced_process *traced_process(const struct traced *m, uint32_t pid);
 /* The thread that the event is of, by its header, or whoever runs on that processor; TRACED_NOBODY. */

@@ -16,7 +16,8 @@ static unsigned boot_changed_note(struct result_row *row, const char *item, cons
     for (unsigned i = 0; i < row->conditions.count; i++)
         if (row->conditions.items[i].number == W_REVISION_MISMATCH && strcmp(row->conditions.items[i].item, item) == 0)
             return 0;
-    condition_add(&row->conditions, W_REVISION_MISMATCH, true, item, row->source_file, row->source_line, advice, "%s", reason);
+    condition_add(&row->conditions, W_REVISION_MISMATCH, true, item, row->source_file, row->source_line, advice, "%s",
+                  reason);
     return 1;
 }
 
@@ -30,8 +31,9 @@ static unsigned note_value(struct regstore *store, struct result_row *row, const
         return 0;
     if (regstore_get(store, row->key, name, &value) == W_SUCCESS && value.source_file && *value.source_file)
         snprintf(place, sizeof place, " (%s:%u)", value.source_file, value.source_line);
-    snprintf(reason, sizeof reason, "%s is %u in the store now and was %u when this boot read it%.150s: the next boot will %s it", name,
-             now, row->start, place, now ? "start" : "not start");
+    snprintf(reason, sizeof reason,
+             "%s is %u in the store now and was %u when this boot read it%.150s: the next boot will %s it", name, now,
+             row->start, place, now ? "start" : "not start");
     snprintf(advice, sizeof advice, "if that was not you, set %s to %u again", name, row->start);
     return boot_changed_note(row, name, advice, reason);
 }
@@ -43,15 +45,18 @@ unsigned changed_note(struct result_list *rows, struct regstore *store)
 
     for (unsigned i = 0; i < rows->count; i++) {
         struct result_row *row = &rows->rows[i];
-        /* what could not even be read was not started either; what was kept off for a reason that is no failure says that reason */
+        /* what could not even be read was not started either; what was kept off for a reason that is no failure says
+         * that reason */
         if (!*row->key || (row->status && !row->start) || (!row->start && *row->reason))
             continue;
         bool there = regstore_key_exists(store, row->key);
         if (there)
             noted += note_value(store, row, *row->provider ? "Enabled" : "Start");
-        else if (row->start && !row->status && (!*row->provider || session)) /* what failed may never have been in a store */
-            noted += boot_changed_note(row, "key", "if that was not you, apply the configuration again",
-                          "the declaration that this boot read is no longer in the store: the next boot will not start it");
+        else if (row->start && !row->status &&
+                 (!*row->provider || session)) /* what failed may never have been in a store */
+            noted += boot_changed_note(
+                row, "key", "if that was not you, apply the configuration again",
+                "the declaration that this boot read is no longer in the store: the next boot will not start it");
         if (!*row->provider)
             session = there;
     }

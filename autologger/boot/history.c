@@ -92,9 +92,9 @@ struct history_listing {
 static wstatus boot_add(void *ctx, const struct regkey_info *info)
 {
     struct history_listing *l      = ctx;
-    struct history *h      = l->history;
-    uint32_t        number = result_number(info->name), mark;
-    char            key[RESULT_KEY_SIZE];
+    struct history         *h      = l->history;
+    uint32_t                number = result_number(info->name), mark;
+    char                    key[RESULT_KEY_SIZE];
 
     if (!number)
         return W_SUCCESS;
@@ -126,7 +126,7 @@ static int newer_first(const void *a, const void *b)
 
 wstatus history_load(struct regstore *store, struct history *out, struct reason *why)
 {
-    struct history_listing l  = {store, out};
+    struct history_listing l = {store, out};
 
     memset(out, 0, sizeof *out);
     wstatus st = regstore_enum_keys(store, RESULT_BOOTS_KEY, boot_add, &l);
@@ -278,12 +278,12 @@ static void files_remove(const struct pruning *p, const struct history_boot *b, 
     }
 }
 
-wstatus history_prune(struct os *os, struct regstore *store, const char *log_dir, uint64_t keep_boots, uint64_t keep_bytes,
-                      struct history_pruned *out, struct reason *why)
+wstatus history_prune(struct os *os, struct regstore *store, const char *log_dir, uint64_t keep_boots,
+                      uint64_t keep_bytes, struct history_pruned *out, struct reason *why)
 {
     struct history history;
-    struct pruning p    = {os, log_dir, &history, NULL};
-    wstatus        st   = history_load(store, &history, why);
+    struct pruning p  = {os, log_dir, &history, NULL};
+    wstatus        st = history_load(store, &history, why);
 
     memset(out, 0, sizeof *out);
     if (!st && history.count && !(p.stays = calloc(history.count, sizeof *p.stays)))
@@ -301,7 +301,8 @@ wstatus history_prune(struct os *os, struct regstore *store, const char *log_dir
     return st;
 }
 
-wstatus history_keep(struct os *os, struct regstore *store, const char *log_dir, struct history_pruned *out, struct reason *why)
+wstatus history_keep(struct os *os, struct regstore *store, const char *log_dir, struct history_pruned *out,
+                     struct reason *why)
 {
     struct boot_settings settings;
     wstatus              st = boot_settings_read(store, &settings, why);

@@ -17,13 +17,13 @@ enum { JOURNAL_SIZE = 1 << 20, JOURNAL_VERSION = 1 };
 
 struct journal_header {
     uint32_t magic, version;
-    uint32_t used;  /* bytes behind the header; stored last (J1) */
+    uint32_t used; /* bytes behind the header; stored last (J1) */
     uint32_t count;
     char     boot_id[64];
 };
 struct journal_record { /* then key and name, each with its NUL */
-    uint32_t size; /* of the record with its texts */
-    uint32_t crc;  /* of what follows this field */
+    uint32_t size;      /* of the record with its texts */
+    uint32_t crc;       /* of what follows this field */
     uint32_t value;
     uint16_t key_size, name_size;
 };
@@ -59,7 +59,7 @@ wstatus journal_create(struct os *os, const char *boot_id, struct journal **out,
         return st;
     }
     *(*out)->h = (struct journal_header){.magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION};
-    snprintf((*out)->h->boot_id, sizeof (*out)->h->boot_id, "%s", boot_id);
+    snprintf((*out)->h->boot_id, sizeof(*out)->h->boot_id, "%s", boot_id);
     return W_SUCCESS;
 }
 
@@ -73,8 +73,8 @@ static const struct journal_record *record_at(const struct journal *j, uint32_t 
     if (used > JOURNAL_SIZE - sizeof *j->h || *pos >= used)
         return NULL;
     left = used - *pos;
-    if (left < sizeof *r || r->size > left || r->size < sizeof *r + r->key_size + r->name_size || !r->key_size || !r->name_size ||
-        r->crc != crc32_of(&r->value, r->size - offsetof(struct journal_record, value)))
+    if (left < sizeof *r || r->size > left || r->size < sizeof *r + r->key_size + r->name_size || !r->key_size ||
+        !r->name_size || r->crc != crc32_of(&r->value, r->size - offsetof(struct journal_record, value)))
         return NULL;
     const char *text = (const char *)(r + 1);
     if (text[r->key_size - 1] || text[r->key_size + r->name_size - 1])
@@ -127,8 +127,8 @@ wstatus journal_dword(struct journal *j, const char *key, const char *name, uint
     size_t                key_size = strlen(key) + 1, name_size = strlen(name) + 1;
     size_t                size = (sizeof(struct journal_record) + key_size + name_size + 7) & ~(size_t)7;
     uint8_t              *at   = (uint8_t *)(j->h + 1) + j->h->used;
-    struct journal_record r    = {.size = (uint32_t)size, .value = value, .key_size = (uint16_t)key_size,
-                                  .name_size = (uint16_t)name_size};
+    struct journal_record r    = {
+           .size = (uint32_t)size, .value = value, .key_size = (uint16_t)key_size, .name_size = (uint16_t)name_size};
 
     if (key_size > 4096 || name_size > 4096 || size > JOURNAL_SIZE - sizeof *j->h - j->h->used)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "the journal is full");
@@ -148,11 +148,12 @@ wstatus journal_replay(struct journal *j, struct regstore *store, struct reason 
 {
     char    *last = NULL;
     uint32_t done = 0, pos = 0, number = 0;
-    wstatus  st   = regstore_begin(store, why);
+    wstatus  st = regstore_begin(store, why);
 
     if (st)
         return st;
-    if (regstore_get_string_dup(store, JOURNAL_KEY, "BootId", &last, NULL) == W_SUCCESS && strcmp(last, j->h->boot_id) == 0)
+    if (regstore_get_string_dup(store, JOURNAL_KEY, "BootId", &last, NULL) == W_SUCCESS &&
+        strcmp(last, j->h->boot_id) == 0)
         regstore_get_dword(store, JOURNAL_KEY, "Replayed", &done, NULL);
     free(last);
     for (const struct journal_record *r; !st && (r = record_at(j, &pos)); number++)

@@ -1,10 +1,14 @@
 #include "autologger/boot/phases.h"
 
-static uint64_t phases_mark(const struct result_list *boot, uint64_t ms) { return boot->start_ns && ms ? boot->start_ns + ms * 1000000 : 0; }
+static uint64_t phases_mark(const struct result_list *boot, uint64_t ms)
+{
+    return boot->start_ns && ms ? boot->start_ns + ms * 1000000 : 0;
+}
 
 uint64_t phase_begin(const struct result_list *boot, enum result_phase phase)
 {
-    const uint64_t began = boot->early_ns ? boot->start_ns : 0; /* the early program: process 1 was /init a moment before */
+    /* the early program: process 1 was /init a moment before */
+    const uint64_t began = boot->early_ns ? boot->start_ns : 0;
     switch (phase) {
     case RESULT_PHASE_INITRAMFS: return boot->phases.init_ns ? boot->phases.init_ns : began;
     case RESULT_PHASE_USER: return boot->phases.user_ns;
@@ -20,8 +24,9 @@ uint64_t phase_begin(const struct result_list *boot, enum result_phase phase)
 
 struct phase_span phase_span(const struct result_list *boot, enum result_phase phase)
 {
-    static const char *const names[] = {"firmware", "boot loader", "kernel", "initramfs", "user space", "settling", "after boot-done"};
-    const uint64_t    before[] = {boot->phases.firmware_ns, boot->phases.loader_ns};
+    static const char *const names[]  = {"firmware",   "boot loader", "kernel",         "initramfs",
+                                         "user space", "settling",    "after boot-done"};
+    const uint64_t           before[] = {boot->phases.firmware_ns, boot->phases.loader_ns};
     if (phase < RESULT_PHASE_KERNEL)
         return (struct phase_span){.name = names[phase], .lasts = before[phase], .length_ns = before[phase]};
     const uint64_t    begin = phase_begin(boot, phase);
@@ -35,7 +40,9 @@ struct phase_span phase_span(const struct result_list *boot, enum result_phase p
     switch (phase) { /* the last phase that was reached has events, and no end */
     case RESULT_PHASE_KERNEL:
     case RESULT_PHASE_INITRAMFS: s.counted = s.lasts; break;
-    case RESULT_PHASE_USER: s.counted = begin || !boot->early_ns; break; /* without an early program all began in user space */
+    case RESULT_PHASE_USER:
+        s.counted = begin || !boot->early_ns;
+        break; /* without an early program all began in user space */
     default: s.counted = begin; break;
     }
     s.counted &= boot->phases.counted;

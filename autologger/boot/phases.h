@@ -1,7 +1,8 @@
-/* phases.h - a boot as a line of phases: firmware and boot loader, as the machine tells their lengths (before the kernel's clock, so
- * without a start and without events); the kernel until process 1 is /init; the initramfs until process 1 is the system's; user space
- * until the default target; settling until boot-done; what was recorded after that. What is not known of a boot is not guessed.
- * Times are ns since the kernel began, on the clock of the boot's files.
+/* phases.h - a boot as a line of phases: firmware and boot loader, as the machine tells their lengths (before the
+ * kernel's clock, so without a start and without events); the kernel until process 1 is /init; the initramfs until
+ * process 1 is the system's; user space until the default target; settling until boot-done; what was recorded after
+ * that. What is not known of a boot is not guessed. Times are ns since the kernel began, on the clock of the boot's
+ * files.
  * Threads: pure. Not for: reading events (daemon/end/phase_count.h). */
 #ifndef AUTOLOGGER_BOOT_PHASES_H
 #define AUTOLOGGER_BOOT_PHASES_H

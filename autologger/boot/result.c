@@ -10,31 +10,37 @@
 #define LAST_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\LastBoot"
 
 /* Every number of a row that is kept, once: saving, loading and nothing else to forget. */
-#define RESULT_NUMBERS(N)                                                                                                  \
-    N("Start", start) N("KeptOff", kept_off) N("ResultStatus", status) N("SourceLine", source_line) N("Kernel", kernel)                           \
-    N("AskedBufferSize", asked.buffer_kb) N("AskedMinimumBuffers", asked.minimum_buffers)                                  \
-    N("AskedMaximumBuffers", asked.maximum_buffers) N("GivenBufferSize", given.buffer_kb)                                  \
-    N("GivenMinimumBuffers", given.minimum_buffers) N("GivenMaximumBuffers", given.maximum_buffers)                        \
-    N("FileCreated", file_created) N("Stopped", stopped) N("Concluded", concluded) N("Attempted", attempted) N("Converted", converted) N("Written", written) N("Overwritten", overwritten)                        \
-    N("LostRing", lost_ring) N("LostMemory", lost_memory) N("LostConversion", lost_conversion) N("LostFile", lost_file) N("Withheld", withheld) N("Filtered", filtered)    \
-    N("PeakBytes", peak_bytes) N("SuggestedMinimum", suggested_minimum) N("SuggestedMaximum", suggested_maximum)           \
-    N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations) N("Tracepoint", tracepoint) N("Tracepoints", tracepoints)        \
-    N("Level", level) N("MatchAny", match_any) N("MatchAll", match_all) N("RefusedByLevel", refused_by_level)               \
+/* clang-format off */
+#define RESULT_NUMBERS(N) \
+    N("Start", start) N("KeptOff", kept_off) N("ResultStatus", status) N("SourceLine", source_line) N("Kernel", kernel) \
+    N("AskedBufferSize", asked.buffer_kb) N("AskedMinimumBuffers", asked.minimum_buffers) \
+    N("AskedMaximumBuffers", asked.maximum_buffers) N("GivenBufferSize", given.buffer_kb) \
+    N("GivenMinimumBuffers", given.minimum_buffers) N("GivenMaximumBuffers", given.maximum_buffers) \
+    N("FileCreated", file_created) N("Stopped", stopped) N("Concluded", concluded) N("Attempted", attempted) N("Converted", converted) N("Written", written) N("Overwritten", overwritten) \
+    N("LostRing", lost_ring) N("LostMemory", lost_memory) N("LostConversion", lost_conversion) N("LostFile", lost_file) N("Withheld", withheld) N("Filtered", filtered) \
+    N("PeakBytes", peak_bytes) N("SuggestedMinimum", suggested_minimum) N("SuggestedMaximum", suggested_maximum) \
+    N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations) N("Tracepoint", tracepoint) N("Tracepoints", tracepoints) \
+    N("Level", level) N("MatchAny", match_any) N("MatchAll", match_all) N("RefusedByLevel", refused_by_level) \
     N("RefusedByKeywords", refused_by_keywords) N("RefusedByFilter", refused_by_filter) N("RefusedLevel", refused_level) N("RefusedKeywords", refused_keywords)
-#define RESULT_TEXTS(T)                                                                                                    \
-    T("Session", session) T("Provider", provider) T("Name", name) T("Key", key) T("Reason", reason) T("SourceFile", source_file) T("LogPath", log_path)                  \
+/* clang-format on */
+/* clang-format off */
+#define RESULT_TEXTS(T) \
+    T("Session", session) T("Provider", provider) T("Name", name) T("Key", key) T("Reason", reason) T("SourceFile", source_file) T("LogPath", log_path) \
     T("MergedPath", merged_path)
+/* clang-format on */
 
 /* The same of a boot as a whole. */
-#define BOOT_NUMBERS(N)                                                                                                    \
-    N("Time", time) N("Rehearsal", rehearsal) N("EarlyNs", early_ns) N("ReadyNs", ready_ns) N("ArmedNs", armed_ns)         \
-    N("HeldNs", held_ns) N("FirstKernelNs", first_kernel_ns) N("FirstUserNs", first_user_ns)                               \
-    N("StartNs", start_ns) N("InitNs", phases.init_ns) N("UserNs", phases.user_ns) N("FirmwareNs", phases.firmware_ns)      \
-    N("LoaderNs", phases.loader_ns) N("MachineAsked", phases.machine_asked) N("PhasesCounted", phases.counted)      \
-    N("KernelEvents", phases.events[RESULT_PHASE_KERNEL]) N("InitramfsEvents", phases.events[RESULT_PHASE_INITRAMFS])      \
-    N("UserEvents", phases.events[RESULT_PHASE_USER]) N("SettlingEvents", phases.events[RESULT_PHASE_SETTLING])            \
-    N("AfterEvents", phases.events[RESULT_PHASE_AFTER])                                                                    \
+/* clang-format off */
+#define BOOT_NUMBERS(N) \
+    N("Time", time) N("Rehearsal", rehearsal) N("EarlyNs", early_ns) N("ReadyNs", ready_ns) N("ArmedNs", armed_ns) \
+    N("HeldNs", held_ns) N("FirstKernelNs", first_kernel_ns) N("FirstUserNs", first_user_ns) \
+    N("StartNs", start_ns) N("InitNs", phases.init_ns) N("UserNs", phases.user_ns) N("FirmwareNs", phases.firmware_ns) \
+    N("LoaderNs", phases.loader_ns) N("MachineAsked", phases.machine_asked) N("PhasesCounted", phases.counted) \
+    N("KernelEvents", phases.events[RESULT_PHASE_KERNEL]) N("InitramfsEvents", phases.events[RESULT_PHASE_INITRAMFS]) \
+    N("UserEvents", phases.events[RESULT_PHASE_USER]) N("SettlingEvents", phases.events[RESULT_PHASE_SETTLING]) \
+    N("AfterEvents", phases.events[RESULT_PHASE_AFTER]) \
     N("TargetMs", target_ms) N("BootDoneMs", boot_done_ms) N("ChangeNumber", change_number) N("KernelPhase", kernel_phase)
+/* clang-format on */
 #define BOOT_TEXTS(T) T("BootId", boot_id) T("StopReason", stop_reason)
 
 enum result_level result_level(const struct result_row *row)
@@ -43,7 +49,7 @@ enum result_level result_level(const struct result_row *row)
     if (row->kept_off || (!row->start && !row->status))
         return RESULT_OFF;
     if (row->lost_ring || row->lost_memory || row->lost_conversion || row->lost_file)
-        level = RESULT_FAILED; /* a loss is never just a note */
+        level = RESULT_FAILED;                                          /* a loss is never just a note */
     if (level == RESULT_OK && (row->conditions.count || row->withheld)) /* the row says how many were withheld */
         level = RESULT_NOTE;
     return level;
@@ -51,7 +57,8 @@ enum result_level result_level(const struct result_row *row)
 
 const char *result_level_name(enum result_level level)
 {
-    static const char *const names[] = {[RESULT_OK] = "ok", [RESULT_NOTE] = "note", [RESULT_FAILED] = "failed", [RESULT_OFF] = "off"};
+    static const char *const names[] = {
+        [RESULT_OK] = "ok", [RESULT_NOTE] = "note", [RESULT_FAILED] = "failed", [RESULT_OFF] = "off"};
     return names[level];
 }
 
@@ -168,30 +175,31 @@ static wstatus save_condition(struct regstore *store, const char *key, unsigned 
     char    path[1400];
     wstatus st;
     snprintf(path, sizeof path, "%s\\Condition%03u", key, number);
-    const struct { const char *name, *text; } texts[] = {{"Item", c->item}, {"Reason", c->reason}, {"Advice", c->advice},
-                                                         {"SourceFile", c->source_file}};
-    st = regstore_set_dword(store, path, "Number", c->number, why);
-    st = st ? st : regstore_set_dword(store, path, "Note", c->note, why);
-    st = st ? st : regstore_set_dword(store, path, "SourceLine", c->source_line, why);
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"Item", c->item}, {"Reason", c->reason}, {"Advice", c->advice}, {"SourceFile", c->source_file}};
+    st        = regstore_set_dword(store, path, "Number", c->number, why);
+    st        = st ? st : regstore_set_dword(store, path, "Note", c->note, why);
+    st        = st ? st : regstore_set_dword(store, path, "SourceLine", c->source_line, why);
     for (unsigned i = 0; i < sizeof texts / sizeof *texts && !st; i++)
         st = regstore_set_string(store, path, texts[i].name, texts[i].text, why);
     return st;
 }
 
-/* `number`: rows are numbered, for names are not unique: two declarations may give their sessions one name, and the second one
- * fails. `past`: the declarations have a later boot's Status. */
-static wstatus save_row(struct regstore *store, const char *rows_key, const struct result_row *row, unsigned number, bool past,
-                        struct reason *why)
+/* `number`: rows are numbered, for names are not unique: two declarations may give their sessions one name, and the
+ * second one fails. `past`: the declarations have a later boot's Status. */
+static wstatus save_row(struct regstore *store, const char *rows_key, const struct result_row *row, unsigned number,
+                        bool past, struct reason *why)
 {
     char    key[160];
     wstatus st = W_SUCCESS;
 
     snprintf(key, sizeof key, "%s\\%05u", rows_key, number);
-#define N(value, field)                                                                                                    \
-    if (!st)                                                                                                               \
+#define N(value, field) \
+    if (!st) \
         st = regstore_set_qword(store, key, value, row->field, why);
-#define T(value, field)                                                                                                    \
-    if (!st)                                                                                                               \
+#define T(value, field) \
+    if (!st) \
         st = regstore_set_string(store, key, value, row->field, why);
     RESULT_NUMBERS(N)
     RESULT_TEXTS(T)
@@ -216,7 +224,7 @@ struct seeking {
 static wstatus boot_matches(void *ctx, const struct regkey_info *info)
 {
     struct seeking *s = ctx;
-    char            key[RESULT_KEY_SIZE], id[sizeof ((struct result_list *)0)->boot_id];
+    char            key[RESULT_KEY_SIZE], id[sizeof((struct result_list *)0)->boot_id];
     uint32_t        number = result_number(info->name);
 
     if (!number)
@@ -242,7 +250,8 @@ wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *
     return W_SUCCESS;
 }
 
-static wstatus save_boot(struct regstore *store, const struct result_list *list, const char *key, bool past, struct reason *why)
+static wstatus save_boot(struct regstore *store, const struct result_list *list, const char *key, bool past,
+                         struct reason *why)
 {
     char    rows[RESULT_KEY_SIZE];
     wstatus st = W_SUCCESS;
@@ -250,11 +259,11 @@ static wstatus save_boot(struct regstore *store, const struct result_list *list,
     snprintf(rows, sizeof rows, "%s\\Rows", key);
     if (regstore_key_exists(store, rows))
         st = regstore_delete_key(store, rows, why);
-#define N(value, field)                                                                                                    \
-    if (!st)                                                                                                               \
+#define N(value, field) \
+    if (!st) \
         st = regstore_set_qword(store, key, value, list->field, why);
-#define T(value, field)                                                                                                    \
-    if (!st)                                                                                                               \
+#define T(value, field) \
+    if (!st) \
         st = regstore_set_string(store, key, value, list->field, why);
     BOOT_NUMBERS(N)
     BOOT_TEXTS(T)
@@ -375,7 +384,8 @@ wstatus result_load(struct regstore *store, struct result_list *list, struct rea
 
     memset(list, 0, sizeof *list);
     if (!number && regstore_key_exists(store, LAST_KEY "\\Rows")) /* before boots had numbers there was one, here */
-        return reason_set(why, W_REVISION_MISMATCH, "the results in this store were written by an older autologger, which kept them otherwise");
+        return reason_set(why, W_REVISION_MISMATCH,
+                          "the results in this store were written by an older autologger, which kept them otherwise");
     if (!number)
         return reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal has been run with this store yet");
     return result_load_number(store, number, list, why);

@@ -11,7 +11,8 @@
 #include <string.h>
 
 _Static_assert((int)PLAN_UNITS == (int)STATE_UNITS, "a plan holds what an enablement keeps");
-_Static_assert(sizeof((struct result_row *)0)->key == STATE_KEY && sizeof((struct result_row *)0)->session == STATE_NAME,
+_Static_assert(sizeof((struct result_row *)0)->key == STATE_KEY &&
+                   sizeof((struct result_row *)0)->session == STATE_NAME,
                "what a session's state holds fits into its row");
 
 struct sequence_boot {
@@ -20,7 +21,7 @@ struct sequence_boot {
     struct regstore      *store;
     struct journal       *journal;
     struct result_list   *rows;
-    const struct reason  *off; /* NULL, or why nothing is started */
+    const struct reason  *off;   /* NULL, or why nothing is started */
     bool                  units; /* one of the sessions wants systemd's units */
 };
 
@@ -58,7 +59,8 @@ static void note_status(struct sequence_boot *b, const char *key, wstatus status
                       "lower the number of declared sessions", "Status could not be noted: %s", why.text);
 }
 
-static void provider_row(struct sequence_boot *b, const struct plan *plan, const struct plan_provider *p, struct session *s)
+static void provider_row(struct sequence_boot *b, const struct plan *plan, const struct plan_provider *p,
+                         struct session *s)
 {
     struct result_row *row = result_add(b->rows);
     struct reason      why = {0};
@@ -67,7 +69,8 @@ static void provider_row(struct sequence_boot *b, const struct plan *plan, const
         return;
     sequence_copy_text(row->session, sizeof row->session, plan->name);
     if (p->status)
-        sequence_copy_text(row->provider, sizeof row->provider, last_part(p->key)); /* the key's name is not a GUID: shown as it is */
+        sequence_copy_text(row->provider, sizeof row->provider,
+                           last_part(p->key)); /* the key's name is not a GUID: shown as it is */
     else
         guid_format(&p->guid, row->provider);
     sequence_copy_text(row->name, sizeof row->name, p->name);
@@ -83,8 +86,12 @@ static void provider_row(struct sequence_boot *b, const struct plan *plan, const
     sequence_copy_text(row->reason, sizeof row->reason, p->status ? p->reason.text : "");
     copy_conditions(&row->conditions, &p->conditions);
     if (s && p->enabled && !p->status) {
-        struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
-                                     .flags = directory_flags(p->enable_property), .units = p->units, .filter = p->filter};
+        struct enable_terms terms = {.level  = p->level,
+                                     .any    = p->match_any,
+                                     .all    = p->match_all,
+                                     .flags  = directory_flags(p->enable_property),
+                                     .units  = p->units,
+                                     .filter = p->filter};
         unsigned            slot, entry;
         row->status = session_enable(s, &p->guid, p->key, &terms, &slot, &entry, &why);
         sequence_copy_text(row->reason, sizeof row->reason, row->status ? why.text : "");
@@ -92,7 +99,8 @@ static void provider_row(struct sequence_boot *b, const struct plan *plan, const
     note_status(b, p->key, row->status);
 }
 
-static void session_row(struct sequence_boot *b, const struct plan *plan, const char *key, wstatus status, const struct reason *why)
+static void session_row(struct sequence_boot *b, const struct plan *plan, const char *key, wstatus status,
+                        const struct reason *why)
 {
     struct result_row *row = result_add(b->rows);
 
@@ -124,7 +132,8 @@ static void place_from_store(struct sequence_boot *b, const char *key, struct pl
 }
 
 /* What is said of a provider of tracepoints, by its name, or of any other, by its GUID, belongs to its row. */
-static struct result_row *sequence_row_of(const struct session *s, struct result_list *rows, struct result_row *own, const char *item)
+static struct result_row *sequence_row_of(const struct session *s, struct result_list *rows, struct result_row *own,
+                                          const char *item)
 {
     for (unsigned i = 0; i < STATE_ENABLES; i++) {
         const struct state_enable *e = &s->state->enable[i];
@@ -134,7 +143,8 @@ static struct result_row *sequence_row_of(const struct session *s, struct result
             return row ? row : own;
         }
         for (unsigned k = 0; *e->key && k < s->state->tracepoint_count; k++)
-            if (guid_equal(&e->guid, &s->state->tracepoint[k].guid) && strcmp(item, s->state->tracepoint[k].name) == 0) {
+            if (guid_equal(&e->guid, &s->state->tracepoint[k].guid) &&
+                strcmp(item, s->state->tracepoint[k].name) == 0) {
                 struct result_row *row = result_find_key(rows, e->key);
                 return row ? row : own;
             }
@@ -146,9 +156,9 @@ static struct result_row *sequence_row_of(const struct session *s, struct result
 static void tracepoints_failed(struct sequence_boot *b, struct session *s)
 {
     for (unsigned i = 0; i < s->conditions.count; i++) {
-        const struct condition *c    = &s->conditions.items[i];
-        struct result_row      *row  = sequence_row_of(s, b->rows, NULL, c->item);
-        const struct tracepoint_wish *w = NULL;
+        const struct condition       *c   = &s->conditions.items[i];
+        struct result_row            *row = sequence_row_of(s, b->rows, NULL, c->item);
+        const struct tracepoint_wish *w   = NULL;
         for (unsigned k = 0; k < s->state->tracepoint_count; k++)
             if (strcmp(s->state->tracepoint[k].name, c->item) == 0)
                 w = &s->state->tracepoint[k];
@@ -189,10 +199,11 @@ static void off_row(struct sequence_boot *b, struct plan *plan, const char *key)
 static void boot_session(struct sequence_boot *b, const char *key, char *const *later, unsigned later_count)
 {
     struct session_env *env    = b->table->env;
-    struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = b->log_dir};
-    struct plan         plan;
-    struct session     *s   = NULL;
-    struct reason       why = {0};
+    struct plan_limits  limits = {
+         .processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = b->log_dir};
+    struct plan     plan;
+    struct session *s   = NULL;
+    struct reason   why = {0};
 
     limits.memory_left = b->table->ceiling > b->table->memory_used ? b->table->ceiling - b->table->memory_used : 0;
     limits.memory_left = plan_memory_share(b->store, later, later_count, env->cpus, limits.memory_left);
@@ -222,11 +233,12 @@ static void boot_session(struct sequence_boot *b, const char *key, char *const *
     plan_finish(&plan);
 }
 
-wstatus boot_kernel_start(struct session_table *table, struct session *s, struct klog *klog, struct condition_list *found,
-                          struct result_list *rows, struct journal *journal, struct reason *why)
+wstatus boot_kernel_start(struct session_table *table, struct session *s, struct klog *klog,
+                          struct condition_list *found, struct result_list *rows, struct journal *journal,
+                          struct reason *why)
 {
     struct sequence_boot b  = {.table = table, .journal = journal, .rows = rows};
-    wstatus     st = klog || !s->state->kernel ? session_kernel_start(s, klog, found, why) : why->status;
+    wstatus              st = klog || !s->state->kernel ? session_kernel_start(s, klog, found, why) : why->status;
     if (st)
         start_failed(&b, s, why);
     else {
@@ -328,16 +340,19 @@ static void update_providers(struct session *s, struct result_list *rows)
 }
 
 /* What the running session found and the plan did not already say of the same item. */
-static void add_new_conditions(struct session *s, struct result_list *rows, struct result_row *own, const struct condition_list *found)
+static void add_new_conditions(struct session *s, struct result_list *rows, struct result_row *own,
+                               const struct condition_list *found)
 {
     for (unsigned i = 0; i < found->count; i++) {
         const struct condition *c     = &found->items[i];
         struct result_row      *row   = sequence_row_of(s, rows, own, c->item);
         bool                    known = row->status != W_SUCCESS && row != own; /* it is the row's own Status */
         for (unsigned k = 0; k < row->conditions.count; k++)
-            known |= row->conditions.items[k].number == c->number && strcmp(row->conditions.items[k].item, c->item) == 0;
+            known |=
+                row->conditions.items[k].number == c->number && strcmp(row->conditions.items[k].item, c->item) == 0;
         if (!known)
-            condition_add(&row->conditions, c->number, c->note, c->item, *c->source_file ? c->source_file : row->source_file,
+            condition_add(&row->conditions, c->number, c->note, c->item,
+                          *c->source_file ? c->source_file : row->source_file,
                           c->source_line ? c->source_line : row->source_line, c->advice, "%s", c->reason);
     }
 }
@@ -362,7 +377,8 @@ static void note_kept(struct session *s)
     if (!why.status || s->realtime_kept_noted)
         return;
     s->realtime_kept_noted = true;
-    condition_add(&s->conditions, why.status, true, "RtBackup", "", 0, "as root, read the file with autologger dump, then remove it", "%s", why.text);
+    condition_add(&s->conditions, why.status, true, "RtBackup", "", 0,
+                  "as root, read the file with autologger dump, then remove it", "%s", why.text);
 }
 
 /* Buffers that real-time consumers did not get. */
@@ -376,9 +392,10 @@ static void note_realtime(struct session *s)
     if (!why.status || s->realtime_noted)
         return;
     s->realtime_noted = true;
-    condition_add(&s->conditions, why.status, true, "RealTime", "", 0,
-                  "read the session while it runs (autologger watch), or raise MaxFileSize; how many buffers: autologger query",
-                  "real-time buffers were dropped: %s", why.text);
+    condition_add(
+        &s->conditions, why.status, true, "RealTime", "", 0,
+        "read the session while it runs (autologger watch), or raise MaxFileSize; how many buffers: autologger query",
+        "real-time buffers were dropped: %s", why.text);
 }
 
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows)
@@ -429,8 +446,9 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
 
 static uint64_t buffers_for(uint64_t bytes, uint64_t buffer) { return (bytes + buffer - 1) / buffer; }
 
-/* Users share the memory in equal parts, so each part must hold the largest burst of one user, twice for a burst that is larger the next
- * time; and each processor may hold a buffer that is partly filled. What was lost counts as if it had been one burst of one user. */
+/* Users share the memory in equal parts, so each part must hold the largest burst of one user, twice for a burst that
+ * is larger the next time; and each processor may hold a buffer that is partly filled. What was lost counts as if it
+ * had been one burst of one user. */
 static uint64_t programs_need(const struct result_row *row, uint64_t buffer, unsigned cpus)
 {
     const uint64_t event = row->written ? row->bytes_written / row->written + 1 : buffer / 8;
@@ -439,14 +457,16 @@ static uint64_t programs_need(const struct result_row *row, uint64_t buffer, uns
     return (parts > all ? parts : all) + cpus;
 }
 
-/* Records of the kernel wait in memory of their own. Where some found no room, its rate is known no better than by what was lost. */
+/* Records of the kernel wait in memory of their own. Where some found no room, its rate is known no better than by what
+ * was lost. */
 static uint64_t kernel_needs(const struct result_row *row, uint64_t buffer, unsigned cpus)
 {
     enum { LEAST_AFTER_LOSS = 8 << 20 /* a processor */ };
     const uint64_t most = row->peak_bytes * 3 / 2;
     if (!row->lost_memory)
         return buffers_for(most, buffer) + 1;
-    const uint64_t more = most + most / (row->written + 1) * row->lost_memory * 2, least = (uint64_t)LEAST_AFTER_LOSS * cpus;
+    const uint64_t more  = most + most / (row->written + 1) * row->lost_memory * 2,
+                   least = (uint64_t)LEAST_AFTER_LOSS * cpus;
     return buffers_for(more > least ? more : least, buffer);
 }
 
@@ -466,7 +486,8 @@ static void sequence_suggest(struct result_row *row, unsigned cpus)
 
 static void add_explanation(struct result_row *row, const struct condition *c)
 {
-    condition_add(&row->conditions, c->number, c->note, c->item, row->source_file, row->source_line, c->advice, "%s", c->reason);
+    condition_add(&row->conditions, c->number, c->note, c->item, row->source_file, row->source_line, c->advice, "%s",
+                  c->reason);
 }
 
 /* Why there are no units, or that a user may not register it, was said already. */
@@ -475,7 +496,8 @@ static bool sequence_explained(const struct result_row *p)
     for (unsigned i = 0; i < p->conditions.count; i++)
         if (p->conditions.items[i].number == W_ACCESS_DENIED && !p->registrations)
             return true;
-        else if (p->conditions.items[i].number == W_NOT_SUPPORTED && strcmp(p->conditions.items[i].item, UNITS_ITEM) == 0)
+        else if (p->conditions.items[i].number == W_NOT_SUPPORTED &&
+                 strcmp(p->conditions.items[i].item, UNITS_ITEM) == 0)
             return true;
     return false;
 }

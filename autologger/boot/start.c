@@ -34,10 +34,13 @@ static wstatus start_key_find(struct regstore *store, struct keys *k, struct rea
     }
     if (k->count != 1)
         return reason_set(why, W_INVALID_PARAMETER, "%u sessions are declared. Do: declare one at a time", k->count);
-    return k->too_long ? reason_set(why, W_FILENAME_EXCED_RANGE, "the session's name has more than %d bytes", STATE_NAME - 1) : W_SUCCESS;
+    return k->too_long
+               ? reason_set(why, W_FILENAME_EXCED_RANGE, "the session's name has more than %d bytes", STATE_NAME - 1)
+               : W_SUCCESS;
 }
 
-/* Before a plan is made, for who asks in vain, and again, is to cost others little. The key has the name but where its Guid says another. */
+/* Before a plan is made, for who asks in vain, and again, is to cost others little. The key has the name but where its
+ * Guid says another. */
 static wstatus name_is_free(struct session_table *table, struct regstore *store, const char *key, struct reason *why)
 {
     const char           *slash = strncmp(key, AUTOLOGGERS, sizeof AUTOLOGGERS - 1) == 0 ? strrchr(key, '\\') : NULL;
@@ -58,9 +61,13 @@ static void all_of(struct condition_list *out, const struct condition_list *in)
     }
 }
 
-static const char *start_shown(const struct plan_provider *p, char guid[GUID_TEXT_SIZE]) { return p->name ? p->name : guid_format(&p->guid, guid); }
+static const char *start_shown(const struct plan_provider *p, char guid[GUID_TEXT_SIZE])
+{
+    return p->name ? p->name : guid_format(&p->guid, guid);
+}
 
-/* No store has it, so no path: its GUID, and the name that the controller gave it. A name that does not fit is left out. */
+/* No store has it, so no path: its GUID, and the name that the controller gave it. A name that does not fit is left
+ * out. */
 static void provider_key(const struct plan_provider *p, char out[STATE_KEY])
 {
     char guid[GUID_TEXT_SIZE];
@@ -71,27 +78,32 @@ static void provider_key(const struct plan_provider *p, char out[STATE_KEY])
 
 static void provider_start(struct session *s, const struct plan_provider *p, struct condition_list *found)
 {
-    const struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
-                                       .flags = directory_flags(p->enable_property), .units = p->units, .filter = p->filter};
-    char          key[STATE_KEY], guid[GUID_TEXT_SIZE];
-    unsigned      slot, entry;
-    struct reason why = p->reason;
-    wstatus       st  = p->status;
+    const struct enable_terms terms = {.level  = p->level,
+                                       .any    = p->match_any,
+                                       .all    = p->match_all,
+                                       .flags  = directory_flags(p->enable_property),
+                                       .units  = p->units,
+                                       .filter = p->filter};
+    char                      key[STATE_KEY], guid[GUID_TEXT_SIZE];
+    unsigned                  slot, entry;
+    struct reason             why = p->reason;
+    wstatus                   st  = p->status;
 
     all_of(found, &p->conditions);
     provider_key(p, key);
     if (!st && p->enabled)
         st = session_enable(s, &p->guid, key, &terms, &slot, &entry, &why);
     if (st)
-        condition_add(found, st, false, start_shown(p, guid), p->source_file ? p->source_file : "", p->source_line, wstatus_advice(st),
-                      "the provider is not enabled: %s", why.text);
+        condition_add(found, st, false, start_shown(p, guid), p->source_file ? p->source_file : "", p->source_line,
+                      wstatus_advice(st), "the provider is not enabled: %s", why.text);
 }
 
-/* Programs do wait meanwhile; a boot's sessions are opened on a thread of their own, here somebody waits for the answer. */
+/* Programs do wait meanwhile; a boot's sessions are opened on a thread of their own, here somebody waits for the
+ * answer. */
 static wstatus kernel_start(struct session *s, struct reason *why)
 {
-    struct condition_list found = {0};
-    struct klog          *klog  = NULL;
+    struct condition_list found  = {0};
+    struct klog          *klog   = NULL;
     struct reason         opened = {0};
 
     if (!session_wants_kernel(s) || s->klog)
@@ -106,8 +118,8 @@ static wstatus kernel_start(struct session *s, struct reason *why)
     return session_kernel_start(s, klog, &found, why);
 }
 
-static wstatus start_run(struct session_table *table, const struct plan *plan, bool fs_ready, struct session **out, struct condition_list *found,
-                   struct reason *why)
+static wstatus start_run(struct session_table *table, const struct plan *plan, bool fs_ready, struct session **out,
+                         struct condition_list *found, struct reason *why)
 {
     struct session *s  = NULL;
     wstatus         st = table_add(table, plan, &s, why);
@@ -126,14 +138,15 @@ static wstatus start_run(struct session_table *table, const struct plan *plan, b
     return st;
 }
 
-wstatus boot_start_one(struct session_table *table, const char *log_dir, struct regstore *store, bool fs_ready, struct session **out,
-                       struct condition_list *found, struct reason *why)
+wstatus boot_start_one(struct session_table *table, const char *log_dir, struct regstore *store, bool fs_ready,
+                       struct session **out, struct condition_list *found, struct reason *why)
 {
     struct session_env *env    = table->env;
-    struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = log_dir, .now = true};
-    struct keys         keys   = {.count = 0};
-    struct plan         plan;
-    wstatus             st = start_key_find(store, &keys, why);
+    struct plan_limits  limits = {
+         .processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = log_dir, .now = true};
+    struct keys keys = {.count = 0};
+    struct plan plan;
+    wstatus     st = start_key_find(store, &keys, why);
 
     if (st)
         return st;

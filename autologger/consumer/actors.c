@@ -78,7 +78,8 @@ uint32_t actors_process(const struct actors *a, const struct etl_event *e)
 
     if (actors_switch(e, &thread, &other) || actors_transfer(e, &thread, &other, &write))
         return actors_owner(a, thread);
-    if ((hook == HOOK_STACK_WALK || hook == HOOK_STACK_KEY_KERNEL || hook == HOOK_STACK_KEY_USER) && e->payload_size >= 16) {
+    if ((hook == HOOK_STACK_WALK || hook == HOOK_STACK_KEY_KERNEL || hook == HOOK_STACK_KEY_USER) &&
+        e->payload_size >= 16) {
         struct cursor c = cur_make(e->payload, e->payload_size);
         cur_u64(&c);
         return cur_u32(&c);

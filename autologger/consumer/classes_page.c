@@ -10,11 +10,16 @@
 /* Types as a reader of the page knows them; the others are as they are. */
 static const char *type_word(const char *kind, size_t length)
 {
+    /* clang-format off */
     static const struct { const char *kind, *word; } words[] = {
-        {"p", "pointer"}, {"p*", "pointers to the end"}, {"w", "UTF-16 text"}, {"a", "8-bit text"}, {"sidblock", "SID, or 4 bytes of 0"},
-        {"x8", "u8"}, {"x16", "u16"}, {"x32", "u32"}, {"x64", "u64"}, {"port", "port, big endian"}, {"ip4", "IPv4 address"}, {"ip6", "IPv6 address"},
-        {"guid", "GUID"}, {"filetime", "FILETIME"}, {"bool8", "bool, 1 byte"}, {"rest", "UTF-16 texts to the end"}, {"utf8", "UTF-8 text"}, {"hex32", "uint32"}, {"hex64", "uint64"},
+        {"p", "pointer"}, {"p*", "pointers to the end"}, {"w", "UTF-16 text"}, {"a", "8-bit text"},
+         {"sidblock", "SID, or 4 bytes of 0"},
+        {"x8", "u8"}, {"x16", "u16"}, {"x32", "u32"}, {"x64", "u64"}, {"port", "port, big endian"},
+         {"ip4", "IPv4 address"}, {"ip6", "IPv6 address"},
+        {"guid", "GUID"}, {"filetime", "FILETIME"}, {"bool8", "bool, 1 byte"}, {"rest", "UTF-16 texts to the end"},
+         {"utf8", "UTF-8 text"}, {"hex32", "uint32"}, {"hex64", "uint64"},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].kind) == length && memcmp(words[i].kind, kind, length) == 0)
             return words[i].word;
@@ -89,7 +94,9 @@ static void own_tables(FILE *out, const struct written_class *rows, size_t count
             guid_format(&g, guid);
             fprintf(out, "\n### %s\n\n", provider);
             if (strcmp(provider, "systemd-Units") == 0)
-                fputs("Its GUID is the one that the configuration gives: that of the Service Control Manager, or a row's own.\n\n", out);
+                fputs(
+                    "Its GUID is the one that the configuration gives: that of the Service Control Manager, or a row's own.\n\n",
+                    out);
             else if (strcmp(provider, "Microsoft-Windows-Kernel-Process") == 0)
                 fputs("GUID `{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}`, for sessions of programs.\n\n", out);
             else
@@ -105,23 +112,25 @@ void classes_page(FILE *out)
     size_t                      count;
     const struct written_class *rows = written_classes(&count);
 
-    fputs("# Classes of events\n\nEvery class that kernel sessions, the merge and the providers of units and processes write, with what of Linux it is made "
-          "of. Made from the tables of the source by `autologger_classes_reference`; do not edit. A field that is \"always empty\" is there "
-          "because the class has it on Windows; nothing on Linux has that meaning. The last column names the test that makes the event and "
-          "reads it back field by field.\n\n"
-          "\"Brought by\" is the keyword of `EnableKernelFlags`; \"any\" is in every kernel session, \"merge\" is added when files become one, "
-          "\"kernel phase\" comes from the kernel's own trace buffer. Classes of the system configuration (`SYSCFG_...`) come without being "
-          "asked for, unless the mask has `NO_SYSCONFIG` or names some of them.\n\n"
-          "Kernel tracepoints (`Tracepoint = group:name`) are not listed: such an event has the tracepoint's name and the fields of its format "
-          "file (`autologger providers --tracepoints --fields`).\n\n## Windows' classes\n\nTimes that are fields (InitialTime, "
-          "HighResResponseTime, EventTimeStamp) are in the clock of the session.\n\n"
-          "| Class and event | GUID | Opcode | Version | Fields | Brought by | Linux source | Read back by |\n|---|---|---|---|---|---|---|---|\n",
-          out);
+    fputs(
+        "# Classes of events\n\nEvery class that kernel sessions, the merge and the providers of units and processes write, with what of Linux it is made "
+        "of. Made from the tables of the source by `autologger_classes_reference`; do not edit. A field that is \"always empty\" is there "
+        "because the class has it on Windows; nothing on Linux has that meaning. The last column names the test that makes the event and "
+        "reads it back field by field.\n\n"
+        "\"Brought by\" is the keyword of `EnableKernelFlags`; \"any\" is in every kernel session, \"merge\" is added when files become one, "
+        "\"kernel phase\" comes from the kernel's own trace buffer. Classes of the system configuration (`SYSCFG_...`) come without being "
+        "asked for, unless the mask has `NO_SYSCONFIG` or names some of them.\n\n"
+        "Kernel tracepoints (`Tracepoint = group:name`) are not listed: such an event has the tracepoint's name and the fields of its format "
+        "file (`autologger providers --tracepoints --fields`).\n\n## Windows' classes\n\nTimes that are fields (InitialTime, "
+        "HighResResponseTime, EventTimeStamp) are in the clock of the session.\n\n"
+        "| Class and event | GUID | Opcode | Version | Fields | Brought by | Linux source | Read back by |\n|---|---|---|---|---|---|---|---|\n",
+        out);
     for (size_t i = 0; i < count; i++)
         if (rows[i].hook != WRITTEN_OWN)
             classic_line(out, &rows[i]);
-    fputs("\n## Events of our own\n\nWhat Windows has no event for, or one of another meaning. They describe themselves, as those of "
-          "TraceLogging do: any reader shows their names and fields.\n",
-          out);
+    fputs(
+        "\n## Events of our own\n\nWhat Windows has no event for, or one of another meaning. They describe themselves, as those of "
+        "TraceLogging do: any reader shows their names and fields.\n",
+        out);
     own_tables(out, rows, count);
 }

@@ -25,7 +25,8 @@ bool image_event_read(const struct etl_event *e, struct image_fields *out)
 {
     uint16_t hook = classic_hook(e);
 
-    if ((hook != HOOK_IMAGE_LOAD && hook != HOOK_IMAGE_UNLOAD && hook != HOOK_IMAGE_DC_START && hook != HOOK_IMAGE_DC_END) ||
+    if ((hook != HOOK_IMAGE_LOAD && hook != HOOK_IMAGE_UNLOAD && hook != HOOK_IMAGE_DC_START &&
+         hook != HOOK_IMAGE_DC_END) ||
         !e->is_64bit || e->version < 2)
         return false;
     struct cursor c = cur_make(e->payload, e->payload_size);

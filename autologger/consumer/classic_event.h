@@ -7,14 +7,15 @@
 struct image_fields {
     uint64_t base, size;
     uint32_t process_id, checksum, stamp; /* process 0: the kernel and its modules */
-    char     path[4096]; /* as Linux has it: "/usr/lib/libc.so.6", "[vdso]" */
+    char     path[4096];                  /* as Linux has it: "/usr/lib/libc.so.6", "[vdso]" */
 };
 /* False: no Image event, or one that is cut or of a 32-bit trace. */
 bool image_event_read(const struct etl_event *event, struct image_fields *out);
 /* The part behind the last slash. */
 const char *image_base_name(const char *path);
 
-/* Chains of frame pointers in programs that have none end in values that are no addresses at all: those are no kernel's. */
+/* Chains of frame pointers in programs that have none end in values that are no addresses at all: those are no
+ * kernel's. */
 static inline bool is_kernel_address(uint64_t address) { return address >= UINT64_C(0xffff800000000000); }
 
 struct stack_fields {

@@ -7,9 +7,10 @@
 
 static enum description described_by(const struct schema_event *schema)
 {
-    static const enum description of[] = {[SCHEMA_SELF] = DESCRIBED_TRACELOGGING, [SCHEMA_MANIFEST] = DESCRIBED_MANIFEST,
-                                          [SCHEMA_EMBEDDED] = DESCRIBED_EMBEDDED, [SCHEMA_CLASSIC] = DESCRIBED_CLASSIC,
-                                          [SCHEMA_STRING] = DESCRIBED_STRING, [SCHEMA_NONE] = DESCRIBED_NOT};
+    static const enum description of[] = {
+        [SCHEMA_SELF] = DESCRIBED_TRACELOGGING, [SCHEMA_MANIFEST] = DESCRIBED_MANIFEST,
+        [SCHEMA_EMBEDDED] = DESCRIBED_EMBEDDED, [SCHEMA_CLASSIC] = DESCRIBED_CLASSIC,
+        [SCHEMA_STRING] = DESCRIBED_STRING,     [SCHEMA_NONE] = DESCRIBED_NOT};
     return of[schema->source];
 }
 
@@ -51,11 +52,11 @@ static const char *task_name(const struct schema_event *s, struct decoded *out)
 void decoded_names(struct schema_set *set, const struct etl_event *e, struct decoded *out)
 {
     const struct schema_event *s = schema_set_describe(set, e);
-    out->schema   = s;
-    out->hook     = classic_hook(e);
-    out->provider = NULL;
-    out->event    = NULL;
-    out->by       = s ? described_by(s) : DESCRIBED_NOT;
+    out->schema                  = s;
+    out->hook                    = classic_hook(e);
+    out->provider                = NULL;
+    out->event                   = NULL;
+    out->by                      = s ? described_by(s) : DESCRIBED_NOT;
     if (out->hook != CLASSIC_NONE && (!s || s->source == SCHEMA_CLASSIC))
         class_names(e, out);
     else if (s && s->source != SCHEMA_STRING) {

@@ -1,5 +1,6 @@
-/* decoded.h - an event with its names: which provider and which event it is, by whatever describes it (schema/set.h has the order),
- * else numbers. Threads: as the set. Names live in the struct or are the set's: good until its next decoded_names.
+/* decoded.h - an event with its names: which provider and which event it is, by whatever describes it (schema/set.h has
+ * the order), else numbers. Threads: as the set. Names live in the struct or are the set's: good until its next
+ * decoded_names.
  * Not for: descriptions (schema). */
 #ifndef AUTOLOGGER_CONSUMER_DECODED_H
 #define AUTOLOGGER_CONSUMER_DECODED_H
@@ -7,20 +8,30 @@
 #include "autologger/schema/set.h"
 #include "autologger/schema/walk.h"
 
-enum description { DESCRIBED_NOT, DESCRIBED_TRACELOGGING, DESCRIBED_MANIFEST, DESCRIBED_EMBEDDED, DESCRIBED_CLASSIC, DESCRIBED_STRING };
+enum description {
+    DESCRIBED_NOT,
+    DESCRIBED_TRACELOGGING,
+    DESCRIBED_MANIFEST,
+    DESCRIBED_EMBEDDED,
+    DESCRIBED_CLASSIC,
+    DESCRIBED_STRING
+};
 
 struct decoded {
     enum description           by;
-    const struct schema_event *schema; /* NULL: nothing describes its payload */
+    const struct schema_event *schema;   /* NULL: nothing describes its payload */
     const char                *provider; /* UTF-8; NULL when only its GUID is known */
-    const char                *event; /* UTF-8: "Start"; "7" (the id or opcode) where nothing gives a name */
-    uint16_t                   hook; /* CLASSIC_NONE when it is no kernel event */
-    char                       own[64]; /* room for such a number */
+    const char                *event;    /* UTF-8: "Start"; "7" (the id or opcode) where nothing gives a name */
+    uint16_t                   hook;     /* CLASSIC_NONE when it is no kernel event */
+    char                       own[64];  /* room for such a number */
 };
 
 void decoded_names(struct schema_set *set, const struct etl_event *event, struct decoded *out);
 /* The name that a manifest gives to its channel; NULL: none does. */
-static inline const char *decoded_channel(const struct decoded *names) { return names->schema ? names->schema->channel_name : NULL; }
+static inline const char *decoded_channel(const struct decoded *names)
+{
+    return names->schema ? names->schema->channel_name : NULL;
+}
 /* Gives the fields to the sink; *used = payload bytes they account for. What can't be decoded is left over. */
 enum decode_result decoded_fields(const struct etl_event *event, const struct decoded *names, struct field_sink *sink,
                                   uint32_t *used);

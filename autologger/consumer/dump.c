@@ -32,7 +32,10 @@ static bool provider_passes(struct dump *d, const struct etl_event *e, const str
     return is;
 }
 
-static bool dump_process_wanted(void *ctx, uint32_t process) { return process == ((struct dump *)ctx)->options->process_id; }
+static bool dump_process_wanted(void *ctx, uint32_t process)
+{
+    return process == ((struct dump *)ctx)->options->process_id;
+}
 
 static bool unit_matches(const struct dump *d, const char *name)
 {
@@ -50,7 +53,10 @@ static bool unit_wanted(void *ctx, uint32_t process)
 }
 
 /* What is told of the unit itself. */
-static bool unit_field(void *ctx, const struct field *f) { return strcmp(f->name, "Unit") == 0 && *f->text && unit_matches(ctx, f->text); }
+static bool unit_field(void *ctx, const struct field *f)
+{
+    return strcmp(f->name, "Unit") == 0 && *f->text && unit_matches(ctx, f->text);
+}
 
 /* --- pattern --- */
 
@@ -82,7 +88,9 @@ static wstatus match_begin(struct dump *d, struct reason *why)
         regerror(error, &d->match->pattern, text, sizeof text);
         free(d->match);
         d->match = NULL;
-        return reason_set(why, W_INVALID_PARAMETER, "\"%s\" is no regular expression: %s. Do: put \\ before the signs that stand for themselves", d->options->match, text);
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "\"%s\" is no regular expression: %s. Do: put \\ before the signs that stand for themselves",
+                          d->options->match, text);
     }
     d->match->sink.emit = match_field;
     d->match->sink.self = d->match;
@@ -120,14 +128,16 @@ static bool match_end(struct dump *d)
     return fine;
 }
 
-/* Whose events are was told by those before; so all are looked at, and those of units' processes by their processors, too. */
+/* Whose events are was told by those before; so all are looked at, and those of units' processes by their processors,
+ * too. */
 static bool passes(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     const struct dump_options *o = d->options;
     actors_see(&d->actors, e);
     process_units_see(&d->units, e, names);
     bool process = !o->by_process || process_filter_passes(&d->process, e, names);
-    bool unit    = !*o->units || process_filter_passes(&d->unit, e, names) || unit_wanted(d, actors_process(&d->actors, e));
+    bool unit =
+        !*o->units || process_filter_passes(&d->unit, e, names) || unit_wanted(d, actors_process(&d->actors, e));
     return provider_passes(d, e, names) && process && unit && (!o->from || e->filetime >= o->from) &&
            (!o->to || e->filetime <= o->to) && dump_matches(d, e, names);
 }
@@ -139,8 +149,8 @@ const char *const dump_format_words[DUMP_FORMATS] = {
 #include "autologger/consumer/dump_formats.def"
 #undef F
 };
-static const struct dump_writer *const dump_writers[DUMP_FORMATS] = {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json, [DUMP_XML] = &dump_xml,
-                                                                [DUMP_CSV] = &dump_csv};
+static const struct dump_writer *const dump_writers[DUMP_FORMATS] =
+    {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json, [DUMP_XML] = &dump_xml, [DUMP_CSV] = &dump_csv};
 
 bool dump_message(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
@@ -161,7 +171,8 @@ static bool dump_begin(struct dump *d)
 {
     const struct dump_options *o = d->options;
 
-    if (!(d->schemas = o->schemas ? o->schemas : schema_set_new()) || (o->frames && !(d->frames = malloc(DUMP_FRAMES_MAX * sizeof *d->frames))))
+    if (!(d->schemas = o->schemas ? o->schemas : schema_set_new()) ||
+        (o->frames && !(d->frames = malloc(DUMP_FRAMES_MAX * sizeof *d->frames))))
         return false;
     d->process = (struct process_filter){.wanted = dump_process_wanted, .ctx = d, .actors = &d->actors};
     d->unit    = (struct process_filter){.wanted = unit_wanted, .field = unit_field, .ctx = d, .actors = &d->actors};
@@ -176,8 +187,8 @@ static bool dump_begin(struct dump *d)
 /* False: memory was missing at some place. */
 static bool dump_end(struct dump *d)
 {
-    bool failed = d->sink.path.failed || d->sink.value.failed || d->line.failed || d->name.failed || d->ids.failed || d->process.failed || d->unit.failed ||
-                  d->actors.failed || d->units.failed;
+    bool failed = d->sink.path.failed || d->sink.value.failed || d->line.failed || d->name.failed || d->ids.failed ||
+                  d->process.failed || d->unit.failed || d->actors.failed || d->units.failed;
 
     failed |= !match_end(d);
     field_sink_finish(&d->sink);
@@ -201,10 +212,10 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
 {
     enum { TELL_EVERY = 1 << 14 };
     const struct dump_writer *writer = dump_writers[options->format];
-    struct dump      d  = {.options = options, .header = etl_reader_header(r), .out = out, .counts = counts};
-    wstatus          st = W_SUCCESS;
-    struct etl_event e;
-    struct decoded   names;
+    struct dump               d  = {.options = options, .header = etl_reader_header(r), .out = out, .counts = counts};
+    wstatus                   st = W_SUCCESS;
+    struct etl_event          e;
+    struct decoded            names;
 
     *counts = (struct dump_counts){0};
     if ((st = match_begin(&d, why)) != W_SUCCESS)

@@ -1,17 +1,20 @@
-/* dump.h - writes events as text lines, JSON lines, XML or CSV, in time order. No event that passes the filters is dropped: what
- * can't be decoded is written as hex and counted.
- * Text:  TIME cpu N pid N tid N [unit NAME] Provider/Event name=value ... [message=TEXT] [stack=A,B] [payload=HEX (n bytes not decoded)]
+/* dump.h - writes events as text lines, JSON lines, XML or CSV, in time order. No event that passes the filters is
+ * dropped: what can't be decoded is written as hex and counted.
+ * Text:  TIME cpu N pid N tid N [unit NAME] Provider/Event name=value ... [message=TEXT] [stack=A,B] [payload=HEX (n
+ * bytes not decoded)]
  *        TIME: seconds since the file's start with 7 digits, or ISO with `iso`; "-" for an id that the header lacks.
- * JSON:  {time, raw, cpu, pid, tid, provider{guid,name}, id, version, level, opcode, task, keyword, channel,
- *        unit, activity, relatedActivity, event, fields{...}, message, decoded, stack[...], payload}; ids that the header lacks are
- *        null, absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is hex, not decoded.
- * The unit is that of the process that the event is of (actors.h), "none" (JSON: "") for a process in none; it is left out where the
- * trace has not told it.
+ * JSON:  {time, raw, cpu, pid, tid, provider{guid,name}, id, version, level, opcode, task, keyword, channel, unit,
+ *        activity, relatedActivity, event, fields{...}, message, decoded, stack[...], payload}; ids that the header
+ *        lacks are null, absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is hex, not
+ *        decoded.
+ * The unit is that of the process that the event is of (actors.h), "none" (JSON: "") for a process in none; it is left
+ * out where the trace has not told it.
  * With names of frames: text has a line for each frame below its stack: "    module!function+0x12"; JSON has
  *        frames[{address, module, function, offset}], and path, build_id, state of those without a name.
- * XML:   as tracerpt writes it: Events, and in it an Event with System, EventData (BinaryEventData where nothing describes the payload,
- *        ProcessingErrorData where it is not as described), RenderingInfo, ExtendedTracingInfo. What that format has no place for (unit,
- *        stack with names) is below it, in a namespace of our own. The schemas are in schema/. Characters that XML has not are U+FFFD.
+ * XML:   as tracerpt writes it: Events, and in it an Event with System, EventData (BinaryEventData where nothing
+ *        describes the payload, ProcessingErrorData where it is not as described), RenderingInfo, ExtendedTracingInfo.
+ *        What that format has no place for (unit, stack with names) is below it, in a namespace of our own. The schemas
+ *        are in schema/. Characters that XML has not are U+FFFD.
  * CSV:   RFC 4180, tracerpt's columns; the last one has the fields as text lines have them.
  * Threads: one per reader. Not for: opening files (etl/reader). */
 #ifndef AUTOLOGGER_CONSUMER_DUMP_H
@@ -42,27 +45,30 @@ struct dump_options {
     struct dump_provider providers[DUMP_PROVIDERS_MAX + 1]; /* only these; ends at the first without both */
     bool                 by_process;
     uint32_t             process_id; /* with by_process; which events are about it: process_filter.h */
-    const char          *units[DUMP_UNITS_MAX + 1]; /* only events about processes of these units, by glob, and about the units themselves; NULL ends them */
-    const char          *match; /* an extended regular expression: only events that it fits, as "Provider/Event name=value ..."; NULL: all */
-    uint64_t             from, to; /* FILETIME, inclusive; 0 = open */
-    uint64_t             limit; /* events at most; 0 = all */
-    struct schema_set *schemas; /* borrowed; NULL: what describes itself, and the kernel's classes */
-    const struct frame_namer *frames; /* names for the frames of stacks; NULL: addresses alone */
-    void (*see)(void *ctx, const struct etl_event *e); /* gets each event before its names are known, filtered events too; may be NULL */
+    /* only events about processes of these units, by glob, and about the units themselves; NULL ends them */
+    const char *units[DUMP_UNITS_MAX + 1];
+    /* an extended regular expression: only events that it fits, as "Provider/Event name=value ..."; NULL: all */
+    const char               *match;
+    uint64_t                  from, to; /* FILETIME, inclusive; 0 = open */
+    uint64_t                  limit;    /* events at most; 0 = all */
+    struct schema_set        *schemas;  /* borrowed; NULL: what describes itself, and the kernel's classes */
+    const struct frame_namer *frames;   /* names for the frames of stacks; NULL: addresses alone */
+    /* gets each event before its names are known, filtered events too; may be NULL */
+    void (*see)(void *ctx, const struct etl_event *e);
     void *see_ctx;
     void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
     void *progress_ctx;
 };
 struct dump_counts {
     uint64_t read, written;
-    uint64_t unknown;  /* written as hex: nothing describes them */
+    uint64_t unknown;                  /* written as hex: nothing describes them */
     uint64_t seen[DUMP_PROVIDERS_MAX]; /* events read of each of the providers asked for */
-    bool     units_told; /* the trace has told which unit a process is in */
-    uint64_t mismatch; /* partly decoded: description and payload differ */
+    bool     units_told;               /* the trace has told which unit a process is in */
+    uint64_t mismatch;                 /* partly decoded: description and payload differ */
 };
 
-/* Writes the events that are still to come from `r` to `out`. W_INVALID_PARAMETER: the pattern is malformed; W_DISK_FULL and others when `out`
- * fails. */
+/* Writes the events that are still to come from `r` to `out`. W_INVALID_PARAMETER: the pattern is malformed;
+ * W_DISK_FULL and others when `out` fails. */
 wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
                     struct reason *why);
 #endif

@@ -6,9 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const dump_csv_columns[] = {
-    "Event Name", "Type", "Event ID", "Version", "Channel", "Level", "Opcode", "Task", "Keyword", "PID", "TID", "Processor Number", "Instance ID",
-    "Parent Instance ID", "Activity ID", "Related Activity ID", "Clock-Time", "Kernel(ms)", "User(ms)", "User Data"};
+static const char *const dump_csv_columns[] = {"Event Name",  "Type",
+                                               "Event ID",    "Version",
+                                               "Channel",     "Level",
+                                               "Opcode",      "Task",
+                                               "Keyword",     "PID",
+                                               "TID",         "Processor Number",
+                                               "Instance ID", "Parent Instance ID",
+                                               "Activity ID", "Related Activity ID",
+                                               "Clock-Time",  "Kernel(ms)",
+                                               "User(ms)",    "User Data"};
 
 /* Between quotes where it must be. */
 static void add_cell(struct dump *d, const char *p, size_t size)
@@ -78,14 +85,15 @@ static enum decode_result write_csv(struct dump *d, const struct etl_event *e, c
     dump_csv_add_name(d, names->provider ? names->provider : guid_format(&e->provider, guid));
     putc(',', d->out);
     dump_csv_add_name(d, names->event);
-    fprintf(d->out, ",%u,%u,%u,%u,%u,%u,0x%016" PRIx64 ",0x%08X,0x%08X,%u,", e->id, e->version, e->channel, e->level, e->opcode, e->task, e->keyword,
-            e->process_id, e->thread_id, e->cpu);
+    fprintf(d->out, ",%u,%u,%u,%u,%u,%u,0x%016" PRIx64 ",0x%08X,0x%08X,%u,", e->id, e->version, e->channel, e->level,
+            e->opcode, e->task, e->keyword, e->process_id, e->thread_id, e->cpu);
     if (e->kind == ETL_KIND_INSTANCE)
         fprintf(d->out, "%u,%u,", e->instance, e->parent_instance);
     else
         fputs(",,", d->out);
     add_activities(d, e);
-    fprintf(d->out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", e->filetime, dump_milliseconds(d, e->kernel_time), dump_milliseconds(d, e->user_time));
+    fprintf(d->out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", e->filetime, dump_milliseconds(d, e->kernel_time),
+            dump_milliseconds(d, e->user_time));
     enum decode_result result = user_data(d, e, names);
     const char        *data   = text_get(&d->line);
     size_t             blank  = *data == ' '; /* each part begins with one */

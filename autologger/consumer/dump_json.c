@@ -10,7 +10,10 @@
 
 static const char *const frame_states[] = {"named", "no-name", "no-file", "no-image", "no-code"};
 
-static void dump_json_print(void *self, const char *text, size_t size) { visible_json(((struct dump *)self)->out, text, size); }
+static void dump_json_print(void *self, const char *text, size_t size)
+{
+    visible_json(((struct dump *)self)->out, text, size);
+}
 
 static void dump_json_put(struct dump *d, const char *text, size_t size)
 {
@@ -149,7 +152,7 @@ static void put_frames(struct dump *d, const struct etl_event *e)
 static void put_rest(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used)
 {
     static const char *const results[] = {"ok", "unknown", "mismatch"};
-    UNSET uint64_t frames[DUMP_FRAMES_MAX];
+    UNSET uint64_t           frames[DUMP_FRAMES_MAX];
     unsigned                 n = decoded_stack(e, frames, DUMP_FRAMES_MAX);
 
     dump_json_put_text(d, "decoded");

@@ -10,7 +10,8 @@
 static void frame_text(struct text *line, const struct frame_name *f)
 {
     static const char *const why[] = {
-        "", "no function there", "", "of no image in the trace: made at run time, no Image event, or the chain is broken",
+        "", "no function there", "",
+        "of no image in the trace: made at run time, no Image event, or the chain is broken",
         "no address: the chain is broken here"};
 
     text_printf(line, "    ");
@@ -35,13 +36,28 @@ static void frame_text(struct text *line, const struct frame_name *f)
     }
 }
 
-/* What a plain value has not: blanks and below, quotes, '=', '\\', DEL; hidden characters of more than 7 bits, either. */
+/* What a plain value has not: blanks and below, quotes, '=', '\\', DEL; hidden characters of more than 7 bits,
+ * either. */
 enum { ODD = 1, HIGH = 2 };
-static const uint8_t unusual[256] = {
-    [0] = ODD,  [1] = ODD,  [2] = ODD,  [3] = ODD,  [4] = ODD,  [5] = ODD,  [6] = ODD,  [7] = ODD,  [8] = ODD,  [9] = ODD,    [10] = ODD,   [11] = ODD,
-    [12] = ODD, [13] = ODD, [14] = ODD, [15] = ODD, [16] = ODD, [17] = ODD, [18] = ODD, [19] = ODD, [20] = ODD, [21] = ODD,   [22] = ODD,   [23] = ODD,
-    [24] = ODD, [25] = ODD, [26] = ODD, [27] = ODD, [28] = ODD, [29] = ODD, [30] = ODD, [31] = ODD, [' '] = ODD, ['"'] = ODD, ['='] = ODD, ['\\'] = ODD,
-    [0x7F] = ODD,  [0x80 ... 0xFF] = HIGH};
+static const uint8_t unusual[256] = {[0] = ODD,    [1] = ODD,
+                                     [2] = ODD,    [3] = ODD,
+                                     [4] = ODD,    [5] = ODD,
+                                     [6] = ODD,    [7] = ODD,
+                                     [8] = ODD,    [9] = ODD,
+                                     [10] = ODD,   [11] = ODD,
+                                     [12] = ODD,   [13] = ODD,
+                                     [14] = ODD,   [15] = ODD,
+                                     [16] = ODD,   [17] = ODD,
+                                     [18] = ODD,   [19] = ODD,
+                                     [20] = ODD,   [21] = ODD,
+                                     [22] = ODD,   [23] = ODD,
+                                     [24] = ODD,   [25] = ODD,
+                                     [26] = ODD,   [27] = ODD,
+                                     [28] = ODD,   [29] = ODD,
+                                     [30] = ODD,   [31] = ODD,
+                                     [' '] = ODD,  ['"'] = ODD,
+                                     ['='] = ODD,  ['\\'] = ODD,
+                                     [0x7F] = ODD, [0x80 ... 0xFF] = HIGH};
 
 static bool dump_text_is_plain(const char *p, size_t size)
 {
@@ -171,7 +187,7 @@ void dump_add_extras(struct dump *d, const struct etl_event *e)
 void dump_add_stack(struct dump *d, const struct etl_event *e, char between)
 {
     UNSET uint64_t frames[DUMP_FRAMES_MAX];
-    unsigned n = decoded_stack(e, frames, DUMP_FRAMES_MAX);
+    unsigned       n = decoded_stack(e, frames, DUMP_FRAMES_MAX);
 
     for (unsigned i = 0; i < n; i++) {
         text_add(&d->line, i ? &between : " stack=", i ? 1 : 7);
@@ -187,8 +203,10 @@ void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_res
     text_hex(&d->line, e->payload + used, e->payload_size - used);
 }
 
-/* A field where it will stand: what dump_emit_text does, without a text of its own in between. `place`: where it is; NULL: at the top. */
-static inline void add_value(struct dump *d, const struct schema_field *f, const struct walk_place *place, const struct value *v, bool is_64bit)
+/* A field where it will stand: what dump_emit_text does, without a text of its own in between. `place`: where it is;
+ * NULL: at the top. */
+static inline void add_value(struct dump *d, const struct schema_field *f, const struct walk_place *place,
+                             const struct value *v, bool is_64bit)
 {
     enum value_json json;
 
@@ -204,7 +222,8 @@ static inline void add_value(struct dump *d, const struct schema_field *f, const
     text_add(&d->line, "=", 1);
     size_t start = d->line.length;
     walk_text(f, v, is_64bit, &d->line, &json);
-    if (json == JSON_BARE || (value_is_hex(f->kind) && !f->map) || dump_text_is_plain(text_get(&d->line) + start, d->line.length - start))
+    if (json == JSON_BARE || (value_is_hex(f->kind) && !f->map) ||
+        dump_text_is_plain(text_get(&d->line) + start, d->line.length - start))
         return;
     text_cut(&d->sink.value, 0);
     text_add(&d->sink.value, text_get(&d->line) + start, d->line.length - start);
@@ -221,7 +240,8 @@ static bool add_field(void *self, const struct walk_place *place, const struct v
     return true;
 }
 
-static enum decode_result add_fields(struct dump *d, const struct etl_event *e, const struct decoded *names, uint32_t *used)
+static enum decode_result add_fields(struct dump *d, const struct etl_event *e, const struct decoded *names,
+                                     uint32_t *used)
 {
     if (!names->schema)
         return decoded_fields(e, names, &d->sink, used);

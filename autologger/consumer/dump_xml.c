@@ -11,7 +11,7 @@
 
 #define EVENT_NAMESPACE "http://schemas.microsoft.com/win/2004/08/events/event"
 #define TRACE_NAMESPACE "http://schemas.microsoft.com/win/2004/08/events/trace"
-#define OWN_NAMESPACE   "urn:autologger:event"
+#define OWN_NAMESPACE "urn:autologger:event"
 #define KERNEL_PROVIDER "{9e814aad-3204-11d2-9a82-006008a86939}" /* SystemTraceControlGuid */
 
 enum { MISMATCH_ERROR = 15005 /* ERROR_EVT_INVALID_EVENT_DATA */ };
@@ -32,7 +32,8 @@ static void dump_xml_escape(struct text *out, const char *p, size_t size)
         default:
             if (c < ' ') {
                 text_add(out, "\xEF\xBF\xBD", 3);
-            } else if (c == 0xEF && i + 2 < size && (unsigned char)p[i + 1] == 0xBF && (unsigned char)p[i + 2] >= 0xBE) {
+            } else if (c == 0xEF && i + 2 < size && (unsigned char)p[i + 1] == 0xBF &&
+                       (unsigned char)p[i + 2] >= 0xBE) {
                 text_add(out, "\xEF\xBF\xBD", 3); /* U+FFFE, U+FFFF */
                 i += 2;
             } else if (c >= 0x7F) {
@@ -42,7 +43,8 @@ static void dump_xml_escape(struct text *out, const char *p, size_t size)
                 if (visible_length(p + i, n) == n)
                     text_add(out, p + i, n);
                 else
-                    text_printf(out, "&#x%x;", valid ? code : 0xFFFD); /* XML lets C1 and marks of direction be written so */
+                    text_printf(out, "&#x%x;",
+                                valid ? code : 0xFFFD); /* XML lets C1 and marks of direction be written so */
                 i += n - 1;
             } else {
                 text_add(out, p + i, 1);
@@ -87,7 +89,8 @@ static void add_provider(struct dump *d, const struct etl_event *e, const struct
         escape_name(d, &d->line, names->provider);
         text_printf(&d->line, "\"");
     }
-    text_printf(&d->line, " Guid=\"%s\" />\n", names->by == DESCRIBED_CLASSIC ? KERNEL_PROVIDER : guid_format(&e->provider, guid));
+    text_printf(&d->line, " Guid=\"%s\" />\n",
+                names->by == DESCRIBED_CLASSIC ? KERNEL_PROVIDER : guid_format(&e->provider, guid));
 }
 
 static void add_correlation(struct dump *d, const struct etl_event *e)
@@ -128,12 +131,15 @@ static void add_system(struct dump *d, const struct etl_event *e, const struct d
     add_provider(d, e, names);
     text_printf(&d->line,
                 "\t\t<EventID>%u</EventID>\n\t\t<Version>%u</Version>\n\t\t<Level>%u</Level>\n\t\t<Task>%u</Task>\n"
-                "\t\t<Opcode>%u</Opcode>\n\t\t<Keywords>0x%" PRIX64 "</Keywords>\n\t\t<TimeCreated SystemTime=\"%s\" />\n",
+                "\t\t<Opcode>%u</Opcode>\n\t\t<Keywords>0x%" PRIX64
+                "</Keywords>\n\t\t<TimeCreated SystemTime=\"%s\" />\n",
                 e->id, e->version, e->level, e->task, e->opcode, e->keyword, filetime_format(e->filetime, time));
     add_correlation(d, e);
     text_printf(&d->line,
-                "\t\t<Execution ProcessID=\"%u\" ThreadID=\"%u\" ProcessorID=\"%u\" KernelTime=\"%" PRIu64 "\" UserTime=\"%" PRIu64 "\" />\n",
-                e->process_id, e->thread_id, e->cpu, dump_milliseconds(d, e->kernel_time), dump_milliseconds(d, e->user_time));
+                "\t\t<Execution ProcessID=\"%u\" ThreadID=\"%u\" ProcessorID=\"%u\" KernelTime=\"%" PRIu64
+                "\" UserTime=\"%" PRIu64 "\" />\n",
+                e->process_id, e->thread_id, e->cpu, dump_milliseconds(d, e->kernel_time),
+                dump_milliseconds(d, e->user_time));
     if (channel_name(e->channel))
         text_printf(&d->line, "\t\t<Channel>%s</Channel>\n", channel_name(e->channel));
     else
@@ -148,8 +154,9 @@ static void add_system(struct dump *d, const struct etl_event *e, const struct d
 /* Which plain numbers the kernel's classes declare as hexadecimal ones (format "x"). */
 static bool declared_hex(const char *class_name, const char *field)
 {
-    static const struct { const char *class_name, *field; } rows[] = {
-        {"Process", "ProcessId"}, {"Process", "ParentId"}, {"Thread", "ProcessId"}, {"Thread", "TThreadId"}};
+    static const struct {
+        const char *class_name, *field;
+    } rows[] = {{"Process", "ProcessId"}, {"Process", "ParentId"}, {"Thread", "ProcessId"}, {"Thread", "TThreadId"}};
     for (size_t i = 0; class_name && i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].class_name, class_name) == 0 && strcmp(rows[i].field, field) == 0)
             return true;
@@ -192,7 +199,8 @@ static enum decode_result add_payload(struct dump *d, const struct etl_event *e,
     text_printf(&d->line, "\t<EventData>\n");
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
     text_printf(&d->line, "\t</EventData>\n");
-    if (result == DECODE_OK && names->schema && names->schema->user_data) { /* the manifest says in which XML its values stand */
+    /* the manifest says in which XML its values stand */
+    if (result == DECODE_OK && names->schema && names->schema->user_data) {
         text_cut(&d->line, before);
         text_printf(&d->line, "\t<UserData>");
         message_user_data(names->schema, e->payload, e->payload_size, e->is_64bit, &d->line);
@@ -202,11 +210,14 @@ static enum decode_result add_payload(struct dump *d, const struct etl_event *e,
         return result;
     text_cut(&d->line, before); /* the whole payload stands there instead */
     if (result == DECODE_MISMATCH)
-        text_printf(&d->line, "\t<ProcessingErrorData>\n\t\t<ErrorCode>%d</ErrorCode>\n\t\t<DataItemName />\n\t\t<EventPayload>", MISMATCH_ERROR);
+        text_printf(&d->line,
+                    "\t<ProcessingErrorData>\n\t\t<ErrorCode>%d</ErrorCode>\n\t\t<DataItemName />\n\t\t<EventPayload>",
+                    MISMATCH_ERROR);
     else
         text_printf(&d->line, "\t<BinaryEventData>");
     hex_upper(&d->line, e->payload, e->payload_size);
-    text_printf(&d->line, result == DECODE_MISMATCH ? "</EventPayload>\n\t</ProcessingErrorData>\n" : "</BinaryEventData>\n");
+    text_printf(&d->line,
+                result == DECODE_MISMATCH ? "</EventPayload>\n\t</ProcessingErrorData>\n" : "</BinaryEventData>\n");
     return result;
 }
 
@@ -225,7 +236,8 @@ static void dump_xml_add_keywords(struct dump *d, const struct schema_event *s)
 static void add_rendering(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     static const char *const levels[]  = {NULL, "Critical", "Error", "Warning", "Information", "Verbose"};
-    static const char *const opcodes[] = {"Info", "Start", "Stop", "DCStart", "DCStop", "Extension", "Reply", "Resume", "Suspend", "Send"};
+    static const char *const opcodes[] = {"Info",      "Start", "Stop",   "DCStart", "DCStop",
+                                          "Extension", "Reply", "Resume", "Suspend", "Send"};
 
     if (names->by == DESCRIBED_NOT)
         return;
@@ -235,7 +247,8 @@ static void add_rendering(struct dump *d, const struct etl_event *e, const struc
     text_printf(&d->line, "\">\n");
     if (names->by == DESCRIBED_CLASSIC) {
         element(d, "\t\t", "Opcode", names->event);
-        text_printf(&d->line, "\t\t<Provider>MSNT_SystemTrace</Provider>\n\t\t<EventName xmlns=\"" TRACE_NAMESPACE "\">");
+        text_printf(&d->line,
+                    "\t\t<Provider>MSNT_SystemTrace</Provider>\n\t\t<EventName xmlns=\"" TRACE_NAMESPACE "\">");
         escape_name(d, &d->line, names->provider);
         text_printf(&d->line, "</EventName>\n");
     } else {
@@ -266,9 +279,11 @@ static void add_extended(struct dump *d, const struct etl_event *e)
 
     if (e->kind == ETL_KIND_EVENT || e->kind == ETL_KIND_MESSAGE || e->kind == ETL_KIND_OTHER)
         return;
-    text_printf(&d->line, "\t<ExtendedTracingInfo xmlns=\"" TRACE_NAMESPACE "\">\n\t\t<EventGuid>%s</EventGuid>\n", guid_format(&e->provider, guid));
+    text_printf(&d->line, "\t<ExtendedTracingInfo xmlns=\"" TRACE_NAMESPACE "\">\n\t\t<EventGuid>%s</EventGuid>\n",
+                guid_format(&e->provider, guid));
     if (e->kind == ETL_KIND_INSTANCE)
-        text_printf(&d->line, "\t\t<InstanceID>%u</InstanceID>\n\t\t<ParentInstanceID>%u</ParentInstanceID>\n", e->instance, e->parent_instance);
+        text_printf(&d->line, "\t\t<InstanceID>%u</InstanceID>\n\t\t<ParentInstanceID>%u</ParentInstanceID>\n",
+                    e->instance, e->parent_instance);
     text_printf(&d->line, "\t</ExtendedTracingInfo>\n");
 }
 
@@ -290,9 +305,9 @@ static void dump_xml_add_frame(struct dump *d, const struct frame_name *f)
 
 static void add_own(struct dump *d, const struct etl_event *e)
 {
-    const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
+    const char    *unit = process_units_name(&d->units, actors_process(&d->actors, e));
     UNSET uint64_t addresses[DUMP_FRAMES_MAX];
-    unsigned    n = decoded_stack(e, addresses, DUMP_FRAMES_MAX), named = dump_frames(d, e);
+    unsigned       n = decoded_stack(e, addresses, DUMP_FRAMES_MAX), named = dump_frames(d, e);
 
     if (!unit && !n && !named)
         return;

@@ -22,10 +22,10 @@ struct embedding_seen {
 };
 struct embedding {
     struct idmap            keys; /* hash -> index + 1 in seen */
-    struct embedding_seen            *seen;
+    struct embedding_seen  *seen;
     size_t                  count, room;
     struct idmap            images, maps; /* hash -> path; schema_map -> itself */
-    struct embedding_seen             last;
+    struct embedding_seen   last;
     struct publishers       installed;
     struct schema_set      *set;
     struct embedding_counts counts;
@@ -41,7 +41,8 @@ struct embedding *embedding_create(const char *folder)
         e = NULL;
     }
     if (e)
-        e->installed = (struct publishers){.folder = folder ? folder : publishers_folder(), .culture = publishers_culture(NULL)};
+        e->installed =
+            (struct publishers){.folder = folder ? folder : publishers_folder(), .culture = publishers_culture(NULL)};
     return e;
 }
 
@@ -77,7 +78,8 @@ static bool embedding_same(const struct embedding_seen *a, const struct embeddin
 /* Notes an event, once; `had`: the file describes it. */
 static bool embedding_note(struct embedding *e, const struct embedding_seen *s)
 {
-    uint64_t key = embedding_hash(&s->provider, sizeof s->provider, UINT64_C(0xCBF29CE484222325) + ((uint64_t)s->id << 8 | s->version));
+    uint64_t key = embedding_hash(&s->provider, sizeof s->provider,
+                                  UINT64_C(0xCBF29CE484222325) + ((uint64_t)s->id << 8 | s->version));
     size_t   at  = (size_t)(uintptr_t)idmap_get(&e->keys, key);
 
     if (at) {
@@ -90,7 +92,7 @@ static bool embedding_note(struct embedding *e, const struct embedding_seen *s)
         return true;
     }
     if (e->count == e->room) {
-        size_t       room = e->room ? e->room * 2 : 64;
+        size_t                 room = e->room ? e->room * 2 : 64;
         struct embedding_seen *more = realloc(e->seen, room * sizeof *more);
         if (!more)
             return false;
@@ -105,7 +107,8 @@ static bool note_image(struct embedding *e, const struct etl_event *event)
 {
     struct image_fields image;
 
-    if (e->images.count == IMAGES_MAX || !image_event_read(event, &image) || !image.process_id || image.path[0] != '/' || image.path[1] == '/')
+    if (e->images.count == IMAGES_MAX || !image_event_read(event, &image) || !image.process_id ||
+        image.path[0] != '/' || image.path[1] == '/')
         return true;
     uint64_t key = embedding_hash(image.path, strlen(image.path), UINT64_C(0xCBF29CE484222325));
     if (idmap_get(&e->images, key))
@@ -119,14 +122,16 @@ static bool note_image(struct embedding *e, const struct etl_event *event)
 
 bool embedding_see(struct embedding *e, const struct etl_event *event)
 {
-    struct embedding_seen               s = {.provider = event->provider, .id = event->id, .version = event->version};
+    struct embedding_seen      s = {.provider = event->provider, .id = event->id, .version = event->version};
     struct tracelogging_prefix prefix;
-    const uint8_t            *data;
-    uint32_t                  size;
+    const uint8_t             *data;
+    uint32_t                   size;
 
     if (event->kind == ETL_KIND_EVENT) {
-        if (event->flags & ETL_EVENT_STRING_ONLY || embedding_same(&s, &e->last) || etl_ext_find(event, ETL_EXT_SCHEMA_TL, &data, &size) ||
-            (event->channel == TRACELOGGING_CHANNEL && tracelogging_in_payload(event->payload, event->payload_size, &prefix)))
+        if (event->flags & ETL_EVENT_STRING_ONLY || embedding_same(&s, &e->last) ||
+            etl_ext_find(event, ETL_EXT_SCHEMA_TL, &data, &size) ||
+            (event->channel == TRACELOGGING_CHANNEL &&
+             tracelogging_in_payload(event->payload, event->payload_size, &prefix)))
             return true;
         e->last = s;
         return embedding_note(e, &s);
@@ -146,8 +151,8 @@ bool embedding_see(struct embedding *e, const struct etl_event *event)
 
 static wstatus embedding_take(void *ctx, struct manifest *m, struct reason *why)
 {
-    struct embedding *e  = ctx;
-    wstatus           st = manifest_schemas(m, manifest_culture_find(m, e->installed.culture), SCHEMA_MANIFEST, e->set, why);
+    struct embedding *e = ctx;
+    wstatus st = manifest_schemas(m, manifest_culture_find(m, e->installed.culture), SCHEMA_MANIFEST, e->set, why);
     manifest_free(m);
     return st;
 }
@@ -164,10 +169,15 @@ static void search_images(void *ctx, struct schema_set *set)
             manifest_file_binary(e->images.slot[i].value, embedding_take, e, &ignored);
 }
 
-static wstatus embedding_put(struct embedding *e, uint8_t type, const void *head, size_t head_size, const struct text *block, int64_t time,
-                   const struct added_events *to, bool *fits, struct reason *why)
+static wstatus embedding_put(struct embedding *e, uint8_t type, const void *head, size_t head_size,
+                             const struct text *block, int64_t time, const struct added_events *to, bool *fits,
+                             struct reason *why)
 {
-    struct etl_full_header h    = {.header_type = ETL_FULL64, .marker = ETL_MARKER, .type = type, .time = time, .guid = classic_guid(CLASSIC_EVENT_METADATA)};
+    struct etl_full_header h    = {.header_type = ETL_FULL64,
+                                   .marker      = ETL_MARKER,
+                                   .type        = type,
+                                   .time        = time,
+                                   .guid        = classic_guid(CLASSIC_EVENT_METADATA)};
     size_t                 size = sizeof h + head_size + block->length;
 
     *fits = size <= sizeof e->record && size <= UINT16_MAX;
@@ -182,7 +192,8 @@ static wstatus embedding_put(struct embedding *e, uint8_t type, const void *head
     return to->put(to->ctx, 0, e->record, (uint32_t)size, time, why);
 }
 
-static wstatus put_maps(struct embedding *e, const struct schema_event *s, int64_t time, const struct added_events *to, struct text *block, struct reason *why)
+static wstatus put_maps(struct embedding *e, const struct schema_event *s, int64_t time, const struct added_events *to,
+                        struct text *block, struct reason *why)
 {
     wstatus st = W_SUCCESS;
 
@@ -194,15 +205,17 @@ static wstatus put_maps(struct embedding *e, const struct schema_event *s, int64
         text_cut(block, 0);
         if (!idmap_put(&e->maps, (uintptr_t)map, (void *)(uintptr_t)map) || !map_info_build(map, block))
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
-        st = embedding_put(e, EVENT_METADATA_MAP, &s->provider->guid, sizeof s->provider->guid, block, time, to, &fits, why);
+        st = embedding_put(e, EVENT_METADATA_MAP, &s->provider->guid, sizeof s->provider->guid, block, time, to, &fits,
+                           why);
         e->counts.maps += fits;
     }
     return st;
 }
 
-static wstatus embedding_put_event(struct embedding *e, const struct embedding_seen *s, int64_t time, const struct added_events *to, struct text *block, struct reason *why)
+static wstatus embedding_put_event(struct embedding *e, const struct embedding_seen *s, int64_t time,
+                                   const struct added_events *to, struct text *block, struct reason *why)
 {
-    struct schema_key          key   = {.provider = s->provider, .id = s->id, .version = s->version, .hook = CLASSIC_NONE};
+    struct schema_key key = {.provider = s->provider, .id = s->id, .version = s->version, .hook = CLASSIC_NONE};
     const struct schema_event *found = schema_set_find(e->set, &key);
     bool                       fits;
 

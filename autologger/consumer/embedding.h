@@ -1,7 +1,8 @@
-/* embedding.h - what a merge adds so that a file can be read without manifests: an EventMetadata event for each event of a manifest that the
- * files have (schema/event_info.h), and for each map that its fields need. The descriptions come from installed manifests, else from the
- * programs and libraries that Image events name, if they hold one. A description that is in the files already is not given a second time.
- * Memory grows with distinct events and images, up to a bound. Threads: one. Ownership: create/destroy. Not for: reading them (schema/learn.h). */
+/* embedding.h - what a merge adds so that a file can be read without manifests: an EventMetadata event for each event
+ * of a manifest that the files have (schema/event_info.h), and for each map that its fields need. The descriptions come
+ * from installed manifests, else from the programs and libraries that Image events name, if they hold one. A
+ * description that is in the files already is not given a second time. Memory grows with distinct events and images, up
+ * to a bound. Threads: one. Ownership: create/destroy. Not for: reading them (schema/learn.h). */
 #ifndef AUTOLOGGER_CONSUMER_EMBEDDING_H
 #define AUTOLOGGER_CONSUMER_EMBEDDING_H
 #include "autologger/consumer/identity.h"
@@ -22,6 +23,6 @@ void              embedding_destroy(struct embedding *e); /* NULL is fine */
 /* Sees every event. False: no memory. */
 bool embedding_see(struct embedding *e, const struct etl_event *event);
 /* At the end: the descriptions, with this time. */
-wstatus                        embedding_write(struct embedding *e, int64_t time, const struct added_events *to, struct reason *why);
+wstatus embedding_write(struct embedding *e, int64_t time, const struct added_events *to, struct reason *why);
 const struct embedding_counts *embedding_counts(const struct embedding *e);
 #endif

@@ -11,8 +11,8 @@ typedef bool form_fn(const uint8_t *data, uint32_t size, char out[EVENT_EXTRA_TE
 static bool form_sid(const uint8_t *data, uint32_t size, char out[EVENT_EXTRA_TEXT])
 {
     enum { SUBS_MAX = 15 };
-    struct cursor c         = cur_make(data, size);
-    const uint8_t revision  = cur_u8(&c), subs = cur_u8(&c);
+    struct cursor c        = cur_make(data, size);
+    const uint8_t revision = cur_u8(&c), subs = cur_u8(&c);
     uint64_t      authority = 0;
     for (int i = 0; i < 6; i++)
         authority = authority << 8 | cur_u8(&c);

@@ -1,5 +1,5 @@
-/* event_extras.h - what EnableProperty added to an event beside its stack: user, session, process and event keys, container, as names and
- * texts. Threads: any. Not for: stacks (decoded.h), related activities (the writers). */
+/* event_extras.h - what EnableProperty added to an event beside its stack: user, session, process and event keys,
+ * container, as names and texts. Threads: any. Not for: stacks (decoded.h), related activities (the writers). */
 #ifndef AUTOLOGGER_CONSUMER_EVENT_EXTRAS_H
 #define AUTOLOGGER_CONSUMER_EVENT_EXTRAS_H
 #include "autologger/etl/reader.h"

@@ -1,5 +1,5 @@
-/* frames.h - a frame of a stack with its name, and who can give names: what dump needs of the part that sees symbol files
- * (symbols/symbols.h). Threads: one. Ownership: texts live until the next call. */
+/* frames.h - a frame of a stack with its name, and who can give names: what dump needs of the part that sees symbol
+ * files (symbols/symbols.h). Threads: one. Ownership: texts live until the next call. */
 #ifndef AUTOLOGGER_CONSUMER_FRAMES_H
 #define AUTOLOGGER_CONSUMER_FRAMES_H
 #include "autologger/etl/reader.h"
@@ -8,17 +8,19 @@ enum frame_state {
     FRAME_NAMED,
     FRAME_NO_NAME, /* its file was read, and has no function there */
     FRAME_NO_FILE, /* the file, or one with its debug information, is not to be found */
-    FRAME_NO_IMAGE, /* no image of the process is there: code that was made at run time, or no Image events in the trace */
+    /* no image of the process is there: code that was made at run time, or no Image events in the trace */
+    FRAME_NO_IMAGE,
     FRAME_NO_CODE, /* a value that is no address: the chain was broken before */
 };
 struct frame_name {
     uint64_t         address;
     enum frame_state state;
-    const char      *module; /* "libc.so.6", "vmlinux", "ext4", "ntoskrnl.exe"; "kernel": of the kernel, nothing tells which; NULL: not known */
-    const char      *path; /* of its file, as the traced process saw it; NULL: none */
-    const char      *build_id; /* in hex; "": none */
-    const char      *function; /* demangled; NULL unless FRAME_NAMED */
-    uint64_t         offset; /* in the function, else in the image, else 0 */
+    /* "libc.so.6", "vmlinux", "ext4", "ntoskrnl.exe"; "kernel": of the kernel, nothing tells which; NULL: not known */
+    const char *module;
+    const char *path;     /* of its file, as the traced process saw it; NULL: none */
+    const char *build_id; /* in hex; "": none */
+    const char *function; /* demangled; NULL unless FRAME_NAMED */
+    uint64_t    offset;   /* in the function, else in the image, else 0 */
 };
 struct frame_namer {
     /* The frames of the stack that the event is, or carries; 0: it has none. Told of every event that is shown. */

@@ -17,12 +17,15 @@
 #include <unistd.h>
 
 enum { IMAGE_ID = 0, NO_DBG_ID = 32, DBG_ID_RSDS = 36, FILE_VERSION = 64, RECORD_MOST = 40000, AGE = 1 };
-static const struct guid image_id_class = {0xb3e675d7, 0x2554, 0x4f18, {0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde}};
+static const struct guid image_id_class = {0xb3e675d7,
+                                           0x2554,
+                                           0x4f18,
+                                           {0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde}};
 
 struct identity {
     struct idmap           build_ids; /* key -> struct build_id */
-    struct idmap           versions; /* size and stamp that have their FileVersion */
-    struct idmap           sets; /* CPU + 1 -> raw time of its last ImageID event, + 1 */
+    struct idmap           versions;  /* size and stamp that have their FileVersion */
+    struct idmap           sets;      /* CPU + 1 -> raw time of its last ImageID event, + 1 */
     struct identity_counts counts;
     struct image_fields    image;
     uint8_t                record[RECORD_MOST];
@@ -118,7 +121,8 @@ static void identity_look_up(const struct image_fields *image, uint64_t key, str
         elf.build_id_size = n > 0 ? elf_note_build_id(notes, (size_t)n, elf.build_id) : 0;
     }
     close(fd);
-    if (elf.build_id_size >= 8 && elf.build_id_size <= sizeof out->bytes && memcmp(elf.build_id, &key, sizeof key) == 0) {
+    if (elf.build_id_size >= 8 && elf.build_id_size <= sizeof out->bytes &&
+        memcmp(elf.build_id, &key, sizeof key) == 0) {
         out->size = (uint8_t)elf.build_id_size;
         memcpy(out->bytes, elf.build_id, elf.build_id_size);
     }
@@ -189,7 +193,8 @@ static void write_debug_id(struct writer *w, const struct image_fields *image, c
     wr_bytes(w, ".debug", sizeof ".debug");
 }
 
-static void write_payload(struct writer *w, uint8_t opcode, const struct image_fields *image, const struct build_id *build_id)
+static void write_payload(struct writer *w, uint8_t opcode, const struct image_fields *image,
+                          const struct build_id *build_id)
 {
     if (opcode == FILE_VERSION) {
         write_version(w, image, build_id);
@@ -204,11 +209,17 @@ static void write_payload(struct writer *w, uint8_t opcode, const struct image_f
     }
 }
 
-static wstatus identity_add(struct identity *id, const struct etl_event *e, uint8_t opcode, const struct build_id *build_id,
-                   const struct added_events *to, struct reason *why)
+static wstatus identity_add(struct identity *id, const struct etl_event *e, uint8_t opcode,
+                            const struct build_id *build_id, const struct added_events *to, struct reason *why)
 {
-    struct etl_full_header h = {.header_type = ETL_FULL64, .marker = ETL_MARKER, .type = opcode, .version = opcode == FILE_VERSION ? 0 : 2,
-                                .thread_id = e->thread_id, .process_id = id->image.process_id, .time = e->raw_time, .guid = image_id_class};
+    struct etl_full_header h = {.header_type = ETL_FULL64,
+                                .marker      = ETL_MARKER,
+                                .type        = opcode,
+                                .version     = opcode == FILE_VERSION ? 0 : 2,
+                                .thread_id   = e->thread_id,
+                                .process_id  = id->image.process_id,
+                                .time        = e->raw_time,
+                                .guid        = image_id_class};
     struct writer          w = wr_make(id->record, sizeof id->record);
 
     wr_bytes(&w, &h, sizeof h);
@@ -221,10 +232,10 @@ static wstatus identity_add(struct identity *id, const struct etl_event *e, uint
     return to->put(to->ctx, e->cpu, id->record, (uint32_t)w.pos, e->raw_time, why);
 }
 
-static wstatus add_set(struct identity *id, const struct etl_event *e, const struct build_id *build_id, const struct added_events *to,
-                       struct reason *why)
+static wstatus add_set(struct identity *id, const struct etl_event *e, const struct build_id *build_id,
+                       const struct added_events *to, struct reason *why)
 {
-    const struct image_fields *image = &id->image;
+    const struct image_fields *image   = &id->image;
     uint64_t                   version = image->stamp | (uint64_t)(uint32_t)image->size << 32;
     wstatus                    st      = W_SUCCESS;
 

@@ -1,7 +1,7 @@
-/* identity.h - what a merge adds to image events: which file it was. One set directly before each Image event, with its time,
- * CPU, process and thread: FileVersion (once for each distinct size and time stamp), ImageID, DbgID_RSDS (or NoDbgId).
- * The build id is that of the file that was mapped: the kernel session wrote it (wire/names.h), or the file at the path has
- * one that begins with the 8 bytes that the Image event carries. Nothing else is believed.
+/* identity.h - what a merge adds to image events: which file it was. One set directly before each Image event, with its
+ * time, CPU, process and thread: FileVersion (once for each distinct size and time stamp), ImageID, DbgID_RSDS (or
+ * NoDbgId). The build id is that of the file that was mapped: the kernel session wrote it (wire/names.h), or the file
+ * at the path has one that begins with the 8 bytes that the Image event carries. Nothing else is believed.
  * An Image event that has its set (a file that is merged again) gets no second one.
  * Threads: one. Ownership: create/destroy. Not for: writing buffers (merge). */
 #ifndef AUTOLOGGER_CONSUMER_IDENTITY_H
@@ -14,20 +14,20 @@ struct added_events {
     void *ctx;
 };
 struct identity_counts {
-    uint64_t images; /* Image events */
+    uint64_t images;        /* Image events */
     uint64_t with_build_id; /* of these: by their set, or by the one that they came with */
-    uint64_t no_file; /* of these: no file, so nothing to identify ("[vdso]", memory of a compiler) */
-    uint64_t added; /* events */
+    uint64_t no_file;       /* of these: no file, so nothing to identify ("[vdso]", memory of a compiler) */
+    uint64_t added;         /* events */
 };
 struct build_id {
     uint8_t size, bytes[20]; /* size 0: none */
 };
 
 struct identity;
-struct identity *identity_create(void); /* NULL: no memory */
+struct identity *identity_create(void);                 /* NULL: no memory */
 void             identity_destroy(struct identity *id); /* NULL is fine */
 /* Sees every event in order; what belongs before it goes to `to` first. */
-wstatus                       identity_see(struct identity *id, const struct etl_event *e, const struct added_events *to, struct reason *why);
+wstatus identity_see(struct identity *id, const struct etl_event *e, const struct added_events *to, struct reason *why);
 const struct identity_counts *identity_counts(const struct identity *id);
 
 /* The build id that an event BuildId of the kernel session tells, with the 8 bytes that stand in Image events. */

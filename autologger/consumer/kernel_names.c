@@ -13,8 +13,17 @@
 #include <string.h>
 
 enum { RECORD_MOST = 16384, SYMBOLS_AT_ONCE = 100 };
-static const char module_schema[]  = "\0" NAMES_MODULE "\0" "Name\0\x82\x23" "Base\0\x15" "Size\0\x15" "BuildId\0\x0e";
-static const char symbols_schema[] = "\0" NAMES_SYMBOLS "\0" "Module\0\x82\x23" "Symbols\0\xd8\x03" "Address\0\x15" "Size\0\x08" "Name\0\x82\x23";
+static const char module_schema[]  = "\0" NAMES_MODULE "\0"
+                                     "Name\0\x82\x23"
+                                     "Base\0\x15"
+                                     "Size\0\x15"
+                                     "BuildId\0\x0e";
+static const char symbols_schema[] = "\0" NAMES_SYMBOLS "\0"
+                                     "Module\0\x82\x23"
+                                     "Symbols\0\xd8\x03"
+                                     "Address\0\x15"
+                                     "Size\0\x08"
+                                     "Name\0\x82\x23";
 
 struct kernel_names {
     struct idmap               seen; /* addresses */
@@ -44,8 +53,8 @@ static bool take_stack(struct kernel_names *k, const struct stack_fields *stack)
             k->stacks_of_users = true;
             break;
         }
-        /* behind the first a frame is where a call returns to, and the call lies before: the last instruction of a function that calls
-         * what never returns has the next function there */
+        /* behind the first a frame is where a call returns to, and the call lies before: the last instruction of a
+         * function that calls what never returns has the next function there */
         if (!idmap_put(&k->seen, i ? address - 1 : address, k))
             return false;
     }
@@ -57,7 +66,8 @@ bool kernel_names_see_stack(struct kernel_names *k, const struct etl_event *e)
     struct stack_fields stack = {0};
     const uint8_t      *data;
     uint32_t            size;
-    if (!e->ext || e->ext_lacks & UINT32_C(1) << ETL_EXT_STACK64 || !etl_ext_find(e, ETL_EXT_STACK64, &data, &size) || size < sizeof(uint64_t))
+    if (!e->ext || e->ext_lacks & UINT32_C(1) << ETL_EXT_STACK64 || !etl_ext_find(e, ETL_EXT_STACK64, &data, &size) ||
+        size < sizeof(uint64_t))
         return true;
     stack.frames = data + sizeof(uint64_t); /* behind the id that matches parts of a stack */
     stack.count  = size / 8 - 1;
@@ -91,7 +101,8 @@ bool kernel_names_see(struct kernel_names *k, const struct etl_event *e)
     return good;
 }
 
-static wstatus kernel_names_put_event(struct kernel_names *k, struct writer *w, int64_t time, const struct added_events *to, struct reason *why)
+static wstatus kernel_names_put_event(struct kernel_names *k, struct writer *w, int64_t time,
+                                      const struct added_events *to, struct reason *why)
 {
     if (!names_event_end(w))
         return W_SUCCESS;
@@ -100,8 +111,8 @@ static wstatus kernel_names_put_event(struct kernel_names *k, struct writer *w, 
     return to->put(to->ctx, 0, w->data, (uint32_t)w->pos, time, why);
 }
 
-static wstatus put_module(struct kernel_names *k, const struct kernel_module *m, int64_t time, const struct added_events *to,
-                          struct reason *why)
+static wstatus put_module(struct kernel_names *k, const struct kernel_module *m, int64_t time,
+                          const struct added_events *to, struct reason *why)
 {
     uint8_t       bytes[1024];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -117,8 +128,8 @@ static wstatus put_module(struct kernel_names *k, const struct kernel_module *m,
 }
 
 /* The wanted symbols of one module, a hundred an event. */
-static wstatus put_symbols(struct kernel_names *k, const struct kernel_symbols *s, const bool *wanted, size_t module, int64_t time,
-                           const struct added_events *to, struct reason *why)
+static wstatus put_symbols(struct kernel_names *k, const struct kernel_symbols *s, const bool *wanted, size_t module,
+                           int64_t time, const struct added_events *to, struct reason *why)
 {
     uint8_t       bytes[RECORD_MOST * 4];
     struct writer w     = {0};
@@ -175,8 +186,8 @@ static void vdso_want(struct kernel_names *k, struct kernel_symbols *s)
         kernel_symbols_order(s);
 }
 
-static wstatus write_symbols(struct kernel_names *k, struct kernel_symbols *s, int64_t time, const struct added_events *to,
-                             struct reason *why)
+static wstatus write_symbols(struct kernel_names *k, struct kernel_symbols *s, int64_t time,
+                             const struct added_events *to, struct reason *why)
 {
     vdso_want(k, s);
     bool *wanted = calloc(s->count, sizeof *wanted);
@@ -196,9 +207,10 @@ static wstatus write_symbols(struct kernel_names *k, struct kernel_symbols *s, i
     return st;
 }
 
-wstatus kernel_names_write(struct kernel_names *k, const char *root, int64_t time, const struct added_events *to, struct reason *why)
+wstatus kernel_names_write(struct kernel_names *k, const char *root, int64_t time, const struct added_events *to,
+                           struct reason *why)
 {
-    struct kernel_symbols s = {0};
+    struct kernel_symbols s  = {0};
     struct reason         no = {0};
     char                  boot_id[40];
     wstatus               st = W_SUCCESS;

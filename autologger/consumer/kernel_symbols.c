@@ -44,14 +44,15 @@ bool kernel_symbols_module(struct kernel_symbols *s, const char *name, size_t *o
         }
     if (!kernel_symbols_grow((void **)&s->module, s->modules, &s->module_capacity, sizeof *s->module))
         return false;
-    *out               = s->modules++;
-    s->module[*out]    = (struct kernel_module){0};
-    size_t length      = strnlen(name, sizeof s->module->name - 1);
+    *out            = s->modules++;
+    s->module[*out] = (struct kernel_module){0};
+    size_t length   = strnlen(name, sizeof s->module->name - 1);
     memcpy(s->module[*out].name, name, length);
     return true;
 }
 
-bool kernel_symbols_add(struct kernel_symbols *s, uint64_t address, uint32_t size, size_t module, const char *name, size_t length)
+bool kernel_symbols_add(struct kernel_symbols *s, uint64_t address, uint32_t size, size_t module, const char *name,
+                        size_t length)
 {
     if (!kernel_symbols_grow((void **)&s->symbol, s->count, &s->capacity, sizeof *s->symbol))
         return false;
@@ -149,8 +150,8 @@ static bool take_line(struct kernel_symbols *s, char *line)
 
     if (!address || at[0] != ' ' || !strchr("tTwW", at[1]) || at[2] != ' ')
         return true;
-    name            = at + 3;
-    size_t length   = strcspn(name, "\t\n");
+    name          = at + 3;
+    size_t length = strcspn(name, "\t\n");
     if (name[length] == '\t' && name[length + 1] == '[') {
         char *in = name + length + 2;
         if ((end = strchr(in, ']')))
@@ -180,8 +181,8 @@ static void sizes_find(struct kernel_symbols *s)
 /* "ext4 1000000 2 - Live 0xffffffffc0001000" */
 static void modules_place(const char *root, struct kernel_symbols *s)
 {
-    FILE    *f = open_below(root, "/proc/modules");
-    char     line[4096], name[64], path[160];
+    FILE *f = open_below(root, "/proc/modules");
+    char  line[4096], name[64], path[160];
     while (f && fgets(line, sizeof line, f)) {
         char  *space = strchr(line, ' '), *address = strstr(line, " 0x");
         size_t i;
@@ -219,7 +220,7 @@ bool kernel_symbols_read(const char *root, struct kernel_symbols *out, struct re
     char   line[1024];
     size_t kernel;
     bool   good = true, any = false;
-    FILE  *f    = open_below(root, "/proc/kallsyms");
+    FILE  *f = open_below(root, "/proc/kallsyms");
 
     *out = (struct kernel_symbols){0};
     if (!f) {
@@ -234,8 +235,9 @@ bool kernel_symbols_read(const char *root, struct kernel_symbols *out, struct re
     fclose(f);
     if (!good || !out->count) {
         reason_set(why, good ? W_PRIVILEGE_NOT_HELD : W_NOT_ENOUGH_MEMORY,
-                   !good ? "no memory for the kernel's symbols" : any ? "/proc/kallsyms hides its addresses: CAP_SYSLOG is missing (kernel.kptr_restrict)"
-                                                                      : "/proc/kallsyms is empty");
+                   !good ? "no memory for the kernel's symbols"
+                   : any ? "/proc/kallsyms hides its addresses: CAP_SYSLOG is missing (kernel.kptr_restrict)"
+                         : "/proc/kallsyms is empty");
         kernel_symbols_finish(out);
         return false;
     }

@@ -23,21 +23,22 @@ struct live {
     struct control_client *control;
     char                   session[CTL_NAME];
     int                    stop_fd;
-    uint64_t               next; /* buffer to ask for; all below are processed once the window is, which goes back when there is none */
-    uint64_t               header_file;
-    uint8_t               *header;
-    uint32_t               header_size; /* 0: none yet */
-    uint32_t               buffer_size;
-    uint8_t               *window;
-    size_t                 size, capacity;
-    unsigned               buffers;
-    int64_t                last_stamp;
-    struct etl_reader     *reader;
-    struct live_losses     losses, told;
-    bool                   ended;
-    struct rest            rest[CONTROL_FDS];
-    unsigned               rest_count;
-    uint64_t               end;
+    /* buffer to ask for; all below are processed once the window is, which goes back when there is none */
+    uint64_t           next;
+    uint64_t           header_file;
+    uint8_t           *header;
+    uint32_t           header_size; /* 0: none yet */
+    uint32_t           buffer_size;
+    uint8_t           *window;
+    size_t             size, capacity;
+    unsigned           buffers;
+    int64_t            last_stamp;
+    struct etl_reader *reader;
+    struct live_losses losses, told;
+    bool               ended;
+    struct rest        rest[CONTROL_FDS];
+    unsigned           rest_count;
+    uint64_t           end;
 };
 
 wstatus live_open(const char *runtime_dir, const char *session, struct live **out, struct reason *why)
@@ -52,12 +53,13 @@ wstatus live_open(const char *runtime_dir, const char *session, struct live **ou
     l->header  = malloc(HEADER_ROOM);
     if (l->stop_fd < 0 || !l->header)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a consumer");
-    else if ((st = control_open(runtime_dir, &l->control, why)) == W_SUCCESS && (st = control_consume(l->control, session, &a, why)) == W_SUCCESS) {
+    else if ((st = control_open(runtime_dir, &l->control, why)) == W_SUCCESS &&
+             (st = control_consume(l->control, session, &a, why)) == W_SUCCESS) {
         control_cancel_by(l->control, l->stop_fd);
         snprintf(l->session, sizeof l->session, "%s", session);
         l->next   = a.sequence;
         l->losses = l->told = (struct live_losses){a.events_lost, a.buffers_lost, a.files_lost};
-        *out      = l;
+        *out                = l;
         return W_SUCCESS;
     }
     live_close(l, false);
@@ -128,15 +130,22 @@ static void losses_hear(struct live *l, const struct ctl_consume_answer *a)
 /* Losses as events of their own, in a buffer behind the last. */
 static wstatus losses_append(struct live *l, struct reason *why)
 {
-    const struct { bool heard; uint8_t type; } kinds[] = {{l->losses.events > l->told.events, LIVE_LOST_EVENT},
-                                                         {l->losses.buffers > l->told.buffers, LIVE_LOST_BUFFER},
-                                                         {l->losses.files > l->told.files, LIVE_LOST_FILE}};
+    const struct {
+        bool    heard;
+        uint8_t type;
+    } kinds[] = {{l->losses.events > l->told.events, LIVE_LOST_EVENT},
+                 {l->losses.buffers > l->told.buffers, LIVE_LOST_BUFFER},
+                 {l->losses.files > l->told.files, LIVE_LOST_FILE}};
     uint8_t  bytes[BUFFER_HEAD + 3 * sizeof(struct etl_full_header)];
     uint32_t size = BUFFER_HEAD;
 
     for (unsigned i = 0; i < 3; i++) {
-        struct etl_full_header e = {.size = sizeof e, .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = kinds[i].type,
-                                    .time = l->last_stamp, .guid = live_lost_class};
+        struct etl_full_header e = {.size        = sizeof e,
+                                    .header_type = ETL_FULL64,
+                                    .marker      = ETL_MARKER,
+                                    .type        = kinds[i].type,
+                                    .time        = l->last_stamp,
+                                    .guid        = live_lost_class};
         if (kinds[i].heard) {
             memcpy(bytes + size, &e, sizeof e);
             size += (uint32_t)sizeof e;
@@ -145,9 +154,15 @@ static wstatus losses_append(struct live *l, struct reason *why)
     l->told = l->losses;
     if (size == BUFFER_HEAD)
         return W_SUCCESS;
-    struct etl_buffer_header h = {.buffer_size = l->buffer_size, .saved_offset = size, .current_offset = size, .offset = size,
-                                  .time_stamp = l->last_stamp, .sequence_number = INT64_MAX, .state = ETL_BUFFER_STATE_FLUSH,
-                                  .flag = ETL_BUFFER_PROC_INDEX, .type = ETL_BUFFER_TYPE_GENERIC};
+    struct etl_buffer_header h = {.buffer_size     = l->buffer_size,
+                                  .saved_offset    = size,
+                                  .current_offset  = size,
+                                  .offset          = size,
+                                  .time_stamp      = l->last_stamp,
+                                  .sequence_number = INT64_MAX,
+                                  .state           = ETL_BUFFER_STATE_FLUSH,
+                                  .flag            = ETL_BUFFER_PROC_INDEX,
+                                  .type            = ETL_BUFFER_TYPE_GENERIC};
     memcpy(bytes, &h, sizeof h);
     uint8_t *at = window_grow(l, size);
     if (!at || (memcpy(at, bytes, size), !pad(l, size)))
@@ -157,8 +172,9 @@ static wstatus losses_append(struct live *l, struct reason *why)
 
 /* ---- from the daemon ---- */
 
-/* The daemon tells readers the end of their session, or of its real time, at their next request. A daemon that dies before that request tells
- * nothing, and its successor knows no readers. The session itself then shows the reason. The end of the daemon has its own message. */
+/* The daemon tells readers the end of their session, or of its real time, at their next request. A daemon that dies
+ * before that request tells nothing, and its successor knows no readers. The session itself then shows the reason. The
+ * end of the daemon has its own message. */
 static wstatus explain_forgotten(struct live *l, struct reason *why)
 {
     struct ctl_state_answer state;
@@ -166,17 +182,26 @@ static wstatus explain_forgotten(struct live *l, struct reason *why)
     if (control_state(l->control, &state, NULL))
         return W_WMI_INSTANCE_NOT_FOUND;
     if (control_query(l->control, l->session, &s, NULL))
-        return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "session \"%s\" has ended, and the daemon was replaced before this reader had fetched the rest of its "
-                          "events. Do: look for them in the session's file, if it had one", l->session);
+        return reason_set(
+            why, W_WMI_INSTANCE_NOT_FOUND,
+            "session \"%s\" has ended, and the daemon was replaced before this reader had fetched the rest of its "
+            "events. Do: look for them in the session's file, if it had one",
+            l->session);
     if (s.log_file_mode & ETL_MODE_REAL_TIME)
-        return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "real time of session \"%s\" was switched off and on again, and the daemon was replaced before this "
-                          "reader had fetched the rest. Do: begin to read again: autologger watch \"%s\"", l->session, l->session);
-    return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "real time of session \"%s\" was switched off, and the daemon was replaced before this reader had fetched "
-                      "the rest, which is in the session's file (%s). Do: autologger update \"%s\" --real-time on, then read again",
-                      l->session, s.log_path, l->session);
+        return reason_set(
+            why, W_WMI_INSTANCE_NOT_FOUND,
+            "real time of session \"%s\" was switched off and on again, and the daemon was replaced before this "
+            "reader had fetched the rest. Do: begin to read again: autologger watch \"%s\"",
+            l->session, l->session);
+    return reason_set(
+        why, W_WMI_INSTANCE_NOT_FOUND,
+        "real time of session \"%s\" was switched off, and the daemon was replaced before this reader had fetched "
+        "the rest, which is in the session's file (%s). Do: autologger update \"%s\" --real-time on, then read again",
+        l->session, s.log_path, l->session);
 }
 
-static wstatus live_ask(struct live *l, struct ctl_consume_request *q, const struct ctl_consume_answer **a, struct reason *why)
+static wstatus live_ask(struct live *l, struct ctl_consume_request *q, const struct ctl_consume_answer **a,
+                        struct reason *why)
 {
     int      fds[CONTROL_FDS];
     unsigned count = 0;
@@ -196,7 +221,8 @@ static wstatus live_ask(struct live *l, struct ctl_consume_request *q, const str
         uint32_t     size;
         r->fd = fds[i];
         if (pread(r->fd, &size, sizeof size, 0) == sizeof size && size >= 1024 && size <= MOST &&
-            pread(r->fd, &r->mark, sizeof r->mark, (off_t)backup_mark_at(size)) == sizeof r->mark && backup_mark_sound(&r->mark))
+            pread(r->fd, &r->mark, sizeof r->mark, (off_t)backup_mark_at(size)) == sizeof r->mark &&
+            backup_mark_sound(&r->mark))
             l->rest_count++;
         else
             close(r->fd);
@@ -220,13 +246,15 @@ static wstatus header_get(struct live *l, uint64_t done, uint64_t number, struct
     return header_check(l, why);
 }
 
-/* The system's date may have been set since the header was asked for: then the session's has another line from its clock to dates, and the events
- * of this window get their dates by it. It costs a message a window. Without an answer the dates stay as they were. */
+/* The system's date may have been set since the header was asked for: then the session's has another line from its
+ * clock to dates, and the events of this window get their dates by it. It costs a message a window. Without an answer
+ * the dates stay as they were. */
 static void header_renew(struct live *l, uint64_t done)
 {
     const struct ctl_consume_answer *a;
     struct ctl_consume_request       q = {.done = done, .wanted = l->next - 1, .what = CTL_CONSUME_HEADER};
-    if (live_ask(l, &q, &a, NULL) || l->ended || a->file != l->header_file || a->size != l->header_size || a->bytes != a->size)
+    if (live_ask(l, &q, &a, NULL) || l->ended || a->file != l->header_file || a->size != l->header_size ||
+        a->bytes != a->size)
         return;
     struct etl_buffer_header h;
     memcpy(&h, a + 1, sizeof h);
@@ -276,7 +304,8 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
             continue;
         }
         if (a->offset != q.offset || !a->bytes || a->size < BUFFER_HEAD || a->size > MOST)
-            return reason_set(why, W_INVALID_DATA, "the daemon sent byte %u of a buffer where %u was asked for", a->offset, q.offset);
+            return reason_set(why, W_INVALID_DATA, "the daemon sent byte %u of a buffer where %u was asked for",
+                              a->offset, q.offset);
         q.wanted    = a->sequence;
         uint8_t *at = window_grow(l, a->bytes);
         if (!at)
@@ -320,8 +349,8 @@ static wstatus rest_get(struct live *l, struct reason *why)
         struct etl_buffer_header h;
         if (r && l->buffers && r->mark.first != l->header_file)
             return W_SUCCESS;
-        off_t    where = r ? (off_t)backup_slot_at(r->mark.first, r->mark.slots, r->mark.buffer_size, l->next) : 0;
-        bool     sound = r && pread(r->fd, &h, sizeof h, where) == sizeof h && (uint64_t)h.sequence_number == l->next &&
+        off_t where = r ? (off_t)backup_slot_at(r->mark.first, r->mark.slots, r->mark.buffer_size, l->next) : 0;
+        bool  sound = r && pread(r->fd, &h, sizeof h, where) == sizeof h && (uint64_t)h.sequence_number == l->next &&
                      h.saved_offset >= sizeof h && h.saved_offset <= r->mark.buffer_size;
         if (!sound || ((!l->header_size || r->mark.first != l->header_file) && !rest_header(l, r))) {
             l->losses.buffers++; /* it can't be read */
@@ -349,7 +378,8 @@ static wstatus rest_get(struct live *l, struct reason *why)
     return W_SUCCESS;
 }
 
-/* There is no daemon to acknowledge to: the files' marks are moved, so that the next boot does not give these events again. */
+/* There is no daemon to acknowledge to: the files' marks are moved, so that the next boot does not give these events
+ * again. */
 static void rest_acknowledge(struct live *l)
 {
     for (unsigned i = 0; i < l->rest_count; i++) {

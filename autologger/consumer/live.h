@@ -1,7 +1,8 @@
-/* live.h - the events of a real-time session as they come, window by window: a window is what all CPUs had when the session flushed,
- * and is read like a file, in time order. Losses come in-band, as events of the class RT_LostEvent (types 32 events, 33 buffers,
- * 34 files) at the end of the window in which they were heard of.
- * A window is acknowledged when the next one is asked for: whoever dies in between leaves it to the next consumer, whole.
+/* live.h - the events of a real-time session as they come, window by window: a window is what all CPUs had when the
+ * session flushed, and is read like a file, in time order. Losses come in-band, as events of the class RT_LostEvent
+ * (types 32 events, 33 buffers, 34 files) at the end of the window in which they were heard of.
+ * A window is acknowledged when the next one is asked for: whoever dies in between leaves it to the next consumer,
+ * whole.
  * Threads: one at a time, but live_stop from any, and from a signal handler. Ownership: open/close. */
 #ifndef AUTOLOGGER_CONSUMER_LIVE_H
 #define AUTOLOGGER_CONSUMER_LIVE_H
@@ -16,12 +17,13 @@ struct live_losses {
 extern const struct guid live_lost_class; /* RT_LostEvent */
 enum { LIVE_LOST_EVENT = 32, LIVE_LOST_BUFFER = 33, LIVE_LOST_FILE = 34 };
 
-/* Attaches to the session. W_WMI_INSTANCE_NOT_FOUND: no daemon, or no real-time session of that name; W_ACCESS_DENIED: only root and the daemon's
- * own user may;
+/* Attaches to the session. W_WMI_INSTANCE_NOT_FOUND: no daemon, or no real-time session of that name; W_ACCESS_DENIED:
+ * only root and the daemon's own user may;
  * W_NO_SYSTEM_RESOURCES: 8 consumers read it already. `runtime_dir` NULL = the default. */
 wstatus live_open(const char *runtime_dir, const char *session, struct live **out, struct reason *why);
-/* Acknowledges the last window and waits for the next, whose dates are by the system's date as of now. *out: its events (without the header event), until the next call; NULL: the
- * session has ended and nothing is left. W_CANCELLED: live_stop. */
+/* Acknowledges the last window and waits for the next, whose dates are by the system's date as of now. *out: its events
+ * (without the header event), until the next call; NULL: the session has ended and nothing is left. W_CANCELLED:
+ * live_stop. */
 wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why);
 /* live_next returns, now and from now on. */
 void live_stop(struct live *l);

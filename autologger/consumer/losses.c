@@ -46,7 +46,7 @@ static void losses_gap_add(struct loss_row *r, const struct loss_gap *g)
             if ((int64_t)(r->gap[i].from - r->gap[i - 1].to) < (int64_t)(r->gap[close].from - r->gap[close - 1].to))
                 close = i;
     struct loss_gap *into = &r->gap[close - 1];
-    into->to = into->to > r->gap[close].to ? into->to : r->gap[close].to;
+    into->to              = into->to > r->gap[close].to ? into->to : r->gap[close].to;
     into->count += r->gap[close].count;
     memmove(&r->gap[close], &r->gap[close + 1], (r->gaps - close - 1) * sizeof *r->gap);
     r->gaps--;
@@ -111,11 +111,11 @@ bool losses_add(struct losses *l, const struct etl_event *e, const struct decode
     if (loss && strcmp(names->event, "Throttled") == 0)
         l->throttled++;
     if (loss && strcmp(names->event, "Lost") == 0) {
-        uint32_t    cpu    = cur_u32(&c);
-        const char *cause  = cur_zstring(&c), *source = cur_zstring(&c);
-        g.count            = cur_u64(&c);
-        g.from             = losses_before(e->filetime, cur_u64(&c));
-        g.to               = losses_before(e->filetime, cur_u64(&c));
+        uint32_t    cpu   = cur_u32(&c);
+        const char *cause = cur_zstring(&c), *source = cur_zstring(&c);
+        g.count = cur_u64(&c);
+        g.from  = losses_before(e->filetime, cur_u64(&c));
+        g.to    = losses_before(e->filetime, cur_u64(&c));
         return !cur_ok(&c) || (gap_note(l, cpu, cause, &g) && source_note(l, source, cause, g.count));
     }
     if (strcmp(names->provider + 11, "Kernel-Boot") == 0 && strcmp(names->event, "KernelPhaseEnd") == 0) {
@@ -123,7 +123,8 @@ bool losses_add(struct losses *l, const struct etl_event *e, const struct decode
         cur_zstring(&c); /* its clock */
         cur_take(&c, PHASE_NUMBERS);
         g.count = cur_u64(&c);
-        return !cur_ok(&c) || !g.count || (gap_note(l, cpu, "kernel phase", &g) && source_note(l, "", "kernel phase", g.count));
+        return !cur_ok(&c) || !g.count ||
+               (gap_note(l, cpu, "kernel phase", &g) && source_note(l, "", "kernel phase", g.count));
     }
     return true;
 }
@@ -146,15 +147,16 @@ void losses_print(const struct losses *l, uint64_t counted, uint64_t first, FILE
     fprintf(out, "loss over time  %" PRIu64 " of %" PRIu64 " events lost have a place\n", l->placed, counted);
     for (unsigned i = 0; i < l->rows; i++)
         for (unsigned j = 0; j < l->row[i].gaps; j++) {
-            const struct loss_gap *g = &l->row[i].gap[j];
+            const struct loss_gap *g       = &l->row[i].gap[j];
             char                   cpu[16] = "-";
             if (l->row[i].cpu != UINT32_MAX)
                 snprintf(cpu, sizeof cpu, "%" PRIu32, l->row[i].cpu);
-            visible_printf(out, "  cpu %-4s %12.6f s .. %12.6f s %12" PRIu64 "  %s\n", cpu, losses_seconds(g->from, first), losses_seconds(g->to, first), g->count,
-                    l->row[i].cause);
+            visible_printf(out, "  cpu %-4s %12.6f s .. %12.6f s %12" PRIu64 "  %s\n", cpu,
+                           losses_seconds(g->from, first), losses_seconds(g->to, first), g->count, l->row[i].cause);
         }
     for (unsigned i = 0; i < l->sources; i++)
-        visible_printf(out, "  of %-40s %12" PRIu64 "  %s\n", *l->source[i].name ? l->source[i].name : "(not known)", l->source[i].count, l->source[i].cause);
+        visible_printf(out, "  of %-40s %12" PRIu64 "  %s\n", *l->source[i].name ? l->source[i].name : "(not known)",
+                       l->source[i].count, l->source[i].cause);
 }
 
 /* --- JSON --- */

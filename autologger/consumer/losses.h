@@ -1,6 +1,8 @@
-/* losses.h - when a session lost events, on which CPU and of which source, from what the file itself says (Lost of Autologger-Loss,
- * KernelPhaseEnd). Bounded: neighbours among the gaps of one CPU and cause become one where there are more than LOSS_GAPS.
- * Threads: one. Ownership: zeros at first, losses_finish at the end. Not for: how many were lost in all (the file's header has that). */
+/* losses.h - when a session lost events, on which CPU and of which source, from what the file itself says (Lost of
+ * Autologger-Loss, KernelPhaseEnd). Bounded: neighbours among the gaps of one CPU and cause become one where there are
+ * more than LOSS_GAPS.
+ * Threads: one. Ownership: zeros at first, losses_finish at the end. Not for: how many were lost in all (the file's
+ * header has that). */
 #ifndef AUTOLOGGER_CONSUMER_LOSSES_H
 #define AUTOLOGGER_CONSUMER_LOSSES_H
 #include "autologger/consumer/decoded.h"
@@ -8,16 +10,21 @@
 #include <stdio.h>
 
 enum { LOSS_GAPS = 16, LOSS_ROWS = 1024, LOSS_SOURCES = 512, LOSS_TEXT = 64 };
-struct loss_gap { uint64_t from, to, count; }; /* FILETIME */
-struct loss_row { /* of one CPU and cause, gaps in the order of time */
+struct loss_gap {
+    uint64_t from, to, count;
+};                       /* FILETIME */
+struct loss_row {        /* of one CPU and cause, gaps in the order of time */
     uint32_t        cpu; /* UINT32_MAX: nobody knows which */
     char            cause[LOSS_TEXT];
     unsigned        gaps;
     struct loss_gap gap[LOSS_GAPS + 1];
 };
-struct loss_source { char name[LOSS_TEXT], cause[LOSS_TEXT]; uint64_t count; };
+struct loss_source {
+    char     name[LOSS_TEXT], cause[LOSS_TEXT];
+    uint64_t count;
+};
 struct losses {
-    uint64_t            placed; /* events that are in gaps */
+    uint64_t            placed;    /* events that are in gaps */
     uint64_t            throttled; /* times that perf slowed a source down */
     struct loss_row    *row;
     struct loss_source *source;

@@ -27,7 +27,7 @@ struct input {
     const struct etl_file_header *header;
     struct etl_event              event;
     bool                          has_event, kernel, told; /* told: it was merged before, and has its sessions in it */
-    uint64_t                      events; /* so far, without header events */
+    uint64_t                      events;                  /* so far, without header events */
 };
 /* An input's next event, as far as the order asks. */
 struct merge_head {
@@ -40,24 +40,24 @@ struct merge_output {
     int64_t  last;
 };
 struct merge {
-    struct os          *os;
-    struct input       *inputs;
-    unsigned            count, leader;
-    struct merge_head        *heads; /* a heap of those that have an event; the first is the next */
-    unsigned            head_count;
-    struct merge_output      *outputs; /* one per CPU */
-    uint32_t            processors, buffer_size;
-    struct etl_writer  *writer;
-    struct write_behind  behind;
-    struct identity    *identity;
-    struct kernel_names *names;
-    struct unwinding    *unwinding;
-    struct embedding    *embedding;
+    struct os                  *os;
+    struct input               *inputs;
+    unsigned                    count, leader;
+    struct merge_head          *heads; /* a heap of those that have an event; the first is the next */
+    unsigned                    head_count;
+    struct merge_output        *outputs; /* one per CPU */
+    uint32_t                    processors, buffer_size;
+    struct etl_writer          *writer;
+    struct write_behind         behind;
+    struct identity            *identity;
+    struct kernel_names        *names;
+    struct unwinding           *unwinding;
+    struct embedding           *embedding;
     const struct merge_options *options;
-    struct provenance    provenance; /* what the files say already */
-    uint8_t             *changed; /* a record, for the redactor; 64 KB */
-    uint64_t             bytes; /* of all files */
-    struct merge_counts counts;
+    struct provenance           provenance; /* what the files say already */
+    uint8_t                    *changed;    /* a record, for the redactor; 64 KB */
+    uint64_t                    bytes;      /* of all files */
+    struct merge_counts         counts;
 };
 
 /* Does the file say, or do its first events show, that it is a kernel session's? */
@@ -97,22 +97,25 @@ static wstatus check_clock(const struct merge *m, const struct input *a, const s
 
     switch (etl_lines_compare(a->header, b->header, &off)) {
     case ETL_LINES_CLOCKS:
-        return reason_set(why, W_INVALID_PARAMETER,
-                          "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge only files of one boot", a->path,
-                          merge_clock_name(a->header, one), b->path, merge_clock_name(b->header, two));
+        return reason_set(
+            why, W_INVALID_PARAMETER,
+            "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge only files of one boot",
+            a->path, merge_clock_name(a->header, one), b->path, merge_clock_name(b->header, two));
     case ETL_LINES_APART:
         if (m->options->one_boot)
             return W_SUCCESS;
-        return reason_set(why, W_INVALID_PARAMETER,
-                          "%s and %s are not of one boot: by the first one's clock the second starts %" PRIu64
-                          ".%03" PRIu64 " s away from where it says. Do: merge only files of one boot; if they are, and the date was set "
-                          "between them, say --one-boot",
-                          a->path, b->path, off / 10000000, off / 10000 % 1000);
+        return reason_set(
+            why, W_INVALID_PARAMETER,
+            "%s and %s are not of one boot: by the first one's clock the second starts %" PRIu64 ".%03" PRIu64
+            " s away from where it says. Do: merge only files of one boot; if they are, and the date was set "
+            "between them, say --one-boot",
+            a->path, b->path, off / 10000000, off / 10000 % 1000);
     default: return W_SUCCESS;
     }
 }
 
-/* All get the line whose date was written last: the system's date may have been set, or corrected, since the others were. */
+/* All get the line whose date was written last: the system's date may have been set, or corrected, since the others
+ * were. */
 static void lines_join(struct merge *m)
 {
     const struct etl_file_header *line = m->inputs[m->leader].header;
@@ -133,7 +136,8 @@ static wstatus check_once(const struct merge *m, unsigned i, struct reason *why)
         return W_SUCCESS; /* the reader has it open, and says what is wrong with it */
     for (unsigned j = 0; j < i; j++)
         if (m->os->stat(m->os, m->inputs[j].path, &b) == 0 && a.device == b.device && a.inode == b.inode)
-            return reason_set(why, W_INVALID_PARAMETER, "%s is given twice%s%s: each event would be in the result twice. Do: name each file once",
+            return reason_set(why, W_INVALID_PARAMETER,
+                              "%s is given twice%s%s: each event would be in the result twice. Do: name each file once",
                               m->inputs[i].path, strcmp(m->inputs[i].path, m->inputs[j].path) ? ", also as " : "",
                               strcmp(m->inputs[i].path, m->inputs[j].path) ? m->inputs[j].path : "");
     return W_SUCCESS;
@@ -211,7 +215,8 @@ static wstatus check_target(struct merge *m, const char *target, struct reason *
         return reason_set(why, S_ISDIR(t.mode) ? W_BAD_PATHNAME : W_ALREADY_EXISTS, "%s is not a regular file", target);
     for (unsigned i = 0; i < m->count; i++)
         if (m->os->stat(m->os, m->inputs[i].path, &in) == 0 && in.device == t.device && in.inode == t.inode)
-            return reason_set(why, W_INVALID_PARAMETER, "%s is to be read and written. Do: choose another name with -o", target);
+            return reason_set(why, W_INVALID_PARAMETER, "%s is to be read and written. Do: choose another name with -o",
+                              target);
     int fd = m->os->open(m->os, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(-fd), "%s: %s", target, strerror(-fd));
@@ -236,14 +241,24 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
     snprintf(name, sizeof name, "%s", h->logger_name ? h->logger_name : "");
     if (m->options->redactor)
         redactor_text(m->options->redactor, name, strlen(name), 1);
-    struct etl_file_info info = {
-        .logger_name = name, .file_name = base ? base + 1 : target, .buffer_size = m->buffer_size,
-        .processors = m->processors, .log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG | (m->options->compress ? ETL_MODE_COMPRESSED : 0),
-        .clock_type = h->raw.clock_type >= 1 && h->raw.clock_type <= 3 ? h->raw.clock_type : 2,
-        .perf_freq = (uint64_t)h->raw.perf_freq, .cpu_mhz = h->raw.cpu_mhz, .boot_time = (uint64_t)h->raw.boot_time,
-        .start_time = etl_filetime(h, raw), .start_raw = raw, .thread_id = (uint32_t)gettid(),
-        .process_id = (uint32_t)getpid(), .unfinished_is_nothing = true, .compress = m->options->compress, .compression = ETL_XPRESS};
-    m->outputs = calloc(m->processors, sizeof *m->outputs);
+    struct etl_file_info info = {.logger_name   = name,
+                                 .file_name     = base ? base + 1 : target,
+                                 .buffer_size   = m->buffer_size,
+                                 .processors    = m->processors,
+                                 .log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG |
+                                                  (m->options->compress ? ETL_MODE_COMPRESSED : 0),
+                                 .clock_type = h->raw.clock_type >= 1 && h->raw.clock_type <= 3 ? h->raw.clock_type : 2,
+                                 .perf_freq  = (uint64_t)h->raw.perf_freq,
+                                 .cpu_mhz    = h->raw.cpu_mhz,
+                                 .boot_time  = (uint64_t)h->raw.boot_time,
+                                 .start_time = etl_filetime(h, raw),
+                                 .start_raw  = raw,
+                                 .thread_id  = (uint32_t)gettid(),
+                                 .process_id = (uint32_t)getpid(),
+                                 .unfinished_is_nothing = true,
+                                 .compress              = m->options->compress,
+                                 .compression           = ETL_XPRESS};
+    m->outputs                = calloc(m->processors, sizeof *m->outputs);
     if (!m->outputs)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", m->processors);
     wstatus st = etl_writer_create(m->os, temporary, &info, 0, &m->writer, why);
@@ -265,19 +280,20 @@ static wstatus merge_flush(struct merge *m, uint16_t cpu, struct reason *why)
     return st;
 }
 
-/* What no CPU wrote has the number behind the last in its file (session/logger.c, G4). Here it gets a CPU that exists: all is in time
- * order, so it keeps its place. */
+/* What no CPU wrote has the number behind the last in its file (session/logger.c, G4). Here it gets a CPU that exists:
+ * all is in time order, so it keeps its place. */
 static uint16_t merge_cpu_of(const struct input *in)
 {
     const struct etl_file_header *h = in->header;
     return in->event.cpu == h->raw.processors && h->highest_cpu == h->raw.processors ? 0 : in->event.cpu;
 }
 
-static wstatus put_as_is(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
+static wstatus put_as_is(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time,
+                         struct reason *why)
 {
     struct merge_output *o    = &m->outputs[cpu];
-    uint32_t       size = (record_size + 7) & ~7u;
-    wstatus        st;
+    uint32_t             size = (record_size + 7) & ~7u;
+    wstatus              st;
 
     if (!o->data) {
         if (!(o->data = malloc(m->buffer_size)))
@@ -294,7 +310,8 @@ static wstatus put_as_is(struct merge *m, uint16_t cpu, const void *record, uint
     return W_SUCCESS;
 }
 
-static wstatus merge_put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
+static wstatus merge_put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time,
+                         struct reason *why)
 {
     struct redactor *r = m->options->redactor;
 
@@ -368,12 +385,14 @@ static wstatus add_provenance(struct merge *m, int64_t time, struct reason *why)
 
     for (unsigned i = 0; i < m->count && sources && told; i++) {
         const struct input *in = &m->inputs[i];
-        sources[i]             = (struct provenance_source){.header = in->header, .path = in->path, .of = m->options->of, .events = in->events};
-        told[i]                = in->told;
+        sources[i]             = (struct provenance_source){
+                        .header = in->header, .path = in->path, .of = m->options->of, .events = in->events};
+        told[i] = in->told;
         etl_reader_damage(in->reader, &sources[i].damage);
     }
     if (sources && told && !m->provenance.failed)
-        st = provenance_write(&m->provenance, sources, told, m->count, m->options->configuration, m->options->configuration_ctx, time, &to, why);
+        st = provenance_write(&m->provenance, sources, told, m->count, m->options->configuration,
+                              m->options->configuration_ctx, time, &to, why);
     else
         reason_set(why, st, "no memory for where the events come from");
     free(sources);
@@ -528,30 +547,33 @@ static void hide_temporary(struct reason *why, const char *temporary, size_t tar
         memmove(p + target, p + length, strlen(p + length) + 1);
 }
 
-wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target, struct merge_counts *counts, struct reason *why)
+wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target,
+                    struct merge_counts *counts, struct reason *why)
 {
     return merge_files_with(os, files, count, target, &(struct merge_options){0}, counts, why);
 }
 
-wstatus merge_files_with(struct os *os, const char *const *files, unsigned count, const char *target, const struct merge_options *options,
-                         struct merge_counts *counts, struct reason *why)
+wstatus merge_files_with(struct os *os, const char *const *files, unsigned count, const char *target,
+                         const struct merge_options *options, struct merge_counts *counts, struct reason *why)
 {
-    struct merge m         = {.os = os, .count = count, .options = options, .buffer_size = BUFFER_LEAST, .processors = 1, .behind.fd = -1};
-    char        *temporary = NULL;
-    uint64_t     end_time  = 0;
-    bool         made      = false;
-    wstatus      st;
+    struct merge m = {
+        .os = os, .count = count, .options = options, .buffer_size = BUFFER_LEAST, .processors = 1, .behind.fd = -1};
+    char    *temporary = NULL;
+    uint64_t end_time  = 0;
+    bool     made      = false;
+    wstatus  st;
 
     *counts = m.counts;
     if (count == 0)
         return reason_set(why, W_INVALID_PARAMETER, "no file to merge into %s", target);
-    m.inputs   = calloc(count, sizeof *m.inputs);
-    m.heads    = calloc(count, sizeof *m.heads);
-    m.identity = identity_create();
-    m.names    = kernel_names_create();
+    m.inputs    = calloc(count, sizeof *m.inputs);
+    m.heads     = calloc(count, sizeof *m.heads);
+    m.identity  = identity_create();
+    m.names     = kernel_names_create();
     m.unwinding = unwinding_create();
     m.embedding = embedding_create(options->publishers);
-    if (asprintf(&temporary, "%s.merging-%d", target, options->temporary_of ? options->temporary_of : (int)getpid()) < 0)
+    if (asprintf(&temporary, "%s.merging-%d", target, options->temporary_of ? options->temporary_of : (int)getpid()) <
+        0)
         temporary = NULL;
     if (!m.inputs || !m.heads || !m.identity || !m.names || !m.unwinding || !m.embedding || !temporary) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);

@@ -35,14 +35,22 @@ static void wr_item(struct writer *w, uint16_t type, const void *data, size_t si
 
 void own_event_begin(struct writer *w, const char *provider, const void *schema, size_t size, int64_t time)
 {
-    struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = ETL_EVENT_EXTENDED, .time = time,
-                                 .provider = guid_from_name(provider), .channel = CHANNEL_TRACELOGGING, .level = LEVEL_INFORMATION};
+    struct etl_event_header h = {.header_type = ETL_EVENT64,
+                                 .marker      = ETL_MARKER,
+                                 .flags       = ETL_EVENT_EXTENDED,
+                                 .time        = time,
+                                 .provider    = guid_from_name(provider),
+                                 .channel     = CHANNEL_TRACELOGGING,
+                                 .level       = LEVEL_INFORMATION};
     wr_bytes(w, &h, sizeof h);
     wr_item(w, ETL_EXT_PROV_TRAITS, provider, strlen(provider) + 1, true);
     wr_item(w, ETL_EXT_SCHEMA_TL, schema, size, false);
 }
 
-void names_event_begin(struct writer *w, const void *schema, size_t size, int64_t time) { own_event_begin(w, NAMES_PROVIDER, schema, size, time); }
+void names_event_begin(struct writer *w, const void *schema, size_t size, int64_t time)
+{
+    own_event_begin(w, NAMES_PROVIDER, schema, size, time);
+}
 
 void own_event_text(struct writer *w, const char *text)
 {

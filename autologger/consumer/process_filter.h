@@ -1,6 +1,6 @@
-/* process_filter.h - which events are about some processes: those that their threads wrote (the header says so), those with a field
- * that names one, and those with a field that names one of their threads, as far as Thread events told until then. A kernel
- * event (a context switch, a sample, an I/O) has its process nowhere else.
+/* process_filter.h - which events are about some processes: those that their threads wrote (the header says so), those
+ * with a field that names one, and those with a field that names one of their threads, as far as Thread events told
+ * until then. A kernel event (a context switch, a sample, an I/O) has its process nowhere else.
  * Threads: one. Ownership: process_filter_finish. Not for: fields of events that nothing describes. */
 #ifndef AUTOLOGGER_CONSUMER_PROCESS_FILTER_H
 #define AUTOLOGGER_CONSUMER_PROCESS_FILTER_H
@@ -13,9 +13,9 @@ struct process_filter {
     void                *ctx;
     const struct actors *actors; /* borrowed; told of the event before */
     struct field_sink    sink;
-    bool                 about; /* the event at hand is */
+    bool                 about;         /* the event at hand is */
     uint32_t             owner, thread; /* of the Thread event at hand */
-    bool                 failed; /* no memory */
+    bool                 failed;        /* no memory */
 };
 
 /* Is the event about one of them? */

@@ -1,5 +1,6 @@
-/* process_trace.c - OpenTrace, ProcessTrace, CloseTrace over files (etl/reader) and one real-time session (live). See evntrace.h.
- * Invariants  a handle is a place in `table` and that place's generation, so one that was closed is never another's.
+/* process_trace.c - OpenTrace, ProcessTrace, CloseTrace over files (etl/reader) and one real-time session (live). See
+ * evntrace.h. Invariants  a handle is a place in `table` and that place's generation, so one that was closed is never
+ * another's.
  *             A trace that ProcessTrace uses is freed by ProcessTrace; CloseTrace only marks it.
  * Threads     `lock` guards the table, `used` and `closing`; the rest of a trace belongs to whoever set `used`. */
 #include "autologger/consumer/live.h"
@@ -28,10 +29,10 @@ struct process_trace_trace {
 };
 _Static_assert(sizeof(EVENT_TRACE_LOGFILEW) == sizeof(EVENT_TRACE_LOGFILEA), "one layout");
 
-static pthread_mutex_t   process_trace_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct process_trace_trace     *process_trace_table[TRACES];
-static uint64_t          generations;
-static _Thread_local DWORD process_trace_last_error;
+static pthread_mutex_t             process_trace_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct process_trace_trace *process_trace_table[TRACES];
+static uint64_t                    generations;
+static _Thread_local DWORD         process_trace_last_error;
 
 DWORD GetLastError(VOID) { return process_trace_last_error; }
 VOID  SetLastError(DWORD error) { process_trace_last_error = error; }
@@ -52,13 +53,18 @@ static void trace_free(struct process_trace_trace *t, bool done)
 
 /* ---- handles ---- */
 
-static TRACEHANDLE process_trace_handle_of(unsigned place, const struct process_trace_trace *t) { return t->generation << GENERATION_SHIFT | place; }
+static TRACEHANDLE process_trace_handle_of(unsigned place, const struct process_trace_trace *t)
+{
+    return t->generation << GENERATION_SHIFT | place;
+}
 
 /* Under lock. */
 static struct process_trace_trace *process_trace_find(TRACEHANDLE handle)
 {
     struct process_trace_trace *t = process_trace_table[handle % TRACES];
-    return t && (handle & ((1u << GENERATION_SHIFT) - 1)) < TRACES && t->generation == handle >> GENERATION_SHIFT ? t : NULL;
+    return t && (handle & ((1u << GENERATION_SHIFT) - 1)) < TRACES && t->generation == handle >> GENERATION_SHIFT
+               ? t
+               : NULL;
 }
 
 static TRACEHANDLE process_trace_enter(struct process_trace_trace *t)
@@ -67,9 +73,9 @@ static TRACEHANDLE process_trace_enter(struct process_trace_trace *t)
     pthread_mutex_lock(&process_trace_lock);
     for (unsigned i = 0; i < TRACES && handle == INVALID_PROCESSTRACE_HANDLE; i++)
         if (!process_trace_table[i]) {
-            process_trace_table[i]      = t;
-            t->generation = ++generations;
-            handle        = process_trace_handle_of(i, t);
+            process_trace_table[i] = t;
+            t->generation          = ++generations;
+            handle                 = process_trace_handle_of(i, t);
         }
     pthread_mutex_unlock(&process_trace_lock);
     if (handle == INVALID_PROCESSTRACE_HANDLE)
@@ -100,11 +106,12 @@ static wstatus process_trace_file_open(struct process_trace_trace *t, const char
     return W_SUCCESS;
 }
 
-static TRACEHANDLE open_named(const EVENT_TRACE_LOGFILEW *given, const char *file, const char *session, EVENT_TRACE_LOGFILEW *out)
+static TRACEHANDLE open_named(const EVENT_TRACE_LOGFILEW *given, const char *file, const char *session,
+                              EVENT_TRACE_LOGFILEW *out)
 {
-    struct reason why;
+    struct reason               why;
     struct process_trace_trace *t  = calloc(1, sizeof *t);
-    wstatus       st = t ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
+    wstatus                     st = t ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
 
     if (!st) {
         t->logfile = *given;
@@ -166,7 +173,8 @@ TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
 
 /* ---- ProcessTrace ---- */
 
-/* Gives one event to its trace's callback: EventRecordCallback where the mode says so, else EventCallback, which is in the same place. */
+/* Gives one event to its trace's callback: EventRecordCallback where the mode says so, else EventCallback, which is in
+ * the same place. */
 static void process_trace_give(struct process_trace_trace *t, const struct etl_event *e)
 {
     struct record_view view;
@@ -238,7 +246,8 @@ static struct process_trace_trace *process_trace_oldest(struct process_trace_tra
 {
     struct process_trace_trace *best = NULL;
     for (unsigned i = 0; i < count; i++)
-        if (traces[i]->has_event && !atomic_load(&traces[i]->closing) && (!best || process_trace_when(traces[i]) < process_trace_when(best)))
+        if (traces[i]->has_event && !atomic_load(&traces[i]->closing) &&
+            (!best || process_trace_when(traces[i]) < process_trace_when(best)))
             best = traces[i];
     return best;
 }
@@ -316,7 +325,7 @@ static void release_all(const TRACEHANDLE *handles, unsigned count, struct proce
 {
     for (unsigned i = 0; i < count; i++) {
         pthread_mutex_lock(&process_trace_lock);
-        bool closing = atomic_load(&traces[i]->closing);
+        bool closing    = atomic_load(&traces[i]->closing);
         traces[i]->used = false;
         if (closing)
             process_trace_table[handles[i] % TRACES] = NULL;
@@ -355,7 +364,7 @@ static uint64_t process_trace_time_of(const FILETIME *t, uint64_t otherwise)
 ULONG ProcessTrace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETIME end)
 {
     struct process_trace_trace *traces[HANDLES_MAX];
-    uint64_t      from = process_trace_time_of(start, 0), to = process_trace_time_of(end, UINT64_MAX);
+    uint64_t                    from = process_trace_time_of(start, 0), to = process_trace_time_of(end, UINT64_MAX);
 
     if (!handles)
         return ERROR_INVALID_PARAMETER;
@@ -378,7 +387,7 @@ ULONG CloseTrace(TRACEHANDLE handle)
 {
     pthread_mutex_lock(&process_trace_lock);
     struct process_trace_trace *t    = process_trace_find(handle);
-    bool          used = t && t->used;
+    bool                        used = t && t->used;
     if (used) {
         atomic_store(&t->closing, true);
         if (t->live)

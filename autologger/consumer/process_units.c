@@ -45,7 +45,10 @@ static int unit_of_name(struct process_units *u, const char *name)
     return (int)u->count++;
 }
 
-static uint64_t *tally(struct process_units *u, int unit) { return unit == UNIT_NOT_TOLD ? &u->not_told : &u->list[unit].processes; }
+static uint64_t *tally(struct process_units *u, int unit)
+{
+    return unit == UNIT_NOT_TOLD ? &u->not_told : &u->list[unit].processes;
+}
 
 static void process_units_look(void *self, const struct field *f)
 {

@@ -1,5 +1,6 @@
-/* process_units.h - which of systemd's units each process is in, as far as the trace has told: Autologger-Kernel-Cgroups/ProcessCgroup
- * tells it at the rundown, at an exec, at a move and at the end; in between a process is in the unit of whoever forked it.
+/* process_units.h - which of systemd's units each process is in, as far as the trace has told:
+ * Autologger-Kernel-Cgroups/ProcessCgroup tells it at the rundown, at an exec, at a move and at the end; in between a
+ * process is in the unit of whoever forked it.
  * Invariant: a process that started in the file is counted in one unit: the last one that it was in.
  * Threads: one. Ownership: zeros at first, finish. Not for: whose an event is (actors.h). */
 #ifndef AUTOLOGGER_CONSUMER_PROCESS_UNITS_H
@@ -9,14 +10,17 @@
 
 enum { UNIT_NOT_TOLD = -1 };
 struct unit_place { /* of a process */
-    int     unit; /* index, or UNIT_NOT_TOLD */
-    int64_t ended; /* raw time; 0: it lives */
+    int     unit;   /* index, or UNIT_NOT_TOLD */
+    int64_t ended;  /* raw time; 0: it lives */
 };
 struct process_units {
     struct idmap process; /* pid + 1 -> struct unit_place */
-    struct unit_name { char *name; uint64_t processes; } *list; /* "" is a name too: of processes in no unit */
+    struct unit_name {
+        char    *name;
+        uint64_t processes;
+    } * list; /* "" is a name too: of processes in no unit */
     unsigned          count, capacity;
-    uint64_t          not_told; /* processes that nothing was told of */
+    uint64_t          not_told;       /* processes that nothing was told of */
     bool              hashed, failed; /* failed: no memory */
     struct guid       provider;
     struct field_sink sink;

@@ -20,11 +20,14 @@
 #define U64 "\x0a"
 #define TIME "\x11"
 #define HEX32 "\x14"
-static const char session_schema[] = "\0" MERGED_SESSION "\0Name\0" TEXT "FileName\0" TEXT "StartTime\0" TIME "EndTime\0" TIME "LogFileMode\0" HEX32
-                                     "BufferSize\0" U32 "Buffers\0" U32 "Events\0" U64 "EventsLost\0" U32 "BuffersLost\0" U32 "Damage\0" U32 "Finished\0" U8 "Of\0" TEXT;
-static const char host_schema[]    = "\0" MERGED_HOST "\0HostName\0" TEXT "System\0" TEXT "Release\0" TEXT "Architecture\0" TEXT "Program\0" TEXT
-                                     "Processors\0" U32 "Memory\0" U64;
-static const char configuration_schema[] = "\0" MERGED_CONFIGURATION "\0BootId\0" TEXT "ChangeNumber\0" U64 "Hash\0" TEXT;
+static const char session_schema[] =
+    "\0" MERGED_SESSION "\0Name\0" TEXT "FileName\0" TEXT "StartTime\0" TIME "EndTime\0" TIME "LogFileMode\0" HEX32
+    "BufferSize\0" U32 "Buffers\0" U32 "Events\0" U64 "EventsLost\0" U32 "BuffersLost\0" U32 "Damage\0" U32
+    "Finished\0" U8 "Of\0" TEXT;
+static const char host_schema[] = "\0" MERGED_HOST "\0HostName\0" TEXT "System\0" TEXT "Release\0" TEXT
+                                  "Architecture\0" TEXT "Program\0" TEXT "Processors\0" U32 "Memory\0" U64;
+static const char configuration_schema[] =
+    "\0" MERGED_CONFIGURATION "\0BootId\0" TEXT "ChangeNumber\0" U64 "Hash\0" TEXT;
 enum { RECORD_MOST = 8192, TEXT_MOST = 1024, SAME_BOOT = 20000000 /* 2 s: what setting the clock may explain */ };
 
 /* ---- reading ---- */
@@ -48,8 +51,9 @@ static void session_clear(struct provenance_session *s)
 
 static void see_session(struct provenance *p, struct cursor *c)
 {
-    struct provenance_session s    = {0};
-    void                     *more = p->sessions < PROVENANCE_SESSIONS ? realloc(p->session, (p->sessions + 1ul) * sizeof *p->session) : NULL;
+    struct provenance_session s = {0};
+    void                     *more =
+        p->sessions < PROVENANCE_SESSIONS ? realloc(p->session, (p->sessions + 1ul) * sizeof *p->session) : NULL;
 
     if (!more) {
         p->failed |= p->sessions < PROVENANCE_SESSIONS;
@@ -129,13 +133,15 @@ bool provenance_see(struct provenance *p, const struct etl_event *e)
         p->merged = guid_from_name(MERGED_PROVIDER);
         p->names  = guid_from_name(NAMES_PROVIDER);
     }
-    if (!guid_equal(&e->provider, &p->merged) && !guid_equal(&e->provider, &p->names)) /* as nearly all: no name is looked at */
+    /* as nearly all: no name is looked at */
+    if (!guid_equal(&e->provider, &p->merged) && !guid_equal(&e->provider, &p->names))
         return false;
     if (names_event_is(e, NAMES_BOOT)) {
         boot_id_take(p, (const char *)e->payload, e->payload_size);
         return false;
     }
-    bool session = own_event_is(e, MERGED_PROVIDER, MERGED_SESSION), host = !session && own_event_is(e, MERGED_PROVIDER, MERGED_HOST);
+    bool session       = own_event_is(e, MERGED_PROVIDER, MERGED_SESSION),
+         host          = !session && own_event_is(e, MERGED_PROVIDER, MERGED_HOST);
     bool configuration = !session && !host && own_event_is(e, MERGED_PROVIDER, MERGED_CONFIGURATION);
     if (session)
         see_session(p, &c);
@@ -172,7 +178,8 @@ static void provenance_put_name(struct writer *w, const char *text)
     own_event_text(w, name);
 }
 
-static wstatus provenance_put_session(const struct provenance_source *s, int64_t time, const struct added_events *to, struct reason *why)
+static wstatus provenance_put_session(const struct provenance_source *s, int64_t time, const struct added_events *to,
+                                      struct reason *why)
 {
     uint8_t       bytes[RECORD_MOST];
     struct writer w     = wr_make(bytes, sizeof bytes);
@@ -225,15 +232,21 @@ static bool provenance_here(const struct provenance *seen, const struct etl_file
     }
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_BOOTTIME, &since);
-    uint64_t began = filetime_from_unix_ns((uint64_t)(real.tv_sec - since.tv_sec) * 1000000000u) + (uint64_t)((real.tv_nsec - since.tv_nsec) / 100);
-    uint64_t said  = (uint64_t)h->raw.boot_time;
+    uint64_t began = filetime_from_unix_ns((uint64_t)(real.tv_sec - since.tv_sec) * 1000000000u) +
+                     (uint64_t)((real.tv_nsec - since.tv_nsec) / 100);
+    uint64_t said = (uint64_t)h->raw.boot_time;
     return h->raw.boot_time > 0 && (said > began ? said - began : began - said) < SAME_BOOT;
 }
 
 /* The library asks files for them. */
-static struct host { long processors, pages, page_size; } provenance_host;
+static struct host {
+    long processors, pages, page_size;
+} provenance_host;
 
-void provenance_prepare(void) { provenance_host = (struct host){sysconf(_SC_NPROCESSORS_ONLN), sysconf(_SC_PHYS_PAGES), sysconf(_SC_PAGESIZE)}; }
+void provenance_prepare(void)
+{
+    provenance_host = (struct host){sysconf(_SC_NPROCESSORS_ONLN), sysconf(_SC_PHYS_PAGES), sysconf(_SC_PAGESIZE)};
+}
 
 static wstatus put_host(int64_t time, const struct added_events *to, struct reason *why)
 {
@@ -258,7 +271,8 @@ static wstatus put_host(int64_t time, const struct added_events *to, struct reas
     return provenance_put(&w, time, to, why);
 }
 
-static wstatus put_configuration(const char *boot_id, uint64_t change_number, const char *hash, int64_t time, const struct added_events *to, struct reason *why)
+static wstatus put_configuration(const char *boot_id, uint64_t change_number, const char *hash, int64_t time,
+                                 const struct added_events *to, struct reason *why)
 {
     uint8_t       bytes[RECORD_MOST];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -270,13 +284,14 @@ static wstatus put_configuration(const char *boot_id, uint64_t change_number, co
     return provenance_put(&w, time, to, why);
 }
 
-wstatus provenance_write(const struct provenance *seen, const struct provenance_source *sources, const bool *told, unsigned count,
-                         provenance_configuration *configuration, void *ctx, int64_t time, const struct added_events *to, struct reason *why)
+wstatus provenance_write(const struct provenance *seen, const struct provenance_source *sources, const bool *told,
+                         unsigned count, provenance_configuration *configuration, void *ctx, int64_t time,
+                         const struct added_events *to, struct reason *why)
 {
-    wstatus  st      = W_SUCCESS;
+    wstatus  st                    = W_SUCCESS;
     char     hash[PROVENANCE_HASH] = "", boot_id[40];
-    uint64_t change_number = 0;
-    bool     is_here = count && provenance_here(seen, sources[0].header);
+    uint64_t change_number         = 0;
+    bool     is_here               = count && provenance_here(seen, sources[0].header);
 
     for (unsigned i = 0; i < count && !st; i++)
         if (!told[i])

@@ -1,15 +1,18 @@
-/* provenance.h - where a merged file comes from: the events of wire/merged.h, written by a merge, and read again for whoever shows them.
- * Counters are those of the files, one by one, as they say themselves; what a merge makes of them is merge.h's. The host is told only by
- * the machine that was traced, in the boot that was traced: by the boot id that a kernel session leaves, else by the time of the boot.
- * Threads: one. Ownership: zeros at first, provenance_finish at the end; texts are the list's. Not for: identity of images (identity.h). */
+/* provenance.h - where a merged file comes from: the events of wire/merged.h, written by a merge, and read again for
+ * whoever shows them. Counters are those of the files, one by one, as they say themselves; what a merge makes of them
+ * is merge.h's. The host is told only by the machine that was traced, in the boot that was traced: by the boot id that
+ * a kernel session leaves, else by the time of the boot.
+ * Threads: one. Ownership: zeros at first, provenance_finish at the end; texts are the list's. Not for: identity of
+ * images (identity.h). */
 #ifndef AUTOLOGGER_CONSUMER_PROVENANCE_H
 #define AUTOLOGGER_CONSUMER_PROVENANCE_H
 #include "autologger/consumer/identity.h"
 
 enum { PROVENANCE_SESSIONS = 256, PROVENANCE_HASH = 41 };
 struct provenance_session {
-    char    *name, *file, *of; /* of: MERGED_OF_* of wire/merged.h; "", NULL: not told */
-    uint64_t start, end, events; /* FILETIME; end 0: the file was never finished, and its counters are those of some moment before */
+    char *name, *file, *of; /* of: MERGED_OF_* of wire/merged.h; "", NULL: not told */
+    /* FILETIME; end 0: the file was never finished, and its counters are those of some moment before */
+    uint64_t start, end, events;
     uint32_t mode, buffer_size, buffers, events_lost, buffers_lost, damage;
     bool     finished;
 };
@@ -19,11 +22,11 @@ struct provenance {
     bool                       host_told, configuration_told;
     char                      *host, *system, *release, *architecture, *program; /* NULL: not told */
     uint32_t                   processors;
-    uint64_t                   memory; /* bytes */
+    uint64_t                   memory;      /* bytes */
     char                       boot_id[40]; /* "": not told */
-    char                      *hash; /* of the configuration; NULL, "": not known */
+    char                      *hash;        /* of the configuration; NULL, "": not known */
     uint64_t                   change_number;
-    bool                       failed; /* no memory */
+    bool                       failed;        /* no memory */
     struct guid                merged, names; /* of the two providers; hashes, made at the first event */
 };
 
@@ -32,19 +35,21 @@ bool provenance_see(struct provenance *p, const struct etl_event *event);
 void provenance_finish(struct provenance *p);
 
 /* What is told of the configuration of the boot with that id ("": not known); false: nothing is. */
-typedef bool provenance_configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH]);
+typedef bool provenance_configuration(void *ctx, const char *boot_id, uint64_t *change_number,
+                                      char hash[PROVENANCE_HASH]);
 /* One file that is merged, behind its last event. */
 struct provenance_source {
     const struct etl_file_header *header;
     const char                   *path;
-    const char                   *of; /* MERGED_OF_*; NULL: not known */
+    const char                   *of;     /* MERGED_OF_*; NULL: not known */
     uint64_t                      events; /* without its header event */
     unsigned                      damage;
 };
-/* Writes Session for each of `count` sources that `told` does not mark (they were merged before, and brought theirs), and Host and
- * Configuration where `seen` (all events of all sources) does not have them. */
-wstatus provenance_write(const struct provenance *seen, const struct provenance_source *sources, const bool *told, unsigned count,
-                         provenance_configuration *configuration, void *ctx, int64_t time, const struct added_events *to, struct reason *why);
+/* Writes Session for each of `count` sources that `told` does not mark (they were merged before, and brought theirs),
+ * and Host and Configuration where `seen` (all events of all sources) does not have them. */
+wstatus provenance_write(const struct provenance *seen, const struct provenance_source *sources, const bool *told,
+                         unsigned count, provenance_configuration *configuration, void *ctx, int64_t time,
+                         const struct added_events *to, struct reason *why);
 /* Learns what a process that may open nothing (autologger/sandbox) could not learn of the host any more. */
 void provenance_prepare(void);
 #endif

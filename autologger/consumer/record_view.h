@@ -1,5 +1,5 @@
-/* record_view.h - an event of a reader as an EVENT_RECORD. Threads: one per view. Ownership: init/finish; what the record points at
- * lives as long as the event. */
+/* record_view.h - an event of a reader as an EVENT_RECORD. Threads: one per view. Ownership: init/finish; what the
+ * record points at lives as long as the event. */
 #ifndef AUTOLOGGER_CONSUMER_RECORD_VIEW_H
 #define AUTOLOGGER_CONSUMER_RECORD_VIEW_H
 #include "autologger/etl/reader.h"
@@ -12,10 +12,11 @@ struct record_view {
     EVENT_EXTENDED_ITEM_INSTANCE    instance; /* of an event with an instance */
 };
 
-/* Metadata at the beginning of the payload (schema/tracelogging.h) become extended items, and UserData begins behind them.
- * `raw`: the time stamp stays that of the session's clock. */
+/* Metadata at the beginning of the payload (schema/tracelogging.h) become extended items, and UserData begins behind
+ * them. `raw`: the time stamp stays that of the session's clock. */
 void record_view_set(struct record_view *v, const struct etl_event *e, bool raw, void *context);
-/* The same for EventCallback: header, class or provider, payload. What belongs to newer events alone (id, keyword, items) it has no place for. */
+/* The same for EventCallback: header, class or provider, payload. What belongs to newer events alone (id, keyword,
+ * items) it has no place for. */
 void record_view_classic(EVENT_TRACE *t, const struct etl_event *e, bool raw);
 /* The header of a file, as a consumer sees it. */
 void record_view_header(const struct etl_file_header *h, TRACE_LOGFILE_HEADER *out);

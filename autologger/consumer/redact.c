@@ -23,8 +23,8 @@ struct redactor {
 static const struct {
     const char *word;
     unsigned    bits;
-} whats[] = {{"arguments", REDACT_ARGUMENTS}, {"names", REDACT_NAMES}, {"addresses", REDACT_ADDRESSES}, {"paths", REDACT_PATHS}, {"usual", REDACT_USUAL},
-             {"all", REDACT_ALL}};
+} whats[] = {{"arguments", REDACT_ARGUMENTS}, {"names", REDACT_NAMES}, {"addresses", REDACT_ADDRESSES},
+             {"paths", REDACT_PATHS},         {"usual", REDACT_USUAL}, {"all", REDACT_ALL}};
 
 bool redact_parse(const char *text, unsigned *what)
 {
@@ -73,7 +73,8 @@ struct redactor *redactor_create(unsigned what)
 {
     struct redactor *r = calloc(1, sizeof *r);
 
-    if (!r || !(r->own = r->schemas = schema_set_new()) || getrandom(r->words.key, sizeof r->words.key, 0) != (ssize_t)sizeof r->words.key) {
+    if (!r || !(r->own = r->schemas = schema_set_new()) ||
+        getrandom(r->words.key, sizeof r->words.key, 0) != (ssize_t)sizeof r->words.key) {
         redactor_destroy(r);
         return NULL;
     }
@@ -101,15 +102,38 @@ bool                        redactor_failed(const struct redactor *r) { return r
 
 enum redact_role { ROLE_TEXT, ROLE_ARGUMENTS, ROLE_NAME, ROLE_PATH, ROLE_MAYBE_PATH /* where it begins like one */ };
 static const struct {
-    const char *name;
-    enum redact_role   role;
-} roles[] = {
-    {"CommandLine", ROLE_ARGUMENTS}, {"Arguments", ROLE_ARGUMENTS}, {"Args", ROLE_ARGUMENTS}, {"Argv", ROLE_ARGUMENTS}, {"cmdline", ROLE_ARGUMENTS}, {"command", ROLE_ARGUMENTS},
-    {"ComputerName", ROLE_NAME}, {"DomainName", ROLE_NAME}, {"UserName", ROLE_NAME}, {"User", ROLE_NAME}, {"Login", ROLE_NAME}, {"Account", ROLE_NAME},
-    {"AccountName", ROLE_NAME}, {"Host", ROLE_NAME}, {"HostName", ROLE_NAME}, {"Computer", ROLE_NAME}, {"Domain", ROLE_NAME}, {"Machine", ROLE_NAME},
-    {"MachineName", ROLE_NAME}, {"Owner", ROLE_NAME}, {"FileName", ROLE_PATH}, {"OpenPath", ROLE_PATH}, {"Path", ROLE_PATH}, {"FilePath", ROLE_PATH},
-    {"PdbFileName", ROLE_PATH}, {"OriginalFileName", ROLE_PATH}, {"OrigFileName", ROLE_PATH}, {"ImageFileName", ROLE_PATH}, {"DevPath", ROLE_TEXT},
-    {"Object", ROLE_MAYBE_PATH}};
+    const char      *name;
+    enum redact_role role;
+} roles[] = {{"CommandLine", ROLE_ARGUMENTS},
+             {"Arguments", ROLE_ARGUMENTS},
+             {"Args", ROLE_ARGUMENTS},
+             {"Argv", ROLE_ARGUMENTS},
+             {"cmdline", ROLE_ARGUMENTS},
+             {"command", ROLE_ARGUMENTS},
+             {"ComputerName", ROLE_NAME},
+             {"DomainName", ROLE_NAME},
+             {"UserName", ROLE_NAME},
+             {"User", ROLE_NAME},
+             {"Login", ROLE_NAME},
+             {"Account", ROLE_NAME},
+             {"AccountName", ROLE_NAME},
+             {"Host", ROLE_NAME},
+             {"HostName", ROLE_NAME},
+             {"Computer", ROLE_NAME},
+             {"Domain", ROLE_NAME},
+             {"Machine", ROLE_NAME},
+             {"MachineName", ROLE_NAME},
+             {"Owner", ROLE_NAME},
+             {"FileName", ROLE_PATH},
+             {"OpenPath", ROLE_PATH},
+             {"Path", ROLE_PATH},
+             {"FilePath", ROLE_PATH},
+             {"PdbFileName", ROLE_PATH},
+             {"OriginalFileName", ROLE_PATH},
+             {"OrigFileName", ROLE_PATH},
+             {"ImageFileName", ROLE_PATH},
+             {"DevPath", ROLE_TEXT},
+             {"Object", ROLE_MAYBE_PATH}};
 
 static enum redact_role redact_role_of(const char *name)
 {
@@ -123,13 +147,22 @@ static enum redact_role redact_role_of(const char *name)
 static unsigned text_width(enum value_kind kind)
 {
     switch (kind) {
-    case VALUE_UTF16: case VALUE_COUNTED_UTF16: case VALUE_REVERSED_UTF16: case VALUE_REST_UTF16: return 2;
-    case VALUE_ANSI: case VALUE_COUNTED_ANSI: case VALUE_REVERSED_ANSI: case VALUE_REST_ANSI: return 1;
+    case VALUE_UTF16:
+    case VALUE_COUNTED_UTF16:
+    case VALUE_REVERSED_UTF16:
+    case VALUE_REST_UTF16: return 2;
+    case VALUE_ANSI:
+    case VALUE_COUNTED_ANSI:
+    case VALUE_REVERSED_ANSI:
+    case VALUE_REST_ANSI: return 1;
     default: return 0;
     }
 }
 
-static bool is_system(const struct decoded *names) { return names->provider && strncmp(names->provider, "Autologger-", 11) == 0; }
+static bool is_system(const struct decoded *names)
+{
+    return names->provider && strncmp(names->provider, "Autologger-", 11) == 0;
+}
 
 /* --- learning --- */
 
@@ -157,7 +190,7 @@ static void learn_units(struct redactor *r, const struct redact_units *u, size_t
 
 static void learn_argument(void *ctx, size_t from, size_t to)
 {
-    struct learned_text *l = ctx;
+    struct learned_text *l      = ctx;
     bool                 option = true, number = true;
 
     /* "--password=x": the value is the secret, and stands elsewhere without the name of its option */
@@ -211,7 +244,7 @@ static bool learn_value(void *ctx, const struct walk_place *place, const struct 
     if (!width || !v->size)
         return true;
     struct learned_text t    = {l->r, {(uint8_t *)(uintptr_t)v->data, v->size / width, width}};
-    enum redact_role           role = redact_role_of(f->name);
+    enum redact_role    role = redact_role_of(f->name);
     if (role == ROLE_ARGUMENTS && l->r->what & REDACT_ARGUMENTS)
         redact_each_argument(&t.units, learn_argument, &t);
     if (l->r->what & REDACT_NAMES) {
@@ -244,7 +277,9 @@ wstatus redactor_learn_file(struct redactor *r, const char *path, struct reason 
         }
         etl_reader_close(reader);
     }
-    return st ? st : redactor_failed(r) ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for words that are private") : W_SUCCESS;
+    return st                   ? st
+           : redactor_failed(r) ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for words that are private")
+                                : W_SUCCESS;
 }
 
 /* --- replacing --- */
@@ -256,7 +291,10 @@ struct redact_replacing {
     uint8_t                *record;
 };
 
-static uint8_t *in_record(const struct redact_replacing *p, const uint8_t *data) { return p->record + (data - p->e->record); }
+static uint8_t *in_record(const struct redact_replacing *p, const uint8_t *data)
+{
+    return p->record + (data - p->e->record);
+}
 
 /* An address stays one: 240.x.y.z (of nobody), fd00::... Loopback and "any" stay. */
 static void replace_4(struct redactor *r, uint8_t *a)
@@ -331,11 +369,11 @@ static void replace_text(const struct redact_replacing *p, const char *name, con
 
 static bool replace_value(void *ctx, const struct walk_place *place, const struct value *v)
 {
-    const struct redact_replacing    *p    = ctx;
-    const struct schema_field *f    = place->levels[place->depth].field;
-    const enum value_kind      kind = (enum value_kind)f->kind;
-    uint8_t                   *data = in_record(p, v->data);
-    unsigned                   width = text_width(kind);
+    const struct redact_replacing *p     = ctx;
+    const struct schema_field     *f     = place->levels[place->depth].field;
+    const enum value_kind          kind  = (enum value_kind)f->kind;
+    uint8_t                       *data  = in_record(p, v->data);
+    unsigned                       width = text_width(kind);
 
     if (f->flags & FIELD_HIDDEN)
         return true;
@@ -349,19 +387,25 @@ static bool replace_value(void *ctx, const struct walk_place *place, const struc
         if (addresses && v->size == ADDRESS_4)
             replace_4(p->r, data);
         break;
-    case VALUE_IPV6: case VALUE_BINARY_IPV6: case VALUE_BYTES_IPV6:
+    case VALUE_IPV6:
+    case VALUE_BINARY_IPV6:
+    case VALUE_BYTES_IPV6:
         if (addresses && v->size == ADDRESS_6)
             replace_6(p->r, data);
         break;
-    case VALUE_BINARY_SOCKADDR: case VALUE_BYTES_SOCKADDR:
+    case VALUE_BINARY_SOCKADDR:
+    case VALUE_BYTES_SOCKADDR:
         if (addresses)
             replace_socket(p->r, data, v->size);
         break;
-    case VALUE_CHAR8: case VALUE_CHAR16: /* a text in an array */
+    case VALUE_CHAR8:
+    case VALUE_CHAR16: /* a text in an array */
         if (place->levels[place->depth].in_array)
             memset(data, v->size == 1 ? '*' : 0, v->size);
         break;
-    case VALUE_BINARY: case VALUE_BYTES: case VALUE_HEXDUMP:
+    case VALUE_BINARY:
+    case VALUE_BYTES:
+    case VALUE_HEXDUMP:
         memset(data, 0, v->size);
         p->r->counts.zeroed += v->size > 0;
         break;
@@ -376,13 +420,14 @@ static bool replace_value(void *ctx, const struct walk_place *place, const struc
 
 void redactor_event(struct redactor *r, const struct etl_event *e, const struct decoded *names, uint8_t *record)
 {
-    struct redact_replacing   p      = {r, e, names, record};
-    uint32_t           used   = 0;
-    enum decode_result result = DECODE_UNKNOWN;
+    struct redact_replacing p      = {r, e, names, record};
+    uint32_t                used   = 0;
+    enum decode_result      result = DECODE_UNKNOWN;
 
     if (e->payload < e->record || e->payload + e->payload_size > e->record + e->record_size)
         return; /* nothing of it is in the record */
-    if (names->hook >> 8 == CLASSIC_EVENT_METADATA >> 8 || (names->provider && strcmp(names->provider, "Autologger-Kernel-Names") == 0))
+    if (names->hook >> 8 == CLASSIC_EVENT_METADATA >> 8 ||
+        (names->provider && strcmp(names->provider, "Autologger-Kernel-Names") == 0))
         return; /* what describes events, from manifests; functions of the kernel and build ids, which are nobody's */
     if (names->schema)
         result = walk_payload(names->schema, e->payload, e->payload_size, e->is_64bit, replace_value, &p, &used);

@@ -1,38 +1,49 @@
-/* redact.h - takes what is private out of events: arguments of programs, names of users and hosts, addresses of the network, and, where it is
- * asked for, names of files. Each is replaced, in its place and in its length, by a token: the same text has the same token in everything
- * that one redactor goes through (all events, all files of a bundle), and nobody without its key, which is thrown away, gets from the token
- * to the text.
+/* redact.h - takes what is private out of events: arguments of programs, names of users and hosts, addresses of the
+ * network, and, where it is asked for, names of files. Each is replaced, in its place and in its length, by a token:
+ * the same text has the same token in everything that one redactor goes through (all events, all files of a bundle),
+ * and nobody without its key, which is thrown away, gets from the token to the text.
  * What is replaced
- *   arguments  in fields named CommandLine and the like all but the program; and each argument of 6 or more characters wherever it
- *              stands as a word in any text; values of environment-like texts (NAME=value, password=value)
- *   names      of users with an account here (no system accounts), of /home/NAME in the trace, of this host, of hosts told in the trace, of
- *              scheme://HOST and user@HOST; the texts of fields named user, login, account, host, computer, domain; words that were given
+ *   arguments  in fields named CommandLine and the like all but the program; and each argument of 6 or more characters
+ *              wherever it stands as a word in any text; values of environment-like texts (NAME=value, password=value)
+ *   names      of users with an account here (no system accounts), of /home/NAME in the trace, of this host, of hosts
+ *              told in the trace, of scheme://HOST and user@HOST; the texts of fields named user, login, account, host,
+ *              computer, domain; words that were given
  *   addresses  IPv4, IPv6 and MAC, in fields and in texts; loopback and "any" stay
  *   paths      each part of a path's name in fields of file names, and in texts what looks like a path
  * What nothing describes is overwritten with zeros, as are raw bytes that only a program can read; both are counted.
  * Descriptions of events, names of the kernel's functions and build ids stay: they are nobody's.
- * Invariants: R1 records keep their size, so nothing else in a file moves. R2 without learning first, arguments and names are found only
- * where their field says so. Threads: one. Ownership: create/destroy. Not for: files (relog, merge), numeric user ids, which stay. */
+ * Invariants: R1 records keep their size, so nothing else in a file moves. R2 without learning first, arguments and
+ * names are found only where their field says so. Threads: one. Ownership: create/destroy. Not for: files (relog,
+ * merge), numeric user ids, which stay. */
 #ifndef AUTOLOGGER_CONSUMER_REDACT_H
 #define AUTOLOGGER_CONSUMER_REDACT_H
 #include "autologger/consumer/decoded.h"
 
-enum { REDACT_ARGUMENTS = 1, REDACT_NAMES = 2, REDACT_ADDRESSES = 4, REDACT_PATHS = 8, REDACT_USUAL = 7, REDACT_ALL = 15 };
+enum {
+    REDACT_ARGUMENTS = 1,
+    REDACT_NAMES     = 2,
+    REDACT_ADDRESSES = 4,
+    REDACT_PATHS     = 8,
+    REDACT_USUAL     = 7,
+    REDACT_ALL       = 15
+};
 struct redact_counts {
     uint64_t arguments, names, addresses, paths, environment; /* texts and values that were replaced */
-    uint64_t zeroed; /* payloads that nothing describes, or raw bytes */
+    uint64_t zeroed;                                          /* payloads that nothing describes, or raw bytes */
 };
 struct redactor;
 /* "arguments,names" or "all"; false: a word is none. */
 bool redact_parse(const char *text, unsigned *what);
 /* NULL: no memory, or no random key. */
 struct redactor *redactor_create(unsigned what);
-/* What describes events from now on (borrowed): manifests, and what is in the files. What it does not describe is zeroed. */
-void             redactor_describe(struct redactor *r, struct schema_set *set);
-void             redactor_destroy(struct redactor *r); /* NULL is fine */
+/* What describes events from now on (borrowed): manifests, and what is in the files. What it does not describe is
+ * zeroed. */
+void redactor_describe(struct redactor *r, struct schema_set *set);
+void redactor_destroy(struct redactor *r); /* NULL is fine */
 /* A word to be replaced wherever it stands: a name that nobody can know of. False: no memory. */
 bool redactor_word(struct redactor *r, const char *word);
-/* Looks at an event for words that stand for themselves elsewhere: to be given all events of all files before the first is replaced. */
+/* Looks at an event for words that stand for themselves elsewhere: to be given all events of all files before the first
+ * is replaced. */
 void redactor_learn(struct redactor *r, const struct etl_event *e, const struct decoded *names);
 /* The same of a whole file. */
 wstatus redactor_learn_file(struct redactor *r, const char *path, struct reason *why);
@@ -41,7 +52,8 @@ void redactor_event(struct redactor *r, const struct etl_event *e, const struct 
 /* The same of a record by itself: of what a merge copies, and adds. False: it is no record. */
 bool redactor_record(struct redactor *r, uint8_t *record, uint32_t size);
 /* A text of any length (a name in a file's header, a line of a report), in its place. */
-void redactor_text(struct redactor *r, void *text, size_t size, unsigned width); /* width 1: UTF-8, 2: UTF-16LE; size in bytes */
+void                        redactor_text(struct redactor *r, void *text, size_t size,
+                                          unsigned width); /* width 1: UTF-8, 2: UTF-16LE; size in bytes */
 const struct redact_counts *redactor_counts(const struct redactor *r);
 bool                        redactor_failed(const struct redactor *r); /* no memory: the result must not be used */
 #endif

@@ -34,7 +34,8 @@ static bool is_address_unit(unsigned c) { return c < 0x80 && (isxdigit((int)c) |
 /* Says nothing about anybody. */
 static bool everybodys(const char *text)
 {
-    return strncmp(text, "127.", 4) == 0 || strcmp(text, "0.0.0.0") == 0 || strcmp(text, "::1") == 0 || strcmp(text, "::") == 0 || strcmp(text, "255.255.255.255") == 0;
+    return strncmp(text, "127.", 4) == 0 || strcmp(text, "0.0.0.0") == 0 || strcmp(text, "::1") == 0 ||
+           strcmp(text, "::") == 0 || strcmp(text, "255.255.255.255") == 0;
 }
 
 static bool is_mac(const char *text)
@@ -47,7 +48,8 @@ static bool is_mac(const char *text)
     return strcmp(text, "00:00:00:00:00:00") != 0;
 }
 
-/* An address that begins at `at`; its end, or `at`. The longest run that is one: "10.0.0.1." ends a sentence, "10.0.0.1:80" has a port. */
+/* An address that begins at `at`; its end, or `at`. The longest run that is one: "10.0.0.1." ends a sentence,
+ * "10.0.0.1:80" has a port. */
 static size_t address_at(const struct redact_units *u, size_t at)
 {
     uint8_t bytes[16];
@@ -63,7 +65,8 @@ static size_t address_at(const struct redact_units *u, size_t at)
             continue;
         if (!ascii(u, at, end, text, sizeof text))
             return at;
-        if ((strchr(text, '.') && inet_pton(AF_INET, text, bytes) == 1) || (strchr(text, ':') && (inet_pton(AF_INET6, text, bytes) == 1 || is_mac(text))))
+        if ((strchr(text, '.') && inet_pton(AF_INET, text, bytes) == 1) ||
+            (strchr(text, ':') && (inet_pton(AF_INET6, text, bytes) == 1 || is_mac(text))))
             return everybodys(text) ? at : end;
     }
     return at;
@@ -106,7 +109,8 @@ static void redact_text_environment(struct redact_words *w, const struct redact_
         if (c != '=' && c != ':')
             continue;
         size_t from = i, to = i + 1;
-        while (from > 0 && i - from < TEXT_MOST - 1 && (is_word(unit_at(u, from - 1)) || (unit_at(u, from - 1) == '-' && c == '=')))
+        while (from > 0 && i - from < TEXT_MOST - 1 &&
+               (is_word(unit_at(u, from - 1)) || (unit_at(u, from - 1) == '-' && c == '=')))
             from--;
         while (from < i && unit_at(u, from) == '-')
             from++;
@@ -117,7 +121,8 @@ static void redact_text_environment(struct redact_words *w, const struct redact_
         to += c == ':';
         unsigned quote = to < u->count && is_quote(unit_at(u, to)) ? unit_at(u, to) : 0;
         size_t   begin = to + (quote != 0);
-        for (to = begin; to < u->count && (quote ? unit_at(u, to) != quote && unit_at(u, to) : !is_space(unit_at(u, to))); to++)
+        for (to = begin;
+             to < u->count && (quote ? unit_at(u, to) != quote && unit_at(u, to) : !is_space(unit_at(u, to))); to++)
             ;
         if (to == begin)
             continue;
@@ -131,7 +136,10 @@ static void redact_text_environment(struct redact_words *w, const struct redact_
 
 static void count_word(struct redact_counts *counts, int kind)
 {
-    ++*(kind == TOKEN_ARGUMENT ? &counts->arguments : kind == TOKEN_PATH ? &counts->paths : kind == TOKEN_VALUE ? &counts->environment : &counts->names);
+    ++*(kind == TOKEN_ARGUMENT ? &counts->arguments
+        : kind == TOKEN_PATH   ? &counts->paths
+        : kind == TOKEN_VALUE  ? &counts->environment
+                               : &counts->names);
 }
 
 /* The longest word that begins where a word can begin. */
@@ -172,7 +180,9 @@ static void hosts(struct redact_words *w, const struct redact_units *u, struct r
         size_t from = i + 1, to = from, user = i;
         while (to < u->count && (is_word(unit_at(u, to)) || unit_at(u, to) == '-' || unit_at(u, to) == '.'))
             to++;
-        while (!scheme && user > 0 && (is_word(unit_at(u, user - 1)) || unit_at(u, user - 1) == '-' || unit_at(u, user - 1) == '.' || unit_at(u, user - 1) == '+'))
+        while (!scheme && user > 0 &&
+               (is_word(unit_at(u, user - 1)) || unit_at(u, user - 1) == '-' || unit_at(u, user - 1) == '.' ||
+                unit_at(u, user - 1) == '+'))
             user--;
         if (!scheme && (user == i || to == from)) /* "@" alone */
             continue;
@@ -190,9 +200,11 @@ static void hosts(struct redact_words *w, const struct redact_units *u, struct r
 
 /* --- paths --- */
 
-void redact_path(struct redact_words *w, const struct redact_units *u, size_t from, size_t to, struct redact_counts *counts)
+void redact_path(struct redact_words *w, const struct redact_units *u, size_t from, size_t to,
+                 struct redact_counts *counts)
 {
-    static const char *const keep[] = {"Device", "usr", "lib", "bin", "etc", "home", "var", "tmp", "proc", "sys", "dev", "run", "opt"};
+    static const char *const keep[] = {"Device", "usr",  "lib", "bin", "etc", "home", "var",
+                                       "tmp",    "proc", "sys", "dev", "run", "opt"};
     char                     part[TEXT_MOST];
 
     for (size_t i = from; i < to;) {
@@ -218,7 +230,8 @@ static void paths(struct redact_words *w, const struct redact_units *u, struct r
 {
     for (size_t i = 0; i < u->count; i++) {
         unsigned c = unit_at(u, i);
-        if ((c != '/' && c != '\\') || (i && !is_space(unit_at(u, i - 1)) && !is_quote(unit_at(u, i - 1)) && unit_at(u, i - 1) != '=' && unit_at(u, i - 1) != ':'))
+        if ((c != '/' && c != '\\') || (i && !is_space(unit_at(u, i - 1)) && !is_quote(unit_at(u, i - 1)) &&
+                                        unit_at(u, i - 1) != '=' && unit_at(u, i - 1) != ':'))
             continue;
         size_t end = i;
         while (end < u->count && !is_space(unit_at(u, end)) && !is_quote(unit_at(u, end)))
@@ -238,7 +251,7 @@ void redact_each_argument(const struct redact_units *u, void (*each)(void *ctx, 
         while (i < u->count && is_space(unit_at(u, i)))
             i++;
         unsigned quote = i < u->count && is_quote(unit_at(u, i)) ? unit_at(u, i) : 0;
-        size_t   from  = i + (quote != 0), to = from;
+        size_t   from = i + (quote != 0), to = from;
         while (to < u->count && (quote ? unit_at(u, to) != quote : !is_space(unit_at(u, to))))
             to++;
         if (!first && to > from)
@@ -266,7 +279,8 @@ void redact_arguments(struct redact_words *w, const struct redact_units *u, stru
     redact_each_argument(u, replace_argument, &(struct redact_text_replacing){w, u, counts});
 }
 
-void redact_text(struct redact_words *w, unsigned what, bool variables, const struct redact_units *u, struct redact_counts *counts)
+void redact_text(struct redact_words *w, unsigned what, bool variables, const struct redact_units *u,
+                 struct redact_counts *counts)
 {
     if (what & REDACT_NAMES)
         hosts(w, u, counts);

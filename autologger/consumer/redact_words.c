@@ -21,8 +21,8 @@ static void redact_words_mix(uint64_t v[4], unsigned rounds)
 
 uint64_t words_hash(const struct redact_words *w, const void *data, size_t size)
 {
-    uint64_t v[4] = {w->key[0] ^ UINT64_C(0x736f6d6570736575), w->key[1] ^ UINT64_C(0x646f72616e646f6d), w->key[0] ^ UINT64_C(0x6c7967656e657261),
-                     w->key[1] ^ UINT64_C(0x7465646279746573)};
+    uint64_t v[4] = {w->key[0] ^ UINT64_C(0x736f6d6570736575), w->key[1] ^ UINT64_C(0x646f72616e646f6d),
+                     w->key[0] ^ UINT64_C(0x6c7967656e657261), w->key[1] ^ UINT64_C(0x7465646279746573)};
     uint64_t m;
     size_t   at = 0;
 
@@ -76,8 +76,9 @@ static size_t redact_words_folded(const struct redact_units *u, size_t from, siz
 
 void words_add(struct redact_words *w, const char *text, size_t size, enum redact_kind kind)
 {
-    static const char *const common[] = {"root", "home", "localhost", "nobody", "users", "system", "public", "(none)", "true", "false", "local", "null", "default"};
-    uint8_t                  bytes[WORD_MOST * 4];
+    static const char *const  common[] = {"root",   "home", "localhost", "nobody", "users", "system", "public",
+                                          "(none)", "true", "false",     "local",  "null",  "default"};
+    uint8_t                   bytes[WORD_MOST * 4];
     const struct redact_units u = {(uint8_t *)(uintptr_t)text, size, 1};
 
     if (size < WORD_LEAST || size > WORD_MOST)
@@ -101,7 +102,8 @@ int words_find(const struct redact_words *w, const struct redact_units *u, size_
     return n ? (int)(uintptr_t)idmap_get(&w->kinds, h ? h : 1) - 1 : -1;
 }
 
-void words_token(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to, enum redact_kind kind)
+void words_token(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to,
+                 enum redact_kind kind)
 {
     static const char first[TOKEN_KINDS] = {'a', 'n', 'i', 'p', 'v'};
     static const char digits[]           = "0123456789bcdfghjkmnpqrstvwxyz_~";

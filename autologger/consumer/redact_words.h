@@ -1,5 +1,6 @@
-/* redact_words.h - the words that a redactor replaces, and the tokens that it replaces them with. Shared by redact.c and redact_text.c alone.
- * Words are kept by a hash of their UTF-8 bytes, without case. Threads: one. Ownership: zeros at first, finish. */
+/* redact_words.h - the words that a redactor replaces, and the tokens that it replaces them with. Shared by redact.c
+ * and redact_text.c alone. Words are kept by a hash of their UTF-8 bytes, without case. Threads: one. Ownership: zeros
+ * at first, finish. */
 #ifndef AUTOLOGGER_CONSUMER_REDACT_WORDS_H
 #define AUTOLOGGER_CONSUMER_REDACT_WORDS_H
 #include "autologger/consumer/redact.h"
@@ -31,19 +32,22 @@ static inline void unit_set(const struct redact_units *u, size_t i, char c)
 /* Adds a word (UTF-8); words that are too short, or too common to mean anybody, are left out. */
 void words_add(struct redact_words *w, const char *text, size_t size, enum redact_kind kind);
 /* The kind of units [from, to), -1: no such word. */
-int  words_find(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to);
+int words_find(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to);
 /* 64 bits of a keyed hash (SipHash-2-4). */
 uint64_t words_hash(const struct redact_words *w, const void *data, size_t size);
 /* Overwrites units [from, to) with the token of what stands there: "u7k2q..." */
-void words_token(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to, enum redact_kind kind);
+void words_token(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to,
+                 enum redact_kind kind);
 void words_finish(struct redact_words *w);
 
 /* redact_text.c: replaces in a text what is private by how it looks, and the words. `environment`: NAME=value, too. */
-void redact_text(struct redact_words *w, unsigned what, bool environment, const struct redact_units *u, struct redact_counts *counts);
+void redact_text(struct redact_words *w, unsigned what, bool environment, const struct redact_units *u,
+                 struct redact_counts *counts);
 /* All but the first word: of a command line. */
 void redact_arguments(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts);
 /* The parts of a path between '/' or '\'. */
-void redact_path(struct redact_words *w, const struct redact_units *u, size_t from, size_t to, struct redact_counts *counts);
+void redact_path(struct redact_words *w, const struct redact_units *u, size_t from, size_t to,
+                 struct redact_counts *counts);
 /* Calls for each word of a command line but the first: units [from, to). */
 void redact_each_argument(const struct redact_units *u, void (*each)(void *ctx, size_t from, size_t to), void *ctx);
 #endif

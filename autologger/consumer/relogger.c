@@ -17,15 +17,16 @@ struct injected {
     uint8_t          record[];
 };
 struct relogging {
-    PRELOG_EVENT_CALLBACK callback;
-    void                 *context;
-    struct record_view    view;
-    int64_t               last; /* time of the event before */
-    const struct etl_event *now; /* the callback's event; NULL: none is called */
-    struct injected      *first, **end;
+    PRELOG_EVENT_CALLBACK   callback;
+    void                   *context;
+    struct record_view      view;
+    int64_t                 last; /* time of the event before */
+    const struct etl_event *now;  /* the callback's event; NULL: none is called */
+    struct injected        *first, **end;
 };
 
-static ULONG merge_named(const WCHAR *const *names, ULONG count, const WCHAR *target, const struct merge_options *options)
+static ULONG merge_named(const WCHAR *const *names, ULONG count, const WCHAR *target,
+                         const struct merge_options *options)
 {
     struct merge_counts counts;
     char               *file[FILES_MAX] = {0}, *result = NULL;
@@ -82,17 +83,19 @@ static wstatus inject(void *ctx, const struct added_events *to, struct reason *w
     return st;
 }
 
-AUTOLOGGER_API ULONG RelogTraceFiles(const WCHAR *const *FileNames, ULONG FileCount, const WCHAR *TargetName, PRELOG_EVENT_CALLBACK Callback,
-                                     PVOID Context)
+AUTOLOGGER_API ULONG RelogTraceFiles(const WCHAR *const *FileNames, ULONG FileCount, const WCHAR *TargetName,
+                                     PRELOG_EVENT_CALLBACK Callback, PVOID Context)
 {
     if (!Callback)
         return W_INVALID_PARAMETER;
     struct relogging *r = calloc(1, sizeof *r);
     if (!r)
         return W_NOT_ENOUGH_MEMORY;
-    *r            = (struct relogging){.callback = Callback, .context = Context, .last = INT64_MIN};
-    r->end        = &r->first;
-    ULONG status  = merge_named(FileNames, FileCount, TargetName, &(struct merge_options){.plain = true, .keep = relogger_keep, .inject = inject, .ctx = r});
+    *r     = (struct relogging){.callback = Callback, .context = Context, .last = INT64_MIN};
+    r->end = &r->first;
+    ULONG status =
+        merge_named(FileNames, FileCount, TargetName,
+                    &(struct merge_options){.plain = true, .keep = relogger_keep, .inject = inject, .ctx = r});
     for (struct injected *i = r->first, *next; i; i = next) {
         next = i->next;
         free(i);
@@ -113,21 +116,29 @@ static uint32_t relogger_record_size(const EVENT_RECORD *e)
 
 static void build(uint8_t *at, uint32_t size, const EVENT_RECORD *e, int64_t time)
 {
-    struct etl_event_header h = {.size = (uint16_t)size, .header_type = ETL_EVENT64, .marker = ETL_MARKER,
-                                 .flags = (uint16_t)((e->EventHeader.Flags & ~ETL_EVENT_EXTENDED) | (e->ExtendedDataCount ? ETL_EVENT_EXTENDED : 0)),
-                                 .thread_id = e->EventHeader.ThreadId, .process_id = e->EventHeader.ProcessId, .time = time,
-                                 .id = e->EventHeader.EventDescriptor.Id, .version = e->EventHeader.EventDescriptor.Version,
-                                 .channel = e->EventHeader.EventDescriptor.Channel, .level = e->EventHeader.EventDescriptor.Level,
-                                 .opcode = e->EventHeader.EventDescriptor.Opcode, .task = e->EventHeader.EventDescriptor.Task,
-                                 .keyword = e->EventHeader.EventDescriptor.Keyword};
+    struct etl_event_header h = {.size        = (uint16_t)size,
+                                 .header_type = ETL_EVENT64,
+                                 .marker      = ETL_MARKER,
+                                 .flags       = (uint16_t)((e->EventHeader.Flags & ~ETL_EVENT_EXTENDED) |
+                                                     (e->ExtendedDataCount ? ETL_EVENT_EXTENDED : 0)),
+                                 .thread_id   = e->EventHeader.ThreadId,
+                                 .process_id  = e->EventHeader.ProcessId,
+                                 .time        = time,
+                                 .id          = e->EventHeader.EventDescriptor.Id,
+                                 .version     = e->EventHeader.EventDescriptor.Version,
+                                 .channel     = e->EventHeader.EventDescriptor.Channel,
+                                 .level       = e->EventHeader.EventDescriptor.Level,
+                                 .opcode      = e->EventHeader.EventDescriptor.Opcode,
+                                 .task        = e->EventHeader.EventDescriptor.Task,
+                                 .keyword     = e->EventHeader.EventDescriptor.Keyword};
     memcpy(&h.provider, &e->EventHeader.ProviderId, sizeof h.provider);
     memcpy(&h.activity, &e->EventHeader.ActivityId, sizeof h.activity);
     memcpy(at, &h, sizeof h);
     at += sizeof h;
     for (unsigned i = 0; i < e->ExtendedDataCount; i++) {
         const EVENT_HEADER_EXTENDED_DATA_ITEM *x = &e->ExtendedData[i];
-        const uint16_t      total = (uint16_t)((sizeof(struct etl_ext_item) + x->DataSize + 7u) & ~7u);
-        struct etl_ext_item item  = {total, x->ExtType, i + 1u < e->ExtendedDataCount, x->DataSize};
+        const uint16_t      total                = (uint16_t)((sizeof(struct etl_ext_item) + x->DataSize + 7u) & ~7u);
+        struct etl_ext_item item                 = {total, x->ExtType, i + 1u < e->ExtendedDataCount, x->DataSize};
         memset(at, 0, total);
         memcpy(at, &item, sizeof item);
         memcpy(at + sizeof item, (const void *)(uintptr_t)x->DataPtr, x->DataSize);
@@ -143,7 +154,8 @@ AUTOLOGGER_API ULONG RelogInjectEvent(ULONGLONG Relog, PEVENT_RECORD EventRecord
 
     if (!r || !EventRecord || !r->now)
         return W_INVALID_PARAMETER;
-    int64_t  time = EventRecord->EventHeader.TimeStamp.QuadPart ? EventRecord->EventHeader.TimeStamp.QuadPart : r->now->raw_time;
+    int64_t time =
+        EventRecord->EventHeader.TimeStamp.QuadPart ? EventRecord->EventHeader.TimeStamp.QuadPart : r->now->raw_time;
     uint32_t size = relogger_record_size(EventRecord);
     if (time < r->last || time > r->now->raw_time)
         return W_INVALID_PARAMETER;

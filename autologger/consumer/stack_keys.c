@@ -21,7 +21,7 @@ bool stack_keys_see(struct stack_keys *k, const struct etl_event *e)
     if (hook < HOOK_STACK_KEY_CREATE || hook > HOOK_STACK_KEY_RUNDOWN || !stack_event_read(e, &stack))
         return false;
     uint64_t                 key;
-    const size_t             bytes  = stack.count * sizeof(uint64_t);
+    const size_t             bytes = stack.count * sizeof(uint64_t);
     struct stack_definition *latest;
     memcpy(&key, e->payload, sizeof key);
     latest = idmap_get(&k->by_key, key);

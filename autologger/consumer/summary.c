@@ -12,15 +12,15 @@ struct summary_times {
     size_t   count, capacity;
 };
 struct summary_collector {
-    struct summary   *s;
-    size_t            capacity; /* of s->rows */
-    size_t           *table; /* open addressing: index of a row + 1 */
-    size_t            slots;
-    struct summary_times      triggers, stacks;
-    size_t            most; /* times in either */
-    uint64_t          unordered; /* inversions when the triggers were sorted last */
-    struct schema_set *schemas;
-    struct field_sink sink; /* decodes only to see whether it can be done */
+    struct summary      *s;
+    size_t               capacity; /* of s->rows */
+    size_t              *table;    /* open addressing: index of a row + 1 */
+    size_t               slots;
+    struct summary_times triggers, stacks;
+    size_t               most;      /* times in either */
+    uint64_t             unordered; /* inversions when the triggers were sorted last */
+    struct schema_set   *schemas;
+    struct field_sink    sink; /* decodes only to see whether it can be done */
 };
 
 static bool summary_add_time(struct summary_times *t, int64_t time)
@@ -67,7 +67,8 @@ static bool grow_table(struct summary_collector *c)
     return true;
 }
 
-static struct summary_row *new_row(struct summary_collector *c, const struct guid *provider, const struct decoded *names)
+static struct summary_row *new_row(struct summary_collector *c, const struct guid *provider,
+                                   const struct decoded *names)
 {
     struct summary *s = c->s;
 
@@ -169,13 +170,13 @@ static bool summary_count_stack(struct summary_collector *c, const struct etl_ev
 {
     enum { FRAMES_MAX = 1024, FIXED = 16 };
     UNSET uint64_t frames[FRAMES_MAX];
-    unsigned n = decoded_stack(e, frames, FRAMES_MAX);
+    unsigned       n = decoded_stack(e, frames, FRAMES_MAX);
 
     c->s->stacks_extended += n > 0;
     c->s->frames += n;
     summary_make_room(c);
-    bool stack = names->hook == HOOK_STACK_WALK || names->hook == HOOK_STACK_KEY_KERNEL ||
-                 names->hook == HOOK_STACK_KEY_USER;
+    bool stack =
+        names->hook == HOOK_STACK_WALK || names->hook == HOOK_STACK_KEY_KERNEL || names->hook == HOOK_STACK_KEY_USER;
     if (!stack)
         return summary_add_time(&c->triggers, e->raw_time);
     if (e->payload_size < FIXED)
@@ -214,11 +215,13 @@ static bool summary_collect(struct summary_collector *c, struct etl_reader *r, c
         decoded_names(c->schemas, &e, &names);
         if (more && more->see)
             more->see(more->ctx, &e, &names);
-        if (!summary_count_event(c, &e, &names) || !summary_count_stack(c, &e, &names) || !losses_add(&c->s->losses, &e, &names))
+        if (!summary_count_event(c, &e, &names) || !summary_count_stack(c, &e, &names) ||
+            !losses_add(&c->s->losses, &e, &names))
             return false;
         c->s->undecoded += decoded_fields(&e, &names, &c->sink, &used) != DECODE_OK;
         c->s->inversions += e.raw_time < last;
-        last = etl_event_is_header(&e) ? INT64_MIN : e.raw_time; /* units that systemd started before the session have the time at which it did */
+        /* units that systemd started before the session have the time at which it did */
+        last = etl_event_is_header(&e) ? INT64_MIN : e.raw_time;
         if (c->s->events++ == 0 || e.filetime < c->s->first_time)
             c->s->first_time = e.filetime;
         c->s->last_time = e.filetime;
@@ -231,12 +234,19 @@ static bool summary_collect(struct summary_collector *c, struct etl_reader *r, c
     return true;
 }
 
-wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why) { return summary_create_with(r, NULL, out, why); }
-
-wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why)
+wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why)
 {
-    struct summary_collector c  = {.s = calloc(1, sizeof *c.s), .most = more && more->times ? more->times : SUMMARY_TIMES, .schemas = more && more->schemas ? more->schemas : schema_set_new(), .sink.emit = summary_ignore};
-    wstatus          st = W_SUCCESS;
+    return summary_create_with(r, NULL, out, why);
+}
+
+wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out,
+                            struct reason *why)
+{
+    struct summary_collector c  = {.s         = calloc(1, sizeof *c.s),
+                                   .most      = more && more->times ? more->times : SUMMARY_TIMES,
+                                   .schemas   = more && more->schemas ? more->schemas : schema_set_new(),
+                                   .sink.emit = summary_ignore};
+    wstatus                  st = W_SUCCESS;
 
     if (!c.s || !c.schemas || !summary_collect(&c, r, more)) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a summary");

@@ -1,6 +1,7 @@
 /* summary.h - what an .etl file holds, in figures: its header, events by provider and name, order, damage, stacks.
- * Memory: does not grow with the file. Stacks are matched to their trigger by the exact raw time; the times of the last SUMMARY_TIMES events
- * are kept for that (64 MB at most, with those of stacks), so that a stack which comes later than that many events counts as one without.
+ * Memory: does not grow with the file. Stacks are matched to their trigger by the exact raw time; the times of the last
+ * SUMMARY_TIMES events are kept for that (64 MB at most, with those of stacks), so that a stack which comes later than
+ * that many events counts as one without.
  * Threads: one. Ownership: create/destroy; borrows from the reader, which must outlive it. */
 #ifndef AUTOLOGGER_CONSUMER_SUMMARY_H
 #define AUTOLOGGER_CONSUMER_SUMMARY_H
@@ -23,13 +24,13 @@ struct summary {
     uint64_t                      events;
     uint64_t                      undecoded; /* events that nothing describes, or whose description does not fit */
     uint64_t                      first_time, last_time; /* FILETIME; header event included */
-    uint64_t                      inversions; /* events earlier than the one before */
-    uint64_t                      stacks; /* StackWalk events that refer to a trigger */
-    uint64_t                      stacks_matched; /* a trigger with exactly that raw time is in the file */
-    uint64_t                      stacks_extended; /* stacks inside user events */
-    uint64_t                      frames; /* of both */
-    struct losses                 losses; /* over time */
-    struct summary_row           *rows; /* by provider, then most frequent first */
+    uint64_t                      inversions;            /* events earlier than the one before */
+    uint64_t                      stacks;                /* StackWalk events that refer to a trigger */
+    uint64_t                      stacks_matched;        /* a trigger with exactly that raw time is in the file */
+    uint64_t                      stacks_extended;       /* stacks inside user events */
+    uint64_t                      frames;                /* of both */
+    struct losses                 losses;                /* over time */
+    struct summary_row           *rows;                  /* by provider, then most frequent first */
     size_t                        row_count;
 };
 
@@ -47,7 +48,8 @@ struct summary_more {
 };
 /* Reads all events that are still to come from `r`. W_NOT_ENOUGH_MEMORY when out of memory. */
 wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why);
-wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why);
+wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out,
+                            struct reason *why);
 void    summary_destroy(struct summary *s); /* NULL is fine */
 /* Events whose provider name, or "provider/event", is `name` ("Thread", "Thread/CSwitch"); case counts. */
 uint64_t summary_count(const struct summary *s, const char *name);

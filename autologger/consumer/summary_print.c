@@ -22,10 +22,7 @@ static void print_time(FILE *out, const char *label, int64_t filetime, const cha
 }
 
 /* A name from the file on one line: control characters become '?'. */
-static void print_name(FILE *out, const char *name)
-{
-    visible_puts(out, name);
-}
+static void print_name(FILE *out, const char *name) { visible_puts(out, name); }
 
 static void print_header(const struct summary *s, FILE *out)
 {
@@ -37,7 +34,9 @@ static void print_header(const struct summary *s, FILE *out)
     fputs("\nlog file        ", out);
     print_name(out, h->file_name);
     visible_printf(out, "\nclock           %s, %" PRId64 " Hz\n", summary_print_clock_name(f->clock_type),
-            f->clock_type == 3 ? f->cpu_mhz * INT64_C(1000000) : f->clock_type == 1 ? f->perf_freq : 10000000);
+                   f->clock_type == 3   ? f->cpu_mhz * INT64_C(1000000)
+                   : f->clock_type == 1 ? f->perf_freq
+                                        : 10000000);
     print_time(out, "boot", f->boot_time, "unknown");
     print_time(out, "start", f->start_time, "unknown");
     print_time(out, "end", f->end_time, "not finalised: the session did not stop in order");
@@ -45,7 +44,7 @@ static void print_header(const struct summary *s, FILE *out)
     fprintf(out, "buffers         %u of %u bytes; the header says %u\n", h->buffers_found, f->buffer_size,
             f->buffers_written);
     visible_printf(out, "lost            %u event%s, %u buffer%s\n", f->events_lost, f->events_lost == 1 ? "" : "s",
-            f->buffers_lost, f->buffers_lost == 1 ? "" : "s");
+                   f->buffers_lost, f->buffers_lost == 1 ? "" : "s");
 }
 
 void summary_print(const struct summary *s, FILE *out)
@@ -61,8 +60,9 @@ void summary_print(const struct summary *s, FILE *out)
         print_time(out, "last event", (int64_t)s->last_time, "unknown");
     }
     fprintf(out, "time inversions %" PRIu64 "\n", s->inversions);
-    fprintf(out, "stacks          %" PRIu64 ", %" PRIu64 " matched to their event; %" PRIu64 " inside events; %" PRIu64
-                 " frames\n",
+    fprintf(out,
+            "stacks          %" PRIu64 ", %" PRIu64 " matched to their event; %" PRIu64 " inside events; %" PRIu64
+            " frames\n",
             s->stacks, s->stacks_matched, s->stacks_extended, s->frames);
     fprintf(out, "damage          %u\n", s->damage_count);
     for (unsigned i = 0; i < s->damage_count; i++)
@@ -96,7 +96,10 @@ static void summary_print_put_text(yajl_gen g, const char *key, const char *text
     else
         yajl_gen_null(g);
 }
-static void summary_print_put_key(yajl_gen g, const char *key) { yajl_gen_string(g, (const unsigned char *)key, strlen(key)); }
+static void summary_print_put_key(yajl_gen g, const char *key)
+{
+    yajl_gen_string(g, (const unsigned char *)key, strlen(key));
+}
 /* A name from the file, which may be no valid UTF-8. */
 static void summary_print_put_name(yajl_gen g, const char *key, const char *name)
 {

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 
 #define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
-_Static_assert(sizeof(EVENT_PROPERTY_INFO) == 24 && sizeof(EVENT_MAP_ENTRY) == 8 && sizeof(PROPERTY_DATA_DESCRIPTOR) == 16, "properties");
+_Static_assert(sizeof(EVENT_PROPERTY_INFO) == 24 && sizeof(EVENT_MAP_ENTRY) == 8 &&
+                   sizeof(PROPERTY_DATA_DESCRIPTOR) == 16,
+               "properties");
 _Static_assert(sizeof(TDH_CONTEXT) == 16, "contexts");
 AT(TRACE_EVENT_INFO, DecodingSource, 48);
 AT(TRACE_EVENT_INFO, EventNameOffset, 92);
@@ -29,9 +31,14 @@ static void tdh_key_of(const EVENT_RECORD *r, struct schema_key *out)
     struct etl_event    e = {.kind = ETL_KIND_FULL, .opcode = h->EventDescriptor.Opcode};
 
     memcpy(&e.provider, &h->ProviderId, sizeof e.provider);
-    *out = (struct schema_key){.provider = e.provider, .id = h->EventDescriptor.Id, .hook = CLASSIC_NONE, .version = h->EventDescriptor.Version,
-                               .opcode = e.opcode, .classic = h->Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER,
-                               .message = h->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE, .string_only = h->Flags & EVENT_HEADER_FLAG_STRING_ONLY};
+    *out = (struct schema_key){.provider    = e.provider,
+                               .id          = h->EventDescriptor.Id,
+                               .hook        = CLASSIC_NONE,
+                               .version     = h->EventDescriptor.Version,
+                               .opcode      = e.opcode,
+                               .classic     = h->Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER,
+                               .message     = h->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE,
+                               .string_only = h->Flags & EVENT_HEADER_FLAG_STRING_ONLY};
     if (out->classic)
         out->hook = classic_hook(&e);
     for (unsigned i = 0; i < r->ExtendedDataCount; i++) {
@@ -84,7 +91,8 @@ TDHSTATUS tdh_deliver(struct text *bytes, bool made, void *buffer, ULONG *size)
     return st;
 }
 
-TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, PTRACE_EVENT_INFO buffer, PULONG size)
+TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, PTRACE_EVENT_INFO buffer,
+                                 PULONG size)
 {
     const struct schema_event *e;
     struct text                out = {0};
@@ -97,8 +105,16 @@ TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT c
     if (st)
         return st;
     const EVENT_DESCRIPTOR *d  = &r->EventHeader.EventDescriptor;
-    struct event_info_of    of = {.id = d->Id, .task = d->Task, .version = d->Version, .channel = d->Channel, .level = d->Level, .opcode = d->Opcode,
-                                  .keyword = d->Keyword, .payload = r->UserData, .payload_size = r->UserDataLength, .is_64bit = is_64bit(r)};
+    struct event_info_of    of = {.id           = d->Id,
+                                  .task         = d->Task,
+                                  .version      = d->Version,
+                                  .channel      = d->Channel,
+                                  .level        = d->Level,
+                                  .opcode       = d->Opcode,
+                                  .keyword      = d->Keyword,
+                                  .payload      = r->UserData,
+                                  .payload_size = r->UserDataLength,
+                                  .is_64bit     = is_64bit(r)};
     memcpy(&of.provider, &r->EventHeader.ProviderId, sizeof of.provider);
     bool made = event_info_build(e, &of, &out);
     tdh_unlock();
@@ -108,8 +124,8 @@ TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT c
 TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD r, LPWSTR map_name, PEVENT_MAP_INFO buffer, PULONG size)
 {
     const struct schema_event *e;
-    const struct schema_map   *map = NULL;
-    struct text                out = {0};
+    const struct schema_map   *map  = NULL;
+    struct text                out  = {0};
     char                      *name = size ? utf8_of_wide(map_name, NAME_MAX_UNITS) : NULL;
 
     if (!name)
@@ -130,10 +146,10 @@ TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD r, LPWSTR map_name, PEVENT_MAP
 /* ---- properties ---- */
 
 struct wanted {
-    char    *names[WALK_DEPTH_MAX];
-    uint32_t index[WALK_DEPTH_MAX];
-    unsigned count;
-    bool     found;
+    char       *names[WALK_DEPTH_MAX];
+    uint32_t    index[WALK_DEPTH_MAX];
+    unsigned    count;
+    bool        found;
     struct text bytes;
 };
 
@@ -143,7 +159,8 @@ static bool take_wanted(void *ctx, const struct walk_place *place, const struct 
 
     for (unsigned i = 0; i < w->count; i++) {
         const struct walk_level *l = &place->levels[i];
-        if (i > place->depth || strcmp(l->field->name, w->names[i]) != 0 || (w->index[i] != WHOLE && w->index[i] != l->element))
+        if (i > place->depth || strcmp(l->field->name, w->names[i]) != 0 ||
+            (w->index[i] != WHOLE && w->index[i] != l->element))
             return true;
     }
     w->found = true;
@@ -200,7 +217,8 @@ static void wanted_finish(struct wanted *w)
     text_finish(&w->bytes);
 }
 
-TDHSTATUS TdhGetPropertySize(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, ULONG count, PPROPERTY_DATA_DESCRIPTOR data, PULONG size)
+TDHSTATUS TdhGetPropertySize(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, ULONG count,
+                             PPROPERTY_DATA_DESCRIPTOR data, PULONG size)
 {
     struct wanted w = {.count = 0};
 
@@ -213,8 +231,8 @@ TDHSTATUS TdhGetPropertySize(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT conte
     return st;
 }
 
-TDHSTATUS TdhGetProperty(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, ULONG count, PPROPERTY_DATA_DESCRIPTOR data, ULONG size,
-                         PBYTE buffer)
+TDHSTATUS TdhGetProperty(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, ULONG count,
+                         PPROPERTY_DATA_DESCRIPTOR data, ULONG size, PBYTE buffer)
 {
     struct wanted w = {.count = 0};
 
@@ -289,18 +307,19 @@ static TDHSTATUS give_text(struct text *t, PULONG size, PWCHAR buffer)
     return ERROR_SUCCESS;
 }
 
-TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO info, PEVENT_MAP_INFO map, ULONG pointer_size, USHORT in, USHORT out, USHORT length,
-                            USHORT data_size, PBYTE data, PULONG size, PWCHAR buffer, PUSHORT consumed)
+TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO info, PEVENT_MAP_INFO map, ULONG pointer_size, USHORT in, USHORT out,
+                            USHORT length, USHORT data_size, PBYTE data, PULONG size, PWCHAR buffer, PUSHORT consumed)
 {
     enum value_kind kind  = value_kind_of(in, out);
-    struct cursor   c     = cur_make(data ? data : (PBYTE)"", data ? data_size : 0);
+    struct cursor   c     = cur_make(data ? data : (PBYTE) "", data ? data_size : 0);
     bool            sized = length || in == TDH_INTYPE_BINARY;
     struct text     t     = {0};
     struct value    v;
     enum value_json json;
 
     (void)info;
-    if (!size || !consumed || kind == VALUE_KINDS || (pointer_size != 4 && pointer_size != 8 && (in == TDH_INTYPE_POINTER || in == TDH_INTYPE_SIZET)))
+    if (!size || !consumed || kind == VALUE_KINDS ||
+        (pointer_size != 4 && pointer_size != 8 && (in == TDH_INTYPE_POINTER || in == TDH_INTYPE_SIZET)))
         return ERROR_INVALID_PARAMETER;
     if (!value_take(&c, kind, pointer_size != 4, sized ? length : VALUE_NO_LENGTH, &v))
         return ERROR_EVT_INVALID_EVENT_DATA;

@@ -1,5 +1,5 @@
-/* tdh_lists.c - the functions of tdh.h that list: providers, and what the manifest of one declares. See there. Threads: any; each call holds the
- * lock of tdh_state.h. */
+/* tdh_lists.c - the functions of tdh.h that list: providers, and what the manifest of one declares. See there. Threads:
+ * any; each call holds the lock of tdh_state.h. */
 #include "autologger/include/tdh.h"
 
 #include "autologger/consumer/tdh_state.h"
@@ -9,11 +9,13 @@
 
 #include <stdlib.h>
 
-_Static_assert(sizeof(TRACE_PROVIDER_INFO) == 24 && offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray) == 8, "providers");
+_Static_assert(sizeof(TRACE_PROVIDER_INFO) == 24 && offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray) == 8,
+               "providers");
 _Static_assert(sizeof(PROVIDER_FIELD_INFO) == 16 && offsetof(PROVIDER_FIELD_INFOARRAY, FieldInfoArray) == 8, "fields");
 _Static_assert(offsetof(PROVIDER_EVENT_INFO, EventDescriptorsArray) == 8, "events");
 
-/* Rows of one size, and behind them the texts that they name. Offsets in the rows count from the first text until list_deliver moves them. */
+/* Rows of one size, and behind them the texts that they name. Offsets in the rows count from the first text until
+ * list_deliver moves them. */
 struct tdh_lists_list {
     struct text rows, texts;
     ULONG       count;
@@ -22,8 +24,8 @@ struct tdh_lists_list {
 /* Adds a text, and gives where it begins. */
 static ULONG list_text(struct tdh_lists_list *l, const char *text)
 {
-    const ULONG  at    = (ULONG)l->texts.length;
-    const size_t n     = strlen(text), bytes = utf8_to_utf16le(text, n, NULL, 0);
+    const ULONG  at = (ULONG)l->texts.length;
+    const size_t n = strlen(text), bytes = utf8_to_utf16le(text, n, NULL, 0);
     uint8_t     *units = calloc(1, bytes + 2);
 
     if (!units) {
@@ -43,7 +45,7 @@ static void list_row(struct tdh_lists_list *l, const void *row, size_t size)
 }
 
 /* Two ULONGs, the rows, the texts. What the offsets in the rows count from is `base`. */
-static ULONG list_base(const struct tdh_lists_list *l) { return (ULONG)(2 * sizeof(ULONG) + l->rows.length); }
+static ULONG     list_base(const struct tdh_lists_list *l) { return (ULONG)(2 * sizeof(ULONG) + l->rows.length); }
 static TDHSTATUS list_deliver(struct tdh_lists_list *l, ULONG second, void *buffer, PULONG size)
 {
     const ULONG head[2] = {l->count, second};
@@ -87,9 +89,9 @@ static TDHSTATUS list_manifests(struct tdh_lists_list *l)
 
 static TDHSTATUS tdh_lists_providers(bool manifests, bool classes, PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
 {
-    struct tdh_lists_list l = {.count = 0};
-    unsigned    n = 0;
-    TDHSTATUS   st = manifests ? list_manifests(&l) : ERROR_SUCCESS;
+    struct tdh_lists_list l  = {.count = 0};
+    unsigned              n  = 0;
+    TDHSTATUS             st = manifests ? list_manifests(&l) : ERROR_SUCCESS;
 
     if (st)
         return st;
@@ -107,7 +109,8 @@ TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
     return size ? tdh_lists_providers(true, true, buffer, size) : ERROR_INVALID_PARAMETER;
 }
 
-TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE filter, PPROVIDER_ENUMERATION_INFO buffer, ULONG size, PULONG required)
+TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE filter, PPROVIDER_ENUMERATION_INFO buffer, ULONG size,
+                                                 PULONG required)
 {
     if (!required)
         return ERROR_INVALID_PARAMETER;
@@ -171,10 +174,11 @@ static bool field_asked(ULONGLONG value, EVENT_FIELD_TYPE type, const ULONGLONG 
     return type == EventKeywordInformation ? (value & *asked) != 0 : value == *asked;
 }
 
-static TDHSTATUS tdh_lists_fields(LPGUID guid, EVENT_FIELD_TYPE type, const ULONGLONG *asked, PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
+static TDHSTATUS tdh_lists_fields(LPGUID guid, EVENT_FIELD_TYPE type, const ULONGLONG *asked,
+                                  PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
 {
     const struct schema_provider *p;
-    struct tdh_lists_list                   l = {.count = 0};
+    struct tdh_lists_list         l = {.count = 0};
 
     if (!size)
         return ERROR_INVALID_PARAMETER;
@@ -205,12 +209,14 @@ static TDHSTATUS tdh_lists_fields(LPGUID guid, EVENT_FIELD_TYPE type, const ULON
     return ERROR_NOT_FOUND;
 }
 
-TDHSTATUS TdhEnumerateProviderFieldInformation(LPGUID guid, EVENT_FIELD_TYPE type, PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
+TDHSTATUS TdhEnumerateProviderFieldInformation(LPGUID guid, EVENT_FIELD_TYPE type, PPROVIDER_FIELD_INFOARRAY buffer,
+                                               PULONG size)
 {
     return tdh_lists_fields(guid, type, NULL, buffer, size);
 }
 
-TDHSTATUS TdhQueryProviderFieldInformation(LPGUID guid, ULONGLONG value, EVENT_FIELD_TYPE type, PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
+TDHSTATUS TdhQueryProviderFieldInformation(LPGUID guid, ULONGLONG value, EVENT_FIELD_TYPE type,
+                                           PPROVIDER_FIELD_INFOARRAY buffer, PULONG size)
 {
     return tdh_lists_fields(guid, type, &value, buffer, size);
 }
@@ -218,7 +224,7 @@ TDHSTATUS TdhQueryProviderFieldInformation(LPGUID guid, ULONGLONG value, EVENT_F
 TDHSTATUS TdhEnumerateManifestProviderEvents(LPGUID guid, PPROVIDER_EVENT_INFO buffer, PULONG size)
 {
     const struct schema_provider *p;
-    struct tdh_lists_list                   l = {.count = 0};
+    struct tdh_lists_list         l = {.count = 0};
 
     if (!size)
         return ERROR_INVALID_PARAMETER;
@@ -227,8 +233,13 @@ TDHSTATUS TdhEnumerateManifestProviderEvents(LPGUID guid, PPROVIDER_EVENT_INFO b
         return st;
     for (unsigned i = 0; i < p->event_count; i++) {
         const struct schema_event *e = p->events[i];
-        const EVENT_DESCRIPTOR     d = {.Id = e->id, .Version = e->version, .Channel = e->channel, .Level = e->level, .Opcode = e->opcode,
-                                        .Task = e->task, .Keyword = e->keyword};
+        const EVENT_DESCRIPTOR     d = {.Id      = e->id,
+                                        .Version = e->version,
+                                        .Channel = e->channel,
+                                        .Level   = e->level,
+                                        .Opcode  = e->opcode,
+                                        .Task    = e->task,
+                                        .Keyword = e->keyword};
         list_row(&l, &d, sizeof d);
     }
     tdh_unlock();

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* All providers of a manifest or none, in the texts of this process' language. */
-static wstatus tdh_manifests_add(struct schema_set *set, const struct manifest *m, const char *origin, struct reason *why)
+static wstatus tdh_manifests_add(struct schema_set *set, const struct manifest *m, const char *origin,
+                                 struct reason *why)
 {
     wstatus st = manifest_schemas(m, manifest_culture_find(m, setlocale(LC_MESSAGES, NULL)), SCHEMA_MANIFEST, set, why);
     if (st)
@@ -53,7 +54,8 @@ void tdh_manifest_learn(void *ctx, struct schema_set *set, const void *xml, size
     manifest_learn(setlocale(LC_MESSAGES, NULL), set, xml, size);
 }
 
-wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin, struct reason *why)
+wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin,
+                           struct reason *why)
 {
     struct manifest_problems problems = {.forgiving = true};
     struct manifest         *m;

@@ -1,4 +1,5 @@
-/* tdh_payload.c - payload filters of tdh.h: predicates in texts, compiled against what describes the event. See wire/payload_filter.h. */
+/* tdh_payload.c - payload filters of tdh.h: predicates in texts, compiled against what describes the event. See
+ * wire/payload_filter.h. */
 #include "autologger/include/tdh.h"
 
 #include "autologger/consumer/tdh_state.h"
@@ -10,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(PAYLOAD_PREDICATES == MAX_PAYLOAD_PREDICATES && (int)PAYLOAD_MODULO == PAYLOADFIELD_MODULO && (int)PAYLOAD_CONTAINS == PAYLOADFIELD_CONTAINS &&
-                   (int)PAYLOAD_IS_NOT == PAYLOADFIELD_ISNOT && FILTER_PAYLOAD_MAX == MAX_EVENT_FILTER_PAYLOAD_SIZE,
+_Static_assert(PAYLOAD_PREDICATES == MAX_PAYLOAD_PREDICATES && (int)PAYLOAD_MODULO == PAYLOADFIELD_MODULO &&
+                   (int)PAYLOAD_CONTAINS == PAYLOADFIELD_CONTAINS && (int)PAYLOAD_IS_NOT == PAYLOADFIELD_ISNOT &&
+                   FILTER_PAYLOAD_MAX == MAX_EVENT_FILTER_PAYLOAD_SIZE,
                "the SDK's");
 
 #define MAGIC UINT32_C(0x46504C41) /* "ALPF" */
@@ -22,10 +24,12 @@ struct filter {
     struct payload_bytes bytes;
 };
 
-static TDHSTATUS predicates(struct payload_clause *c, const PAYLOAD_FILTER_PREDICATE *p, ULONG count, char *text[2 * PAYLOAD_PREDICATES])
+static TDHSTATUS predicates(struct payload_clause *c, const PAYLOAD_FILTER_PREDICATE *p, ULONG count,
+                            char *text[2 * PAYLOAD_PREDICATES])
 {
     for (ULONG i = 0; i < count; i++) {
-        char *field = text[2 * i] = utf8_of_wide(p[i].FieldName, PAYLOAD_TEXT), *value = text[2 * i + 1] = utf8_of_wide(p[i].Value, PAYLOAD_TEXT);
+        char *field = text[2 * i] = utf8_of_wide(p[i].FieldName, PAYLOAD_TEXT),
+             *value = text[2 * i + 1] = utf8_of_wide(p[i].Value, PAYLOAD_TEXT);
         if (!field || !value || p[i].CompareOp > UINT8_MAX)
             return ERROR_INVALID_PARAMETER;
         c->predicate[i] = (struct payload_asked){.field = field, .text = value, .op = (uint8_t)p[i].CompareOp};
@@ -35,7 +39,8 @@ static TDHSTATUS predicates(struct payload_clause *c, const PAYLOAD_FILTER_PREDI
 }
 
 /* By what describes the event: its layout, then the bytes. */
-static TDHSTATUS tdh_payload_compile(struct payload_clause *c, LPCGUID provider, PCEVENT_DESCRIPTOR d, struct payload_bytes *out)
+static TDHSTATUS tdh_payload_compile(struct payload_clause *c, LPCGUID provider, PCEVENT_DESCRIPTOR d,
+                                     struct payload_bytes *out)
 {
     struct schema_key  key = {.hook = CLASSIC_NONE, .id = d->Id, .version = d->Version, .opcode = d->Opcode};
     struct reason      why = {0};
@@ -54,7 +59,8 @@ static TDHSTATUS tdh_payload_compile(struct payload_clause *c, LPCGUID provider,
     return st;
 }
 
-TDHSTATUS TdhCreatePayloadFilter(LPCGUID provider, PCEVENT_DESCRIPTOR d, BOOLEAN any, ULONG count, PPAYLOAD_FILTER_PREDICATE p, PVOID *out)
+TDHSTATUS TdhCreatePayloadFilter(LPCGUID provider, PCEVENT_DESCRIPTOR d, BOOLEAN any, ULONG count,
+                                 PPAYLOAD_FILTER_PREDICATE p, PVOID *out)
 {
     char *text[2 * PAYLOAD_PREDICATES] = {NULL};
     if (out)
@@ -104,17 +110,20 @@ TDHSTATUS TdhAggregatePayloadFilters(ULONG count, PVOID *filters, PBOOLEAN match
         return ERROR_NOT_ENOUGH_MEMORY;
     for (ULONG i = 0; i < count && !st; i++) {
         const struct filter *f = filters[i];
-        if (!f || f->magic != MAGIC || memcmp(&f->provider, &((const struct filter *)filters[0])->provider, sizeof f->provider) != 0)
+        if (!f || f->magic != MAGIC ||
+            memcmp(&f->provider, &((const struct filter *)filters[0])->provider, sizeof f->provider) != 0)
             st = ERROR_INVALID_PARAMETER;
         else
-            st = payload_append(bytes, (const void *)(f->bytes.at + sizeof(struct payload_head)), match_all && match_all[i] ? PAYLOAD_ALL : 0, &why);
+            st = payload_append(bytes, (const void *)(f->bytes.at + sizeof(struct payload_head)),
+                                match_all && match_all[i] ? PAYLOAD_ALL : 0, &why);
     }
     void *data = st ? NULL : malloc(bytes->size);
     if (!st && !data)
         st = ERROR_NOT_ENOUGH_MEMORY;
     if (data) {
         memcpy(data, bytes->at, bytes->size);
-        *out = (EVENT_FILTER_DESCRIPTOR){.Ptr = (ULONGLONG)(uintptr_t)data, .Size = (ULONG)bytes->size, .Type = EVENT_FILTER_TYPE_PAYLOAD};
+        *out = (EVENT_FILTER_DESCRIPTOR){
+            .Ptr = (ULONGLONG)(uintptr_t)data, .Size = (ULONG)bytes->size, .Type = EVENT_FILTER_TYPE_PAYLOAD};
     }
     free(bytes);
     return st;

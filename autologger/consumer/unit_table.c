@@ -26,14 +26,16 @@ static struct unit_row *unit_table_row_of(struct unit_table *t, uint32_t process
 {
     int unit = process == ACTOR_NONE ? UNIT_NOT_TOLD : process_units_of(&t->units, process);
     return unit_table_row_at(t, process == 0                ? UNIT_ROW_IDLE
-                     : process == SYSTEM_PROCESS ? UNIT_ROW_KERNEL
-                     : unit == UNIT_NOT_TOLD     ? UNIT_ROW_NOT_TOLD
-                                                 : UNIT_ROW_NAMES + (unsigned)unit);
+                                : process == SYSTEM_PROCESS ? UNIT_ROW_KERNEL
+                                : unit == UNIT_NOT_TOLD     ? UNIT_ROW_NOT_TOLD
+                                                            : UNIT_ROW_NAMES + (unsigned)unit);
 }
 
 static void cpu_charge(struct unit_table *t, const struct unit_cpu *c, uint64_t until)
 {
-    struct unit_row *row = c->since ? unit_table_row_of(t, c->thread == ACTOR_NONE ? ACTOR_NONE : actors_owner(&t->actors, c->thread)) : NULL;
+    struct unit_row *row =
+        c->since ? unit_table_row_of(t, c->thread == ACTOR_NONE ? ACTOR_NONE : actors_owner(&t->actors, c->thread))
+                 : NULL;
     if (row && until > c->since)
         row->cpu += until - c->since;
 }
@@ -98,7 +100,9 @@ unsigned unit_table_end(struct unit_table *t, const struct unit_row **rows)
         struct unit_row row = t->row[i];
         const char     *own = i < UNIT_ROW_NAMES ? names[i] : t->units.list[i - UNIT_ROW_NAMES].name;
         row.name            = *own ? own : "(none)";
-        row.processes       = i >= UNIT_ROW_NAMES ? t->units.list[i - UNIT_ROW_NAMES].processes : i == UNIT_ROW_NOT_TOLD ? t->units.not_told : 0;
+        row.processes       = i >= UNIT_ROW_NAMES      ? t->units.list[i - UNIT_ROW_NAMES].processes
+                              : i == UNIT_ROW_NOT_TOLD ? t->units.not_told
+                                                       : 0;
         if (row.processes || row.cpu || row.events || row.read || row.written)
             t->row[n++] = row;
     }

@@ -1,7 +1,8 @@
-/* unit_table.h - what each of systemd's units did, by the events of its processes: how many processes, how long on a processor (context
- * switches), how much read and written on disks (finished transfers), how many events.
- * Invariants: events over all rows = events seen. CPU time counts from the first context switch of a processor in the file to the last
- * event of the file; between two that do not fit together (a switch is missing) it is nobody's, and so "(not told)".
+/* unit_table.h - what each of systemd's units did, by the events of its processes: how many processes, how long on a
+ * processor (context switches), how much read and written on disks (finished transfers), how many events.
+ * Invariants: events over all rows = events seen. CPU time counts from the first context switch of a processor in the
+ * file to the last event of the file; between two that do not fit together (a switch is missing) it is nobody's, and so
+ * "(not told)".
  * Threads: one. Ownership: zeros at first, finish. Not for: which unit a process is in (process_units.h). */
 #ifndef AUTOLOGGER_CONSUMER_UNIT_TABLE_H
 #define AUTOLOGGER_CONSUMER_UNIT_TABLE_H
@@ -25,7 +26,7 @@ struct unit_table {
     unsigned             rows;
     struct unit_cpu     *cpu;
     unsigned             cpus;
-    uint64_t             last; /* FILETIME */
+    uint64_t             last;   /* FILETIME */
     bool                 failed; /* no memory */
 };
 void unit_table_see(struct unit_table *t, const struct etl_event *e, const struct decoded *names);

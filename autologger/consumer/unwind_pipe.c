@@ -48,12 +48,12 @@ bool unwind_file_send(int fd, int file)
     ssize_t               n;
 
     if (file >= 0) {
-        m.msg_control         = &room;
-        m.msg_controllen      = sizeof room;
-        struct cmsghdr *c     = CMSG_FIRSTHDR(&m);
-        c->cmsg_level         = SOL_SOCKET;
-        c->cmsg_type          = SCM_RIGHTS;
-        c->cmsg_len           = CMSG_LEN(sizeof file);
+        m.msg_control     = &room;
+        m.msg_controllen  = sizeof room;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level     = SOL_SOCKET;
+        c->cmsg_type      = SCM_RIGHTS;
+        c->cmsg_len       = CMSG_LEN(sizeof file);
         memcpy(CMSG_DATA(c), &file, sizeof file);
     }
     while ((n = sendmsg(fd, &m, MSG_NOSIGNAL)) < 0 && errno == EINTR)

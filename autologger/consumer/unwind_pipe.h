@@ -1,6 +1,7 @@
-/* unwind_pipe.h - what goes between a merge and autologger-unwind, the program that unwinds copied stacks: messages over a socket, each a
- * struct unwind_message with `size` bytes behind it. Images come as they are in the trace; each copy is answered at once, but that the
- * program first has files opened for it: it has no right to open any (autologger/sandbox).
+/* unwind_pipe.h - what goes between a merge and autologger-unwind, the program that unwinds copied stacks: messages
+ * over a socket, each a struct unwind_message with `size` bytes behind it. Images come as they are in the trace; each
+ * copy is answered at once, but that the program first has files opened for it: it has no right to open any
+ * (autologger/sandbox).
  * Both are of one build: there is no version. Not for: what a copy is (wire/stack_copy.h). */
 #ifndef AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
 #define AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
@@ -9,9 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum unwind_type { UNWIND_IMAGE, UNWIND_COPY, UNWIND_ANSWER,
-                   UNWIND_OPEN, /* a path with its NUL; answered by UNWIND_FILE */
-                   UNWIND_FILE  /* of size 0, with a descriptor or none */ };
+enum unwind_type {
+    UNWIND_IMAGE,
+    UNWIND_COPY,
+    UNWIND_ANSWER,
+    UNWIND_OPEN, /* a path with its NUL; answered by UNWIND_FILE */
+    UNWIND_FILE  /* of size 0, with a descriptor or none */
+};
 enum { UNWIND_FRAMES = 192, UNWIND_MESSAGE_MOST = 64 << 10, UNWIND_PATH = 4400 };
 struct unwind_message {
     uint32_t type, size;
@@ -28,10 +33,10 @@ struct unwind_copy { /* `size` bytes of the stack follow */
 };
 /* How a stack ends. */
 enum unwind_end {
-    UNWIND_WHOLE, /* where the thread begins: the tables say that nobody called it */
+    UNWIND_WHOLE,     /* where the thread begins: the tables say that nobody called it */
     UNWIND_NO_MEMORY, /* what was copied ends before */
-    UNWIND_NO_TABLE, /* no file, or no table in it, tells how to go on from there */
-    UNWIND_TOO_LONG, /* more frames than a stack has room for */
+    UNWIND_NO_TABLE,  /* no file, or no table in it, tells how to go on from there */
+    UNWIND_TOO_LONG,  /* more frames than a stack has room for */
     UNWIND_ENDS
 };
 struct unwind_answer {

@@ -21,17 +21,17 @@
 #define PROGRAM "autologger-unwind"
 enum { WAIT_MS = 20000, STARTS_MOST = 4, CHANNEL_TRACELOGGING = 11 };
 static const struct unwinding_host *consumer_unwinding_host;
-extern char **environ;
+extern char                       **environ;
 
 struct unwinding {
     struct unwinding_counts counts;
     struct image_fields     image;
-    uint8_t                *images; /* messages: all so far */
+    uint8_t                *images;               /* messages: all so far */
     size_t                  size, capacity, told; /* told: so much of it the program has */
-    pid_t                   pid; /* 0: it does not run */
+    pid_t                   pid;                  /* 0: it does not run */
     int                     fd;
     unsigned                starts;
-    const char             *path; /* whose rundown is among the images; borrowed */
+    const char             *path;   /* whose rundown is among the images; borrowed */
     bool                    failed; /* no memory */
     uint8_t                 message[UNWIND_MESSAGE_MOST];
 };
@@ -43,7 +43,8 @@ bool stack_copy_is(const struct etl_event *e)
     if (e->kind != ETL_KIND_EVENT || e->channel != CHANNEL_TRACELOGGING)
         return false;
     tracelogging_names(e, &names);
-    return names.event && names.provider && strcmp(names.event, STACK_COPY_EVENT) == 0 && strcmp(names.provider, STACK_COPY_PROVIDER) == 0;
+    return names.event && names.provider && strcmp(names.event, STACK_COPY_EVENT) == 0 &&
+           strcmp(names.provider, STACK_COPY_PROVIDER) == 0;
 }
 
 /* ---- the program ---- */
@@ -108,7 +109,9 @@ static bool consumer_unwinding_start(struct unwinding *u)
         snprintf(u->counts.none, sizeof u->counts.none, "the program %s died or hung %d times", PROGRAM, STARTS_MOST);
         return false;
     }
-    u->fd = consumer_unwinding_host ? consumer_unwinding_host->start(consumer_unwinding_host->ctx, &u->pid, u->counts.none, sizeof u->counts.none) : unwinding_start(&u->pid, u->counts.none, sizeof u->counts.none);
+    u->fd = consumer_unwinding_host ? consumer_unwinding_host->start(consumer_unwinding_host->ctx, &u->pid,
+                                                                     u->counts.none, sizeof u->counts.none)
+                                    : unwinding_start(&u->pid, u->counts.none, sizeof u->counts.none);
     if (u->fd < 0) {
         u->pid = 0;
         return false;
@@ -150,8 +153,8 @@ static bool unwinding_ask(struct unwinding *u, size_t size, struct unwind_answer
         return false;
     u->told = u->size;
     return unwind_send(u->fd, u->message, size) && answer_head(u, &head) && head.size <= sizeof *answer &&
-           head.size >= offsetof(struct unwind_answer, frames) && unwind_receive(u->fd, answer, head.size) && answer->count > 0 &&
-           answer->count <= UNWIND_FRAMES && answer->end < UNWIND_ENDS &&
+           head.size >= offsetof(struct unwind_answer, frames) && unwind_receive(u->fd, answer, head.size) &&
+           answer->count > 0 && answer->count <= UNWIND_FRAMES && answer->end < UNWIND_ENDS &&
            head.size == offsetof(struct unwind_answer, frames) + answer->count * sizeof(uint64_t);
 }
 
@@ -161,9 +164,9 @@ static void image_keep(struct unwinding *u, uint16_t hook)
 {
     const struct image_fields *i    = &u->image;
     const size_t               path = strlen(i->path) + 1;
-    struct unwind_image        out  = {i->base, i->size, i->process_id, i->stamp, i->checksum, hook == HOOK_IMAGE_UNLOAD};
-    struct unwind_message      head = {UNWIND_IMAGE, (uint32_t)(sizeof out + path)};
-    const size_t               need = u->size + sizeof head + head.size;
+    struct unwind_image   out  = {i->base, i->size, i->process_id, i->stamp, i->checksum, hook == HOOK_IMAGE_UNLOAD};
+    struct unwind_message head = {UNWIND_IMAGE, (uint32_t)(sizeof out + path)};
+    const size_t          need = u->size + sizeof head + head.size;
 
     if (!i->process_id || hook == HOOK_IMAGE_DC_END)
         return;
@@ -237,11 +240,14 @@ static size_t copy_message(struct unwinding *u, const struct etl_event *e, uint6
     return sizeof head + head.size;
 }
 
-static uint32_t stack_record(const struct etl_event *e, uint64_t trigger, const struct unwind_answer *a, uint8_t *record)
+static uint32_t stack_record(const struct etl_event *e, uint64_t trigger, const struct unwind_answer *a,
+                             uint8_t *record)
 {
     enum { STACK_FIXED = 16, STACK_VERSION = 2 };
-    const uint32_t             size = (uint32_t)(sizeof(struct etl_perfinfo_header) + STACK_FIXED + a->count * sizeof(uint64_t));
-    struct etl_perfinfo_header head = {STACK_VERSION, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)HOOK_STACK_WALK, HOOK_STACK_WALK >> 8, e->raw_time};
+    const uint32_t size = (uint32_t)(sizeof(struct etl_perfinfo_header) + STACK_FIXED + a->count * sizeof(uint64_t));
+    struct etl_perfinfo_header head = {STACK_VERSION,  ETL_PERFINFO64,           ETL_MARKER,
+                                       (uint16_t)size, (uint8_t)HOOK_STACK_WALK, HOOK_STACK_WALK >> 8,
+                                       e->raw_time};
     struct cursor              c    = cur_make(e->payload, e->payload_size);
 
     cur_u64(&c);
@@ -253,7 +259,8 @@ static uint32_t stack_record(const struct etl_event *e, uint64_t trigger, const 
     return size;
 }
 
-uint32_t unwinding_see(struct unwinding *u, const char *path, const struct etl_event *e, uint8_t record[UNWINDING_RECORD])
+uint32_t unwinding_see(struct unwinding *u, const char *path, const struct etl_event *e,
+                       uint8_t record[UNWINDING_RECORD])
 {
     struct unwind_answer answer;
     uint64_t             trigger;
@@ -276,7 +283,10 @@ uint32_t unwinding_see(struct unwinding *u, const char *path, const struct etl_e
     if (runs)
         unwinding_stop(u);
     if (!*u->counts.none)
-        snprintf(u->counts.none, sizeof u->counts.none, "%s", !size ? "a copy is damaged" : u->failed ? "no memory" : "the program " PROGRAM " died or hung");
+        snprintf(u->counts.none, sizeof u->counts.none, "%s",
+                 !size       ? "a copy is damaged"
+                 : u->failed ? "no memory"
+                             : "the program " PROGRAM " died or hung");
     u->counts.left++;
     return 0;
 }

@@ -61,8 +61,8 @@ bool vdso_symbols(struct kernel_symbols *s)
         if (p[i].p_type == PT_DYNAMIC)
             dynamic_read(&v, vdso_address_of(&v, p[i].p_vaddr));
         if (p[i].p_type == PT_NOTE)
-            s->module[module].build_id.size =
-                (uint8_t)elf_note_build_id(vdso_address_of(&v, p[i].p_vaddr), p[i].p_filesz, s->module[module].build_id.bytes);
+            s->module[module].build_id.size = (uint8_t)elf_note_build_id(
+                vdso_address_of(&v, p[i].p_vaddr), p[i].p_filesz, s->module[module].build_id.bytes);
     }
     if (!v.symbols || !v.names || (!v.hash && !v.gnu_hash))
         return false;
@@ -71,7 +71,8 @@ bool vdso_symbols(struct kernel_symbols *s)
     for (uint32_t i = 1; i < count && good; i++) {
         const Elf64_Sym *f = &v.symbols[i];
         if (ELF64_ST_TYPE(f->st_info) == STT_FUNC && f->st_size && f->st_value)
-            good = kernel_symbols_add(s, f->st_value, (uint32_t)f->st_size, module, v.names + f->st_name, strlen(v.names + f->st_name));
+            good = kernel_symbols_add(s, f->st_value, (uint32_t)f->st_size, module, v.names + f->st_name,
+                                      strlen(v.names + f->st_name));
     }
     return good;
 }

@@ -13,7 +13,8 @@ void write_behind_begin(struct write_behind *b, const char *path)
 static void write_behind_let_go(struct write_behind *b)
 {
     const off_t from = (off_t)b->gone;
-    if (sync_file_range(b->fd, from, WRITE_BEHIND_STEP, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0)
+    if (sync_file_range(b->fd, from, WRITE_BEHIND_STEP,
+                        SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0)
         posix_fadvise(b->fd, from, WRITE_BEHIND_STEP, POSIX_FADV_DONTNEED);
     b->gone += WRITE_BEHIND_STEP;
 }

@@ -1,6 +1,7 @@
-/* access.h - who may do what at the control socket. The principal is the user at connect time (SO_PEERCRED).
- * Root and the daemon's own user may do everything, where they are in the daemon's own user and process namespaces. For others a daemon asks the descriptors of rights.h; an early program has none: there
- * they register providers, write to sessions that are not secure, and ask. Threads: one (controlling). */
+/* access.h - who may do what at the control socket. The principal is the user at connect time (SO_PEERCRED). Root and
+ * the daemon's own user may do everything, where they are in the daemon's own user and process namespaces. For others a
+ * daemon asks the descriptors of rights.h; an early program has none: there they register providers, write to sessions
+ * that are not secure, and ask. Threads: one (controlling). */
 #ifndef AUTOLOGGER_CONTROL_ACCESS_H
 #define AUTOLOGGER_CONTROL_ACCESS_H
 #include "autologger/wire/state.h"
@@ -11,9 +12,16 @@
 
 /* Windows' numbers. */
 enum access_right {
-    ACCESS_QUERY = 0x1, ACCESS_CREATE_REALTIME = 0x20, ACCESS_CREATE_ONDISK = 0x40, ACCESS_GUID_ENABLE = 0x80, ACCESS_KERNEL_LOGGER = 0x100,
-    ACCESS_LOG_EVENT = 0x200, ACCESS_REALTIME = 0x400, ACCESS_REGISTER_GUIDS = 0x800, ACCESS_JOIN_GROUP = 0x1000,
-    ACCESS_ALL = 0x1FE1
+    ACCESS_QUERY           = 0x1,
+    ACCESS_CREATE_REALTIME = 0x20,
+    ACCESS_CREATE_ONDISK   = 0x40,
+    ACCESS_GUID_ENABLE     = 0x80,
+    ACCESS_KERNEL_LOGGER   = 0x100,
+    ACCESS_LOG_EVENT       = 0x200,
+    ACCESS_REALTIME        = 0x400,
+    ACCESS_REGISTER_GUIDS  = 0x800,
+    ACCESS_JOIN_GROUP      = 0x1000,
+    ACCESS_ALL             = 0x1FE1
 };
 
 /* The descriptors of a daemon. `fd`: the connection of who asks, for the groups. */
@@ -24,7 +32,8 @@ struct control_rights {
 };
 
 #define ACCESS_NOBODY UINT32_MAX /* no user: what everybody may */
-/* True when that user of the daemon's own namespaces may start, stop, enable and declare the file system ready, whatever descriptors say. */
+/* True when that user of the daemon's own namespaces may start, stop, enable and declare the file system ready,
+ * whatever descriptors say. */
 bool access_may_control(uint32_t uid);
 /* True when all of `wanted` is granted on `object`. `r`: NULL in an early program. */
 bool access_granted(const struct control_rights *r, int fd, uint32_t uid, const struct guid *object, uint32_t wanted);

@@ -1,5 +1,5 @@
-/* client.c - see client.h. What the other end sends is checked before it is used: its size against what recvmsg gave, the
- * sequence and type against the request, row counts against the size, names for their NUL. */
+/* client.c - see client.h. What the other end sends is checked before it is used: its size against what recvmsg gave,
+ * the sequence and type against the request, row counts against the size, names for their NUL. */
 #include "autologger/control/client_private.h"
 #include "autologger/wire/shm.h"
 
@@ -106,13 +106,14 @@ static wstatus client_receive(struct control_client *c, int64_t deadline, struct
         if (rc < 0)
             continue;
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))];
-        struct iovec  io = {.iov_base = c->buffer, .iov_len = sizeof c->buffer};
-        struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-        ssize_t       n  = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        struct iovec                  io = {.iov_base = c->buffer, .iov_len = sizeof c->buffer};
+        struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        ssize_t       n = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n < 0) /* reset: it ended with a message of ours unread */
-            return reason_set(why, errno == ECONNRESET ? W_WMI_INSTANCE_NOT_FOUND : wstatus_from_errno(errno), "reading from the daemon: %s", strerror(errno));
+            return reason_set(why, errno == ECONNRESET ? W_WMI_INSTANCE_NOT_FOUND : wstatus_from_errno(errno),
+                              "reading from the daemon: %s", strerror(errno));
         take_descriptors(c, &m);
         if (n == 0)
             return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "the daemon closed the connection");
@@ -127,8 +128,10 @@ static wstatus client_receive(struct control_client *c, int64_t deadline, struct
     }
 }
 
-/* Sends `request` (its header's size and type are set by the caller) and waits for its answer of at least `least` bytes. */
-static wstatus ask_once(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
+/* Sends `request` (its header's size and type are set by the caller) and waits for its answer of at least `least`
+ * bytes. */
+static wstatus ask_once(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms,
+                        struct reason *why)
 {
     wait_ms           = c->wait_most ? c->wait_most : wait_ms;
     int64_t deadline  = wait_ms == WAIT_EVER ? -1 : client_now_ms() + wait_ms;
@@ -152,7 +155,7 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
             continue;
         }
         if (h.sequence == 0)
-            continue; /* for provider libraries */
+            continue;                                        /* for provider libraries */
         if ((int32_t)(h.sequence - request->sequence) < 0) { /* asked twice, as above, and answered twice */
             for (unsigned i = 0; i < c->fd_count; i++)
                 close(c->fds[i]);
@@ -165,20 +168,24 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
         if (h.status)
             return reason_set(why, h.status, "the daemon refused: %s", wstatus_text(h.status));
         if (c->size < least)
-            return reason_set(why, W_INVALID_DATA, "the daemon's answer is too short (%zu of %zu bytes)", c->size, least);
+            return reason_set(why, W_INVALID_DATA, "the daemon's answer is too short (%zu of %zu bytes)", c->size,
+                              least);
         return W_SUCCESS;
     }
 }
 
-/* The same. An early program that would lose what it holds has asked the daemon to take over: asks again until that has happened. */
+/* The same. An early program that would lose what it holds has asked the daemon to take over: asks again until that has
+ * happened. */
 wstatus client_ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
     int64_t deadline = client_now_ms() + (c->wait_most ? c->wait_most : WAIT_MS);
     wstatus st;
     while ((st = ask_once(c, request, least, wait_ms, why)) == W_RETRY) {
         if (client_now_ms() >= deadline)
-            return reason_set(why, st, "the early program still holds what was recorded, and no daemon has taken it over. Do: start "
-                              "autologgerd.service, or save it by 'autologger-early save FILE'");
+            return reason_set(
+                why, st,
+                "the early program still holds what was recorded, and no daemon has taken it over. Do: start "
+                "autologgerd.service, or save it by 'autologger-early save FILE'");
         usleep(HELD_PAUSE_MS * 1000);
     }
     return st;
@@ -186,8 +193,9 @@ wstatus client_ask(struct control_client *c, struct ctl_header *request, size_t 
 
 static wstatus hello(struct control_client *c, struct reason *why)
 {
-    struct ctl_hello h  = {.header = {.size = sizeof h, .type = CTL_HELLO}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
-    wstatus          st = client_ask(c, &h.header, sizeof h, WAIT_MS, why);
+    struct ctl_hello h = {
+        .header = {.size = sizeof h, .type = CTL_HELLO}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
+    wstatus st = client_ask(c, &h.header, sizeof h, WAIT_MS, why);
     if (st == W_NOT_SUPPORTED)
         return reason_set(why, st, "the daemon does not speak version %u of the control protocol", CTL_VERSION);
     if (st)
@@ -199,7 +207,8 @@ static wstatus hello(struct control_client *c, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus open_once(const char *runtime_dir, int wait_most, struct control_client **out, bool *hung_up, struct reason *why)
+static wstatus open_once(const char *runtime_dir, int wait_most, struct control_client **out, bool *hung_up,
+                         struct reason *why)
 {
     const char            *dir = runtime_dir ? runtime_dir : control_runtime_dir();
     struct control_client *c   = calloc(1, sizeof *c);
@@ -208,7 +217,7 @@ static wstatus open_once(const char *runtime_dir, int wait_most, struct control_
     wstatus st;
     c->cancel_fd = -1;
     c->wait_most = wait_most;
-    c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    c->fd        = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (c->fd < 0) {
         st = reason_set(why, wstatus_from_errno(errno), "socket: %s", strerror(errno));
         goto out;
@@ -219,7 +228,8 @@ static wstatus open_once(const char *runtime_dir, int wait_most, struct control_
         goto out;
     }
     if (rc == -EACCES) { /* autologgerd --control-group */
-        st = reason_set(why, W_ACCESS_DENIED, "%s/control: permission denied. Do: run this as root, or as a user of that file's group", dir);
+        st = reason_set(why, W_ACCESS_DENIED,
+                        "%s/control: permission denied. Do: run this as root, or as a user of that file's group", dir);
         goto out;
     }
     if (rc < 0) {
@@ -237,8 +247,8 @@ out:
     return st;
 }
 
-/* A daemon that hangs up before it greets died between taking the connection and giving it to its keeper, or has no place just now: programs
- * that it refuses take the last ones for a moment. Nothing was asked yet. */
+/* A daemon that hangs up before it greets died between taking the connection and giving it to its keeper, or has no
+ * place just now: programs that it refuses take the last ones for a moment. Nothing was asked yet. */
 wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why)
 {
     bool    hung_up = false;
@@ -280,7 +290,8 @@ wstatus client_rows_check(const struct control_client *c, uint32_t total, uint32
                           struct reason *why)
 {
     if (count > (c->size - head) / row || total > MAX_ROWS || count > total)
-        return reason_set(why, W_INVALID_DATA, "the daemon announces %u of %u rows in %zu bytes", count, total, c->size);
+        return reason_set(why, W_INVALID_DATA, "the daemon announces %u of %u rows in %zu bytes", count, total,
+                          c->size);
     return W_SUCCESS;
 }
 

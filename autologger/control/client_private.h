@@ -1,5 +1,6 @@
 /* client_private.h - what the client's files share: one connection, and a request with its checked answer.
- * Invariants: the answer in `buffer` has `size` bytes, at least as many as were asked for, and its type and sequence are the request's.
+ * Invariants: the answer in `buffer` has `size` bytes, at least as many as were asked for, and its type and sequence
+ * are the request's.
  * Threads: one at a time for each connection. Not for: other folders (client.h). */
 #ifndef AUTOLOGGER_CONTROL_CLIENT_PRIVATE_H
 #define AUTOLOGGER_CONTROL_CLIENT_PRIVATE_H
@@ -13,7 +14,7 @@ enum {
 };
 
 struct control_client {
-    int      fd, cancel_fd; /* cancel_fd: -1 = none */
+    int      fd, cancel_fd;    /* cancel_fd: -1 = none */
     int      fds[CONTROL_FDS]; /* that came with the answer, if they are wanted */
     unsigned fd_count;
     bool     fds_wanted;
@@ -29,7 +30,8 @@ wstatus client_ask(struct control_client *c, struct ctl_header *request, size_t 
 wstatus client_plain_ask(struct control_client *c, enum ctl_type type, size_t least, int wait_ms, struct reason *why);
 wstatus client_name_set(struct ctl_session_request *r, const char *name, struct reason *why);
 /* The rows of a paged answer in c->buffer: `head` bytes, then `count` rows of `row` bytes. */
-wstatus client_rows_check(const struct control_client *c, uint32_t total, uint32_t count, size_t head, size_t row, struct reason *why);
+wstatus client_rows_check(const struct control_client *c, uint32_t total, uint32_t count, size_t head, size_t row,
+                          struct reason *why);
 /* A NUL at the end of the row's texts. */
 void client_session_end(struct ctl_session_info *s);
 #endif

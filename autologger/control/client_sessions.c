@@ -1,4 +1,5 @@
-/* client_sessions.c - requests about a session: its state, its changes, what is enabled in it, who may do what, its buffers as they come. */
+/* client_sessions.c - requests about a session: its state, its changes, what is enabled in it, who may do what, its
+ * buffers as they come. */
 #include "autologger/control/client_private.h"
 #include "autologger/wire/filter.h"
 
@@ -26,7 +27,8 @@ static wstatus session_ask(struct control_client *c, enum ctl_type type, const c
     if ((st = client_rows_check(c, a->total, a->count, sizeof *a, sizeof a->row[0], why)))
         return st;
     if (a->count != 1)
-        return reason_set(why, W_INVALID_DATA, "the daemon answered with %u sessions where one was asked for", a->count);
+        return reason_set(why, W_INVALID_DATA, "the daemon answered with %u sessions where one was asked for",
+                          a->count);
     *out = a->row[0];
     client_session_end(out);
     return W_SUCCESS;
@@ -40,7 +42,9 @@ wstatus control_query(struct control_client *c, const char *name, struct ctl_ses
 wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why)
 {
     wstatus st = session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
-    return st == W_INVALID_PARAMETER && *name ? reason_set(why, st, "session \"%s\" was declared NONSTOPPABLE. Do: end the boot, or the daemon", name) : st;
+    return st == W_INVALID_PARAMETER && *name
+               ? reason_set(why, st, "session \"%s\" was declared NONSTOPPABLE. Do: end the boot, or the daemon", name)
+               : st;
 }
 wstatus control_flush(struct control_client *c, const char *name, struct reason *why)
 {
@@ -48,7 +52,8 @@ wstatus control_flush(struct control_client *c, const char *name, struct reason 
 }
 
 /* The answer to `request`, also one with a Status: its text is the reason then. */
-static wstatus told_ask(struct control_client *c, struct ctl_header *request, struct ctl_update_answer *out, struct reason *why)
+static wstatus told_ask(struct control_client *c, struct ctl_header *request, struct ctl_update_answer *out,
+                        struct reason *why)
 {
     wstatus st = client_ask(c, request, sizeof(struct ctl_header), WAIT_LONG_MS, why);
     if (c->size >= sizeof *out && (!st || ((const struct ctl_header *)(const void *)c->buffer)->status == st)) {
@@ -63,8 +68,8 @@ static wstatus told_ask(struct control_client *c, struct ctl_header *request, st
     return st;
 }
 
-wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name, struct ctl_update_answer *out,
-                       struct reason *why)
+wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name,
+                       struct ctl_update_answer *out, struct reason *why)
 {
     struct ctl_session_request named = {0};
     wstatus                    st    = client_name_set(&named, name, why);
@@ -75,22 +80,29 @@ wstatus control_update(struct control_client *c, struct ctl_update_request *r, c
     return told_ask(c, &r->header, out, why);
 }
 
-wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out, struct reason *why)
+wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out,
+                      struct reason *why)
 {
     return control_start_for(c, snapshot, size, NULL, out, why);
 }
 
-wstatus control_start_for(struct control_client *c, const void *snapshot, size_t size, const struct filter_block *processes, struct ctl_update_answer *out,
-                          struct reason *why)
+wstatus control_start_for(struct control_client *c, const void *snapshot, size_t size,
+                          const struct filter_block *processes, struct ctl_update_answer *out, struct reason *why)
 {
     struct ctl_start_request *r      = NULL;
-    const size_t              filter = processes ? processes->size : 0, at = filter ? (size + 7) & ~(size_t)7 : size, whole = sizeof *r + at + filter;
+    const size_t              filter = processes ? processes->size : 0, at = filter ? (size + 7) & ~(size_t)7 : size,
+                 whole = sizeof *r + at + filter;
     if (size > CTL_MAX || whole > CTL_MAX)
-        return reason_set(why, W_INVALID_PARAMETER, "the declaration has %zu bytes, more than a message of %d holds. Do: declare it in the store, "
-                          "for the next boot", size, CTL_MAX);
+        return reason_set(
+            why, W_INVALID_PARAMETER,
+            "the declaration has %zu bytes, more than a message of %d holds. Do: declare it in the store, "
+            "for the next boot",
+            size, CTL_MAX);
     if (!(r = calloc(1, whole)))
         return reason_set(why, W_OUTOFMEMORY, "not enough memory");
-    *r = (struct ctl_start_request){.header = {.size = (uint32_t)whole, .type = CTL_START}, .bytes = (uint32_t)size, .filter_bytes = (uint32_t)filter};
+    *r = (struct ctl_start_request){.header       = {.size = (uint32_t)whole, .type = CTL_START},
+                                    .bytes        = (uint32_t)size,
+                                    .filter_bytes = (uint32_t)filter};
     memcpy(r + 1, snapshot, size);
     if (filter)
         memcpy((uint8_t *)(r + 1) + at, processes, filter);
@@ -99,13 +111,15 @@ wstatus control_start_for(struct control_client *c, const void *snapshot, size_t
     return st;
 }
 
-wstatus control_file(struct control_client *c, const char *name, const char *file, struct ctl_update_answer *out, struct reason *why)
+wstatus control_file(struct control_client *c, const char *name, const char *file, struct ctl_update_answer *out,
+                     struct reason *why)
 {
     struct ctl_session_request  named = {.header = {.size = sizeof named, .type = CTL_NEXT_FILE}};
     struct ctl_snapshot_request r     = {.header = {.size = sizeof r, .type = CTL_SNAPSHOT}};
     wstatus                     st    = client_name_set(&named, name, why);
     if (!st && file && strlen(file) >= sizeof r.file)
-        st = reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name has %zu bytes, more than %zu", strlen(file), sizeof r.file - 1);
+        st = reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name has %zu bytes, more than %zu", strlen(file),
+                        sizeof r.file - 1);
     if (st)
         return st;
     memcpy(r.name, named.name, sizeof r.name);
@@ -117,13 +131,15 @@ wstatus control_file(struct control_client *c, const char *name, const char *fil
     return st;
 }
 
-wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, const char *name, unsigned wait_ms, struct reason *why)
+wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, const char *name, unsigned wait_ms,
+                       struct reason *why)
 {
     return control_enable_filtered(c, r, NULL, name, wait_ms, why);
 }
 
-wstatus control_enable_filtered(struct control_client *c, struct ctl_enable_request *r, const struct filter_block *filter, const char *name,
-                                unsigned wait_ms, struct reason *why)
+wstatus control_enable_filtered(struct control_client *c, struct ctl_enable_request *r,
+                                const struct filter_block *filter, const char *name, unsigned wait_ms,
+                                struct reason *why)
 {
     struct ctl_session_request named = {0};
     wstatus                    st    = client_name_set(&named, name, why);
@@ -139,17 +155,20 @@ wstatus control_enable_filtered(struct control_client *c, struct ctl_enable_requ
     memcpy(whole, r, sizeof *r);
     if (r->filter_bytes)
         memcpy(whole + 1, filter, r->filter_bytes);
-    st = client_ask(c, &whole->header, sizeof(struct ctl_header), wait_ms && wait_ms < WAIT_LONG_MS ? (int)wait_ms : WAIT_LONG_MS, why);
+    st = client_ask(c, &whole->header, sizeof(struct ctl_header),
+                    wait_ms && wait_ms < WAIT_LONG_MS ? (int)wait_ms : WAIT_LONG_MS, why);
     free(whole);
     if (st == W_TIMEOUT && r->wait)
-        return reason_set(why, st, "it was asked for, and not every program's callback has come back within %u ms", wait_ms);
+        return reason_set(why, st, "it was asked for, and not every program's callback has come back within %u ms",
+                          wait_ms);
     if (st == W_WMI_INSTANCE_NOT_FOUND)
         return reason_set(why, st, "no session named \"%s\" is running", name);
     if (st == W_WMI_GUID_NOT_FOUND)
         return reason_set(why, st, "the provider is not enabled in session \"%s\"", name);
     if (st == W_NOT_SUPPORTED && r->property)
-        return reason_set(why, st, "EnableProperty 0x%x: its bits 0x%x do not work in this version; nothing was changed", r->property,
-                          r->property & ~(uint32_t)PROPERTY_KNOWN);
+        return reason_set(why, st,
+                          "EnableProperty 0x%x: its bits 0x%x do not work in this version; nothing was changed",
+                          r->property, r->property & ~(uint32_t)PROPERTY_KNOWN);
     return st;
 }
 
@@ -159,14 +178,17 @@ static wstatus access_ask(struct control_client *c, struct ctl_access_request *r
 {
     r->header  = (struct ctl_header){.size = sizeof *r, .type = CTL_ACCESS};
     wstatus st = client_ask(c, &r->header, least, WAIT_MS, why);
-    if (!st && least > sizeof r->header && ((const struct ctl_access_answer *)(const void *)c->buffer)->bytes != c->size - least)
+    if (!st && least > sizeof r->header &&
+        ((const struct ctl_access_answer *)(const void *)c->buffer)->bytes != c->size - least)
         st = reason_set(why, W_INVALID_DATA, "the daemon answered with %zu bytes", c->size);
     if (st == W_INVALID_FUNCTION)
-        return reason_set(why, W_NOT_SUPPORTED, "the daemon that runs is of an older version: it knows no security descriptors");
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "the daemon that runs is of an older version: it knows no security descriptors");
     return st;
 }
 
-wstatus control_access_query(struct control_client *c, const struct guid *object, bool *own, uint8_t **out, size_t *size, struct reason *why)
+wstatus control_access_query(struct control_client *c, const struct guid *object, bool *own, uint8_t **out,
+                             size_t *size, struct reason *why)
 {
     struct ctl_access_request       r  = {.object = *object, .what = CTL_ACCESS_QUERY};
     const struct ctl_access_answer *a  = (const void *)c->buffer;
@@ -223,8 +245,9 @@ wstatus control_consume(struct control_client *c, const char *name, struct ctl_c
     return st;
 }
 
-wstatus control_consume_next(struct control_client *c, struct ctl_consume_request *r, const struct ctl_consume_answer **out,
-                             int fds[CONTROL_FDS], unsigned *count, struct reason *why)
+wstatus control_consume_next(struct control_client *c, struct ctl_consume_request *r,
+                             const struct ctl_consume_answer **out, int fds[CONTROL_FDS], unsigned *count,
+                             struct reason *why)
 {
     r->header     = (struct ctl_header){.size = sizeof *r, .type = CTL_CONSUME_NEXT};
     c->fds_wanted = true;
@@ -233,7 +256,8 @@ wstatus control_consume_next(struct control_client *c, struct ctl_consume_reques
     c->fds_wanted = false;
     const struct ctl_consume_answer *a = (const void *)c->buffer;
     if (!st && (a->bytes > c->size - sizeof *a || a->bytes > a->size || a->offset > a->size - a->bytes))
-        st = reason_set(why, W_INVALID_DATA, "the daemon announces %u bytes of a buffer in a message of %zu", a->bytes, c->size);
+        st = reason_set(why, W_INVALID_DATA, "the daemon announces %u bytes of a buffer in a message of %zu", a->bytes,
+                        c->size);
     for (unsigned i = 0; st && i < c->fd_count; i++)
         close(c->fds[i]);
     if (st)

@@ -1,5 +1,6 @@
-/* conditions.c - CTL_CONDITIONS: what a session found while it ran, and at its end for who stopped it. A boot's are in its results too
- * (boot/sequence.h); of a session that a controller started this is the only place. Threads: one. See server.h. */
+/* conditions.c - CTL_CONDITIONS: what a session found while it ran, and at its end for who stopped it. A boot's are in
+ * its results too (boot/sequence.h); of a session that a controller started this is the only place. Threads: one. See
+ * server.h. */
 #include "autologger/control/conditions.h"
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"

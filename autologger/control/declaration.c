@@ -24,18 +24,24 @@ static void declaration_session_fill(const struct state_session *st, struct ctl_
 }
 
 /* A provider that the session enables, at a place that the directory can have. */
-static bool declaration_enabled(const struct state_enable *e) { return e->in_use && e->slot < SHM_PROVIDERS && e->entry < SHM_PROVIDER_SESSIONS; }
+static bool declaration_enabled(const struct state_enable *e)
+{
+    return e->in_use && e->slot < SHM_PROVIDERS && e->entry < SHM_PROVIDER_SESSIONS;
+}
 
 static void declaration_row_fill(const struct state_enable *e, const struct directory *d, struct ctl_enabled_row *row)
 {
     const struct shm_provider *p = &d->shm->provider[e->slot];
-    *row = (struct ctl_enabled_row){.guid = p->guid, .level = p->enable[e->entry].level, .any = p->enable[e->entry].any, .all = p->enable[e->entry].all};
+    *row                         = (struct ctl_enabled_row){.guid  = p->guid,
+                                                            .level = p->enable[e->entry].level,
+                                                            .any   = p->enable[e->entry].any,
+                                                            .all   = p->enable[e->entry].all};
     snprintf(row->name, sizeof row->name, "%s", d->name[e->slot] ? d->name[e->slot] : "");
     snprintf(row->key, sizeof row->key, "%s", e->key);
 }
 
-void declaration_answer(struct session *s, const struct directory *d, uint32_t start, struct ctl_declaration_answer *out,
-                        size_t capacity)
+void declaration_answer(struct session *s, const struct directory *d, uint32_t start,
+                        struct ctl_declaration_answer *out, size_t capacity)
 {
     uint32_t room = (uint32_t)((capacity - sizeof *out) / sizeof out->row[0]);
 
@@ -56,7 +62,8 @@ static uint32_t declaration_denied(const struct session *s, const struct guid *p
     guid_format(provider, text);
     for (unsigned i = 0; i < s->conditions.count; i++) {
         const struct condition *c = &s->conditions.items[i];
-        if (c->number == W_ACCESS_DENIED && strcmp(c->item, text) == 0 && sscanf(c->reason, "programs of uid %u ", &uid) == 1)
+        if (c->number == W_ACCESS_DENIED && strcmp(c->item, text) == 0 &&
+            sscanf(c->reason, "programs of uid %u ", &uid) == 1)
             return uid + 1;
     }
     return 0;
@@ -78,7 +85,8 @@ static void counts_fill(struct session *s, unsigned place, struct ctl_terms_answ
     out->refused_keywords    = p.refused.keywords;
 }
 
-static void declaration_provider_fill(struct session *s, unsigned place, const struct directory *d, struct ctl_terms_answer *out)
+static void declaration_provider_fill(struct session *s, unsigned place, const struct directory *d,
+                                      struct ctl_terms_answer *out)
 {
     const struct state_enable *e      = &s->state->enable[place];
     const struct filter_block *filter = directory_filter(d, e->slot, e->entry);
@@ -105,7 +113,8 @@ static void declaration_provider_fill(struct session *s, unsigned place, const s
 
 void terms_answer(struct session *s, const struct directory *d, uint32_t which, struct ctl_terms_answer *out)
 {
-    _Static_assert(sizeof *out + FILTER_BLOCK_MAX <= CTL_MAX && sizeof *out % 8 == 0, "a provider and its filter are one message");
+    _Static_assert(sizeof *out + FILTER_BLOCK_MAX <= CTL_MAX && sizeof *out % 8 == 0,
+                   "a provider and its filter are one message");
     memset(out, 0, sizeof *out);
     declaration_session_fill(s->state, &out->session);
     out->kernel              = s->state->kernel;

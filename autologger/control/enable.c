@@ -1,7 +1,8 @@
-/* enable.c - CTL_ENABLE_PROVIDER: providers of sessions that run. A controller may wait until every program that has the provider
- * registered has run its callback: its request is then answered when the last of their tickets has come back, or its program is gone.
- * Invariants: a wait holds tickets of living connections alone, and has a time by which it ends, so that every wait ends. A connection has few of
- * them, a user as many as quota.def says. Threads: one. See server.h. */
+/* enable.c - CTL_ENABLE_PROVIDER: providers of sessions that run. A controller may wait until every program that has
+ * the provider registered has run its callback: its request is then answered when the last of their tickets has come
+ * back, or its program is gone.
+ * Invariants: a wait holds tickets of living connections alone, and has a time by which it ends, so that every wait
+ * ends. A connection has few of them, a user as many as quota.def says. Threads: one. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/conditions.h"
 #include "autologger/control/registrations.h"
@@ -52,13 +53,19 @@ static void wait_add(struct enable_wait *w, struct ticket t)
 }
 
 /* server_tell_enable of a capture of the state, with the filter that came with the request. */
-static uint32_t tell_capture(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry)
+static uint32_t tell_capture(struct control_server *v, const struct state_registration *r, const struct session *s,
+                             unsigned entry)
 {
     struct {
         struct ctl_enable m;
         uint8_t           filter[FILTER_SCHEMATIZED_MAX];
-    } t = {.m = {.header = {(uint32_t)sizeof t.m + v->capture_bytes, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index, .enable_index = entry,
-                 .control_code = CTL_CODE_CAPTURE_STATE, .source = s->state->guid, .ticket = ++v->ticket, .filter_bytes = v->capture_bytes}};
+    } t = {.m = {.header       = {(uint32_t)sizeof t.m + v->capture_bytes, CTL_ENABLE, CTL_VERSION, 0, 0},
+                 .index        = r->index,
+                 .enable_index = entry,
+                 .control_code = CTL_CODE_CAPTURE_STATE,
+                 .source       = s->state->guid,
+                 .ticket       = ++v->ticket,
+                 .filter_bytes = v->capture_bytes}};
     const struct shm_enable *e = &v->table->directory->shm->provider[r->slot].enable[entry];
     t.m.level = e->level, t.m.any = e->any, t.m.all = e->all;
     memcpy(t.filter, v->capture, v->capture_bytes);
@@ -66,13 +73,16 @@ static uint32_t tell_capture(struct control_server *v, const struct state_regist
     return t.m.ticket;
 }
 
-void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait)
+void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code,
+                     struct enable_wait *wait)
 {
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
         if (!r->in_use || r->slot != slot || !server_attach_registered(v, r, s))
             continue;
-        const struct ticket t = {.connection = r->connection, .number = v->capture ? tell_capture(v, r, s, entry) : server_tell_enable(v, r, s, entry, code)};
+        const struct ticket t = {.connection = r->connection,
+                                 .number     = v->capture ? tell_capture(v, r, s, entry)
+                                                          : server_tell_enable(v, r, s, entry, code)};
         if (wait && v->fd[t.connection] >= 0)
             wait_add(wait, t);
     }
@@ -84,7 +94,8 @@ static void wait_unlink(struct control_server *v, struct enable_wait **at)
     *at = (*at)->next;
 }
 
-/* Answers the waits that have nothing left to wait for, or no time. An answer may drop a connection, and so change the list: from the front again. */
+/* Answers the waits that have nothing left to wait for, or no time. An answer may drop a connection, and so change the
+ * list: from the front again. */
 static void answer_done(struct control_server *v, uint64_t now_ms)
 {
     for (struct enable_wait **at = &v->waits; *at;) {
@@ -94,7 +105,10 @@ static void answer_done(struct control_server *v, uint64_t now_ms)
             continue;
         }
         wait_unlink(v, at);
-        server_answer(v, w->controller, &w->header, w->count ? W_TIMEOUT : w->short_of_memory ? W_NOT_ENOUGH_MEMORY : W_SUCCESS);
+        server_answer(v, w->controller, &w->header,
+                      w->count             ? W_TIMEOUT
+                      : w->short_of_memory ? W_NOT_ENOUGH_MEMORY
+                                           : W_SUCCESS);
         wait_free(w);
         at = &v->waits;
     }
@@ -154,7 +168,7 @@ static bool has_classic(const struct control_server *v, uint32_t slot)
 /* Ends what every session but that of `keep` has of the provider. */
 static void take_from_others(struct control_server *v, uint32_t slot, unsigned keep)
 {
-    const struct shm_provider *p = &v->table->directory->shm->provider[slot];
+    const struct shm_provider *p  = &v->table->directory->shm->provider[slot];
     const struct guid          id = p->guid;
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = e != keep && p->mask & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
@@ -171,9 +185,11 @@ static void note_unfiltered(struct control_server *v, uint32_t slot)
     const struct shm_provider *p = &v->table->directory->shm->provider[slot];
     char                       text[GUID_TEXT_SIZE];
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
-        struct session *s = p->mask & p->filtered & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
+        struct session *s =
+            p->mask & p->filtered & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
         if (s)
-            server_note_once(s, W_NOT_SUPPORTED, guid_format(&p->guid, text), "a provider of the older API: programs are chosen, its events are not filtered",
+            server_note_once(s, W_NOT_SUPPORTED, guid_format(&p->guid, text),
+                             "a provider of the older API: programs are chosen, its events are not filtered",
                              "choose by level and keywords");
     }
 }
@@ -192,15 +208,17 @@ static void registered(struct control_server *v, unsigned registration, const st
         note_unfiltered(v, r->slot);
 }
 
-static wstatus enable_act(struct control_server *v, const struct ctl_enable_request *m, const struct filter_block *filter, struct session *s,
-                   struct enable_wait *wait)
+static wstatus enable_act(struct control_server *v, const struct ctl_enable_request *m,
+                          const struct filter_block *filter, struct session *s, struct enable_wait *wait)
 {
-    const struct enable_terms terms = {.level = m->level, .any = m->any, .all = m->all, .flags = directory_flags(m->property), .filter = filter};
-    struct reason             why;
-    unsigned                  slot, entry;
+    const struct enable_terms terms = {
+        .level = m->level, .any = m->any, .all = m->all, .flags = directory_flags(m->property), .filter = filter};
+    struct reason why;
+    unsigned      slot, entry;
     if (m->code == CTL_CODE_ENABLE) {
         const int known = directory_find(v->table->directory, &m->provider);
-        if (known >= 0 && filter_needed(filter) && has_classic(v, (uint32_t)known)) /* as on Windows: they filter by themselves */
+        /* as on Windows: they filter by themselves */
+        if (known >= 0 && filter_needed(filter) && has_classic(v, (uint32_t)known))
             return W_NOT_SUPPORTED;
         session_expect(s, filter);
         parts_expect(v, s);
@@ -228,7 +246,9 @@ static wstatus enable_act(struct control_server *v, const struct ctl_enable_requ
 static wstatus filter_of(const struct ctl_enable_request *m, size_t size, struct filter_block **out)
 {
     struct reason why;
-    wstatus       st = m->filter_bytes > size - sizeof *m ? W_BAD_LENGTH : m->filter_bytes ? filter_check(m + 1, m->filter_bytes, &why) : W_SUCCESS;
+    wstatus       st = m->filter_bytes > size - sizeof *m ? W_BAD_LENGTH
+                       : m->filter_bytes                  ? filter_check(m + 1, m->filter_bytes, &why)
+                                                          : W_SUCCESS;
     if (st)
         return st;
     if (!(*out = calloc(1, m->filter_bytes ? m->filter_bytes : sizeof **out)))
@@ -251,12 +271,14 @@ static bool private_room(const struct control_server *v, const struct session *s
 }
 
 /* What the session's user may still have of what all share. */
-static wstatus enable_has_quota(struct control_server *v, const struct session *s, const struct ctl_enable_request *m, const struct filter_block *filter)
+static wstatus enable_has_quota(struct control_server *v, const struct session *s, const struct ctl_enable_request *m,
+                                const struct filter_block *filter)
 {
     const uint32_t uid = quota_payer(s);
     if (m->code != CTL_CODE_ENABLE)
         return W_SUCCESS;
-    const bool fine = quota_provider(v, uid, &m->provider) && (!filter_needed(filter) || quota_allows(v, QUOTA_FILTERS, uid, filter->size));
+    const bool fine = quota_provider(v, uid, &m->provider) &&
+                      (!filter_needed(filter) || quota_allows(v, QUOTA_FILTERS, uid, filter->size));
     return fine ? W_SUCCESS : W_NO_SYSTEM_RESOURCES;
 }
 
@@ -300,7 +322,8 @@ static wstatus enable_request(struct control_server *v, unsigned c, const void *
         return W_WMI_INSTANCE_NOT_FOUND;
     if (m->code > CTL_CODE_CAPTURE_STATE)
         return W_INVALID_PARAMETER;
-    if (!(s->state->private_pid && server_session_granted(v, c, s, ACCESS_GUID_ENABLE)) && !server_granted(v, c, &m->provider, ACCESS_GUID_ENABLE))
+    if (!(s->state->private_pid && server_session_granted(v, c, s, ACCESS_GUID_ENABLE)) &&
+        !server_granted(v, c, &m->provider, ACCESS_GUID_ENABLE))
         return W_ACCESS_DENIED;
     if (m->property & ~(uint32_t)PROPERTY_KNOWN)
         return W_NOT_SUPPORTED;
@@ -332,8 +355,11 @@ static unsigned enables_of(const struct control_server *v, unsigned c, int slot,
         if (!s || !server_session_granted(v, c, s, ACCESS_QUERY))
             continue;
         const struct filter_block *filter = directory_filter(v->table->directory, (unsigned)slot, e);
-        out[n] = (struct ctl_provider_enable){.logger_id = s->state->index, .any = p->enable[e].any, .all = p->enable[e].all, .level = p->enable[e].level,
-                                              .property = directory_property(v->table->directory, (unsigned)slot, e)};
+        out[n]                            = (struct ctl_provider_enable){.logger_id = s->state->index,
+                                                                         .any       = p->enable[e].any,
+                                                                         .all       = p->enable[e].all,
+                                                                         .level     = p->enable[e].level,
+                                                                         .property  = directory_property(v->table->directory, (unsigned)slot, e)};
         if (filter)
             filter_describe(filter, out[n].filters, sizeof out[n].filters);
         snprintf(out[n++].session, sizeof out->session, "%s", s->state->name);
@@ -341,7 +367,8 @@ static unsigned enables_of(const struct control_server *v, unsigned c, int slot,
     return n;
 }
 
-static unsigned enable_programs_of(const struct control_server *v, unsigned c, int slot, struct ctl_provider_program *out)
+static unsigned enable_programs_of(const struct control_server *v, unsigned c, int slot,
+                                   struct ctl_provider_program *out)
 {
     const bool all = server_granted(v, c, &v->table->directory->shm->provider[slot].guid, ACCESS_QUERY);
     unsigned   n   = 0;
@@ -377,7 +404,8 @@ static wstatus enable_provider(struct control_server *v, unsigned c, const void 
     memset(answer, 0, sizeof *answer);
     answer->enable_count  = enables_of(v, c, slot, answer->enable);
     answer->program_count = enable_programs_of(v, c, slot, answer->program);
-    snprintf(answer->name, sizeof answer->name, "%s", v->table->directory->name[slot] ? v->table->directory->name[slot] : "");
+    snprintf(answer->name, sizeof answer->name, "%s",
+             v->table->directory->name[slot] ? v->table->directory->name[slot] : "");
     return server_reply(v, c, m, answer, sizeof *answer + answer->program_count * sizeof answer->program[0], W_SUCCESS);
 }
 
@@ -394,14 +422,16 @@ static void adopted(struct control_server *v)
         for (unsigned k = 0; k < STATE_ENABLES && *s->state->enable[k].key; k++)
             for (unsigned at = 0; s->state->enable[k].in_use && at < STATE_REGISTRATIONS; at++) {
                 const struct state_registration *r = &v->state->registration[at];
-                if (r->in_use && r->slot == s->state->enable[k].slot && !(v->state->connection[r->connection].attached & bit) &&
-                    server_attach_registered(v, r, s))
+                if (r->in_use && r->slot == s->state->enable[k].slot &&
+                    !(v->state->connection[r->connection].attached & bit) && server_attach_registered(v, r, s))
                     server_tell_enable(v, r, s, s->state->enable[k].entry, CTL_CODE_ENABLE);
             }
     }
 }
 
-const struct control_enabling control_enabling = {enable_request, acknowledged, enable_gone, expired, enable_provider, registrations_page, users_page, conditions_page, registered, adopted, parts_of, parts_living};
+const struct control_enabling control_enabling = {
+    enable_request, acknowledged,    enable_gone, expired, enable_provider, registrations_page,
+    users_page,     conditions_page, registered,  adopted, parts_of,        parts_living};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Threads begin one after another, so the one that asks next has most often one of the next numbers; else all are looked at. */
+/* Threads begin one after another, so the one that asks next has most often one of the next numbers; else all are
+ * looked at. */
 enum { STATUS_MOST = 4096, NEXT_MOST = 8, TRIES = 3 };
 
 unsigned foreign_levels(const char *status, uint32_t *inner)
@@ -81,13 +82,14 @@ static void look_at_all(int proc_fd, uint32_t pid, struct foreign_threads *known
     struct foreign_threads *now = malloc(sizeof *now);
     unsigned                at  = 0;
     snprintf(path, sizeof path, proc_fd > 0 ? "%u/task" : "/proc/%u/task", pid);
-    int  fd  = proc_fd > 0 ? openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int  fd  = proc_fd > 0 ? openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                           : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (!dir && fd >= 0)
         close(fd);
     if (known->pid != pid)
         known->count = 0;
-    known->pid = pid;
+    known->pid     = pid;
     unsigned count = 0;
     for (struct dirent *e; now && dir && count < FOREIGN_THREADS && (e = readdir(dir));) {
         const uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
@@ -127,7 +129,8 @@ uint32_t foreign_thread(int proc_fd, uint32_t pid, uint32_t inner, uint32_t near
     for (uint32_t i = 1; !outer && near && i <= NEXT_MOST; i++)
         if (is_thread(proc_fd, pid, near + i, inner))
             outer = near + i;
-    for (unsigned i = 0; !outer && pid && i < TRIES; i++) { /* a list that is read while threads begin and end can lack some */
+    /* a list that is read while threads begin and end can lack some */
+    for (unsigned i = 0; !outer && pid && i < TRIES; i++) {
         look_at_all(proc_fd, pid, known);
         outer = control_foreign_find(proc_fd, pid, inner, known);
     }

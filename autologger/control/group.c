@@ -1,14 +1,16 @@
-/* group.c - provider groups: a provider that names a group in its traits is enabled in every session that the group is enabled in, by the
- * group's terms. Who enables the provider itself in a session has the last word there; the group's end leaves that be.
- * A group is a provider that nobody needs to have registered; its slot lives as long as its members (server_registration_drop). Which group
- * a registration has joined stands in its state, which outlives the daemon. The early program has group_join.c alone.
+/* group.c - provider groups: a provider that names a group in its traits is enabled in every session that the group is
+ * enabled in, by the group's terms. Who enables the provider itself in a session has the last word there; the group's
+ * end leaves that be. A group is a provider that nobody needs to have registered; its slot lives as long as its members
+ * (server_registration_drop). Which group a registration has joined stands in its state, which outlives the daemon. The
+ * early program has group_join.c alone.
  * Invariant: what a session enables for a group has the key group_key() of it. Threads: one. See server_parts.h. */
 #include "autologger/control/server_parts.h"
 
 #include <string.h>
 
 /* The providers that the session enables for the group, also those that no program has registered now. */
-static void enabled_change(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t code, struct enable_wait *wait)
+static void enabled_change(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t code,
+                           struct enable_wait *wait)
 {
     char     key[64];
     unsigned at;
@@ -28,7 +30,8 @@ static void enabled_change(struct control_server *v, struct session *s, uint32_t
     }
 }
 
-void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait)
+void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code,
+                  struct enable_wait *wait)
 {
     unsigned at;
 

@@ -1,5 +1,6 @@
-/* group_join.c - what a provider that has come brings with it: it joins the group that its traits name, and is enabled where that is. All
- * that the early program does about groups; what is done to groups of sessions that run is group.c's. See server_parts.h. */
+/* group_join.c - what a provider that has come brings with it: it joins the group that its traits name, and is enabled
+ * where that is. All that the early program does about groups; what is done to groups of sessions that run is
+ * group.c's. See server_parts.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 
@@ -20,13 +21,17 @@ struct state_enable *group_place(const struct session *s, const struct guid *pro
     return NULL;
 }
 
-bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member, unsigned *at)
+bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member,
+                      unsigned *at)
 {
     const struct shm_provider *p     = v->table->directory->shm->provider;
     const struct guid          id    = p[member].guid;
     const struct shm_enable   *e     = &p[group].enable[entry];
-    const struct enable_terms  terms = {.level = e->level, .flags = e->flags, .any = e->any, .all = e->all,
-                                              .filter = directory_filter(v->table->directory, group, entry)};
+    const struct enable_terms  terms = {.level  = e->level,
+                                        .flags  = e->flags,
+                                        .any    = e->any,
+                                        .all    = e->all,
+                                        .filter = directory_filter(v->table->directory, group, entry)};
     struct state_enable       *place = group_place(s, &id);
     struct reason              why;
     unsigned                   slot;
@@ -68,7 +73,7 @@ void group_join(struct control_server *v, unsigned registration, const struct gu
     directory_register(v->table->directory, (unsigned)slot, 1);
     const struct shm_provider *p = v->table->directory->shm->provider;
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
-        struct session *s      = p[slot].mask & 1u << e ? v->table->slot[p[slot].enable[e].session % SHM_SESSIONS] : NULL;
+        struct session *s = p[slot].mask & 1u << e ? v->table->slot[p[slot].enable[e].session % SHM_SESSIONS] : NULL;
         const uint8_t   before = p[r->slot].mask;
         if (s && group_member_set(v, s, (uint32_t)slot, e, r->slot, &at) && !(before & 1u << at))
             group_join_tell(v, r->slot, at);

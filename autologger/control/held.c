@@ -1,9 +1,11 @@
-/* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file, other terms. The logger may wait for storage that is
- * slow, or that never answers again; all others are served meanwhile.
- * Invariants: H1 what is held belongs to a living connection, and goes with it; but for a start, and an update that was begun, which are brought to
- * their ends. H2 a flush, a file and each step of an update have a time by which they are answered; the end of a session is answered when it has ended.
- * H3 nothing points to a session that is gone: server_session_stopped comes before that. H4 an update waits for those of the same session that came before
- * it: when these have ended it is as if it came then, and all that is asked of a request is asked once more.
+/* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file, other terms. The
+ * logger may wait for storage that is slow, or that never answers again; all others are served meanwhile.
+ * Invariants: H1 what is held belongs to a living connection, and goes with it; but for a start, and an update that was
+ * begun, which are brought to their ends. H2 a flush, a file and each step of an update have a time by which they are
+ * answered; the end of a session is answered when it has ended.
+ * H3 nothing points to a session that is gone: server_session_stopped comes before that. H4 an update waits for those
+ * of the same session that came before it: when these have ended it is as if it came then, and all that is asked of a
+ * request is asked once more.
  * Threads: one. The early program has server_none.c instead. See server.h, server_parts.h. */
 #include "autologger/control/conditions.h"
 #include "autologger/control/server_parts.h"
@@ -15,27 +17,27 @@
 
 /* One session of it: itself, or a part of a private session. */
 struct held_part {
-    struct session       *s; /* NULL: that is answered */
+    struct session       *s;      /* NULL: that is answered */
     struct logger_errand *errand; /* of a file */
-    unsigned              asked; /* of a flush */
+    unsigned              asked;  /* of a flush */
 };
 struct held_program {
-    struct held_program      *next;
-    unsigned          connection;
-    struct ctl_header header; /* of the request */
-    struct session   *s; /* that it named; NULL: it has ended */
-    uint64_t          until_ms;
-    wstatus           status; /* of the first part that failed */
-    char              text[CTL_PATH + 512];
-    struct ctl_session_info info; /* of a file: of the session that made the last one; of a stop: as it ended */
-    struct ctl_update_answer *begun; /* of a start: what is known so far */
-    struct session_update    *update; /* of an update */
-    struct ctl_update_request *again; /* of one that waits for another one */
-    bool              over; /* of an update: its session is about to go */
-    bool              failed; /* of a start: its session is being ended for that */
-    unsigned          told; /* of a start: how many of the session's conditions are in that */
-    unsigned          count; /* 0: the session is to end */
-    struct held_part  part[];
+    struct held_program       *next;
+    unsigned                   connection;
+    struct ctl_header          header; /* of the request */
+    struct session            *s;      /* that it named; NULL: it has ended */
+    uint64_t                   until_ms;
+    wstatus                    status; /* of the first part that failed */
+    char                       text[CTL_PATH + 512];
+    struct ctl_session_info    info;   /* of a file: of the session that made the last one; of a stop: as it ended */
+    struct ctl_update_answer  *begun;  /* of a start: what is known so far */
+    struct session_update     *update; /* of an update */
+    struct ctl_update_request *again;  /* of one that waits for another one */
+    bool                       over;   /* of an update: its session is about to go */
+    bool                       failed; /* of a start: its session is being ended for that */
+    unsigned                   told;   /* of a start: how many of the session's conditions are in that */
+    unsigned                   count;  /* 0: the session is to end */
+    struct held_part           part[];
 };
 enum { FLUSH_MS = 5000, FILE_MS = 60000, GONE = STATE_CONNECTIONS /* in place of a connection that has ended */ };
 
@@ -51,7 +53,8 @@ static unsigned parts_list(const struct control_server *v, struct session *s, st
     return n;
 }
 
-static wstatus held_make(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, unsigned count, uint64_t ms, struct held_program **out)
+static wstatus held_make(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s,
+                         unsigned count, uint64_t ms, struct held_program **out)
 {
     if (!quota_may_wait(v, c))
         return W_BUSY;
@@ -112,7 +115,10 @@ static bool part_done(struct held_program *h, struct held_part *p)
         st = p->errand->status;
         session_info(p->s, &h->info);
         if (!h->status)
-            snprintf(h->text, sizeof h->text, "%s", st ? p->errand->why.text : p->errand->file ? p->errand->file : h->info.log_path);
+            snprintf(h->text, sizeof h->text, "%s",
+                     st                ? p->errand->why.text
+                     : p->errand->file ? p->errand->file
+                                       : h->info.log_path);
         session_errand_end(p->s, p->errand);
     }
     h->status = h->status ? h->status : st;
@@ -161,7 +167,8 @@ static void stop_answer(struct control_server *v, const struct held_program *h)
     server_reply(v, h->connection, &h->header, answer, sizeof *answer + sizeof answer->row[0], W_SUCCESS);
 }
 
-/* The rest of a start. A file that is not there yet is no failure: events wait for it. True: it has failed, and is answered when its session has ended. */
+/* The rest of a start. A file that is not there yet is no failure: events wait for it. True: it has failed, and is
+ * answered when its session has ended. */
 static bool start_fails(struct control_server *v, struct held_program *h)
 {
     h->status = v->hooks.started(v->hooks.ctx, h->s, h->told, h->begun);
@@ -181,8 +188,8 @@ static void start_answer(struct control_server *v, struct held_program *h)
         server_reply(v, h->connection, &h->header, h->begun, sizeof *h->begun, h->status);
 }
 
-static void update_told(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, wstatus st, const struct condition_list *found,
-                        const struct reason *why)
+static void update_told(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, wstatus st,
+                        const struct condition_list *found, const struct reason *why)
 {
     struct ctl_update_answer *answer = (void *)v->out;
     update_answer(s, st, found, why, answer);
@@ -197,7 +204,8 @@ static void update_finish(struct control_server *v, struct held_program *h)
     const wstatus         st    = session_update_end(h->update, &found, &why);
     h->update                   = NULL;
     v->hooks.updated(v->hooks.ctx, s, st);
-    if (!st && s->realtime && !(s->state->log_file_mode & ETL_MODE_REAL_TIME)) { /* switched off: consumers get what is left */
+    /* switched off: consumers get what is left */
+    if (!st && s->realtime && !(s->state->log_file_mode & ETL_MODE_REAL_TIME)) {
         server_session_ended(v, s, false);
         session_realtime_end(s);
     }
@@ -257,13 +265,15 @@ static void took_long(struct held_program *h)
 {
     if (h->begun) { /* what comes waits in memory */
         const size_t used = strlen(h->begun->text);
-        snprintf(h->begun->text + used, sizeof h->begun->text - used, "%snote %d FileName: the file is not made yet, its storage takes long. Do: autologger query",
+        snprintf(h->begun->text + used, sizeof h->begun->text - used,
+                 "%snote %d FileName: the file is not made yet, its storage takes long. Do: autologger query",
                  used ? "\n" : "", W_TIMEOUT);
         return;
     }
     h->status = h->status ? h->status : W_TIMEOUT;
     session_info(h->s, &h->info);
-    snprintf(h->text, sizeof h->text, "it was not done within %d s: its storage does not answer, or takes long", FILE_MS / 1000);
+    snprintf(h->text, sizeof h->text, "it was not done within %d s: its storage does not answer, or takes long",
+             FILE_MS / 1000);
 }
 
 /* An answer may drop a connection, and so change the list: from the front again. */
@@ -271,7 +281,7 @@ static bool one_answered(struct control_server *v, uint64_t now_ms)
 {
     for (struct held_program **at = &v->held; *at; at = &(*at)->next) {
         struct held_program *h    = *at;
-        const bool   done = is_done(v, h);
+        const bool           done = is_done(v, h);
         if (!done && (now_ms < h->until_ms || h->update))
             continue;
         if (!done)
@@ -350,9 +360,9 @@ void server_session_stopped(struct control_server *v, struct session *s, const s
 
 wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)
 {
-    struct reason why;
-    struct held_program  *h;
-    wstatus       st = held_make(v, c, m, s, 0, 0, &h);
+    struct reason        why;
+    struct held_program *h;
+    wstatus              st = held_make(v, c, m, s, 0, 0, &h);
     if (st)
         return st;
     if ((st = v->hooks.stop(v->hooks.ctx, s, &why)))
@@ -362,17 +372,24 @@ wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header 
     return st;
 }
 
-wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const struct ctl_update_answer *answer)
+wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s,
+                   const struct ctl_update_answer *answer)
 {
     struct ctl_update_answer *begun = malloc(sizeof *begun);
-    struct held_program              *h     = calloc(1, sizeof *h + sizeof h->part[0]);
+    struct held_program      *h     = calloc(1, sizeof *h + sizeof h->part[0]);
     if (!begun || !h) { /* the session runs; its controller hears no more of it */
         free(begun);
         free(h);
         return W_NOT_ENOUGH_MEMORY;
     }
     *begun     = *answer;
-    *h         = (struct held_program){.connection = c, .header = *m, .s = s, .begun = begun, .told = s->conditions.count, .count = 1, .until_ms = quota_now_ms() + FLUSH_MS};
+    *h         = (struct held_program){.connection = c,
+                                       .header     = *m,
+                                       .s          = s,
+                                       .begun      = begun,
+                                       .told       = s->conditions.count,
+                                       .count      = 1,
+                                       .until_ms   = quota_now_ms() + FLUSH_MS};
     h->part[0] = (struct held_part){.s = s, .asked = session_flush_begin(s)};
     held_begin(v, h);
     return W_SUCCESS;
@@ -380,9 +397,9 @@ wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header
 
 wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)
 {
-    struct session *parts[SHM_SESSIONS + 1];
-    const unsigned  count = parts_list(v, s, parts);
-    struct held_program    *h;
+    struct session      *parts[SHM_SESSIONS + 1];
+    const unsigned       count = parts_list(v, s, parts);
+    struct held_program *h;
     if (!count) {
         server_answer(v, c, m, session_flush(s));
         return W_SUCCESS;
@@ -397,26 +414,29 @@ wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header
 }
 
 /* Of each part; files beside the first process' one have the others' numbers behind their names, as log files do. */
-static wstatus files_begin(struct control_server *v, struct held_program *h, struct session **parts, const char *file, struct ctl_update_answer *answer)
+static wstatus files_begin(struct control_server *v, struct held_program *h, struct session **parts, const char *file,
+                           struct ctl_update_answer *answer)
 {
     char    name[CTL_PATH + 16], own[16];
     wstatus st = W_SUCCESS;
     for (unsigned i = 0; i < h->count && !st; i++) {
         const struct state_session *part = parts[i]->state;
         snprintf(own, sizeof own, "_%u", part->private_pid);
-        snprintf(name, sizeof name, "%s%s", file ? file : "", part->processes.kind == STATE_PART && part->processes.begun > 1 ? own : "");
+        snprintf(name, sizeof name, "%s%s", file ? file : "",
+                 part->processes.kind == STATE_PART && part->processes.begun > 1 ? own : "");
         if (!(st = v->hooks.file(v->hooks.ctx, parts[i], file ? name : NULL, answer, &h->part[i].errand)))
             h->part[i].s = parts[i];
     }
     return st;
 }
 
-wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
+wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s,
+                   const char *file)
 {
     struct ctl_update_answer *answer = (void *)v->out;
     struct session           *parts[SHM_SESSIONS + 1];
     const unsigned            count = parts_list(v, s, parts);
-    struct held_program              *h;
+    struct held_program      *h;
 
     memset(answer, 0, sizeof *answer);
     session_info(s, &answer->session);
@@ -438,8 +458,8 @@ wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header
 /* It has its turn when those before it have ended (H4). */
 static wstatus update_again(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s)
 {
-    struct held_program  *h;
-    const wstatus st = held_make(v, c, &m->header, s, 0, 0, &h);
+    struct held_program *h;
+    const wstatus        st = held_make(v, c, &m->header, s, 0, 0, &h);
     if (st)
         return st;
     if (!(h->again = malloc(sizeof *h->again))) {
@@ -456,10 +476,11 @@ wstatus held_update(struct control_server *v, unsigned c, const struct ctl_updat
 {
     struct session_terms terms;
     struct reason        why = {0};
-    struct held_program         *h;
+    struct held_program *h;
     if (s && is_updated(v, s))
         return update_again(v, c, m, s);
-    wstatus st = s ? update_terms(m, &terms, &why) : reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", m->name);
+    wstatus st = s ? update_terms(m, &terms, &why)
+                   : reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", m->name);
     if (st) {
         update_told(v, c, &m->header, s, st, NULL, &why);
         return W_SUCCESS;

@@ -17,17 +17,17 @@ bool message_send(int fd, const void *message, size_t size, const int *fds, unsi
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(sizeof(int) * FD_SEND)];
-    } control = {0};
+    } control        = {0};
     struct iovec  io = {.iov_base = (void *)message, .iov_len = size};
     struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1};
 
     if (fd_count) {
-        m.msg_control      = control.space;
-        m.msg_controllen   = CMSG_SPACE(sizeof(int) * fd_count);
-        struct cmsghdr *c  = CMSG_FIRSTHDR(&m);
-        c->cmsg_level      = SOL_SOCKET;
-        c->cmsg_type       = SCM_RIGHTS;
-        c->cmsg_len        = CMSG_LEN(sizeof(int) * fd_count);
+        m.msg_control     = control.space;
+        m.msg_controllen  = CMSG_SPACE(sizeof(int) * fd_count);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level     = SOL_SOCKET;
+        c->cmsg_type      = SCM_RIGHTS;
+        c->cmsg_len       = CMSG_LEN(sizeof(int) * fd_count);
         memcpy(CMSG_DATA(c), fds, sizeof(int) * fd_count);
     }
     ssize_t n;
@@ -43,8 +43,8 @@ void message_refuse_descriptors(int fd)
     setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof no); /* an older kernel: message_receive */
 }
 
-/* The next message stays in the socket. This call has no room for descriptors, so the kernel installs none here and only reports them. An installed
- * one needs a close, and the close of a FUSE file asks its server. */
+/* The next message stays in the socket. This call has no room for descriptors, so the kernel installs none here and
+ * only reports them. An installed one needs a close, and the close of a FUSE file asks its server. */
 static ssize_t message_look(int fd, struct msghdr *m)
 {
     char         byte;

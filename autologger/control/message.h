@@ -8,10 +8,11 @@
 
 /* False when it could not be sent whole at once. */
 bool message_send(int fd, const void *message, size_t size, const int *fds, unsigned fd_count);
-/* Clients can't send descriptors to this socket, nor to those that are accepted from it. Only where the kernel knows how. */
+/* Clients can't send descriptors to this socket, nor to those that are accepted from it. Only where the kernel knows
+ * how. */
 void message_refuse_descriptors(int fd);
-/* Bytes of one message; 0 at the end; -errno. -EBADMSG: the message carries descriptors. No honest client sends any; the message stays in the
- * socket for message_hang_up. A message larger than `capacity` is -EMSGSIZE. */
+/* Bytes of one message; 0 at the end; -errno. -EBADMSG: the message carries descriptors. No honest client sends any;
+ * the message stays in the socket for message_hang_up. A message larger than `capacity` is -EMSGSIZE. */
 ssize_t message_receive(int fd, void *message, size_t capacity);
 /* Ends the connection of a hostile client. This process never closes descriptors of unread messages (outcast.h). */
 void message_hang_up(int fd);

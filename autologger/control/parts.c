@@ -1,6 +1,7 @@
-/* parts.c - private sessions of several processes (PRIVATE_LOGGER without PRIVATE_IN_PROC). What was asked for, the whole, stands in the provider's
- * entry of the directory and in the connections' words; the streams that a program gets are those of its part, a session of its own that is in
- * no entry. So a provider's eight places are not used up by its processes, and a part ends without anybody else being told.
+/* parts.c - private sessions of several processes (PRIVATE_LOGGER without PRIVATE_IN_PROC). What was asked for, the
+ * whole, stands in the provider's entry of the directory and in the connections' words; the streams that a program gets
+ * are those of its part, a session of its own that is in no entry. So a provider's eight places are not used up by its
+ * processes, and a part ends without anybody else being told.
  * Invariant: a part belongs to one process, and has its whole as long as it lives (daemon/private.c ends it otherwise).
  * Threads: one (controlling). See server_parts.h. */
 #include "autologger/control/peer.h"
@@ -15,7 +16,8 @@
 /* Parts take places of sessions: one whole has so many, and leaves others so many. */
 enum { PARTS_OF_ONE = 16, PLACES_LEFT = 16 };
 
-static struct session *part_find(const struct control_server *v, const struct session *whole, const struct state_connection *who, unsigned *all)
+static struct session *part_find(const struct control_server *v, const struct session *whole,
+                                 const struct state_connection *who, unsigned *all)
 {
     struct session *found = NULL;
     *all                  = 0;
@@ -60,49 +62,64 @@ static bool is_for(int proc_fd, const struct state_processes *p, uint32_t pid)
 
 /* ---- a part begins ---- */
 
-static wstatus parts_room_for(const struct session_table *t, const struct session *whole, unsigned parts, struct reason *why)
+static wstatus parts_room_for(const struct session_table *t, const struct session *whole, unsigned parts,
+                              struct reason *why)
 {
     const unsigned most = t->most && t->most < SHM_SESSIONS ? t->most : SHM_SESSIONS, places = table_count(t);
     const uint64_t left = t->ceiling > t->memory_used ? t->ceiling - t->memory_used : 0;
     if (parts >= PARTS_OF_ONE)
-        return reason_set(why, W_NO_SYSTEM_RESOURCES, "%u processes have a part of it already, at most %d can", parts, PARTS_OF_ONE);
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "%u processes have a part of it already, at most %d can", parts,
+                          PARTS_OF_ONE);
     if (places + PLACES_LEFT >= most)
-        return reason_set(why, W_NO_SYSTEM_RESOURCES, "%u of %u places of sessions are taken, and %d are left to others", places, most, PLACES_LEFT);
+        return reason_set(why, W_NO_SYSTEM_RESOURCES,
+                          "%u of %u places of sessions are taken, and %d are left to others", places, most,
+                          PLACES_LEFT);
     if (whole->state->memory_bytes > left)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory is left of what all sessions may have");
     return W_SUCCESS;
 }
 
-/* The session that `plan` says, for that process. It may be made within a start, whose rights and owner are not this one's. */
-static wstatus parts_add(struct control_server *v, struct session *whole, const struct plan *plan, const struct state_connection *who, struct session **out,
-                   struct reason *why)
+/* The session that `plan` says, for that process. It may be made within a start, whose rights and owner are not this
+ * one's. */
+static wstatus parts_add(struct control_server *v, struct session *whole, const struct plan *plan,
+                         const struct state_connection *who, struct session **out, struct reason *why)
 {
-    struct session_table        *t      = v->table;
-    struct session_env          *env    = t->env;
-    const struct state_processes one    = {.kind = STATE_PART, .of = whole->state->generation, .begun = whole->state->processes.begun + 1};
-    const struct session_table   before = *t;
-    const struct session_env     around = *env;
+    struct session_table        *t   = v->table;
+    struct session_env          *env = t->env;
+    const struct state_processes one = {
+        .kind = STATE_PART, .of = whole->state->generation, .begun = whole->state->processes.begun + 1};
+    const struct session_table before = *t;
+    const struct session_env   around = *env;
 
-    t->may_add       = NULL;
-    env->processes   = &one;
-    env->program     = who;
-    env->asks        = whole->state->owner.set ? &whole->state->owner : NULL;
-    wstatus st       = table_add(t, plan, out, why);
-    t->may_add       = before.may_add;
-    env->processes   = around.processes;
-    env->program     = around.program;
-    env->asks        = around.asks;
+    t->may_add     = NULL;
+    env->processes = &one;
+    env->program   = who;
+    env->asks      = whole->state->owner.set ? &whole->state->owner : NULL;
+    wstatus st     = table_add(t, plan, out, why);
+    t->may_add     = before.may_add;
+    env->processes = around.processes;
+    env->program   = around.program;
+    env->asks      = around.asks;
     return st;
 }
 
 /* The first process has the file that was named, the others' ends with their number, as on Windows. */
-static wstatus part_make(struct control_server *v, struct session *whole, const struct state_connection *who, struct session **out, struct reason *why)
+static wstatus part_make(struct control_server *v, struct session *whole, const struct state_connection *who,
+                         struct session **out, struct reason *why)
 {
     const uint32_t              pid = who->pid;
-    const struct state_session *w = whole->state;
-    char                        name[STATE_NAME + 32], path[sizeof w->other_path + 16], file[sizeof w->file_name + 16], own[16] = "", none[1] = "";
-    struct plan                 plan = {.name = name, .key = none, .guid = w->guid, .memory_bytes = w->memory_bytes, .clock_type = w->clock_type,
-                                        .log_file_mode = w->log_file_mode, .max_file_size = w->max_file_size, .flush_timer = w->flush_timer, .flush_threshold = w->flush_threshold};
+    const struct state_session *w   = whole->state;
+    char name[STATE_NAME + 32], path[sizeof w->other_path + 16], file[sizeof w->file_name + 16], own[16] = "",
+                                                                                                 none[1] = "";
+    struct plan plan = {.name            = name,
+                        .key             = none,
+                        .guid            = w->guid,
+                        .memory_bytes    = w->memory_bytes,
+                        .clock_type      = w->clock_type,
+                        .log_file_mode   = w->log_file_mode,
+                        .max_file_size   = w->max_file_size,
+                        .flush_timer     = w->flush_timer,
+                        .flush_threshold = w->flush_threshold};
     if (w->processes.begun)
         snprintf(own, sizeof own, "_%u", pid);
     snprintf(name, sizeof name, "%s (process %u)", w->name, pid);
@@ -133,15 +150,17 @@ static wstatus part_make(struct control_server *v, struct session *whole, const 
 static bool part_ensure(struct control_server *v, struct session *whole, const struct state_connection *who)
 {
     const uint32_t          pid = who->pid;
-    struct state_processes *p = &whole->state->processes;
+    struct state_processes *p   = &whole->state->processes;
     struct session         *part;
     struct reason           why = {0};
     unsigned                all;
     if (!is_for(v->table->env->proc_fd, p, pid) || part_find(v, whole, who, &all))
         return true;
-    wstatus st = pid ? parts_room_for(v->table, whole, all, &why)
-                     : reason_set(&why, W_NOT_SUPPORTED, "the process is of a namespace whose ids are not seen here: when it ends could not be told");
-    st         = st ? st : part_make(v, whole, who, &part, &why);
+    wstatus st =
+        pid ? parts_room_for(v->table, whole, all, &why)
+            : reason_set(&why, W_NOT_SUPPORTED,
+                         "the process is of a namespace whose ids are not seen here: when it ends could not be told");
+    st = st ? st : part_make(v, whole, who, &part, &why);
     if (!st)
         return true;
     p->refused++;
@@ -160,8 +179,9 @@ struct session *parts_of(struct control_server *v, unsigned c, struct session *w
 
 void parts_begin(struct control_server *v, struct session *whole)
 {
-    const int slot = whole->state->processes.kind == STATE_WHOLE ? directory_find(v->table->directory, &whole->state->guid) : -1;
-    bool      none[STATE_CONNECTIONS] = {false}; /* it was told already */
+    const int slot =
+        whole->state->processes.kind == STATE_WHOLE ? directory_find(v->table->directory, &whole->state->guid) : -1;
+    bool none[STATE_CONNECTIONS] = {false}; /* it was told already */
     for (unsigned i = 0; slot >= 0 && i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
         if (r->in_use && r->slot == (uint32_t)slot && !none[r->connection])
@@ -175,7 +195,8 @@ static void tell_earlier(struct control_server *v, struct session *whole, const 
     for (unsigned k = 0; k < STATE_ENABLES && *whole->state->enable[k].key; k++)
         for (unsigned i = 0; whole->state->enable[k].in_use && i < STATE_REGISTRATIONS; i++) {
             const struct state_registration *r = &v->state->registration[i];
-            if (r->in_use && r != now && r->connection == now->connection && r->slot == whole->state->enable[k].slot && server_attach_registered(v, r, whole))
+            if (r->in_use && r != now && r->connection == now->connection && r->slot == whole->state->enable[k].slot &&
+                server_attach_registered(v, r, whole))
                 server_tell_enable(v, r, whole, whole->state->enable[k].entry, CTL_CODE_ENABLE);
         }
 }
@@ -193,14 +214,14 @@ static bool got_none(const struct control_server *v, const struct state_registra
 
 void parts_registered(struct control_server *v, unsigned registration)
 {
-    struct state_registration *r  = &v->state->registration[registration];
-    const struct guid          id = v->table->directory->shm->provider[r->slot].guid;
+    struct state_registration     *r   = &v->state->registration[registration];
+    const struct guid              id  = v->table->directory->shm->provider[r->slot].guid;
     const struct state_connection *who = &v->state->connection[r->connection];
-    unsigned                   all;
+    unsigned                       all;
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
         struct session *whole = v->table->slot[i];
-        if (!whole || whole->state->processes.kind != STATE_WHOLE || !guid_equal(&whole->state->guid, &id) || part_find(v, whole, who, &all) ||
-            got_none(v, r))
+        if (!whole || whole->state->processes.kind != STATE_WHOLE || !guid_equal(&whole->state->guid, &id) ||
+            part_find(v, whole, who, &all) || got_none(v, r))
             continue;
         if (!part_ensure(v, whole, who))
             r->in_use |= STATE_REGISTERED_NO_PART;

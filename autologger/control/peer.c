@@ -43,7 +43,9 @@ static int peer_folder_open(int proc_fd, uint32_t pid)
 {
     char path[32];
     snprintf(path, sizeof path, proc_fd > 0 ? "%u" : "/proc/%u", pid);
-    return !pid ? -1 : proc_fd > 0 ? openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return !pid          ? -1
+           : proc_fd > 0 ? openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC)
+                         : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static bool peer_text_read(int folder, const char *name, char out[TEXT_MOST])
@@ -89,8 +91,8 @@ static bool credentials_of(int folder, struct credentials *out)
 {
     char     text[TEXT_MOST];
     uint64_t uid, gid;
-    if (!peer_text_read(folder, "status", text) || !peer_number_of(text, "\nUid:", 1, 10, &uid) || !peer_number_of(text, "\nGid:", 1, 10, &gid) ||
-        !peer_number_of(text, "\nCapPrm:", 0, 16, &out->permitted))
+    if (!peer_text_read(folder, "status", text) || !peer_number_of(text, "\nUid:", 1, 10, &uid) ||
+        !peer_number_of(text, "\nGid:", 1, 10, &gid) || !peer_number_of(text, "\nCapPrm:", 0, 16, &out->permitted))
         return false;
     out->uid = (uint32_t)uid;
     out->gid = (uint32_t)gid;
@@ -128,15 +130,18 @@ static uint64_t peer_space_of(int pidfd, unsigned long request, int proc_fd, uin
     return ok ? st.st_ino : 0;
 }
 
-/* Namespaces decide about root alone (peer_native). Those of other users' processes are asked for over a socket where this process has no right to
- * look: once for each process, or a user who connects again and again would cost a round for each. */
+/* Namespaces decide about root alone (peer_native). Those of other users' processes are asked for over a socket where
+ * this process has no right to look: once for each process, or a user who connects again and again would cost a round
+ * for each. */
 enum { SPACES_KNOWN = 64 };
-static __thread struct peer_spaces { uint64_t process, user_ns, pid_ns; } peer_known[SPACES_KNOWN];
+static __thread struct peer_spaces {
+    uint64_t process, user_ns, pid_ns;
+} peer_known[SPACES_KNOWN];
 
 static void spaces_of(int pidfd, int proc_fd, uint32_t pid, struct state_connection *out)
 {
     struct peer_spaces *k   = &peer_known[out->process % SPACES_KNOWN];
-    const bool     far = reach_is_far() && out->uid && out->process;
+    const bool          far = reach_is_far() && out->uid && out->process;
     if (far && k->process == out->process) {
         out->user_ns = k->user_ns;
         out->pid_ns  = k->pid_ns;
@@ -185,7 +190,7 @@ enum peer_found peer_take(int fd, int proc_fd, struct state_connection *out, int
     const int          folder = peer_folder_open(proc_fd, out->pid);
     const uint64_t     start  = start_of(folder);
     struct credentials now    = {.permitted = 0};
-    out->process = pidfs_number(*pidfd);
+    out->process              = pidfs_number(*pidfd);
     spaces_of(*pidfd, proc_fd, out->pid, out);
     out->permitted = credentials_of(folder, &now) ? now.permitted : 0;
     out->cgroup    = peer_cgroup_of(*pidfd);
@@ -202,12 +207,13 @@ enum peer_found peer_take(int fd, int proc_fd, struct state_connection *out, int
 bool peer_again(int fd, int proc_fd, const struct state_connection *who, int *pidfd)
 {
     bool gone;
-    *pidfd = pidfd_of(fd, who->pid, &gone);
+    *pidfd                = pidfd_of(fd, who->pid, &gone);
     const int      folder = *pidfd >= 0 && who->start ? peer_folder_open(proc_fd, who->pid) : -1;
-    const uint64_t start  = start_of(folder), process = pidfs_number(*pidfd);
+    const uint64_t start = start_of(folder), process = pidfs_number(*pidfd);
     if (folder >= 0)
         close(folder);
-    gone |= peer_ended(*pidfd) || (*pidfd >= 0 && who->process && process && who->process != process) || (start && start != who->start);
+    gone |= peer_ended(*pidfd) || (*pidfd >= 0 && who->process && process && who->process != process) ||
+            (start && start != who->start);
     if (gone && *pidfd >= 0) {
         close(*pidfd);
         *pidfd = -1;
@@ -240,8 +246,8 @@ bool peer_unchanged(int proc_fd, int pidfd, const struct state_connection *who)
 {
     const int          folder = pidfd >= 0 && who->start ? peer_folder_open(proc_fd, who->pid) : -1;
     struct credentials now;
-    const bool         same = folder >= 0 && start_of(folder) == who->start && credentials_of(folder, &now) && now.uid == who->uid && now.gid == who->gid &&
-                      !(now.permitted & ~who->permitted);
+    const bool         same = folder >= 0 && start_of(folder) == who->start && credentials_of(folder, &now) &&
+                      now.uid == who->uid && now.gid == who->gid && !(now.permitted & ~who->permitted);
     if (folder >= 0)
         close(folder);
     return same && !peer_ended(pidfd);

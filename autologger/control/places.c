@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { RESERVE_MOST = 64, RESERVE_PART = 8, FILES_PART = 3 /* a connection has two: its socket and its process */, PIDS = 1 << 22, WORD = 64, SPEAK_MS = 1000 };
+enum {
+    RESERVE_MOST = 64,
+    RESERVE_PART = 8,
+    FILES_PART   = 3 /* a connection has two: its socket and its process */,
+    PIDS         = 1 << 22,
+    WORD         = 64,
+    SPEAK_MS     = 1000
+};
 
 void places_begin(struct control_server *v)
 {
@@ -28,8 +35,8 @@ static unsigned used(const struct control_server *v)
     return n;
 }
 
-/* Of who has connected and said nothing, the one that has been silent for longest gives way. Of root's only one that has had time to speak:
- * programs that try again would else push out commands that have just connected. */
+/* Of who has connected and said nothing, the one that has been silent for longest gives way. Of root's only one that
+ * has had time to speak: programs that try again would else push out commands that have just connected. */
 static bool silent_drop(struct control_server *v, bool of_user, uint32_t uid)
 {
     const uint64_t now    = quota_now_ms();
@@ -50,7 +57,8 @@ int places_take(struct control_server *v, uint32_t uid)
 {
     struct quota_use use;
     quota_uses(v, QUOTA_CONNECTIONS, uid, &use);
-    if (uid != 0 && !quota_fits(quota_rule(QUOTA_CONNECTIONS), v->places, &use, false, 1, 0) && !silent_drop(v, true, uid)) {
+    if (uid != 0 && !quota_fits(quota_rule(QUOTA_CONNECTIONS), v->places, &use, false, 1, 0) &&
+        !silent_drop(v, true, uid)) {
         quota_refuse(v, QUOTA_CONNECTIONS, uid);
         return -1; /* P1 */
     }
@@ -83,10 +91,12 @@ void places_refuse(struct control_server *v, uint32_t uid, uint32_t pid)
     unsigned i = 0;
 
     snprintf(item, sizeof item, "programs of uid %u", uid);
-    snprintf(what, sizeof what, "the daemon has %u places for programs and their providers, and was out of them", v->places);
+    snprintf(what, sizeof what, "the daemon has %u places for programs and their providers, and was out of them",
+             v->places);
     for (unsigned s = 0; s < SHM_SESSIONS; s++)
         if (v->table->slot[s])
-            server_note_once(v->table->slot[s], W_NO_SYSTEM_RESOURCES, item, what, "autologger sessions says how many were refused, and what to do");
+            server_note_once(v->table->slot[s], W_NO_SYSTEM_RESOURCES, item, what,
+                             "autologger sessions says how many were refused, and what to do");
     if (!places_is_new(v, pid))
         return;
     while (i < STATE_REFUSED - 1 && v->state->refused[i].programs && v->state->refused[i].uid != uid)

@@ -1,7 +1,8 @@
 /* places.h - places for connections: how many there are, who gets one, and who was refused.
- * Invariants  P1 no user but root has more than half of what other users left (quota.h). P2 the last ones are kept for root's controllers: root may connect
- *   there, and a program that registers a provider in one of them gives it up. P3 who is refused is counted, by user and program,
- *   and told: in CTL_STATE, and as a condition of each session that runs.
+ * Invariants  P1 no user but root has more than half of what other users left (quota.h). P2 the last ones are kept for
+ *   root's controllers: root may connect there, and a program that registers a provider in one of them gives it up. P3
+ *   who is refused is counted, by user and program, and told: in CTL_STATE, and as a condition of each session that
+ *   runs.
  * Programs that were refused try again every 5 s (provider/agent.c), so a place that becomes free is taken.
  * Threads: the controlling one. Not for: registrations (server_providers.c). */
 #ifndef AUTOLOGGER_CONTROL_PLACES_H
@@ -11,7 +12,7 @@
 /* How many places there are: as many as the state has, or what the limit of open files leaves. */
 void places_begin(struct control_server *v);
 /* The place for a new connection of that user, or -1. Connections that have said nothing give way. */
-int  places_take(struct control_server *v, uint32_t uid);
+int places_take(struct control_server *v, uint32_t uid);
 /* May the program of this connection stay, now that it registers its first provider? */
 bool places_for_program(const struct control_server *v);
 /* A program did not get what it needs. */

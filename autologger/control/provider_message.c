@@ -5,10 +5,12 @@
 
 #include <string.h>
 
-/* For tools/prove: what a loop may change, what holds before each round, and what each round makes smaller. It proves these three for one round
- * out of any number, so that the number of rounds, up to 20,000 here, is of no matter. Compilers see nothing of it. */
+/* For tools/prove: what a loop may change, what holds before each round, and what each round makes smaller. It proves
+ * these three for one round out of any number, so that the number of rounds, up to 20,000 here, is of no matter.
+ * Compilers see nothing of it. */
 #ifdef AL_PROVE
-#define LOOP_KEEPS(changes, holds, smaller) __CPROVER_assigns(changes) __CPROVER_loop_invariant(holds) __CPROVER_decreases(smaller)
+#define LOOP_KEEPS(changes, holds, smaller) \
+    __CPROVER_assigns(changes) __CPROVER_loop_invariant(holds) __CPROVER_decreases(smaller)
 #else
 #define LOOP_KEEPS(changes, holds, smaller)
 #endif
@@ -19,18 +21,21 @@ enum { TRAIT_GROUP = 1, TRAIT_HEAD = 3 };
 static bool take_group(struct cursor c, struct guid *out)
 {
     while (cur_left(&c) >= TRAIT_HEAD)
-    LOOP_KEEPS(c, !c.bad && c.pos <= c.size && c.size == __CPROVER_loop_entry(c.size) && c.data == __CPROVER_loop_entry(c.data), c.size - c.pos)
-    {
-        const uint16_t whole = cur_u16(&c);
-        const uint8_t  type  = cur_u8(&c);
-        const void    *data  = cur_take(&c, whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole - TRAIT_HEAD);
-        if (!data)
-            return false;
-        if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof *out) {
-            memcpy(out, data, sizeof *out);
-            return true;
+        LOOP_KEEPS(c,
+                   !c.bad && c.pos <= c.size && c.size == __CPROVER_loop_entry(c.size) &&
+                       c.data == __CPROVER_loop_entry(c.data),
+                   c.size - c.pos)
+        {
+            const uint16_t whole = cur_u16(&c);
+            const uint8_t  type  = cur_u8(&c);
+            const void    *data  = cur_take(&c, whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole - TRAIT_HEAD);
+            if (!data)
+                return false;
+            if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof *out) {
+                memcpy(out, data, sizeof *out);
+                return true;
+            }
         }
-    }
     return false;
 }
 
@@ -67,7 +72,7 @@ static void take_enable_ack(struct cursor *c, struct provider_message *out) { ou
 static void take_thread(struct cursor *c, struct provider_message *out) { out->inner = cur_u32(c); }
 
 static const struct provider_message_form {
-    size_t least; /* size of the fixed part */
+    size_t least;                                                 /* size of the fixed part */
     void (*take)(struct cursor *c, struct provider_message *out); /* what follows the header */
 } forms[] = {
     [CTL_HELLO]      = {sizeof(struct ctl_hello), take_hello},

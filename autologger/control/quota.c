@@ -8,8 +8,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BUCKETS = STATE_CONNECTIONS, NOTE_AGAIN_MS = 10000, MS = 1000, HOLD_PART = 10 /* of a second's tokens, before who was held is read again */,
-       CONNECTED_PART = 20 /* of them, which new connections leave to those that there are */, UNREAD_AGAIN_MS = 50 };
+enum {
+    BUCKETS         = STATE_CONNECTIONS,
+    NOTE_AGAIN_MS   = 10000,
+    MS              = 1000,
+    HOLD_PART       = 10 /* of a second's tokens, before who was held is read again */,
+    CONNECTED_PART  = 20 /* of them, which new connections leave to those that there are */,
+    UNREAD_AGAIN_MS = 50
+};
 
 struct quotas {
     unsigned            count;
@@ -21,12 +27,19 @@ static const struct quota_rule quota_rules[QUOTAS] = {
 #define QUOTA_SHARE(id, uses, words_, total_, part_, least_, advice_) \
     [QUOTA_##id] = {.words = words_, .advice = advice_, .total = total_, .part = part_, .least = least_},
 #define QUOTA_RATE(id, words_, second_, burst_, second_more_, burst_more_, advice_) \
-    [QUOTA_##id] = {.words = words_, .advice = advice_, .rate = true, .second = second_, .burst = burst_, .second_more = second_more_, .burst_more = burst_more_},
+    [QUOTA_##id] = {.words       = words_, \
+                    .advice      = advice_, \
+                    .rate        = true, \
+                    .second      = second_, \
+                    .burst       = burst_, \
+                    .second_more = second_more_, \
+                    .burst_more  = burst_more_},
 #include "autologger/control/quota.def"
 #undef QUOTA_SHARE
 #undef QUOTA_RATE
 };
-_Static_assert((int)QUOTA_REQUESTS == (int)QUOTA_RATE_FIRST && (int)QUOTA_BYTES == (int)QUOTA_RATE_FIRST + 1, "the rates are the last rows");
+_Static_assert((int)QUOTA_REQUESTS == (int)QUOTA_RATE_FIRST && (int)QUOTA_BYTES == (int)QUOTA_RATE_FIRST + 1,
+               "the rates are the last rows");
 
 const struct quota_rule *quota_rule(unsigned what) { return &quota_rules[what < QUOTAS ? what : 0]; }
 
@@ -46,7 +59,8 @@ uint64_t quota_work_ns(void)
 
 /* ---- shares ---- */
 
-bool quota_fits(const struct quota_rule *r, uint64_t total, const struct quota_use *use, bool owner, uint64_t more, uint64_t taken)
+bool quota_fits(const struct quota_rule *r, uint64_t total, const struct quota_use *use, bool owner, uint64_t more,
+                uint64_t taken)
 {
     const uint64_t kept = !owner && r->part ? total / r->part : 0, own = use->own + more;
     if (more > total || (taken && use->all + taken > total - kept))
@@ -69,17 +83,18 @@ bool quota_allows(struct control_server *v, unsigned what, uint32_t uid, uint64_
 
 /* ---- who is told ---- */
 
-/* Sessions that have begun since are told too; the daemon's messages have it once, for they are not for a hostile user to fill. */
+/* Sessions that have begun since are told too; the daemon's messages have it once, for they are not for a hostile user
+ * to fill. */
 static void quota_note(struct control_server *v, unsigned what, uint32_t uid, bool first)
 {
     char item[80], text[200];
     snprintf(item, sizeof item, "%s of uid %u", quota_rules[what].words, uid);
     if (quota_rules[what].rate)
-        snprintf(text, sizeof text, "uid %u sends more %s than one user may: they are read later, %llu a second", uid, quota_rules[what].words,
-                 (unsigned long long)quota_rules[what].second);
+        snprintf(text, sizeof text, "uid %u sends more %s than one user may: they are read later, %llu a second", uid,
+                 quota_rules[what].words, (unsigned long long)quota_rules[what].second);
     else
-        snprintf(text, sizeof text, "uid %u is at its limit of %s: a user may have half of what others leave of %llu", uid, quota_rules[what].words,
-                 (unsigned long long)quota_total(v, what));
+        snprintf(text, sizeof text, "uid %u is at its limit of %s: a user may have half of what others leave of %llu",
+                 uid, quota_rules[what].words, (unsigned long long)quota_total(v, what));
     for (unsigned s = 0; s < SHM_SESSIONS; s++)
         if (v->table->slot[s])
             server_note_once(v->table->slot[s], W_NO_SYSTEM_RESOURCES, item, text, quota_rules[what].advice);
@@ -91,9 +106,10 @@ void quota_refuse(struct control_server *v, unsigned what, uint32_t uid)
 {
     unsigned       i   = 0;
     const uint64_t now = quota_now_ms();
-    while (i < STATE_QUOTAS - 1 && v->state->quota[i].refused && (v->state->quota[i].uid != uid || v->state->quota[i].what != what))
+    while (i < STATE_QUOTAS - 1 && v->state->quota[i].refused &&
+           (v->state->quota[i].uid != uid || v->state->quota[i].what != what))
         i++;
-    const bool others = i == STATE_QUOTAS - 1;
+    const bool others       = i == STATE_QUOTAS - 1;
     v->state->quota[i].uid  = others ? STATE_REFUSED_OTHERS : uid;
     v->state->quota[i].what = what;
     v->state->quota[i].refused++;
@@ -105,8 +121,14 @@ void quota_refuse(struct control_server *v, unsigned what, uint32_t uid)
 
 /* ---- rates ---- */
 
-static uint64_t second_of(unsigned rate, bool more) { return more ? quota_rules[QUOTA_RATE_FIRST + rate].second_more : quota_rules[QUOTA_RATE_FIRST + rate].second; }
-static uint64_t burst_of(unsigned rate, bool more) { return more ? quota_rules[QUOTA_RATE_FIRST + rate].burst_more : quota_rules[QUOTA_RATE_FIRST + rate].burst; }
+static uint64_t second_of(unsigned rate, bool more)
+{
+    return more ? quota_rules[QUOTA_RATE_FIRST + rate].second_more : quota_rules[QUOTA_RATE_FIRST + rate].second;
+}
+static uint64_t burst_of(unsigned rate, bool more)
+{
+    return more ? quota_rules[QUOTA_RATE_FIRST + rate].burst_more : quota_rules[QUOTA_RATE_FIRST + rate].burst;
+}
 
 void quota_bucket_begin(struct quota_bucket *b, uint32_t uid, bool more, uint64_t now_ms)
 {
@@ -121,7 +143,7 @@ void quota_bucket_fill(struct quota_bucket *b, uint64_t now_ms)
     const uint64_t past = now_ms > b->at_ms ? now_ms - b->at_ms : 0, ms = past < LONGEST_MS ? past : LONGEST_MS;
     for (unsigned r = 0; r < QUOTA_RATES; r++) {
         const int64_t most = (int64_t)burst_of(r, b->more), gained = (int64_t)(second_of(r, b->more) * ms / MS);
-        b->left[r]         = b->left[r] + gained < most ? b->left[r] + gained : most;
+        b->left[r] = b->left[r] + gained < most ? b->left[r] + gained : most;
     }
     b->at_ms = now_ms;
 }
@@ -179,14 +201,19 @@ static struct quota_bucket *bucket_of(struct quotas *q, uint32_t uid, bool more,
     return idle;
 }
 
-/* Root and who may control sessions have buckets of their own: a program of the same user that may not can't empty them. */
+/* Root and who may control sessions have buckets of their own: a program of the same user that may not can't empty
+ * them. */
 static bool has_more(const struct control_server *v, int fd, uint32_t uid)
 {
-    static const struct guid anything = {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}}; /* DefaultTraceSecurityGuid */
+    /* DefaultTraceSecurityGuid */
+    static const struct guid anything = {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}};
     return access_granted(v->hooks.rights, fd, uid, &anything, ACCESS_GUID_ENABLE);
 }
 
-static bool leaves_enough(const struct quota_bucket *b) { return b->left[0] > (int64_t)(second_of(0, b->more) / CONNECTED_PART); }
+static bool leaves_enough(const struct quota_bucket *b)
+{
+    return b->left[0] > (int64_t)(second_of(0, b->more) / CONNECTED_PART);
+}
 
 bool quota_may_connect(struct control_server *v, int fd, uint32_t uid)
 {

@@ -38,7 +38,10 @@ static void use_connections(const struct control_server *v, uint32_t uid, struct
             quota_uses_add(out, v->state->connection[c].uid, uid, 1);
 }
 
-static uint32_t registrant(const struct control_server *v, const struct state_registration *r) { return v->state->connection[r->connection].uid; }
+static uint32_t registrant(const struct control_server *v, const struct state_registration *r)
+{
+    return v->state->connection[r->connection].uid;
+}
 
 static void use_registrations(const struct control_server *v, uint32_t uid, struct quota_use *out)
 {
@@ -55,7 +58,8 @@ static const struct session *enabler(const struct control_server *v, unsigned sl
     return p->mask & 1u << entry ? v->table->slot[p->enable[entry].session % SHM_SESSIONS] : NULL;
 }
 
-/* Who pays for each place: the users whose sessions enable it, or, where no session does, those whose programs have it registered. */
+/* Who pays for each place: the users whose sessions enable it, or, where no session does, those whose programs have it
+ * registered. */
 static void payers(const struct control_server *v, uint32_t uid, uint8_t out[SHM_PROVIDERS])
 {
     const struct directory *d = v->table->directory;
@@ -115,7 +119,8 @@ static void use_filters(const struct control_server *v, uint32_t uid, struct quo
     const struct directory *d = v->table->directory;
     for (int slot = 0; slot < d->used; slot++)
         for (unsigned e = 0; d->shm->provider[slot].mask && e < SHM_PROVIDER_SESSIONS; e++) {
-            const struct filter_block *b = enabler(v, (unsigned)slot, e) ? directory_filter(d, (unsigned)slot, e) : NULL;
+            const struct filter_block *b =
+                enabler(v, (unsigned)slot, e) ? directory_filter(d, (unsigned)slot, e) : NULL;
             if (b)
                 quota_uses_add(out, quota_payer(enabler(v, (unsigned)slot, e)), uid, b->size);
         }

@@ -1,4 +1,5 @@
-/* registrations.c - CTL_REGISTRATIONS: each registration of each program, one row. Two of one process are two rows. Threads: one. See server.h. */
+/* registrations.c - CTL_REGISTRATIONS: each registration of each program, one row. Two of one process are two rows.
+ * Threads: one. See server.h. */
 #include "autologger/control/registrations.h"
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
@@ -18,11 +19,13 @@ static uint64_t sessions_of(const struct control_server *v, const struct state_r
 
 static uint32_t flags_of(const struct state_registration *r)
 {
-    return (r->in_use & STATE_REGISTERED_CLASSIC ? CTL_REGISTRATION_CLASSIC : 0u) | (r->in_use & STATE_REGISTERED_CALLBACK ? CTL_REGISTRATION_CALLBACK : 0u) |
+    return (r->in_use & STATE_REGISTERED_CLASSIC ? CTL_REGISTRATION_CLASSIC : 0u) |
+           (r->in_use & STATE_REGISTERED_CALLBACK ? CTL_REGISTRATION_CALLBACK : 0u) |
            (r->in_use & STATE_REGISTERED_TRAITS ? CTL_REGISTRATION_TRAITS : 0u);
 }
 
-static void registrations_row_fill(const struct control_server *v, const struct state_registration *r, struct ctl_registration_row *out)
+static void registrations_row_fill(const struct control_server *v, const struct state_registration *r,
+                                   struct ctl_registration_row *out)
 {
     const struct shm_directory *shm   = v->table->directory->shm;
     const int                   group = state_group(r);
@@ -42,8 +45,8 @@ wstatus registrations_page(struct control_server *v, unsigned c, const void *mes
     struct ctl_registrations_answer  *answer = (void *)v->out;
     const uint32_t                    room   = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
     (void)size;
-    uint32_t                          asked  = UINT32_MAX; /* the provider that the right was asked of last */
-    bool                              may    = false;
+    uint32_t asked = UINT32_MAX; /* the provider that the right was asked of last */
+    bool     may   = false;
     memset(answer, 0, sizeof *answer);
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];

@@ -10,8 +10,14 @@
 #include <sys/socket.h>
 
 /* DefaultTraceSecurityGuid, SystemTraceControlGuid */
-static const struct guid default_object = {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}};
-static const struct guid rights_system_trace   = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+static const struct guid default_object      = {0x0811c1af,
+                                                0x7a07,
+                                                0x4a06,
+                                                {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}};
+static const struct guid rights_system_trace = {0x9e814aad,
+                                                0x3204,
+                                                0x11d2,
+                                                {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
 
 enum { GROUPS_MOST = 65536 };
 #define SID_SYSTEM "S-1-5-18"
@@ -27,7 +33,8 @@ static const struct {
 } builtin[] = {
     {SID_SYSTEM, ACCESS_ALL, true},
     {SID_LOG_USERS,
-     ACCESS_QUERY | ACCESS_CREATE_REALTIME | ACCESS_CREATE_ONDISK | ACCESS_GUID_ENABLE | ACCESS_LOG_EVENT | ACCESS_REALTIME | ACCESS_REGISTER_GUIDS,
+     ACCESS_QUERY | ACCESS_CREATE_REALTIME | ACCESS_CREATE_ONDISK | ACCESS_GUID_ENABLE | ACCESS_LOG_EVENT |
+         ACCESS_REALTIME | ACCESS_REGISTER_GUIDS,
      false},
     {SID_EVERYONE, ACCESS_QUERY | ACCESS_REGISTER_GUIDS, true},
 };
@@ -42,7 +49,7 @@ struct rights {
     uint32_t              group;
     struct object        *object;
     unsigned              count;
-    pthread_mutex_t       lock; /* descriptors change under it: loggers take digests of them */
+    pthread_mutex_t       lock;        /* descriptors change under it: loggers take digests of them */
     uint8_t              *standard[2]; /* the table as descriptors; [1]: of SystemTraceControlGuid */
     size_t                standard_size[2];
 };
@@ -60,7 +67,7 @@ static const uint8_t *descriptor_of(const struct rights *r, const struct guid *o
 {
     const bool           system = guid_equal(object, &rights_system_trace);
     const struct object *o      = rights_object_find(r, object);
-    *own = o != NULL;
+    *own                        = o != NULL;
     if (!o && !system) /* what everybody may by default is no word about the kernel's events */
         o = rights_object_find(r, &default_object);
     *size = o ? o->size : r->standard_size[system];
@@ -117,7 +124,8 @@ static void groups_get(int fd, struct caller *c)
 #endif
 }
 
-static bool granted(const struct control_rights *asked, int fd, uint32_t uid, const struct guid *object, uint32_t wanted)
+static bool granted(const struct control_rights *asked, int fd, uint32_t uid, const struct guid *object,
+                    uint32_t wanted)
 {
     const struct rights *r = (const void *)asked;
     struct caller        c = {.uid = uid, .log_users = r->group};
@@ -190,7 +198,8 @@ wstatus rights_put(struct rights *r, const struct guid *object, const void *desc
     char           text[GUID_TEXT_SIZE];
     uint8_t       *bytes;
     if (!security_valid(descriptor, size))
-        return reason_set(why, W_INVALID_PARAMETER, "the security descriptor of %s is not a sound one", guid_format(object, text));
+        return reason_set(why, W_INVALID_PARAMETER, "the security descriptor of %s is not a sound one",
+                          guid_format(object, text));
     if (!o && r->count >= RIGHTS_MOST)
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "there are %d security descriptors already", RIGHTS_MOST);
     pthread_mutex_lock(&r->lock);
@@ -258,8 +267,8 @@ wstatus rights_get_dup(const struct rights *r, const struct guid *object, bool *
     return W_SUCCESS;
 }
 
-wstatus rights_changed_dup(const struct rights *r, const struct guid *object, const struct security_entry *entry, bool replace, uint8_t **out,
-                           size_t *size, struct reason *why)
+wstatus rights_changed_dup(const struct rights *r, const struct guid *object, const struct security_entry *entry,
+                           bool replace, uint8_t **out, size_t *size, struct reason *why)
 {
     enum { ENTRIES_MOST = 512 };
     struct security_entry *list = calloc(ENTRIES_MOST + 1, sizeof *list);

@@ -52,7 +52,7 @@ void server_drop(struct control_server *v, unsigned c)
         server_registration_drop(v, &v->state->registration[i]);
     }
     server_keep(v, c, KEPT_NOT);
-    const bool was_there = v->state->connection[c].in_use;
+    const bool was_there           = v->state->connection[c].in_use;
     v->state->connection[c].in_use = 0;
     if (v->fd[c] >= 0) {
         ready_remove(v, c);
@@ -84,24 +84,25 @@ int server_connect(struct control_server *v, int fd, const struct state_connecti
     if (!ready_add(v, (unsigned)c, fd, who))
         return -1;
     struct state_connection *s = &v->state->connection[c];
-    *s            = *who;
-    s->in_use     = 0;
-    s->attached   = 0;
-    s->id         = v->state->next_connection++;
-    v->fd[c]      = fd;
-    v->greeted[c] = false;
+    *s                         = *who;
+    s->in_use                  = 0;
+    s->attached                = 0;
+    s->id                      = v->state->next_connection++;
+    v->fd[c]                   = fd;
+    v->greeted[c]              = false;
     v->more[c] = v->kept[c] = 0;
-    v->unread[c] = 0;
-    v->rest[c]   = 0;
+    v->unread[c]            = 0;
+    v->rest[c]              = 0;
     __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
     return c;
 }
 
-/* No descriptor is left: the spare one goes for a moment, so that who waits is told, and does not keep the daemon awake. */
+/* No descriptor is left: the spare one goes for a moment, so that who waits is told, and does not keep the daemon
+ * awake. */
 static int accept_spare(struct control_server *v, enum ctl_socket at)
 {
     close(v->spare_fd);
-    int fd      = accept4(v->listen_fd[at], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int          fd = accept4(v->listen_fd[at], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred who;
     socklen_t    size = sizeof who;
     if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
@@ -141,7 +142,8 @@ static void tell_foreign(struct control_server *v, unsigned c)
     server_tell(v, c, &m, sizeof m, NULL, 0);
 }
 
-/* The place of `uid` among those that were told of; the last one is of all who find none, so that users of no end take no memory. */
+/* The place of `uid` among those that were told of; the last one is of all who find none, so that users of no end take
+ * no memory. */
 static unsigned version_place(const struct control_server *v, uint32_t uid)
 {
     unsigned i = 0;
@@ -150,14 +152,14 @@ static unsigned version_place(const struct control_server *v, uint32_t uid)
     return i;
 }
 
-/* A program that runs on after an update, or is linked statically: it is never attached, so no session sees its providers. Controllers have the
- * other socket. */
+/* A program that runs on after an update, or is linked statically: it is never attached, so no session sees its
+ * providers. Controllers have the other socket. */
 static void note_version(struct control_server *v, unsigned c, unsigned major)
 {
-    static const char              advice[] = "restart that program, and others of its kind; build anew what is linked statically";
-    const struct state_connection *k        = &v->state->connection[c];
-    const unsigned                 place    = version_place(v, k->uid);
-    const bool                     others   = place == VERSIONS_TOLD - 1, known = v->version_told[place] != 0;
+    static const char advice[] = "restart that program, and others of its kind; build anew what is linked statically";
+    const struct state_connection *k      = &v->state->connection[c];
+    const unsigned                 place  = version_place(v, k->uid);
+    const bool                     others = place == VERSIONS_TOLD - 1, known = v->version_told[place] != 0;
     char                           item[48], what[160];
 
     if (k->socket != CTL_SOCKET_PROVIDER)
@@ -166,8 +168,10 @@ static void note_version(struct control_server *v, unsigned c, unsigned major)
         snprintf(item, sizeof item, "libraries of other users");
     else
         snprintf(item, sizeof item, "libraries of uid %u", k->uid);
-    snprintf(what, sizeof what, "process %u has a library of an earlier version (shared memory %u, here %d): none of its events are recorded", k->pid, major,
-             SHM_MAJOR);
+    snprintf(
+        what, sizeof what,
+        "process %u has a library of an earlier version (shared memory %u, here %d): none of its events are recorded",
+        k->pid, major, SHM_MAJOR);
     for (unsigned s = 0; s < SHM_SESSIONS; s++)
         if (v->table->slot[s])
             server_note_once(v->table->slot[s], W_REVISION_MISMATCH, item, what, advice);
@@ -178,13 +182,17 @@ static void note_version(struct control_server *v, unsigned c, unsigned major)
 
 static wstatus server_on_hello(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    struct ctl_hello answer = {.header = {sizeof answer, CTL_HELLO, CTL_VERSION, m->header.sequence, 0},
-                               .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR, .processors = v->table->env->cpus,
+    struct ctl_hello answer = {.header          = {sizeof answer, CTL_HELLO, CTL_VERSION, m->header.sequence, 0},
+                               .highest_version = CTL_VERSION,
+                               .shm_major       = SHM_MAJOR,
+                               .processors      = v->table->env->cpus,
                                .daemon_instance = v->instance};
-    v->greeted[c] = true;
-    if (access_may_control(v->state->connection[c].uid)) /* others are kept when they ask for something: a hello costs the keeper nothing */
+    v->greeted[c]           = true;
+    /* others are kept when they ask for something: a hello costs the keeper nothing */
+    if (access_may_control(v->state->connection[c].uid))
         server_keep(v, c, KEPT_ASKS);
-    if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR)) /* 0: a controller, maps nothing */
+    /* 0: a controller, maps nothing */
+    if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR))
         answer.header.status = W_NOT_SUPPORTED;
     if (m->shm_major && m->shm_major < SHM_MAJOR)
         note_version(v, c, m->shm_major);
@@ -198,7 +206,8 @@ static wstatus server_on_hello(struct control_server *v, unsigned c, const struc
 static wstatus server_on_thread(struct control_server *v, unsigned c, const struct provider_message *m)
 {
     struct ctl_thread answer = {.inner = m->inner};
-    answer.outer = foreign_thread(v->table->env->proc_fd, v->state->connection[c].pid, m->inner, v->near_thread[c], &v->foreign);
+    answer.outer =
+        foreign_thread(v->table->env->proc_fd, v->state->connection[c].pid, m->inner, v->near_thread[c], &v->foreign);
     if (answer.outer)
         v->near_thread[c] = answer.outer;
     return server_reply(v, c, &m->header, &answer, sizeof answer, W_SUCCESS);
@@ -207,8 +216,11 @@ static wstatus server_on_thread(struct control_server *v, unsigned c, const stru
 /* Any message of a provider. */
 static wstatus on_told(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    static server_told *const act[] = {[CTL_HELLO] = server_on_hello, [CTL_REGISTER] = server_on_register, [CTL_UNREGISTER] = server_on_unregister,
-                                       [CTL_ENABLE_ACK] = server_on_enable_ack, [CTL_THREAD] = server_on_thread};
+    static server_told *const act[] = {[CTL_HELLO]      = server_on_hello,
+                                       [CTL_REGISTER]   = server_on_register,
+                                       [CTL_UNREGISTER] = server_on_unregister,
+                                       [CTL_ENABLE_ACK] = server_on_enable_ack,
+                                       [CTL_THREAD]     = server_on_thread};
     struct provider_message   m;
     const wstatus             st = provider_message_read(message, size, &m);
     return st ? st : act[m.header.type](v, c, &m);
@@ -224,7 +236,7 @@ wstatus server_reply(struct control_server *v, unsigned c, const void *to, void 
 {
     const struct ctl_header *m = to;
     struct ctl_header       *h = answer;
-    *h = (struct ctl_header){(uint32_t)size, m->type, CTL_VERSION, m->sequence, status};
+    *h                         = (struct ctl_header){(uint32_t)size, m->type, CTL_VERSION, m->sequence, status};
     server_tell(v, c, answer, size, NULL, 0);
     return W_SUCCESS;
 }
@@ -241,9 +253,11 @@ struct session *server_named(struct control_server *v, const struct ctl_session_
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted)
 {
     /* SystemTraceControlGuid: who has a session with events of the kernel has the kernel's */
-    static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
-    const bool               kernel       = s->state->kernel || s->state->tracepoint_count;
-    const bool own = s->state->private_pid && s->state->processes.kind != STATE_PART; /* a program's; what it is a part of is its controller's */
+    static const struct guid system_trace = {
+        0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+    const bool kernel = s->state->kernel || s->state->tracepoint_count;
+    /* a program's; what it is a part of is its controller's */
+    const bool own = s->state->private_pid && s->state->processes.kind != STATE_PART;
     if (own)
         return server_is_private_to(v, c, s) || server_may_control(v, c);
     return server_granted(v, c, &s->state->guid, wanted) && (!kernel || server_granted(v, c, &system_trace, wanted));
@@ -258,8 +272,9 @@ static const struct server_request {
     uint16_t type;
     size_t   least; /* size of the fixed part; 0: provider_message.h knows it */
     uint32_t right; /* of enum access_right, on the session whose name follows the header; or one of the above */
-    bool     files; /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
-    uint16_t weight; /* how many requests it counts as (quota.h) */
+    /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
+    bool            files;
+    uint16_t        weight; /* how many requests it counts as (quota.h) */
     server_request *act;
 } requests[] = {
     {CTL_HELLO, 0, ALWAYS, false, 2, on_told},
@@ -267,15 +282,18 @@ static const struct server_request {
     {CTL_UNREGISTER, 0, ALWAYS, false, 1, on_told},
     {CTL_ENABLE_ACK, 0, ALWAYS, false, 1, on_told},
     {CTL_THREAD, 0, ALWAYS, false, 1, on_told},
-    {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, 1, server_on_query}, /* tells those that the caller may query */
+    /* tells those that the caller may query */
+    {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, 1, server_on_query},
     {CTL_STOP, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_stop},
     {CTL_FLUSH, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_flush},
     {CTL_FS_READY, sizeof(struct ctl_header), OWNER, true, 1, server_on_fs_ready},
     {CTL_SHUTDOWN, sizeof(struct ctl_header), OWNER, false, 1, server_on_shutdown},
     {CTL_END_BOOT, sizeof(struct ctl_header), OWNER, true, 1, server_on_end_boot},
-    {CTL_UPDATE, offsetof(struct ctl_update_request, maximum_buffers), ACCESS_GUID_ENABLE | CREATE, true, 20, server_on_update},
+    {CTL_UPDATE, offsetof(struct ctl_update_request, maximum_buffers), ACCESS_GUID_ENABLE | CREATE, true, 20,
+     server_on_update},
     {CTL_START, sizeof(struct ctl_start_request), BY_ITSELF, true, 50, server_on_start}, /* server_may_start */
-    {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), ACCESS_GUID_ENABLE, true, 4, server_on_enable_provider}, /* and on the provider */
+    /* and on the provider */
+    {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), ACCESS_GUID_ENABLE, true, 4, server_on_enable_provider},
     {CTL_SNAPSHOT, sizeof(struct ctl_snapshot_request), ACCESS_CREATE_ONDISK, true, 20, server_on_snapshot},
     {CTL_NEXT_FILE, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE | CREATE, true, 20, server_on_next_file},
     {CTL_STATE, sizeof(struct ctl_header), ALWAYS, false, 4, server_on_state},
@@ -287,7 +305,8 @@ static const struct server_request {
     {CTL_DECLARATION, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_declaration},
     {CTL_TERMS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_terms},
     {CTL_CONSUME, sizeof(struct ctl_session_request), ACCESS_REALTIME, false, 1, server_on_consume},
-    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), ALWAYS, false, 1, server_on_consume_next}, /* of the session of CTL_CONSUME */
+    /* of the session of CTL_CONSUME */
+    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), ALWAYS, false, 1, server_on_consume_next},
     {CTL_ACCESS, sizeof(struct ctl_access_request), ALWAYS, false, 4, server_on_access},
 };
 
@@ -322,7 +341,8 @@ static bool may(struct control_server *v, unsigned c, const struct server_reques
 static bool server_is_part(struct control_server *v, const struct server_request *r, const void *message, size_t size)
 {
     char name[CTL_NAME];
-    if (r->right == ALWAYS || r->right & (OWNER | BY_ITSELF) || r->right == ACCESS_QUERY || size < sizeof(struct ctl_header) + CTL_NAME)
+    if (r->right == ALWAYS || r->right & (OWNER | BY_ITSELF) || r->right == ACCESS_QUERY ||
+        size < sizeof(struct ctl_header) + CTL_NAME)
         return false;
     snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, (const char *)message + sizeof(struct ctl_header));
     const struct session *s = table_find(v->table, name);
@@ -340,8 +360,8 @@ static const struct server_request *request_of(uint16_t type)
 void server_act(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct server_request *r  = NULL;
-    wstatus               st = W_BAD_LENGTH;
-    struct ctl_header     m;
+    wstatus                      st = W_BAD_LENGTH;
+    struct ctl_header            m;
 
     if (!message_header_read(message, size, &m))
         return; /* server_receive has looked */
@@ -406,8 +426,8 @@ unsigned server_clients(const struct control_server *v)
     return n;
 }
 
-wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
-                      struct control_server **out, struct reason *why)
+wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *table, struct state_daemon *state,
+                      const struct control_hooks *hooks, struct control_server **out, struct reason *why)
 {
     struct control_server *v = calloc(1, sizeof *v);
     struct timespec        t;
@@ -415,9 +435,9 @@ wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *ta
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the control server");
     memcpy(v->listen_fd, listen_fd, sizeof v->listen_fd);
     v->spare_fd = -1;
-    v->table = table;
-    v->state = state;
-    v->hooks = *hooks;
+    v->table    = table;
+    v->state    = state;
+    v->hooks    = *hooks;
     clock_gettime(CLOCK_MONOTONIC, &t);
     v->instance = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     memset(v->fd, 0xFF, sizeof v->fd);
@@ -444,7 +464,8 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
     /* before any connection is dropped: dropping counts down */
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         struct state_registration *r = &v->state->registration[i];
-        if (r->in_use && (r->slot >= SHM_PROVIDERS || r->connection >= STATE_CONNECTIONS || state_group(r) >= SHM_PROVIDERS))
+        if (r->in_use &&
+            (r->slot >= SHM_PROVIDERS || r->connection >= STATE_CONNECTIONS || state_group(r) >= SHM_PROVIDERS))
             r->in_use = 0; /* torn by the predecessor's end */
         if (r->in_use) {
             directory_register(v->table->directory, r->slot, 1);
@@ -478,8 +499,11 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         v->hooks.enabling->adopted(v);
     /* a new instance number: clients ask again for what was not answered */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
-        struct ctl_hello m = {.header = {sizeof m, CTL_HELLO, CTL_VERSION, 0, 0}, .highest_version = CTL_VERSION,
-                              .shm_major = SHM_MAJOR, .processors = v->table->env->cpus, .daemon_instance = v->instance};
+        struct ctl_hello m = {.header          = {sizeof m, CTL_HELLO, CTL_VERSION, 0, 0},
+                              .highest_version = CTL_VERSION,
+                              .shm_major       = SHM_MAJOR,
+                              .processors      = v->table->env->cpus,
+                              .daemon_instance = v->instance};
         if (v->fd[c] >= 0)
             server_tell(v, c, &m, sizeof m, NULL, 0);
     }

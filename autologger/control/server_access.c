@@ -1,12 +1,13 @@
-/* server_access.c - CTL_ACCESS: security descriptors, asked for and changed while the daemon runs. A change is kept first (the store), then
- * counts. See server.h; a request is hostile input. */
+/* server_access.c - CTL_ACCESS: security descriptors, asked for and changed while the daemon runs. A change is kept
+ * first (the store), then counts. See server.h; a request is hostile input. */
 #include "autologger/control/rights.h"
 #include "autologger/control/server_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void server_access_tell(struct control_server *v, unsigned c, const struct ctl_header *to, struct ctl_access_answer *a)
+static void server_access_tell(struct control_server *v, unsigned c, const struct ctl_header *to,
+                               struct ctl_access_answer *a)
 {
     server_reply(v, c, to, a, sizeof *a + a->bytes, W_SUCCESS);
 }
@@ -49,11 +50,13 @@ static wstatus server_access_change(struct control_server *v, const struct ctl_a
     uint8_t              *bytes = NULL;
     size_t                size  = 0;
     struct reason         why;
-    if (m->sid_size > sizeof m->sid || !sid_read(m->sid, m->sid_size, &entry.who) || !m->rights || m->rights & ~(uint32_t)ACCESS_ALL)
+    if (m->sid_size > sizeof m->sid || !sid_read(m->sid, m->sid_size, &entry.who) || !m->rights ||
+        m->rights & ~(uint32_t)ACCESS_ALL)
         return W_INVALID_PARAMETER;
-    wstatus st = rights_changed_dup(v->hooks.descriptors, &m->object, &entry, m->what == CTL_ACCESS_SET, &bytes, &size, &why);
-    st         = st ? st : v->hooks.access_save(v->hooks.ctx, &m->object, bytes, size, &why);
-    st         = st ? st : rights_put(v->hooks.descriptors, &m->object, bytes, size, &why);
+    wstatus st =
+        rights_changed_dup(v->hooks.descriptors, &m->object, &entry, m->what == CTL_ACCESS_SET, &bytes, &size, &why);
+    st = st ? st : v->hooks.access_save(v->hooks.ctx, &m->object, bytes, size, &why);
+    st = st ? st : rights_put(v->hooks.descriptors, &m->object, bytes, size, &why);
     free(bytes);
     return st;
 }

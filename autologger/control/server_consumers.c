@@ -39,12 +39,13 @@ wstatus server_on_consume(struct control_server *v, unsigned c, const void *mess
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
     if (!v->table->env->realtime)
-        return W_NOT_SUPPORTED; /* an early program */
+        return W_NOT_SUPPORTED;                          /* an early program */
     if (!(s->state->log_file_mode & ETL_MODE_REAL_TIME)) /* also while an update begins it, or has just ended it */
         return W_WMI_INSTANCE_NOT_FOUND;
     if (consumed(v, c) && consumed(v, c) != s)
         return W_WMI_ALREADY_ENABLED;
-    server_consumer_drop(v, c); /* asked again: a predecessor's answer did not arrive. Or an ended session's farewell that was not fetched */
+    /* asked again: a predecessor's answer did not arrive. Or an ended session's farewell that was not fetched */
+    server_consumer_drop(v, c);
     if (!consumer_of(v, c))
         return W_NOT_ENOUGH_MEMORY;
     wstatus st = v->table->env->realtime->attach(s, v->state->connection[c].id, &a);
@@ -58,8 +59,8 @@ wstatus server_on_consume(struct control_server *v, unsigned c, const void *mess
 /* Its session has ended: it gets what is left, once. */
 static void farewell_tell(struct control_server *v, unsigned c, uint32_t sequence)
 {
-    struct consumer *k         = v->consumer[c];
-    k->farewell.header         = (struct ctl_header){sizeof k->farewell, CTL_CONSUME_NEXT, CTL_VERSION, sequence, 0};
+    struct consumer *k = v->consumer[c];
+    k->farewell.header = (struct ctl_header){sizeof k->farewell, CTL_CONSUME_NEXT, CTL_VERSION, sequence, 0};
     server_tell(v, c, &k->farewell, sizeof k->farewell, k->fds, k->fd_count);
     server_consumer_drop(v, c);
 }
@@ -112,7 +113,8 @@ void server_session_ended(struct control_server *v, struct session *s, bool keep
     if (!s->realtime)
         return;
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
-        struct consumer *k = v->fd[c] >= 0 && realtime_attached(s, v->state->connection[c].id) ? consumer_of(v, c) : NULL;
+        struct consumer *k =
+            v->fd[c] >= 0 && realtime_attached(s, v->state->connection[c].id) ? consumer_of(v, c) : NULL;
         if (!k)
             continue;
         part->farewell(s, v->state->connection[c].id, server_may_control(v, c), &k->farewell, k->fds, &k->fd_count);

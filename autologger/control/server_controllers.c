@@ -13,7 +13,7 @@ wstatus server_on_query(struct control_server *v, unsigned c, const void *messag
     const struct ctl_session_request *m      = message;
     struct ctl_query_answer          *answer = (void *)v->out;
     struct session                   *one    = *m->name ? server_named(v, m) : NULL;
-    unsigned                          skip   = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
+    unsigned                          skip = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
     (void)size;
 
     if (*m->name && !one)
@@ -126,13 +126,16 @@ static void quota_tell(const struct control_server *v, unsigned i, struct ctl_st
 wstatus server_on_state(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_header *m = message;
-    struct ctl_state_answer  a = {.header = {sizeof a, CTL_STATE, CTL_VERSION, m->sequence, 0}, .pid = (uint32_t)getpid(),
-                                  .sessions = table_count(v->table), .clients = server_clients(v),
-                                  .fs_ready = v->state->fs_ready, .adopted = v->state->adopted,
+    struct ctl_state_answer  a = {.header    = {sizeof a, CTL_STATE, CTL_VERSION, m->sequence, 0},
+                                  .pid       = (uint32_t)getpid(),
+                                  .sessions  = table_count(v->table),
+                                  .clients   = server_clients(v),
+                                  .fs_ready  = v->state->fs_ready,
+                                  .adopted   = v->state->adopted,
                                   .uptime_ns = v->table->env->os->raw_ns(v->table->env->os) - v->state->start_raw_ns,
                                   .files_created_early = v->state->files_created_early,
-                                  .files_created = v->state->files_created,
-                                  .sessions_most = v->table->most ? v->table->most : SHM_SESSIONS};
+                                  .files_created       = v->state->files_created,
+                                  .sessions_most       = v->table->most ? v->table->most : SHM_SESSIONS};
     (void)size;
     _Static_assert(sizeof a.refused / sizeof *a.refused == STATE_REFUSED, "one for one");
     for (int i = 0; i < v->table->directory->used; i++)

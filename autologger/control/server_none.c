@@ -1,4 +1,5 @@
-/* server_none.c - the early program's: it makes nothing for controllers, and tells them of sessions alone. See server_files.c, server_access.c. */
+/* server_none.c - the early program's: it makes nothing for controllers, and tells them of sessions alone. See
+ * server_files.c, server_access.c. */
 #include "autologger/control/server_parts.h"
 
 static wstatus server_none_none(void) { return W_NOT_SUPPORTED; }
@@ -34,7 +35,10 @@ wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header
     return server_none_none();
 }
 void server_held(struct control_server *v) { (void)v; }
-void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final) { (void)v, (void)s, (void)final; }
+void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final)
+{
+    (void)v, (void)s, (void) final;
+}
 
 wstatus server_on_access(struct control_server *v, unsigned c, const void *message, size_t size)
 {

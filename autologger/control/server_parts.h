@@ -1,6 +1,7 @@
-/* server_parts.h - what the files of the server share: server.c (connections, the table of requests), server_step.c (who is waited for),
- * server_providers.c, server_controllers.c, server_consumers.c. Nothing else includes it. A request's function returns a Status, which is then
- * its answer, or has answered itself and returns 0; V1 holds: the size was checked. Threads: one. */
+/* server_parts.h - what the files of the server share: server.c (connections, the table of requests), server_step.c
+ * (who is waited for), server_providers.c, server_controllers.c, server_consumers.c. Nothing else includes it. A
+ * request's function returns a Status, which is then its answer, or has answered itself and returns 0; V1 holds: the
+ * size was checked. Threads: one. */
 #ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #define AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #include "autologger/control/foreign.h"
@@ -18,8 +19,8 @@ struct consumer {
     unsigned                   fd_count;
 };
 
-/* KEPT_ASKS: by the keeper alone; it has asked, and a successor answers. KEPT_HOLDS: by the service manager too; it has registered something, or
- * reads a session. */
+/* KEPT_ASKS: by the keeper alone; it has asked, and a successor answers. KEPT_HOLDS: by the service manager too; it has
+ * registered something, or reads a session. */
 enum connection_kept { KEPT_NOT, KEPT_ASKS, KEPT_HOLDS };
 /* Whose messages are read first. */
 enum ready_kind { READY_OWNER, READY_OTHERS, READY_KINDS };
@@ -31,45 +32,48 @@ struct control_server {
     struct session_table *table;
     struct state_daemon  *state;
     struct control_hooks  hooks;
-    int                   fd[STATE_CONNECTIONS]; /* -1 = none */
-    struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
-    bool                  greeted[STATE_CONNECTIONS]; /* has said hello */
-    uint8_t               kept[STATE_CONNECTIONS]; /* enum connection_kept: for a successor, and where */
+    int                   fd[STATE_CONNECTIONS];         /* -1 = none */
+    struct consumer      *consumer[STATE_CONNECTIONS];   /* NULL: reads no session */
+    bool                  greeted[STATE_CONNECTIONS];    /* has said hello */
+    uint8_t               kept[STATE_CONNECTIONS];       /* enum connection_kept: for a successor, and where */
     uint16_t              registered[STATE_CONNECTIONS]; /* registrations of it */
-    struct registered     registrations; /* which these are */
-    uint16_t              waiting[STATE_CONNECTIONS]; /* requests of it that wait for programs (enable.c) or loggers (held.c) */
-    uint32_t              unread[STATE_CONNECTIONS]; /* bytes of answers, when it was looked at last */
-    uint8_t               more[STATE_CONNECTIONS]; /* enum quota_kind */
-    uint64_t              held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then; 0: it may be read */
-    uint64_t              held_next_ms; /* no connection is held until a time before this */
-    unsigned              held_first, held_last; /* of those that are held, in that order: numbers + 1, 0: none */
-    uint16_t              held_behind[STATE_CONNECTIONS];
-    int                   ready_fd[READY_KINDS]; /* epolls of the connections that may be read */
-    uint8_t               ready_in[STATE_CONNECTIONS]; /* enum ready_kind + 1; 0: in none */
-    struct quotas        *quotas;
-    uint64_t              mapped_ms; /* when what programs have mapped was looked at */
-    uint32_t              near_thread[STATE_CONNECTIONS]; /* of a foreign program: the thread that asked last (foreign.h) */
-    struct foreign_threads foreign;
-    uint64_t              since_ms[STATE_CONNECTIONS]; /* when it connected */
-    int                   pidfd[STATE_CONNECTIONS]; /* of its process (peer.h); -1 = none */
-    uint16_t              rest[STATE_CONNECTIONS]; /* messages of it that were read after that process had ended */
-    int                   ends_fd; /* epoll of these: a process has ended */
-    struct state_connection self; /* the daemon's own namespaces */
-    unsigned              places;       /* for connections (places.h) */
-    uint64_t             *refused_pids; /* a bit for each program that was refused; NULL: none */
-    uint32_t              version_told[VERSIONS_TOLD]; /* users of programs with an earlier library: uid + 1; 0: a free place */
-    int                   spare_fd;     /* closed to refuse a connection when no descriptor is left */
-    bool                  quit, ending;
-    uint64_t              instance;
-    uint32_t              ticket;
-    struct enable_wait   *waits; /* enable.c's */
-    struct held_program          *held;  /* held.c's */
+    struct registered     registrations;                 /* which these are */
+    /* requests of it that wait for programs (enable.c) or loggers (held.c) */
+    uint16_t       waiting[STATE_CONNECTIONS];
+    uint32_t       unread[STATE_CONNECTIONS];        /* bytes of answers, when it was looked at last */
+    uint8_t        more[STATE_CONNECTIONS];          /* enum quota_kind */
+    uint64_t       held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then; 0: it may be read */
+    uint64_t       held_next_ms;                     /* no connection is held until a time before this */
+    unsigned       held_first, held_last;            /* of those that are held, in that order: numbers + 1, 0: none */
+    uint16_t       held_behind[STATE_CONNECTIONS];
+    int            ready_fd[READY_KINDS];       /* epolls of the connections that may be read */
+    uint8_t        ready_in[STATE_CONNECTIONS]; /* enum ready_kind + 1; 0: in none */
+    struct quotas *quotas;
+    uint64_t       mapped_ms; /* when what programs have mapped was looked at */
+    /* of a foreign program: the thread that asked last (foreign.h) */
+    uint32_t                near_thread[STATE_CONNECTIONS];
+    struct foreign_threads  foreign;
+    uint64_t                since_ms[STATE_CONNECTIONS]; /* when it connected */
+    int                     pidfd[STATE_CONNECTIONS];    /* of its process (peer.h); -1 = none */
+    uint16_t                rest[STATE_CONNECTIONS]; /* messages of it that were read after that process had ended */
+    int                     ends_fd;                 /* epoll of these: a process has ended */
+    struct state_connection self;                    /* the daemon's own namespaces */
+    unsigned                places;                  /* for connections (places.h) */
+    uint64_t               *refused_pids;            /* a bit for each program that was refused; NULL: none */
+    /* users of programs with an earlier library: uid + 1; 0: a free place */
+    uint32_t                 version_told[VERSIONS_TOLD];
+    int                      spare_fd; /* closed to refuse a connection when no descriptor is left */
+    bool                     quit, ending;
+    uint64_t                 instance;
+    uint32_t                 ticket;
+    struct enable_wait      *waits;                    /* enable.c's */
+    struct held_program     *held;                     /* held.c's */
     struct conditions_ended *ended[STATE_CONNECTIONS]; /* conditions.c's */
-    bool                  asks_again; /* held.c acts on a request once more */
-    const void           *capture; /* enable.c's: the filter that goes with what it is telling; NULL: none */
-    uint32_t              capture_bytes;
-    _Alignas(8) uint8_t   in[CTL_MAX];
-    _Alignas(8) uint8_t   out[CTL_MAX];
+    bool                     asks_again;               /* held.c acts on a request once more */
+    const void              *capture; /* enable.c's: the filter that goes with what it is telling; NULL: none */
+    uint32_t                 capture_bytes;
+    _Alignas(8) uint8_t in[CTL_MAX];
+    _Alignas(8) uint8_t out[CTL_MAX];
 };
 
 enum { ROUND_NS = 2000000 }; /* processor time of a round, before it is the owner's turn again */
@@ -83,37 +87,44 @@ void server_keep(struct control_server *v, unsigned c, enum connection_kept how)
 void server_drop(struct control_server *v, unsigned c); /* a connection, with all that it had */
 /* A client that does not read is dropped (V3), with all that it had. */
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count);
-/* `answer`, which begins with a header: this fills it in. Its Status is told; what is returned is that there is nothing more to answer. */
+/* `answer`, which begins with a header: this fills it in. Its Status is told; what is returned is that there is nothing
+ * more to answer. */
 wstatus server_reply(struct control_server *v, unsigned c, const void *to, void *answer, size_t size, wstatus status);
-void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status); /* with a Status alone */
+/* with a Status alone */
+void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status);
 /* Root, or the daemon's own user, in the daemon's own namespaces: may do everything. */
 bool server_may_control(const struct control_server *v, unsigned c);
 /* That user's number, in other namespaces: has the rights of everybody, and makes files as nobody. */
 bool server_foreign_root(const struct control_server *v, unsigned c);
-/* The connection is of the program that the private session is of: the same living process, with the user that it had when the session began. */
+/* The connection is of the program that the private session is of: the same living process, with the user that it had
+ * when the session began. */
 bool server_is_private_to(const struct control_server *v, unsigned c, const struct session *s);
 /* True when all of `wanted` is granted to the connection's user on `object`. */
 bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted);
 /* The same of a session; of one with events of the kernel on SystemTraceControlGuid, too. */
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted);
 /* W_NO_SYSTEM_RESOURCES when as many private sessions of users have the provider as may (server_files.c). */
-wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
+wstatus         server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
 /* Acts on a message of which the size was checked (V1), and answers what was refused. */
 void server_act(struct control_server *v, unsigned c, const void *message, size_t size);
 bool server_accept(struct control_server *v, enum ctl_socket at); /* one connection. False: the queue is empty */
-bool server_read(struct control_server *v, unsigned c); /* one message; the connection may be gone then. False: there is none */
+/* one message; the connection may be gone then. False: there is none */
+bool server_read(struct control_server *v, unsigned c);
 
 /* ---- server_step.c: the connections that are waited for ---- */
 bool ready_begin(struct control_server *v); /* false: no descriptors */
 void ready_end(struct control_server *v);
-bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_connection *who); /* false: no memory for one more */
-void ready_remove(struct control_server *v, unsigned c); /* before its descriptor goes: a keeper has the connection, too */
+/* false: no memory for one more */
+bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_connection *who);
+/* before its descriptor goes: a keeper has the connection, too */
+void ready_remove(struct control_server *v, unsigned c);
 
 /* ---- server_peers.c: the processes that connections are of (peer.h) ---- */
 void server_peer_take(struct control_server *v, unsigned c); /* of one that has just come */
-void server_peer_set(struct control_server *v, unsigned c, int pidfd); /* that one is watched, and the server's; -1: there is none */
+/* that one is watched, and the server's; -1: there is none */
+void server_peer_set(struct control_server *v, unsigned c, int pidfd);
 void server_peer_drop(struct control_server *v, unsigned c);
 /* Of a process that has ended: what it said before is acted on, then its connection is dropped. */
 void server_peer_ended(struct control_server *v, unsigned c);
@@ -121,55 +132,74 @@ void server_peers_ended(struct control_server *v); /* of all that ended */
 
 /* ---- server_providers.c ---- */
 server_told server_on_register, server_on_unregister, server_on_enable_ack;
-/* V2: false when the client is gone, or may not write there: it is not told that anything is enabled in that session. */
+/* V2: false when the client is gone, or may not write there: it is not told that anything is enabled in that
+ * session. */
 /* A condition of the session, once for each item: more would say nothing new. */
 void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice);
 bool server_attach(struct control_server *v, unsigned c, struct session *s);
-/* The same for a registration's program: one of the older API writes nothing to a SECURE session, whoever its user is. */
+/* The same for a registration's program: one of the older API writes nothing to a SECURE session, whoever its user
+ * is. */
 bool server_attach_registered(struct control_server *v, const struct state_registration *r, struct session *s);
-/* A program of `uid` is gone that was attached to these sessions: where it was the user's last, the user's memory goes to others. */
+/* A program of `uid` is gone that was attached to these sessions: where it was the user's last, the user's memory goes
+ * to others. */
 void server_program_left(struct control_server *v, uint32_t uid, uint64_t attached);
 /* The same of all users, after the connections of a predecessor were taken over. */
 void server_users_check(struct control_server *v);
 /* The ticket that its acknowledgement will have. */
-uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code);
-void           server_registration_drop(struct control_server *v, struct state_registration *r);
+uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s,
+                            unsigned entry, uint32_t code);
+void     server_registration_drop(struct control_server *v, struct state_registration *r);
 
 /* ---- enable.c, group.c, group_join.c ---- */
 struct enable_wait;
-/* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or is NULL. */
-void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
-/* A provider has come: it joins the group that its traits name (NULL: none), and is enabled where that is; programs that have it are told. */
+/* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or
+ * is NULL. */
+void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code,
+                     struct enable_wait *wait);
+/* A provider has come: it joins the group that its traits name (NULL: none), and is enabled where that is; programs
+ * that have it are told. */
 void group_join(struct control_server *v, unsigned registration, const struct guid *group);
 void group_key(const struct guid *group, char out[64]);
 /* The session's place for a provider: in use, or kept from before. NULL: it never had one. */
 struct state_enable *group_place(const struct session *s, const struct guid *provider);
-/* Enables a member in `s` as the group is in its place `entry`. False: it is the session's own matter, or there is no room. */
-bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member, unsigned *at);
-/* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a disabling, after the others. */
-void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
+/* Enables a member in `s` as the group is in its place `entry`. False: it is the session's own matter, or there is no
+ * room. */
+bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member,
+                      unsigned *at);
+/* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a
+ * disabling, after the others. */
+void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code,
+                  struct enable_wait *wait);
 
-/* ---- held.c: requests whose answer waits for a logger; they have answered, or will, unless they return a Status ---- */
+/* ---- held.c: requests whose answer waits for a logger; they have answered, or will, unless they return a Status
+ * ---- */
 wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
 /* `answer` has what is known so far. */
-wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const struct ctl_update_answer *answer);
+wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s,
+                   const struct ctl_update_answer *answer);
 wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
 /* `file`: of a snapshot, as FileName; NULL: the next file. */
-wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file);
+wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s,
+                   const char *file);
 /* `s` NULL: there is no such session. Updates of one session are done one after another. */
 wstatus held_update(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s);
 void    held_gone(struct control_server *v, unsigned c); /* a connection */
-bool    held_expired(struct control_server *v, uint64_t *next_ms); /* answers what took too long. True: *next_ms is not later than the next such time */
+/* answers what took too long. True: *next_ms is not later than the next such time */
+bool held_expired(struct control_server *v, uint64_t *next_ms);
 
 /* ---- parts.c: private sessions of several processes ---- */
-void            parts_begin(struct control_server *v, struct session *whole); /* for those that have its provider already */
-void            parts_registered(struct control_server *v, unsigned registration);
-void            parts_expect(struct control_server *v, const struct session *whole); /* what is known of the whole's terms counts for its parts */
-struct session *parts_of(struct control_server *v, unsigned c, struct session *whole); /* the part of that connection's program; NULL: it has none */
+void parts_begin(struct control_server *v, struct session *whole); /* for those that have its provider already */
+void parts_registered(struct control_server *v, unsigned registration);
+/* what is known of the whole's terms counts for its parts */
+void parts_expect(struct control_server *v, const struct session *whole);
+/* the part of that connection's program; NULL: it has none */
+struct session *parts_of(struct control_server *v, unsigned c, struct session *whole);
 void            parts_living(const struct control_server *v, const struct session *s, struct ctl_session_info *out);
 
 /* ---- server_controllers.c ---- */
-server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_users, server_on_conditions, server_on_registrations, server_on_snapshot, server_on_next_file,
+server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown,
+    server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider,
+    server_on_users, server_on_conditions, server_on_registrations, server_on_snapshot, server_on_next_file,
     server_on_state, server_on_providers, server_on_declaration, server_on_terms, server_on_access;
 
 /* ---- server_consumers.c ---- */

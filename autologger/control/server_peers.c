@@ -1,4 +1,5 @@
-/* server_peers.c - the processes that connections are of, and what they may do for being that process. See server_parts.h, peer.h. */
+/* server_peers.c - the processes that connections are of, and what they may do for being that process. See
+ * server_parts.h, peer.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/peer.h"
 #include "autologger/control/server_parts.h"
@@ -32,7 +33,8 @@ bool server_is_private_to(const struct control_server *v, unsigned c, const stru
 {
     const struct state_session    *st  = s->state;
     const struct state_connection *who = &v->state->connection[c];
-    return who->uid == st->private_uid && who->gid == st->private_gid && peer_is(who, st->private_pid, st->private_process, st->private_start) &&
+    return who->uid == st->private_uid && who->gid == st->private_gid &&
+           peer_is(who, st->private_pid, st->private_process, st->private_start) &&
            !(who->permitted & ~st->private_permitted) && peer_unchanged(v->table->env->proc_fd, v->pidfd[c], who);
 }
 

@@ -37,8 +37,8 @@ static void secure_refused(struct session *s, uint32_t uid)
                      "autologger access SESSION --allow USER=log");
 }
 
-/* A user whose programs have touched too much memory of sessions gets none of another one. Looked at now and then: memory comes with what is
- * written, not with the attachment. */
+/* A user whose programs have touched too much memory of sessions gets none of another one. Looked at now and then:
+ * memory comes with what is written, not with the attachment. */
 static bool has_memory(struct control_server *v, struct session *s, uint32_t uid)
 {
     enum { AGAIN_MS = 100 };
@@ -51,15 +51,18 @@ static bool has_memory(struct control_server *v, struct session *s, uint32_t uid
     return quota_allows(v, QUOTA_MAPPED, uid, 0);
 }
 
-/* Of a program that has become another user's since the session began (exec of a setuid program) the session gets nothing. */
+/* Of a program that has become another user's since the session began (exec of a setuid program) the session gets
+ * nothing. */
 static bool may_attach_private(struct control_server *v, unsigned c, struct session *s)
 {
     const struct state_connection *who = &v->state->connection[c];
     if (server_is_private_to(v, c, s))
         return true;
     if (peer_is(who, s->state->private_pid, s->state->private_process, s->state->private_start))
-        server_note_once(s, W_ACCESS_DENIED, "program", "the program has another user, group or more capabilities than when it started the session: its events are not recorded",
-                         "start the session after the change of the user, and register providers after it");
+        server_note_once(
+            s, W_ACCESS_DENIED, "program",
+            "the program has another user, group or more capabilities than when it started the session: its events are not recorded",
+            "start the session after the change of the user, and register providers after it");
     return false;
 }
 
@@ -76,7 +79,9 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
         secure_refused(s, uid);
         return false;
     }
-    struct session *to = s->state->processes.kind != STATE_WHOLE ? s : v->hooks.enabling ? v->hooks.enabling->part(v, c, s) : NULL;
+    struct session *to = s->state->processes.kind != STATE_WHOLE ? s
+                         : v->hooks.enabling                     ? v->hooks.enabling->part(v, c, s)
+                                                                 : NULL;
     if (!to)
         return false; /* not for this process, or there was no place for it */
     if (!has_memory(v, to, uid))
@@ -84,9 +89,11 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
     const struct session_uid *u = session_admit(to, uid);
     if (!u)
         return false;
-    struct ctl_attach m = {.header = {sizeof m, CTL_ATTACH, CTL_VERSION, 0, 0}, .session = s->state->index,
-                           .session_generation = s->state->generation, .session_guid = s->state->guid};
-    int fds[3] = {stream_set_data_fd(u->streams), stream_set_control_fd_readonly(u->streams), u->event_fd};
+    struct ctl_attach m = {.header             = {sizeof m, CTL_ATTACH, CTL_VERSION, 0, 0},
+                           .session            = s->state->index,
+                           .session_generation = s->state->generation,
+                           .session_guid       = s->state->guid};
+    int fds[3]          = {stream_set_data_fd(u->streams), stream_set_control_fd_readonly(u->streams), u->event_fd};
     server_tell(v, c, &m, sizeof m, fds, 3);
     v->state->connection[c].attached |= bit; /* after: a successor may say it twice, the program takes it once */
     return v->fd[c] >= 0;
@@ -97,18 +104,26 @@ bool server_attach_registered(struct control_server *v, const struct state_regis
     char text[GUID_TEXT_SIZE];
     if (!(r->in_use & STATE_REGISTERED_CLASSIC && s->state->log_file_mode & ETL_MODE_SECURE))
         return server_attach(v, r->connection, s);
-    server_note_once(s, W_ACCESS_DENIED, guid_format(&v->table->directory->shm->provider[r->slot].guid, text),
-                     "the session is SECURE: a provider of the older API (MOF, WPP) is not enabled in it, and its TraceEvent fails",
-                     "record it in a session without SECURE");
+    server_note_once(
+        s, W_ACCESS_DENIED, guid_format(&v->table->directory->shm->provider[r->slot].guid, text),
+        "the session is SECURE: a provider of the older API (MOF, WPP) is not enabled in it, and its TraceEvent fails",
+        "record it in a session without SECURE");
     return false;
 }
 
-uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code)
+uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s,
+                            unsigned entry, uint32_t code)
 {
     const struct shm_enable *e = &v->table->directory->shm->provider[r->slot].enable[entry];
-    struct ctl_enable        m = {.header = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index, .enable_index = entry,
-                                  .control_code = code, .level = e->level, .any = e->any, .all = e->all,
-                                  .source = s->state->guid, .ticket = ++v->ticket};
+    struct ctl_enable        m = {.header       = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0},
+                                  .index        = r->index,
+                                  .enable_index = entry,
+                                  .control_code = code,
+                                  .level        = e->level,
+                                  .any          = e->any,
+                                  .all          = e->all,
+                                  .source       = s->state->guid,
+                                  .ticket       = ++v->ticket};
     server_tell(v, r->connection, &m, sizeof m, NULL, 0);
     return m.ticket;
 }
@@ -130,7 +145,8 @@ static struct session *enabled_session(struct control_server *v, uint32_t slot, 
 }
 
 /* The sessions that would have had its events say so. */
-static void tell_sessions(struct control_server *v, const struct guid *provider, wstatus number, const char *what, const char *advice)
+static void tell_sessions(struct control_server *v, const struct guid *provider, wstatus number, const char *what,
+                          const char *advice)
 {
     const int slot = directory_find(v->table->directory, provider);
     char      item[GUID_TEXT_SIZE];
@@ -145,8 +161,11 @@ static void tell_sessions(struct control_server *v, const struct guid *provider,
 static void registration_refused(struct control_server *v, unsigned c, const struct guid *provider)
 {
     char item[GUID_TEXT_SIZE], what[160], advice[160];
-    snprintf(what, sizeof what, "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED", v->state->connection[c].uid);
-    snprintf(advice, sizeof advice, "autologger access %s --allow %u=register", guid_format(provider, item), v->state->connection[c].uid);
+    snprintf(what, sizeof what,
+             "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED",
+             v->state->connection[c].uid);
+    snprintf(advice, sizeof advice, "autologger access %s --allow %u=register", guid_format(provider, item),
+             v->state->connection[c].uid);
     tell_sessions(v, provider, W_ACCESS_DENIED, what, advice);
 }
 
@@ -157,7 +176,9 @@ static bool name_fit(struct control_server *v, unsigned c, const struct provider
     if (!m->name || visible_is(m->name))
         return true;
     visible_escape(m->name, m->name_length, shown, sizeof shown);
-    snprintf(what, sizeof what, "a program of uid %u registers it with a name that has control characters, and is refused: %s", v->state->connection[c].uid, shown);
+    snprintf(what, sizeof what,
+             "a program of uid %u registers it with a name that has control characters, and is refused: %s",
+             v->state->connection[c].uid, shown);
     tell_sessions(v, &m->provider, W_INVALID_NAME, what, "give the provider a name of visible characters");
     return false;
 }
@@ -181,7 +202,8 @@ static struct state_registration *registration_place(struct control_server *v, u
 }
 
 /* What the user may still have of what all share: for a registration that there is already nothing more is asked. */
-static bool server_providers_has_quota(struct control_server *v, unsigned c, const struct state_registration *r, const struct guid *provider)
+static bool server_providers_has_quota(struct control_server *v, unsigned c, const struct state_registration *r,
+                                       const struct guid *provider)
 {
     const uint32_t uid = v->state->connection[c].uid;
     return r->in_use || (quota_allows(v, QUOTA_REGISTRATIONS, uid, 1) && quota_provider(v, uid, provider));
@@ -199,12 +221,12 @@ static void has_come(struct control_server *v, const struct state_registration *
 
 wstatus server_on_register(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    const bool                 may    = server_granted(v, c, &m->provider, ACCESS_REGISTER_GUIDS);
-    const bool                 room   = v->registered[c] || places_for_program(v);
-    struct state_registration *r      = !m->whole || !may || !room ? NULL : registration_place(v, c, m->index);
+    const bool                 may     = server_granted(v, c, &m->provider, ACCESS_REGISTER_GUIDS);
+    const bool                 room    = v->registered[c] || places_for_program(v);
+    struct state_registration *r       = !m->whole || !may || !room ? NULL : registration_place(v, c, m->index);
     uint32_t                   enabled = 0; /* bits, by entry */
-    struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
-                                         .index = m->index};
+    struct ctl_registered      answer  = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
+                                          .index  = m->index};
 
     if (r && !name_fit(v, c, m)) {
         answer.header.status = W_INVALID_NAME;
@@ -237,9 +259,10 @@ wstatus server_on_register(struct control_server *v, unsigned c, const struct pr
         return W_SUCCESS;
     }
     if (!r->in_use) {
-        *r = (struct state_registration){.connection = c, .index = m->index, .slot = (uint32_t)slot};
+        *r                  = (struct state_registration){.connection = c, .index = m->index, .slot = (uint32_t)slot};
         const uint32_t kind = (m->header.status & CTL_REGISTER_CLASSIC ? STATE_REGISTERED_CLASSIC : 0u) |
-                              (m->header.status & CTL_REGISTER_CALLBACK ? STATE_REGISTERED_CALLBACK : 0u) | (m->traits_size ? STATE_REGISTERED_TRAITS : 0u);
+                              (m->header.status & CTL_REGISTER_CALLBACK ? STATE_REGISTERED_CALLBACK : 0u) |
+                              (m->traits_size ? STATE_REGISTERED_TRAITS : 0u);
         __atomic_store_n(&r->in_use, STATE_REGISTERED | kind, __ATOMIC_RELEASE);
         v->registered[c]++;
         registered_take(&v->registrations, c);
@@ -257,8 +280,8 @@ wstatus server_on_register(struct control_server *v, unsigned c, const struct pr
             return W_SUCCESS;
     }
     answer.enabled_count = (uint32_t)__builtin_popcount(enabled);
-    answer.slot       = r->slot;
-    answer.generation = v->table->directory->shm->provider[r->slot].generation;
+    answer.slot          = r->slot;
+    answer.generation    = v->table->directory->shm->provider[r->slot].generation;
     server_tell(v, c, &answer, sizeof answer, NULL, 0);
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS && v->fd[c] >= 0; e++) {
         if (enabled & 1u << e)
@@ -286,7 +309,8 @@ wstatus server_on_unregister(struct control_server *v, unsigned c, const struct 
 static void user_left(struct control_server *v, unsigned session, uint32_t uid)
 {
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
-        if (v->state->connection[c].in_use && v->state->connection[c].uid == uid && v->state->connection[c].attached >> session & 1)
+        if (v->state->connection[c].in_use && v->state->connection[c].uid == uid &&
+            v->state->connection[c].attached >> session & 1)
             return;
     session_user_left(v->table->slot[session], uid);
 }
@@ -307,7 +331,8 @@ void server_users_check(struct control_server *v)
 
 void server_session_gone(struct control_server *v, const struct session *s)
 {
-    struct ctl_detach m   = {.header = {sizeof m, CTL_DETACH, CTL_VERSION, 0, 0}, .session = s->state->index,
+    struct ctl_detach m   = {.header             = {sizeof m, CTL_DETACH, CTL_VERSION, 0, 0},
+                             .session            = s->state->index,
                              .session_generation = s->state->generation};
     uint64_t          bit = UINT64_C(1) << s->state->index;
 

@@ -1,9 +1,10 @@
-/* server_step.c - waits for whatever is to be done next, and does it: new connections, messages, ends of processes. The connections of who may
- * control the daemon are in an epoll of their own, and are read first: however many others have something to say, they wait for one round.
- * Invariants: S1 a connection is in one epoll, or it is held (held_until_ms), or it has no descriptor. S2 a round costs as much as what is ready,
- * not as what is connected. S3 epoll gives those that are ready in turn, a message at a time; those that were held come back in the order in
- * which they were held, for all of a user's are held until the same time. S4 a round accepts and reads nothing more for others after ROUND_NS of
- * processor time. See server_parts.h. */
+/* server_step.c - waits for whatever is to be done next, and does it: new connections, messages, ends of processes. The
+ * connections of who may control the daemon are in an epoll of their own, and are read first: however many others have
+ * something to say, they wait for one round.
+ * Invariants: S1 a connection is in one epoll, or it is held (held_until_ms), or it has no descriptor. S2 a round costs
+ * as much as what is ready, not as what is connected. S3 epoll gives those that are ready in turn, a message at a time;
+ * those that were held come back in the order in which they were held, for all of a user's are held until the same
+ * time. S4 a round accepts and reads nothing more for others after ROUND_NS of processor time. See server_parts.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/outcast.h"
 #include "autologger/control/server_parts.h"
@@ -33,8 +34,9 @@ void ready_end(struct control_server *v)
 
 bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_connection *who)
 {
-    struct epoll_event    e    = {.events = EPOLLIN, .data.u32 = c};
-    const bool            own  = access_may_control(who->uid) && who->socket != CTL_SOCKET_PROVIDER; /* there root can be a container's */
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = c};
+    /* there root can be a container's */
+    const bool            own  = access_may_control(who->uid) && who->socket != CTL_SOCKET_PROVIDER;
     const enum ready_kind kind = own ? READY_OWNER : READY_OTHERS;
     v->held_until_ms[c]        = 0;
     v->ready_in[c]             = epoll_ctl(v->ready_fd[kind], EPOLL_CTL_ADD, fd, &e) == 0 ? (uint8_t)(kind + 1) : 0;
@@ -103,7 +105,9 @@ static void release(struct control_server *v, uint64_t now)
         at               = v->held_behind[c];
         if (v->held_until_ms[c] > now)
             server_step_held_append(v, c);
-        else if (v->fd[c] >= 0 && !ready_add(v, c, v->fd[c], &v->state->connection[c])) /* one that is dropped may take another with it */
+        else if (v->fd[c] >= 0 &&
+                 !ready_add(v, c, v->fd[c],
+                            &v->state->connection[c])) /* one that is dropped may take another with it */
             server_drop(v, c);
     }
 }

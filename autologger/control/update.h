@@ -7,7 +7,8 @@
 /* What is asked for; the name of the file stays the request's. W_INVALID_PARAMETER, W_BAD_PATHNAME. */
 wstatus update_terms(const struct ctl_update_request *request, struct session_terms *out, struct reason *why);
 /* Fills all of *answer but its header: `why` with a Status, else `found`. `s` NULL: there is no such session. */
-void update_answer(struct session *s, wstatus st, const struct condition_list *found, const struct reason *why, struct ctl_update_answer *answer);
+void update_answer(struct session *s, wstatus st, const struct condition_list *found, const struct reason *why,
+                   struct ctl_update_answer *answer);
 /* Conditions as text, a line each: file:line, number, item, reason, advice; cut at `size`. */
 void condition_lines(const struct condition_list *found, char *out, size_t size);
 #endif

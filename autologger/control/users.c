@@ -1,4 +1,5 @@
-/* users.c - CTL_USERS: what each user's programs have of a session's memory, and what they lost. Threads: one. See server.h. */
+/* users.c - CTL_USERS: what each user's programs have of a session's memory, and what they lost. Threads: one. See
+ * server.h. */
 #include "autologger/control/users.h"
 #include "autologger/control/server_parts.h"
 
@@ -8,7 +9,8 @@ static uint32_t users_programs_of(const struct control_server *v, const struct s
 {
     uint32_t n = 0;
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
-        n += v->state->connection[c].in_use && v->state->connection[c].uid == uid && v->state->connection[c].attached >> s->state->index & 1;
+        n += v->state->connection[c].in_use && v->state->connection[c].uid == uid &&
+             v->state->connection[c].attached >> s->state->index & 1;
     return n;
 }
 
@@ -37,7 +39,7 @@ wstatus users_page(struct control_server *v, unsigned c, const void *message, si
         if (!row)
             continue;
         stream_counters(user->streams, session_now_ns(s), &n);
-        const uint32_t            busy = stream_set_busy(user->streams), granted = stream_set_granted(user->streams);
+        const uint32_t busy = stream_set_busy(user->streams), granted = stream_set_granted(user->streams);
         *row = (struct ctl_user_row){.uid          = user->uid,
                                      .programs     = users_programs_of(v, s, user->uid),
                                      .busy_bytes   = (uint64_t)busy << s->chunk_shift,

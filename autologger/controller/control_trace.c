@@ -6,15 +6,18 @@
 #include <string.h>
 
 /* What a code does with a session; *info, which was asked for, becomes that of afterwards. */
-typedef wstatus control_act(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info);
+typedef wstatus control_act(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                            struct ctl_session_info *info);
 
-static wstatus act_query(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+static wstatus act_query(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                         struct ctl_session_info *info)
 {
     (void)c, (void)p, (void)wide, (void)info;
     return W_SUCCESS;
 }
 
-static wstatus act_stop(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+static wstatus act_stop(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                        struct ctl_session_info *info)
 {
     struct ctl_session_info final;
     struct reason           why;
@@ -38,7 +41,8 @@ static wstatus control_trace_file_more(struct control_client *c, const char *fil
 }
 
 /* A session without a file: what is in its memory goes to the file that is named. */
-static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                         struct ctl_session_info *info)
 {
     struct reason why;
     char         *file = NULL;
@@ -51,17 +55,22 @@ static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES 
     return st ? st : control_query(c, info->name, info, &why);
 }
 
-static wstatus act_next_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+static wstatus act_next_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                             struct ctl_session_info *info)
 {
     (void)p, (void)wide;
     return control_trace_file_more(c, NULL, info);
 }
 
-/* Real time may be switched on and off; what else a session is it stays: bits that it has not are refused, those that are left out say nothing. */
+/* Real time may be switched on and off; what else a session is it stays: bits that it has not are refused, those that
+ * are left out say nothing. */
 static wstatus mode_change(const EVENT_TRACE_PROPERTIES *p, const struct ctl_session_info *info, uint32_t *what)
 {
-    enum { KINDS = EVENT_TRACE_FILE_MODE_CIRCULAR | EVENT_TRACE_FILE_MODE_APPEND | EVENT_TRACE_FILE_MODE_NEWFILE | EVENT_TRACE_FILE_MODE_PREALLOCATE |
-                   EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC | EVENT_TRACE_NONSTOPPABLE_MODE };
+    enum {
+        KINDS = EVENT_TRACE_FILE_MODE_CIRCULAR | EVENT_TRACE_FILE_MODE_APPEND | EVENT_TRACE_FILE_MODE_NEWFILE |
+                EVENT_TRACE_FILE_MODE_PREALLOCATE | EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_PRIVATE_LOGGER_MODE |
+                EVENT_TRACE_PRIVATE_IN_PROC | EVENT_TRACE_NONSTOPPABLE_MODE
+    };
     if (p->LogFileMode & ~info->log_file_mode & KINDS)
         return W_INVALID_PARAMETER;
     const bool on = p->LogFileMode & EVENT_TRACE_REAL_TIME_MODE, is = info->log_file_mode & EVENT_TRACE_REAL_TIME_MODE;
@@ -70,7 +79,8 @@ static wstatus mode_change(const EVENT_TRACE_PROPERTIES *p, const struct ctl_ses
     return W_SUCCESS;
 }
 
-static wstatus update_fill(const EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *info, struct ctl_update_request *r)
+static wstatus update_fill(const EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *info,
+                           struct ctl_update_request *r)
 {
     char   *file = NULL;
     wstatus st   = properties_file(p, wide, &file);
@@ -106,14 +116,17 @@ static wstatus update_ask(struct control_client *c, struct ctl_update_request *r
     return st;
 }
 
-static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                          struct ctl_session_info *info)
 {
     struct ctl_update_request request = {.what = 0};
-    wstatus                   st      = info->log_file_mode & EVENT_TRACE_NONSTOPPABLE_MODE ? W_INVALID_PARAMETER : update_fill(p, wide, info, &request);
+    wstatus                   st      = info->log_file_mode & EVENT_TRACE_NONSTOPPABLE_MODE ? W_INVALID_PARAMETER
+                                                                                            : update_fill(p, wide, info, &request);
     return st || !request.what ? st : update_ask(c, &request, info); /* nothing else is given */
 }
 
-static wstatus act_convert(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+static wstatus act_convert(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                           struct ctl_session_info *info)
 {
     struct ctl_update_request request = {.what = CTL_UPDATE_CONVERT};
     (void)p, (void)wide;
@@ -121,16 +134,18 @@ static wstatus act_convert(struct control_client *c, const EVENT_TRACE_PROPERTIE
 }
 
 static control_act *const control_trace_acts[] = {
-    [EVENT_TRACE_CONTROL_QUERY]  = act_query,
-    [EVENT_TRACE_CONTROL_STOP]   = act_stop,
-    [EVENT_TRACE_CONTROL_UPDATE] = act_update,
-    [EVENT_TRACE_CONTROL_FLUSH]  = act_flush,
-    [EVENT_TRACE_CONTROL_INCREMENT_FILE] = act_next_file,
+    [EVENT_TRACE_CONTROL_QUERY]               = act_query,
+    [EVENT_TRACE_CONTROL_STOP]                = act_stop,
+    [EVENT_TRACE_CONTROL_UPDATE]              = act_update,
+    [EVENT_TRACE_CONTROL_FLUSH]               = act_flush,
+    [EVENT_TRACE_CONTROL_INCREMENT_FILE]      = act_next_file,
     [EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME] = act_convert,
 };
 
-/* The file's name as the session was given it, for a caller that has no room for the mapped one: malloc; NULL: there is room, or nobody says. */
-static char *given_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *info)
+/* The file's name as the session was given it, for a caller that has no room for the mapped one: malloc; NULL: there is
+ * room, or nobody says. */
+static char *given_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
+                        const struct ctl_session_info *info)
 {
     struct ctl_declaration *d    = NULL;
     struct ctl_enabled_row *rows = NULL;
@@ -153,7 +168,7 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
     struct reason           why;
     char                   *name = NULL, *file = NULL;
     EVENT_TRACE_PROPERTIES  given;
-    wstatus                 st = p && p->Wnode.BufferSize >= sizeof *p ? W_SUCCESS : p ? W_BAD_LENGTH : W_INVALID_PARAMETER;
+    wstatus st = p && p->Wnode.BufferSize >= sizeof *p ? W_SUCCESS : p ? W_BAD_LENGTH : W_INVALID_PARAMETER;
 
     if (!st) {
         given = *p; /* WNODE_FLAG_TRACED_GUID is StartTrace's to ask for */
@@ -178,7 +193,8 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
     return st;
 }
 
-ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode)
+ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties,
+                    ULONG ControlCode)
 {
     return control(TraceHandle, InstanceName, Properties, ControlCode, true);
 }
@@ -188,14 +204,14 @@ ULONG ControlTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_P
     return control(TraceHandle, InstanceName, Properties, ControlCode, false);
 }
 
-#define RELATIVE(name, code)                                                                                   \
-    ULONG name##W(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties)           \
-    {                                                                                                          \
-        return control(TraceHandle, InstanceName, Properties, code, true);                                     \
-    }                                                                                                          \
-    ULONG name##A(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties)            \
-    {                                                                                                          \
-        return control(TraceHandle, InstanceName, Properties, code, false);                                    \
+#define RELATIVE(name, code) \
+    ULONG name##W(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties) \
+    { \
+        return control(TraceHandle, InstanceName, Properties, code, true); \
+    } \
+    ULONG name##A(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties) \
+    { \
+        return control(TraceHandle, InstanceName, Properties, code, false); \
     }
 RELATIVE(QueryTrace, EVENT_TRACE_CONTROL_QUERY)
 RELATIVE(StopTrace, EVENT_TRACE_CONTROL_STOP)
@@ -216,8 +232,8 @@ static wstatus query_all(PEVENT_TRACE_PROPERTIES *array, ULONG count, PULONG tot
     wstatus st = W_SUCCESS;
     for (ULONG i = 0; i < count && !st; i++)
         st = !array[i] ? W_INVALID_PARAMETER : array[i]->Wnode.BufferSize < sizeof *array[i] ? W_BAD_LENGTH : W_SUCCESS;
-    st = st ? st : control_open(NULL, &client, &why);
-    st = st ? st : control_query_all(client, &rows, &have, &why);
+    st             = st ? st : control_open(NULL, &client, &why);
+    st             = st ? st : control_query_all(client, &rows, &have, &why);
     unsigned shown = 0; /* private ones are not among them */
     for (unsigned i = 0; !st && i < have; i++)
         if (!(rows[i].log_file_mode & EVENT_TRACE_PRIVATE_IN_PROC) && (rows[i].kernel || !rows[i].processes.kind))

@@ -13,13 +13,19 @@ static wstatus filters_of(const ENABLE_TRACE_PARAMETERS *e, struct filter_block 
         return W_SUCCESS;
     if (e->Version == ENABLE_TRACE_PARAMETERS_VERSION)
         return filters_from(e->EnableFilterDesc, e->EnableFilterDesc != NULL, out, &why);
-    return e->Version == ENABLE_TRACE_PARAMETERS_VERSION_2 ? filters_from(e->EnableFilterDesc, e->FilterDescCount, out, &why) : W_INVALID_PARAMETER;
+    return e->Version == ENABLE_TRACE_PARAMETERS_VERSION_2
+               ? filters_from(e->EnableFilterDesc, e->FilterDescCount, out, &why)
+               : W_INVALID_PARAMETER;
 }
 
-ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level, ULONGLONG MatchAnyKeyword,
-                     ULONGLONG MatchAllKeyword, ULONG Timeout, PENABLE_TRACE_PARAMETERS EnableParameters)
+ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level,
+                     ULONGLONG MatchAnyKeyword, ULONGLONG MatchAllKeyword, ULONG Timeout,
+                     PENABLE_TRACE_PARAMETERS EnableParameters)
 {
-    struct ctl_enable_request request = {.code = ControlCode, .level = Level, .any = MatchAnyKeyword, .all = MatchAllKeyword,
+    struct ctl_enable_request request = {.code     = ControlCode,
+                                         .level    = Level,
+                                         .any      = MatchAnyKeyword,
+                                         .all      = MatchAllKeyword,
                                          .property = EnableParameters ? EnableParameters->EnableProperty : 0};
     struct control_client    *client  = NULL;
     struct filter_block      *filters = NULL;
@@ -37,10 +43,13 @@ ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlC
     return st;
 }
 
-ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHANDLE TraceHandle, ULONG IsEnabled, UCHAR Level, ULONGLONG MatchAnyKeyword,
-                    ULONGLONG MatchAllKeyword, ULONG EnableProperty, struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc)
+ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHANDLE TraceHandle, ULONG IsEnabled, UCHAR Level,
+                    ULONGLONG MatchAnyKeyword, ULONGLONG MatchAllKeyword, ULONG EnableProperty,
+                    struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc)
 {
-    ENABLE_TRACE_PARAMETERS e = {.Version = ENABLE_TRACE_PARAMETERS_VERSION, .EnableProperty = EnableProperty, .EnableFilterDesc = EnableFilterDesc};
+    ENABLE_TRACE_PARAMETERS e = {.Version          = ENABLE_TRACE_PARAMETERS_VERSION,
+                                 .EnableProperty   = EnableProperty,
+                                 .EnableFilterDesc = EnableFilterDesc};
     if (IsEnabled > EVENT_CONTROL_CODE_ENABLE_PROVIDER)
         return W_INVALID_PARAMETER;
     if (SourceId)
@@ -80,13 +89,18 @@ static wstatus guids(struct control_client *client, bool groups, uint8_t **out, 
 /* One program's part, at `at`. How many bytes it has. */
 static size_t instance_put(uint8_t *at, const struct ctl_provider_answer *a, ULONG pid, ULONG flags, bool last)
 {
-    const size_t                 size = sizeof(TRACE_PROVIDER_INSTANCE_INFO) + a->enable_count * sizeof(TRACE_ENABLE_INFO);
-    TRACE_PROVIDER_INSTANCE_INFO info = {.NextOffset = last ? 0 : (ULONG)size, .EnableCount = a->enable_count, .Pid = pid, .Flags = flags};
+    const size_t size = sizeof(TRACE_PROVIDER_INSTANCE_INFO) + a->enable_count * sizeof(TRACE_ENABLE_INFO);
+    TRACE_PROVIDER_INSTANCE_INFO info = {
+        .NextOffset = last ? 0 : (ULONG)size, .EnableCount = a->enable_count, .Pid = pid, .Flags = flags};
     memcpy(at, &info, sizeof info);
     for (uint32_t i = 0; i < a->enable_count; i++) {
         const struct ctl_provider_enable *e  = &a->enable[i];
-        TRACE_ENABLE_INFO                 ei = {.IsEnabled = 1, .Level = e->level, .LoggerId = (USHORT)e->logger_id, .EnableProperty = e->property,
-                                                .MatchAnyKeyword = e->any, .MatchAllKeyword = e->all};
+        TRACE_ENABLE_INFO                 ei = {.IsEnabled       = 1,
+                                                .Level           = e->level,
+                                                .LoggerId        = (USHORT)e->logger_id,
+                                                .EnableProperty  = e->property,
+                                                .MatchAnyKeyword = e->any,
+                                                .MatchAllKeyword = e->all};
         memcpy(at + sizeof info + i * sizeof ei, &ei, sizeof ei);
     }
     return size;
@@ -111,7 +125,8 @@ static wstatus group_check(struct control_client *client, const struct guid *id)
     return st ? st : at < length ? W_SUCCESS : W_WMI_GUID_NOT_FOUND;
 }
 
-static wstatus one_guid(struct control_client *client, bool group, const void *in, ULONG size, uint8_t **out, ULONG *length)
+static wstatus one_guid(struct control_client *client, bool group, const void *in, ULONG size, uint8_t **out,
+                        ULONG *length)
 {
     const struct ctl_provider_answer *a;
     struct guid                       id;
@@ -125,32 +140,35 @@ static wstatus one_guid(struct control_client *client, bool group, const void *i
         return st;
     const uint32_t        programs = a->program_count ? a->program_count : 1;
     const TRACE_GUID_INFO head     = {.InstanceCount = programs};
-    if (!(*out = malloc(sizeof head + programs * (sizeof(TRACE_PROVIDER_INSTANCE_INFO) + CTL_PROVIDER_ENABLES * sizeof(TRACE_ENABLE_INFO)))))
+    if (!(*out = malloc(sizeof head + programs * (sizeof(TRACE_PROVIDER_INSTANCE_INFO) +
+                                                  CTL_PROVIDER_ENABLES * sizeof(TRACE_ENABLE_INFO)))))
         return W_NOT_ENOUGH_MEMORY;
     memcpy(*out, &head, sizeof head);
     size_t at = sizeof head;
     for (uint32_t i = 0; i < programs; i++)
-        at += instance_put(*out + at, a, a->program_count ? a->program[i].pid : 0, instance_flags(a, i), i + 1 == programs);
+        at += instance_put(*out + at, a, a->program_count ? a->program[i].pid : 0, instance_flags(a, i),
+                           i + 1 == programs);
     *length = (ULONG)at;
     return W_SUCCESS;
 }
 
-ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer, ULONG InBufferSize, PVOID OutBuffer, ULONG OutBufferSize,
-                            PULONG ReturnLength)
+ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer, ULONG InBufferSize,
+                            PVOID OutBuffer, ULONG OutBufferSize, PULONG ReturnLength)
 {
     struct control_client *client = NULL;
     uint8_t               *out    = NULL;
     ULONG                  length = 0;
     struct reason          why;
-    const bool             groups = TraceQueryInfoClass == TraceGroupQueryList || TraceQueryInfoClass == TraceGroupQueryInfo;
-    const bool             list   = TraceQueryInfoClass == TraceGuidQueryList || TraceQueryInfoClass == TraceGroupQueryList;
+    const bool groups = TraceQueryInfoClass == TraceGroupQueryList || TraceQueryInfoClass == TraceGroupQueryInfo;
+    const bool list   = TraceQueryInfoClass == TraceGuidQueryList || TraceQueryInfoClass == TraceGroupQueryList;
     if (!list && TraceQueryInfoClass != TraceGuidQueryInfo && !groups)
         return W_NOT_SUPPORTED;
     if (!ReturnLength || (OutBufferSize && !OutBuffer))
         return W_INVALID_PARAMETER;
     wstatus st = control_open(NULL, &client, &why);
     if (!st)
-        st = list ? guids(client, groups, &out, &length) : one_guid(client, groups, InBuffer, InBufferSize, &out, &length);
+        st = list ? guids(client, groups, &out, &length)
+                  : one_guid(client, groups, InBuffer, InBufferSize, &out, &length);
     control_close(client);
     if (!st) {
         *ReturnLength = length;
@@ -193,7 +211,8 @@ ULONG EnumerateTraceGuids(PTRACE_GUID_PROPERTIES *GuidPropertiesArray, ULONG Pro
     wstatus st = control_open(NULL, &client, &why);
     st         = st ? st : control_providers(client, &rows, &count, &why);
     for (unsigned i = 0; !st && i < count && i < PropertyArrayCount; i++)
-        st = GuidPropertiesArray[i] ? guid_properties(client, &rows[i].guid, GuidPropertiesArray[i]) : W_INVALID_PARAMETER;
+        st = GuidPropertiesArray[i] ? guid_properties(client, &rows[i].guid, GuidPropertiesArray[i])
+                                    : W_INVALID_PARAMETER;
     control_close(client);
     free(rows);
     if (st)

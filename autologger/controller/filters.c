@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(FILTER_PIDS == MAX_EVENT_FILTER_PID_COUNT && FILTER_IDS == MAX_EVENT_FILTER_EVENT_ID_COUNT && FILTER_PARTS == MAX_EVENT_FILTERS_COUNT &&
-                   FILTER_NAMES == MAX_EVENT_FILTER_EVENT_NAME_SIZE && FILTER_TEXT == MAX_EVENT_FILTER_DATA_SIZE &&
+_Static_assert(FILTER_PIDS == MAX_EVENT_FILTER_PID_COUNT && FILTER_IDS == MAX_EVENT_FILTER_EVENT_ID_COUNT &&
+                   FILTER_PARTS == MAX_EVENT_FILTERS_COUNT && FILTER_NAMES == MAX_EVENT_FILTER_EVENT_NAME_SIZE &&
+                   FILTER_TEXT == MAX_EVENT_FILTER_DATA_SIZE &&
                    offsetof(EVENT_FILTER_EVENT_ID, Events) == offsetof(struct filter_ids, id) &&
                    offsetof(EVENT_FILTER_EVENT_NAME, Names) == offsetof(struct filter_names, names) &&
                    sizeof(EVENT_FILTER_LEVEL_KW) == sizeof(struct filter_level_keyword),
                "the SDK's");
 
 /* UTF-16 with or without its end, joined by ';', as UTF-8. */
-static wstatus filters_text_add(struct filter_block **block, uint32_t type, const void *data, size_t size, struct reason *why)
+static wstatus filters_text_add(struct filter_block **block, uint32_t type, const void *data, size_t size,
+                                struct reason *why)
 {
     char   text[FILTER_TEXT_UTF8 + 1];
     size_t n = size;
@@ -62,13 +64,15 @@ static wstatus filters_one(struct filter_block **block, const EVENT_FILTER_DESCR
     return st ? st : filter_add(block, d->Type, data, size, why);
 }
 
-wstatus filters_from(const EVENT_FILTER_DESCRIPTOR *descriptors, ULONG count, struct filter_block **out, struct reason *why)
+wstatus filters_from(const EVENT_FILTER_DESCRIPTOR *descriptors, ULONG count, struct filter_block **out,
+                     struct reason *why)
 {
     struct filter_block *block = NULL;
     wstatus              st    = W_SUCCESS;
     *out                       = NULL;
     if (count > MAX_EVENT_FILTERS_COUNT)
-        return reason_set(why, W_INVALID_PARAMETER, "%u filters, at most %d are possible", count, MAX_EVENT_FILTERS_COUNT);
+        return reason_set(why, W_INVALID_PARAMETER, "%u filters, at most %d are possible", count,
+                          MAX_EVENT_FILTERS_COUNT);
     if (count && !descriptors)
         return reason_set(why, W_INVALID_PARAMETER, "there are no filters behind the count %u", count);
     for (ULONG i = 0; i < count && !st; i++)

@@ -19,8 +19,8 @@ static wstatus set_stacks(struct ctl_update_request *r, const void *in, ULONG le
     if (count > HOOK_MAX)
         return W_INVALID_PARAMETER;
     for (size_t i = 0; i < count; i++) {
-        char          text[64], guid[GUID_TEXT_SIZE];
-        struct guid   class;
+        char text[64], guid[GUID_TEXT_SIZE];
+        struct guid class;
         uint16_t      hook[HOOK_MAX];
         unsigned      n;
         struct reason why;
@@ -51,7 +51,7 @@ static wstatus query_stacks(const struct ctl_session_info *s, uint8_t *out, ULON
     *length = 0;
     for (uint32_t i = 0; i < s->hook_count && i < HOOK_MAX; i++) {
         CLASSIC_EVENT_ID id = {.Type = 0};
-        struct guid      class;
+        struct guid class;
         if (!hook_class(s->hooks[i], &class, &id.Type))
             continue; /* a bare hook id: no class has it */
         memcpy(&id.EventGuid, &class, sizeof class);
@@ -113,7 +113,7 @@ static wstatus set_interval(const void *in, ULONG length)
 
 static const struct {
     TRACE_INFO_CLASS class;
-    bool             of_session;
+    bool of_session;
     wstatus (*set)(struct ctl_update_request *r, const void *in, ULONG length);
     wstatus (*query)(const struct ctl_session_info *s, uint8_t *out, ULONG *length);
 } information_classes[] = {
@@ -146,9 +146,10 @@ static int information_find(TRACE_INFO_CLASS class)
     return -1;
 }
 
-ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation, ULONG InformationLength)
+ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
+                          ULONG InformationLength)
 {
-    const int                 row     = information_find(InformationClass), own = find_machine(InformationClass);
+    const int                 row = information_find(InformationClass), own = find_machine(InformationClass);
     struct ctl_update_request request = {.what = 0};
     struct ctl_session_info   info;
     struct control_client    *client = NULL;
@@ -171,8 +172,8 @@ ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS Informatio
     return st;
 }
 
-ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation, ULONG InformationLength,
-                            PULONG ReturnLength)
+ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
+                            ULONG InformationLength, PULONG ReturnLength)
 {
     const int               row = information_find(InformationClass), own = find_machine(InformationClass);
     uint8_t                 out[HOOK_MAX * sizeof(CLASSIC_EVENT_ID)];
@@ -191,7 +192,8 @@ ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS Informat
         control_close(client);
     }
     if (!st)
-        st = own >= 0 ? machine[own].query(TraceInformation, InformationLength, out, &length) : information_classes[row].query(&info, out, &length);
+        st = own >= 0 ? machine[own].query(TraceInformation, InformationLength, out, &length)
+                      : information_classes[row].query(&info, out, &length);
     if (st)
         return st;
     if (ReturnLength)

@@ -1,5 +1,6 @@
-/* modules.c - autologger_modules.h: Windows' names of modules as our two libraries. A handle is the place of a row of the table, so that any value
- * that a program passes can be checked. Threads: any; the libraries are opened once. Not for: other libraries (dlopen). */
+/* modules.c - autologger_modules.h: Windows' names of modules as our two libraries. A handle is the place of a row of
+ * the table, so that any value that a program passes can be checked. Threads: any; the libraries are opened once. Not
+ * for: other libraries (dlopen). */
 #include "autologger/include/autologger_modules.h"
 #include "registry-sim/win32/utf16.h"
 #include "registry-sim/win32/wstatus.h"
@@ -24,7 +25,8 @@ static const struct modules_module {
 };
 
 static const struct {
-    const char *soname, *own; /* a function of its own: tells the library's place from that of another one of the same name */
+    /* a function of its own: tells the library's place from that of another one of the same name */
+    const char *soname, *own;
 } library_names[LIBRARIES] = {{"libautologger.so.0", "EventRegister"}, {"libautologger-trace.so.0", "StartTraceW"}};
 static pthread_once_t modules_opened = PTHREAD_ONCE_INIT;
 static void          *library[LIBRARIES];
@@ -35,7 +37,8 @@ static void modules_open_all(void)
         library[i] = dlopen(library_names[i].soname, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The row of a name such as "C:\Windows\System32\ADVAPI32.dll"; NULL: there is none, or not all of its libraries are here. */
+/* The row of a name such as "C:\Windows\System32\ADVAPI32.dll"; NULL: there is none, or not all of its libraries are
+ * here. */
 static const struct modules_module *module_find(const char *name)
 {
     const char *base = name;
@@ -129,7 +132,8 @@ static void *own_symbol(unsigned i, const char *name)
     Dl_info of_library, of_symbol;
     void   *own    = dlsym(library[i], library_names[i].own);
     void   *symbol = dlsym(library[i], name);
-    if (!own || !symbol || !dladdr(own, &of_library) || !dladdr(symbol, &of_symbol) || of_library.dli_fbase != of_symbol.dli_fbase)
+    if (!own || !symbol || !dladdr(own, &of_library) || !dladdr(symbol, &of_symbol) ||
+        of_library.dli_fbase != of_symbol.dli_fbase)
         return NULL;
     return symbol;
 }
@@ -137,8 +141,8 @@ static void *own_symbol(unsigned i, const char *name)
 FARPROC GetProcAddress(HMODULE Module, LPCSTR ProcName)
 {
     const struct modules_module *m = module_check(Module);
-    FARPROC              found;
-    void                *symbol = NULL;
+    FARPROC                      found;
+    void                        *symbol = NULL;
     if (!m) {
         SetLastError(W_INVALID_HANDLE);
         return NULL;

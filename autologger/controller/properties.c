@@ -7,7 +7,8 @@
 #include <string.h>
 
 _Static_assert(sizeof(EVENT_TRACE_PROPERTIES) == 120 && offsetof(EVENT_TRACE_PROPERTIES, BufferSize) == 0x30 &&
-                   offsetof(EVENT_TRACE_PROPERTIES, LoggerThreadId) == 0x68 && offsetof(EVENT_TRACE_PROPERTIES, LogFileNameOffset) == 0x70,
+                   offsetof(EVENT_TRACE_PROPERTIES, LoggerThreadId) == 0x68 &&
+                   offsetof(EVENT_TRACE_PROPERTIES, LogFileNameOffset) == 0x70,
                "EVENT_TRACE_PROPERTIES as the SDK has it for 64 bits");
 
 static bool offset_ok(const EVENT_TRACE_PROPERTIES *p, uint32_t offset)
@@ -64,7 +65,8 @@ wstatus properties_flags(const EVENT_TRACE_PROPERTIES *p, uint32_t mask[8])
     mask[0] = p->EnableFlags;
     if (!(p->EnableFlags & EVENT_TRACE_FLAG_EXTENSION))
         return W_SUCCESS;
-    if (flag != EXTENSION || !words || words > WORDS || offset < sizeof *p || offset + words * sizeof *mask > p->Wnode.BufferSize)
+    if (flag != EXTENSION || !words || words > WORDS || offset < sizeof *p ||
+        offset + words * sizeof *mask > p->Wnode.BufferSize)
         return W_INVALID_PARAMETER;
     memcpy(mask, (const uint8_t *)p + offset, words * sizeof *mask);
     return W_SUCCESS;
@@ -87,7 +89,8 @@ wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_bloc
     enum { VERSION = 2 };
     EVENT_TRACE_PROPERTIES_V2 v2;
     struct reason             why;
-    _Static_assert(sizeof v2 == 144 && offsetof(EVENT_TRACE_PROPERTIES_V2, FilterDescCount) == 0x7C && offsetof(EVENT_TRACE_PROPERTIES_V2, FilterDesc) == 0x80,
+    _Static_assert(sizeof v2 == 144 && offsetof(EVENT_TRACE_PROPERTIES_V2, FilterDescCount) == 0x7C &&
+                       offsetof(EVENT_TRACE_PROPERTIES_V2, FilterDesc) == 0x80,
                    "as the SDK has it for 64 bits");
     *out = NULL;
     if (!(p->Wnode.Flags & WNODE_FLAG_VERSIONED_PROPERTIES))
@@ -95,7 +98,8 @@ wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_bloc
     if (p->Wnode.BufferSize < sizeof v2)
         return W_BAD_LENGTH;
     memcpy(&v2, p, sizeof v2);
-    if (v2.VersionNumber != VERSION || (p->LogFileNameOffset && p->LogFileNameOffset < sizeof v2) || p->LoggerNameOffset < sizeof v2)
+    if (v2.VersionNumber != VERSION || (p->LogFileNameOffset && p->LogFileNameOffset < sizeof v2) ||
+        p->LoggerNameOffset < sizeof v2)
         return W_INVALID_PARAMETER;
     return filters_from(v2.FilterDesc, v2.FilterDescCount, out, &why);
 }
@@ -163,9 +167,9 @@ wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_s
     p->LogBuffersLost      = s->log_buffers_lost;
     p->RealTimeBuffersLost = s->realtime_buffers_lost;
     p->LoggerThreadId      = (HANDLE)(uintptr_t)s->logger_thread_id;
-    const bool mapped = !given || properties_file_fits(p, wide, s->log_path);
-    const bool file   = text_put(p, p->LogFileNameOffset, wide, mapped ? s->log_path : given);
-    const bool name   = text_put(p, p->LoggerNameOffset, wide, s->name);
+    const bool mapped      = !given || properties_file_fits(p, wide, s->log_path);
+    const bool file        = text_put(p, p->LogFileNameOffset, wide, mapped ? s->log_path : given);
+    const bool name        = text_put(p, p->LoggerNameOffset, wide, s->name);
     return file && name ? W_SUCCESS : W_MORE_DATA;
 }
 

@@ -1,4 +1,5 @@
-/* start_trace.c - StartTrace: properties become the values of a declaration, which the daemon reads as it reads those of a boot. */
+/* start_trace.c - StartTrace: properties become the values of a declaration, which the daemon reads as it reads those
+ * of a boot. */
 #include "autologger/control/client.h"
 #include "autologger/controller/named.h"
 #include "autologger/controller/properties.h"
@@ -41,7 +42,7 @@ static void start_trace_put_number(struct declaration *d, const char *name, uint
 
 static bool start_trace_put_text(struct declaration *d, const char *name, const char *text)
 {
-    size_t   n = utf8_to_utf16le(text, strlen(text), NULL, 0);
+    size_t   n   = utf8_to_utf16le(text, strlen(text), NULL, 0);
     uint8_t *raw = calloc(1, n + 2);
     if (!raw)
         return false;
@@ -51,7 +52,8 @@ static bool start_trace_put_text(struct declaration *d, const char *name, const 
     return true;
 }
 
-/* Modes that StartTrace refuses and a boot does not, and those that this version does not have: the first row that applies. */
+/* Modes that StartTrace refuses and a boot does not, and those that this version does not have: the first row that
+ * applies. */
 static const struct {
     uint32_t all;
     wstatus  status;
@@ -88,21 +90,30 @@ static wstatus start_trace_identity(EVENT_TRACE_PROPERTIES *p, char **name, stru
     memcpy(id, &p->Wnode.Guid, sizeof *id);
     if (guid_equal(id, &start_trace_system_trace) && !is_kernel)
         return W_INVALID_PARAMETER;
-    if (guid_is_zero(id) && (p->LogFileMode & PRIVATE_MODES) == EVENT_TRACE_PRIVATE_LOGGER_MODE) /* which provider's processes? */
+    /* which provider's processes? */
+    if (guid_is_zero(id) && (p->LogFileMode & PRIVATE_MODES) == EVENT_TRACE_PRIVATE_LOGGER_MODE)
         return W_INVALID_PARAMETER;
     if (is_kernel)
         *id = start_trace_system_trace;
-    else if ((guid_is_zero(id) || p->LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC) && /* that one names a provider, which other programs may name too */
+    else if ((guid_is_zero(id) ||
+              p->LogFileMode &
+                  EVENT_TRACE_PRIVATE_IN_PROC) && /* that one names a provider, which other programs may name too */
              getrandom(id, sizeof *id, 0) != sizeof *id)
         return W_NOT_ENOUGH_MEMORY;
     return W_SUCCESS;
 }
 
-static bool start_trace_declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, const struct guid *id, bool kernel, const char *file)
+static bool start_trace_declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, const struct guid *id,
+                                bool kernel, const char *file)
 {
-    static const struct { const char *name; size_t at; } optional[] = {
-        {"BufferSize", offsetof(EVENT_TRACE_PROPERTIES, BufferSize)},     {"MinimumBuffers", offsetof(EVENT_TRACE_PROPERTIES, MinimumBuffers)},
-        {"MaximumBuffers", offsetof(EVENT_TRACE_PROPERTIES, MaximumBuffers)}, {"FlushTimer", offsetof(EVENT_TRACE_PROPERTIES, FlushTimer)},
+    static const struct {
+        const char *name;
+        size_t      at;
+    } optional[] = {
+        {"BufferSize", offsetof(EVENT_TRACE_PROPERTIES, BufferSize)},
+        {"MinimumBuffers", offsetof(EVENT_TRACE_PROPERTIES, MinimumBuffers)},
+        {"MaximumBuffers", offsetof(EVENT_TRACE_PROPERTIES, MaximumBuffers)},
+        {"FlushTimer", offsetof(EVENT_TRACE_PROPERTIES, FlushTimer)},
         {"ClockType", offsetof(EVENT_TRACE_PROPERTIES, Wnode.ClientContext)},
     };
     char guid[GUID_TEXT_SIZE];
@@ -125,10 +136,12 @@ static bool start_trace_declare(struct declaration *d, const EVENT_TRACE_PROPERT
             wr_u32(&w, mask[i]);
         start_trace_put(d, "EnableKernelFlags", REG_TYPE_BINARY, d->flags, sizeof d->flags);
     }
-    return start_trace_put_text(d, "Guid", guid_format(id, guid)) && (!file || start_trace_put_text(d, "FileName", file));
+    return start_trace_put_text(d, "Guid", guid_format(id, guid)) &&
+           (!file || start_trace_put_text(d, "FileName", file));
 }
 
-static wstatus start_trace_start(const struct declaration *given, const char *name, const struct filter_block *processes, struct ctl_session_info *out)
+static wstatus start_trace_start(const struct declaration *given, const char *name,
+                                 const struct filter_block *processes, struct ctl_session_info *out)
 {
     struct declaration        d      = *given;
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
@@ -156,7 +169,8 @@ static wstatus make_private(const EVENT_TRACE_PROPERTIES *p, char **name, char *
     char *own = NULL, *own_file = NULL;
     if (!(p->LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC))
         return W_SUCCESS;
-    if (asprintf(&own, PRIVATE_NAME, *name, (int)getpid()) < 0 || (*file && asprintf(&own_file, "%s_%d", *file, (int)getpid()) < 0)) {
+    if (asprintf(&own, PRIVATE_NAME, *name, (int)getpid()) < 0 ||
+        (*file && asprintf(&own_file, "%s_%d", *file, (int)getpid()) < 0)) {
         free(own);
         return W_NOT_ENOUGH_MEMORY;
     }
@@ -170,21 +184,22 @@ static wstatus start_named(PTRACEHANDLE handle, char **text, EVENT_TRACE_PROPERT
 {
     char                   *name = *text;
     struct ctl_session_info info;
-    struct declaration      d    = {.count = 0};
+    struct declaration      d = {.count = 0};
     struct guid             id;
-    char                   *file = NULL;
+    char                   *file      = NULL;
     struct filter_block    *processes = NULL;
-    wstatus                 st   = properties_file(p, wide, &file);
+    wstatus                 st        = properties_file(p, wide, &file);
 
     st = st ? st : properties_processes(p, &processes);
     if (!st && (!*name || strpbrk(name, "\\/")))
         st = W_INVALID_PARAMETER;
-    st = st ? st : properties_name_put(p, wide, name);
-    st = st ? st : start_trace_identity(p, &name, &id);
-    st = st ? st : mode_check(p, file);
-    st = st ? st : make_private(p, text, &file);
+    st   = st ? st : properties_name_put(p, wide, name);
+    st   = st ? st : start_trace_identity(p, &name, &id);
+    st   = st ? st : mode_check(p, file);
+    st   = st ? st : make_private(p, text, &file);
     name = *text;
-    const bool kernel = !st && (guid_equal(&id, &start_trace_system_trace) || p->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE);
+    const bool kernel =
+        !st && (guid_equal(&id, &start_trace_system_trace) || p->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE);
     uint32_t mask[8];
     if (!st && kernel)
         st = properties_flags(p, mask);

@@ -32,9 +32,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
-       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT,
-       OPTION_SYSTEMD_BUS, OPTION_CONFINE, OPTION_CONTROL_GROUP };
+enum {
+    OPTION_STORE = 1000,
+    OPTION_LOG_DIR,
+    OPTION_RUNTIME_DIR,
+    OPTION_HOLD,
+    OPTION_REHEARSAL,
+    OPTION_KEEP,
+    OPTION_ADOPT,
+    OPTION_BOOT,
+    OPTION_BOOT_ID,
+    OPTION_GUARD,
+    OPTION_SYSTEMD_DIR,
+    OPTION_PROC_STAT,
+    OPTION_KEEP_PREMERGE,
+    OPTION_MERGE_WAIT,
+    OPTION_SYSTEMD_BUS,
+    OPTION_CONFINE,
+    OPTION_CONTROL_GROUP
+};
 #define RUNTIME_DIR "/run/autologger"
 #define SYSTEMD_DIR "/run/systemd/system"
 #define SNAPSHOT_PATH "var/lib/autologger/boot.snapshot"
@@ -53,22 +69,30 @@ struct autologgerd_arguments {
 static const struct argp_option autologgerd_options[] = {
     {"store", OPTION_STORE, "FILE", 0, "the store (default /var/lib/autologger/registry.db)", 0},
     {"log-dir", OPTION_LOG_DIR, "DIR", 0, "where log files go (default /var/log/autologger)", 0},
-    {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "socket and lock (default $AUTOLOGGER_RUNTIME_DIR or /run/autologger)", 0},
+    {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0,
+     "socket and lock (default $AUTOLOGGER_RUNTIME_DIR or /run/autologger)", 0},
     {"hold", OPTION_HOLD, NULL, 0, "create no file until a controller says that the file system is ready", 0},
     {"keep", OPTION_KEEP, NULL, 0, "run below a small parent that restarts the daemon without loss when it dies", 0},
     {"adopt", OPTION_ADOPT, NULL, 0, "with --keep: only if the early program waits to hand over what it recorded", 0},
-    {"boot", OPTION_BOOT, NULL, 0, "this is the boot of the machine: it is traced once, and ends by itself (StopAfter, MaxWait)", 0},
+    {"boot", OPTION_BOOT, NULL, 0,
+     "this is the boot of the machine: it is traced once, and ends by itself (StopAfter, MaxWait)", 0},
     {"boot-id", OPTION_BOOT_ID, "ID", 0, "with --boot: of which boot (default: the kernel's id of this boot)", 0},
     {"guard", OPTION_GUARD, "FILE", 0, "with --boot: which boots came up (default /" GUARD_PATH ")", 0},
     {"systemd-dir", OPTION_SYSTEMD_DIR, "DIR", 0, "exists where systemd runs (default /run/systemd/system)", 0},
-    {"systemd-bus", OPTION_SYSTEMD_BUS, "ADDRESS", 0, "where systemd is asked for its units (default unix:path=/run/systemd/private)", 0},
+    {"systemd-bus", OPTION_SYSTEMD_BUS, "ADDRESS", 0,
+     "where systemd is asked for its units (default unix:path=/run/systemd/private)", 0},
     {"proc-stat", OPTION_PROC_STAT, "FILE", 0, "with --boot: the counters of the processors (default /proc/stat)", 0},
     {"keep-premerge", OPTION_KEEP_PREMERGE, NULL, 0, "with --boot: keep the files that were merged", 0},
-    {"merge-wait", OPTION_MERGE_WAIT, "S", 0, "with --boot: how many seconds a shutdown waits until files are merged (default 3); 0: the next "
-                                              "boot merges them", 0},
-    {"confine", OPTION_CONFINE, NULL, 0, "give up for good what the daemon never needs, by a filter of its system calls", 0},
-    {"control-group", OPTION_CONTROL_GROUP, "GROUP", 0, "root and this group alone may control and consume sessions, whatever rights others have; "
-                                                        "programs of all users still write", 0},
+    {"merge-wait", OPTION_MERGE_WAIT, "S", 0,
+     "with --boot: how many seconds a shutdown waits until files are merged (default 3); 0: the next "
+     "boot merges them",
+     0},
+    {"confine", OPTION_CONFINE, NULL, 0,
+     "give up for good what the daemon never needs, by a filter of its system calls", 0},
+    {"control-group", OPTION_CONTROL_GROUP, "GROUP", 0,
+     "root and this group alone may control and consume sessions, whatever rights others have; "
+     "programs of all users still write",
+     0},
     {"rehearsal", OPTION_REHEARSAL, NULL, 0, "this boot is a rehearsal", 0},
     {0},
 };
@@ -136,7 +160,8 @@ static bool autologgerd_runtime_lock(const char *dir)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
         visible_line(stderr, "autologgerd: %s. Do: stop the daemon that runs there, or choose another --runtime-dir",
-                fd >= 0 && errno == EWOULDBLOCK ? "another daemon holds the lock of this runtime folder" : strerror(errno));
+                     fd >= 0 && errno == EWOULDBLOCK ? "another daemon holds the lock of this runtime folder"
+                                                     : strerror(errno));
         return false;
     }
     return true; /* fd stays open on purpose */
@@ -169,10 +194,10 @@ static int boot_arguments(const struct autologgerd_arguments *a, char **argv)
 static int run_kept(struct autologgerd_arguments *a)
 {
     const struct service_options *o = &a->service;
-    char    socket_path[1024], handover_path[1024], self[1024];
-    char   *argv[32];
-    int     argc = 0;
-    ssize_t n    = readlink("/proc/self/exe", self, sizeof self - 1);
+    char                          socket_path[1024], handover_path[1024], self[1024];
+    char                         *argv[32];
+    int                           argc = 0;
+    ssize_t                       n    = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0)
         return EXIT_REFUSED;
     self[n] = 0;
@@ -238,25 +263,26 @@ static void autologgerd_aside(const char *const *argv)
         waitpid(pid, NULL, 0);
 }
 
-/* What apply put in place for one boot is put back by a unit of its own, with rights and priority of its own: it builds the initramfs. A
- * daemon of a test has a folder of its own that says that systemd runs. */
+/* What apply put in place for one boot is put back by a unit of its own, with rights and priority of its own: it builds
+ * the initramfs. A daemon of a test has a folder of its own that says that systemd runs. */
 static void used_up(void *ctx)
 {
-    static const char *const unit[]   = {"systemctl", "--quiet", "--no-block", "start", "autologger-once.service", NULL};
-    const struct autologgerd_arguments  *a        = ctx;
-    bool                     systemd  = access(a->systemd_dir, F_OK) == 0, machines = strcmp(a->service.runtime_dir, RUNTIME_DIR) == 0;
+    static const char *const unit[] = {"systemctl", "--quiet", "--no-block", "start", "autologger-once.service", NULL};
+    const struct autologgerd_arguments *a = ctx;
+    bool systemd = access(a->systemd_dir, F_OK) == 0, machines = strcmp(a->service.runtime_dir, RUNTIME_DIR) == 0;
     if (systemd && (machines || strcmp(a->systemd_dir, SYSTEMD_DIR) != 0))
         autologgerd_aside(unit);
     else if (!systemd && machines && access("/" SNAPSHOT_PATH, F_OK) == 0)
         close(collector_launch(CLEAN_WORD)); /* it builds an initramfs: this process has not the rights for that */
 }
 
-/* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would do it while the
- * machine boots, and its work for it is more than that for the daemon's unit. */
+/* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would
+ * do it while the machine boots, and its work for it is more than that for the daemon's unit. */
 static void row_watch_start(const struct autologgerd_arguments *a)
 {
     static const char *const unit[] = {"systemctl", "--quiet", "--no-block", "start", "autologger-status.path", NULL};
-    if (!a->is_boot || !getenv("NOTIFY_SOCKET") || access(a->systemd_dir, F_OK) < 0 || strcmp(a->service.runtime_dir, RUNTIME_DIR) != 0)
+    if (!a->is_boot || !getenv("NOTIFY_SOCKET") || access(a->systemd_dir, F_OK) < 0 ||
+        strcmp(a->service.runtime_dir, RUNTIME_DIR) != 0)
         return;
     autologgerd_aside(unit);
 }
@@ -274,8 +300,14 @@ static int clean_once_run(void)
 /* This program as one of the daemon's other processes: its exit code. -1: it is the daemon. */
 static int part_run(int argc, char **argv)
 {
-    static const struct { const char *word; int (*run)(void); } parts[] = {
-        {OUTCASTS_WORD, outcasts_run}, {WRITER_WORD, writer_run}, {MERGE_WORD, merge_job_run}, {COLLECTOR_WORD, collector_run}, {CLEAN_WORD, clean_once_run}};
+    static const struct {
+        const char *word;
+        int (*run)(void);
+    } parts[] = {{OUTCASTS_WORD, outcasts_run},
+                 {WRITER_WORD, writer_run},
+                 {MERGE_WORD, merge_job_run},
+                 {COLLECTOR_WORD, collector_run},
+                 {CLEAN_WORD, clean_once_run}};
     for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++)
         if (strcmp(argv[1], parts[i].word) == 0)
             return parts[i].run();
@@ -284,22 +316,45 @@ static int part_run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static const struct service_rights rights = {rights_load, rights_save, rights_asked, rights_destroy, server_access, "/etc/group",
-                                                 &writer_owner, rights_digest};
-    const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
-    struct autologgerd_arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
-                                      .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
-                                      .store_open = regstore_open, .save = results_save, .update = update_now, .updated = updated_now,
-                                      .start = start_now, .started = started_now, .file = file_now, .next_file = logger_next_file, .modes = &logger_modes, .gone = private_gone, .ended = private_ended, .enabling = &control_enabling, .rights = &rights,
-                                      .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
-                          .guard_path = "/" GUARD_PATH, .systemd_dir = SYSTEMD_DIR, .proc_stat = "/proc/stat"};
-    const struct argp argp = {autologgerd_options, autologgerd_parse, NULL,
-                              "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
-                              "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
-                              "Exit codes: 0 fine, 1 the results could not be written, 100 called wrongly, 111 the system refused.",
-                              NULL, NULL, NULL};
-    struct service   *service = NULL;
-    struct reason     why     = {0};
+    static const struct service_rights rights  = {rights_load,   rights_save,  rights_asked,  rights_destroy,
+                                                  server_access, "/etc/group", &writer_owner, rights_digest};
+    const char                        *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
+    struct autologgerd_arguments       a       = {.service     = {.store_path    = "/var/lib/autologger/registry.db",
+                                                                  .log_dir       = "/var/log/autologger",
+                                                                  .runtime_dir   = runtime && *runtime ? runtime : RUNTIME_DIR,
+                                                                  .store_open    = regstore_open,
+                                                                  .save          = results_save,
+                                                                  .update        = update_now,
+                                                                  .updated       = updated_now,
+                                                                  .start         = start_now,
+                                                                  .started       = started_now,
+                                                                  .file          = file_now,
+                                                                  .next_file     = logger_next_file,
+                                                                  .modes         = &logger_modes,
+                                                                  .gone          = private_gone,
+                                                                  .ended         = private_ended,
+                                                                  .enabling      = &control_enabling,
+                                                                  .rights        = &rights,
+                                                                  .cpus_open     = cpu_watch_open,
+                                                                  .cpus_empty    = cpu_watch_empty,
+                                                                  .cpus_look     = session_cpus,
+                                                                  .realtime      = &realtime_delivery,
+                                                                  .system_config = sysconfig_collect},
+                                                  .guard_path  = "/" GUARD_PATH,
+                                                  .systemd_dir = SYSTEMD_DIR,
+                                                  .proc_stat   = "/proc/stat"};
+    const struct argp                  argp    = {
+                            autologgerd_options,
+                            autologgerd_parse,
+                            NULL,
+                            "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
+                                                "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
+                                                "Exit codes: 0 fine, 1 the results could not be written, 100 called wrongly, 111 the system refused.",
+                            NULL,
+                            NULL,
+                            NULL};
+    struct service *service = NULL;
+    struct reason   why     = {0};
 
     const int part = part_run(argc, argv);
     if (part >= 0)
@@ -309,7 +364,8 @@ int main(int argc, char **argv)
     if (!a.service.rehearsal && strcmp(a.service.runtime_dir, RUNTIME_DIR) == 0)
         a.service.concluded = log_rows;
     if (a.confine && confine(&why) != W_SUCCESS)
-        visible_line(stderr, "autologgerd: it keeps the right to all system calls: %s", why.text); /* it works as well */
+        visible_line(stderr, "autologgerd: it keeps the right to all system calls: %s",
+                     why.text); /* it works as well */
     bool below_keeper = getenv("NOTIFY_SOCKET") != NULL && getenv("AUTOLOGGER_KEPT") != NULL;
     if (!below_keeper && !autologgerd_runtime_lock(a.service.runtime_dir))
         return EXIT_REFUSED;
@@ -320,16 +376,25 @@ int main(int argc, char **argv)
     }
     if (collector_begin(below_keeper, a.control_group != NULL, &why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: it keeps all rights: %s", why.text); /* it works as well */
-    const struct boot_end_options boot_options = {a.service.store_path, a.service.runtime_dir, a.guard_path, a.systemd_dir, a.proc_stat,
-                                                  a.keep_premerge, a.merge_wait ? (unsigned)atoi(a.merge_wait) * 1000 : SHUTDOWN_MERGE_MS,
-                                                  a.service.store_open, used_up, &a};
-    struct boot_end              *boot         = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
-    a.service.boot                             = boot ? boot_end_part(boot) : NULL;
-    const struct companion_options units_options = {.needs = a.systemd_dir, .option = "--bus", .option_value = a.systemd_bus};
-    const struct companion_options plain         = {0};
-    struct companion              *units         = companion_create(&unit_provider, &units_options, NULL);
-    struct companion              *processes     = companion_create(&process_provider, &plain, companion_part(units));
-    a.service.beside                             = companion_part(processes ? processes : units);
+    const struct boot_end_options boot_options   = {a.service.store_path,
+                                                    a.service.runtime_dir,
+                                                    a.guard_path,
+                                                    a.systemd_dir,
+                                                    a.proc_stat,
+                                                    a.keep_premerge,
+                                                  a.merge_wait ? (unsigned)atoi(a.merge_wait) * 1000
+                                                                 : SHUTDOWN_MERGE_MS,
+                                                    a.service.store_open,
+                                                    used_up,
+                                                    &a};
+    struct boot_end              *boot           = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
+    a.service.boot                               = boot ? boot_end_part(boot) : NULL;
+    const struct companion_options units_options = {
+        .needs = a.systemd_dir, .option = "--bus", .option_value = a.systemd_bus};
+    const struct companion_options plain     = {0};
+    struct companion              *units     = companion_create(&unit_provider, &units_options, NULL);
+    struct companion              *processes = companion_create(&process_provider, &plain, companion_part(units));
+    a.service.beside                         = companion_part(processes ? processes : units);
     outcast_helper(outcasts_start);
     struct handed *handed = handed_create();
     wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;

@@ -1,5 +1,6 @@
-/* beside.h - where a provider that the daemon runs by itself, as a program beside it, meets the daemon: what the service (service.c) tells
- * it. An early program and a recovery have none. All functions are called on the controlling thread, and none of them waits.
+/* beside.h - where a provider that the daemon runs by itself, as a program beside it, meets the daemon: what the
+ * service (service.c) tells it. An early program and a recovery have none. All functions are called on the controlling
+ * thread, and none of them waits.
  * Not for: the boot's end (boot_part.h). */
 #ifndef AUTOLOGGER_DAEMON_BESIDE_H
 #define AUTOLOGGER_DAEMON_BESIDE_H

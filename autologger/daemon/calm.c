@@ -30,7 +30,7 @@ bool calm_parse(const char *text, uint64_t *idle, uint64_t *total)
 static bool stat_read(int fd, uint64_t *idle, uint64_t *total)
 {
     char    text[256];
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    ssize_t n           = pread(fd, text, sizeof text - 1, 0);
     text[n > 0 ? n : 0] = 0;
     return calm_parse(text, idle, total);
 }
@@ -55,7 +55,8 @@ void calm_wait(const char *runtime_dir, const char *proc_stat, int signal_fd)
 
     snprintf(hurry, sizeof hurry, "%s/" CALM_HURRY, runtime_dir);
     stat_read(fd, &idle_before, &total_before);
-    for (unsigned calm = 0, waited = 0; fd >= 0 && calm < CALM_SLICES && waited < CALM_LIMIT_MS; waited += CALM_SLICE_MS) {
+    for (unsigned calm = 0, waited = 0; fd >= 0 && calm < CALM_SLICES && waited < CALM_LIMIT_MS;
+         waited += CALM_SLICE_MS) {
         struct pollfd p = {.fd = signal_fd, .events = POLLIN};
         if (access(hurry, F_OK) == 0 || !early_lives(runtime_dir) || poll(&p, 1, CALM_SLICE_MS) != 0)
             break;

@@ -1,8 +1,8 @@
 /* calm.h - waiting until the machine has time, so that what can wait is no part of a boot.
- * The early program holds everything in memory meanwhile and goes on serving; taking over from it is work of some 60 ms that
- * nobody waits for.
- * Invariants: C1 the wait is bounded. C2 it ends at once when the early program is gone, asks for it (its memory becomes tight:
- * the file "hurry" in the runtime folder), or a signal has come.
+ * The early program holds everything in memory meanwhile and goes on serving; taking over from it is work of some 60 ms
+ * that nobody waits for.
+ * Invariants: C1 the wait is bounded. C2 it ends at once when the early program is gone, asks for it (its memory
+ * becomes tight: the file "hurry" in the runtime folder), or a signal has come.
  * Threads: one; reads /proc/stat every CALM_SLICE_MS. Not for: when a boot is done (boot_done.h). */
 #ifndef AUTOLOGGER_DAEMON_CALM_H
 #define AUTOLOGGER_DAEMON_CALM_H

@@ -34,17 +34,21 @@ static bool path_renew(const struct session_table *table, struct session *s, uin
     for (int i = 1; i < SUFFIX; i++)
         if (!isdigit((unsigned char)s->state->log_path[n - SUFFIX + (size_t)i]))
             return false;
-    if (snprintf(path, sizeof path, "%.*s.%03u", (int)(n - SUFFIX), s->state->log_path, number) >= (int)sizeof path || taken(table, s, path))
+    if (snprintf(path, sizeof path, "%.*s.%03u", (int)(n - SUFFIX), s->state->log_path, number) >= (int)sizeof path ||
+        taken(table, s, path))
         return false;
     memcpy(s->state->log_path, path, sizeof path);
     return true;
 }
 
-void file_numbers_renew(struct session_table *table, struct regstore *store, struct journal *journal, const struct result_list *rows)
+void file_numbers_renew(struct session_table *table, struct regstore *store, struct journal *journal,
+                        const struct result_list *rows)
 {
     struct os               *os     = table->env->os;
-    const struct plan_limits limits = {.processors = table->env->cpus, .ram_bytes = os->ram_bytes(os), .memory_left = os->ram_bytes(os),
-                                       .log_dir = table->env->log_dir ? table->env->log_dir : "/"};
+    const struct plan_limits limits = {.processors  = table->env->cpus,
+                                       .ram_bytes   = os->ram_bytes(os),
+                                       .memory_left = os->ram_bytes(os),
+                                       .log_dir     = table->env->log_dir ? table->env->log_dir : "/"};
 
     for (unsigned i = 0; i < rows->count; i++) {
         const struct result_row *row  = &rows->rows[i];

@@ -39,10 +39,10 @@ static struct handed *handed_new(unsigned capacity)
 
 struct handed *handed_create(void)
 {
-    const char    *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS"), *names = getenv("LISTEN_FDNAMES");
-    unsigned       count = pid && fds && names && strtol(pid, NULL, 10) == getpid() ? (unsigned)strtoul(fds, NULL, 10) : 0;
-    struct handed *h     = count < 65536 ? handed_new(count) : NULL;
-    char          *list  = names ? strdup(names) : NULL, *save = NULL;
+    const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS"), *names = getenv("LISTEN_FDNAMES");
+    unsigned    count = pid && fds && names && strtol(pid, NULL, 10) == getpid() ? (unsigned)strtoul(fds, NULL, 10) : 0;
+    struct handed *h  = count < 65536 ? handed_new(count) : NULL;
+    char          *list = names ? strdup(names) : NULL, *save = NULL;
 
     for (unsigned i = 0; h && i < count; i++) {
         char *name = strtok_r(i ? NULL : list, ":", &save);

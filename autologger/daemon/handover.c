@@ -15,7 +15,7 @@
 
 enum { ROOM = 64 * 1024, SEND_SECONDS = 10, GREETING_MS = 300, SILENCE_MS = 700, VERSION = 1 << 16 | STATE_VERSION };
 #define MAGIC UINT32_C(0x4f484c41) /* "ALHO" */
-#define NOT_YET UINT32_MAX /* head.total of a message that only says that the keeper lives */
+#define NOT_YET UINT32_MAX         /* head.total of a message that only says that the keeper lives */
 static const char acknowledgement[] = "adopted", greeting[] = "keeper";
 
 struct handover_head {
@@ -86,17 +86,17 @@ union control_space {
 
 static bool batch_send(int connection, const struct kept *k, unsigned from, unsigned count, uint8_t *room)
 {
-    struct handover_head         h    = {MAGIC, VERSION, count, k->count};
-    size_t              used = sizeof h;
-    union control_space control;
-    struct iovec        io = {.iov_base = room};
-    struct msghdr       m  = {.msg_iov = &io, .msg_iovlen = 1};
-    int                 fds[HANDOVER_BATCH];
+    struct handover_head h    = {MAGIC, VERSION, count, k->count};
+    size_t               used = sizeof h;
+    union control_space  control;
+    struct iovec         io = {.iov_base = room};
+    struct msghdr        m  = {.msg_iov = &io, .msg_iovlen = 1};
+    int                  fds[HANDOVER_BATCH];
 
     memcpy(room, &h, sizeof h);
     for (unsigned i = 0; i < count; i++) {
         const struct kept_item *item = &k->item[from + i];
-        struct handover_entry            e    = {.ring_bytes = item->ring_bytes, .name_size = (uint16_t)(strlen(item->name) + 1)};
+        struct handover_entry   e = {.ring_bytes = item->ring_bytes, .name_size = (uint16_t)(strlen(item->name) + 1)};
         memcpy(room + used, &e, sizeof e);
         memcpy(room + used + sizeof e, item->name, e.name_size);
         used += sizeof e + e.name_size;
@@ -123,7 +123,8 @@ void handover_wait(int connection)
 
 bool handover_send(int connection, const struct kept *k)
 {
-    _Static_assert(sizeof(struct handover_head) + HANDOVER_BATCH * (sizeof(struct handover_entry) + KEPT_NAME) <= ROOM, "a batch fits");
+    _Static_assert(sizeof(struct handover_head) + HANDOVER_BATCH * (sizeof(struct handover_entry) + KEPT_NAME) <= ROOM,
+                   "a batch fits");
     uint8_t *room = malloc(ROOM);
     bool     ok   = room != NULL;
     for (unsigned at = 0; ok && at < k->count; at += HANDOVER_BATCH)
@@ -192,11 +193,12 @@ static int batch_receive(int connection, uint8_t *room, struct kept *k, uint32_t
 {
     union control_space control;
     struct iovec        io = {.iov_base = room, .iov_len = ROOM};
-    struct msghdr       m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    int                 fds[HANDOVER_BATCH];
-    unsigned            count = 0;
-    struct handover_head         h;
-    ssize_t             n = recvmsg(connection, &m, MSG_CMSG_CLOEXEC);
+    struct msghdr       m  = {
+               .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    int                  fds[HANDOVER_BATCH];
+    unsigned             count = 0;
+    struct handover_head h;
+    ssize_t              n = recvmsg(connection, &m, MSG_CMSG_CLOEXEC);
 
     for (struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && !count) {
@@ -209,7 +211,7 @@ static int batch_receive(int connection, uint8_t *room, struct kept *k, uint32_t
         return -1;
     }
     memcpy(&h, room, sizeof h);
-    *version   = h.magic == MAGIC ? h.version : VERSION;
+    *version = h.magic == MAGIC ? h.version : VERSION;
     if (h.magic == MAGIC && h.version == VERSION && !h.count && h.total == NOT_YET && !count)
         return 1;
     bool sound = h.magic == MAGIC && h.version == VERSION && h.count == count;
@@ -220,8 +222,8 @@ static int batch_receive(int connection, uint8_t *room, struct kept *k, uint32_t
 
 wstatus handover_receive(int connection, struct kept *k, struct reason *why)
 {
-    uint8_t *room = malloc(ROOM);
-    int      more = 1;
+    uint8_t *room    = malloc(ROOM);
+    int      more    = 1;
     uint32_t version = VERSION;
     if (!room)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a hand-over");
@@ -234,10 +236,13 @@ wstatus handover_receive(int connection, struct kept *k, struct reason *why)
         return W_SUCCESS;
     kept_clear(k);
     if (version != VERSION)
-        return reason_set(why, W_INVALID_DATA, "the early program has version %u.%u, this daemon %u.%u", version >> 16, version & 0xFFFF,
-                          (unsigned)VERSION >> 16, VERSION & 0xFFFF);
+        return reason_set(why, W_INVALID_DATA, "the early program has version %u.%u, this daemon %u.%u", version >> 16,
+                          version & 0xFFFF, (unsigned)VERSION >> 16, VERSION & 0xFFFF);
     return error == EAGAIN ? reason_set(why, W_TIMEOUT, "the early program has fallen silent for %d ms", SILENCE_MS)
                            : reason_set(why, W_INVALID_DATA, "what the early program handed over could not be read");
 }
 
-void handover_acknowledge(int connection) { (void)!send(connection, acknowledgement, sizeof acknowledgement, MSG_NOSIGNAL); }
+void handover_acknowledge(int connection)
+{
+    (void)!send(connection, acknowledgement, sizeof acknowledgement, MSG_NOSIGNAL);
+}

@@ -1,7 +1,8 @@
-/* handover.h - a keeper gives everything it keeps to a successor of another program: from the initramfs to the real root.
- * Over one SOCK_SEQPACKET connection: the successor connects; the keeper greets it, has its service leave, then sends messages of names and
- * descriptors (at most HANDOVER_BATCH each, the kernel allows 253), the last one empty; the successor adopts, then acknowledges.
- * A connection that ends without the acknowledgement means that nothing was taken: the keeper goes on.
+/* handover.h - a keeper gives everything it keeps to a successor of another program: from the initramfs to the real
+ * root. Over one SOCK_SEQPACKET connection: the successor connects; the keeper greets it, has its service leave, then
+ * sends messages of names and descriptors (at most HANDOVER_BATCH each, the kernel allows 253), the last one empty; the
+ * successor adopts, then acknowledges. A connection that ends without the acknowledgement means that nothing was taken:
+ * the keeper goes on.
  * Threads: one. Ownership: sent descriptors stay the keeper's until it drops them; received ones are the receiver's.
  * Not for: what the descriptors are (handed.h). */
 #ifndef AUTOLOGGER_DAEMON_HANDOVER_H
@@ -24,7 +25,8 @@ int handover_acknowledged(int connection, int timeout_ms);
 
 /* The successor's side. connect: -1 when nobody listens at `path`, or does not answer within half a second. */
 int handover_connect(const char *path);
-/* Takes everything into `k`. W_TIMEOUT when the keeper falls silent, W_INVALID_DATA when it says nonsense, or is another version. */
+/* Takes everything into `k`. W_TIMEOUT when the keeper falls silent, W_INVALID_DATA when it says nonsense, or is
+ * another version. */
 wstatus handover_receive(int connection, struct kept *k, struct reason *why);
 void    handover_acknowledge(int connection);
 #endif

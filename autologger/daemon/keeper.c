@@ -22,23 +22,33 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_MS = 500, LEAVING_MS = 5000, ADOPT_SECONDS = 60, NO_CODE = -1,
-       DYING_MS = 2000 /* for a killed daemon to end */, LOOK_MS = 200, CORPSES = 20,
-       WATCH_MS = 1000 /* nothing says that a daemon was killed and does not end, not even a pidfd: it is looked at */ };
+enum {
+    RESTARTS_MAX     = 20,
+    RESTARTS_SECONDS = 5,
+    FIRST_FD         = 3,
+    LEAVE_MS         = 500,
+    LEAVING_MS       = 5000,
+    ADOPT_SECONDS    = 60,
+    NO_CODE          = -1,
+    DYING_MS         = 2000 /* for a killed daemon to end */,
+    LOOK_MS          = 200,
+    CORPSES          = 20,
+    WATCH_MS = 1000 /* nothing says that a daemon was killed and does not end, not even a pidfd: it is looked at */
+};
 
 struct keeper {
     const struct keeper_options *options;
-    struct kept kept;
-    int         socket_fd, signal_fd, handover_fd;
-    int         child_fd; /* function: the child's end of a socket pair */
-    pid_t       child;
-    pid_t       corpse[CORPSES]; /* daemons before it that were killed and have not ended; 0: none */
-    long        dying_ms;        /* since when the child is seen to end and does not; 0: it is not */
-    long        looked_ms;       /* when that was looked at */
-    int         ending;   /* the signal that asked for the end: a new daemon gets it too */
-    bool        leaving;  /* the daemon has said that it is about to */
-    bool        reload;   /* the daemon was asked to leave for a new one */
-    char       *manager;  /* NOTIFY_SOCKET of the service manager, or NULL */
+    struct kept                  kept;
+    int                          socket_fd, signal_fd, handover_fd;
+    int                          child_fd; /* function: the child's end of a socket pair */
+    pid_t                        child;
+    pid_t                        corpse[CORPSES]; /* daemons before it that were killed and have not ended; 0: none */
+    long                         dying_ms;        /* since when the child is seen to end and does not; 0: it is not */
+    long                         looked_ms;       /* when that was looked at */
+    int                          ending;          /* the signal that asked for the end: a new daemon gets it too */
+    bool                         leaving;         /* the daemon has said that it is about to */
+    bool                         reload;          /* the daemon was asked to leave for a new one */
+    char                        *manager;         /* NOTIFY_SOCKET of the service manager, or NULL */
 };
 
 /* One line of a message, or NULL. */
@@ -62,7 +72,8 @@ static void mirror_name(char out[MIRROR_NAME], const char *name, size_t ring_byt
     snprintf(out, MIRROR_NAME, ring_bytes ? "%s@%zu" : "%s", name, ring_bytes);
 }
 
-/* A connection that has only asked something is worth nothing to the next keeper, and programs come and go all the time. */
+/* A connection that has only asked something is worth nothing to the next keeper, and programs come and go all the
+ * time. */
 static bool is_mirrored(const struct keeper *k, const char *name)
 {
     static const char asks[] = "asks.";
@@ -123,9 +134,10 @@ static bool message_take(struct keeper *k)
         char           space[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec  io = {.iov_base = text, .iov_len = sizeof text - 1};
-    struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    int           fd = -1;
-    ssize_t       n  = recvmsg(k->socket_fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct msghdr m  = {
+         .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    int     fd = -1;
+    ssize_t n  = recvmsg(k->socket_fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
     if (n < 0)
         return false;
@@ -275,7 +287,9 @@ static void take_over(struct keeper *k)
             mirror_add(k, k->kept.item[i].name, k->kept.item[i].fd, k->kept.item[i].ring_bytes);
         handover_acknowledge(connection);
     } else {
-        visible_line(stderr, "autologgerd: the early program's sessions were not taken over: %s. Do: rebuild the initramfs", why.text);
+        visible_line(stderr,
+                     "autologgerd: the early program's sessions were not taken over: %s. Do: rebuild the initramfs",
+                     why.text);
     }
     close(connection);
 }
@@ -317,8 +331,8 @@ static long keeper_now_ms(void)
     return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* It has ended, but for a thread that waits in the kernel, perhaps for ever. What it had is here, so it is not waited for; only the locks of its
- * files stay its own, which its successor is told (created.h). */
+/* It has ended, but for a thread that waits in the kernel, perhaps for ever. What it had is here, so it is not waited
+ * for; only the locks of its files stay its own, which its successor is told (created.h). */
 static void child_abandon(struct keeper *k)
 {
     unsigned i = 0;
@@ -326,7 +340,10 @@ static void child_abandon(struct keeper *k)
         i++;
     k->corpse[i] = k->child;
     setenv(KEEPER_LEFT_BEHIND, "1", 1);
-    visible_line(stderr, "autologgerd: the daemon (process %d) was killed and does not end: it waits in the kernel. Its successor goes on", (int)k->child);
+    visible_line(
+        stderr,
+        "autologgerd: the daemon (process %d) was killed and does not end: it waits in the kernel. Its successor goes on",
+        (int)k->child);
 }
 
 static void corpses_reap(struct keeper *k)
@@ -358,7 +375,7 @@ static bool child_is_corpse(struct keeper *k, int *status)
 /* True when the daemon is gone; *code gets its exit code, or NO_CODE when a signal ended it. */
 static bool child_gone(struct keeper *k, int *code)
 {
-    int        status;
+    int status;
     keeper_signals_take(k);
     corpses_reap(k);
     const bool ended = waitpid(k->child, &status, WNOHANG) == k->child;
@@ -387,8 +404,8 @@ static void child_kill(struct keeper *k)
     k->dying_ms = 0;
 }
 
-/* Has the daemon publish and leave; one that does not is killed, which costs its last counters, and what it was just about to open.
- * Short, for a boot may wait; longer when it has answered. `successor`: who waits for it, or -1. */
+/* Has the daemon publish and leave; one that does not is killed, which costs its last counters, and what it was just
+ * about to open. Short, for a boot may wait; longer when it has answered. `successor`: who waits for it, or -1. */
 static void child_leave(struct keeper *k, int how, int successor)
 {
     int code;
@@ -408,7 +425,8 @@ static void child_leave(struct keeper *k, int how, int successor)
     child_kill(k);
 }
 
-/* Notes a death. True: RESTARTS_MAX came within RESTARTS_SECONDS before it; what is handed over must be what kills it. */
+/* Notes a death. True: RESTARTS_MAX came within RESTARTS_SECONDS before it; what is handed over must be what kills
+ * it. */
 static bool dies_too_often(time_t deaths[static RESTARTS_MAX], unsigned count)
 {
     struct timespec now;
@@ -442,9 +460,7 @@ static bool hand_over(struct keeper *k)
 static bool keeper_look(struct keeper *k, int *every_ms)
 {
     switch (k->options->look ? k->options->look(k->options->ctx, every_ms) : KEEPER_GO_ON) {
-    case KEEPER_DISCARD:
-        child_kill(k);
-        return true;
+    case KEEPER_DISCARD: child_kill(k); return true;
     case KEEPER_SAVE:
         child_leave(k, SIGUSR1, -1);
         k->options->save(k->options->ctx, &k->kept);
@@ -460,11 +476,11 @@ static int keeper_loop(struct keeper *k)
     int    code = 111, every_ms = k->options->look ? 0 : -1; /* keeper_look() is asked so often */
 
     for (unsigned restarts = 0;;) {
-        struct pollfd p[4] = {{.fd = k->socket_fd, .events = POLLIN},
-                              {.fd = k->signal_fd, .events = POLLIN},
-                              {.fd = k->handover_fd, .events = POLLIN},
-                              {.fd = k->options->look ? k->options->watch_fd : -1, .events = POLLPRI}};
-        const int patience = k->dying_ms || k->reload || k->ending ? LOOK_MS : WATCH_MS;
+        struct pollfd p[4]     = {{.fd = k->socket_fd, .events = POLLIN},
+                                  {.fd = k->signal_fd, .events = POLLIN},
+                                  {.fd = k->handover_fd, .events = POLLIN},
+                                  {.fd = k->options->look ? k->options->watch_fd : -1, .events = POLLPRI}};
+        const int     patience = k->dying_ms || k->reload || k->ending ? LOOK_MS : WATCH_MS;
         poll(p, 4, every_ms >= 0 && every_ms < patience ? every_ms : patience);
         if (p[0].revents)
             message_take(k);

@@ -1,7 +1,8 @@
 /* kept.h - a table of named descriptors that outlive the process that made them.
  * A perf ring dies with its last mapping, so such a descriptor is also kept mapped.
  * Invariants: a name stands at most once; a new descriptor under a known name replaces the old one.
- * Threads: one. Ownership: the table owns its descriptors and mappings. Not for: who sends or gets them (keeper, handover). */
+ * Threads: one. Ownership: the table owns its descriptors and mappings. Not for: who sends or gets them (keeper,
+ * handover). */
 #ifndef AUTOLOGGER_DAEMON_KEPT_H
 #define AUTOLOGGER_DAEMON_KEPT_H
 #include <stdbool.h>

@@ -35,7 +35,8 @@ wstatus kernel_start_begin(struct session_table *table, int done_fd, struct kern
     if (!k)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to open the kernel's sources");
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (table->slot[i] && session_wants_kernel(table->slot[i]) && !table->slot[i]->klog && !table->slot[i]->state->stop_asked)
+        if (table->slot[i] && session_wants_kernel(table->slot[i]) && !table->slot[i]->klog &&
+            !table->slot[i]->state->stop_asked)
             k->opened[k->count++].session = table->slot[i];
     k->done_fd = done_fd;
     if (!k->count) {
@@ -59,7 +60,10 @@ bool kernel_start_done(struct kernel_start *k, bool wait)
     return k->joined = true;
 }
 
-struct kernel_opened *kernel_start_take(struct kernel_start *k) { return k->taken < k->count ? &k->opened[k->taken++] : NULL; }
+struct kernel_opened *kernel_start_take(struct kernel_start *k)
+{
+    return k->taken < k->count ? &k->opened[k->taken++] : NULL;
+}
 
 void kernel_start_finish(struct kernel_start *k)
 {

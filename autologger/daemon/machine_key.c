@@ -9,14 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int machine_key_random(uint8_t out[MACHINE_KEY_SIZE]) { return getrandom(out, MACHINE_KEY_SIZE, 0) == MACHINE_KEY_SIZE; }
+int machine_key_random(uint8_t out[MACHINE_KEY_SIZE])
+{
+    return getrandom(out, MACHINE_KEY_SIZE, 0) == MACHINE_KEY_SIZE;
+}
 
 static wstatus daemon_machine_key_read(int fd, const char *path, uint8_t out[MACHINE_KEY_SIZE], struct reason *why)
 {
     struct stat st;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077 || st.st_size != MACHINE_KEY_SIZE)
-        return reason_set(why, W_INVALID_DATA, "%s is no key: %d bytes that its owner, the daemon's user, alone may read", path, MACHINE_KEY_SIZE);
-    return pread(fd, out, MACHINE_KEY_SIZE, 0) == MACHINE_KEY_SIZE ? W_SUCCESS : reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077 ||
+        st.st_size != MACHINE_KEY_SIZE)
+        return reason_set(why, W_INVALID_DATA,
+                          "%s is no key: %d bytes that its owner, the daemon's user, alone may read", path,
+                          MACHINE_KEY_SIZE);
+    return pread(fd, out, MACHINE_KEY_SIZE, 0) == MACHINE_KEY_SIZE
+               ? W_SUCCESS
+               : reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
 }
 
 /* Whole or not at all, also where two daemons make it: the first link stays. */
@@ -26,9 +34,12 @@ static int machine_key_make(const char *path)
     char      made[PATH_MAX + 32];
     const int length = snprintf(made, sizeof made, "%s.%d", path, (int)getpid());
     unlink(made);
-    const int fd = length < (int)sizeof made && machine_key_random(key) ? open(made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+    const int fd = length < (int)sizeof made && machine_key_random(key)
+                       ? open(made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+                       : -1;
     int       e  = fd < 0 ? errno : 0;
-    if (fd >= 0 && (write(fd, key, sizeof key) != sizeof key || fsync(fd) < 0 || (link(made, path) < 0 && errno != EEXIST)))
+    if (fd >= 0 &&
+        (write(fd, key, sizeof key) != sizeof key || fsync(fd) < 0 || (link(made, path) < 0 && errno != EEXIST)))
         e = errno;
     if (fd >= 0)
         close(fd);
@@ -69,5 +80,6 @@ wstatus machine_key_load(const char *store, uint8_t out[MACHINE_KEY_SIZE], struc
     if (st != W_FILE_NOT_FOUND)
         return st;
     const int e = machine_key_make(path);
-    return e ? reason_set(why, wstatus_from_errno(e), "%s cannot be made: %s", path, strerror(e)) : key_open(path, out, why);
+    return e ? reason_set(why, wstatus_from_errno(e), "%s cannot be made: %s", path, strerror(e))
+             : key_open(path, out, why);
 }

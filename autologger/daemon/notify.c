@@ -10,7 +10,7 @@ static void message_send(int socket_fd, struct sockaddr_un *to, socklen_t to_siz
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
+    } control        = {0};
     struct iovec  io = {.iov_base = (void *)text, .iov_len = strlen(text)};
     struct msghdr m  = {.msg_name = to, .msg_namelen = to_size, .msg_iov = &io, .msg_iovlen = 1};
 

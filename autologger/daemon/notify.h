@@ -1,5 +1,6 @@
 /* notify.h - one message to a service manager, as sd_notify(3) sends it: systemd's own socket, or a keeper's.
- * Threads: any. Ownership: a descriptor given along stays the caller's. Not for: what messages mean (handed.h, keeper.h). */
+ * Threads: any. Ownership: a descriptor given along stays the caller's. Not for: what messages mean (handed.h,
+ * keeper.h). */
 #ifndef AUTOLOGGER_DAEMON_NOTIFY_H
 #define AUTOLOGGER_DAEMON_NOTIFY_H
 

@@ -45,7 +45,8 @@ struct session *private_gone(const struct session_table *table, int epoll_fd)
         if (!s || !s->state->private_pid || s->state->stop_asked)
             continue;
         struct pollfd p = {.events = POLLIN};
-        if (s->state->processes.kind == STATE_PART && !private_whole_of(table, s)) /* a predecessor died while it stopped all of it */
+        /* a predecessor died while it stopped all of it */
+        if (s->state->processes.kind == STATE_PART && !private_whole_of(table, s))
             return s;
         if (s->private_fd < 0 && !private_watch(s, epoll_fd))
             return s;

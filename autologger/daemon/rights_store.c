@@ -20,8 +20,8 @@ static wstatus rights_store_take(void *ctx, const struct regvalue *v)
     return W_SUCCESS;
 }
 
-wstatus rights_load(wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why), const char *store_path,
-                    const char *group_file, struct rights **out, struct reason *why)
+wstatus rights_load(wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why),
+                    const char *store_path, const char *group_file, struct rights **out, struct reason *why)
 {
     struct regstore *store = NULL;
     struct reason    none;
@@ -42,21 +42,24 @@ struct rights_store_search {
 static wstatus rights_store_look(void *ctx, const struct regvalue *v)
 {
     struct rights_store_search *s = ctx;
-    struct guid    g;
+    struct guid                 g;
     if (guid_parse(v->name, &g) && guid_equal(&g, &s->object))
         snprintf(s->name, sizeof s->name, "%s", v->name);
     return W_SUCCESS;
 }
 
-wstatus rights_save(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why)
+wstatus rights_save(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size,
+                    struct reason *why)
 {
     struct rights_store_search s = {.object = *object};
-    char          text[GUID_TEXT_SIZE], *name = s.name;
+    char                       text[GUID_TEXT_SIZE], *name = s.name;
     guid_format(object, text);
-    regstore_enum_values(store, SECURITY_KEY, rights_store_look, &s); /* an import may have it in braces: its name stays */
+    /* an import may have it in braces: its name stays */
+    regstore_enum_values(store, SECURITY_KEY, rights_store_look, &s);
     if (!*name)
         snprintf(s.name, sizeof s.name, "%.*s", (int)strcspn(text + 1, "}"), text + 1);
     const struct regvalue v = {.name = name, .type = REG_TYPE_BINARY, .data = descriptor, .size = (uint32_t)size};
-    wstatus st = descriptor ? regstore_set(store, SECURITY_KEY, &v, why) : regstore_delete_value(store, SECURITY_KEY, name, why);
+    wstatus               st =
+        descriptor ? regstore_set(store, SECURITY_KEY, &v, why) : regstore_delete_value(store, SECURITY_KEY, name, why);
     return st == W_FILE_NOT_FOUND && !descriptor ? W_SUCCESS : st;
 }

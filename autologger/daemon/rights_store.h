@@ -5,10 +5,11 @@
 #include "autologger/control/rights.h"
 #include "registry-sim/store/regstore.h"
 
-/* All of them; what is no GUID or not sound is said on stderr and left out. `group_file`: as rights_group_find. A store that is not there is
- * an empty one. W_NOT_ENOUGH_MEMORY. */
-wstatus rights_load(wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why), const char *store_path,
-                    const char *group_file, struct rights **out, struct reason *why);
+/* All of them; what is no GUID or not sound is said on stderr and left out. `group_file`: as rights_group_find. A store
+ * that is not there is an empty one. W_NOT_ENOUGH_MEMORY. */
+wstatus rights_load(wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why),
+                    const char *store_path, const char *group_file, struct rights **out, struct reason *why);
 /* `descriptor` NULL: none any more (also when there was none). As the store. */
-wstatus rights_save(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why);
+wstatus rights_save(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size,
+                    struct reason *why);
 #endif

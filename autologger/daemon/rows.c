@@ -20,7 +20,10 @@ struct rows {
     struct rows_header *h;
 };
 
-static uint8_t *half(const struct rows *r, uint32_t which) { return (uint8_t *)r->h + 4096 + (size_t)(which & 1) * ROWS_HALF; }
+static uint8_t *half(const struct rows *r, uint32_t which)
+{
+    return (uint8_t *)r->h + 4096 + (size_t)(which & 1) * ROWS_HALF;
+}
 
 static wstatus rows_map(int fd, struct rows **out, struct reason *why)
 {
@@ -47,7 +50,8 @@ wstatus rows_create(struct os *os, struct rows **out, struct reason *why)
         close(fd);
         return st;
     }
-    *(*out)->h = (struct rows_header){ROWS_MAGIC, sizeof(struct result_row), sizeof(struct condition), 0, sizeof(struct result_list)};
+    *(*out)->h = (struct rows_header){ROWS_MAGIC, sizeof(struct result_row), sizeof(struct condition), 0,
+                                      sizeof(struct result_list)};
     return W_SUCCESS;
 }
 
@@ -79,8 +83,8 @@ wstatus rows_adopt(int fd, struct rows **out, struct result_list *list, struct r
         return status;
     struct rows  *r = *out;
     struct cursor c = cur_make(half(r, r->h->current), ROWS_HALF);
-    if (r->h->magic != ROWS_MAGIC || r->h->row_size != sizeof(struct result_row) || r->h->condition_size != sizeof(struct condition) ||
-        r->h->list_size != sizeof(struct result_list))
+    if (r->h->magic != ROWS_MAGIC || r->h->row_size != sizeof(struct result_row) ||
+        r->h->condition_size != sizeof(struct condition) || r->h->list_size != sizeof(struct result_list))
         return reason_set(why, W_INVALID_DATA, "the result rows handed over are of another version");
     uint32_t count = cur_u32(&c);
     cur_copy(&c, list, sizeof *list);
@@ -96,7 +100,8 @@ wstatus rows_adopt(int fd, struct rows **out, struct result_list *list, struct r
         for (uint32_t k = 0; k < n && cur_ok(&c); k++) {
             struct condition x;
             cur_copy(&c, &x, sizeof x);
-            condition_add(&row->conditions, x.number, x.note, x.item, x.source_file, x.source_line, x.advice, "%s", x.reason);
+            condition_add(&row->conditions, x.number, x.note, x.item, x.source_file, x.source_line, x.advice, "%s",
+                          x.reason);
         }
     }
     return cur_ok(&c) ? W_SUCCESS : reason_set(why, W_INVALID_DATA, "the result rows handed over are damaged");

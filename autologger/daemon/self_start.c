@@ -14,7 +14,7 @@ enum { FDS_MOST = 65536 };
 static void self_start_become(int socket_fd, char *word)
 {
     static char program[] = "/proc/self/exe", name[] = "autologgerd";
-    char       *argv[]    = {name, word, NULL};
+    char       *argv[] = {name, word, NULL};
     sigset_t    none;
     sigemptyset(&none);
     for (int i = 1; i < NSIG; i++)
@@ -24,7 +24,7 @@ static void self_start_become(int socket_fd, char *word)
     if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0) /* what a keeper hands on has no flag until it is taken */
         for (int fd = 3; fd < FDS_MOST; fd++)
             close(fd);
-    if ( sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+    if (sigprocmask(SIG_SETMASK, &none, NULL) == 0)
         execv(program, argv);
     _exit(127);
 }

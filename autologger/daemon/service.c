@@ -90,8 +90,10 @@ static void kernel_begin(struct service *v, bool adopted)
     for (unsigned i = 0; adopted && i < SHM_SESSIONS; i++) {
         struct session *s = v->table.slot[i];
         if (s && session_wants_kernel(s) && !s->klog && !s->state->stop_asked)
-            condition_add(&s->conditions, W_NOT_READY, true, "kernel events", "", 0, "nothing, if this happens once; else the machine is too busy",
-                          "who made this session was ended before the kernel's events were open: they begin with this daemon");
+            condition_add(
+                &s->conditions, W_NOT_READY, true, "kernel events", "", 0,
+                "nothing, if this happens once; else the machine is too busy",
+                "who made this session was ended before the kernel's events were open: they begin with this daemon");
     }
     if (kernel_start_begin(&v->table, v->env.changed_fd, &v->kernel, &why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: %s", why.text);
@@ -147,9 +149,10 @@ wstatus service_save(struct service *v, struct reason *why)
     service_rows_keep(v);
     if (!v->state->fs_ready || v->rows_stay || !v->options.save)
         return W_SUCCESS;
-    wstatus st = v->options.store_open(v->state->store, true, &store, why);
-    const struct service_saving saving = {v->env.os, store, v->options.runtime_dir, v->journal, v->state, &v->results, first};
-    st = st ? st : v->options.save(&saving, why);
+    wstatus                     st     = v->options.store_open(v->state->store, true, &store, why);
+    const struct service_saving saving = {v->env.os,   store, v->options.runtime_dir, v->journal, v->state,
+                                          &v->results, first};
+    st                                 = st ? st : v->options.save(&saving, why);
     if (st)
         visible_line(stderr, "autologgerd: the results could not be written to %s: %s", v->state->store, why->text);
     regstore_close(store);
@@ -164,7 +167,8 @@ wstatus service_save(struct service *v, struct reason *why)
 static void boot_files(struct service *v);
 static void boot_ready(struct service *v);
 
-/* Reads all of it in one transaction: a lock taken per value is most of what reading costs. A snapshot has none, and needs none. */
+/* Reads all of it in one transaction: a lock taken per value is most of what reading costs. A snapshot has none, and
+ * needs none. */
 static wstatus reader_open(struct service *v, const char *path, struct regstore **out, struct reason *why)
 {
     wstatus st = v->options.store_open(path, false, out, why);
@@ -197,12 +201,14 @@ static wstatus fs_ready(void *ctx, struct reason *why)
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (v->table.slot[i])
             session_fs_ready(v->table.slot[i]);
-    eventfd_write(v->env.changed_fd, 1); /* the results are saved by the loop: a store that is in use holds up nobody who boots */
+    /* the results are saved by the loop: a store that is in use holds up nobody who boots */
+    eventfd_write(v->env.changed_fd, 1);
     boot_ready(v);
     return W_SUCCESS;
 }
 
-static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why)
+static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct session_update **out,
+                      struct reason *why)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
@@ -223,7 +229,8 @@ static void updated(void *ctx, struct session *s, wstatus st)
     service_save(v, &ignored);
 }
 
-static wstatus service_start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
+static wstatus service_start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer,
+                             struct session **wait)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
@@ -248,7 +255,8 @@ static wstatus service_started(void *ctx, struct session *s, unsigned told, stru
     return st;
 }
 
-static wstatus service_file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer, struct logger_errand **errand)
+static wstatus service_file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer,
+                            struct logger_errand **errand)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
@@ -256,7 +264,8 @@ static wstatus service_file(void *ctx, struct session *s, const char *name, stru
 }
 
 /* The boot's number of changes stays: what may be done is no part of what is traced. */
-static wstatus access_save(void *ctx, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why)
+static wstatus access_save(void *ctx, const struct guid *object, const uint8_t *descriptor, size_t size,
+                           struct reason *why)
 {
     struct service  *v     = ctx;
     struct regstore *store = NULL;
@@ -309,7 +318,8 @@ static wstatus boot_end_asked(void *ctx, struct reason *why)
 {
     struct service         *v    = ctx;
     const struct boot_part *part = v->options.boot;
-    return part ? part->end(part->ctx, why) : reason_set(why, W_NOT_SUPPORTED, "this daemon does not trace the machine's boot");
+    return part ? part->end(part->ctx, why)
+                : reason_set(why, W_NOT_SUPPORTED, "this daemon does not trace the machine's boot");
 }
 
 static void boot_stop(void *ctx) { service_stop_all(ctx, true); }
@@ -350,7 +360,8 @@ static wstatus boot_sessions(struct service *v, struct regstore *store, struct r
 
 static void beside_begin(struct service *v)
 {
-    const struct beside_host host = {&v->table, &v->results, v->handed, v->options.runtime_dir, v->epoll_fd, v->env.changed_fd};
+    const struct beside_host host = {&v->table,   &v->results,      v->handed, v->options.runtime_dir,
+                                     v->epoll_fd, v->env.changed_fd};
     for (const struct beside *b = v->options.beside; b; b = b->next)
         b->begin(b->ctx, &host);
 }
@@ -360,8 +371,9 @@ static void beside_begin(struct service *v)
 static wstatus service_boot(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
-    char             id[64]; /* of the journal: this daemon's, for a second one in the same boot has a journal of its own */
-    wstatus          st = directory_create(v->env.os, &v->table.directory, why);
+    /* of the journal: this daemon's, for a second one in the same boot has a journal of its own */
+    char    id[64];
+    wstatus st = directory_create(v->env.os, &v->table.directory, why);
 
     snprintf(id, sizeof id, "%.40s.%llu", v->state->boot_id, (unsigned long long)v->state->start_raw_ns);
     st = st ? st : journal_create(v->env.os, id, &v->journal, why);
@@ -392,7 +404,8 @@ static void adopt_session(struct service *v, int fd)
 {
     struct session *s = NULL;
     struct reason   why;
-    char            key[sizeof ((struct state_session *)0)->key] = ""; /* of its row, also when the rest of the state is damaged */
+    /* of its row, also when the rest of the state is damaged */
+    char key[sizeof((struct state_session *)0)->key] = "";
 
     if (pread(fd, key, sizeof key - 1, offsetof(struct state_session, key)) < 0)
         *key = 0;
@@ -418,11 +431,11 @@ static void adopt_session(struct service *v, int fd)
 
 static wstatus service_adopt(struct service *v, struct reason *why)
 {
-    int     directory = handed_take(v->handed, "directory"), journal = handed_take(v->handed, "journal"),
-            rows      = handed_take(v->handed, "rows");
-    wstatus st        = directory < 0 || journal < 0 || rows < 0
-                            ? reason_set(why, W_INVALID_DATA, "not everything was handed over by the former daemon")
-                            : directory_adopt(directory, &v->table.directory, why);
+    int directory = handed_take(v->handed, "directory"), journal = handed_take(v->handed, "journal"),
+        rows   = handed_take(v->handed, "rows");
+    wstatus st = directory < 0 || journal < 0 || rows < 0
+                     ? reason_set(why, W_INVALID_DATA, "not everything was handed over by the former daemon")
+                     : directory_adopt(directory, &v->table.directory, why);
 
     st = st ? st : journal_adopt(journal, &v->journal, why);
     if (st == W_INVALID_DATA && v->journal)
@@ -451,7 +464,8 @@ static void service_limit_raise(int limit)
     }
 }
 
-wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out, struct reason *why)
+wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out,
+                       struct reason *why)
 {
     struct service *v       = calloc(1, sizeof *v);
     bool            adopted = false;
@@ -461,16 +475,25 @@ wstatus service_create(const struct service_options *options, struct handed *han
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the daemon");
     v->options  = *options;
     v->handed   = handed;
-    v->state_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->env.answers_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
+    v->state_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->env.answers_fd = v->consumers_fd = v->cpu_fd =
+        v->date_fd                                                                                     = -1;
     service_limit_raise(RLIMIT_NOFILE);
-    service_limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
-    struct control_hooks hooks = {.ctx = v, .stop = service_stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
-                                        .update = v->options.update ? update : NULL, .updated = updated,
-                                        .start = v->options.start ? service_start : NULL, .started = service_started, .file = v->options.file ? service_file : NULL,
-                                        .enabling = v->options.enabling};
+    /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
+    service_limit_raise(RLIMIT_MEMLOCK);
+    struct control_hooks hooks = {.ctx      = v,
+                                  .stop     = service_stop,
+                                  .fs_ready = fs_ready,
+                                  .shutdown = shut_down,
+                                  .end_boot = boot_end_asked,
+                                  .update   = v->options.update ? update : NULL,
+                                  .updated  = updated,
+                                  .start    = v->options.start ? service_start : NULL,
+                                  .started  = service_started,
+                                  .file     = v->options.file ? service_file : NULL,
+                                  .enabling = v->options.enabling};
     memset(v->listen_fd, 0xFF, sizeof v->listen_fd);
-    if ((st = service_signals_open(v, why)) || (st = service_listen_open(v, why)) || (st = service_state_adopt(v, &adopted, why)) ||
-        (!adopted && (st = service_state_create(v, why))))
+    if ((st = service_signals_open(v, why)) || (st = service_listen_open(v, why)) ||
+        (st = service_state_adopt(v, &adopted, why)) || (!adopted && (st = service_state_create(v, why))))
         goto out;
     service_env_fill(v, adopted);
     if (v->state->fs_ready)
@@ -513,8 +536,8 @@ static void update_all(struct service *v)
             boot_update(&v->table, v->table.slot[i], &v->results);
 }
 
-/* Nothing is ended: what a successor needs is published at every moment, and the rows as of now are kept. `seal`: the sessions
- * take no more events, so that what is kept is final. */
+/* Nothing is ended: what a successor needs is published at every moment, and the rows as of now are kept. `seal`: the
+ * sessions take no more events, so that what is kept is final. */
 static void leave(struct service *v, bool seal)
 {
     service_kernel_finish(v, true);
@@ -555,7 +578,8 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             server_consumers(v->server);
         if (read(v->env.answers_fd, &count, sizeof count) == sizeof count)
             server_held(v->server);
-        if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
+        /* a session's file failed, or a session ended */
+        if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) {
             service_kernel_finish(v, false);
             service_stop_step(v);
             update_all(v);
@@ -588,7 +612,9 @@ void service_destroy(struct service *v)
     result_list_finish(&v->results);
     if (v->state)
         munmap(v->state, sizeof *v->state);
-    const int fds[] = {v->state_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->env.answers_fd, v->consumers_fd, v->cpu_fd, v->date_fd, v->env.proc_fd ? v->env.proc_fd : -1};
+    const int fds[] = {v->state_fd,       v->signal_fd,      v->epoll_fd,
+                       v->env.changed_fd, v->env.answers_fd, v->consumers_fd,
+                       v->cpu_fd,         v->date_fd,        v->env.proc_fd ? v->env.proc_fd : -1};
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);

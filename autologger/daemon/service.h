@@ -1,5 +1,5 @@
-/* service.h - one daemon: boots the declared sessions (or takes over a predecessor's), serves programs and controllers, and
- * brings everything to an end. Threads: one (the sessions have their own). Ownership: create/destroy. */
+/* service.h - one daemon: boots the declared sessions (or takes over a predecessor's), serves programs and controllers,
+ * and brings everything to an end. Threads: one (the sessions have their own). Ownership: create/destroy. */
 #ifndef AUTOLOGGER_DAEMON_SERVICE_H
 #define AUTOLOGGER_DAEMON_SERVICE_H
 #include "autologger/boot/sequence.h"
@@ -26,75 +26,87 @@ struct control_server;
 struct control_rights;
 struct rights;
 struct service_rights {
-    wstatus (*load)(wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why), const char *store_path,
-                    const char *group_file, struct rights **out, struct reason *why);
-    wstatus (*save)(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why);
+    wstatus (*load)(wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why),
+                    const char *store_path, const char *group_file, struct rights **out, struct reason *why);
+    wstatus (*save)(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size,
+                    struct reason *why);
     const struct control_rights *(*asked)(const struct rights *r);
     void (*destroy)(struct rights *r);
     wstatus (*request)(struct control_server *v, unsigned c, const void *message, size_t size);
-    const char *group_file; /* /etc/group */
-    const struct session_owner_part *owner; /* as in session_env */
-    void (*digest)(const struct rights *r, const struct guid *object, bool kernel, uint8_t out[32]); /* from any thread */
+    const char                      *group_file; /* /etc/group */
+    const struct session_owner_part *owner;      /* as in session_env */
+    /* from any thread */
+    void (*digest)(const struct rights *r, const struct guid *object, bool kernel, uint8_t out[32]);
 };
 struct service_options {
     const char *store_path;
-    const char *store_saved; /* the store that gets Status and results, if it is not store_path (a snapshot); else NULL */
-    const char *log_dir;
-    const char *runtime_dir;
+    /* the store that gets Status and results, if it is not store_path (a snapshot); else NULL */
+    const char     *store_saved;
+    const char     *log_dir;
+    const char     *runtime_dir;
     const uint32_t *control_group; /* it and root alone may connect to "control"; NULL: everybody */
-    bool        hold; /* wait for CTL_FS_READY before any file is created; else ready at once */
-    bool        rehearsal;
-    const char *tight_file; /* as in session_env */
-    bool        kernel_beside; /* kernel sources are opened by a thread of their own: programs need not wait for them */
+    bool            hold;          /* wait for CTL_FS_READY before any file is created; else ready at once */
+    bool            rehearsal;
+    const char     *tight_file; /* as in session_env */
+    bool kernel_beside; /* kernel sources are opened by a thread of their own: programs need not wait for them */
     const struct snapshot_head *snapshot; /* early: what store_path is; else NULL */
-    uint64_t    begin_ns, held_ns; /* early: when it began (CLOCK_BOOTTIME), how long the boot waited for it; 0: not known */
+    /* early: when it began (CLOCK_BOOTTIME), how long the boot waited for it; 0: not known */
+    uint64_t begin_ns, held_ns;
     /* opens the store; the early program has no SQLite and reads a snapshot */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
     const struct realtime_part *realtime; /* real-time delivery; NULL: an early program's, which has none */
     /* as in session_env */
     klog_collect system_config;
     /* changes the terms of a session that runs (update_now, updated_now). NULL: an early program's, which does not */
-    wstatus (*update)(const struct start_host *host, struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why);
+    wstatus (*update)(const struct start_host *host, struct session *s, const struct session_terms *terms,
+                      struct session_update **out, struct reason *why);
     void (*updated)(const struct start_host *host, struct session *s);
     /* processors that come and go (cpu_watch.h, session_cpus). NULL: an early program's, whose successor looks */
-    int  (*cpus_open)(void);
+    int (*cpus_open)(void);
     void (*cpus_empty)(int fd);
     void (*cpus_look)(struct session *s);
     /* start_now.h, and the server's part of enabling providers while sessions run; NULL with update */
-    wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);
-    wstatus (*started)(const struct start_host *host, struct session *s, unsigned told, struct ctl_update_answer *answer);
-    wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
+    wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer,
+                     struct session **wait);
+    wstatus (*started)(const struct start_host *host, struct session *s, unsigned told,
+                       struct ctl_update_answer *answer);
+    wstatus (*file)(const struct start_host *host, struct session *s, const char *file,
+                    struct ctl_update_answer *answer, struct logger_errand **errand);
     wstatus (*next_file)(struct logger *l, struct reason *why); /* as in session_env */
     const struct logger_modes *modes;
-    struct session *(*gone)(const struct session_table *table, int epoll_fd); /* private_gone; NULL, as the next one: an early program's */
+    /* private_gone; NULL, as the next one: an early program's */
+    struct session *(*gone)(const struct session_table *table, int epoll_fd);
     void (*ended)(const struct session_table *table, struct session *s); /* private_ended */
     const struct control_enabling *enabling;
-    /* who may do what, out of the store (rights_store.h, server_access); NULL: an early program's, which asks no descriptors */
+    /* who may do what, out of the store (rights_store.h, server_access); NULL: an early program's, which asks no
+     * descriptors */
     const struct service_rights *rights;
     /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
     wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */
     void (*booted)(void *ctx, const struct result_list *rows);
-    /* all sessions that were started have stopped and the boot's files are merged: the rows will not change any more. Once in a boot
-     * (again when somebody has files merged later); NULL as above */
+    /* all sessions that were started have stopped and the boot's files are merged: the rows will not change any more.
+     * Once in a boot (again when somebody has files merged later); NULL as above */
     void (*concluded)(void *ctx, const struct result_list *rows);
-    void *ctx;
-    const struct beside *beside; /* providers of the daemon's own, the first of a list; NULL: none */
-    const struct boot_part *boot; /* this is the machine's boot: NULL when it is not */
-    const char *boot_id; /* NULL: the kernel's */
+    void                   *ctx;
+    const struct beside    *beside;  /* providers of the daemon's own, the first of a list; NULL: none */
+    const struct boot_part *boot;    /* this is the machine's boot: NULL when it is not */
+    const char             *boot_id; /* NULL: the kernel's */
 };
 struct service;
 
 /* Boots, or adopts when `handed` holds a predecessor's state. The Status tells why nothing could be done at all; single
  * sessions that fail are rows. */
-wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out, struct reason *why);
-/* Waits for the sessions that are ending: those that a predecessor was asked to end, too. Their files are complete then. */
+wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out,
+                       struct reason *why);
+/* Waits for the sessions that are ending: those that a predecessor was asked to end, too. Their files are complete
+ * then. */
 void service_settle(struct service *v);
-/* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped. Not 0: the results could not be written to the store.
- * SIGHUP and SIGUSR1 (which seals the sessions first) have it leave for a successor: *left, nothing was stopped, and the caller
- * ends the process without service_destroy. */
+/* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped. Not 0: the results could not be written to the
+ * store. SIGHUP and SIGUSR1 (which seals the sessions first) have it leave for a successor: *left, nothing was stopped,
+ * and the caller ends the process without service_destroy. */
 wstatus service_loop(struct service *v, bool *left, struct reason *why);
 /* The rows as of now; borrowed. */
 const struct result_list *service_results(const struct service *v);
-void service_destroy(struct service *v); /* NULL is fine */
+void                      service_destroy(struct service *v); /* NULL is fine */
 #endif

@@ -1,5 +1,5 @@
-/* service_setup.c - what a service finds or makes at its start: its state, its socket, signals, the environment of its sessions. See
- * service_parts.h. */
+/* service_setup.c - what a service finds or makes at its start: its state, its socket, signals, the environment of its
+ * sessions. See service_parts.h. */
 #include "autologger/daemon/service_parts.h"
 #include "autologger/kernel/source/reach.h"
 
@@ -50,7 +50,8 @@ static wstatus service_setup_state_map(struct service *v, int fd, struct reason 
     return W_SUCCESS;
 }
 
-/* The predecessor died while it booted: no program had been let in and no file been made, so the boot is simply done again. */
+/* The predecessor died while it booted: no program had been let in and no file been made, so the boot is simply done
+ * again. */
 static void state_forget(struct service *v)
 {
     munmap(v->state, sizeof *v->state);
@@ -73,7 +74,8 @@ wstatus service_state_adopt(struct service *v, bool *adopted, struct reason *why
     if (st)
         return st;
     if (v->state->magic == STATE_MAGIC_DAEMON && v->state->version != STATE_VERSION)
-        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", v->state->version, STATE_VERSION);
+        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u",
+                          v->state->version, STATE_VERSION);
     if (v->state->magic != STATE_MAGIC_DAEMON || !v->state->boot_done) {
         state_forget(v);
         return W_SUCCESS;
@@ -99,7 +101,8 @@ wstatus service_state_create(struct service *v, struct reason *why)
     v->state->held_ns      = v->options.held_ns;
     if (v->options.snapshot)
         v->state->change_number = v->options.snapshot->change_number;
-    snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
+    snprintf(v->state->store, sizeof v->state->store, "%s",
+             v->options.store_saved ? v->options.store_saved : v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
     service_setup_boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
     if (v->options.boot_id)
@@ -111,9 +114,12 @@ wstatus service_state_create(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
-/* Who may connect. Everybody to "control": rights are asked of each request, and any user may have some. With --control-group that is root and
- * the group alone. */
-static bool restricted(const struct service *v, enum ctl_socket which) { return which == CTL_SOCKET_CONTROL && v->options.control_group; }
+/* Who may connect. Everybody to "control": rights are asked of each request, and any user may have some. With
+ * --control-group that is root and the group alone. */
+static bool restricted(const struct service *v, enum ctl_socket which)
+{
+    return which == CTL_SOCKET_CONTROL && v->options.control_group;
+}
 static wstatus listen_mode(const struct service *v, enum ctl_socket which, const char *path, struct reason *why)
 {
     const mode_t mode = which == CTL_SOCKET_ROOT ? 0600 : restricted(v, which) ? 0660 : 0666;
@@ -129,8 +135,10 @@ static wstatus listen_one(struct service *v, enum ctl_socket which, struct reaso
     struct sockaddr_un       a       = {.sun_family = AF_UNIX};
     int                     *fd      = &v->listen_fd[which];
 
-    if (snprintf(a.sun_path, sizeof a.sun_path, "%s/%s", v->options.runtime_dir, names[which]) >= (int)sizeof a.sun_path)
-        return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s", v->options.runtime_dir);
+    if (snprintf(a.sun_path, sizeof a.sun_path, "%s/%s", v->options.runtime_dir, names[which]) >=
+        (int)sizeof a.sun_path)
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s",
+                          v->options.runtime_dir);
     if ((*fd = handed_take(v->handed, kept[which])) >= 0) {
         message_refuse_descriptors(*fd); /* a predecessor did not know how */
         return access(a.sun_path, F_OK) == 0 ? listen_mode(v, which, a.sun_path, why) : W_SUCCESS;
@@ -138,7 +146,8 @@ static wstatus listen_one(struct service *v, enum ctl_socket which, struct reaso
     *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     message_refuse_descriptors(*fd);
     unlink(a.sun_path);
-    mode_t old = umask(which == CTL_SOCKET_ROOT || restricted(v, which) ? 0177 : 0111); /* the file's first mode is right, or stricter */
+    /* the file's first mode is right, or stricter */
+    mode_t old = umask(which == CTL_SOCKET_ROOT || restricted(v, which) ? 0177 : 0111);
     int    r   = *fd < 0 ? -1 : bind(*fd, (struct sockaddr *)&a, sizeof a);
     umask(old);
     if (r < 0 || listen(*fd, 256) < 0)
@@ -149,7 +158,8 @@ static wstatus listen_one(struct service *v, enum ctl_socket which, struct reaso
 wstatus service_listen_open(struct service *v, struct reason *why)
 {
     wstatus st = W_SUCCESS;
-    for (enum ctl_socket which = CTL_SOCKETS; !st && which-- > 0;) /* "control" is the last: who finds it finds the others */
+    /* "control" is the last: who finds it finds the others */
+    for (enum ctl_socket which = CTL_SOCKETS; !st && which-- > 0;)
         st = listen_one(v, which, why);
     return st;
 }
@@ -202,7 +212,9 @@ void service_key_begin(struct service *v)
     struct reason why;
     if (v->env.machine_key || !v->options.realtime)
         return;
-    const wstatus st = v->options.rehearsal && machine_key_random(v->machine_key) ? W_SUCCESS : machine_key_load(v->state->store, v->machine_key, &why);
+    const wstatus st = v->options.rehearsal && machine_key_random(v->machine_key)
+                           ? W_SUCCESS
+                           : machine_key_load(v->state->store, v->machine_key, &why);
     if (!st)
         v->env.machine_key = v->machine_key;
     else
@@ -214,41 +226,44 @@ void service_env_fill(struct service *v, bool adopted)
     struct clock_anchor *anchor = &v->env.anchor;
 
     created_init(&v->edge, os_linux(), &v->state->files_created, &v->state->files_created_early, &v->state->fs_ready);
-    v->edge.left_behind = getenv(KEEPER_LEFT_BEHIND) != NULL;
-    v->env.os      = &v->edge.os;
-    v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
-    v->env.threads = true;
-    v->env.kernel_later = v->options.kernel_beside;
-    v->env.realtime     = v->options.realtime;
-    v->env.next_file    = v->options.next_file;
-    v->env.modes        = v->options.modes;
+    v->edge.left_behind   = getenv(KEEPER_LEFT_BEHIND) != NULL;
+    v->env.os             = &v->edge.os;
+    v->env.cpus           = (unsigned)v->env.os->cpu_count(v->env.os);
+    v->env.threads        = true;
+    v->env.kernel_later   = v->options.kernel_beside;
+    v->env.realtime       = v->options.realtime;
+    v->env.next_file      = v->options.next_file;
+    v->env.modes          = v->options.modes;
     v->env.message_number = &v->state->message_number;
-    v->env.system_config = v->options.system_config;
-    v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
-    v->env.tight_file   = v->options.tight_file;
-    v->env.rights_digest = v->options.rights ? rights_digest : NULL;
-    v->env.rights_ctx    = v;
-    v->env.owner        = v->options.rights ? v->options.rights->owner : NULL;
-    v->env.proc_fd      = reach_proc();
-    v->env.proc_fd      = v->env.proc_fd < 0 ? -1 : v->env.proc_fd;
-    /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */
+    v->env.system_config  = v->options.system_config;
+    v->env.consumers_fd   = v->options.realtime ? v->consumers_fd : 0;
+    v->env.tight_file     = v->options.tight_file;
+    v->env.rights_digest  = v->options.rights ? rights_digest : NULL;
+    v->env.rights_ctx     = v;
+    v->env.owner          = v->options.rights ? v->options.rights->owner : NULL;
+    v->env.proc_fd        = reach_proc();
+    v->env.proc_fd        = v->env.proc_fd < 0 ? -1 : v->env.proc_fd;
+    /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes
+     * it */
     v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();
-    v->env.keep    = handed_keep;
-    v->env.keep_ctx = v->handed;
-    v->env.log_dir    = v->state->log_dir;
-    v->env.free_floor = UINT64_C(64) << 20;
+    v->env.keep         = handed_keep;
+    v->env.keep_ctx     = v->handed;
+    v->env.log_dir      = v->state->log_dir;
+    v->env.free_floor   = UINT64_C(64) << 20;
     clock_machine_find(&v->env.machine);
     _Static_assert(sizeof *anchor == sizeof v->state->anchor, "the anchor is handed over as it is");
     if (adopted) { /* one anchor and one frequency per boot */
         memcpy(anchor, v->state->anchor, sizeof *anchor);
-        /* whatever the machine says now: its clocksource may have changed since, and a boot that is recovered may have been another's */
+        /* whatever the machine says now: its clocksource may have changed since, and a boot that is recovered may have
+         * been another's */
         v->env.machine.tsc_usable = anchor->tsc_hz != 0;
         if (!v->env.machine.tsc_usable && !v->env.machine.why_not[0])
-            snprintf(v->env.machine.why_not, sizeof v->env.machine.why_not, "the processor's counter could not be used when this boot's sessions began");
+            snprintf(v->env.machine.why_not, sizeof v->env.machine.why_not,
+                     "the processor's counter could not be used when this boot's sessions began");
         v->env.machine.tsc_hz = anchor->tsc_hz;
         if (v->env.machine.tsc_usable) /* the frequency that files of CPUCycle have in their headers */
             v->env.machine.cpu_mhz = clock_mhz(anchor->tsc_hz);
-        v->env.clock_gone     = of_another_boot(v);
+        v->env.clock_gone = of_another_boot(v);
         if (v->env.machine.tsc_usable && !v->env.clock_gone)
             clock_kept_write(clock_kept_path(), anchor->tsc_hz);
     } else {

@@ -1,7 +1,7 @@
 /* service_stop.c - how sessions end. See service_parts.h.
- * The controlling thread asks a session to end and goes on: its logger may wait for storage that is slow, or that never answers again, its drain thread
- * for a process that can't be looked at. The session is in the table until its logger has ended; then who asked is answered. Only the end of the daemon,
- * and of a boot, wait. */
+ * The controlling thread asks a session to end and goes on: its logger may wait for storage that is slow, or that never
+ * answers again, its drain thread for a process that can't be looked at. The session is in the table until its logger
+ * has ended; then who asked is answered. Only the end of the daemon, and of a boot, wait. */
 #include "autologger/daemon/service_parts.h"
 #include "registry-sim/base/visible_print.h"
 
@@ -19,7 +19,8 @@ wstatus service_stop(void *ctx, struct session *s, struct reason *why)
     service_kernel_finish(v, true); /* its sources may be being opened */
     server_session_gone(v->server, s);
     if (s->private_fd >= 0)
-        close(s->private_fd); /* of a program that has ended: it would wake the loop for as long as the session is there */
+        close(
+            s->private_fd); /* of a program that has ended: it would wake the loop for as long as the session is there */
     s->private_fd = -1;
     session_stop_begin(s);
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
@@ -89,7 +90,10 @@ void service_stop_asked(struct service *v)
 }
 
 /* Of those that are being ended: all, or the declared ones. */
-static bool service_stop_is_awaited(const struct session *s, bool declared_only) { return is_stopping(s) && (!declared_only || *s->state->key); }
+static bool service_stop_is_awaited(const struct session *s, bool declared_only)
+{
+    return is_stopping(s) && (!declared_only || *s->state->key);
+}
 
 /* Waits for them, `patience_ms` at most. True: there is none left. */
 static bool wait_for_all(struct service *v, bool declared_only, uint64_t patience_ms)
@@ -117,11 +121,16 @@ static void say_waiting(const struct service *v, bool declared_only)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (service_stop_is_awaited(v->table.slot[i], declared_only) && !atomic_load(&v->table.slot[i]->stop))
-            visible_line(stderr, "autologgerd: session %s does not end: what the kernel recorded is still being taken. Do: look for a process whose memory map "
-                         "or command line cannot be read at once (ps hangs at it, too)", v->table.slot[i]->state->name);
+            visible_line(
+                stderr,
+                "autologgerd: session %s does not end: what the kernel recorded is still being taken. Do: look for a process whose memory map "
+                "or command line cannot be read at once (ps hangs at it, too)",
+                v->table.slot[i]->state->name);
         else if (service_stop_is_awaited(v->table.slot[i], declared_only))
-            visible_line(stderr, "autologgerd: session %s does not end: it waits for the storage of %s. Do: look at that file system",
-                         v->table.slot[i]->state->name, session_log_path(v->table.slot[i]->state));
+            visible_line(
+                stderr,
+                "autologgerd: session %s does not end: it waits for the storage of %s. Do: look at that file system",
+                v->table.slot[i]->state->name, session_log_path(v->table.slot[i]->state));
 }
 
 void service_stop_all(struct service *v, bool declared_only)

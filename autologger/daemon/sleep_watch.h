@@ -1,7 +1,7 @@
-/* sleep_watch.h - did the machine sleep (suspended, or hibernated and brought back)? The boot trace ends there: after a sleep the
- * time stamp counter may have begun anew, and perf events of processors that were taken out do not come back.
- * A timer on the wall clock that never expires is cancelled by the kernel when that clock jumps, as it does after a sleep; how far
- * CLOCK_BOOTTIME has left CLOCK_MONOTONIC then says for how long. Nothing runs in between.
+/* sleep_watch.h - did the machine sleep (suspended, or hibernated and brought back)? The boot trace ends there: after a
+ * sleep the time stamp counter may have begun anew, and perf events of processors that were taken out do not come back.
+ * A timer on the wall clock that never expires is cancelled by the kernel when that clock jumps, as it does after a
+ * sleep; how far CLOCK_BOOTTIME has left CLOCK_MONOTONIC then says for how long. Nothing runs in between.
  * Invariants: a clock that was set is no sleep; each sleep is reported once.
  * Threads: one. Ownership: open/close. Not for: what is done then (boot_end.h). */
 #ifndef AUTOLOGGER_DAEMON_SLEEP_WATCH_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct sleep_watch {
-    int      fd; /* readable when there is something to do for sleep_watch_step; -1 = not watched */
+    int      fd;       /* readable when there is something to do for sleep_watch_step; -1 = not watched */
     uint64_t apart_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: all sleep that is known */
 };
 

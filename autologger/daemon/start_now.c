@@ -28,7 +28,8 @@ wstatus started_now(const struct start_host *host, struct session *s, unsigned t
     return W_SUCCESS;
 }
 
-wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
+wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer,
+                  struct session **wait)
 {
     struct session_env   *env   = host->table->env;
     struct regstore      *store = NULL;
@@ -57,7 +58,8 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     return st;
 }
 
-wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand)
+wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer,
+                 struct logger_errand **errand)
 {
     struct reason why  = {0};
     char         *path = NULL;
@@ -69,27 +71,32 @@ wstatus file_now(const struct start_host *host, struct session *s, const char *f
     return st;
 }
 
-wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct session_update **out,
-                   struct reason *why)
+wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms,
+                   struct session_update **out, struct reason *why)
 {
-    struct session_table *table  = host->table;
-    struct session_terms  t      = *terms;
-    const uint64_t        now    = s->state->memory_bytes, others = table->memory_used - s->counted_bytes;
-    char                 *path   = NULL;
-    wstatus               st     = t.file_name ? winpath_map(t.file_name, host->log_dir, false, &path, why) : W_SUCCESS;
+    struct session_table *table = host->table;
+    struct session_terms  t     = *terms;
+    const uint64_t        now = s->state->memory_bytes, others = table->memory_used - s->counted_bytes;
+    char                 *path = NULL;
+    wstatus               st   = t.file_name ? winpath_map(t.file_name, host->log_dir, false, &path, why) : W_SUCCESS;
 
     t.log_path     = path;
     t.memory_limit = table->ceiling > others ? table->ceiling - others : 1;
     for (unsigned i = 0; path && i < SHM_SESSIONS && !st; i++)
         if (table->slot[i] && table->slot[i] != s && session_writes(table->slot[i], path))
-            st = reason_set(why, W_BAD_PATHNAME, "session \"%s\" writes %s. Do: choose another name", table->slot[i]->state->name, path);
+            st = reason_set(why, W_BAD_PATHNAME, "session \"%s\" writes %s. Do: choose another name",
+                            table->slot[i]->state->name, path);
     st = st ? st : session_update_begin(s, &t, out, why);
     if (!st && t.maximum) { /* until it is done nobody else is given that */
-        const uint64_t asked = (uint64_t)t.maximum_buffers * s->state->buffer_kb * 1024, most = asked < t.memory_limit ? asked : t.memory_limit;
+        const uint64_t asked = (uint64_t)t.maximum_buffers * s->state->buffer_kb * 1024,
+                       most  = asked < t.memory_limit ? asked : t.memory_limit;
         table_memory_set(table, s, most > now ? most : now);
     }
     free(path);
     return st;
 }
 
-void updated_now(const struct start_host *host, struct session *s) { table_memory_set(host->table, s, s->state->memory_bytes); }
+void updated_now(const struct start_host *host, struct session *s)
+{
+    table_memory_set(host->table, s, s->state->memory_bytes);
+}

@@ -11,7 +11,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { ENTRY_SIZE = 16384, MESSAGE_SIZE = 8192, SEVERITY_ERROR = 3, SEVERITY_NOTICE = 5, SEVERITY_INFO = 6, FACILITY_DAEMON = 3 };
+enum {
+    ENTRY_SIZE      = 16384,
+    MESSAGE_SIZE    = 8192,
+    SEVERITY_ERROR  = 3,
+    SEVERITY_NOTICE = 5,
+    SEVERITY_INFO   = 6,
+    FACILITY_DAEMON = 3
+};
 
 const struct syslog_sockets syslog_sockets_default = {"/run/systemd/journal/socket", "/dev/log"};
 
@@ -74,7 +81,8 @@ struct syslog_rows_message {
     char   text[MESSAGE_SIZE];
     size_t length;
 };
-static void syslog_rows_say(struct syslog_rows_message *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void syslog_rows_say(struct syslog_rows_message *m, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void syslog_rows_say(struct syslog_rows_message *m, const char *format, ...)
 {
     va_list args;
@@ -104,8 +112,9 @@ static void row_message(const struct result_row *r, struct syslog_rows_message *
         syslog_rows_say(m, " / %s", *r->name ? r->name : r->provider);
     syslog_rows_say(m, ": %s", row_word(r));
     if (r->status)
-        syslog_rows_say(m, ", Status %u %s: %s%s%s", r->status, wstatus_name(r->status), *r->reason ? r->reason : wstatus_text(r->status),
-            strstr(r->reason, " Do: ") ? "" : ". Do: ", strstr(r->reason, " Do: ") ? "" : wstatus_advice(r->status));
+        syslog_rows_say(m, ", Status %u %s: %s%s%s", r->status, wstatus_name(r->status),
+                        *r->reason ? r->reason : wstatus_text(r->status), strstr(r->reason, " Do: ") ? "" : ". Do: ",
+                        strstr(r->reason, " Do: ") ? "" : wstatus_advice(r->status));
     else if (r->start)
         syslog_rows_say(m, ", %" PRIu64 " event%s", r->written, r->written == 1 ? "" : "s");
     if (*row_trace(r))
@@ -116,7 +125,8 @@ static void row_message(const struct result_row *r, struct syslog_rows_message *
         syslog_rows_say(m, " (%s:%u)", r->source_file, r->source_line);
     for (unsigned i = 0; i < r->conditions.count; i++) {
         const struct condition *c = &r->conditions.items[i];
-        syslog_rows_say(m, "\n%s %u %s: %s%s%s", c->note ? "note" : "condition", c->number, c->item, c->reason, *c->advice ? ". Do: " : "", c->advice);
+        syslog_rows_say(m, "\n%s %u %s: %s%s%s", c->note ? "note" : "condition", c->number, c->item, c->reason,
+                        *c->advice ? ". Do: " : "", c->advice);
     }
 }
 
@@ -149,8 +159,8 @@ static bool send_line(const struct syslog_rows_sink *s, unsigned severity, const
     return send(s->fd, line, (size_t)n, MSG_NOSIGNAL) == n;
 }
 
-static bool send_entry(const struct syslog_rows_sink *s, const struct result_list *list, const struct result_row *r, unsigned severity,
-                       const struct syslog_rows_message *m)
+static bool send_entry(const struct syslog_rows_sink *s, const struct result_list *list, const struct result_row *r,
+                       unsigned severity, const struct syslog_rows_message *m)
 {
     struct syslog_rows_entry e = {.size = 0};
     if (!s->journal)
@@ -182,22 +192,22 @@ static unsigned severity_of(const struct result_row *r)
 
 unsigned syslog_rows_send(const struct result_list *list, const struct syslog_sockets *to)
 {
-    struct syslog_rows_sink    s         = sink_open(to);
-    unsigned       sent      = 0, undone = 0, levels[RESULT_LEVELS] = {0};
-    struct syslog_rows_message m         = {.length = 0};
+    struct syslog_rows_sink    s    = sink_open(to);
+    unsigned                   sent = 0, undone = 0, levels[RESULT_LEVELS] = {0};
+    struct syslog_rows_message m = {.length = 0};
     if (s.fd < 0)
         return 0;
     for (unsigned i = 0; i < list->count; i++) {
-        const struct result_row *r   = &list->rows[i];
-        struct syslog_rows_message           row = {.length = 0};
+        const struct result_row   *r   = &list->rows[i];
+        struct syslog_rows_message row = {.length = 0};
         row_message(r, &row);
         levels[result_level(r)]++;
         undone += result_undone(r);
         sent += send_entry(&s, list, r, severity_of(r), &row);
     }
     syslog_rows_say(&m, "%s: %u ok, %u with a note, %u failed, %u off. See: autologger status",
-        levels[RESULT_OFF] == list->count ? "boot not traced" : "boot traced", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
-        levels[RESULT_OFF]);
+                    levels[RESULT_OFF] == list->count ? "boot not traced" : "boot traced", levels[RESULT_OK],
+                    levels[RESULT_NOTE], levels[RESULT_FAILED], levels[RESULT_OFF]);
     sent += send_entry(&s, list, NULL, undone ? SEVERITY_ERROR : SEVERITY_INFO, &m);
     close(s.fd);
     return sent;

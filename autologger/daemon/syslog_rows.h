@@ -1,9 +1,9 @@
-/* syslog_rows.h - the rows of a boot as entries of the system's log, so that "journalctl MESSAGE_ID=..." shows what "autologger
- * status" shows: one entry a row, and one that sums up. To the journal in its own protocol (a datagram of fields, no library); where
- * there is none, one line a row to /dev/log; where that is missing too, nothing.
+/* syslog_rows.h - the rows of a boot as entries of the system's log, so that "journalctl MESSAGE_ID=..." shows what
+ * "autologger status" shows: one entry a row, and one that sums up. To the journal in its own protocol (a datagram of
+ * fields, no library); where there is none, one line a row to /dev/log; where that is missing too, nothing.
  * Fields of an entry: MESSAGE, MESSAGE_ID, PRIORITY (3 failed, 5 note, 6 else), SYSLOG_IDENTIFIER, AUTOLOGGER_BOOT,
- * AUTOLOGGER_SESSION, AUTOLOGGER_PROVIDER, AUTOLOGGER_STATUS, AUTOLOGGER_RESULT, AUTOLOGGER_EVENTS, AUTOLOGGER_OVERWRITTEN, AUTOLOGGER_LOST,
- * AUTOLOGGER_TRACE (the log file), AUTOLOGGER_FILE and AUTOLOGGER_LINE
+ * AUTOLOGGER_SESSION, AUTOLOGGER_PROVIDER, AUTOLOGGER_STATUS, AUTOLOGGER_RESULT, AUTOLOGGER_EVENTS,
+ * AUTOLOGGER_OVERWRITTEN, AUTOLOGGER_LOST, AUTOLOGGER_TRACE (the log file), AUTOLOGGER_FILE and AUTOLOGGER_LINE
  * (of the declaration).
  * Invariants: Y1 nothing waits for a log that does not read. Y2 text of a declaration can't make a field of its own.
  * Threads: one. Not for: when rows are final (service). */

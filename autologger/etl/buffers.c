@@ -96,7 +96,10 @@ static wstatus buffers_append(struct etl_buffers *b, const struct etl_buffer *bu
 static wstatus buffers_enter(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h, uint32_t stored)
 {
     uint32_t          filled = h->offset < HEAD ? h->saved_offset : h->offset;
-    struct etl_buffer e      = {.offset = at, .sequence = h->sequence_number, .stored = stored, .logger_id = h->logger_id,
+    struct etl_buffer e      = {.offset     = at,
+                                .sequence   = h->sequence_number,
+                                .stored     = stored,
+                                .logger_id  = h->logger_id,
                                 .compressed = h->flag & ETL_BUFFER_COMPRESSED};
 
     /* Windows 7 stores a byte and the alignment where later ones store 16 bits */
@@ -121,7 +124,8 @@ static wstatus buffers_enter(struct etl_buffers *b, uint64_t at, const struct et
     return buffers_append(b, &e);
 }
 
-/* Bytes to step from `at`; 0 = not at a buffer. Repairs a size that can't be right where the usual size leads to one. */
+/* Bytes to step from `at`; 0 = not at a buffer. Repairs a size that can't be right where the usual size leads to
+ * one. */
 static uint32_t step_from(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h)
 {
     if (!b->stride || h->buffer_size == b->stride)
@@ -209,8 +213,8 @@ void etl_buffers_finish(struct etl_buffers *b)
     *b = (struct etl_buffers){.source.fd = -1};
 }
 
-/* How buffers are compressed, by COMPRESSION_FORMAT_*: the decoder, and how many bytes at the end it may have to do without (a spare flag
- * word, which decoders may leave unread or refuse). */
+/* How buffers are compressed, by COMPRESSION_FORMAT_*: the decoder, and how many bytes at the end it may have to do
+ * without (a spare flag word, which decoders may leave unread or refuse). */
 static int huff_expand(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error)
 {
     (void)error;
@@ -220,8 +224,9 @@ static int huff_expand(const uint8_t *in, size_t in_size, uint8_t *out, size_t *
 static const struct expander {
     int (*expand)(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error);
     size_t spare;
-} expanders[] = {
-    [ETL_LZNT1] = {libfwnt_lznt1_decompress, 2}, [ETL_XPRESS] = {libfwnt_lzxpress_decompress, 4}, [ETL_XPRESS_HUFF] = {huff_expand, 0}};
+} expanders[] = {[ETL_LZNT1]       = {libfwnt_lznt1_decompress, 2},
+                 [ETL_XPRESS]      = {libfwnt_lzxpress_decompress, 4},
+                 [ETL_XPRESS_HUFF] = {huff_expand, 0}};
 
 static const struct expander *expander_of(uint16_t format)
 {
@@ -244,8 +249,8 @@ static uint8_t *expand(const struct expander *x, const uint8_t *in, size_t store
     return NULL;
 }
 
-/* From the start of a page on: some processors copy five times slower to a place that lies a few bytes further into its page than the source, as
- * what malloc gives for large blocks does. */
+/* From the start of a page on: some processors copy five times slower to a place that lies a few bytes further into its
+ * page than the source, as what malloc gives for large blocks does. */
 static bool buffers_make_room(struct etl_room *room, size_t size)
 {
     enum { PAGE = 4096 };
@@ -272,9 +277,9 @@ uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room
     }
     if (!e->compressed)
         return room->data;
-    const struct expander *x   = expander_of(b->compression);
+    const struct expander *x    = expander_of(b->compression);
     bool                   fits = b->expanded + e->filled <= EXPANDED_MAX;
-    uint8_t               *out = x && fits ? expand(x, room->data, e->stored, e->filled) : NULL;
+    uint8_t               *out  = x && fits ? expand(x, room->data, e->stored, e->filled) : NULL;
     if (out)
         b->expanded += e->filled;
     else if (!x)
@@ -285,8 +290,8 @@ uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room
     return out;
 }
 
-/* What was read takes no memory for long: many buffers at a time, because each time all that the processor knows of the mapping is forgotten. A
- * buffer between them that is still in use is simply looked up again. */
+/* What was read takes no memory for long: many buffers at a time, because each time all that the processor knows of the
+ * mapping is forgotten. A buffer between them that is still in use is simply looked up again. */
 static void map_let_go(struct etl_buffers *b, uint64_t offset, uint32_t size)
 {
     b->read_from = !b->read || offset < b->read_from ? offset : b->read_from;

@@ -25,18 +25,33 @@ void etl_header_build(const struct etl_file_info *info, uint8_t *buffer)
 {
     bool                      large = info->buffer_size > MEGABYTE || info->processors > 256 || info->compress;
     struct etl_logfile_header file  = {
-        .buffer_size = info->buffer_size, .major = 10, .minor = 0, .sub = large ? 2 : 1,
-        .sub_minor = large ? 0 : 5, .provider_version = BUILD, .processors = info->processors,
-        .timer_resolution = ETL_TIMER_RESOLUTION, .maximum_file_size = info->max_file_size,
-        /* as Windows: delivery is no property of a file */
-        .log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_REAL_TIME | ETL_MODE_COMPRESSED)) | (info->compress ? ETL_MODE_COMPRESSED : 0),
-        .buffers_written = 1, .start_buffers = 1, .pointer_size = 8, .cpu_mhz = info->cpu_mhz ? info->cpu_mhz : 1,
-        .boot_time = (int64_t)info->boot_time, .perf_freq = info->perf_freq ? (int64_t)info->perf_freq : 10000000,
-        .start_time = (int64_t)info->start_time, .clock_type = info->clock_type,
+         .buffer_size       = info->buffer_size,
+         .major             = 10,
+         .minor             = 0,
+         .sub               = large ? 2 : 1,
+         .sub_minor         = large ? 0 : 5,
+         .provider_version  = BUILD,
+         .processors        = info->processors,
+         .timer_resolution  = ETL_TIMER_RESOLUTION,
+         .maximum_file_size = info->max_file_size,
+         /* as Windows: delivery is no property of a file */
+         .log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_REAL_TIME | ETL_MODE_COMPRESSED)) |
+                          (info->compress ? ETL_MODE_COMPRESSED : 0),
+         .buffers_written = 1,
+         .start_buffers   = 1,
+         .pointer_size    = 8,
+         .cpu_mhz         = info->cpu_mhz ? info->cpu_mhz : 1,
+         .boot_time       = (int64_t)info->boot_time,
+         .perf_freq       = info->perf_freq ? (int64_t)info->perf_freq : 10000000,
+         .start_time      = (int64_t)info->start_time,
+         .clock_type      = info->clock_type,
     };
-    struct etl_system_header event = {.version = 2, .header_type = ETL_SYSTEM64, .flags = ETL_MARKER,
-                                      .thread_id = info->thread_id, .process_id = info->process_id,
-                                      .time = info->start_raw};
+    struct etl_system_header event = {.version     = 2,
+                                      .header_type = ETL_SYSTEM64,
+                                      .flags       = ETL_MARKER,
+                                      .thread_id   = info->thread_id,
+                                      .process_id  = info->process_id,
+                                      .time        = info->start_raw};
     struct writer            w     = wr_make(buffer, info->buffer_size);
 
     memset(buffer, 0xFF, info->buffer_size);
@@ -51,9 +66,14 @@ void etl_header_build(const struct etl_file_info *info, uint8_t *buffer)
         wr_u8(&w, 0);
 
     struct etl_buffer_header head = {
-        .buffer_size = info->buffer_size, .saved_offset = (uint32_t)w.pos, .current_offset = (uint32_t)w.pos,
-        .offset = (uint32_t)w.pos, .logger_id = info->logger_id, .state = info->compress ? info->compression : ETL_BUFFER_STATE_FLUSH,
-        .flag = ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX, .type = ETL_BUFFER_TYPE_HEADER,
+        .buffer_size    = info->buffer_size,
+        .saved_offset   = (uint32_t)w.pos,
+        .current_offset = (uint32_t)w.pos,
+        .offset         = (uint32_t)w.pos,
+        .logger_id      = info->logger_id,
+        .state          = info->compress ? info->compression : ETL_BUFFER_STATE_FLUSH,
+        .flag           = ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX,
+        .type           = ETL_BUFFER_TYPE_HEADER,
     };
     memcpy(buffer, &head, sizeof head);
 }
@@ -106,7 +126,7 @@ bool etl_header_parse(const uint8_t *data, size_t size, struct etl_file_header *
     size_t        room = size - EVENT_AT;
     struct cursor c    = cur_make(data + EVENT_AT, event.size < room ? event.size : room);
     cur_take(&c, sizeof event);
-    *out          = (struct etl_file_header){.is_64bit = event.header_type == ETL_SYSTEM64, .start_raw = event.time};
+    *out = (struct etl_file_header){.is_64bit = event.header_type == ETL_SYSTEM64, .start_raw = event.time};
     if (out->is_64bit)
         cur_copy(&c, &out->raw, sizeof out->raw);
     else
@@ -123,14 +143,22 @@ bool etl_header_parse(const uint8_t *data, size_t size, struct etl_file_header *
     return false;
 }
 
-void etl_buffer_seal(uint8_t *buffer, uint32_t buffer_size, uint32_t filled, uint16_t cpu, uint16_t logger_id, int64_t sequence,
-                     int64_t time, uint16_t flags)
+void etl_buffer_seal(uint8_t *buffer, uint32_t buffer_size, uint32_t filled, uint16_t cpu, uint16_t logger_id,
+                     int64_t sequence, int64_t time, uint16_t flags)
 {
     uint32_t                 end  = (filled + 7) & ~7u;
     struct etl_buffer_header head = {
-        .buffer_size = buffer_size, .saved_offset = end, .current_offset = end, .offset = end, .time_stamp = time,
-        .sequence_number = sequence, .processor_index = cpu, .logger_id = logger_id, .state = ETL_BUFFER_STATE_FLUSH,
-        .flag = (uint16_t)(ETL_BUFFER_PROC_INDEX | flags), .type = ETL_BUFFER_TYPE_GENERIC,
+        .buffer_size     = buffer_size,
+        .saved_offset    = end,
+        .current_offset  = end,
+        .offset          = end,
+        .time_stamp      = time,
+        .sequence_number = sequence,
+        .processor_index = cpu,
+        .logger_id       = logger_id,
+        .state           = ETL_BUFFER_STATE_FLUSH,
+        .flag            = (uint16_t)(ETL_BUFFER_PROC_INDEX | flags),
+        .type            = ETL_BUFFER_TYPE_GENERIC,
     };
     memset(buffer + filled, 0, end - filled);
     memset(buffer + end, 0xFF, buffer_size - end);

@@ -8,11 +8,16 @@
 
 /* Where the final fields stand in a file with a 64-bit header event (all that autologger writes). */
 enum {
-    HEADER_AT_END_TIME = 0x78, HEADER_AT_BUFFERS_WRITTEN = 0x8C, HEADER_AT_EVENTS_LOST = 0x98,
-    HEADER_AT_BUFFERS_LOST = 0x17C,
-    HEADER_AT_START_RAW = 0x58, HEADER_AT_CPU_MHZ = 0x9C, HEADER_AT_BOOT_TIME = 0x160, /* BootTime, PerfFreq, StartTime, ClockType */
-    HEADER_AT_FLAG = 0x34, /* BufferFlag, in any buffer */
-    HEADER_LEAST = 0x48 + 0x20 + 0x110 + 4 /* the shortest buffer 0: 32-bit header event, two empty names */
+    HEADER_AT_END_TIME        = 0x78,
+    HEADER_AT_BUFFERS_WRITTEN = 0x8C,
+    HEADER_AT_EVENTS_LOST     = 0x98,
+    HEADER_AT_BUFFERS_LOST    = 0x17C,
+    /* BootTime, PerfFreq, StartTime, ClockType */
+    HEADER_AT_START_RAW = 0x58,
+    HEADER_AT_CPU_MHZ   = 0x9C,
+    HEADER_AT_BOOT_TIME = 0x160,
+    HEADER_AT_FLAG      = 0x34,                   /* BufferFlag, in any buffer */
+    HEADER_LEAST        = 0x48 + 0x20 + 0x110 + 4 /* the shortest buffer 0: 32-bit header event, two empty names */
 };
 
 /* Fills `buffer` (info->buffer_size bytes) with buffer 0; names that do not fit are cut. */

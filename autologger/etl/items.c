@@ -12,12 +12,14 @@ static unsigned items_place_of(const uint8_t *p, uint32_t left)
     memcpy(&total, p, sizeof total);
     memcpy(&first, p + 12, sizeof first); /* of the traits: the provider's name */
     if (total + 24u <= left)
-        memcpy(&second, p + total + 6, sizeof second); /* of the schema: its sizes, the first letters of the event's name */
+        memcpy(&second, p + total + 6,
+               sizeof second); /* of the schema: its sizes, the first letters of the event's name */
     return (unsigned)((first ^ second * 31) * UINT64_C(0x9E3779B97F4A7C15) >> 58);
 }
 
-/* Keeps what was found, where nothing but what describes the event is in it: all else differs from event to event. Items that end in the middle
- * of 8 bytes end there because the record does: they mean something else in a longer one. */
+/* Keeps what was found, where nothing but what describes the event is in it: all else differs from event to event.
+ * Items that end in the middle of 8 bytes end there because the record does: they mean something else in a longer
+ * one. */
 static bool items_keep(struct items_seen *s, struct etl_event *e)
 {
     static _Atomic uint64_t numbers;
@@ -39,7 +41,8 @@ static bool items_keep(struct items_seen *s, struct etl_event *e)
     return true;
 }
 
-bool etl_items_look(struct items_cache *cache, const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end)
+bool etl_items_look(struct items_cache *cache, const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e,
+                    uint32_t *end)
 {
     struct items_seen *s = &cache->seen[items_place_of(p + at, size - at)];
 

@@ -43,10 +43,11 @@ static uint64_t line_length(const struct etl_file_header *h)
 enum etl_lines etl_lines_compare(const struct etl_file_header *a, const struct etl_file_header *b, uint64_t *off)
 {
     const uint64_t one = (uint64_t)frequency_of(a), two = (uint64_t)frequency_of(b);
-    uint64_t       ignored, *gap = off ? off : &ignored;
+    uint64_t       ignored, *gap                        = off ? off : &ignored;
 
     *gap = 0;
-    if (a->raw.clock_type != b->raw.clock_type || (!is_date(a) && line_apart(one, two) > one / 1000000 * FREQUENCY_PER_MILLION))
+    if (a->raw.clock_type != b->raw.clock_type ||
+        (!is_date(a) && line_apart(one, two) > one / 1000000 * FREQUENCY_PER_MILLION))
         return ETL_LINES_CLOCKS;
     if (is_date(a))
         return ETL_LINES_ONE; /* raw values are dates */
@@ -60,17 +61,24 @@ enum etl_lines etl_lines_compare(const struct etl_file_header *a, const struct e
 }
 
 /* Raw clock at the end. */
-static __int128 end_raw(const struct etl_file_header *h) { return h->start_raw + (__int128)line_length(h) * frequency_of(h) / 10000000; }
+static __int128 end_raw(const struct etl_file_header *h)
+{
+    return h->start_raw + (__int128)line_length(h) * frequency_of(h) / 10000000;
+}
 
-bool etl_line_later(const struct etl_file_header *a, const struct etl_file_header *b) { return !is_date(a) && end_raw(b) > end_raw(a); }
+bool etl_line_later(const struct etl_file_header *a, const struct etl_file_header *b)
+{
+    return !is_date(a) && end_raw(b) > end_raw(a);
+}
 
 void etl_line_follow(struct etl_file_header *h, const struct etl_file_header *to)
 {
     if (h == to || is_date(h) || is_date(to))
         return;
-    const int64_t start = (int64_t)etl_filetime(to, h->start_raw), by = (int64_t)((uint64_t)start - (uint64_t)h->raw.start_time);
-    h->raw.start_time = start;
-    h->raw.boot_time  = (int64_t)((uint64_t)h->raw.boot_time + (uint64_t)by);
+    const int64_t start = (int64_t)etl_filetime(to, h->start_raw),
+                  by    = (int64_t)((uint64_t)start - (uint64_t)h->raw.start_time);
+    h->raw.start_time   = start;
+    h->raw.boot_time    = (int64_t)((uint64_t)h->raw.boot_time + (uint64_t)by);
     if (h->raw.end_time > 0)
         h->raw.end_time = (int64_t)((uint64_t)h->raw.end_time + (uint64_t)by);
     h->raw.perf_freq = to->raw.perf_freq;

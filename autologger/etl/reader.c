@@ -15,7 +15,7 @@
 
 /* The buffers of one CPU in the order of their sequence numbers, and the event that is next in it. */
 struct reader_stream {
-    size_t           next, end; /* buffers of the sorted list still to be opened */
+    size_t          next, end; /* buffers of the sorted list still to be opened */
     uint8_t        *data;
     struct etl_room room;
     uint32_t        filled, pos, size; /* size: of the event at pos */
@@ -29,16 +29,16 @@ struct reader_stream {
 /* Raw times to 100 ns without a division: n / frequency is n * magic / 2^64, or a little more. */
 struct time_line {
     uint64_t frequency, magic; /* magic 0: as etl_filetime does it */
-    int64_t  second; /* raw time at which a second since the start began, the last one that was met */
-    uint64_t filetime; /* of that */
+    int64_t  second;           /* raw time at which a second since the start began, the last one that was met */
+    uint64_t filetime;         /* of that */
 };
 struct etl_reader {
     struct etl_file_header header;
     int64_t                first; /* the earliest time of all events, where there is a header event */
     struct etl_buffers     buffers;
-    struct reader_stream         *streams;
+    struct reader_stream  *streams;
     size_t                 stream_count;
-    struct reader_stream        **heap; /* streams that have an event, earliest first */
+    struct reader_stream **heap; /* streams that have an event, earliest first */
     size_t                 heap_count;
     struct time_line       line;
     struct items_cache     items;
@@ -59,7 +59,8 @@ static void line_make(struct time_line *l, const struct etl_file_header *h)
     uint64_t frequency = cycles ? h->raw.cpu_mhz * UINT64_C(1000000) : (uint64_t)h->raw.perf_freq;
 
     *l = (struct time_line){.frequency = frequency, .second = h->start_raw, .filetime = (uint64_t)h->raw.start_time};
-    if ((cycles || h->raw.clock_type == 1) && frequency > 1 && frequency < UINT64_C(900000000000) && h->raw.start_time > 0)
+    if ((cycles || h->raw.clock_type == 1) && frequency > 1 && frequency < UINT64_C(900000000000) &&
+        h->raw.start_time > 0)
         l->magic = UINT64_MAX / frequency;
 }
 
@@ -134,7 +135,10 @@ static bool stream_fill(struct etl_reader *r, struct reader_stream *s)
 }
 
 /* Earlier time first; equal stamps: lower CPU, which is a lower index. */
-static bool reader_before(const struct reader_stream *a, const struct reader_stream *b) { return a->time != b->time ? a->time < b->time : a < b; }
+static bool reader_before(const struct reader_stream *a, const struct reader_stream *b)
+{
+    return a->time != b->time ? a->time < b->time : a < b;
+}
 
 static void heap_sink(struct etl_reader *r, size_t i)
 {
@@ -146,9 +150,9 @@ static void heap_sink(struct etl_reader *r, size_t i)
         if (least == i)
             return;
         struct reader_stream *swap = r->heap[i];
-        r->heap[i]          = r->heap[least];
-        r->heap[least]      = swap;
-        i                   = least;
+        r->heap[i]                 = r->heap[least];
+        r->heap[least]             = swap;
+        i                          = least;
     }
 }
 
@@ -165,7 +169,7 @@ static int by_stream(const void *a, const void *b)
 /* The time of the record after the one at s->pos, in the same buffer or the next. INT64_MAX: no record follows. */
 static int64_t next_time(struct etl_reader *r, const struct reader_stream *s)
 {
-    const uint32_t pos  = (s->pos + s->size + 7) & ~7u, head = sizeof(struct etl_buffer_header);
+    const uint32_t pos = (s->pos + s->size + 7) & ~7u, head = sizeof(struct etl_buffer_header);
     int64_t        time = INT64_MAX;
 
     if (pos < s->filled) {
@@ -187,7 +191,8 @@ static int64_t next_time(struct etl_reader *r, const struct reader_stream *s)
     return time;
 }
 
-/* The header event comes first, also before events with an earlier time. Its stream is the top of the heap until the event is handed out.
+/* The header event comes first, also before events with an earlier time. Its stream is the top of the heap until the
+ * event is handed out.
  * False: the file has no header event. */
 static bool headed_begin(struct etl_reader *r)
 {
@@ -197,10 +202,10 @@ static bool headed_begin(struct etl_reader *r)
     if (at == r->heap_count)
         return false;
     struct reader_stream *head = r->heap[at];
-    const int64_t  next = next_time(r, head);
-    r->heap[at]         = r->heap[0];
-    r->heap[0]          = head;
-    r->first            = next < head->time ? next : head->time;
+    const int64_t         next = next_time(r, head);
+    r->heap[at]                = r->heap[0];
+    r->heap[0]                 = head;
+    r->first                   = next < head->time ? next : head->time;
     for (size_t i = 1; i < r->heap_count; i++)
         r->first = r->heap[i]->time < r->first ? r->heap[i]->time : r->first;
     return true;
@@ -208,11 +213,12 @@ static bool headed_begin(struct etl_reader *r)
 
 static wstatus make_streams(struct etl_reader *r)
 {
-    struct etl_buffers *b = &r->buffers;
+    struct etl_buffers *b      = &r->buffers;
     bool                single = r->header.raw.log_file_mode & ETL_MODE_NO_PER_PROCESSOR;
 
     for (size_t i = 0; single && i < b->count; i++)
-        b->list[i].cpu = b->list[i].cpu == r->header.raw.processors; /* what no processor wrote when it happened is a row of its own */
+        b->list[i].cpu = b->list[i].cpu ==
+                         r->header.raw.processors; /* what no processor wrote when it happened is a row of its own */
     if (b->count)
         qsort(b->list, b->count, sizeof *b->list, by_stream);
     r->header.highest_cpu = b->count ? b->list[b->count - 1].cpu : 0;
@@ -254,16 +260,16 @@ static wstatus reader_read_header(struct etl_reader *r, struct etl_source source
     return st;
 }
 
-/* A completed file knows its buffers. One that is not completed may be ahead of its header or behind it, and a circular one
- * counts those that it wrote over. */
+/* A completed file knows its buffers. One that is not completed may be ahead of its header or behind it, and a circular
+ * one counts those that it wrote over. */
 static void check_count(struct etl_reader *r)
 {
     uint32_t said = r->header.raw.buffers_written, found = r->header.buffers_found;
 
     if (r->header.raw.end_time > 0 && found < said &&
         !(r->header.raw.log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_NEWFILE | ETL_MODE_BUFFERING)))
-        etl_damage_add(&r->buffers, r->header.file_size, "the header says %u buffers, %u are there: the file was cut", said,
-                       found);
+        etl_damage_add(&r->buffers, r->header.file_size, "the header says %u buffers, %u are there: the file was cut",
+                       said, found);
 }
 
 static wstatus open_source(struct etl_source source, const char *name, struct etl_reader **out, struct reason *why)
@@ -353,7 +359,8 @@ void etl_readers_join(struct etl_reader *const *readers, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         const struct etl_file_header *mine = &readers[i]->header, *to = mine;
         for (unsigned j = 0; j < count; j++)
-            if (etl_lines_compare(mine, &readers[j]->header, NULL) == ETL_LINES_ONE && etl_line_later(to, &readers[j]->header))
+            if (etl_lines_compare(mine, &readers[j]->header, NULL) == ETL_LINES_ONE &&
+                etl_line_later(to, &readers[j]->header))
                 to = &readers[j]->header;
         etl_reader_follow(readers[i], to);
     }
@@ -367,7 +374,8 @@ static inline void stream_decode(struct etl_reader *r, struct reader_stream *s, 
     const uint64_t at = s->offset + (s->compressed ? 0 : s->pos);
     const uint8_t *p  = s->data + s->pos;
 
-    if (s->usual ? !etl_record_decode_usual(p, s->size, &r->items, event) : !etl_record_decode(p, s->size, s->before, event))
+    if (s->usual ? !etl_record_decode_usual(p, s->size, &r->items, event)
+                 : !etl_record_decode(p, s->size, s->before, event))
         etl_damage_add(&r->buffers, at, "an event's extended items are malformed");
     s->before              = s->time;
     event->file_offset     = at;
@@ -381,7 +389,7 @@ bool etl_next(struct etl_reader *r, struct etl_event *event)
 {
     if (r->handed_out) {
         struct reader_stream *s = r->heap[0];
-        s->pos           = (s->pos + s->size + 7) & ~7u;
+        s->pos                  = (s->pos + s->size + 7) & ~7u;
         if (s->pos > s->filled)
             s->pos = s->filled;
         if (!stream_quick(s) && !stream_fill(r, s))

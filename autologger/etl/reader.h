@@ -1,4 +1,5 @@
-/* reader.h - reads an .etl of any vintage from Windows 7 on (compressed too), event by event, in time order over all CPUs.
+/* reader.h - reads an .etl of any vintage from Windows 7 on (compressed too), event by event, in time order over all
+ * CPUs.
  * Bounded memory: an index of the buffers (a few bytes each) plus one open buffer per CPU stream, never the file.
  * Parsers never trust a length: damage is reported with its file offset, what lies before it is read.
  * Threads: one per reader. Ownership: open/close; event pointers live until the next etl_next on that reader. */
@@ -18,11 +19,18 @@ struct etl_file_header {
     const char               *file_name;
     uint64_t                  file_size;
     uint32_t                  buffers_found; /* by walking; header buffer included */
-    uint16_t                  highest_cpu; /* of all buffers, whatever raw.processors says */
+    uint16_t                  highest_cpu;   /* of all buffers, whatever raw.processors says */
 };
 
-enum etl_kind { ETL_KIND_SYSTEM, ETL_KIND_PERFINFO, ETL_KIND_FULL, ETL_KIND_INSTANCE, ETL_KIND_MESSAGE, ETL_KIND_EVENT,
-                ETL_KIND_OTHER };
+enum etl_kind {
+    ETL_KIND_SYSTEM,
+    ETL_KIND_PERFINFO,
+    ETL_KIND_FULL,
+    ETL_KIND_INSTANCE,
+    ETL_KIND_MESSAGE,
+    ETL_KIND_EVENT,
+    ETL_KIND_OTHER
+};
 
 /* One event, every header kind brought to one shape (facts: etl-format 3.9). */
 struct etl_event {
@@ -30,26 +38,28 @@ struct etl_event {
     uint16_t      cpu, logger_id;
     uint64_t      filetime;
     /* from here to the activity: as they lie in EVENT_HEADER, so that they are copied at once */
-    uint32_t      thread_id, process_id; /* 0xFFFFFFFF: the header has none */
-    int64_t       raw_time;
-    struct guid   provider; /* class GUID for kernel groups */
-    uint16_t      id;
-    uint8_t       version, channel, level, opcode;
-    uint16_t      task;
-    uint64_t      keyword;
-    uint32_t      kernel_time, user_time; /* of the thread, in the file's timer resolution; 0 where the header has none */
-    struct guid   activity;
-    uint16_t      hook; /* group << 8 | type, kernel headers only, else 0 */
-    uint16_t      flags; /* EVENT_HEADER flags as stored */
-    bool          is_64bit; /* payload layout */
-    uint32_t      instance, parent_instance; /* ETL_KIND_INSTANCE alone */
-    struct guid   parent_guid; /* the same */
-    const uint8_t *ext; /* extended items, ext_size bytes, or NULL */
+    uint32_t    thread_id, process_id; /* 0xFFFFFFFF: the header has none */
+    int64_t     raw_time;
+    struct guid provider; /* class GUID for kernel groups */
+    uint16_t    id;
+    uint8_t     version, channel, level, opcode;
+    uint16_t    task;
+    uint64_t    keyword;
+    /* of the thread, in the file's timer resolution; 0 where the header has none */
+    uint32_t       kernel_time, user_time;
+    struct guid    activity;
+    uint16_t       hook;                      /* group << 8 | type, kernel headers only, else 0 */
+    uint16_t       flags;                     /* EVENT_HEADER flags as stored */
+    bool           is_64bit;                  /* payload layout */
+    uint32_t       instance, parent_instance; /* ETL_KIND_INSTANCE alone */
+    struct guid    parent_guid;               /* the same */
+    const uint8_t *ext;                       /* extended items, ext_size bytes, or NULL */
     uint32_t       ext_size;
-    uint32_t       ext_lacks; /* bit n: there is no item of type n; 0: look */
+    uint32_t       ext_lacks;         /* bit n: there is no item of type n; 0: look */
     const uint8_t *traits, *metadata; /* data of the items 12 and 11, which describe it; NULL: it has none */
     uint32_t       traits_size, metadata_size;
-    uint64_t       items; /* not 0: whatever event of this process has the same number has the same bytes of extended items */
+    /* not 0: whatever event of this process has the same number has the same bytes of extended items */
+    uint64_t       items;
     const uint8_t *payload;
     uint32_t       payload_size;
     const uint8_t *record; /* the whole event as stored */
@@ -71,23 +81,26 @@ wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason
 /* The same over bytes that stay valid until close. */
 wstatus etl_reader_open_memory(const void *data, size_t size, struct etl_reader **out, struct reason *why);
 void    etl_reader_close(struct etl_reader *r); /* NULL is fine */
-/* Reads through a mapping of the file from now on, which is a third quicker: for programs of ours that handle SIGBUS, which comes when somebody
- * truncates the file meanwhile. Not for libraries. No effect where the file can't be mapped. Memory stays bounded: pages are let go behind. */
-void    etl_reader_map(struct etl_reader *r);
+/* Reads through a mapping of the file from now on, which is a third quicker: for programs of ours that handle SIGBUS,
+ * which comes when somebody truncates the file meanwhile. Not for libraries. No effect where the file can't be mapped.
+ * Memory stays bounded: pages are let go behind. */
+void                          etl_reader_map(struct etl_reader *r);
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r);
-/* From now on its dates are those of another file of its clock (line.h): several files that are read together have one order. Before the
- * first event. */
+/* From now on its dates are those of another file of its clock (line.h): several files that are read together have one
+ * order. Before the first event. */
 void etl_reader_follow(struct etl_reader *r, const struct etl_file_header *to);
 /* The same for all of `count` that are on one line: each gets that of the file whose date was written last. */
 void etl_readers_join(struct etl_reader *const *readers, unsigned count);
 /* By the headers of its buffers: those of a CPU, and the bytes of events in them. */
 void etl_reader_cpu(const struct etl_reader *r, uint16_t cpu, uint64_t *buffers, uint64_t *bytes);
-/* The first event of the file, which says what the file is. It is handed out first, whatever its time; all others are in time order. */
+/* The first event of the file, which says what the file is. It is handed out first, whatever its time; all others are
+ * in time order. */
 static inline bool etl_event_is_header(const struct etl_event *e)
 {
     return e->kind == ETL_KIND_SYSTEM && e->hook == 0 && e->file_offset == sizeof(struct etl_buffer_header);
 }
-/* The time at which `event`, the reader's last one, has its turn among those of other files: its own; of the header that of the file's earliest. */
+/* The time at which `event`, the reader's last one, has its turn among those of other files: its own; of the header
+ * that of the file's earliest. */
 uint64_t etl_event_turn(const struct etl_reader *r, const struct etl_event *event);
 /* Next event in time order (equal stamps: lower CPU, then sequence). False at the end. */
 bool etl_next(struct etl_reader *r, struct etl_event *event);

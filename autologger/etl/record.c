@@ -7,8 +7,15 @@
 #include <string.h>
 
 enum { NO_ID = -1, PEBS = 0x8000, INSTANCE_SIZE = 0x48, COMPACT_SIZE = 0x18, MESSAGE_SIZE = 8, PLAIN_SIZE = 4 };
-enum { MESSAGE_SEQUENCE = 1, MESSAGE_GUID = 2, MESSAGE_COMPONENT = 4, MESSAGE_TIME = 0x18, MESSAGE_SYSTEM = 0x20,
-       MESSAGE_POINTER64 = 0x80, MARKER_ULONG32 = 0xB0 };
+enum {
+    MESSAGE_SEQUENCE  = 1,
+    MESSAGE_GUID      = 2,
+    MESSAGE_COMPONENT = 4,
+    MESSAGE_TIME      = 0x18,
+    MESSAGE_SYSTEM    = 0x20,
+    MESSAGE_POINTER64 = 0x80,
+    MARKER_ULONG32    = 0xB0
+};
 
 static const struct guid group_guids[] = {
 #define G(a, b, c, ...) {a, b, c, {__VA_ARGS__}},
@@ -28,16 +35,20 @@ static const struct record_shape {
     uint8_t kind, fixed, size_at;
     bool    is_64bit;
 } record_shapes[] = {
-    [ETL_SYSTEM32] = {ETL_KIND_SYSTEM, 0x20, 4, false},     [ETL_SYSTEM64] = {ETL_KIND_SYSTEM, 0x20, 4, true},
-    [ETL_COMPACT32] = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, false},
-    [ETL_COMPACT64] = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, true},
-    [ETL_FULL32] = {ETL_KIND_FULL, 0x30, 0, false},         [ETL_FULL64] = {ETL_KIND_FULL, 0x30, 0, true},
+    [ETL_SYSTEM32]   = {ETL_KIND_SYSTEM, 0x20, 4, false},
+    [ETL_SYSTEM64]   = {ETL_KIND_SYSTEM, 0x20, 4, true},
+    [ETL_COMPACT32]  = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, false},
+    [ETL_COMPACT64]  = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, true},
+    [ETL_FULL32]     = {ETL_KIND_FULL, 0x30, 0, false},
+    [ETL_FULL64]     = {ETL_KIND_FULL, 0x30, 0, true},
     [ETL_INSTANCE32] = {ETL_KIND_INSTANCE, INSTANCE_SIZE, 0, false},
     [ETL_INSTANCE64] = {ETL_KIND_INSTANCE, INSTANCE_SIZE, 0, true},
-    [ETL_PERFINFO32] = {ETL_KIND_PERFINFO, 0x10, 4, false}, [ETL_PERFINFO64] = {ETL_KIND_PERFINFO, 0x10, 4, true},
-    [ETL_EVENT32] = {ETL_KIND_EVENT, 0x50, 0, false},       [ETL_EVENT64] = {ETL_KIND_EVENT, 0x50, 0, true},
+    [ETL_PERFINFO32] = {ETL_KIND_PERFINFO, 0x10, 4, false},
+    [ETL_PERFINFO64] = {ETL_KIND_PERFINFO, 0x10, 4, true},
+    [ETL_EVENT32]    = {ETL_KIND_EVENT, 0x50, 0, false},
+    [ETL_EVENT64]    = {ETL_KIND_EVENT, 0x50, 0, true},
 };
-static const struct record_shape other   = {ETL_KIND_OTHER, PLAIN_SIZE, 0, true};
+static const struct record_shape other          = {ETL_KIND_OTHER, PLAIN_SIZE, 0, true};
 static const struct record_shape record_message = {ETL_KIND_MESSAGE, MESSAGE_SIZE, 0, true};
 
 static uint16_t u16_at(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
@@ -64,7 +75,10 @@ static size_t options_size(const struct record_shape *s, const uint8_t *p)
     if (s->kind != ETL_KIND_MESSAGE)
         return 0;
     uint16_t flags = u16_at(p + 6);
-    return (flags & MESSAGE_SEQUENCE ? 4 : 0) + (flags & MESSAGE_COMPONENT ? 4 : flags & MESSAGE_GUID ? 16 : 0) +
+    return (flags & MESSAGE_SEQUENCE ? 4 : 0) +
+           (flags & MESSAGE_COMPONENT ? 4
+            : flags & MESSAGE_GUID    ? 16
+                                      : 0) +
            (flags & MESSAGE_TIME ? 8 : 0) + (flags & MESSAGE_SYSTEM ? 8 : 0);
 }
 
@@ -94,10 +108,10 @@ static void decode_system(struct cursor *c, const struct record_shape *s, struct
     e->thread_id   = h.thread_id;
     e->kernel_time = h.kernel_time;
     e->user_time   = h.user_time;
-    e->hook       = (uint16_t)(h.group << 8 | h.type);
-    e->opcode     = h.type;
-    e->version    = (uint8_t)h.version;
-    e->provider   = etl_group_guid(e->hook);
+    e->hook        = (uint16_t)(h.group << 8 | h.type);
+    e->opcode      = h.type;
+    e->version     = (uint8_t)h.version;
+    e->provider    = etl_group_guid(e->hook);
 }
 
 static void decode_perfinfo(struct cursor *c, const struct record_shape *s, struct etl_event *e)
@@ -129,10 +143,10 @@ static void decode_full(struct cursor *c, const struct record_shape *s, struct e
     e->thread_id   = h.thread_id;
     e->kernel_time = h.kernel_time;
     e->user_time   = h.user_time;
-    e->provider   = h.guid;
-    e->opcode     = h.type;
-    e->version    = (uint8_t)h.version;
-    e->level      = h.level;
+    e->provider    = h.guid;
+    e->opcode      = h.type;
+    e->version     = (uint8_t)h.version;
+    e->level       = h.level;
 }
 
 static void decode_message(struct cursor *c, struct etl_event *e)
@@ -174,8 +188,8 @@ static inline size_t ext_step(const struct cursor *c, struct etl_ext_item *item)
 
 bool etl_record_items(const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end)
 {
-    struct cursor       c    = {p, size, at, false};
-    struct etl_ext_item item = {.linkage = 1};
+    struct cursor       c        = {p, size, at, false};
+    struct etl_ext_item item     = {.linkage = 1};
     const uint8_t      *metadata = NULL, *traits = NULL;
     uint32_t            metadata_size = 0, traits_size = 0, types = 0;
 
@@ -206,10 +220,11 @@ bool etl_record_items(const uint8_t *p, uint32_t size, uint32_t at, struct etl_e
     return true;
 }
 
-#define ALIKE(ours, stored)                                                                                        \
-    _Static_assert(offsetof(struct etl_event, ours) - offsetof(struct etl_event, thread_id) ==                     \
-                       offsetof(struct etl_event_header, stored) - offsetof(struct etl_event_header, thread_id) && \
-                   sizeof(((struct etl_event *)0)->ours) == sizeof(((struct etl_event_header *)0)->stored), #ours)
+#define ALIKE(ours, stored) \
+    _Static_assert(offsetof(struct etl_event, ours) - offsetof(struct etl_event, thread_id) == \
+                           offsetof(struct etl_event_header, stored) - offsetof(struct etl_event_header, thread_id) && \
+                       sizeof(((struct etl_event *)0)->ours) == sizeof(((struct etl_event_header *)0)->stored), \
+                   #ours)
 ALIKE(process_id, process_id);
 ALIKE(raw_time, time);
 ALIKE(provider, provider);
@@ -240,16 +255,20 @@ static bool decode_event(const uint8_t *p, uint32_t size, bool is_64bit, struct 
 bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct etl_event *e)
 {
     const struct record_shape *s = shape_of(p);
-    struct cursor       c = cur_make(p, size);
+    struct cursor              c = cur_make(p, size);
 
     if (s->kind == ETL_KIND_EVENT) {
         e->cpu = e->logger_id = 0;
         e->filetime = e->file_offset = 0;
-        e->buffer_sequence = 0;
+        e->buffer_sequence           = 0;
         return decode_event(p, size, s->is_64bit, e);
     }
-    *e = (struct etl_event){.kind = (enum etl_kind)s->kind, .is_64bit = s->is_64bit, .raw_time = previous,
-                            .process_id = (uint32_t)NO_ID, .thread_id = (uint32_t)NO_ID, .record = p,
+    *e = (struct etl_event){.kind        = (enum etl_kind)s->kind,
+                            .is_64bit    = s->is_64bit,
+                            .raw_time    = previous,
+                            .process_id  = (uint32_t)NO_ID,
+                            .thread_id   = (uint32_t)NO_ID,
+                            .record      = p,
                             .record_size = size};
     switch (e->kind) {
     case ETL_KIND_SYSTEM: decode_system(&c, s, e); break;
@@ -268,21 +287,22 @@ bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct
 /* Where the time stands; 0: it has to be looked for, or there is none. */
 static unsigned time_offset(const struct record_shape *s)
 {
-    static const uint8_t offsets[] = {[ETL_KIND_SYSTEM] = offsetof(struct etl_system_header, time),
+    static const uint8_t offsets[] = {[ETL_KIND_SYSTEM]   = offsetof(struct etl_system_header, time),
                                       [ETL_KIND_PERFINFO] = offsetof(struct etl_perfinfo_header, time),
-                                      [ETL_KIND_FULL] = offsetof(struct etl_full_header, time),
+                                      [ETL_KIND_FULL]     = offsetof(struct etl_full_header, time),
                                       [ETL_KIND_INSTANCE] = offsetof(struct etl_full_header, time),
-                                      [ETL_KIND_EVENT] = offsetof(struct etl_event_header, time),
-                                      [ETL_KIND_MESSAGE] = 0, [ETL_KIND_OTHER] = 0};
+                                      [ETL_KIND_EVENT]    = offsetof(struct etl_event_header, time),
+                                      [ETL_KIND_MESSAGE]  = 0,
+                                      [ETL_KIND_OTHER]    = 0};
     return offsets[s->kind];
 }
 
 int64_t etl_record_time(const uint8_t *p, uint32_t size, int64_t previous)
 {
     const struct record_shape *s  = shape_of(p);
-    unsigned            at = time_offset(s);
-    int64_t             time;
-    struct etl_event    e;
+    unsigned                   at = time_offset(s);
+    int64_t                    time;
+    struct etl_event           e;
 
     if (at) {
         memcpy(&time, p + at, sizeof time);

@@ -8,8 +8,8 @@
  * buffer_sequence. `previous` is the time for kinds that store none. False: its extended items are malformed (the event
  * is still set, everything behind its header is payload). */
 bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct etl_event *event);
-/* The extended items from `at` on; *end: behind them. They are noted in `e`, with those that describe the event, so that nobody has to
- * look for them. False, and nothing is noted: they are malformed. */
+/* The extended items from `at` on; *end: behind them. They are noted in `e`, with those that describe the event, so
+ * that nobody has to look for them. False, and nothing is noted: they are malformed. */
 bool etl_record_items(const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end);
 /* Its raw time alone; `previous` for kinds that store none. */
 int64_t etl_record_time(const uint8_t *p, uint32_t size, int64_t previous);

@@ -1,5 +1,5 @@
-/* record_usual.h - events with the usual header (EVENT_HEADER, 64 bit), decoded where a reader needs it: most events of programs are such, and
- * many of them are alike. The same as etl_record_decode gives, in a third of the time.
+/* record_usual.h - events with the usual header (EVENT_HEADER, 64 bit), decoded where a reader needs it: most events of
+ * programs are such, and many of them are alike. The same as etl_record_decode gives, in a third of the time.
  * Invariant: what is found in the cache is compared byte by byte; a record's own bytes alone decide what it is.
  * Threads: one per cache. Not for: other kinds of headers (record.h), order and time (reader). */
 #ifndef AUTOLOGGER_ETL_RECORD_USUAL_H
@@ -8,13 +8,14 @@
 
 #include <string.h>
 
-/* Extended items that were gone through lately. Most events of a kind have the same ones, byte for byte: what was found in them is found again
- * by comparing them. Zeros at first. */
+/* Extended items that were gone through lately. Most events of a kind have the same ones, byte for byte: what was found
+ * in them is found again by comparing them. Zeros at first. */
 enum { ITEMS_KEPT = 64, ITEMS_BYTES = 384 };
 struct items_seen {
-    uint64_t number; /* of these bytes, in this process */
+    uint64_t number;      /* of these bytes, in this process */
     uint32_t size, types; /* size 0: nothing; else a multiple of 8 */
-    uint16_t metadata_at, metadata_size, traits_at, traits_size; /* from the first item on; size 0 and at 0: there is none */
+    /* from the first item on; size 0 and at 0: there is none */
+    uint16_t metadata_at, metadata_size, traits_at, traits_size;
     uint8_t  bytes[ITEMS_BYTES];
 };
 struct items_cache {
@@ -23,9 +24,14 @@ struct items_cache {
 };
 
 /* Is it an event with the usual header? */
-static inline bool etl_record_is_usual(const uint8_t *p, size_t left) { return left >= sizeof(struct etl_event_header) && p[2] == ETL_EVENT64 && p[3] == ETL_MARKER; }
-/* The items at `at` of the record: found where they were kept, or gone through and kept. False: malformed; nothing is set then. */
-bool etl_items_look(struct items_cache *cache, const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end);
+static inline bool etl_record_is_usual(const uint8_t *p, size_t left)
+{
+    return left >= sizeof(struct etl_event_header) && p[2] == ETL_EVENT64 && p[3] == ETL_MARKER;
+}
+/* The items at `at` of the record: found where they were kept, or gone through and kept. False: malformed; nothing is
+ * set then. */
+bool etl_items_look(struct items_cache *cache, const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e,
+                    uint32_t *end);
 
 /* Are these items at p, where `left` bytes are? Sixteen bytes at a time, and no call: it is asked of every event. */
 static inline bool items_same(const struct items_seen *s, const uint8_t *p, uint32_t left)
@@ -71,13 +77,14 @@ static inline void items_set(const struct items_seen *s, const uint8_t *items, s
     e->items         = s->number;
 }
 
-/* All of EVENT_HEADER, each field set once; not the extended items, payload, and what only a reader knows (cpu, logger_id, filetime, file_offset,
- * buffer_sequence). */
+/* All of EVENT_HEADER, each field set once; not the extended items, payload, and what only a reader knows (cpu,
+ * logger_id, filetime, file_offset, buffer_sequence). */
 static inline void etl_record_header(const uint8_t *p, uint32_t size, bool is_64bit, struct etl_event *e)
 {
     enum { FROM = offsetof(struct etl_event_header, thread_id), TO = sizeof(struct etl_event_header) };
 
-    memcpy((uint8_t *)e + offsetof(struct etl_event, thread_id), p + FROM, TO - FROM); /* what lies in both alike (record.c) */
+    /* what lies in both alike (record.c) */
+    memcpy((uint8_t *)e + offsetof(struct etl_event, thread_id), p + FROM, TO - FROM);
     memcpy(&e->flags, p + offsetof(struct etl_event_header, flags), sizeof e->flags);
     if (e->flags & ETL_EVENT_NO_CPUTIME)
         e->kernel_time = e->user_time = 0;
@@ -98,11 +105,13 @@ static inline void items_none(struct etl_event *e)
     e->ext    = NULL;
     e->traits = e->metadata = NULL;
     e->ext_size = e->ext_lacks = e->traits_size = e->metadata_size = 0;
-    e->items  = 0;
+    e->items                                                       = 0;
 }
 
-/* The same as etl_record_decode of such an event, but cpu, logger_id, filetime, file_offset and buffer_sequence are not set at all. */
-static inline bool etl_record_decode_usual(const uint8_t *p, uint32_t size, struct items_cache *cache, struct etl_event *e)
+/* The same as etl_record_decode of such an event, but cpu, logger_id, filetime, file_offset and buffer_sequence are not
+ * set at all. */
+static inline bool etl_record_decode_usual(const uint8_t *p, uint32_t size, struct items_cache *cache,
+                                           struct etl_event *e)
 {
     const uint8_t *items = p + sizeof(struct etl_event_header);
     uint32_t       end   = sizeof(struct etl_event_header);

@@ -29,11 +29,15 @@ static wstatus check_info(const struct etl_file_info *info, struct reason *why)
     if (info->clock_type < 1 || info->clock_type > 3)
         return reason_set(why, W_INVALID_PARAMETER, "clock type %u: 1, 2 or 3 are possible", info->clock_type);
     if (info->compress && info->log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_PREALLOCATE))
-        return reason_set(why, W_INVALID_PARAMETER, "a compressed file is neither a ring, nor set aside, nor gone on with");
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "a compressed file is neither a ring, nor set aside, nor gone on with");
     return W_SUCCESS;
 }
 
-static bool is_packed_ring(const struct etl_file_info *info) { return info->compress && info->log_file_mode & ETL_MODE_BUFFERING; }
+static bool is_packed_ring(const struct etl_file_info *info)
+{
+    return info->compress && info->log_file_mode & ETL_MODE_BUFFERING;
+}
 
 static struct etl_writer *allocate(struct os *os, const char *path, const struct etl_file_info *info, uint64_t floor)
 {
@@ -43,15 +47,15 @@ static struct etl_writer *allocate(struct os *os, const char *path, const struct
         free(w);
         return NULL;
     }
-    w->os          = os;
-    w->fd          = -1;
-    w->buffer_size = info->buffer_size;
-    w->processors  = info->processors;
-    w->logger_id   = info->logger_id;
-    w->free_floor  = floor;
-    w->start_time  = info->start_time;
-    w->limit       = UINT64_MAX;
-    w->compress    = info->compress;
+    w->os           = os;
+    w->fd           = -1;
+    w->buffer_size  = info->buffer_size;
+    w->processors   = info->processors;
+    w->logger_id    = info->logger_id;
+    w->free_floor   = floor;
+    w->start_time   = info->start_time;
+    w->limit        = UINT64_MAX;
+    w->compress     = info->compress;
     w->count_at_end = info->unfinished_is_nothing;
     writer_direct_init(w, info->direct);
     if (w->compress && !(w->packed = malloc(info->buffer_size))) {
@@ -75,9 +79,13 @@ wstatus writer_lock(struct etl_writer *w, bool wait, struct reason *why)
     }
     w->locked = r == 0;
     if (r == -EAGAIN)
-        return reason_set(why, W_SHARING_VIOLATION, "%s is being written by another session or daemon. Do: choose another FileName, or stop the other one",
-                          w->path);
-    return r == 0 || r == -EOPNOTSUPP ? W_SUCCESS : reason_set(why, wstatus_from_errno(-r), "%s cannot be locked: %s", w->path, strerror(-r));
+        return reason_set(
+            why, W_SHARING_VIOLATION,
+            "%s is being written by another session or daemon. Do: choose another FileName, or stop the other one",
+            w->path);
+    return r == 0 || r == -EOPNOTSUPP
+               ? W_SUCCESS
+               : reason_set(why, wstatus_from_errno(-r), "%s cannot be locked: %s", w->path, strerror(-r));
 }
 
 /* A child that was forked meanwhile may have the descriptor still. */
@@ -129,8 +137,8 @@ bool etl_writer_full(const struct etl_writer *w)
     return !(w->ring && w->at.buffers_written >= w->at.slots) && w->at.file_offset + w->buffer_size > w->limit;
 }
 
-/* What the writers of this process, each in its own thread, are about to add to their files, of whatever volume: bytes that one has looked for and
- * not written yet are not free for another. */
+/* What the writers of this process, each in its own thread, are about to add to their files, of whatever volume: bytes
+ * that one has looked for and not written yet are not free for another. */
 static uint64_t growing;
 
 /* Room for one more buffer? `limit` first: a full file says so on a full volume too. */
@@ -142,8 +150,10 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
         return W_SUCCESS;
     if (etl_writer_full(w))
         return reason_set(why, W_LOG_FILE_FULL, "%s has reached its maximum size", w->path);
-    const uint64_t need = __atomic_load_n(&growing, __ATOMIC_SEQ_CST) + (w->growing ? 0 : w->buffer_size); /* before the look: what is written then is seen */
-    if (w->preallocated || !w->free_floor || w->os->space(w->os, w->path, &space) < 0 || space.free_bytes >= w->free_floor + need)
+    /* before the look: what is written then is seen */
+    const uint64_t need = __atomic_load_n(&growing, __ATOMIC_SEQ_CST) + (w->growing ? 0 : w->buffer_size);
+    if (w->preallocated || !w->free_floor || w->os->space(w->os, w->path, &space) < 0 ||
+        space.free_bytes >= w->free_floor + need)
         return W_SUCCESS;
     if (w->ring && w->at.buffers_written >= ETL_RING_LEAST)
         w->at.slots = w->at.buffers_written; /* W4 */
@@ -154,7 +164,10 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 }
 
 /* Takes back what a failed write left behind the last whole buffer. */
-void writer_untear(struct etl_writer *w) { w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0; }
+void writer_untear(struct etl_writer *w)
+{
+    w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0;
+}
 
 /* Appends one buffer or nothing (W1, W3); in a ring that has wrapped it takes the oldest one's place. */
 static wstatus writer_append(struct etl_writer *w, const uint8_t *buffer, uint32_t size, struct reason *why)
@@ -195,7 +208,8 @@ static uint32_t shrink_header(const struct etl_file_info *info, uint8_t *buffer)
     return h.buffer_size;
 }
 
-/* The sealed buffer as it will be stored: compressed, where that makes it smaller, and without what is behind its events. */
+/* The sealed buffer as it will be stored: compressed, where that makes it smaller, and without what is behind its
+ * events. */
 static const uint8_t *pack(struct etl_writer *w, uint8_t *buffer, uint32_t *size)
 {
     enum { HEAD = sizeof(struct etl_buffer_header) };
@@ -205,7 +219,7 @@ static const uint8_t *pack(struct etl_writer *w, uint8_t *buffer, uint32_t *size
     if (!w->compress)
         return buffer;
     memcpy(&h, buffer, sizeof h);
-    size_t n = w->compress(buffer + HEAD, h.offset - HEAD, w->packed + HEAD, h.offset - HEAD - 1);
+    size_t n      = w->compress(buffer + HEAD, h.offset - HEAD, w->packed + HEAD, h.offset - HEAD - 1);
     h.buffer_size = n ? (uint32_t)(HEAD + n) : h.offset;
     *size         = h.buffer_size;
     if (n)
@@ -224,7 +238,8 @@ static wstatus ring_init(struct etl_writer *w, const struct etl_file_info *info,
 static wstatus etl_writer_begin(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
 {
     uint8_t *buffer = malloc(info->buffer_size);
-    wstatus  st     = buffer ? ring_init(w, info, 0, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
+    wstatus  st     = buffer ? ring_init(w, info, 0, why)
+                             : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
     if (st == W_SUCCESS)
         st = writer_check_room(w, why);
     int r = st ? 0 : w->os->ftruncate(w->os, w->fd, 0);
@@ -266,8 +281,8 @@ wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file
     return st;
 }
 
-wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, struct etl_writer **out,
-                             struct reason *why)
+wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info,
+                             struct etl_writer **out, struct reason *why)
 {
     wstatus            st = check_info(info, why);
     struct etl_writer *w  = st ? NULL : allocate(os, shown, info, 0);
@@ -292,11 +307,13 @@ static bool state_fits(const struct etl_write_state *state, const struct etl_fil
     uint64_t buffers = state->slots && state->buffers_written > state->slots ? state->slots : state->buffers_written;
     if (is_packed_ring(info)) /* its list says where they are */
         return state->buffers_written;
-    return state->buffers_written && (!state->slots || state->slots >= ETL_RING_LEAST) && state->file_offset == buffers * info->buffer_size;
+    return state->buffers_written && (!state->slots || state->slots >= ETL_RING_LEAST) &&
+           state->file_offset == buffers * info->buffer_size;
 }
 
 /* The file is open: is it the one, and as long as it was? It is cut to what was written. */
-static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, const struct etl_write_state *state, struct reason *why)
+static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, const struct etl_write_state *state,
+                     struct reason *why)
 {
     uint8_t  start[HEADER_LEAST], last;
     uint32_t size = 0;
@@ -306,33 +323,36 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
     ssize_t n = w->os->pread(w->os, w->fd, start, sizeof start, 0);
     if (n >= (ssize_t)sizeof size)
         memcpy(&size, start, sizeof size);
-    if (n < 0 || !etl_header_like(start, (size_t)n) || (w->packed_ring ? size > info->buffer_size : size != info->buffer_size))
+    if (n < 0 || !etl_header_like(start, (size_t)n) ||
+        (w->packed_ring ? size > info->buffer_size : size != info->buffer_size))
         return reason_set(why, W_INVALID_DATA, "%s is not the file that was being written", w->path);
     if (w->packed_ring) {
         w->at = *state;
         return writer_packed_resume(w, why);
     }
     if (w->os->pread(w->os, w->fd, &last, 1, state->file_offset - 1) != 1)
-        return reason_set(why, W_INVALID_DATA, "%s is shorter than the %llu bytes that were written", w->path, (unsigned long long)state->file_offset);
+        return reason_set(why, W_INVALID_DATA, "%s is shorter than the %llu bytes that were written", w->path,
+                          (unsigned long long)state->file_offset);
     uint32_t slots = w->at.slots;
     if (info->log_file_mode & ETL_MODE_APPEND)
         w->os->pread(w->os, w->fd, &w->lost_before, sizeof w->lost_before, HEADER_AT_EVENTS_LOST);
-    w->at          = *state;
-    w->at.slots    = slots;
-    int r          = w->os->ftruncate(w->os, w->fd, state->file_offset); /* what was set aside too */
+    w->at       = *state;
+    w->at.slots = slots;
+    int r       = w->os->ftruncate(w->os, w->fd, state->file_offset); /* what was set aside too */
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     st = writer_ring_count(w, why);
     if (!st && w->ring) {
         w->slot[writer_place(w) / w->buffer_size].events = state->oldest_events;
         w->slot[writer_place(w) / w->buffer_size].last   = state->oldest_last;
-        st                                        = writer_open_resume(w, (uint32_t)(writer_place(w) / w->buffer_size), why);
+        st = writer_open_resume(w, (uint32_t)(writer_place(w) / w->buffer_size), why);
     }
     return st;
 }
 
-static wstatus resume(struct os *os, int fd, const char *path, const struct etl_file_info *info, const struct etl_write_state *state,
-                      uint64_t free_floor, bool on_disk, struct etl_writer **out, struct reason *why)
+static wstatus resume(struct os *os, int fd, const char *path, const struct etl_file_info *info,
+                      const struct etl_write_state *state, uint64_t free_floor, bool on_disk, struct etl_writer **out,
+                      struct reason *why)
 {
     struct etl_writer *w = allocate(os, path, info, free_floor);
     if (!w) {
@@ -350,7 +370,8 @@ static wstatus resume(struct os *os, int fd, const char *path, const struct etl_
     return st;
 }
 
-static wstatus resume_check(const char *path, const struct etl_file_info *info, const struct etl_write_state *state, struct reason *why)
+static wstatus resume_check(const char *path, const struct etl_file_info *info, const struct etl_write_state *state,
+                            struct reason *why)
 {
     wstatus st = check_info(info, why);
     if (!st && !state_fits(state, info))
@@ -372,10 +393,10 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
     return resume(os, fd, path, info, state, free_floor, true, out, why);
 }
 
-wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, const struct etl_write_state *state,
-                             struct etl_writer **out, struct reason *why)
+wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info,
+                             const struct etl_write_state *state, struct etl_writer **out, struct reason *why)
 {
-    wstatus st = resume_check(shown, info, state, why);
+    wstatus              st        = resume_check(shown, info, state, why);
     struct etl_file_info in_memory = *info;
     in_memory.direct               = false;
     if (st == W_SUCCESS)
@@ -411,11 +432,12 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     wstatus st = writer_check_room(w, why);
     if (st == W_SUCCESS) {
         const uint32_t            slot  = (uint32_t)(writer_place(w) / w->buffer_size);
-        const struct writer_tally tally = w->ring || w->packed_ring ? writer_tally_of(buffer, filled, w->at.trimmed_to) : (struct writer_tally){0, 0, 0};
+        const struct writer_tally tally = w->ring || w->packed_ring ? writer_tally_of(buffer, filled, w->at.trimmed_to)
+                                                                    : (struct writer_tally){0, 0, 0};
         etl_buffer_seal(buffer, w->buffer_size, filled, cpu, w->logger_id, w->at.buffers_written, time, 0);
         uint32_t       size;
         const uint8_t *stored = pack(w, buffer, &size);
-        st                    = w->packed_ring ? writer_packed_put(w, stored, size, &tally, why) : writer_append(w, stored, size, why);
+        st = w->packed_ring ? writer_packed_put(w, stored, size, &tally, why) : writer_append(w, stored, size, why);
         if (!st && w->ring) {
             w->slot[slot] = tally;
             w->at.overwritten += tally.older; /* a buffer of before a trim */
@@ -475,12 +497,13 @@ void etl_writer_date(struct etl_writer *w, int64_t value, uint64_t filetime, uin
     if (!frequency)
         return;
     __extension__ typedef __int128 wide; /* a file that is gone on with began before this session */
-    const wide start = (wide)filetime - ((wide)value - start_raw) * 10000000 / (wide)frequency;
+    const wide                     start = (wide)filetime - ((wide)value - start_raw) * 10000000 / (wide)frequency;
     if (start <= 0 || start > INT64_MAX)
         return;
     h.boot_time  = boot_time;
     h.start_time = w->start_time = (uint64_t)start;
-    patch(w, HEADER_AT_BOOT_TIME, &h, offsetof(struct etl_logfile_header, clock_type) - offsetof(struct etl_logfile_header, boot_time));
+    patch(w, HEADER_AT_BOOT_TIME, &h,
+          offsetof(struct etl_logfile_header, clock_type) - offsetof(struct etl_logfile_header, boot_time));
 }
 
 /* Where the newest buffer begins. */
@@ -494,10 +517,11 @@ static uint64_t newest(const struct etl_writer *w)
 
 int writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint64_t events_lost)
 {
-    uint64_t all   = events_lost + w->lost_before;
-    uint32_t lost  = all > UINT32_MAX ? UINT32_MAX : (uint32_t)all, count = writer_buffers_in_file(w);
-    uint16_t flag = (uint16_t)(ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX | (w->last_flag & ETL_BUFFER_COMPRESSED));
-    int      r    = 0;
+    uint64_t all  = events_lost + w->lost_before;
+    uint32_t lost = all > UINT32_MAX ? UINT32_MAX : (uint32_t)all, count = writer_buffers_in_file(w);
+    uint16_t flag =
+        (uint16_t)(ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX | (w->last_flag & ETL_BUFFER_COMPRESSED));
+    int r = 0;
 
     if (end_time < w->start_time)
         end_time = w->start_time;
@@ -519,7 +543,8 @@ int writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint6
 
 wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)
 {
-    if (w->preallocated || w->torn) { /* a tail that stays is found by every reader: no reason to go without final counters */
+    /* a tail that stays is found by every reader: no reason to go without final counters */
+    if (w->preallocated || w->torn) {
         w->preallocated = false;
         writer_untear(w);
     }

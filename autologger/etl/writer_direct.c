@@ -1,13 +1,19 @@
-/* writer_direct.c - how a buffer gets to the disk: past the page cache where that is possible (O_DIRECT), which copies nothing and takes no
- * memory from others, or through it. In a hurry (events wait in memory that is half used up) and with a slow disk whichever of the two was faster
- * of late: the page cache takes what such a disk can't, until it is full; a machine without memory to spare makes it slow. What lies in the cache is written
- * by the kernel later, and is no more or less in the file; etl_writer_sync waits for both. */
+/* writer_direct.c - how a buffer gets to the disk: past the page cache where that is possible (O_DIRECT), which copies
+ * nothing and takes no memory from others, or through it. In a hurry (events wait in memory that is half used up) and
+ * with a slow disk whichever of the two was faster of late: the page cache takes what such a disk can't, until it is
+ * full; a machine without memory to spare makes it slow. What lies in the cache is written by the kernel later, and is
+ * no more or less in the file; etl_writer_sync waits for both. */
 #include "autologger/etl/writer_private.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 
-enum { DIRECT_LEAST = 256 << 10 /* smaller writes cost more than the copy */, ALIGNED = 4096, OTHER_WAY_EVERY = 256, SLOW_NS_A_KB = 5000 /* 200 MB/s */ };
+enum {
+    DIRECT_LEAST    = 256 << 10 /* smaller writes cost more than the copy */,
+    ALIGNED         = 4096,
+    OTHER_WAY_EVERY = 256,
+    SLOW_NS_A_KB    = 5000 /* 200 MB/s */
+};
 
 void writer_direct_init(struct etl_writer *w, bool wanted)
 {
@@ -45,11 +51,12 @@ static enum write_way way_of(struct etl_writer *w)
     if (!w->cost[WRITE_CACHED])
         return WRITE_CACHED;
     const enum write_way faster = w->cost[WRITE_CACHED] < w->cost[WRITE_DIRECT] ? WRITE_CACHED : WRITE_DIRECT;
-    return ++w->hurried % OTHER_WAY_EVERY ? faster : (enum write_way)!faster;
+    return ++w->hurried % OTHER_WAY_EVERY ? faster : (enum write_way) !faster;
 }
 
-/* The file's first page by itself: it is written again with every buffer (BuffersWritten), and as a part of something large in the page cache
- * each of these writes would look at all blocks of that: 150 us of ext4's, three times what the buffer costs. */
+/* The file's first page by itself: it is written again with every buffer (BuffersWritten), and as a part of something
+ * large in the page cache each of these writes would look at all blocks of that: 150 us of ext4's, three times what the
+ * buffer costs. */
 static int store_cached(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uint64_t at)
 {
     const uint32_t first = at == 0 && size > ALIGNED ? ALIGNED : 0;

@@ -1,5 +1,5 @@
-/* writer_modes.c - what the file writer does beside a plain sequential file: rings, files that are set aside, files that go on, copies.
- * See writer.h. */
+/* writer_modes.c - what the file writer does beside a plain sequential file: rings, files that are set aside, files
+ * that go on, copies. See writer.h. */
 #include "autologger/etl/line.h"
 #include "autologger/etl/writer_private.h"
 
@@ -16,10 +16,13 @@ wstatus writer_ring_init(struct etl_writer *w, const struct etl_file_info *info,
     w->limit    = UINT64_MAX; /* the slots are */
     w->at.slots = slots ? slots : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
     if (w->at.slots < ETL_RING_LEAST)
-        return reason_set(why, W_INVALID_PARAMETER, "%s: its maximum size is less than %d buffers of %u KB. Do: raise MaxFileSize, or lower BufferSize",
-                          w->path, ETL_RING_LEAST, info->buffer_size / 1024);
+        return reason_set(
+            why, W_INVALID_PARAMETER,
+            "%s: its maximum size is less than %d buffers of %u KB. Do: raise MaxFileSize, or lower BufferSize",
+            w->path, ETL_RING_LEAST, info->buffer_size / 1024);
     w->slot = calloc(w->at.slots, sizeof *w->slot);
-    return w->slot ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u buffers", w->path, w->at.slots);
+    return w->slot ? W_SUCCESS
+                   : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u buffers", w->path, w->at.slots);
 }
 
 /* A predecessor's: what is in its slots. */
@@ -50,25 +53,32 @@ wstatus writer_preallocate(struct etl_writer *w, const struct etl_file_info *inf
     if (!(info->log_file_mode & ETL_MODE_PREALLOCATE) || w->limit == UINT64_MAX)
         return W_SUCCESS;
     if (w->os->space(w->os, w->path, &space) == 0 && space.free_bytes < size + w->free_floor)
-        return reason_set(why, W_DISK_FULL, "%s: %llu MB are to be set aside, %llu MB are free, and %llu MB must stay free", w->path,
-                          (unsigned long long)(size >> 20), (unsigned long long)(space.free_bytes >> 20), (unsigned long long)(w->free_floor >> 20));
+        return reason_set(why, W_DISK_FULL,
+                          "%s: %llu MB are to be set aside, %llu MB are free, and %llu MB must stay free", w->path,
+                          (unsigned long long)(size >> 20), (unsigned long long)(space.free_bytes >> 20),
+                          (unsigned long long)(w->free_floor >> 20));
     int r = w->os->allocate(w->os, w->fd, size);
     if (r < 0)
-        return reason_set(why, wstatus_from_errno(-r), "%s: %llu MB could not be set aside: %s", w->path, (unsigned long long)(size >> 20), strerror(-r));
+        return reason_set(why, wstatus_from_errno(-r), "%s: %llu MB could not be set aside: %s", w->path,
+                          (unsigned long long)(size >> 20), strerror(-r));
     w->preallocated = true;
     return W_SUCCESS;
 }
 
 /* Who goes on with a file must read as one trace with what is there. */
-static wstatus same_kind(const struct etl_writer *w, const struct etl_file_header *h, const struct etl_file_info *info, struct reason *why)
+static wstatus same_kind(const struct etl_writer *w, const struct etl_file_header *h, const struct etl_file_info *info,
+                         struct reason *why)
 {
     enum { OTHER_KINDS = ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING | ETL_MODE_COMPRESSED };
-    const struct etl_file_header mine = {.raw = {.clock_type = info->clock_type, .perf_freq = (int64_t)info->perf_freq, .cpu_mhz = info->cpu_mhz,
-                                                 .start_time = (int64_t)info->start_time},
+    const struct etl_file_header mine = {.raw       = {.clock_type = info->clock_type,
+                                                       .perf_freq  = (int64_t)info->perf_freq,
+                                                       .cpu_mhz    = info->cpu_mhz,
+                                                       .start_time = (int64_t)info->start_time},
                                          .start_raw = info->start_raw};
-    const char *what = NULL;
+    const char                  *what = NULL;
     if (h->raw.buffer_size != info->buffer_size)
-        return reason_set(why, W_INVALID_USER_BUFFER, "%s has buffers of %u KB. Do: set BufferSize to that", w->path, h->raw.buffer_size / 1024);
+        return reason_set(why, W_INVALID_USER_BUFFER, "%s has buffers of %u KB. Do: set BufferSize to that", w->path,
+                          h->raw.buffer_size / 1024);
     if (h->raw.processors != info->processors)
         what = "is of a machine with another number of processors";
     else if (!h->is_64bit || h->raw.log_file_mode & OTHER_KINDS)
@@ -77,7 +87,9 @@ static wstatus same_kind(const struct etl_writer *w, const struct etl_file_heade
         what = "has another ClockType";
     else if (etl_lines_compare(h, &mine, NULL) != ETL_LINES_ONE)
         what = "is of another boot, whose clock does not go on, or of another date: the system's was set since";
-    return what ? reason_set(why, W_INVALID_PARAMETER, "%s %s. Do: choose another FileName, or ClockType 2 for a file that goes on over boots", w->path, what)
+    return what ? reason_set(why, W_INVALID_PARAMETER,
+                             "%s %s. Do: choose another FileName, or ClockType 2 for a file that goes on over boots",
+                             w->path, what)
                 : W_SUCCESS;
 }
 
@@ -86,8 +98,8 @@ wstatus writer_append_begin(struct etl_writer *w, const struct etl_file_info *in
 {
     struct etl_file_header h;
     uint8_t               *first = malloc(info->buffer_size);
-    wstatus                st    = first ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
-    ssize_t                n     = st ? 0 : w->os->pread(w->os, w->fd, first, info->buffer_size, 0);
+    wstatus st = first ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
+    ssize_t n  = st ? 0 : w->os->pread(w->os, w->fd, first, info->buffer_size, 0);
     if (!st && (n < 0 || !etl_header_parse(first, (size_t)n, &h)))
         st = reason_set(why, W_INVALID_DATA, "%s: its header is damaged", w->path);
     else if (!st) {
@@ -108,33 +120,46 @@ wstatus writer_append_begin(struct etl_writer *w, const struct etl_file_info *in
     return st;
 }
 
-wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why)
+wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time,
+                        uint64_t events_lost, struct reason *why)
 {
     return etl_writer_copy_by(w, w->os, path, free_floor, end_time, events_lost, why);
 }
 
-wstatus etl_writer_copy_by(struct etl_writer *w, struct os *os, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost,
-                           struct reason *why)
+wstatus etl_writer_copy_by(struct etl_writer *w, struct os *os, const char *path, uint64_t free_floor,
+                           uint64_t end_time, uint64_t events_lost, struct reason *why)
 {
     const bool        trimmed = w->ring && (w->at.trimmed_to || w->emptied);
-    struct etl_writer copy = {.os = os, .path = (char *)(uintptr_t)path, .fd = -1, .buffer_size = w->buffer_size, .limit = UINT64_MAX,
-                              .free_floor = free_floor, .start_time = w->start_time, .compress = w->compress};
-    uint8_t          *buffer = malloc(w->buffer_size);
-    bool              made   = false;
-    wstatus           st     = buffer ? writer_open_target(&copy, &made, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
-    int               r      = st ? 0 : os->ftruncate(os, copy.fd, 0);
+    struct etl_writer copy    = {.os          = os,
+                                 .path        = (char *)(uintptr_t)path,
+                                 .fd          = -1,
+                                 .buffer_size = w->buffer_size,
+                                 .limit       = UINT64_MAX,
+                                 .free_floor  = free_floor,
+                                 .start_time  = w->start_time,
+                                 .compress    = w->compress};
+    uint8_t          *buffer  = malloc(w->buffer_size);
+    bool              made    = false;
+    wstatus           st      = buffer ? writer_open_target(&copy, &made, why)
+                                       : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
+    int               r       = st ? 0 : os->ftruncate(os, copy.fd, 0);
 
     if (w->packed_ring && !st && r == 0)
         r = writer_packed_copy(w, &copy, buffer, &st, why);
     if (trimmed && !st && r == 0)
         r = writer_trimmed_copy(w, &copy, buffer, &st, why);
-    for (uint32_t i = 0; !w->packed_ring && !trimmed && !st && r == 0 && i < writer_buffers_in_file(w) && (st = writer_check_room(&copy, why)) == W_SUCCESS; i++) {
+    for (uint32_t i = 0; !w->packed_ring && !trimmed && !st && r == 0 && i < writer_buffers_in_file(w) &&
+                         (st = writer_check_room(&copy, why)) == W_SUCCESS;
+         i++) {
         const uint64_t at = (uint64_t)i * w->buffer_size;
         const ssize_t  n  = w->os->pread(w->os, w->fd, buffer, w->buffer_size, at);
-        r                 = n == (ssize_t)w->buffer_size ? os_pwrite_all(os, copy.fd, buffer, w->buffer_size, at) : n < 0 ? (int)n : -EIO;
+        r                 = n == (ssize_t)w->buffer_size ? os_pwrite_all(os, copy.fd, buffer, w->buffer_size, at)
+                            : n < 0                      ? (int)n
+                                                         : -EIO;
         copy.at.file_offset += w->buffer_size;
     }
-    copy.at.buffers_lost = w->at.buffers_lost; /* of a ring of compressed buffers the copy alone knows where its last one begins */
+    /* of a ring of compressed buffers the copy alone knows where its last one begins */
+    copy.at.buffers_lost = w->at.buffers_lost;
     if (!st && r == 0)
         r = writer_final_counters(w->packed_ring || trimmed ? &copy : w, copy.fd, end_time, events_lost);
     if (!st && r == 0)

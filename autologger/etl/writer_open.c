@@ -1,8 +1,9 @@
-/* writer_open.c - buffers of a ring in memory that are written before they are full, and filled up later. See writer.h, W8.
- * The newest buffers of each processor stay open: what comes next of the same processor goes behind what is there, while it fits. So who writes
- * often does not fill the ring with buffers that are nearly empty. Older ones are closed: a buffer goes as a whole, and must not keep what is much
- * newer than its neighbours.
- * Events first, the header last. A successor is told how full each open buffer was when that was published, and cuts off what came later. */
+/* writer_open.c - buffers of a ring in memory that are written before they are full, and filled up later. See writer.h,
+ * W8. The newest buffers of each processor stay open: what comes next of the same processor goes behind what is there,
+ * while it fits. So who writes often does not fill the ring with buffers that are nearly empty. Older ones are closed:
+ * a buffer goes as a whole, and must not keep what is much newer than its neighbours.
+ * Events first, the header last. A successor is told how full each open buffer was when that was published, and cuts
+ * off what came later. */
 #include "autologger/etl/writer_private.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@ wstatus writer_open_init(struct etl_writer *w, const struct etl_file_info *info,
     if (!w->ring || !(info->log_file_mode & ETL_MODE_BUFFERING) || info->compress)
         return W_SUCCESS;
     w->open = calloc(w->processors + 1u, sizeof *w->open);
-    return w->open ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u processors", w->path, w->processors);
+    return w->open ? W_SUCCESS
+                   : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u processors", w->path, w->processors);
 }
 
 static bool writer_open_is_open(const struct etl_writer *w, const struct writer_open *o)
@@ -48,7 +50,8 @@ static int header_change(struct etl_writer *w, uint32_t slot, uint32_t filled, i
     return os_pwrite_all(w->os, w->fd, &h, sizeof h, at);
 }
 
-wstatus writer_open_put(struct etl_writer *w, const uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, struct reason *why)
+wstatus writer_open_put(struct etl_writer *w, const uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
+                        struct reason *why)
 {
     struct writer_open       *o     = &w->open[cpu];
     const struct writer_tally tally = writer_tally_of(buffer, filled, w->at.trimmed_to);
@@ -74,7 +77,8 @@ wstatus writer_open_resume(struct etl_writer *w, uint32_t slot, struct reason *w
     struct etl_buffer_header h;
     if (!w->open || w->at.buffers_written < w->at.slots)
         return W_SUCCESS;
-    if (w->os->pread(w->os, w->fd, &h, sizeof h, (uint64_t)slot * w->buffer_size) == sizeof h && h.sequence_number == (int64_t)w->at.buffers_written - w->at.slots + 1)
+    if (w->os->pread(w->os, w->fd, &h, sizeof h, (uint64_t)slot * w->buffer_size) == sizeof h &&
+        h.sequence_number == (int64_t)w->at.buffers_written - w->at.slots + 1)
         return W_SUCCESS;
     const int r = header_change(w, slot, HEAD, 0);
     if (r < 0)
@@ -87,7 +91,8 @@ wstatus writer_open_resume(struct etl_writer *w, uint32_t slot, struct reason *w
 
 uint64_t etl_writer_open(const struct etl_writer *w, uint16_t cpu)
 {
-    return w->open && writer_open_is_open(w, &w->open[cpu]) ? (uint64_t)w->open[cpu].slot << 32 | w->open[cpu].filled : 0;
+    return w->open && writer_open_is_open(w, &w->open[cpu]) ? (uint64_t)w->open[cpu].slot << 32 | w->open[cpu].filled
+                                                            : 0;
 }
 
 wstatus etl_writer_reopen(struct etl_writer *w, uint16_t cpu, uint64_t open, struct reason *why)
@@ -99,7 +104,8 @@ wstatus etl_writer_reopen(struct etl_writer *w, uint16_t cpu, uint64_t open, str
     if (!w->open || !slot)
         return W_SUCCESS;
     if (cpu > w->processors || slot >= writer_buffers_in_file(w) || filled < HEAD || filled > w->buffer_size ||
-        w->os->pread(w->os, w->fd, &h, sizeof h, (uint64_t)slot * w->buffer_size) != sizeof h || h.saved_offset < filled || h.saved_offset > w->buffer_size)
+        w->os->pread(w->os, w->fd, &h, sizeof h, (uint64_t)slot * w->buffer_size) != sizeof h ||
+        h.saved_offset < filled || h.saved_offset > w->buffer_size)
         return reason_set(why, W_INVALID_DATA, "%s: its buffer %u is not as it was published", w->path, slot);
     uint8_t *tail = h.saved_offset > filled ? malloc(w->buffer_size) : NULL;
     if (h.saved_offset > filled) {
@@ -114,5 +120,6 @@ wstatus etl_writer_reopen(struct etl_writer *w, uint16_t cpu, uint64_t open, str
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     w->open[cpu] = (struct writer_open){slot, filled, (uint32_t)h.sequence_number};
-    return h.saved_offset > filled ? writer_ring_count(w, why) : W_SUCCESS; /* of one buffer at most: reading the ring is work */
+    /* of one buffer at most: reading the ring is work */
+    return h.saved_offset > filled ? writer_ring_count(w, why) : W_SUCCESS;
 }

@@ -1,9 +1,11 @@
-/* writer_packed.c - BUFFERING with COMPRESSED: a ring in memory whose buffers are compressed, and so of any size; it keeps as many of the newest as
- * fit. Behind buffer 0 they lie one behind another, from the front again where one does not fit before the end; a list behind them says by
- * number where each is. All together takes what a ring of whole buffers takes.
- * Invariants: K1 the oldest go first: what is there are the newest, without a gap. K2 an entry of the list is right at every moment: it says that its
- * buffer is gone before something is written there, and that one is there after it was written. K3 an entry says how many events all before it
- * had: so a successor knows what was overwritten, whenever its predecessor died.
+/* writer_packed.c - BUFFERING with COMPRESSED: a ring in memory whose buffers are compressed, and so of any size; it
+ * keeps as many of the newest as fit. Behind buffer 0 they lie one behind another, from the front again where one does
+ * not fit before the end; a list behind them says by number where each is. All together takes what a ring of whole
+ * buffers takes.
+ * Invariants: K1 the oldest go first: what is there are the newest, without a gap. K2 an entry of the list is right at
+ * every moment: it says that its buffer is gone before something is written there, and that one is there after it was
+ * written. K3 an entry says how many events all before it had: so a successor knows what was overwritten, whenever its
+ * predecessor died.
  * See writer.h. */
 #include "autologger/etl/writer_private.h"
 
@@ -35,11 +37,14 @@ struct packed {
 
 static struct packed_entry *entry_of(const struct packed *p, uint64_t number) { return &p->list[number % p->entries]; }
 
-static uint64_t entry_at(const struct packed *p, uint64_t number) { return p->list_at + number % p->entries * sizeof *p->list; }
+static uint64_t entry_at(const struct packed *p, uint64_t number)
+{
+    return p->list_at + number % p->entries * sizeof *p->list;
+}
 
 wstatus writer_packed_init(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
 {
-    struct packed *p = calloc(1, sizeof *p);
+    struct packed *p   = calloc(1, sizeof *p);
     const uint64_t all = (uint64_t)info->ring_buffers * info->buffer_size;
     if (!p)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for its list", w->path);
@@ -51,10 +56,12 @@ wstatus writer_packed_init(struct etl_writer *w, const struct etl_file_info *inf
     p->list_at     = p->start + p->bytes;
     p->oldest = p->next = 1;
     if (info->ring_buffers + 1 < ETL_RING_LEAST || p->bytes < info->buffer_size)
-        return reason_set(why, W_INVALID_PARAMETER, "%s: %u buffers of %u KB are too few. Do: raise MinimumBuffers", w->path, info->ring_buffers,
-                          info->buffer_size / 1024);
+        return reason_set(why, W_INVALID_PARAMETER, "%s: %u buffers of %u KB are too few. Do: raise MinimumBuffers",
+                          w->path, info->ring_buffers, info->buffer_size / 1024);
     p->list = calloc(p->entries, sizeof *p->list);
-    return p->list ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a list of %u buffers", w->path, p->entries);
+    return p->list
+               ? W_SUCCESS
+               : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a list of %u buffers", w->path, p->entries);
 }
 
 void writer_packed_free(struct etl_writer *w)
@@ -65,13 +72,17 @@ void writer_packed_free(struct etl_writer *w)
     w->packed_ring = NULL;
 }
 
-uint32_t writer_packed_count(const struct etl_writer *w) { return (uint32_t)(w->packed_ring->next - w->packed_ring->oldest); }
+uint32_t writer_packed_count(const struct etl_writer *w)
+{
+    return (uint32_t)(w->packed_ring->next - w->packed_ring->oldest);
+}
 
 /* The list is somebody else's, perhaps damaged: an entry counts when it says what can be. */
 static bool writer_packed_is_there(const struct packed *p, uint64_t number)
 {
     const struct packed_entry *e = entry_of(p, number);
-    return e->number == number && !e->gone && e->size >= sizeof(struct etl_buffer_header) && e->size <= p->start && e->at <= p->bytes - e->size;
+    return e->number == number && !e->gone && e->size >= sizeof(struct etl_buffer_header) && e->size <= p->start &&
+           e->at <= p->bytes - e->size;
 }
 
 wstatus writer_packed_resume(struct etl_writer *w, struct reason *why)
@@ -80,7 +91,8 @@ wstatus writer_packed_resume(struct etl_writer *w, struct reason *why)
     const struct packed_entry *last = NULL;
     const ssize_t              n    = w->os->pread(w->os, w->fd, p->list, p->entries * sizeof *p->list, p->list_at);
     if (n < 0)
-        return reason_set(why, wstatus_from_errno((int)-n), "%s: its list could not be read: %s", w->path, strerror((int)-n));
+        return reason_set(why, wstatus_from_errno((int)-n), "%s: its list could not be read: %s", w->path,
+                          strerror((int)-n));
     p->oldest = p->next = w->at.buffers_written;
     if (p->next > 1 && entry_of(p, p->next - 1)->number == p->next - 1)
         last = entry_of(p, p->next - 1);
@@ -103,7 +115,8 @@ static int oldest_goes(struct etl_writer *w)
     e->gone                = 1;
     writer_tally_gone(w, &(struct writer_tally){e->events, 0, e->last});
     p->oldest++;
-    return os_pwrite_all(w->os, w->fd, &e->gone, sizeof e->gone, entry_at(p, e->number) + offsetof(struct packed_entry, gone));
+    return os_pwrite_all(w->os, w->fd, &e->gone, sizeof e->gone,
+                         entry_at(p, e->number) + offsetof(struct packed_entry, gone));
 }
 
 /* Where `size` bytes go; what is there goes first (K1). */
@@ -112,7 +125,8 @@ static int writer_packed_make_room(struct etl_writer *w, uint32_t size, uint64_t
     struct packed *p     = w->packed_ring;
     const bool     wraps = size > p->bytes - p->end;
     int            r     = 0;
-    while (r == 0 && p->oldest < p->next && (p->next - p->oldest >= p->entries || (wraps && entry_of(p, p->oldest)->at >= p->end)))
+    while (r == 0 && p->oldest < p->next &&
+           (p->next - p->oldest >= p->entries || (wraps && entry_of(p, p->oldest)->at >= p->end)))
         r = oldest_goes(w);
     *at = wraps ? 0 : p->end;
     for (const struct packed_entry *e; r == 0 && p->oldest < p->next; r = oldest_goes(w)) {
@@ -133,15 +147,22 @@ int writer_packed_trim(struct etl_writer *w)
 {
     const struct packed *p = w->packed_ring;
     int                  r = 0;
-    while (r == 0 && p->oldest < p->next && entry_of(p, p->oldest)->last && entry_of(p, p->oldest)->last < w->at.complete_from)
+    while (r == 0 && p->oldest < p->next && entry_of(p, p->oldest)->last &&
+           entry_of(p, p->oldest)->last < w->at.complete_from)
         r = oldest_goes(w);
     return r;
 }
 
-wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t size, const struct writer_tally *tally, struct reason *why)
+wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t size, const struct writer_tally *tally,
+                          struct reason *why)
 {
     struct packed      *p = w->packed_ring;
-    struct packed_entry e = {.number = p->next, .before = p->total, .size = size, .events = tally->events, .last = tally->last, .cut = p->cut};
+    struct packed_entry e = {.number = p->next,
+                             .before = p->total,
+                             .size   = size,
+                             .events = tally->events,
+                             .last   = tally->last,
+                             .cut    = p->cut};
     int                 r = writer_packed_make_room(w, size, &e.at);
     r                     = r ? r : os_pwrite_all(w->os, w->fd, stored, size, p->start + e.at);
     r                     = r ? r : os_pwrite_all(w->os, w->fd, &e, sizeof e, entry_at(p, e.number));
@@ -159,7 +180,9 @@ wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t 
 static int copy_bytes(struct etl_writer *w, struct etl_writer *to, uint8_t *buffer, uint64_t at, uint32_t size)
 {
     const ssize_t n = w->os->pread(w->os, w->fd, buffer, size, at);
-    const int     r = n == (ssize_t)size ? os_pwrite_all(w->os, to->fd, buffer, size, to->at.file_offset) : n < 0 ? (int)n : -EIO;
+    const int     r = n == (ssize_t)size ? os_pwrite_all(w->os, to->fd, buffer, size, to->at.file_offset)
+                      : n < 0            ? (int)n
+                                         : -EIO;
     to->last_at     = to->at.file_offset;
     to->at.file_offset += size;
     to->at.buffers_written++;
@@ -170,7 +193,10 @@ int writer_packed_copy(struct etl_writer *w, struct etl_writer *to, uint8_t *buf
 {
     const struct packed *p = w->packed_ring;
     uint32_t             size;
-    int                  r = w->os->pread(w->os, w->fd, &size, sizeof size, 0) == sizeof size && size >= HEADER_LEAST && size <= w->buffer_size ? 0 : -EIO;
+    int                  r = w->os->pread(w->os, w->fd, &size, sizeof size, 0) == sizeof size && size >= HEADER_LEAST &&
+                    size <= w->buffer_size
+                                 ? 0
+                                 : -EIO;
     r                      = r ? r : copy_bytes(w, to, buffer, 0, size);
     for (uint64_t i = p->oldest; r == 0 && i < p->next && (*room = writer_check_room(to, why)) == W_SUCCESS; i++) {
         r = copy_bytes(w, to, buffer, p->start + entry_of(p, i)->at, entry_of(p, i)->size);

@@ -1,6 +1,7 @@
 /* writer_trim.c - from what time on a ring is whole, and what of it is older. See writer.h, W7.
- * Buffers are of one processor each, and go in the order in which they were written: the oldest ones that stay began before the last ones that went.
- * Nothing is rewritten in the ring: what is older than trimmed_to is not counted, and not copied. So a successor sees the same. */
+ * Buffers are of one processor each, and go in the order in which they were written: the oldest ones that stay began
+ * before the last ones that went. Nothing is rewritten in the ring: what is older than trimmed_to is not counted, and
+ * not copied. So a successor sees the same. */
 #include "autologger/etl/writer_private.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@ struct writer_tally writer_tally_of(const uint8_t *buffer, uint32_t filled, uint
 {
     struct writer_tally t  = {0, 0, 0};
     uint32_t            at = sizeof(struct etl_buffer_header);
-    for (int size; at < filled && (size = etl_record_size(buffer + at, filled - at)) > 0; at += ((uint32_t)size + 7) & ~7u) {
+    for (int size; at < filled && (size = etl_record_size(buffer + at, filled - at)) > 0;
+         at += ((uint32_t)size + 7) & ~7u) {
         const uint64_t time = event_time(buffer + at, (uint32_t)size);
         if (time && time < trimmed_to) {
             t.older++;
@@ -112,7 +114,7 @@ static bool writer_trim_cut(uint8_t *buffer, uint32_t buffer_size, uint64_t trim
 int writer_trimmed_copy(struct etl_writer *w, struct etl_writer *to, uint8_t *buffer, wstatus *room, struct reason *why)
 {
     const uint32_t there = writer_buffers_in_file(w), written = w->at.buffers_written;
-    int            r     = 0;
+    int            r = 0;
 
     for (uint32_t i = 0; r == 0 && i < there && (*room = writer_check_room(to, why)) == W_SUCCESS; i++) {
         const uint32_t slot = i == 0 || written <= w->at.slots ? i : 1 + (written - 1 + i - 1) % (w->at.slots - 1);

@@ -3,16 +3,24 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WINDOW = 8192, LEAST = 3, HASH_BITS = 13, MOST = 16 << 20, FLAGS = 32,
-       LONGEST = 32768, /* there are forms for more; libfwnt refuses them */
-       CODE_MORE = 7, NIBBLE_MORE = 15, BYTE_MORE = 255 };
+enum {
+    WINDOW      = 8192,
+    LEAST       = 3,
+    HASH_BITS   = 13,
+    MOST        = 16 << 20,
+    FLAGS       = 32,
+    LONGEST     = 32768, /* there are forms for more; libfwnt refuses them */
+    CODE_MORE   = 7,
+    NIBBLE_MORE = 15,
+    BYTE_MORE   = 255
+};
 
 struct packing {
     uint8_t *out;
     size_t   room, pos;
     size_t   flags_at; /* of the flag word that is being filled */
     uint32_t flags;
-    unsigned used; /* of its bits */
+    unsigned used;      /* of its bits */
     size_t   nibble_at; /* a byte whose high nibble is free; 0: there is none (it is never the first byte) */
     bool     full;
 };
@@ -46,7 +54,8 @@ static void flags_end(struct packing *p)
         memcpy(p->out + p->flags_at, &flags, sizeof flags);
 }
 
-/* The word is full before something is put behind it, never after the last: so no word stands at the end without need. */
+/* The word is full before something is put behind it, never after the last: so no word stands at the end without
+ * need. */
 static void flag(struct packing *p, unsigned bit)
 {
     if (p->used == FLAGS) {
@@ -86,7 +95,10 @@ static void put_match(struct packing *p, size_t offset, size_t length)
     put_u16(p, (unsigned)length);
 }
 
-static uint32_t xpress_hash(const uint8_t *p) { return (p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16) * UINT32_C(0x9E3779B1) >> (32 - HASH_BITS); }
+static uint32_t xpress_hash(const uint8_t *p)
+{
+    return (p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16) * UINT32_C(0x9E3779B1) >> (32 - HASH_BITS);
+}
 
 static size_t xpress_match_length(const uint8_t *a, const uint8_t *b, size_t most)
 {

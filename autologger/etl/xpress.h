@@ -1,5 +1,5 @@
-/* xpress.h - compresses bytes as XPRESS (plain LZ77 of [MS-XCA]), as buffers of a compressed .etl are. The other way is libfwnt's.
- * Matches are looked for by a hash of three bytes, one candidate each: quick, not the smallest result.
+/* xpress.h - compresses bytes as XPRESS (plain LZ77 of [MS-XCA]), as buffers of a compressed .etl are. The other way is
+ * libfwnt's. Matches are looked for by a hash of three bytes, one candidate each: quick, not the smallest result.
  * Threads: pure, any. Not for: XPRESS Huffman. */
 #ifndef AUTOLOGGER_ETL_XPRESS_H
 #define AUTOLOGGER_ETL_XPRESS_H

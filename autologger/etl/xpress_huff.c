@@ -2,13 +2,21 @@
 
 #include <string.h>
 
-enum { SYMBOLS = 512, TABLE_BYTES = SYMBOLS / 2, MAX_BITS = 15, CHUNK = 65536, LITERALS = 256, LONG_MATCH = 15, LEAST_MATCH = 3 };
+enum {
+    SYMBOLS     = 512,
+    TABLE_BYTES = SYMBOLS / 2,
+    MAX_BITS    = 15,
+    CHUNK       = 65536,
+    LITERALS    = 256,
+    LONG_MATCH  = 15,
+    LEAST_MATCH = 3
+};
 
 /* The bits of the stream, 16 at a time, and bytes that stand between those words. */
 struct xpress_huff_bits {
     const uint8_t *in;
     size_t         size, pos;
-    uint32_t       next; /* the next bits, highest first */
+    uint32_t       next;  /* the next bits, highest first */
     int            extra; /* bits of `next` beyond the first 16 */
     bool           bad;
 };
@@ -103,7 +111,8 @@ static size_t match_offset(struct xpress_huff_bits *b, unsigned symbol)
 }
 
 /* One chunk of at most 64 KB of `out`, from `at` on. A match may go on beyond it. Where it ends; 0: damaged. */
-static size_t chunk_expand(struct xpress_huff_bits *b, const struct code *c, uint8_t *out, size_t at, size_t end, size_t out_size)
+static size_t chunk_expand(struct xpress_huff_bits *b, const struct code *c, uint8_t *out, size_t at, size_t end,
+                           size_t out_size)
 {
     while (at < end) {
         const unsigned symbol = c->symbol[b->next >> (32 - MAX_BITS)];
@@ -112,7 +121,8 @@ static size_t chunk_expand(struct xpress_huff_bits *b, const struct code *c, uin
             out[at++] = (uint8_t)symbol;
             continue;
         }
-        const size_t length = xpress_huff_match_length(b, symbol - LITERALS), offset = match_offset(b, symbol - LITERALS);
+        const size_t length = xpress_huff_match_length(b, symbol - LITERALS),
+                     offset = match_offset(b, symbol - LITERALS);
         if (b->bad || offset > at || length > out_size - at)
             return 0;
         for (size_t i = 0; i < length; i++, at++) /* it may overlap itself */
@@ -123,16 +133,16 @@ static size_t chunk_expand(struct xpress_huff_bits *b, const struct code *c, uin
 
 bool xpress_huff_expand(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)
 {
-    struct xpress_huff_bits b  = {.in = in, .size = in_size};
-    struct code c;
-    size_t      at = 0;
+    struct xpress_huff_bits b = {.in = in, .size = in_size};
+    struct code             c;
+    size_t                  at = 0;
     while (at < out_size) {
         if (b.size - b.pos < TABLE_BYTES || !code_make(&c, in + b.pos))
             return false;
         b.pos += TABLE_BYTES;
-        b.next  = ahead(&b) << 16;
+        b.next = ahead(&b) << 16;
         b.next |= ahead(&b);
-        b.extra = 16;
+        b.extra          = 16;
         const size_t end = out_size - at < CHUNK ? out_size : at + CHUNK;
         if ((at = chunk_expand(&b, &c, out, at, end, out_size)) == 0)
             return false;

@@ -1,5 +1,5 @@
-/* xpress_huff.h - expands XPRESS with Huffman codes ([MS-XCA] 2.2), as buffers of some compressed .etl are. Written here, because the
- * decoder of libfwnt 20181227 writes over its stack with some damaged input (found by fuzz_xpress).
+/* xpress_huff.h - expands XPRESS with Huffman codes ([MS-XCA] 2.2), as buffers of some compressed .etl are. Written
+ * here, because the decoder of libfwnt 20181227 writes over its stack with some damaged input (found by fuzz_xpress).
  * Threads: pure, any. Not for: LZNT1 and plain XPRESS, which libfwnt reads. */
 #ifndef AUTOLOGGER_ETL_XPRESS_HUFF_H
 #define AUTOLOGGER_ETL_XPRESS_HUFF_H

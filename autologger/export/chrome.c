@@ -1,5 +1,5 @@
-/* chrome.c - a timeline as Chrome's JSON ("Trace Event Format"): processes and threads by their ids, the processors as threads of process
- * 0, lanes as threads of a process of their own, samples with their stacks. See convert.h. */
+/* chrome.c - a timeline as Chrome's JSON ("Trace Event Format"): processes and threads by their ids, the processors as
+ * threads of process 0, lanes as threads of a process of their own, samples with their stacks. See convert.h. */
 #include "autologger/export/convert.h"
 #include "registry-sim/base/visible_print.h"
 
@@ -115,7 +115,8 @@ static void end_run(struct chrome *c, unsigned cpu, uint64_t at)
     arg[0] = (struct timeline_arg){"tid", tid};
     arg[1] = (struct timeline_arg){"pid", r->pid == TRACED_NOBODY ? "?" : pid};
     begin_event(c, "X", r->name, CPUS, cpu, r->since);
-    time_us(c, "dur", at > r->since ? at - r->since - 1 : 0); /* 1 ns: viewers add in floating point, and the next one must not lie within it */
+    /* 1 ns: viewers add in floating point, and the next one must not lie within it */
+    time_us(c, "dur", at > r->since ? at - r->since - 1 : 0);
     chrome_text(c, "cat", "sched");
     args(c, &(struct timeline_mark){.arg = arg, .args = 2});
     chrome_end_event(c);
@@ -243,11 +244,14 @@ static void end_file(struct chrome *c, uint64_t last)
     fputs("}\n", c->out);
 }
 
-wstatus convert_chrome(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts, struct reason *why)
+wstatus convert_chrome(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts,
+                       struct reason *why)
 {
     struct chrome              c    = {.out = out, .json = yajl_gen_alloc(NULL), .frames = yajl_gen_alloc(NULL)};
-    const struct timeline_sink sink = {chrome_on_process, chrome_on_thread, chrome_on_run, chrome_on_wake, chrome_on_lane, chrome_on_slice, chrome_on_instant, chrome_on_counter, chrome_on_sample, &c};
-    wstatus                    st   = W_NOT_ENOUGH_MEMORY;
+    const struct timeline_sink sink = {
+        chrome_on_process, chrome_on_thread,  chrome_on_run,     chrome_on_wake,   chrome_on_lane,
+        chrome_on_slice,   chrome_on_instant, chrome_on_counter, chrome_on_sample, &c};
+    wstatus st = W_NOT_ENOUGH_MEMORY;
 
     *counts = (struct convert_counts){0};
     errno   = 0;

@@ -1,6 +1,6 @@
-/* ctf.c - a trace as CTF 1.8: a folder with `metadata` (TSDL) and a stream file for each processor, an event for an event. Numbers are
- * numbers, everything else text. Each shape (provider, event, names and types of its fields) is an event class, told in the metadata, which
- * is written last. See convert.h. */
+/* ctf.c - a trace as CTF 1.8: a folder with `metadata` (TSDL) and a stream file for each processor, an event for an
+ * event. Numbers are numbers, everything else text. Each shape (provider, event, names and types of its fields) is an
+ * event class, told in the metadata, which is written last. See convert.h. */
 #include "autologger/export/convert.h"
 
 #include <ctype.h>
@@ -26,22 +26,22 @@ struct ctf_stream {
     bool     has;
 };
 struct ctf {
-    struct os          *os;
-    struct trace       *t;
+    struct os             *os;
+    struct trace          *t;
     struct convert_counts *counts;
-    const char         *folder;
-    uint8_t             uuid[16]; /* of this export: readers take traces of one UUID for parts of one trace */
-    struct ctf_stream      *stream;
-    unsigned            streams;
-    struct traced       machine;
-    struct idmap        classes; /* hash of a shape -> number + 1 */
-    struct text         metadata, shape, declared;
-    struct field_sink   sink;
-    struct text         values; /* of the event being written */
-    unsigned            fields;
-    wstatus             status;
-    struct reason      *why;
-    bool                failed;
+    const char            *folder;
+    uint8_t                uuid[16]; /* of this export: readers take traces of one UUID for parts of one trace */
+    struct ctf_stream     *stream;
+    unsigned               streams;
+    struct traced          machine;
+    struct idmap           classes; /* hash of a shape -> number + 1 */
+    struct text            metadata, shape, declared;
+    struct field_sink      sink;
+    struct text            values; /* of the event being written */
+    unsigned               fields;
+    wstatus                status;
+    struct reason         *why;
+    bool                   failed;
 };
 
 /* --- streams --- */
@@ -120,7 +120,8 @@ static struct ctf_stream *ctf_stream_at(struct ctf *c, unsigned cpu)
 
 /* --- events --- */
 
-/* A field's declaration. Identifiers begin with a '_', which readers take away; equal ones are kept apart by a number. */
+/* A field's declaration. Identifiers begin with a '_', which readers take away; equal ones are kept apart by a
+ * number. */
 static void ctf_declare(struct ctf *c, enum ctf_type type, const char *name)
 {
     char   line[IDENTIFIER + 32];
@@ -160,7 +161,8 @@ static void ctf_take(void *self, const struct field *f)
     enum ctf_type type = ctf_type_of(f);
     ctf_declare(c, type, f->path);
     switch (type) {
-    case CTF_UNSIGNED: case CTF_HEX:
+    case CTF_UNSIGNED:
+    case CTF_HEX:
         n = strtoull(f->text, NULL, type == CTF_HEX ? 16 : 10);
         text_add(&c->values, &n, 8);
         break;
@@ -220,9 +222,9 @@ static uint32_t ctf_class_of(struct ctf *c, const struct trace_event *x)
 
 static void ctf_write_event(struct ctf *c, const struct trace_event *x)
 {
-    uint32_t       used, id, zero = 0;
-    uint64_t       at = trace_ns(c->t, x->file, x->e.raw_time);
-    uint32_t       ids[3];
+    uint32_t           used, id, zero = 0;
+    uint64_t           at = trace_ns(c->t, x->file, x->e.raw_time);
+    uint32_t           ids[3];
     struct ctf_stream *s = ctf_stream_at(c, x->e.cpu);
 
     if (!s)
@@ -267,25 +269,27 @@ static void write_metadata(struct ctf *c, struct reason *why)
     if (!f)
         return;
     for (unsigned i = 0, n = 0; i < 16; i++)
-        n += (unsigned)snprintf(uuid + n, sizeof uuid - n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", c->uuid[i]);
-    fprintf(f,
-            "/* CTF 1.8 */\n"
-            "typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
-            "typealias integer { size = 64; align = 8; signed = false; } := u64;\n"
-            "typealias integer { size = 64; align = 8; signed = false; base = 16; } := x64;\n"
-            "typealias integer { size = 64; align = 8; signed = true; } := s64;\n"
-            "typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;\n"
-            "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"%s\";\n\tbyte_order = le;\n"
-            "\tpacket.header := struct { u32 magic; integer { size = 8; align = 8; signed = false; } uuid[16]; u32 stream_id; };\n};\n"
-            "env {\n\ttracer_name = \"autologger\";\n};\n"
-            "clock {\n\tname = boot;\n\tfreq = 1000000000;\n\toffset = %" PRIu64 ";\n};\n"
-            "typealias integer { size = 64; align = 8; signed = false; map = clock.boot.value; } := time64;\n"
-            "stream {\n\tid = 0;\n"
-            "\tpacket.context := struct { time64 timestamp_begin; time64 timestamp_end; u64 content_size; u64 packet_size; u64 events_discarded; };\n"
-            "\tevent.header := struct { u32 id; time64 timestamp; };\n"
-            "\tevent.context := struct { u32 _pid; u32 _tid; integer { size = 8; align = 8; signed = false; } _level; integer { size = 8; align = 8; "
-            "signed = false; } _opcode; integer { size = 16; align = 8; signed = false; } _unused; };\n};\n",
-            uuid, start > FILETIME_UNIX ? (start - FILETIME_UNIX) * 100 : 0);
+        n += (unsigned)snprintf(uuid + n, sizeof uuid - n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+                                c->uuid[i]);
+    fprintf(
+        f,
+        "/* CTF 1.8 */\n"
+        "typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
+        "typealias integer { size = 64; align = 8; signed = false; } := u64;\n"
+        "typealias integer { size = 64; align = 8; signed = false; base = 16; } := x64;\n"
+        "typealias integer { size = 64; align = 8; signed = true; } := s64;\n"
+        "typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;\n"
+        "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"%s\";\n\tbyte_order = le;\n"
+        "\tpacket.header := struct { u32 magic; integer { size = 8; align = 8; signed = false; } uuid[16]; u32 stream_id; };\n};\n"
+        "env {\n\ttracer_name = \"autologger\";\n};\n"
+        "clock {\n\tname = boot;\n\tfreq = 1000000000;\n\toffset = %" PRIu64 ";\n};\n"
+        "typealias integer { size = 64; align = 8; signed = false; map = clock.boot.value; } := time64;\n"
+        "stream {\n\tid = 0;\n"
+        "\tpacket.context := struct { time64 timestamp_begin; time64 timestamp_end; u64 content_size; u64 packet_size; u64 events_discarded; };\n"
+        "\tevent.header := struct { u32 id; time64 timestamp; };\n"
+        "\tevent.context := struct { u32 _pid; u32 _tid; integer { size = 8; align = 8; signed = false; } _level; integer { size = 8; align = 8; "
+        "signed = false; } _opcode; integer { size = 16; align = 8; signed = false; } _unused; };\n};\n",
+        uuid, start > FILETIME_UNIX ? (start - FILETIME_UNIX) * 100 : 0);
     fwrite(text_get(&c->metadata), 1, c->metadata.length, f);
     if (convert_written(f, why) != W_SUCCESS)
         c->status = W_DISK_FULL;
@@ -324,10 +328,11 @@ static bool uuid_make(uint8_t uuid[16])
     return true;
 }
 
-wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why)
+wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct convert_counts *counts,
+                    struct reason *why)
 {
     const struct trace_event *x;
-    struct ctf                c = {.os = os, .t = t, .counts = counts, .folder = folder, .why = why, .sink.emit = ctf_take};
+    struct ctf c = {.os = os, .t = t, .counts = counts, .folder = folder, .why = why, .sink.emit = ctf_take};
 
     *counts     = (struct convert_counts){0};
     c.sink.self = &c;
@@ -336,7 +341,8 @@ wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct c
         return reason_set(why, wstatus_from_errno(errno), "no random bytes for the trace's UUID: %s", strerror(errno));
     const int made = os->mkdir(os, folder, 0750);
     if (made < 0)
-        return reason_set(why, made == -EEXIST ? W_ALREADY_EXISTS : wstatus_from_errno(-made), "%s: %s", folder, strerror(-made));
+        return reason_set(why, made == -EEXIST ? W_ALREADY_EXISTS : wstatus_from_errno(-made), "%s: %s", folder,
+                          strerror(-made));
     while (!c.status && !c.failed && trace_next(t, &x)) {
         counts->read++;
         traced_see(&c.machine, &x->e, &x->names);
@@ -350,7 +356,8 @@ wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct c
             }
     if (!c.status)
         write_metadata(&c, why);
-    c.failed |= c.machine.failed || c.metadata.failed || c.declared.failed || c.values.failed || c.shape.failed || c.sink.path.failed || c.sink.value.failed;
+    c.failed |= c.machine.failed || c.metadata.failed || c.declared.failed || c.values.failed || c.shape.failed ||
+                c.sink.path.failed || c.sink.value.failed;
     ctf_finish(&c);
     if (c.failed)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for events");

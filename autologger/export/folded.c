@@ -1,6 +1,6 @@
-/* folded.c - folded stacks: "process;outermost;...;leaf NUMBER", a line for each distinct stack, as flame graph programs read them.
- * On the processor: the number counts samples; waiting: microseconds between a switch-out and the switch-in; else events of one kind. See
- * convert.h. */
+/* folded.c - folded stacks: "process;outermost;...;leaf NUMBER", a line for each distinct stack, as flame graph
+ * programs read them. On the processor: the number counts samples; waiting: microseconds between a switch-out and the
+ * switch-in; else events of one kind. See convert.h. */
 #include "autologger/export/convert.h"
 
 #include "registry-sim/base/cursor.h"
@@ -16,15 +16,15 @@ struct line {
     char         text[];
 };
 struct folded {
-    enum folded_what       what;
+    enum folded_what         what;
     const struct event_spec *event;
-    struct convert_counts *counts;
-    struct traced          machine;
-    struct stacks          stacks;
-    struct idmap           lines;
-    struct text            text;
-    uint64_t               triggers, trigger_weight, joined_weight;
-    bool                   failed;
+    struct convert_counts   *counts;
+    struct traced            machine;
+    struct stacks            stacks;
+    struct idmap             lines;
+    struct text              text;
+    uint64_t                 triggers, trigger_weight, joined_weight;
+    bool                     failed;
 };
 
 static void add_line(struct folded *f, uint64_t number)
@@ -102,10 +102,10 @@ static void folded_see(struct folded *f, const struct trace_event *x)
         t.weight = 1;
         t.kind   = STACK_OF_SAMPLE;
     } else if (f->what == FOLDED_WAITING && x->names.hook == HOOK_THREAD_CSWITCH) {
-        t.tid                         = cur_u32(&c);
+        t.tid                          = cur_u32(&c);
         const struct traced_thread *in = traced_thread(&f->machine, t.tid);
-        t.weight                      = in ? in->waited : 0;
-        t.kind                        = STACK_OF_WAIT;
+        t.weight                       = in ? in->waited : 0;
+        t.kind                         = STACK_OF_WAIT;
     } else if (f->what == FOLDED_EVENT && event_spec_matches(f->event, &x->e, &x->names)) {
         t.tid    = x->e.thread_id;
         t.weight = 1;
@@ -118,7 +118,10 @@ static void folded_see(struct folded *f, const struct trace_event *x)
     stacks_trigger(&f->stacks, &t);
 }
 
-static int folded_by_text(const void *a, const void *b) { return strcmp((*(struct line *const *)a)->text, (*(struct line *const *)b)->text); }
+static int folded_by_text(const void *a, const void *b)
+{
+    return strcmp((*(struct line *const *)a)->text, (*(struct line *const *)b)->text);
+}
 
 static void write_lines(struct folded *f, FILE *out)
 {
@@ -139,11 +142,14 @@ static void write_lines(struct folded *f, FILE *out)
     free(all);
 }
 
-wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum folded_what what, const struct event_spec *event, FILE *out,
-                       struct convert_counts *counts, struct reason *why)
+wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum folded_what what,
+                       const struct event_spec *event, FILE *out, struct convert_counts *counts, struct reason *why)
 {
     const struct trace_event *x;
-    struct folded             f = {.what = what, .event = event, .counts = counts, .stacks = {.take = folded_on_stack, .namer = namer, .by_cpu = event != NULL}};
+    struct folded             f = {.what   = what,
+                                   .event  = event,
+                                   .counts = counts,
+                                   .stacks = {.take = folded_on_stack, .namer = namer, .by_cpu = event != NULL}};
 
     *counts      = (struct convert_counts){0};
     errno        = 0;
@@ -175,5 +181,6 @@ wstatus convert_written(FILE *out, struct reason *why)
 {
     if (fflush(out) == 0 && !ferror(out))
         return W_SUCCESS;
-    return reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "the output can't be written: %s", strerror(errno));
+    return reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "the output can't be written: %s",
+                      strerror(errno));
 }

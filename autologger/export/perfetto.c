@@ -1,5 +1,5 @@
-/* perfetto.c - a timeline as Perfetto's protobuf: scheduling as ftrace events, processes and threads as its tree, slices, instants and
- * counters as track events, samples with interned callstacks. See convert.h. */
+/* perfetto.c - a timeline as Perfetto's protobuf: scheduling as ftrace events, processes and threads as its tree,
+ * slices, instants and counters as track events, samples with interned callstacks. See convert.h. */
 #include "autologger/export/convert.h"
 #include "registry-sim/base/unset.h"
 
@@ -30,7 +30,7 @@ struct perfetto {
     size_t              capacity;
     struct sched_batch *cpu;
     unsigned            cpus;
-    struct idmap        tracks; /* uuid -> told */
+    struct idmap        tracks;   /* uuid -> told */
     struct idmap        interned; /* hash of a function's name, of a stack -> iid */
     uint64_t            next_iid;
     bool                began, failed;
@@ -57,7 +57,7 @@ static void packet(struct perfetto *p, Perfetto__TracePacket *packet)
         p->capacity = size * 2;
     }
     perfetto__trace_packet__pack(packet, p->buffer);
-    for (uint64_t left = size; ; left >>= 7) {
+    for (uint64_t left = size;; left >>= 7) {
         head[n++] = (uint8_t)(left & 0x7F) | (left > 0x7F ? 0x80 : 0);
         if (left <= 0x7F)
             break;
@@ -70,9 +70,9 @@ static void packet(struct perfetto *p, Perfetto__TracePacket *packet)
 
 static void flush_cpu(struct perfetto *p, unsigned cpu)
 {
-    struct sched_batch          *b      = &p->cpu[cpu];
-    Perfetto__FtraceEventBundle  bundle = PERFETTO__FTRACE_EVENT_BUNDLE__INIT;
-    Perfetto__TracePacket        tp     = PERFETTO__TRACE_PACKET__INIT;
+    struct sched_batch         *b      = &p->cpu[cpu];
+    Perfetto__FtraceEventBundle bundle = PERFETTO__FTRACE_EVENT_BUNDLE__INIT;
+    Perfetto__TracePacket       tp     = PERFETTO__TRACE_PACKET__INIT;
 
     if (!b->count)
         return;
@@ -125,12 +125,13 @@ static void perfetto_on_run(void *ctx, const struct timeline_switch *s)
     e->event.sched_switch                     = &e->sched;
     e->sched.prev_comm                        = e->prev;
     e->sched.next_comm                        = e->next;
-    e->sched.has_prev_pid = e->sched.has_next_pid = e->sched.has_prev_prio = e->sched.has_next_prio = e->sched.has_prev_state = 1;
-    e->sched.prev_pid                         = (int32_t)s->prev_tid;
-    e->sched.next_pid                         = (int32_t)s->next_tid;
-    e->sched.prev_prio                        = s->prev_priority;
-    e->sched.next_prio                        = s->next_priority;
-    e->sched.prev_state                       = s->prev_state;
+    e->sched.has_prev_pid = e->sched.has_next_pid = e->sched.has_prev_prio = e->sched.has_next_prio =
+        e->sched.has_prev_state                                            = 1;
+    e->sched.prev_pid                                                      = (int32_t)s->prev_tid;
+    e->sched.next_pid                                                      = (int32_t)s->next_tid;
+    e->sched.prev_prio                                                     = s->prev_priority;
+    e->sched.next_prio                                                     = s->next_priority;
+    e->sched.prev_state                                                    = s->prev_state;
 }
 
 static void perfetto_on_wake(void *ctx, uint64_t at, unsigned cpu, uint32_t by, uint32_t tid, const char *name)
@@ -244,7 +245,7 @@ static uint64_t thread_track(struct perfetto *p, uint32_t pid, uint32_t tid, uns
 /* --- track events --- */
 
 struct annotations {
-    Perfetto__DebugAnnotation  list[TIMELINE_ARGS], *at[TIMELINE_ARGS];
+    Perfetto__DebugAnnotation list[TIMELINE_ARGS], *at[TIMELINE_ARGS];
 };
 
 static unsigned annotate(struct annotations *a, const struct timeline_mark *m)
@@ -258,12 +259,13 @@ static unsigned annotate(struct annotations *a, const struct timeline_mark *m)
     return m->args;
 }
 
-static void track_event(struct perfetto *p, Perfetto__TrackEvent__Type type, uint64_t uuid, uint64_t at, const struct timeline_mark *m)
+static void track_event(struct perfetto *p, Perfetto__TrackEvent__Type type, uint64_t uuid, uint64_t at,
+                        const struct timeline_mark *m)
 {
-    Perfetto__TracePacket tp = PERFETTO__TRACE_PACKET__INIT;
-    Perfetto__TrackEvent  e  = PERFETTO__TRACK_EVENT__INIT;
+    Perfetto__TracePacket    tp = PERFETTO__TRACE_PACKET__INIT;
+    Perfetto__TrackEvent     e  = PERFETTO__TRACK_EVENT__INIT;
     UNSET struct annotations annotations;
-    char                 *category = (char *)(m ? m->category : NULL);
+    char                    *category = (char *)(m ? m->category : NULL);
 
     e.has_type = e.has_track_uuid = 1;
     e.type                        = type;
@@ -301,10 +303,11 @@ static uint64_t perfetto_hash(uint64_t h, const char *text)
 
 static void perfetto_on_counter(void *ctx, const char *name, const char *unit, uint64_t at, double value)
 {
-    struct perfetto       *p    = ctx;
-    Perfetto__TracePacket  tp   = PERFETTO__TRACE_PACKET__INIT;
-    Perfetto__TrackEvent   e    = PERFETTO__TRACK_EVENT__INIT;
-    uint64_t               uuid = track_id(TRACK_COUNTER, perfetto_hash(UINT64_C(1469598103934665603), name) & UINT64_C(0xFFFFFFFFFFFF));
+    struct perfetto      *p  = ctx;
+    Perfetto__TracePacket tp = PERFETTO__TRACE_PACKET__INIT;
+    Perfetto__TrackEvent  e  = PERFETTO__TRACK_EVENT__INIT;
+    uint64_t              uuid =
+        track_id(TRACK_COUNTER, perfetto_hash(UINT64_C(1469598103934665603), name) & UINT64_C(0xFFFFFFFFFFFF));
 
     if (perfetto_is_new(p, uuid)) {
         Perfetto__TrackDescriptor   d = PERFETTO__TRACK_DESCRIPTOR__INIT;
@@ -339,15 +342,16 @@ static uint64_t intern(struct perfetto *p, uint64_t key, bool *fresh)
 /* A frame's name, its frame and (at first) its mapping, told. The number of the frame. */
 static uint64_t frame_id(struct perfetto *p, const char *text)
 {
-    Perfetto__TracePacket    tp       = PERFETTO__TRACE_PACKET__INIT;
-    Perfetto__InternedData   data     = PERFETTO__INTERNED_DATA__INIT;
-    Perfetto__InternedString name     = PERFETTO__INTERNED_STRING__INIT, path = PERFETTO__INTERNED_STRING__INIT, *names = &name, *paths = &path;
-    Perfetto__Frame          frame    = PERFETTO__FRAME__INIT, *frames = &frame;
-    Perfetto__Mapping        mapping  = PERFETTO__MAPPING__INIT, *mappings = &mapping;
-    const char              *bang     = strchr(text, '!');
-    char                     module[256];
-    bool                     fresh, fresh_mapping;
-    uint64_t                 iid = intern(p, perfetto_hash(UINT64_C(1469598103934665603), text), &fresh);
+    Perfetto__TracePacket    tp   = PERFETTO__TRACE_PACKET__INIT;
+    Perfetto__InternedData   data = PERFETTO__INTERNED_DATA__INIT;
+    Perfetto__InternedString name = PERFETTO__INTERNED_STRING__INIT, path = PERFETTO__INTERNED_STRING__INIT,
+                             *names = &name, *paths = &path;
+    Perfetto__Frame   frame = PERFETTO__FRAME__INIT, *frames = &frame;
+    Perfetto__Mapping mapping = PERFETTO__MAPPING__INIT, *mappings = &mapping;
+    const char       *bang = strchr(text, '!');
+    char              module[256];
+    bool              fresh, fresh_mapping;
+    uint64_t          iid = intern(p, perfetto_hash(UINT64_C(1469598103934665603), text), &fresh);
 
     if (!fresh)
         return iid;
@@ -362,10 +366,10 @@ static uint64_t frame_id(struct perfetto *p, const char *text)
     data.frames                           = &frames;
     if (fresh_mapping) {
         path.has_iid = path.has_str = mapping.has_iid = 1;
-        path.iid = mapping.iid = map;
-        path.str                   = (ProtobufCBinaryData){strlen(module), (uint8_t *)module};
-        mapping.n_path_string_ids  = 1;
-        mapping.path_string_ids    = &map;
+        path.iid = mapping.iid    = map;
+        path.str                  = (ProtobufCBinaryData){strlen(module), (uint8_t *)module};
+        mapping.n_path_string_ids = 1;
+        mapping.path_string_ids   = &map;
         data.n_mapping_paths = data.n_mappings = 1;
         data.mapping_paths                     = &paths;
         data.mappings                          = &mappings;
@@ -381,8 +385,8 @@ static void perfetto_on_sample(void *ctx, uint64_t at, const struct joined_stack
     Perfetto__TracePacket  tp     = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__PerfSample   sample = PERFETTO__PERF_SAMPLE__INIT;
     Perfetto__InternedData data   = PERFETTO__INTERNED_DATA__INIT;
-    Perfetto__Callstack    stack  = PERFETTO__CALLSTACK__INIT, *stacks = &stack;
-    UNSET uint64_t ids[STACKS_FRAMES];
+    Perfetto__Callstack    stack = PERFETTO__CALLSTACK__INIT, *stacks = &stack;
+    UNSET uint64_t         ids[STACKS_FRAMES];
     uint64_t               key = 99;
     bool                   fresh;
 
@@ -400,13 +404,13 @@ static void perfetto_on_sample(void *ctx, uint64_t at, const struct joined_stack
         tp.interned_data  = &data;
     }
     sample.has_cpu = sample.has_pid = sample.has_tid = sample.has_callstack_iid = 1;
-    sample.cpu           = s->cpu;
-    sample.pid           = s->pid;
-    sample.tid           = s->tid;
-    sample.callstack_iid = stack.iid;
-    tp.has_timestamp     = 1;
-    tp.timestamp         = at;
-    tp.perf_sample       = &sample;
+    sample.cpu                                                                  = s->cpu;
+    sample.pid                                                                  = s->pid;
+    sample.tid                                                                  = s->tid;
+    sample.callstack_iid                                                        = stack.iid;
+    tp.has_timestamp                                                            = 1;
+    tp.timestamp                                                                = at;
+    tp.perf_sample                                                              = &sample;
     packet(p, &tp);
 }
 
@@ -417,34 +421,38 @@ static void perfetto_begin(struct perfetto *p, uint64_t start)
 {
     Perfetto__TracePacket          tp       = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__ClockSnapshot        snapshot = PERFETTO__CLOCK_SNAPSHOT__INIT;
-    Perfetto__ClockSnapshot__Clock boot = PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT, real = PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT, *clocks[2] = {&boot, &real};
-    Perfetto__TracePacketDefaults  defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
-    Perfetto__PerfSampleDefaults   samples  = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
-    Perfetto__Timebase             timebase = PERFETTO__TIMEBASE__INIT;
-    char                           name[]   = "samples";
+    Perfetto__ClockSnapshot__Clock boot     = PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT,
+                                   real = PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT, *clocks[2] = {&boot, &real};
+    Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
+    Perfetto__PerfSampleDefaults  samples  = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
+    Perfetto__Timebase            timebase = PERFETTO__TIMEBASE__INIT;
+    char                          name[]   = "samples";
 
     boot.has_clock_id = boot.has_timestamp = real.has_clock_id = real.has_timestamp = 1;
-    boot.clock_id                  = CLOCK_BOOT;
-    boot.timestamp                 = 0;
-    real.clock_id                  = CLOCK_REAL;
-    real.timestamp                 = start > FILETIME_UNIX ? (start - FILETIME_UNIX) * 100 : 0;
-    snapshot.n_clocks              = 2;
-    snapshot.clocks                = clocks;
-    timebase.has_frequency         = 1;
-    timebase.frequency             = 1000;
-    timebase.name                  = name;
-    samples.timebase               = &timebase;
-    defaults.perf_sample_defaults  = &samples;
-    tp.clock_snapshot              = &snapshot;
-    tp.trace_packet_defaults       = &defaults;
-    tp.has_timestamp               = 1;
+    boot.clock_id                                                                   = CLOCK_BOOT;
+    boot.timestamp                                                                  = 0;
+    real.clock_id                                                                   = CLOCK_REAL;
+    real.timestamp                = start > FILETIME_UNIX ? (start - FILETIME_UNIX) * 100 : 0;
+    snapshot.n_clocks             = 2;
+    snapshot.clocks               = clocks;
+    timebase.has_frequency        = 1;
+    timebase.frequency            = 1000;
+    timebase.name                 = name;
+    samples.timebase              = &timebase;
+    defaults.perf_sample_defaults = &samples;
+    tp.clock_snapshot             = &snapshot;
+    tp.trace_packet_defaults      = &defaults;
+    tp.has_timestamp              = 1;
     packet(p, &tp);
 }
 
-wstatus convert_perfetto(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts, struct reason *why)
+wstatus convert_perfetto(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts,
+                         struct reason *why)
 {
     struct perfetto            p    = {.out = out};
-    const struct timeline_sink sink = {perfetto_on_process, perfetto_on_thread, perfetto_on_run, perfetto_on_wake, perfetto_on_lane, perfetto_on_slice, perfetto_on_instant, perfetto_on_counter, perfetto_on_sample, &p};
+    const struct timeline_sink sink = {
+        perfetto_on_process, perfetto_on_thread,  perfetto_on_run,     perfetto_on_wake,   perfetto_on_lane,
+        perfetto_on_slice,   perfetto_on_instant, perfetto_on_counter, perfetto_on_sample, &p};
 
     *counts = (struct convert_counts){0};
     errno   = 0;

@@ -48,8 +48,9 @@ static void stacks_give(struct stacks *s, struct open_stack *o)
 {
     if (o->frames) {
         s->joined[o->trigger.kind]++;
-        s->take(s->ctx, &(struct joined_stack){(enum stack_kind)o->trigger.kind, o->pid, o->trigger.tid, o->trigger.cpu, o->trigger.raw_time,
-                                               o->trigger.time, o->trigger.weight, (const char *const *)o->frame, o->frames});
+        s->take(s->ctx, &(struct joined_stack){(enum stack_kind)o->trigger.kind, o->pid, o->trigger.tid, o->trigger.cpu,
+                                               o->trigger.raw_time, o->trigger.time, o->trigger.weight,
+                                               (const char *const *)o->frame, o->frames});
     }
     clear(o);
 }
@@ -87,7 +88,8 @@ static void add_named(struct stacks *s, struct open_stack *o, const struct frame
     stacks_add_frame(s, o, text);
 }
 
-static void add_frames(struct stacks *s, struct open_stack *o, const struct etl_event *e, const struct stack_fields *stack)
+static void add_frames(struct stacks *s, struct open_stack *o, const struct etl_event *e,
+                       const struct stack_fields *stack)
 {
     char text[24];
 
@@ -117,7 +119,8 @@ bool stacks_see(struct stacks *s, const struct etl_event *e)
     }
     if (!stack_keys_stack(&s->keys, e, &stack))
         return false;
-    uintptr_t place = stack.trigger ? (uintptr_t)idmap_get(&s->at, stacks_key_of(s, stack.trigger, stack.thread_id, e->cpu)) : 0;
+    uintptr_t place =
+        stack.trigger ? (uintptr_t)idmap_get(&s->at, stacks_key_of(s, stack.trigger, stack.thread_id, e->cpu)) : 0;
     if (!place) {
         s->other++; /* of another kind of event, or of one that is too long ago */
         return true;

@@ -1,7 +1,7 @@
-/* stacks.h - joins stacks with what they belong to: a sample of the processor, or a switch-in after a wait. The kernel's part and the
- * program's part may come as events of their own; they are one stack.
- * Invariant: each stack of a sample or a switch that is found again comes once, whole. Memory: the last STACKS_TRIGGERS samples and
- * switches, and a stack a thread.
+/* stacks.h - joins stacks with what they belong to: a sample of the processor, or a switch-in after a wait. The
+ * kernel's part and the program's part may come as events of their own; they are one stack.
+ * Invariant: each stack of a sample or a switch that is found again comes once, whole. Memory: the last STACKS_TRIGGERS
+ * samples and switches, and a stack a thread.
  * Threads: one. Ownership: zeros but for what is set, finish. Not for: names (frames.h), which it asks for. */
 #ifndef AUTOLOGGER_EXPORT_STACKS_H
 #define AUTOLOGGER_EXPORT_STACKS_H
@@ -12,14 +12,14 @@
 enum { STACKS_TRIGGERS = 65536, STACKS_FRAMES = 1024 };
 enum stack_kind { STACK_OF_SAMPLE, STACK_OF_WAIT, STACK_KINDS };
 struct joined_stack {
-    enum stack_kind kind;
-    uint32_t        pid, tid;
-    uint16_t        cpu;
-    int64_t         raw_time; /* of what it belongs to */
-    uint64_t        time; /* FILETIME */
-    uint64_t        weight; /* samples: 1; waits: 100 ns */
-    const char     *const *frame; /* "module!function", leaf first */
-    unsigned        frames;
+    enum stack_kind    kind;
+    uint32_t           pid, tid;
+    uint16_t           cpu;
+    int64_t            raw_time; /* of what it belongs to */
+    uint64_t           time;     /* FILETIME */
+    uint64_t           weight;   /* samples: 1; waits: 100 ns */
+    const char *const *frame;    /* "module!function", leaf first */
+    unsigned           frames;
 };
 struct stack_trigger {
     int64_t  raw_time;
@@ -32,15 +32,16 @@ struct stacks {
     void (*take)(void *ctx, const struct joined_stack *s);
     void                     *ctx;
     const struct frame_namer *namer; /* NULL: addresses alone */
-    bool                      by_cpu; /* triggers are found by time and processor, for events that do not say their thread */
-    struct stack_trigger     *trigger; /* a ring */
-    uint64_t                  triggers; /* ever */
-    struct idmap              at; /* raw time and thread (or processor) -> place in the ring, + 1 */
-    struct idmap              open; /* tid + 1 -> struct open_stack */
-    struct frame_name        *names;
-    struct stack_keys         keys; /* so far: without a namer a key that is defined later has no frames */
-    uint64_t                  joined[STACK_KINDS], other; /* other: of other events, or too late */
-    bool                      failed;
+    /* triggers are found by time and processor, for events that do not say their thread */
+    bool                  by_cpu;
+    struct stack_trigger *trigger;  /* a ring */
+    uint64_t              triggers; /* ever */
+    struct idmap          at;       /* raw time and thread (or processor) -> place in the ring, + 1 */
+    struct idmap          open;     /* tid + 1 -> struct open_stack */
+    struct frame_name    *names;
+    struct stack_keys     keys; /* so far: without a namer a key that is defined later has no frames */
+    uint64_t              joined[STACK_KINDS], other; /* other: of other events, or too late */
+    bool                  failed;
 };
 /* A sample or a switch-in: its stack may follow. `weight` 0: nothing to be joined. */
 void stacks_trigger(struct stacks *s, const struct stack_trigger *t);

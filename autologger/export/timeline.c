@@ -9,19 +9,26 @@
 #include <string.h>
 
 enum {
-    FILE_BEGIN = HOOK_FILE_CREATE, FILE_END = HOOK_FILE_SET_LINK_PATH, THREAD_WAITS = 5, THREAD_ENDED = 4, LINUX_SLEEPS = 1, LINUX_ENDED = 16,
-    OPCODE_START = 1, OPCODE_STOP = 2, HASH_MOST = 512
+    FILE_BEGIN   = HOOK_FILE_CREATE,
+    FILE_END     = HOOK_FILE_SET_LINK_PATH,
+    THREAD_WAITS = 5,
+    THREAD_ENDED = 4,
+    LINUX_SLEEPS = 1,
+    LINUX_ENDED  = 16,
+    OPCODE_START = 1,
+    OPCODE_STOP  = 2,
+    HASH_MOST    = 512
 };
 
 /* An event that begins a slice, until the one that ends it comes. */
 struct timeline_pending {
     struct timeline_pending *below;
-    uint64_t        begin;
-    uint32_t        pid, tid;
-    uint16_t        cpu;
-    char           *name, *category, *key;
-    char           *text; /* names and texts of the arguments, each with its NUL */
-    unsigned        args;
+    uint64_t                 begin;
+    uint32_t                 pid, tid;
+    uint16_t                 cpu;
+    char                    *name, *category, *key;
+    char                    *text; /* names and texts of the arguments, each with its NUL */
+    unsigned                 args;
 };
 /* Lanes of one kind: a slice goes to the first one that is free at its beginning. */
 struct lane_group {
@@ -35,8 +42,8 @@ struct timeline {
     struct traced               machine;
     struct stacks               stacks;
     struct idmap                pending; /* hash of a key -> struct pending */
-    struct idmap                groups; /* hash of a name -> struct lane_group */
-    struct idmap                told; /* threads whose name was told: tid + 1 -> hash of name and process */
+    struct idmap                groups;  /* hash of a name -> struct lane_group */
+    struct idmap                told;    /* threads whose name was told: tid + 1 -> hash of name and process */
     unsigned                    processes_told;
     uint64_t                    next_lane;
     struct field_sink           fields;
@@ -172,11 +179,13 @@ static void pending_free(struct timeline_pending *p)
     free(p);
 }
 
-static bool begin_pair(struct timeline *l, const struct trace_event *x, const char *key, const char *category, const char *name)
+static bool begin_pair(struct timeline *l, const struct trace_event *x, const char *key, const char *category,
+                       const char *name)
 {
     struct timeline_pending *p = calloc(1, sizeof *p);
 
-    if (!p || !(p->name = strdup(name)) || !(p->category = strdup(category)) || !(p->key = strdup(key)) || !(p->text = malloc(l->arg_text.length + 1))) {
+    if (!p || !(p->name = strdup(name)) || !(p->category = strdup(category)) || !(p->key = strdup(key)) ||
+        !(p->text = malloc(l->arg_text.length + 1))) {
         if (p)
             pending_free(p);
         l->failed = true;
@@ -233,7 +242,8 @@ static void end_slice(struct timeline *l, const struct trace_event *x, struct ti
     uint64_t            end = trace_ns(l->t, x->file, x->e.raw_time);
 
     unsigned args = pending_args(p, arg);
-    slice(l, group, &(struct timeline_mark){p->begin, end > p->begin ? end : p->begin, p->category, p->name, arg, args});
+    slice(l, group,
+          &(struct timeline_mark){p->begin, end > p->begin ? end : p->begin, p->category, p->name, arg, args});
     l->counts->slices++;
     pending_free(p);
 }
@@ -286,7 +296,8 @@ static void timeline_on_switch(struct timeline *l, const struct trace_event *x)
     l->counts->switches++;
     const struct traced_thread *in = traced_thread(&l->machine, s.next_tid);
     if (in && in->waited)
-        stacks_trigger(&l->stacks, &(struct stack_trigger){x->e.raw_time, x->e.filetime, in->waited, s.next_tid, x->e.cpu, STACK_OF_WAIT});
+        stacks_trigger(&l->stacks, &(struct stack_trigger){x->e.raw_time, x->e.filetime, in->waited, s.next_tid,
+                                                           x->e.cpu, STACK_OF_WAIT});
 }
 
 static void timeline_on_sample(struct timeline *l, const struct trace_event *x)
@@ -297,7 +308,8 @@ static void timeline_on_sample(struct timeline *l, const struct trace_event *x)
     (void)ip;
     l->counts->samples++;
     if (cur_ok(&c))
-        stacks_trigger(&l->stacks, &(struct stack_trigger){x->e.raw_time, trace_ns(l->t, x->file, x->e.raw_time), 1, tid, x->e.cpu, STACK_OF_SAMPLE});
+        stacks_trigger(&l->stacks, &(struct stack_trigger){x->e.raw_time, trace_ns(l->t, x->file, x->e.raw_time), 1,
+                                                           tid, x->e.cpu, STACK_OF_SAMPLE});
 }
 
 /* A stack that was joined: those of waits are for the folded form. */
@@ -391,8 +403,10 @@ static bool on_pair(struct timeline *l, const struct trace_event *x, const char 
     if (x->e.kind != ETL_KIND_EVENT || (x->e.opcode != OPCODE_START && x->e.opcode != OPCODE_STOP))
         return false;
     if (x->names.by == DESCRIBED_TRACELOGGING) { /* "LoadStart" and "LoadStop" may be its names */
-        size_t n = strlen(x->names.event);
-        size_t cut = n > 5 && strcmp(x->names.event + n - 5, "Start") == 0 ? 5 : n > 4 && strcmp(x->names.event + n - 4, "Stop") == 0 ? 4 : 0;
+        size_t n   = strlen(x->names.event);
+        size_t cut = n > 5 && strcmp(x->names.event + n - 5, "Start") == 0  ? 5
+                     : n > 4 && strcmp(x->names.event + n - 4, "Stop") == 0 ? 4
+                                                                            : 0;
         snprintf(name, sizeof name, "%.*s", (int)(n - cut < 200 ? n - cut : 200), x->names.event);
     } else {
         snprintf(name, sizeof name, "task %u", x->e.task);
@@ -415,9 +429,12 @@ static const struct {
     const char *provider, *event, *field, *unit, *index; /* index: a field whose value is part of the name */
     double      factor;
 } counters[] = {
-    {"Autologger-Kernel-Memory", "MemInfo", "MemAvailable", "bytes", NULL, 1}, {"Autologger-Kernel-Memory", "MemInfo", "MemFree", "bytes", NULL, 1},
-    {"Autologger-Kernel-Memory", "MemInfo", "Cached", "bytes", NULL, 1},       {"Autologger-Kernel-Memory", "MemInfo", "SwapFree", "bytes", NULL, 1},
-    {"Autologger-Kernel-Memory", "WorkingSet", "VmRSS", "bytes", "ProcessId", 1}, {"Autologger-Kernel-Power", "CpuFrequency", "KHz", "Hz", "Cpu", 1000},
+    {"Autologger-Kernel-Memory", "MemInfo", "MemAvailable", "bytes", NULL, 1},
+    {"Autologger-Kernel-Memory", "MemInfo", "MemFree", "bytes", NULL, 1},
+    {"Autologger-Kernel-Memory", "MemInfo", "Cached", "bytes", NULL, 1},
+    {"Autologger-Kernel-Memory", "MemInfo", "SwapFree", "bytes", NULL, 1},
+    {"Autologger-Kernel-Memory", "WorkingSet", "VmRSS", "bytes", "ProcessId", 1},
+    {"Autologger-Kernel-Power", "CpuFrequency", "KHz", "Hz", "Cpu", 1000},
 };
 
 static bool timeline_on_counter(struct timeline *l, const struct trace_event *x)
@@ -426,12 +443,17 @@ static bool timeline_on_counter(struct timeline *l, const struct trace_event *x)
     char name[128];
 
     for (size_t i = 0; x->names.provider && i < sizeof counters / sizeof *counters; i++) {
-        const char *value = strcmp(counters[i].provider, x->names.provider) == 0 && strcmp(counters[i].event, x->names.event) == 0 ? arg_of(l, counters[i].field) : NULL;
+        const char *value =
+            strcmp(counters[i].provider, x->names.provider) == 0 && strcmp(counters[i].event, x->names.event) == 0
+                ? arg_of(l, counters[i].field)
+                : NULL;
         const char *index = value && counters[i].index ? arg_of(l, counters[i].index) : NULL;
         if (!value)
             continue;
-        snprintf(name, sizeof name, "%s%s%s%s%s", counters[i].field, index ? " " : "", index ? counters[i].index : "", index ? " " : "", index ? index : "");
-        l->sink->counter(l->sink->ctx, name, counters[i].unit, trace_ns(l->t, x->file, x->e.raw_time), strtod(value, NULL) * counters[i].factor);
+        snprintf(name, sizeof name, "%s%s%s%s%s", counters[i].field, index ? " " : "", index ? counters[i].index : "",
+                 index ? " " : "", index ? index : "");
+        l->sink->counter(l->sink->ctx, name, counters[i].unit, trace_ns(l->t, x->file, x->e.raw_time),
+                         strtod(value, NULL) * counters[i].factor);
         l->counts->counter_values++;
         any = true;
     }
@@ -444,7 +466,8 @@ static void timeline_on_ready(struct timeline *l, const struct trace_event *x)
     struct cursor c   = cur_make(x->e.payload, x->e.payload_size);
     uint32_t      tid = cur_u32(&c);
     timeline_tell_thread(l, tid);
-    l->sink->wake(l->sink->ctx, trace_ns(l->t, x->file, x->e.raw_time), x->e.cpu, traced_thread_of(&l->machine, &x->e), tid, thread_name(l, tid));
+    l->sink->wake(l->sink->ctx, trace_ns(l->t, x->file, x->e.raw_time), x->e.cpu, traced_thread_of(&l->machine, &x->e),
+                  tid, thread_name(l, tid));
     l->counts->wakes++;
 }
 
@@ -452,8 +475,10 @@ static void timeline_on_ready(struct timeline *l, const struct trace_event *x)
 static bool gives_names(uint16_t hook)
 {
     uint16_t group = hook >> 8;
-    return hook != CLASSIC_NONE && (group == ETL_GROUP_PROCESS || group == ETL_GROUP_THREAD || group == ETL_GROUP_IMAGE || group == ETL_GROUP_HEADER ||
-                                    group == ETL_GROUP_CONFIG || group >= CLASSIC_IMAGE_ID >> 8 || (hook >= HOOK_FILE_NAME && hook < FILE_BEGIN));
+    return hook != CLASSIC_NONE &&
+           (group == ETL_GROUP_PROCESS || group == ETL_GROUP_THREAD || group == ETL_GROUP_IMAGE ||
+            group == ETL_GROUP_HEADER || group == ETL_GROUP_CONFIG || group >= CLASSIC_IMAGE_ID >> 8 ||
+            (hook >= HOOK_FILE_NAME && hook < FILE_BEGIN));
 }
 
 static void timeline_see(struct timeline *l, const struct trace_event *x)
@@ -495,7 +520,8 @@ static void end_open(struct timeline *l)
         for (struct timeline_pending *p = l->pending.slot[i].value, *below; p; p = below) {
             below         = p->below;
             unsigned args = pending_args(p, arg);
-            l->sink->instant(l->sink->ctx, p->pid, p->tid, p->cpu, &(struct timeline_mark){p->begin, p->begin, p->category, p->name, arg, args});
+            l->sink->instant(l->sink->ctx, p->pid, p->tid, p->cpu,
+                             &(struct timeline_mark){p->begin, p->begin, p->category, p->name, arg, args});
             l->counts->begins--;
             l->counts->instants++;
             pending_free(p);
@@ -521,8 +547,8 @@ static void timeline_finish(struct timeline *l)
     traced_finish(&l->machine);
 }
 
-wstatus timeline_write(struct trace *t, const struct frame_namer *namer, const struct timeline_sink *sink, struct timeline_counts *counts,
-                       struct reason *why)
+wstatus timeline_write(struct trace *t, const struct frame_namer *namer, const struct timeline_sink *sink,
+                       struct timeline_counts *counts, struct reason *why)
 {
     const struct trace_event *x;
     struct timeline          *l = calloc(1, sizeof *l);
@@ -530,13 +556,15 @@ wstatus timeline_write(struct trace *t, const struct frame_namer *namer, const s
     *counts = (struct timeline_counts){0};
     if (!l)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a timeline");
-    *l = (struct timeline){.t = t, .sink = sink, .counts = counts, .stacks = {.take = timeline_on_stack, .ctx = l, .namer = namer}};
+    *l = (struct timeline){
+        .t = t, .sink = sink, .counts = counts, .stacks = {.take = timeline_on_stack, .ctx = l, .namer = namer}};
     while (!l->failed && trace_next(t, &x))
         timeline_see(l, x);
     stacks_end(&l->stacks);
     end_open(l);
     tell_processes(l);
-    bool failed = l->failed || l->machine.failed || l->stacks.failed || l->arg_text.failed || l->fields.path.failed || l->fields.value.failed;
+    bool failed = l->failed || l->machine.failed || l->stacks.failed || l->arg_text.failed || l->fields.path.failed ||
+                  l->fields.value.failed;
     timeline_finish(l);
     free(l);
     return failed ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a timeline") : W_SUCCESS;

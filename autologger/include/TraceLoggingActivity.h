@@ -1,4 +1,5 @@
-/* TraceLoggingActivity.h - activities: a start event, what belongs to it, and a stop event, held together by an id. C++14 and later.
+/* TraceLoggingActivity.h - activities: a start event, what belongs to it, and a stop event, held together by an id.
+ * C++14 and later.
  *
  *   TraceLoggingActivity<g_provider> request;
  *   TraceLoggingWriteStart(request, "Request", TraceLoggingString(url, "url"));
@@ -7,16 +8,18 @@
  *
  *   TraceLoggingActivity        an id of its own; for work that moves from thread to thread
  *   TraceLoggingThreadActivity  from start to stop the id is the thread's: whatever the thread writes belongs to it
- * Both take the provider, a keyword and a level (5) as template arguments; keywords of single events are added, levels replace it.
- * A start event's related activity is what SetRelatedActivity said, else the thread's own activity. While nobody listens no id is
- * made, and nothing is written at the stop. An object that is started and not stopped writes "ActivityStoppedAutomatically" at its
- * end. Threads: each object one at a time; a thread activity is stopped on its own thread. Not for: C (TraceLoggingWriteActivity). */
+ * Both take the provider, a keyword and a level (5) as template arguments; keywords of single events are added, levels
+ * replace it. A start event's related activity is what SetRelatedActivity said, else the thread's own activity. While
+ * nobody listens no id is made, and nothing is written at the stop. An object that is started and not stopped writes
+ * "ActivityStoppedAutomatically" at its end. Threads: each object one at a time; a thread activity is stopped on its
+ * own thread. Not for: C (TraceLoggingWriteActivity). */
 #ifndef AUTOLOGGER_TRACELOGGINGACTIVITY_H
 #define AUTOLOGGER_TRACELOGGINGACTIVITY_H
 #include "TraceLoggingProvider.h"
 #ifdef __cplusplus
 
-class _tlgActivityState {
+class _tlgActivityState
+{
   public:
     const GUID *Id() const { return started_ ? &id_ : nullptr; }
     void        SetRelatedActivityId(const GUID &id)
@@ -29,7 +32,10 @@ class _tlgActivityState {
         if (id)
             SetRelatedActivityId(*id);
     }
-    template <typename Activity> void SetRelatedActivity(const Activity &activity) { SetRelatedActivityId(activity.Id()); }
+    template <typename Activity> void SetRelatedActivity(const Activity &activity)
+    {
+        SetRelatedActivityId(activity.Id());
+    }
 
     /* for the macros below */
     const GUID *_tlgRelated() const
@@ -66,7 +72,9 @@ class _tlgActivityState {
 };
 
 /* What both kinds have in common. The handle is one that TRACELOGGING_DEFINE_PROVIDER or _DECLARE_PROVIDER made. */
-template <const TraceLoggingHProvider &provider, ULONGLONG keyword, UCHAR level> class _tlgActivity : public _tlgActivityState {
+template <const TraceLoggingHProvider &provider, ULONGLONG keyword, UCHAR level>
+class _tlgActivity : public _tlgActivityState
+{
   public:
     enum : ULONGLONG { Keyword = keyword };
     enum : UCHAR { Level = level };
@@ -75,34 +83,36 @@ template <const TraceLoggingHProvider &provider, ULONGLONG keyword, UCHAR level>
 };
 
 /* (activity, "name", options and fields...) */
-#define TraceLoggingWriteStart(activity, ...)                                                                             \
-    do {                                                                                                                  \
-        auto &_tlg_a = (activity);                                                                                        \
-        _TLG_WRITE(_tlg_a.Provider(), _TLG_ACTIVITY(Level), _TLG_ACTIVITY(Keyword), 1,                                    \
-                   (_tlg_a._tlgBegin(), EventWriteTransfer(_tlg_r, &_tlg_event, _tlg_a.Id(), _tlg_a._tlgRelated(), _tlg_n, _tlg_d)), \
-                   _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__);                                                              \
+#define TraceLoggingWriteStart(activity, ...) \
+    do { \
+        auto &_tlg_a = (activity); \
+        _TLG_WRITE(_tlg_a.Provider(), _TLG_ACTIVITY(Level), _TLG_ACTIVITY(Keyword), 1, \
+                   (_tlg_a._tlgBegin(), \
+                    EventWriteTransfer(_tlg_r, &_tlg_event, _tlg_a.Id(), _tlg_a._tlgRelated(), _tlg_n, _tlg_d)), \
+                   _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__); \
     } while (0)
-#define TraceLoggingWriteStop(activity, ...)                                                                              \
-    do {                                                                                                                  \
-        auto      &_tlg_a = (activity);                                                                                   \
-        const GUID _tlg_i = _tlg_a.Id() ? *_tlg_a.Id() : GUID{};                                                          \
-        if (_tlg_a._tlgEnd())                                                                                             \
-            _TLG_WRITE(_tlg_a.Provider(), _TLG_ACTIVITY(Level), _TLG_ACTIVITY(Keyword), 2,                                \
-                       EventWriteTransfer(_tlg_r, &_tlg_event, &_tlg_i, NULL, _tlg_n, _tlg_d), _TLG_FIRST(__VA_ARGS__, 0), \
-                       __VA_ARGS__);                                                                                      \
+#define TraceLoggingWriteStop(activity, ...) \
+    do { \
+        auto      &_tlg_a = (activity); \
+        const GUID _tlg_i = _tlg_a.Id() ? *_tlg_a.Id() : GUID{}; \
+        if (_tlg_a._tlgEnd()) \
+            _TLG_WRITE(_tlg_a.Provider(), _TLG_ACTIVITY(Level), _TLG_ACTIVITY(Keyword), 2, \
+                       EventWriteTransfer(_tlg_r, &_tlg_event, &_tlg_i, NULL, _tlg_n, _tlg_d), \
+                       _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__); \
     } while (0)
 /* Of an activity that is not started: with the thread's id, as any other event. */
-#define TraceLoggingWriteTagged(activity, ...)                                                                            \
-    do {                                                                                                                  \
-        auto &_tlg_a = (activity);                                                                                        \
-        _TLG_WRITE(_tlg_a.Provider(), _TLG_ACTIVITY(Level), _TLG_ACTIVITY(Keyword), 0,                                    \
-                   EventWriteTransfer(_tlg_r, &_tlg_event, _tlg_a.Id(), NULL, _tlg_n, _tlg_d), _TLG_FIRST(__VA_ARGS__, 0), \
-                   __VA_ARGS__);                                                                                          \
+#define TraceLoggingWriteTagged(activity, ...) \
+    do { \
+        auto &_tlg_a = (activity); \
+        _TLG_WRITE(_tlg_a.Provider(), _TLG_ACTIVITY(Level), _TLG_ACTIVITY(Keyword), 0, \
+                   EventWriteTransfer(_tlg_r, &_tlg_event, _tlg_a.Id(), NULL, _tlg_n, _tlg_d), \
+                   _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__); \
     } while (0)
 #define _TLG_ACTIVITY(what) std::remove_reference<decltype(_tlg_a)>::type::what
 
 template <const TraceLoggingHProvider &provider, ULONGLONG keyword = 0, UCHAR level = 5>
-class TraceLoggingActivity : public _tlgActivity<provider, keyword, level> {
+class TraceLoggingActivity : public _tlgActivity<provider, keyword, level>
+{
   public:
     TraceLoggingActivity() = default;
     TraceLoggingActivity(TraceLoggingActivity &&other) noexcept { this->Take(other); }
@@ -114,7 +124,8 @@ class TraceLoggingActivity : public _tlgActivity<provider, keyword, level> {
 };
 
 template <const TraceLoggingHProvider &provider, ULONGLONG keyword = 0, UCHAR level = 5>
-class TraceLoggingThreadActivity : public _tlgActivity<provider, keyword, level> {
+class TraceLoggingThreadActivity : public _tlgActivity<provider, keyword, level>
+{
   public:
     TraceLoggingThreadActivity()                                              = default;
     TraceLoggingThreadActivity(const TraceLoggingThreadActivity &)            = delete;
@@ -139,14 +150,16 @@ class TraceLoggingThreadActivity : public _tlgActivity<provider, keyword, level>
 };
 
 /* The thread's activity id for as long as the object lives. */
-class TraceLoggingThreadActivityIdSetter {
+class TraceLoggingThreadActivityIdSetter
+{
   public:
     explicit TraceLoggingThreadActivityIdSetter(const GUID &id) : before_(id)
     {
         EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_SET_ID, &before_);
     }
     template <typename Activity>
-    explicit TraceLoggingThreadActivityIdSetter(const Activity &activity) : TraceLoggingThreadActivityIdSetter(IdOf(activity.Id()))
+    explicit TraceLoggingThreadActivityIdSetter(const Activity &activity)
+        : TraceLoggingThreadActivityIdSetter(IdOf(activity.Id()))
     {
     }
     TraceLoggingThreadActivityIdSetter(const TraceLoggingThreadActivityIdSetter &)            = delete;

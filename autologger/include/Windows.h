@@ -1,10 +1,12 @@
-/* Windows.h - what small programs that write events take from the SDK's header of this name: types, annotations, the words of function
- * declarations, and a few functions that are one call of libc or a few lines. GetLastError, SetLastError and the
- * functions for modules are in libautologger-trace. It is no port of Windows: what is not here is not there.
+/* Windows.h - what small programs that write events take from the SDK's header of this name: types, annotations, the
+ * words of function declarations, and a few functions that are one call of libc or a few lines. GetLastError,
+ * SetLastError and the functions for modules are in libautologger-trace. It is no port of Windows: what is not here is
+ * not there.
  *
- * Strings: WCHAR has 16 bits. Programs that write L"text" are compiled with -fshort-wchar (wprintf and the other functions of libc
- * for wide text take 32 bits, and must not be used then); else write u"text", or TEXT("text").
- * Include it as Windows.h or windows.h. With -std=c99 and the like libc hides what it needs: define _GNU_SOURCE, or use -std=gnu99.
+ * Strings: WCHAR has 16 bits. Programs that write L"text" are compiled with -fshort-wchar (wprintf and the other
+ * functions of libc for wide text take 32 bits, and must not be used then); else write u"text", or TEXT("text").
+ * Include it as Windows.h or windows.h. With -std=c99 and the like libc hides what it needs: define _GNU_SOURCE, or use
+ * -std=gnu99.
  * Not for: headers of this project (autologger_types.h). */
 #ifndef AUTOLOGGER_WINDOWS_H
 #define AUTOLOGGER_WINDOWS_H
@@ -73,22 +75,22 @@
 #define DBG_UNREFERENCED_PARAMETER(x) ((void)(x))
 
 /* ---- types beyond autologger_types.h ---- */
-typedef int32_t   NTSTATUS;
-typedef uint16_t  ATOM;
-typedef uint64_t  DWORDLONG;
-typedef int16_t  *PINT16;
-typedef int32_t  *PINT, *LPINT, *LPLONG;
-typedef uint32_t *PUINT, *LPDWORD;
-typedef uint16_t *LPWORD, *PWORD;
-typedef BYTE     *LPBYTE;
-typedef BOOL     *LPBOOL;
-typedef HANDLE   *PHANDLE, *LPHANDLE;
-typedef ULONG_PTR *PULONG_PTR, *PSIZE_T;
-typedef LONG_PTR  SSIZE_T;
-typedef LONG_PTR  LPARAM, LRESULT;
-typedef UINT_PTR  WPARAM;
-typedef HANDLE    HWND, HLOCAL;
-typedef WCHAR     OLECHAR, *LPOLESTR;
+typedef int32_t      NTSTATUS;
+typedef uint16_t     ATOM;
+typedef uint64_t     DWORDLONG;
+typedef int16_t     *PINT16;
+typedef int32_t     *PINT, *LPINT, *LPLONG;
+typedef uint32_t    *PUINT, *LPDWORD;
+typedef uint16_t    *LPWORD, *PWORD;
+typedef BYTE        *LPBYTE;
+typedef BOOL        *LPBOOL;
+typedef HANDLE      *PHANDLE, *LPHANDLE;
+typedef ULONG_PTR   *PULONG_PTR, *PSIZE_T;
+typedef LONG_PTR     SSIZE_T;
+typedef LONG_PTR     LPARAM, LRESULT;
+typedef UINT_PTR     WPARAM;
+typedef HANDLE       HWND, HLOCAL;
+typedef WCHAR        OLECHAR, *LPOLESTR;
 typedef const WCHAR *LPCOLESTR;
 typedef struct _UNICODE_STRING {
     USHORT Length; /* bytes */
@@ -114,13 +116,13 @@ typedef union _ULARGE_INTEGER {
 } ULARGE_INTEGER, *PULARGE_INTEGER;
 
 #ifdef UNICODE
-typedef WCHAR  TCHAR, *PTCHAR;
-typedef LPWSTR LPTSTR, PTSTR;
+typedef WCHAR   TCHAR, *PTCHAR;
+typedef LPWSTR  LPTSTR, PTSTR;
 typedef LPCWSTR LPCTSTR, PCTSTR;
 #define TEXT(text) AUTOLOGGER_WIDE(text)
 #else
-typedef CHAR  TCHAR, *PTCHAR;
-typedef LPSTR LPTSTR, PTSTR;
+typedef CHAR   TCHAR, *PTCHAR;
+typedef LPSTR  LPTSTR, PTSTR;
 typedef LPCSTR LPCTSTR, PCTSTR;
 #define TEXT(text) text
 #endif
@@ -137,9 +139,9 @@ typedef LPCSTR LPCTSTR, PCTSTR;
 #define FIELD_OFFSET(type, field) ((LONG)offsetof(type, field))
 #define MAKEWORD(low, high) ((WORD)(((BYTE)(low)) | ((WORD)((BYTE)(high))) << 8))
 #define MAKELONG(low, high) ((LONG)(((WORD)(low)) | ((DWORD)((WORD)(high))) << 16))
-#define LOWORD(x) ((WORD)((DWORD_PTR)(x) & 0xFFFF))
+#define LOWORD(x) ((WORD)((DWORD_PTR)(x)&0xFFFF))
 #define HIWORD(x) ((WORD)((DWORD_PTR)(x) >> 16 & 0xFFFF))
-#define LOBYTE(x) ((BYTE)((DWORD_PTR)(x) & 0xFF))
+#define LOBYTE(x) ((BYTE)((DWORD_PTR)(x)&0xFF))
 #define HIBYTE(x) ((BYTE)((DWORD_PTR)(x) >> 8 & 0xFF))
 #define ZeroMemory(p, n) memset((p), 0, (n))
 #define FillMemory(p, n, byte) memset((p), (byte), (n))
@@ -233,8 +235,9 @@ FORCEINLINE BOOL SystemTimeToFileTime(const SYSTEMTIME *from, LPFILETIME time)
     utc.tm_min  = from->wMinute;
     utc.tm_sec  = from->wSecond;
     s           = timegm(&utc); /* which makes 31 February a day of March */
-    if (from->wYear < 1601 || from->wMilliseconds > 999 || !gmtime_r(&s, &back) || back.tm_mday != from->wDay || back.tm_mon + 1 != from->wMonth ||
-        back.tm_hour != from->wHour || back.tm_min != from->wMinute || back.tm_sec != from->wSecond)
+    if (from->wYear < 1601 || from->wMilliseconds > 999 || !gmtime_r(&s, &back) || back.tm_mday != from->wDay ||
+        back.tm_mon + 1 != from->wMonth || back.tm_hour != from->wHour || back.tm_min != from->wMinute ||
+        back.tm_sec != from->wSecond)
         return FALSE;
     const uint64_t ticks = (uint64_t)(s + (time_t)INT64_C(11644473600)) * 10000000u + from->wMilliseconds * 10000u;
     time->dwLowDateTime  = (uint32_t)ticks;
@@ -253,8 +256,9 @@ FORCEINLINE int StringFromGUID2(REFGUID guid, LPOLESTR text, int room)
     int  i;
     if (room < 39)
         return 0;
-    snprintf(bytes, sizeof bytes, "{%08X-%04X-%04X-%02X%02X-%02X%02X%02X%02X%02X%02X}", (unsigned)g->Data1, (unsigned)g->Data2, (unsigned)g->Data3,
-             g->Data4[0], g->Data4[1], g->Data4[2], g->Data4[3], g->Data4[4], g->Data4[5], g->Data4[6], g->Data4[7]);
+    snprintf(bytes, sizeof bytes, "{%08X-%04X-%04X-%02X%02X-%02X%02X%02X%02X%02X%02X}", (unsigned)g->Data1,
+             (unsigned)g->Data2, (unsigned)g->Data3, g->Data4[0], g->Data4[1], g->Data4[2], g->Data4[3], g->Data4[4],
+             g->Data4[5], g->Data4[6], g->Data4[7]);
     for (i = 0; i < 39; i++)
         text[i] = (WCHAR)bytes[i];
     return 39;
@@ -283,7 +287,10 @@ template <size_t N> int wcscpy_s(WCHAR (&to)[N], const WCHAR *from) { return Aut
 #define LMEM_FIXED 0x0000
 #define LMEM_ZEROINIT 0x0040
 #define LPTR (LMEM_FIXED | LMEM_ZEROINIT)
-FORCEINLINE HLOCAL LocalAlloc(UINT flags, SIZE_T bytes) { return flags & LMEM_ZEROINIT ? calloc(1, bytes ? bytes : 1) : malloc(bytes ? bytes : 1); }
+FORCEINLINE HLOCAL LocalAlloc(UINT flags, SIZE_T bytes)
+{
+    return flags & LMEM_ZEROINIT ? calloc(1, bytes ? bytes : 1) : malloc(bytes ? bytes : 1);
+}
 FORCEINLINE HLOCAL LocalFree(HLOCAL memory)
 {
     free(memory);
@@ -294,7 +301,10 @@ FORCEINLINE HLOCAL LocalFree(HLOCAL memory)
 #define _byteswap_uint64(x) __builtin_bswap64(x)
 FORCEINLINE LONG InterlockedIncrement(volatile LONG *x) { return __atomic_add_fetch(x, 1, __ATOMIC_SEQ_CST); }
 FORCEINLINE LONG InterlockedDecrement(volatile LONG *x) { return __atomic_sub_fetch(x, 1, __ATOMIC_SEQ_CST); }
-FORCEINLINE LONG InterlockedExchange(volatile LONG *x, LONG value) { return __atomic_exchange_n(x, value, __ATOMIC_SEQ_CST); }
+FORCEINLINE LONG InterlockedExchange(volatile LONG *x, LONG value)
+{
+    return __atomic_exchange_n(x, value, __ATOMIC_SEQ_CST);
+}
 FORCEINLINE LONG InterlockedCompareExchange(volatile LONG *x, LONG value, LONG comparand)
 {
     __atomic_compare_exchange_n(x, &comparand, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

@@ -1,7 +1,8 @@
-/* autologger_controller.h - the controller's part of evntrace.h, which includes it: sessions that start, are asked, changed and stopped, and
- * providers that are enabled in them. Names, types, layouts and numbers are the SDK's.
+/* autologger_controller.h - the controller's part of evntrace.h, which includes it: sessions that start, are asked,
+ * changed and stopped, and providers that are enabled in them. Names, types, layouts and numbers are the SDK's.
  * Every function returns a Win32 number, 0 for success, and needs a running daemon: 4201 without one. Who is neither
- * root nor the daemon's own user gets 5 from all that changes something. The A functions take UTF-8, the W functions UTF-16.
+ * root nor the daemon's own user gets 5 from all that changes something. The A functions take UTF-8, the W functions
+ * UTF-16.
  * Threads: any; each call has a connection of its own. Link with -lautologger-trace. */
 #ifndef AUTOLOGGER_CONTROLLER_H
 #define AUTOLOGGER_CONTROLLER_H
@@ -77,13 +78,13 @@ typedef struct _WNODE_HEADER {
 /* Names follow the structure in memory, where the offsets say. */
 typedef struct _EVENT_TRACE_PROPERTIES {
     WNODE_HEADER Wnode;
-    ULONG        BufferSize;      /* KB */
+    ULONG        BufferSize; /* KB */
     ULONG        MinimumBuffers;
     ULONG        MaximumBuffers;
     ULONG        MaximumFileSize; /* MB; KB with EVENT_TRACE_USE_KBYTES_FOR_SIZE; 0: no limit */
     ULONG        LogFileMode;
-    ULONG        FlushTimer;      /* s; ms with EVENT_TRACE_USE_MS_FLUSH_TIMER; 0: full buffers alone */
-    ULONG        EnableFlags;     /* of the kernel's events; sessions that are system loggers only */
+    ULONG        FlushTimer;  /* s; ms with EVENT_TRACE_USE_MS_FLUSH_TIMER; 0: full buffers alone */
+    ULONG        EnableFlags; /* of the kernel's events; sessions that are system loggers only */
     __extension__ union {
         LONG AgeLimit;
         LONG FlushThreshold;
@@ -99,8 +100,9 @@ typedef struct _EVENT_TRACE_PROPERTIES {
     ULONG  LoggerNameOffset;  /* StartTrace writes the name there */
 } EVENT_TRACE_PROPERTIES, *PEVENT_TRACE_PROPERTIES;
 
-/* With WNODE_FLAG_VERSIONED_PROPERTIES in Wnode.Flags and VersionNumber 2; passed as EVENT_TRACE_PROPERTIES. Filters (PID, EXECUTABLE_NAME)
- * choose the processes of a session with EVENT_TRACE_PRIVATE_LOGGER_MODE alone; V2Options are not looked at. */
+/* With WNODE_FLAG_VERSIONED_PROPERTIES in Wnode.Flags and VersionNumber 2; passed as EVENT_TRACE_PROPERTIES. Filters
+ * (PID, EXECUTABLE_NAME) choose the processes of a session with EVENT_TRACE_PRIVATE_LOGGER_MODE alone; V2Options are
+ * not looked at. */
 struct _EVENT_FILTER_DESCRIPTOR; /* evntprov.h */
 typedef struct _EVENT_TRACE_PROPERTIES_V2 {
     WNODE_HEADER Wnode;
@@ -143,20 +145,25 @@ typedef struct _EVENT_TRACE_PROPERTIES_V2 {
     };
 } EVENT_TRACE_PROPERTIES_V2, *PEVENT_TRACE_PROPERTIES_V2;
 
-/* A session that runs until it is stopped, or the daemon ends. *TraceHandle is 0 on failure. The log file's name is taken below the daemon's
- * log folder as the FileName of a configuration is. 24 a size or an offset is too small; 87 NULL, no WNODE_FLAG_TRACED_GUID, modes
- * that exclude each other; 50 a mode that this version does not have; 161 neither a file nor a mode that needs none; 183 name or GUID
- * taken; 32 another session writes the file; 5; 8; 112; 1450 no place; 1314 kernel events without the right to them.
- * EVENT_TRACE_PRIVATE_LOGGER_MODE alone: each process that registers the provider Wnode.Guid, now or while the session runs, has a file of its
- * own, the first the one that is named, the others with `_PID` behind it; QUERY, STOP and FLUSH are about all of them. */
+/* A session that runs until it is stopped, or the daemon ends. *TraceHandle is 0 on failure. The log file's name is
+ * taken below the daemon's log folder as the FileName of a configuration is. 24 a size or an offset is too small; 87
+ * NULL, no WNODE_FLAG_TRACED_GUID, modes that exclude each other; 50 a mode that this version does not have; 161
+ * neither a file nor a mode that needs none; 183 name or GUID taken; 32 another session writes the file; 5; 8; 112;
+ * 1450 no place; 1314 kernel events without the right to them. EVENT_TRACE_PRIVATE_LOGGER_MODE alone: each process that
+ * registers the provider Wnode.Guid, now or while the session runs, has a file of its own, the first the one that is
+ * named, the others with `_PID` behind it; QUERY, STOP and FLUSH are about all of them. */
 AUTOLOGGER_API ULONG StartTraceW(PTRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG StartTraceA(PTRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
-/* The session is named by InstanceName, or where that is NULL by the handle. QUERY, STOP, UPDATE and FLUSH fill *Properties, names too:
- * LogFileName is the path of the file, or where that does not fit the name as the session was given it.
- * UPDATE: EnableFlags of a system logger, MaximumBuffers and FlushTimer, 0 of the two keeps; it returns 50 for what can't be changed here.
- * 24; 87; 4201 it does not run; 234 no room for the names (after STOP the session is stopped all the same); 5; 50 other codes. */
-AUTOLOGGER_API ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode);
-AUTOLOGGER_API ULONG ControlTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode);
+/* The session is named by InstanceName, or where that is NULL by the handle. QUERY, STOP, UPDATE and FLUSH fill
+ * *Properties, names too: LogFileName is the path of the file, or where that does not fit the name as the session was
+ * given it.
+ * UPDATE: EnableFlags of a system logger, MaximumBuffers and FlushTimer, 0 of the two keeps; it returns 50 for what
+ * can't be changed here. 24; 87; 4201 it does not run; 234 no room for the names (after STOP the session is stopped all
+ * the same); 5; 50 other codes. */
+AUTOLOGGER_API ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties,
+                                   ULONG ControlCode);
+AUTOLOGGER_API ULONG ControlTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties,
+                                   ULONG ControlCode);
 /* ControlTrace with one code each. */
 AUTOLOGGER_API ULONG QueryTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG QueryTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
@@ -166,10 +173,12 @@ AUTOLOGGER_API ULONG UpdateTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName,
 AUTOLOGGER_API ULONG UpdateTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG FlushTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG FlushTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
-/* Fills the structures of PropertyArray, each of which has its sizes and offsets set; *LoggerCount gets how many sessions there are. 87: count
- * 0 or above 64; 234: more sessions than structures, which are filled; 24. */
-AUTOLOGGER_API ULONG QueryAllTracesW(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount, PULONG LoggerCount);
-AUTOLOGGER_API ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount, PULONG LoggerCount);
+/* Fills the structures of PropertyArray, each of which has its sizes and offsets set; *LoggerCount gets how many
+ * sessions there are. 87: count 0 or above 64; 234: more sessions than structures, which are filled; 24. */
+AUTOLOGGER_API ULONG QueryAllTracesW(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount,
+                                     PULONG LoggerCount);
+AUTOLOGGER_API ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount,
+                                     PULONG LoggerCount);
 
 #ifndef EVENT_CONTROL_CODE_ENABLE_PROVIDER
 #define EVENT_CONTROL_CODE_DISABLE_PROVIDER 0
@@ -188,7 +197,8 @@ AUTOLOGGER_API ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULO
 #define EVENT_ENABLE_PROPERTY_EXCLUDE_INPRIVATE 0x200
 #define EVENT_ENABLE_PROPERTY_ENABLE_SILOS 0x400
 #define EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING 0x800
-#define AUTOLOGGER_ENABLE_PROPERTY_CPU_TIME 0x10000 /* not of Windows: KernelTime and UserTime; costs a system call an event */
+/* not of Windows: KernelTime and UserTime; costs a system call an event */
+#define AUTOLOGGER_ENABLE_PROPERTY_CPU_TIME 0x10000
 #define ENABLE_TRACE_PARAMETERS_VERSION 1
 #define ENABLE_TRACE_PARAMETERS_VERSION_2 2
 struct _EVENT_FILTER_DESCRIPTOR; /* evntprov.h */
@@ -196,30 +206,36 @@ typedef struct _ENABLE_TRACE_PARAMETERS {
     ULONG                            Version; /* 1 or 2 */
     ULONG                            EnableProperty;
     ULONG                            ControlFlags;
-    GUID                             SourceId; /* of the caller; not used */
+    GUID                             SourceId;         /* of the caller; not used */
     struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc; /* see evntprov.h */
-    ULONG                            FilterDescCount; /* at most 13; Version 1: not looked at, EnableFilterDesc is one */
+    /* at most 13; Version 1: not looked at, EnableFilterDesc is one */
+    ULONG FilterDescCount;
 } ENABLE_TRACE_PARAMETERS, *PENABLE_TRACE_PARAMETERS;
 
-/* Enables a provider in a session, replaces its terms, disables it, or asks it for its state. Timeout: ms to wait for the callbacks of the
- * programs that have it registered; 0: none. 87; 1450 it is in 8 sessions; 4201; 4200 not enabled (disable, capture state); 1460 not all
- * callbacks were done in time (it was enabled all the same); 87 also a filter that is malformed, over a limit, or there twice; 50 types of
- * filters that there are not here, the property PSM_KEY, filters of a classic provider: nothing was changed. Each call replaces all filters. */
-AUTOLOGGER_API ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level, ULONGLONG MatchAnyKeyword,
-                                    ULONGLONG MatchAllKeyword, ULONG Timeout, PENABLE_TRACE_PARAMETERS EnableParameters);
-AUTOLOGGER_API ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHANDLE TraceHandle, ULONG IsEnabled, UCHAR Level,
-                                   ULONGLONG MatchAnyKeyword, ULONGLONG MatchAllKeyword, ULONG EnableProperty,
-                                   struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc);
-AUTOLOGGER_API ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID ControlGuid, TRACEHANDLE TraceHandle);
+/* Enables a provider in a session, replaces its terms, disables it, or asks it for its state. Timeout: ms to wait for
+ * the callbacks of the programs that have it registered; 0: none. 87; 1450 it is in 8 sessions; 4201; 4200 not enabled
+ * (disable, capture state); 1460 not all callbacks were done in time (it was enabled all the same); 87 also a filter
+ * that is malformed, over a limit, or there twice; 50 types of filters that there are not here, the property PSM_KEY,
+ * filters of a classic provider: nothing was changed. Each call replaces all filters. */
+AUTOLOGGER_API ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level,
+                                    ULONGLONG MatchAnyKeyword, ULONGLONG MatchAllKeyword, ULONG Timeout,
+                                    PENABLE_TRACE_PARAMETERS EnableParameters);
+AUTOLOGGER_API ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHANDLE TraceHandle, ULONG IsEnabled,
+                                   UCHAR Level, ULONGLONG MatchAnyKeyword, ULONGLONG MatchAllKeyword,
+                                   ULONG EnableProperty, struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc);
+AUTOLOGGER_API ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID ControlGuid,
+                                 TRACEHANDLE TraceHandle);
 
-/* What a session's stacks are taken for: Type 0 with Guid {ce1dbfb4-137e-4da6-87b0-3f59aa102cbc} (PerfInfo) and so on. */
+/* What a session's stacks are taken for: Type 0 with Guid {ce1dbfb4-137e-4da6-87b0-3f59aa102cbc} (PerfInfo) and so
+ * on. */
 typedef struct _CLASSIC_EVENT_ID {
     GUID  EventGuid;
     UCHAR Type;
     UCHAR Reserved[7];
 } CLASSIC_EVENT_ID, *PCLASSIC_EVENT_ID;
-/* What EnumerateTraceGuidsEx tells of a provider (TraceGuidQueryInfo): TRACE_GUID_INFO, then an instance for every program that has it
- * registered (PRE_ENABLE: one, without a program, when none has), each followed by what it is enabled by. */
+/* What EnumerateTraceGuidsEx tells of a provider (TraceGuidQueryInfo): TRACE_GUID_INFO, then an instance for every
+ * program that has it registered (PRE_ENABLE: one, without a program, when none has), each followed by what it is
+ * enabled by. */
 typedef struct _TRACE_GUID_INFO {
     ULONG InstanceCount;
     ULONG Reserved;
@@ -249,55 +265,64 @@ typedef struct _TRACE_PROFILE_INTERVAL {
 } TRACE_PROFILE_INTERVAL, *PTRACE_PROFILE_INTERVAL;
 /* Classes without a comment are known by name alone: 50. */
 typedef enum _TRACE_QUERY_INFO_CLASS {
-    TraceGuidQueryList              = 0, /* EnumerateTraceGuidsEx: GUIDs of the providers that are registered or enabled */
+    /* EnumerateTraceGuidsEx: GUIDs of the providers that are registered or enabled */
+    TraceGuidQueryList              = 0,
     TraceGuidQueryInfo              = 1, /* EnumerateTraceGuidsEx: of one of them, whose GUID is the input */
     TraceGuidQueryProcess           = 2,
     TraceStackTracingInfo           = 3, /* set, query: CLASSIC_EVENT_ID[] */
     TraceSystemTraceEnableFlagsInfo = 4, /* set, query: ULONG[8], the group mask */
-    TraceSampledProfileIntervalInfo = 5, /* query, set, no session: TRACE_PROFILE_INTERVAL, whose Source is the input. Only the interval that
-                                            there is can be set: 50 for another one */
-    TraceProfileSourceConfigInfo     = 6,
-    TraceProfileSourceListInfo       = 7,
-    TracePmcEventListInfo            = 8,
-    TracePmcCounterListInfo          = 9,
-    TraceSetDisallowList             = 10,
-    TraceVersionInfo                 = 11,
-    TraceGroupQueryList              = 12, /* EnumerateTraceGuidsEx: GUIDs of the groups that registered providers have joined */
-    TraceGroupQueryInfo              = 13, /* EnumerateTraceGuidsEx: of one of them, as of a provider: its members' programs, and what enables it */
-    TraceDisallowListQuery           = 14,
-    TraceInfoReserved15              = 15,
+    /* query, set, no session: TRACE_PROFILE_INTERVAL, whose Source is the input. Only the interval that there is can be
+     * set: 50 for another one */
+    TraceSampledProfileIntervalInfo = 5,
+    TraceProfileSourceConfigInfo    = 6,
+    TraceProfileSourceListInfo      = 7,
+    TracePmcEventListInfo           = 8,
+    TracePmcCounterListInfo         = 9,
+    TraceSetDisallowList            = 10,
+    TraceVersionInfo                = 11,
+    /* EnumerateTraceGuidsEx: GUIDs of the groups that registered providers have joined */
+    TraceGroupQueryList = 12,
+    /* EnumerateTraceGuidsEx: of one of them, as of a provider: its members' programs, and what enables it */
+    TraceGroupQueryInfo               = 13,
+    TraceDisallowListQuery            = 14,
+    TraceInfoReserved15               = 15,
     TracePeriodicCaptureStateListInfo = 16,
-    TracePeriodicCaptureStateInfo    = 17,
-    TraceProviderBinaryTracking      = 18,
-    TraceMaxLoggersQuery             = 19, /* query, no session: ULONG */
-    TraceLbrConfigurationInfo        = 20,
-    TraceLbrEventListInfo            = 21,
-    TraceMaxPmcCounterQuery          = 22,
-    TraceStreamCount                 = 23,
-    TraceStackCachingInfo            = 24,
-    MaxTraceSetInfoClass             = 25
-} TRACE_QUERY_INFO_CLASS, TRACE_INFO_CLASS;
-/* 87; 24 the length does not fit the class; 4201; 50 another class, or a stack event that is not known; and what the change may fail with. */
-AUTOLOGGER_API ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
-                                         ULONG InformationLength);
+    TracePeriodicCaptureStateInfo     = 17,
+    TraceProviderBinaryTracking       = 18,
+    TraceMaxLoggersQuery              = 19, /* query, no session: ULONG */
+    TraceLbrConfigurationInfo         = 20,
+    TraceLbrEventListInfo             = 21,
+    TraceMaxPmcCounterQuery           = 22,
+    TraceStreamCount                  = 23,
+    TraceStackCachingInfo             = 24,
+    MaxTraceSetInfoClass              = 25
+} TRACE_QUERY_INFO_CLASS,
+    TRACE_INFO_CLASS;
+/* 87; 24 the length does not fit the class; 4201; 50 another class, or a stack event that is not known; and what the
+ * change may fail with. */
+AUTOLOGGER_API ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass,
+                                         PVOID TraceInformation, ULONG InformationLength);
 /* *ReturnLength (may be NULL) gets the bytes that there are; 122 when they don't fit. */
-AUTOLOGGER_API ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
-                                           ULONG InformationLength, PULONG ReturnLength);
+AUTOLOGGER_API ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass,
+                                           PVOID TraceInformation, ULONG InformationLength, PULONG ReturnLength);
 /* 122: no room, *ReturnLength says how much it takes; 87; 4200 the provider is not known; 50 another class. */
-AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer, ULONG InBufferSize, PVOID OutBuffer,
-                                           ULONG OutBufferSize, PULONG ReturnLength);
+AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer,
+                                           ULONG InBufferSize, PVOID OutBuffer, ULONG OutBufferSize,
+                                           PULONG ReturnLength);
 /* One provider that is registered or enabled, as EnumerateTraceGuids gives it. */
 typedef struct _TRACE_GUID_PROPERTIES {
-    GUID    Guid;
-    ULONG   GuidType; /* 0 */
-    ULONG   LoggerId; /* of the first session that enables it, and its terms: the low 32 bits of MatchAnyKeyword are the flags */
+    GUID  Guid;
+    ULONG GuidType; /* 0 */
+    /* of the first session that enables it, and its terms: the low 32 bits of MatchAnyKeyword are the flags */
+    ULONG   LoggerId;
     ULONG   EnableLevel;
     ULONG   EnableFlags;
     BOOLEAN IsEnable;
 } TRACE_GUID_PROPERTIES, *PTRACE_GUID_PROPERTIES;
-/* Fills the structures that the array points to; *GuidCount gets how many providers there are. 234: more than PropertyArrayCount, which are
- * filled; 87 no array, no room, or no *GuidCount. EnumerateTraceGuidsEx tells more. */
-AUTOLOGGER_API ULONG EnumerateTraceGuids(PTRACE_GUID_PROPERTIES *GuidPropertiesArray, ULONG PropertyArrayCount, PULONG GuidCount);
+/* Fills the structures that the array points to; *GuidCount gets how many providers there are. 234: more than
+ * PropertyArrayCount, which are filled; 87 no array, no room, or no *GuidCount. EnumerateTraceGuidsEx tells more. */
+AUTOLOGGER_API ULONG EnumerateTraceGuids(PTRACE_GUID_PROPERTIES *GuidPropertiesArray, ULONG PropertyArrayCount,
+                                         PULONG GuidCount);
 
 #ifdef UNICODE
 #define StartTrace StartTraceW

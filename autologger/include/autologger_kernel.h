@@ -1,7 +1,8 @@
-/* autologger_kernel.h - the kernel's part of evntrace.h, which includes it: EnableFlags of system loggers, and the GUIDs that the SDK's header has.
- * The GUIDs are defined in the file that defines INITGUID before it includes evntrace.h, as with the SDK; elsewhere they are declared. The SDK's
- * header has no GUIDs of the kernel's event classes: programs define ThreadGuid and its relatives themselves, or include
- * autologger_kernel_guids.h. docs/reference/values.md tells which flags Linux delivers. */
+/* autologger_kernel.h - the kernel's part of evntrace.h, which includes it: EnableFlags of system loggers, and the
+ * GUIDs that the SDK's header has. The GUIDs are defined in the file that defines INITGUID before it includes
+ * evntrace.h, as with the SDK; elsewhere they are declared. The SDK's header has no GUIDs of the kernel's event
+ * classes: programs define ThreadGuid and its relatives themselves, or include autologger_kernel_guids.h.
+ * docs/reference/values.md tells which flags Linux delivers. */
 #ifndef AUTOLOGGER_KERNEL_H
 #define AUTOLOGGER_KERNEL_H
 #include "autologger_types.h"
@@ -58,7 +59,10 @@
 #endif
 
 /* {9e814aad-3204-11d2-9a82-006008a86939}, as an initializer */
-#define AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}}
+#define AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID \
+    { \
+        0x9e814aad, 0x3204, 0x11d2, { 0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39 } \
+    }
 
 #ifdef INITGUID
 #define AUTOLOGGER_SDK_GUID AUTOLOGGER_DEFINE_GUID
@@ -72,6 +76,7 @@ AUTOLOGGER_SDK_GUID(EventTraceGuid, 0x68fdd900, 0x4a3e, 0x11d1, 0x84, 0xf4, 0x00
 /* Events about the machine */
 AUTOLOGGER_SDK_GUID(EventTraceConfigGuid, 0x01853a65, 0x418f, 0x4f36, 0xae, 0xfc, 0xdc, 0x0f, 0x1d, 0x2f, 0xd2, 0x35);
 /* The rights of every GUID without a descriptor of its own */
-AUTOLOGGER_SDK_GUID(DefaultTraceSecurityGuid, 0x0811c1af, 0x7a07, 0x4a06, 0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13);
+AUTOLOGGER_SDK_GUID(DefaultTraceSecurityGuid, 0x0811c1af, 0x7a07, 0x4a06, 0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7,
+                    0x13);
 #undef AUTOLOGGER_SDK_GUID
 #endif

@@ -26,29 +26,29 @@
 #define WINAPI
 #define CALLBACK
 
-typedef uint8_t  UCHAR, BYTE, BOOLEAN, *PUCHAR, *PBYTE, *PBOOLEAN;
-typedef char     CHAR, *PCHAR, *PSTR, *LPSTR;
+typedef uint8_t     UCHAR, BYTE, BOOLEAN, *PUCHAR, *PBYTE, *PBOOLEAN;
+typedef char        CHAR, *PCHAR, *PSTR, *LPSTR;
 typedef const char *PCSTR, *LPCSTR;
-typedef int8_t   INT8;
-typedef uint8_t  UINT8;
-typedef int16_t  SHORT, INT16, *PSHORT;
-typedef uint16_t USHORT, WORD, UINT16, *PUSHORT;
-typedef int32_t  INT, LONG, INT32, BOOL, HRESULT, *PLONG, *PBOOL;
-typedef uint32_t UINT, ULONG, DWORD, UINT32, *PULONG, *PDWORD;
-typedef int64_t  LONGLONG, LONG64, INT64, *PLONGLONG, *PLONG64, *PINT64;
-typedef uint64_t ULONGLONG, ULONG64, DWORD64, UINT64, *PULONGLONG, *PULONG64, *PDWORD64, *PUINT64;
-typedef float    FLOAT;
-typedef double   DOUBLE;
-typedef intptr_t LONG_PTR, INT_PTR;
-typedef uintptr_t ULONG_PTR, UINT_PTR, DWORD_PTR;
-typedef size_t   SIZE_T;
-typedef void    *PVOID, *LPVOID, *HANDLE;
+typedef int8_t      INT8;
+typedef uint8_t     UINT8;
+typedef int16_t     SHORT, INT16, *PSHORT;
+typedef uint16_t    USHORT, WORD, UINT16, *PUSHORT;
+typedef int32_t     INT, LONG, INT32, BOOL, HRESULT, *PLONG, *PBOOL;
+typedef uint32_t    UINT, ULONG, DWORD, UINT32, *PULONG, *PDWORD;
+typedef int64_t     LONGLONG, LONG64, INT64, *PLONGLONG, *PLONG64, *PINT64;
+typedef uint64_t    ULONGLONG, ULONG64, DWORD64, UINT64, *PULONGLONG, *PULONG64, *PDWORD64, *PUINT64;
+typedef float       FLOAT;
+typedef double      DOUBLE;
+typedef intptr_t    LONG_PTR, INT_PTR;
+typedef uintptr_t   ULONG_PTR, UINT_PTR, DWORD_PTR;
+typedef size_t      SIZE_T;
+typedef void       *PVOID, *LPVOID, *HANDLE;
 typedef const void *PCVOID, *LPCVOID;
 #if __SIZEOF_WCHAR_T__ == 2
-typedef wchar_t WCHAR, *PWCHAR, *PWSTR, *LPWSTR;
+typedef wchar_t        WCHAR, *PWCHAR, *PWSTR, *LPWSTR;
 typedef const wchar_t *PCWSTR, *LPCWSTR;
 #else
-typedef char16_t WCHAR, *PWCHAR, *PWSTR, *LPWSTR;
+typedef char16_t        WCHAR, *PWCHAR, *PWSTR, *LPWSTR;
 typedef const char16_t *PCWSTR, *LPCWSTR;
 #endif
 
@@ -74,18 +74,18 @@ typedef struct _GUID {
 #endif
 typedef const GUID *LPCGUID;
 
-/* Defines a GUID; definitions in several files of one program become one. It may stand in a C++ namespace, where g++ takes "weak" in a declaration
- * with `extern` alone. The last declaration takes the semicolon. */
+/* Defines a GUID; definitions in several files of one program become one. It may stand in a C++ namespace, where g++
+ * takes "weak" in a declaration with `extern` alone. The last declaration takes the semicolon. */
 #ifdef __cplusplus
 #define AUTOLOGGER_DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) \
-    extern "C" {                                                                \
-    extern const GUID name __attribute__((weak));                               \
-    const GUID        name = {l, w1, w2, {b1, b2, b3, b4, b5, b6, b7, b8}};     \
-    }                                                                           \
+    extern "C" { \
+    extern const GUID name __attribute__((weak)); \
+    const GUID        name = {l, w1, w2, {b1, b2, b3, b4, b5, b6, b7, b8}}; \
+    } \
     extern "C" const GUID name
 #else
 #define AUTOLOGGER_DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) \
-    extern const GUID name __attribute__((weak));                               \
+    extern const GUID name __attribute__((weak)); \
     const GUID        name = {l, w1, w2, {b1, b2, b3, b4, b5, b6, b7, b8}}
 #endif
 

@@ -1,17 +1,21 @@
-/* autologger_wpp.h - WPP's macros in a build without tracewpp. Instead of it, make a NAME.tmh of one line for each source:
+/* autologger_wpp.h - WPP's macros in a build without tracewpp. Instead of it, make a NAME.tmh of one line for each
+ * source:
  *
  *   for f in *.c *.cpp; do echo '#include <autologger_wpp.h>' >"${f%.*}.tmh"; done
  *
- * A program has its WPP_CONTROL_GUIDS before the .tmh, as always. WPP_INIT_TRACING registers a provider for each control GUID, WPP_CLEANUP ends it.
- * DoTraceMessage(FLAG, ...) and TraceEvents(LEVEL, FLAG, ...) write the message as a text event: made where it is written, and only while a session
- * wants it. The level is the message's (DoTraceMessage has none), the keyword is the flag's bit, so "enable SESSION {GUID} --level L --keywords F"
- * chooses. No .tmf or .pdb is needed to read it. Other functions are declared to tracewpp in comments (FUNC, begin_wpp config), which a compiler does
- * not see: define them by these, as "#define Trace(LEVEL, ...) DoTraceMessage(LEVEL, __VA_ARGS__)". At most 32 flags a GUID, 2047 bytes a message.
- * Which conversions a message may have: autologger_wpp_text.h. Link with -lautologger. */
+ * A program has its WPP_CONTROL_GUIDS before the .tmh, as always. WPP_INIT_TRACING registers a provider for each
+ * control GUID, WPP_CLEANUP ends it. DoTraceMessage(FLAG, ...) and TraceEvents(LEVEL, FLAG, ...) write the message as a
+ * text event: made where it is written, and only while a session wants it. The level is the message's (DoTraceMessage
+ * has none), the keyword is the flag's bit, so "enable SESSION {GUID} --level L --keywords F" chooses. No .tmf or .pdb
+ * is needed to read it. Other functions are declared to tracewpp in comments (FUNC, begin_wpp config), which a compiler
+ * does not see: define them by these, as "#define Trace(LEVEL, ...) DoTraceMessage(LEVEL, __VA_ARGS__)". At most 32
+ * flags a GUID, 2047 bytes a message. Which conversions a message may have: autologger_wpp_text.h. Link with
+ * -lautologger. */
 #ifndef AUTOLOGGER_WPP_H
 #define AUTOLOGGER_WPP_H
 #ifndef WPP_CONTROL_GUIDS
-#error "WPP_CONTROL_GUIDS is not defined. Do: include the header that defines it before the .tmh; see autologger_wpp.h for what there is of WPP"
+#error \
+    "WPP_CONTROL_GUIDS is not defined. Do: include the header that defines it before the .tmh; see autologger_wpp.h for what there is of WPP"
 #endif
 #include "evntprov.h"
 #include "evntrace.h"
@@ -23,12 +27,18 @@ typedef struct AUTOLOGGER_WPP_CONTROL {
 } AUTOLOGGER_WPP_CONTROL;
 
 /* "(12345678,1234,1234,1234,123456789abc)": five numbers without 0x */
-#define AUTOLOGGER_WPP_GUID(a, b, c, d, e)                                                                                                        \
-    {0x##a, 0x##b, 0x##c,                                                                                                                         \
-     {(UCHAR)(0x##d >> 8), (UCHAR)(0x##d & 0xFF), (UCHAR)(0x##e##ULL >> 40), (UCHAR)(0x##e##ULL >> 32), (UCHAR)(0x##e##ULL >> 24),                 \
-      (UCHAR)(0x##e##ULL >> 16), (UCHAR)(0x##e##ULL >> 8), (UCHAR)(0x##e##ULL & 0xFF)}}
+#define AUTOLOGGER_WPP_GUID(a, b, c, d, e) \
+    { \
+        0x##a, 0x##b, 0x##c, \
+        { \
+            (UCHAR)(0x##d >> 8), (UCHAR)(0x##d & 0xFF), (UCHAR)(0x##e##ULL >> 40), (UCHAR)(0x##e##ULL >> 32), \
+                (UCHAR)(0x##e##ULL >> 24), (UCHAR)(0x##e##ULL >> 16), (UCHAR)(0x##e##ULL >> 8), \
+                (UCHAR)(0x##e##ULL & 0xFF) \
+        } \
+    }
 
-/* WPP_CONTROL_GUIDS is gone through three times: the controls' numbers, the flags (control << 16 | number from 1), the controls themselves. */
+/* WPP_CONTROL_GUIDS is gone through three times: the controls' numbers, the flags (control << 16 | number from 1), the
+ * controls themselves. */
 #define WPP_DEFINE_BIT(name)
 #define WPP_DEFINE_CONTROL_GUID(name, guid, bits) AUTOLOGGER_WPP_NUMBER_##name,
 enum { WPP_CONTROL_GUIDS AUTOLOGGER_WPP_CONTROLS };
@@ -44,11 +54,12 @@ enum AUTOLOGGER_WPP_BITS { WPP_CONTROL_GUIDS AUTOLOGGER_WPP_END };
 /* One for all sources of the program, or of the library. */
 #define WPP_DEFINE_BIT(name)
 #define WPP_DEFINE_CONTROL_GUID(name, guid, bits) {AUTOLOGGER_WPP_GUID guid, 0},
-__attribute__((weak, visibility("hidden"))) AUTOLOGGER_WPP_CONTROL WPP_CB[AUTOLOGGER_WPP_CONTROLS] = {WPP_CONTROL_GUIDS};
+__attribute__((weak, visibility("hidden")))
+AUTOLOGGER_WPP_CONTROL WPP_CB[AUTOLOGGER_WPP_CONTROLS] = {WPP_CONTROL_GUIDS};
 #undef WPP_DEFINE_BIT
 #undef WPP_DEFINE_CONTROL_GUID
 
-#define AUTOLOGGER_WPP_KEYWORD(bit) (1ULL << (((bit) & 0xFFFF) - 1))
+#define AUTOLOGGER_WPP_KEYWORD(bit) (1ULL << (((bit)&0xFFFF) - 1))
 
 static inline void AutologgerWppBegin(void)
 {
@@ -65,9 +76,13 @@ static inline void AutologgerWppEnd(void)
     }
 }
 
-static inline int AutologgerWppWanted(int bit, int level) { return EventProviderEnabled(WPP_CB[bit >> 16].Handle, (UCHAR)level, AUTOLOGGER_WPP_KEYWORD(bit)); }
+static inline int AutologgerWppWanted(int bit, int level)
+{
+    return EventProviderEnabled(WPP_CB[bit >> 16].Handle, (UCHAR)level, AUTOLOGGER_WPP_KEYWORD(bit));
+}
 
-static inline void AutologgerWppWrite(int bit, int level, const char *function, const char *file, int line, const char *format, ...)
+static inline void AutologgerWppWrite(int bit, int level, const char *function, const char *file, int line,
+                                      const char *format, ...)
 {
     char               text[AUTOLOGGER_WPP_TEXT];
     WCHAR              wide[AUTOLOGGER_WPP_TEXT];
@@ -87,9 +102,9 @@ static inline void AutologgerWppWrite(int bit, int level, const char *function, 
     EventWriteString(WPP_CB[bit >> 16].Handle, (UCHAR)level, AUTOLOGGER_WPP_KEYWORD(bit), wide);
 }
 
-#define AUTOLOGGER_WPP_MESSAGE(bit, level, ...)                                            \
-    do {                                                                                   \
-        if (AutologgerWppWanted((bit), (level)))                                           \
+#define AUTOLOGGER_WPP_MESSAGE(bit, level, ...) \
+    do { \
+        if (AutologgerWppWanted((bit), (level))) \
             AutologgerWppWrite((bit), (level), __func__, __FILE__, __LINE__, __VA_ARGS__); \
     } while (0)
 

@@ -1,6 +1,7 @@
-/* autologger_wpp_text.h - makes the text of a WPP message: printf's conversions with Windows' sizes (I64, I32, I, w, ws, S, wZ, Z), and WPP's names
- * %!FUNC!, %!FILE!, %!LINE!, %!LEVEL!, %!STATUS!, %!WINERROR!, %!HRESULT!, %!NTSTATUS!, %!GUID!, %!IID!, %!CLSID!, %!bool!, %!BOOLEAN!. At any other
- * name the rest is written as it stands, since the size of its argument is not known. Threads: any. Not for: programs (autologger_wpp.h). */
+/* autologger_wpp_text.h - makes the text of a WPP message: printf's conversions with Windows' sizes (I64, I32, I, w,
+ * ws, S, wZ, Z), and WPP's names %!FUNC!, %!FILE!, %!LINE!, %!LEVEL!, %!STATUS!, %!WINERROR!, %!HRESULT!, %!NTSTATUS!,
+ * %!GUID!, %!IID!, %!CLSID!, %!bool!, %!BOOLEAN!. At any other name the rest is written as it stands, since the size of
+ * its argument is not known. Threads: any. Not for: programs (autologger_wpp.h). */
 #ifndef AUTOLOGGER_WPP_TEXT_H
 #define AUTOLOGGER_WPP_TEXT_H
 #include "autologger_types.h"
@@ -31,13 +32,13 @@ static inline void AutologgerWppPut(AUTOLOGGER_WPP_OUT *o, const char *text, siz
 }
 
 /* One conversion by printf; `tail` is its length and letter. */
-#define AUTOLOGGER_WPP_PRINT(o, tail, value)                                             \
-    do {                                                                                 \
-        char made[AUTOLOGGER_WPP_SPEC + 8];                                              \
-        int  n;                                                                          \
+#define AUTOLOGGER_WPP_PRINT(o, tail, value) \
+    do { \
+        char made[AUTOLOGGER_WPP_SPEC + 8]; \
+        int  n; \
         snprintf(made, sizeof made, "%.*s%s", (int)(o)->spec_length, (o)->spec, (tail)); \
-        n = snprintf((o)->at, (size_t)((o)->end - (o)->at) + 1, made, (value));          \
-        (o)->at += n < 0 ? 0 : n < (o)->end - (o)->at ? n : (o)->end - (o)->at;          \
+        n = snprintf((o)->at, (size_t)((o)->end - (o)->at) + 1, made, (value)); \
+        (o)->at += n < 0 ? 0 : n < (o)->end - (o)->at ? n : (o)->end - (o)->at; \
     } while (0)
 
 /* `units` of UTF-16 as UTF-8; a half of a pair is U+FFFD. */
@@ -48,7 +49,7 @@ static inline void AutologgerWppNarrow(char *out, size_t room, const WCHAR *text
         unsigned long c = (unsigned long)text[i] & 0xFFFF;
         if (c >= 0xD800 && c < 0xE000) {
             const unsigned long low = c < 0xDC00 && i + 1 < units ? (unsigned long)text[i + 1] & 0xFFFF : 0;
-            c                       = low >= 0xDC00 && low < 0xE000 ? 0x10000 + ((c & 0x3FF) << 10) + (low & 0x3FF) : 0xFFFD;
+            c = low >= 0xDC00 && low < 0xE000 ? 0x10000 + ((c & 0x3FF) << 10) + (low & 0x3FF) : 0xFFFD;
             i += c != 0xFFFD;
         }
         if (c < 0x80) {
@@ -77,7 +78,11 @@ static inline void AutologgerWppWide(WCHAR *out, size_t room, const char *text)
     const unsigned char *p = (const unsigned char *)text;
     size_t               n = 0;
     while (*p && n + 2 < room) {
-        const int     more = *p < 0x80 ? 0 : *p >= 0xC2 && *p < 0xE0 ? 1 : *p >= 0xE0 && *p < 0xF0 ? 2 : *p >= 0xF0 && *p < 0xF5 ? 3 : -1;
+        const int     more = *p < 0x80                 ? 0
+                             : *p >= 0xC2 && *p < 0xE0 ? 1
+                             : *p >= 0xE0 && *p < 0xF0 ? 2
+                             : *p >= 0xF0 && *p < 0xF5 ? 3
+                                                       : -1;
         unsigned long c    = more < 0 ? 0xFFFD : more ? *p & (0x3Fu >> more) : *p;
         int           i    = 1;
         for (; i <= more && (p[i] & 0xC0) == 0x80; i++)
@@ -101,8 +106,9 @@ static inline void AutologgerWppGuid(AUTOLOGGER_WPP_OUT *o, const GUID *g)
         AutologgerWppPut(o, "(null)", 6);
         return;
     }
-    snprintf(text, sizeof text, "%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x", (unsigned)g->Data1, (unsigned)g->Data2, (unsigned)g->Data3,
-             g->Data4[0], g->Data4[1], g->Data4[2], g->Data4[3], g->Data4[4], g->Data4[5], g->Data4[6], g->Data4[7]);
+    snprintf(text, sizeof text, "%08x-%04x-%04x-%02x%02x-%02x%02x%02x%02x%02x%02x", (unsigned)g->Data1,
+             (unsigned)g->Data2, (unsigned)g->Data3, g->Data4[0], g->Data4[1], g->Data4[2], g->Data4[3], g->Data4[4],
+             g->Data4[5], g->Data4[6], g->Data4[7]);
     AutologgerWppPut(o, text, 36);
 }
 
@@ -116,11 +122,14 @@ static inline int AutologgerWppNamed(AUTOLOGGER_WPP_OUT *o, const char *name, si
     else if (AUTOLOGGER_WPP_IS("FILE"))
         AutologgerWppPut(o, o->file, strlen(o->file));
     else if (AUTOLOGGER_WPP_IS("LINE") || AUTOLOGGER_WPP_IS("LEVEL"))
-        AutologgerWppPut(o, text, (size_t)snprintf(text, sizeof text, "%d", *name == 'L' && name[1] == 'I' ? o->line : o->level));
-    else if (AUTOLOGGER_WPP_IS("STATUS") || AUTOLOGGER_WPP_IS("WINERROR") || AUTOLOGGER_WPP_IS("HRESULT") || AUTOLOGGER_WPP_IS("NTSTATUS") ||
-             AUTOLOGGER_WPP_IS("status") || AUTOLOGGER_WPP_IS("winerr") || AUTOLOGGER_WPP_IS("hresult"))
+        AutologgerWppPut(
+            o, text, (size_t)snprintf(text, sizeof text, "%d", *name == 'L' && name[1] == 'I' ? o->line : o->level));
+    else if (AUTOLOGGER_WPP_IS("STATUS") || AUTOLOGGER_WPP_IS("WINERROR") || AUTOLOGGER_WPP_IS("HRESULT") ||
+             AUTOLOGGER_WPP_IS("NTSTATUS") || AUTOLOGGER_WPP_IS("status") || AUTOLOGGER_WPP_IS("winerr") ||
+             AUTOLOGGER_WPP_IS("hresult"))
         AutologgerWppPut(o, text, (size_t)snprintf(text, sizeof text, "0x%08x", va_arg(*args, unsigned)));
-    else if (AUTOLOGGER_WPP_IS("GUID") || AUTOLOGGER_WPP_IS("guid") || AUTOLOGGER_WPP_IS("IID") || AUTOLOGGER_WPP_IS("CLSID"))
+    else if (AUTOLOGGER_WPP_IS("GUID") || AUTOLOGGER_WPP_IS("guid") || AUTOLOGGER_WPP_IS("IID") ||
+             AUTOLOGGER_WPP_IS("CLSID"))
         AutologgerWppGuid(o, va_arg(*args, const GUID *));
     else if (AUTOLOGGER_WPP_IS("bool") || AUTOLOGGER_WPP_IS("BOOLEAN")) {
         const int yes = va_arg(*args, int) != 0;
@@ -208,7 +217,8 @@ static inline int AutologgerWppConvert(AUTOLOGGER_WPP_OUT *o, char letter, va_li
     else if (strchr("eEfFgGaA", letter))
         AUTOLOGGER_WPP_PRINT(o, tail, va_arg(*args, double));
     else if (strchr("sSZ", letter))
-        AutologgerWppString(o, letter == 'S' ? o->size != 'h' : o->size == 'w' || o->size == 'l', letter == 'Z', va_arg(*args, const void *));
+        AutologgerWppString(o, letter == 'S' ? o->size != 'h' : o->size == 'w' || o->size == 'l', letter == 'Z',
+                            va_arg(*args, const void *));
     else if (letter == 'p')
         AUTOLOGGER_WPP_PRINT(o, tail, va_arg(*args, void *));
     else if (letter == 'c')

@@ -111,8 +111,9 @@ FORCEINLINE UCHAR GetEventProcessorNumber(PCEVENT_RECORD EventRecord)
 }
 FORCEINLINE ULONG GetEventProcessorIndex(PCEVENT_RECORD EventRecord)
 {
-    return EventRecord->EventHeader.Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX ? EventRecord->BufferContext.ProcessorIndex
-                                                                              : EventRecord->BufferContext.ProcessorNumber;
+    return EventRecord->EventHeader.Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX
+               ? EventRecord->BufferContext.ProcessorIndex
+               : EventRecord->BufferContext.ProcessorNumber;
 }
 
 /* ---- who may do what with a session, a provider or a provider group ---- */
@@ -129,7 +130,10 @@ FORCEINLINE ULONG GetEventProcessorIndex(PCEVENT_RECORD EventRecord)
 #define TRACELOG_ALL 0x1FE1 /* not of the SDK, which adds Windows' standard rights */
 
 /* {0811c1af-7a07-4a06-82ed-869455cdf713}: what counts for every GUID without a descriptor of its own */
-#define AUTOLOGGER_DEFAULT_TRACE_SECURITY_GUID {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}}
+#define AUTOLOGGER_DEFAULT_TRACE_SECURITY_GUID \
+    { \
+        0x0811c1af, 0x7a07, 0x4a06, { 0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13 } \
+    }
 
 typedef PVOID PSID, PSECURITY_DESCRIPTOR;
 typedef enum {
@@ -140,8 +144,8 @@ typedef enum {
     EventSecurityMax
 } EVENTSECURITYOPERATION;
 
-/* SIDs of Linux: a user is S-1-22-1-uid, a group S-1-22-2-gid (as Samba writes them); root is S-1-5-18, everybody S-1-1-0, the group
- * "autologger" S-1-5-32-559 (Performance Log Users). `sid` gets 16 bytes. */
+/* SIDs of Linux: a user is S-1-22-1-uid, a group S-1-22-2-gid (as Samba writes them); root is S-1-5-18, everybody
+ * S-1-1-0, the group "autologger" S-1-5-32-559 (Performance Log Users). `sid` gets 16 bytes. */
 FORCEINLINE PSID AutologgerUnixSid(BYTE sid[16], BOOLEAN group, ULONG id)
 {
     static const BYTE head[8] = {1, 2, 0, 0, 0, 0, 0, 22};
@@ -154,10 +158,12 @@ FORCEINLINE PSID AutologgerUnixSid(BYTE sid[16], BOOLEAN group, ULONG id)
     return sid;
 }
 
-/* Gives (AllowOrDeny TRUE) or refuses rights to Sid, and keeps that below WMI\Security. Programs that write to a session already keep on until
- * it ends. 87; 50 SACL; 5 the caller is neither root nor the daemon's own user; 4201 no daemon; and what the store says. */
+/* Gives (AllowOrDeny TRUE) or refuses rights to Sid, and keeps that below WMI\Security. Programs that write to a
+ * session already keep on until it ends. 87; 50 SACL; 5 the caller is neither root nor the daemon's own user; 4201 no
+ * daemon; and what the store says. */
 AUTOLOGGER_API ULONG EventAccessControl(LPGUID Guid, ULONG Operation, PSID Sid, ULONG Rights, BOOLEAN AllowOrDeny);
-/* The self-relative descriptor that counts for Guid, also when that is the default. 234: *BufferSize is the size that is needed; 5; 4201. */
+/* The self-relative descriptor that counts for Guid, also when that is the default. 234: *BufferSize is the size that
+ * is needed; 5; 4201. */
 AUTOLOGGER_API ULONG EventAccessQuery(LPGUID Guid, PSECURITY_DESCRIPTOR Buffer, PULONG BufferSize);
 /* The default counts again. 2: it had no descriptor of its own; 5; 4201. */
 AUTOLOGGER_API ULONG EventAccessRemove(LPGUID Guid);

@@ -4,8 +4,8 @@
  *   EventWrite        writes one event into every session that enables it; nearly free when none does
  *   EventUnregister   ends it
  *
- * Threads: everything from any thread; EventWrite and EventEnabled also from signal handlers. The enable callback runs on
- * the library's own thread, once for each session that is already interested during EventRegister.
+ * Threads: everything from any thread; EventWrite and EventEnabled also from signal handlers. The enable callback runs
+ * on the library's own thread, once for each session that is already interested during EventRegister.
  * Programs should ignore what EventWrite returns, except in tests. Link with -lautologger. */
 #ifndef _EVNTPROV_
 #define _EVNTPROV_
@@ -30,17 +30,17 @@
 #define EVENT_FILTER_TYPE_SCHEMATIZED 0x80000000u
 #define EVENT_FILTER_TYPE_SYSTEM_FLAGS 0x80000001u
 #define EVENT_FILTER_TYPE_TRACEHANDLE 0x80000002u
-#define EVENT_FILTER_TYPE_PID 0x80000004u             /* ULONG[], at most 8 */
-#define EVENT_FILTER_TYPE_EXECUTABLE_NAME 0x80000008u /* WCHAR[]: file names or paths, joined by ';' */
-#define EVENT_FILTER_TYPE_PACKAGE_ID 0x80000010u      /* WCHAR[]: control groups or containers */
-#define EVENT_FILTER_TYPE_PACKAGE_APP_ID 0x80000020u  /* WCHAR[]: systemd's units */
-#define EVENT_FILTER_TYPE_PAYLOAD 0x80000100u         /* of TdhAggregatePayloadFilters */
-#define EVENT_FILTER_TYPE_EVENT_ID 0x80000200u        /* EVENT_FILTER_EVENT_ID */
-#define EVENT_FILTER_TYPE_EVENT_NAME 0x80000400u      /* EVENT_FILTER_EVENT_NAME */
-#define EVENT_FILTER_TYPE_STACKWALK 0x80001000u       /* EVENT_FILTER_EVENT_ID */
-#define EVENT_FILTER_TYPE_STACKWALK_NAME 0x80002000u  /* EVENT_FILTER_EVENT_NAME */
+#define EVENT_FILTER_TYPE_PID 0x80000004u                /* ULONG[], at most 8 */
+#define EVENT_FILTER_TYPE_EXECUTABLE_NAME 0x80000008u    /* WCHAR[]: file names or paths, joined by ';' */
+#define EVENT_FILTER_TYPE_PACKAGE_ID 0x80000010u         /* WCHAR[]: control groups or containers */
+#define EVENT_FILTER_TYPE_PACKAGE_APP_ID 0x80000020u     /* WCHAR[]: systemd's units */
+#define EVENT_FILTER_TYPE_PAYLOAD 0x80000100u            /* of TdhAggregatePayloadFilters */
+#define EVENT_FILTER_TYPE_EVENT_ID 0x80000200u           /* EVENT_FILTER_EVENT_ID */
+#define EVENT_FILTER_TYPE_EVENT_NAME 0x80000400u         /* EVENT_FILTER_EVENT_NAME */
+#define EVENT_FILTER_TYPE_STACKWALK 0x80001000u          /* EVENT_FILTER_EVENT_ID */
+#define EVENT_FILTER_TYPE_STACKWALK_NAME 0x80002000u     /* EVENT_FILTER_EVENT_NAME */
 #define EVENT_FILTER_TYPE_STACKWALK_LEVEL_KW 0x80004000u /* EVENT_FILTER_LEVEL_KW */
-#define EVENT_FILTER_TYPE_CONTAINER 0x80008000u       /* WCHAR[]: 12 or more digits of the id */
+#define EVENT_FILTER_TYPE_CONTAINER 0x80008000u          /* WCHAR[]: 12 or more digits of the id */
 #define EVENT_DATA_DESCRIPTOR_TYPE_NONE 0
 #define EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA 1
 #define EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA 2
@@ -91,8 +91,8 @@ typedef struct _EVENT_FILTER_DESCRIPTOR {
 } EVENT_FILTER_DESCRIPTOR, *PEVENT_FILTER_DESCRIPTOR;
 #endif
 
-/* What is before a SCHEMATIZED filter's data, by agreement of controller and provider. In the callback InstanceId is the session's, for
- * EventWriteEx. */
+/* What is before a SCHEMATIZED filter's data, by agreement of controller and provider. In the callback InstanceId is
+ * the session's, for EventWriteEx. */
 typedef struct _EVENT_FILTER_HEADER {
     USHORT    Id;
     UCHAR     Version;
@@ -131,11 +131,12 @@ typedef enum _EVENT_INFO_CLASS {
     MaxEventInfo                   = 4
 } EVENT_INFO_CLASS;
 
-/* Reports a change of the sessions that enable the provider. IsEnabled: EVENT_CONTROL_CODE_ENABLE_PROVIDER while one session or more enable it,
- * also where another one has just ended; DISABLE_PROVIDER when none is left; CAPTURE_STATE. Level is the highest of all sessions, MatchAnyKeyword
- * the union and MatchAllKeyword the intersection; a session that states no level counts as 0xFF, one without keywords as all ones. SourceId and
- * FilterData (its SCHEMATIZED filter, valid during the call, or NULL) are those of the session that changed. A session whose filters exclude this
- * program is not reported. */
+/* Reports a change of the sessions that enable the provider. IsEnabled: EVENT_CONTROL_CODE_ENABLE_PROVIDER while one
+ * session or more enable it, also where another one has just ended; DISABLE_PROVIDER when none is left; CAPTURE_STATE.
+ * Level is the highest of all sessions, MatchAnyKeyword the union and MatchAllKeyword the intersection; a session that
+ * states no level counts as 0xFF, one without keywords as all ones. SourceId and FilterData (its SCHEMATIZED filter,
+ * valid during the call, or NULL) are those of the session that changed. A session whose filters exclude this program
+ * is not reported. */
 typedef VOID(NTAPI *PENABLECALLBACK)(LPCGUID SourceId, ULONG IsEnabled, UCHAR Level, ULONGLONG MatchAnyKeyword,
                                      ULONGLONG MatchAllKeyword, PEVENT_FILTER_DESCRIPTOR FilterData,
                                      PVOID CallbackContext);
@@ -146,21 +147,22 @@ AUTOLOGGER_API ULONG EventRegister(LPCGUID ProviderId, PENABLECALLBACK EnableCal
 /* No callback runs any more when it returns. Later use of the handle gives 6. */
 AUTOLOGGER_API ULONG EventUnregister(REGHANDLE RegHandle);
 /* EventProviderSetTraits: the provider's name and traits; EventProviderUseDescriptorType: a BOOLEAN. Else 50. */
-AUTOLOGGER_API ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass,
-                                         PVOID EventInformation, ULONG InformationLength);
+AUTOLOGGER_API ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass, PVOID EventInformation,
+                                         ULONG InformationLength);
 
 /* Whether any session wants this event (this level and keyword). */
 AUTOLOGGER_API BOOLEAN EventEnabled(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor);
 AUTOLOGGER_API BOOLEAN EventProviderEnabled(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword);
 
-/* 0 written, or nobody listens; 6 handle; 87 arguments; 534 over 64 KB; 234 over the session's buffer size; 8 no room. */
+/* 0 written, or nobody listens; 6 handle; 87 arguments; 534 over 64 KB; 234 over the session's buffer size; 8 no
+ * room. */
 AUTOLOGGER_API ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
                                 PEVENT_DATA_DESCRIPTOR UserData);
 AUTOLOGGER_API ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, LPCGUID ActivityId,
                                         LPCGUID RelatedActivityId, ULONG UserDataCount,
                                         PEVENT_DATA_DESCRIPTOR UserData);
-/* Filter: sessions that do not get the event, the InstanceId of each one's EVENT_FILTER_HEADER OR-ed together. Flags: EVENT_WRITE_FLAG_*; NO_FAULTING
- * has no meaning here. */
+/* Filter: sessions that do not get the event, the InstanceId of each one's EVENT_FILTER_HEADER OR-ed together. Flags:
+ * EVENT_WRITE_FLAG_*; NO_FAULTING has no meaning here. */
 AUTOLOGGER_API ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG64 Filter, ULONG Flags,
                                   LPCGUID ActivityId, LPCGUID RelatedActivityId, ULONG UserDataCount,
                                   PEVENT_DATA_DESCRIPTOR UserData);
@@ -175,8 +177,8 @@ FORCEINLINE VOID EventDataDescCreate(PEVENT_DATA_DESCRIPTOR EventDataDescriptor,
     EventDataDescriptor->Size     = DataSize;
     EventDataDescriptor->Reserved = 0;
 }
-FORCEINLINE VOID EventDescCreate(PEVENT_DESCRIPTOR EventDescriptor, USHORT Id, UCHAR Version, UCHAR Channel, UCHAR Level,
-                                 USHORT Task, UCHAR Opcode, ULONGLONG Keyword)
+FORCEINLINE VOID EventDescCreate(PEVENT_DESCRIPTOR EventDescriptor, USHORT Id, UCHAR Version, UCHAR Channel,
+                                 UCHAR Level, USHORT Task, UCHAR Opcode, ULONGLONG Keyword)
 {
     EventDescriptor->Id      = Id;
     EventDescriptor->Version = Version;
@@ -190,15 +192,12 @@ FORCEINLINE VOID EventDescZero(PEVENT_DESCRIPTOR EventDescriptor)
 {
     memset(EventDescriptor, 0, sizeof *EventDescriptor);
 }
-#define AUTOLOGGER_DESC_FIELD(type, field)                                                          \
-    FORCEINLINE type EventDescGet##field(PCEVENT_DESCRIPTOR EventDescriptor)                        \
-    {                                                                                               \
-        return EventDescriptor->field;                                                              \
-    }                                                                                               \
+#define AUTOLOGGER_DESC_FIELD(type, field) \
+    FORCEINLINE type EventDescGet##field(PCEVENT_DESCRIPTOR EventDescriptor) { return EventDescriptor->field; } \
     FORCEINLINE PEVENT_DESCRIPTOR EventDescSet##field(PEVENT_DESCRIPTOR EventDescriptor, type field) \
-    {                                                                                               \
-        EventDescriptor->field = field;                                                             \
-        return EventDescriptor;                                                                     \
+    { \
+        EventDescriptor->field = field; \
+        return EventDescriptor; \
     }
 AUTOLOGGER_DESC_FIELD(USHORT, Id)
 AUTOLOGGER_DESC_FIELD(UCHAR, Version)

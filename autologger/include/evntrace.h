@@ -1,15 +1,16 @@
-/* evntrace.h - controlling sessions and reading traces, with the SDK's names, types and layouts. The controller's functions (StartTrace,
- * ControlTrace, EnableTraceEx2 ...) are in autologger_controller.h, those of the older providers (TraceEvent ...) in autologger_classic.h,
- * EVENT_TRACE_FLAG_* in autologger_kernel.h; this header includes all three; the consumer's are:
+/* evntrace.h - controlling sessions and reading traces, with the SDK's names, types and layouts. The controller's
+ * functions (StartTrace, ControlTrace, EnableTraceEx2 ...) are in autologger_controller.h, those of the older providers
+ * (TraceEvent ...) in autologger_classic.h, EVENT_TRACE_FLAG_* in autologger_kernel.h; this header includes all three;
+ * the consumer's are:
  *
  *   OpenTrace      names a log file, or a real-time session of the running daemon
  *   ProcessTrace   gives its events to a callback, in time order, until the end
  *   CloseTrace     lets go of it; from another thread, or a callback, it also ends ProcessTrace
  *
- * Events come as EVENT_RECORD (PROCESS_TRACE_MODE_EVENT_RECORD, see evntcons.h). A real-time session gives what nobody has read yet,
- * then what comes, at least once a second; a program that dies leaves what it had not finished to the next one. Of one call
- * ProcessTrace takes several files, or one real-time session. Losses come as events of the class RT_LostEvent.
- * The A functions take UTF-8, the W functions UTF-16.
+ * Events come as EVENT_RECORD (PROCESS_TRACE_MODE_EVENT_RECORD, see evntcons.h). A real-time session gives what nobody
+ * has read yet, then what comes, at least once a second; a program that dies leaves what it had not finished to the
+ * next one. Of one call ProcessTrace takes several files, or one real-time session. Losses come as events of the class
+ * RT_LostEvent. The A functions take UTF-8, the W functions UTF-16.
  * Threads: each handle one at a time, but CloseTrace from any. Link with -lautologger-trace. */
 #ifndef _EVNTRACE_
 #define _EVNTRACE_
@@ -44,9 +45,15 @@
 #define EVENT_TRACE_ADD_HEADER_MODE 0x00001000
 
 /* {68fdd900-4a3e-11d1-84f4-0000f80464e3}: the header event of a file (opcode 0) */
-#define AUTOLOGGER_EVENT_TRACE_GUID {0x68fdd900, 0x4a3e, 0x11d1, {0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}}
+#define AUTOLOGGER_EVENT_TRACE_GUID \
+    { \
+        0x68fdd900, 0x4a3e, 0x11d1, { 0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3 } \
+    }
 /* {6a399ae0-4bc6-4de9-870b-3657f8947e7e}: RT_LostEvent; opcodes: events, buffers, a backup file were lost */
-#define AUTOLOGGER_RT_LOST_EVENT_GUID {0x6a399ae0, 0x4bc6, 0x4de9, {0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}}
+#define AUTOLOGGER_RT_LOST_EVENT_GUID \
+    { \
+        0x6a399ae0, 0x4bc6, 0x4de9, { 0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e } \
+    }
 #define EVENT_TRACE_TYPE_RT_LOST_EVENT 0x20
 #define EVENT_TRACE_TYPE_RT_LOST_BUFFER 0x21
 #define EVENT_TRACE_TYPE_RT_LOST_FILE 0x22
@@ -125,33 +132,33 @@ typedef struct _TRACE_LOGFILE_HEADER {
 struct _EVENT_RECORD; /* evntcons.h */
 typedef struct _EVENT_TRACE_LOGFILEW EVENT_TRACE_LOGFILEW, *PEVENT_TRACE_LOGFILEW;
 typedef struct _EVENT_TRACE_LOGFILEA EVENT_TRACE_LOGFILEA, *PEVENT_TRACE_LOGFILEA;
-/* FALSE ends ProcessTrace with ERROR_CANCELLED. Called when all events of a buffer (real time: of the buffers that were flushed
- * together) were given. */
+/* FALSE ends ProcessTrace with ERROR_CANCELLED. Called when all events of a buffer (real time: of the buffers that were
+ * flushed together) were given. */
 typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKW)(PEVENT_TRACE_LOGFILEW Logfile);
 typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKA)(PEVENT_TRACE_LOGFILEA Logfile);
 typedef VOID(WINAPI *PEVENT_CALLBACK)(PEVENT_TRACE pEvent);
 typedef VOID(WINAPI *PEVENT_RECORD_CALLBACK)(struct _EVENT_RECORD *EventRecord);
 
-#define AUTOLOGGER_LOGFILE_FIELDS(text, callback)                             \
-    text     LogFileName; /* one of the two */                                \
-    text     LoggerName;                                                      \
-    LONGLONG CurrentTime;                                                     \
-    ULONG    BuffersRead;                                                     \
-    __extension__ union {                                                     \
-        ULONG LogFileMode;                                                    \
-        ULONG ProcessTraceMode; /* PROCESS_TRACE_MODE_* */                    \
-    };                                                                        \
-    EVENT_TRACE          CurrentEvent; /* of EventCallback: the last one */   \
-    TRACE_LOGFILE_HEADER LogfileHeader; /* out: of a file */                  \
-    callback             BufferCallback;                                      \
-    ULONG                BufferSize;                                          \
-    ULONG                Filled;                                              \
-    ULONG                EventsLost;                                          \
-    __extension__ union {                                                     \
-        PEVENT_CALLBACK        EventCallback;                                 \
-        PEVENT_RECORD_CALLBACK EventRecordCallback; /* with _EVENT_RECORD */  \
-    };                                                                        \
-    ULONG IsKernelTrace;                                                      \
+#define AUTOLOGGER_LOGFILE_FIELDS(text, callback) \
+    text     LogFileName; /* one of the two */ \
+    text     LoggerName; \
+    LONGLONG CurrentTime; \
+    ULONG    BuffersRead; \
+    __extension__ union { \
+        ULONG LogFileMode; \
+        ULONG ProcessTraceMode; /* PROCESS_TRACE_MODE_* */ \
+    }; \
+    EVENT_TRACE          CurrentEvent;  /* of EventCallback: the last one */ \
+    TRACE_LOGFILE_HEADER LogfileHeader; /* out: of a file */ \
+    callback             BufferCallback; \
+    ULONG                BufferSize; \
+    ULONG                Filled; \
+    ULONG                EventsLost; \
+    __extension__ union { \
+        PEVENT_CALLBACK        EventCallback; \
+        PEVENT_RECORD_CALLBACK EventRecordCallback; /* with _EVENT_RECORD */ \
+    }; \
+    ULONG IsKernelTrace; \
     PVOID Context; /* becomes EVENT_RECORD.UserContext */
 struct _EVENT_TRACE_LOGFILEW {
     AUTOLOGGER_LOGFILE_FIELDS(LPWSTR, PEVENT_TRACE_BUFFER_CALLBACKW)
@@ -161,19 +168,21 @@ struct _EVENT_TRACE_LOGFILEA {
 };
 #undef AUTOLOGGER_LOGFILE_FIELDS
 
-/* INVALID_PROCESSTRACE_HANDLE on failure, and then GetLastError: 87 for NULL; 161 without a name, or with both; 2, 3 no such file;
- * 13 not an .etl; 5 the rights are missing; 1450 eight consumers read the session, or 1,024 traces are open.
+/* INVALID_PROCESSTRACE_HANDLE on failure, and then GetLastError: 87 for NULL; 161 without a name, or with both; 2, 3 no
+ * such file; 13 not an .etl; 5 the rights are missing; 1450 eight consumers read the session, or 1,024 traces are open.
  * A session that does not run yet is no failure. */
 AUTOLOGGER_API TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW Logfile);
 AUTOLOGGER_API TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA Logfile);
-/* 0 at the end of the files or the session, and after CloseTrace; 24 for no handle or more than 64; 6; 87; 1901 EndTime before
- * StartTime; 1223 the buffer callback said stop; 4201 the session does not run, or is not a real-time one; 4206 more than one
- * real-time handle; 50 files and a session together, or times with a session; 13 a damaged file, after all that could be read.
- * StartTime and EndTime may be NULL. */
-AUTOLOGGER_API ULONG ProcessTrace(PTRACEHANDLE HandleArray, ULONG HandleCount, LPFILETIME StartTime, LPFILETIME EndTime);
+/* 0 at the end of the files or the session, and after CloseTrace; 24 for no handle or more than 64; 6; 87; 1901 EndTime
+ * before StartTime; 1223 the buffer callback said stop; 4201 the session does not run, or is not a real-time one; 4206
+ * more than one real-time handle; 50 files and a session together, or times with a session; 13 a damaged file, after
+ * all that could be read. StartTime and EndTime may be NULL. */
+AUTOLOGGER_API ULONG ProcessTrace(PTRACEHANDLE HandleArray, ULONG HandleCount, LPFILETIME StartTime,
+                                  LPFILETIME EndTime);
 /* 0; 6; 7007 while ProcessTrace uses the handle: it ends after the events that it has, and then closes. */
 AUTOLOGGER_API ULONG CloseTrace(TRACEHANDLE TraceHandle);
-/* Why OpenTrace failed, or a function for modules (autologger_modules.h), of this thread; or what SetLastError said since. */
+/* Why OpenTrace failed, or a function for modules (autologger_modules.h), of this thread; or what SetLastError said
+ * since. */
 AUTOLOGGER_API DWORD GetLastError(VOID);
 AUTOLOGGER_API VOID  SetLastError(DWORD Error);
 

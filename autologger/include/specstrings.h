@@ -1,5 +1,5 @@
-/* specstrings.h - annotations of before sal.h's, which it includes. They stand for nothing. Not part of Windows.h: __in and __out are names within
- * the C++ library. Include it behind the headers of the C++ library. */
+/* specstrings.h - annotations of before sal.h's, which it includes. They stand for nothing. Not part of Windows.h: __in
+ * and __out are names within the C++ library. Include it behind the headers of the C++ library. */
 #ifndef AUTOLOGGER_SPECSTRINGS_H
 #define AUTOLOGGER_SPECSTRINGS_H
 #include "sal.h"

@@ -6,14 +6,14 @@
  *   TdhLoadManifest          makes a manifest known to this process
  *   TdhCreatePayloadFilter   chooses events by what is in them, for EnableTraceEx2
  *
- * In the callback of ProcessTrace: TdhGetEventInformation(record, 0, NULL, buffer, &size), with a larger buffer after 122. What describes an
- * event is asked in this order: the event itself (TraceLogging), manifests, metadata of the file that ProcessTrace reads, the kernel's
- * classes. An event that nothing describes gives 1168; its payload is in EVENT_RECORD.UserData.
+ * In the callback of ProcessTrace: TdhGetEventInformation(record, 0, NULL, buffer, &size), with a larger buffer after
+ * 122. What describes an event is asked in this order: the event itself (TraceLogging), manifests, metadata of the file
+ * that ProcessTrace reads, the kernel's classes. An event that nothing describes gives 1168; its payload is in
+ * EVENT_RECORD.UserData.
  * Texts are UTF-16. Contexts (TDH_CONTEXT) are not used. Threads: any. Link with -lautologger-trace. */
 #ifndef __TDH_H__
 #define __TDH_H__
 #include "evntcons.h"
-
 
 typedef ULONG TDHSTATUS;
 
@@ -49,7 +49,8 @@ typedef struct _EVENT_MAP_INFO {
 } EVENT_MAP_INFO, *PEVENT_MAP_INFO;
 
 #define EMI_MAP_NAME(MapInfo) (((MapInfo)->NameOffset == 0) ? NULL : (PWSTR)((PBYTE)(MapInfo) + (MapInfo)->NameOffset))
-#define EMI_MAP_OUTPUT(MapInfo, Map) (((Map)->OutputOffset == 0) ? NULL : (PWSTR)((PBYTE)(MapInfo) + (Map)->OutputOffset))
+#define EMI_MAP_OUTPUT(MapInfo, Map) \
+    (((Map)->OutputOffset == 0) ? NULL : (PWSTR)((PBYTE)(MapInfo) + (Map)->OutputOffset))
 
 /* How a payload holds a value. */
 enum _TDH_IN_TYPE {
@@ -197,7 +198,11 @@ typedef enum _DECODING_SOURCE {
     DecodingSourceMax
 } DECODING_SOURCE;
 
-typedef enum _TEMPLATE_FLAGS { TEMPLATE_EVENT_DATA = 1, TEMPLATE_USER_DATA = 2, TEMPLATE_CONTROL_GUID = 4 } TEMPLATE_FLAGS;
+typedef enum _TEMPLATE_FLAGS {
+    TEMPLATE_EVENT_DATA   = 1,
+    TEMPLATE_USER_DATA    = 2,
+    TEMPLATE_CONTROL_GUID = 4
+} TEMPLATE_FLAGS;
 
 /* Offsets are from its beginning; 0: there is none. */
 typedef struct _TRACE_EVENT_INFO {
@@ -255,8 +260,14 @@ typedef struct _PROPERTY_DATA_DESCRIPTOR {
     ULONG     Reserved;
 } PROPERTY_DATA_DESCRIPTOR, *PPROPERTY_DATA_DESCRIPTOR;
 
-typedef enum _TDH_CONTEXT_TYPE { TDH_CONTEXT_WPP_TMFFILE, TDH_CONTEXT_WPP_TMFSEARCHPATH, TDH_CONTEXT_WPP_GMT, TDH_CONTEXT_POINTERSIZE,
-                                 TDH_CONTEXT_PDB_PATH, TDH_CONTEXT_MAXIMUM } TDH_CONTEXT_TYPE;
+typedef enum _TDH_CONTEXT_TYPE {
+    TDH_CONTEXT_WPP_TMFFILE,
+    TDH_CONTEXT_WPP_TMFSEARCHPATH,
+    TDH_CONTEXT_WPP_GMT,
+    TDH_CONTEXT_POINTERSIZE,
+    TDH_CONTEXT_PDB_PATH,
+    TDH_CONTEXT_MAXIMUM
+} TDH_CONTEXT_TYPE;
 typedef struct _TDH_CONTEXT {
     ULONGLONG        ParameterValue;
     TDH_CONTEXT_TYPE ParameterType;
@@ -283,9 +294,10 @@ typedef enum _EVENT_FIELD_TYPE {
     EventInformationMax
 } EVENT_FIELD_TYPE;
 typedef struct _PROVIDER_FIELD_INFO {
-    ULONG     NameOffset;        /* from the beginning of the array */
-    ULONG     DescriptionOffset; /* its message; 0: it has none */
-    ULONGLONG Value;             /* of an opcode: the task in bits 0 to 15 (0: of all tasks), the opcode in bits 16 to 23 */
+    ULONG NameOffset;        /* from the beginning of the array */
+    ULONG DescriptionOffset; /* its message; 0: it has none */
+    /* of an opcode: the task in bits 0 to 15 (0: of all tasks), the opcode in bits 16 to 23 */
+    ULONGLONG Value;
 } PROVIDER_FIELD_INFO, *PPROVIDER_FIELD_INFO;
 typedef struct _PROVIDER_FIELD_INFOARRAY {
     ULONG               NumberOfElements;
@@ -306,9 +318,9 @@ typedef enum _PAYLOAD_OPERATOR {
     PAYLOADFIELD_GT,
     PAYLOADFIELD_LT,
     PAYLOADFIELD_GE,
-    PAYLOADFIELD_BETWEEN,    /* both ends belong to it: L"5,10" */
+    PAYLOADFIELD_BETWEEN, /* both ends belong to it: L"5,10" */
     PAYLOADFIELD_NOTBETWEEN,
-    PAYLOADFIELD_MODULO,     /* divides without a rest */
+    PAYLOADFIELD_MODULO, /* divides without a rest */
     PAYLOADFIELD_CONTAINS = 20,
     PAYLOADFIELD_DOESNTCONTAIN,
     PAYLOADFIELD_IS = 30,
@@ -321,45 +333,59 @@ typedef enum _PAYLOAD_OPERATOR {
 typedef struct _PAYLOAD_FILTER_PREDICATE {
     LPWSTR FieldName; /* one of the event's own: not in a struct, no array */
     USHORT CompareOp; /* PAYLOAD_OPERATOR */
-    LPWSTR Value;     /* a number (0x.. is one), true, false, a GUID or a text, as the field is. Texts are compared as they are written */
+    /* a number (0x.. is one), true, false, a GUID or a text, as the field is. Texts are compared as they are written */
+    LPWSTR Value;
 } PAYLOAD_FILTER_PREDICATE, *PPAYLOAD_FILTER_PREDICATE;
 
-/* *BufferSize: the bytes of Buffer; gets what is used or, with 122 (Buffer may be NULL then), what is needed. 1168 nothing describes
- * the event; 87; 8. A text event (EventWriteString) has the one property Message. */
-AUTOLOGGER_API TDHSTATUS TdhGetEventInformation(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext, PTRACE_EVENT_INFO Buffer,
-                                                PULONG BufferSize);
-/* The map that a property of the event names (EVENT_PROPERTY_INFO.MapNameOffset). The same numbers; 1168 also for a map that is not there. */
-AUTOLOGGER_API TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD Event, LPWSTR MapName, PEVENT_MAP_INFO Buffer, PULONG BufferSize);
-/* The bytes of a property, as the payload has them: texts with their NUL, arrays and structs whole. 1168 no such property, element or
- * description; 15005 the payload ends before it. */
-AUTOLOGGER_API TDHSTATUS TdhGetPropertySize(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext, ULONG PropertyDataCount,
-                                            PPROPERTY_DATA_DESCRIPTOR PropertyData, PULONG PropertySize);
+/* *BufferSize: the bytes of Buffer; gets what is used or, with 122 (Buffer may be NULL then), what is needed. 1168
+ * nothing describes the event; 87; 8. A text event (EventWriteString) has the one property Message. */
+AUTOLOGGER_API TDHSTATUS TdhGetEventInformation(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
+                                                PTRACE_EVENT_INFO Buffer, PULONG BufferSize);
+/* The map that a property of the event names (EVENT_PROPERTY_INFO.MapNameOffset). The same numbers; 1168 also for a map
+ * that is not there. */
+AUTOLOGGER_API TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD Event, LPWSTR MapName, PEVENT_MAP_INFO Buffer,
+                                                   PULONG BufferSize);
+/* The bytes of a property, as the payload has them: texts with their NUL, arrays and structs whole. 1168 no such
+ * property, element or description; 15005 the payload ends before it. */
+AUTOLOGGER_API TDHSTATUS TdhGetPropertySize(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
+                                            ULONG PropertyDataCount, PPROPERTY_DATA_DESCRIPTOR PropertyData,
+                                            PULONG PropertySize);
 /* The same; 122 when BufferSize is too small. */
-AUTOLOGGER_API TDHSTATUS TdhGetProperty(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext, ULONG PropertyDataCount,
-                                        PPROPERTY_DATA_DESCRIPTOR PropertyData, ULONG BufferSize, PBYTE Buffer);
-/* The text of the value at UserData, with its NUL. PropertyLength: 0 where the type or the payload says it. *BufferSize in bytes; gets what
- * the text needs. *UserDataConsumed: the bytes of the value. MapInfo may be NULL. 122; 87 no such type; 15005 the value is cut. */
-AUTOLOGGER_API TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO EventInfo, PEVENT_MAP_INFO MapInfo, ULONG PointerSize, USHORT PropertyInType,
-                                           USHORT PropertyOutType, USHORT PropertyLength, USHORT UserDataLength, PBYTE UserData,
-                                           PULONG BufferSize, PWCHAR Buffer, PUSHORT UserDataConsumed);
+AUTOLOGGER_API TDHSTATUS TdhGetProperty(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
+                                        ULONG PropertyDataCount, PPROPERTY_DATA_DESCRIPTOR PropertyData,
+                                        ULONG BufferSize, PBYTE Buffer);
+/* The text of the value at UserData, with its NUL. PropertyLength: 0 where the type or the payload says it. *BufferSize
+ * in bytes; gets what the text needs. *UserDataConsumed: the bytes of the value. MapInfo may be NULL. 122; 87 no such
+ * type; 15005 the value is cut. */
+AUTOLOGGER_API TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO EventInfo, PEVENT_MAP_INFO MapInfo, ULONG PointerSize,
+                                           USHORT PropertyInType, USHORT PropertyOutType, USHORT PropertyLength,
+                                           USHORT UserDataLength, PBYTE UserData, PULONG BufferSize, PWCHAR Buffer,
+                                           PUSHORT UserDataConsumed);
 /* The providers that are known here: manifests that are loaded or installed, and the kernel's classes. 122; 87. */
 AUTOLOGGER_API TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO Buffer, PULONG BufferSize);
-/* The providers of one source: DecodingSourceXMLFile, DecodingSourceWbem; 50 another one. *BufferRequired gets what is used, or needed with 122. */
-AUTOLOGGER_API TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE Filter, PPROVIDER_ENUMERATION_INFO Buffer, ULONG BufferSize,
+/* The providers of one source: DecodingSourceXMLFile, DecodingSourceWbem; 50 another one. *BufferRequired gets what is
+ * used, or needed with 122. */
+AUTOLOGGER_API TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE            Filter,
+                                                                PPROVIDER_ENUMERATION_INFO Buffer, ULONG BufferSize,
                                                                 PULONG BufferRequired);
-/* The keywords, levels, channels, tasks or opcodes that the provider's manifest declares. 1168 nothing describes the provider, or it declares none
- * of them; 50 no such type; 122; 87. */
-AUTOLOGGER_API TDHSTATUS TdhEnumerateProviderFieldInformation(LPGUID Guid, EVENT_FIELD_TYPE EventFieldType, PPROVIDER_FIELD_INFOARRAY Buffer,
-                                                              PULONG BufferSize);
-/* Of these, the one with the value; of keywords, all whose bits are in EventFieldValue. 1168 also when there is none. */
-AUTOLOGGER_API TDHSTATUS TdhQueryProviderFieldInformation(LPGUID Guid, ULONGLONG EventFieldValue, EVENT_FIELD_TYPE EventFieldType,
+/* The keywords, levels, channels, tasks or opcodes that the provider's manifest declares. 1168 nothing describes the
+ * provider, or it declares none of them; 50 no such type; 122; 87. */
+AUTOLOGGER_API TDHSTATUS TdhEnumerateProviderFieldInformation(LPGUID Guid, EVENT_FIELD_TYPE EventFieldType,
+                                                              PPROVIDER_FIELD_INFOARRAY Buffer, PULONG BufferSize);
+/* Of these, the one with the value; of keywords, all whose bits are in EventFieldValue. 1168 also when there is
+ * none. */
+AUTOLOGGER_API TDHSTATUS TdhQueryProviderFieldInformation(LPGUID Guid, ULONGLONG EventFieldValue,
+                                                          EVENT_FIELD_TYPE          EventFieldType,
                                                           PPROVIDER_FIELD_INFOARRAY Buffer, PULONG BufferSize);
-/* The events of a provider with a manifest, in its order. 1168 nothing describes the provider; 4306 it has no events; 122; 87. */
-AUTOLOGGER_API TDHSTATUS TdhEnumerateManifestProviderEvents(LPGUID ProviderGuid, PPROVIDER_EVENT_INFO Buffer, PULONG BufferSize);
+/* The events of a provider with a manifest, in its order. 1168 nothing describes the provider; 4306 it has no events;
+ * 122; 87. */
+AUTOLOGGER_API TDHSTATUS TdhEnumerateManifestProviderEvents(LPGUID ProviderGuid, PPROVIDER_EVENT_INFO Buffer,
+                                                            PULONG BufferSize);
 /* What its manifest tells of one event, found by Id and Version. The same numbers; 1168 also: no such event. */
-AUTOLOGGER_API TDHSTATUS TdhGetManifestEventInformation(LPGUID ProviderGuid, PEVENT_DESCRIPTOR EventDescriptor, PTRACE_EVENT_INFO Buffer,
-                                                        PULONG BufferSize);
-/* Reads a manifest, for this process. 2, 3, 5 the file; 13 it is no manifest, or a mistaken one; 50 the library is built without manifests. */
+AUTOLOGGER_API TDHSTATUS TdhGetManifestEventInformation(LPGUID ProviderGuid, PEVENT_DESCRIPTOR EventDescriptor,
+                                                        PTRACE_EVENT_INFO Buffer, PULONG BufferSize);
+/* Reads a manifest, for this process. 2, 3, 5 the file; 13 it is no manifest, or a mistaken one; 50 the library is
+ * built without manifests. */
 AUTOLOGGER_API TDHSTATUS TdhLoadManifest(PWSTR Manifest);
 AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromMemory(LPCVOID Data, ULONG Size);
 /* Reads what mc compiled: a program or library that holds a manifest, or the .bin file. 1168 a program
@@ -367,16 +393,19 @@ AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromMemory(LPCVOID Data, ULONG Size);
 AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromBinary(PWSTR BinaryPath);
 /* Forgets what was read from that path. 1168: nothing was. */
 AUTOLOGGER_API TDHSTATUS TdhUnloadManifest(PWSTR Manifest);
-/* What the event of that Id and Version must say: all predicates, or (EventMatchANY) one of them. Of the event's manifest, loaded or installed.
- * 1168: there is none; 87 no such field, an operator that its type has not, a value that is none of it, over 8 predicates; 50 what stands before
- * the field cannot be passed over (an array of structs). TdhDeletePayloadFilter frees it, also when it was aggregated. */
-AUTOLOGGER_API TDHSTATUS TdhCreatePayloadFilter(LPCGUID ProviderGuid, PCEVENT_DESCRIPTOR EventDescriptor, BOOLEAN EventMatchANY, ULONG PayloadPredicateCount,
+/* What the event of that Id and Version must say: all predicates, or (EventMatchANY) one of them. Of the event's
+ * manifest, loaded or installed. 1168: there is none; 87 no such field, an operator that its type has not, a value that
+ * is none of it, over 8 predicates; 50 what stands before the field cannot be passed over (an array of structs).
+ * TdhDeletePayloadFilter frees it, also when it was aggregated. */
+AUTOLOGGER_API TDHSTATUS TdhCreatePayloadFilter(LPCGUID ProviderGuid, PCEVENT_DESCRIPTOR EventDescriptor,
+                                                BOOLEAN EventMatchANY, ULONG PayloadPredicateCount,
                                                 PPAYLOAD_FILTER_PREDICATE PayloadPredicates, PVOID *PayloadFilter);
 AUTOLOGGER_API TDHSTATUS TdhDeletePayloadFilter(PVOID *PayloadFilter);
-/* Makes one descriptor for EnableTraceEx2 of the filters of one provider. Of several for one event those with EventMatchALLFlags (may be NULL)
- * must all hold, and of the others one. Events that none names pass. 87: two providers, or over 4096 bytes.
- * TdhCleanupPayloadEventFilterDescriptor frees what the descriptor points to. */
-AUTOLOGGER_API TDHSTATUS TdhAggregatePayloadFilters(ULONG PayloadFilterCount, PVOID *PayloadFilterPtrs, PBOOLEAN EventMatchALLFlags,
+/* Makes one descriptor for EnableTraceEx2 of the filters of one provider. Of several for one event those with
+ * EventMatchALLFlags (may be NULL) must all hold, and of the others one. Events that none names pass. 87: two
+ * providers, or over 4096 bytes. TdhCleanupPayloadEventFilterDescriptor frees what the descriptor points to. */
+AUTOLOGGER_API TDHSTATUS TdhAggregatePayloadFilters(ULONG PayloadFilterCount, PVOID *PayloadFilterPtrs,
+                                                    PBOOLEAN                 EventMatchALLFlags,
                                                     PEVENT_FILTER_DESCRIPTOR EventFilterDescriptor);
 AUTOLOGGER_API TDHSTATUS TdhCleanupPayloadEventFilterDescriptor(PEVENT_FILTER_DESCRIPTOR EventFilterDescriptor);
 #endif

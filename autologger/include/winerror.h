@@ -1,4 +1,5 @@
-/* winerror.h - the numbers that functions give, with the SDK's names: all that a function of this library returns, and the most common others. */
+/* winerror.h - the numbers that functions give, with the SDK's names: all that a function of this library returns, and
+ * the most common others. */
 #ifndef AUTOLOGGER_WINERROR_H
 #define AUTOLOGGER_WINERROR_H
 #include <stdint.h>
@@ -73,7 +74,7 @@
 #define E_INVALIDARG ((int32_t)0x80070057)
 #define SUCCEEDED(hr) ((int32_t)(hr) >= 0)
 #define FAILED(hr) ((int32_t)(hr) < 0)
-#define HRESULT_CODE(hr) ((hr) & 0xFFFF)
+#define HRESULT_CODE(hr) ((hr)&0xFFFF)
 #define HRESULT_FROM_WIN32(x) \
-    ((int32_t)(x) <= 0 ? (int32_t)(x) : (int32_t)(((uint32_t)(x) & 0x0000FFFFu) | (7u << 16) | 0x80000000u))
+    ((int32_t)(x) <= 0 ? (int32_t)(x) : (int32_t)(((uint32_t)(x)&0x0000FFFFu) | (7u << 16) | 0x80000000u))
 #endif

@@ -1,4 +1,5 @@
-/* winmeta.h - the predefined levels, opcodes, keywords, tasks and channels of Event Tracing, with the SDK's names and numbers. */
+/* winmeta.h - the predefined levels, opcodes, keywords, tasks and channels of Event Tracing, with the SDK's names and
+ * numbers. */
 #ifndef AUTOLOGGER_WINMETA_H
 #define AUTOLOGGER_WINMETA_H
 

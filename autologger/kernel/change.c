@@ -31,12 +31,14 @@ struct change {
 /* Are these flags and stacks the reason that it is recorded? */
 static bool by_terms(const struct raw_source *s)
 {
-    return s->kind != SRC_SIDEBAND && s->kind != SRC_TRACEPOINT && s->kind != SRC_UEVENT && !(s->flags & RAW_SOURCE_PHASE);
+    return s->kind != SRC_SIDEBAND && s->kind != SRC_TRACEPOINT && s->kind != SRC_UEVENT &&
+           !(s->flags & RAW_SOURCE_PHASE);
 }
 
 static bool change_same(const struct raw_source *a, const struct raw_source *b)
 {
-    return a->kind == b->kind && a->flags == b->flags && strcmp(a->name, b->name) == 0 && memcmp(a->field, b->field, sizeof a->field) == 0;
+    return a->kind == b->kind && a->flags == b->flags && strcmp(a->name, b->name) == 0 &&
+           memcmp(a->field, b->field, sizeof a->field) == 0;
 }
 
 /* ---- which places ---- */
@@ -64,7 +66,8 @@ static wstatus places_find(struct change *g, struct reason *why)
         }
         unsigned i = change_place_of(g, &g->want[w]);
         if (i == g->count && g->count++ == h->source_room)
-            return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %u places for sources of this session are taken", h->source_room);
+            return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %u places for sources of this session are taken",
+                              h->source_room);
         g->slot[w]  = i;
         g->state[i] = i < h->source_count && h->state[i] == RAW_OPEN ? RAW_OPEN : RAW_ARMING;
     }
@@ -87,7 +90,8 @@ static void change_place_close(struct change *g, unsigned slot)
         }
 }
 
-/* On every CPU that records. A source that this machine lacks has become a condition; then the one in whose place it would have come stays. */
+/* On every CPU that records. A source that this machine lacks has become a condition; then the one in whose place it
+ * would have come stays. */
 static wstatus change_place_open(struct change *g, unsigned w, struct reason *why)
 {
     struct klog *k      = g->k;
@@ -180,8 +184,8 @@ static void table_write(struct change *g)
 
 /* ---- the records of a change ---- */
 
-/* C2. Where a CPU may not be visited (a cpuset) its time is read elsewhere: an event within the same microsecond may then be had
- * twice, or be missing. */
+/* C2. Where a CPU may not be visited (a cpuset) its time is read elsewhere: an event within the same microsecond may
+ * then be had twice, or be missing. */
 static void cuts_take(const struct rings *rings, uint64_t *cut)
 {
     size_t     bytes = CPU_ALLOC_SIZE(rings->cpus);
@@ -202,7 +206,8 @@ static void cuts_take(const struct rings *rings, uint64_t *cut)
     free(own);
 }
 
-static void terms_add(struct klog *k, struct own_buffer *b, uint64_t time, const struct raw_terms *t, const uint64_t *softirq)
+static void terms_add(struct klog *k, struct own_buffer *b, uint64_t time, const struct raw_terms *t,
+                      const uint64_t *softirq)
 {
     struct raw_terms_set r = {.own = {.type = RAW_TERMS, .time = time}, .hook_count = t->hook_count};
     memcpy(r.mask, t->mask, sizeof r.mask);
@@ -211,8 +216,8 @@ static void terms_add(struct klog *k, struct own_buffer *b, uint64_t time, const
     own_add(&k->drain, b, &r, sizeof r, NULL, 0);
 }
 
-/* The stacks that are wanted before and after: what goes ends at the beginning, what comes begins at the end, so that nobody misses a
- * stack where none was asked of the kernel. */
+/* The stacks that are wanted before and after: what goes ends at the beginning, what comes begins at the end, so that
+ * nobody misses a stack where none was asked of the kernel. */
 static struct raw_terms between(const struct raw_terms *now, const struct raw_terms *next)
 {
     struct raw_terms t = *now;
@@ -231,9 +236,9 @@ static wstatus records_write(struct klog *k, bool back)
 {
     struct raw_header *h    = k->log.header;
     unsigned           cpus = h->cpus, count = 0;
-    size_t             size = sizeof(struct raw_change) + cpus * sizeof(uint64_t) + RAW_SOURCES * sizeof(struct raw_role);
-    struct own_buffer *b    = calloc(1, sizeof *b);
-    struct raw_change *r    = calloc(1, size);
+    size_t size          = sizeof(struct raw_change) + cpus * sizeof(uint64_t) + RAW_SOURCES * sizeof(struct raw_role);
+    struct own_buffer *b = calloc(1, sizeof *b);
+    struct raw_change *r = calloc(1, size);
     uint64_t           softirq[RAW_SOFTIRQS] = {0};
     if (!b || !r || size > OWN_BUFFER / 2) {
         free(b);
@@ -249,7 +254,8 @@ static wstatus records_write(struct klog *k, bool back)
         cuts_take(&k->rings, cut);
     for (unsigned i = 0; i < h->source_count; i++)
         for (unsigned j = 0; j < h->source_count; j++) {
-            bool pair = h->source[i].kind == h->source[j].kind && h->state[i] == RAW_ARMING && h->state[j] == RAW_LEAVING;
+            bool pair =
+                h->source[i].kind == h->source[j].kind && h->state[i] == RAW_ARMING && h->state[j] == RAW_LEAVING;
             if (pair || (back && i == j && h->state[i] == RAW_ARMING))
                 role[count++] = (struct raw_role){(uint16_t)i, RAW_ROLE_BEGINS};
             if (pair && !back)
@@ -262,7 +268,8 @@ static wstatus records_write(struct klog *k, bool back)
     r->count = count;
     pthread_mutex_lock(&k->drain.lock);
     uint64_t lost = k->log.work->own_lost;
-    b->mark       = true; /* it may use the room that is kept for the end: without it nothing behind it can be told apart */
+    /* it may use the room that is kept for the end: without it nothing behind it can be told apart */
+    b->mark = true;
     own_add(&k->drain, b, r, sizeof *r + cpus * sizeof *cut + count * sizeof *role, NULL, 0);
     if (!back) {
         struct raw_terms both = between(&h->now, &h->next);
@@ -273,7 +280,7 @@ static wstatus records_write(struct klog *k, bool back)
     lost = k->log.work->own_lost - lost;
     if (!lost)
         k->log.work->change = h->change;
-    k->drain.hold_ns    = 0;
+    k->drain.hold_ns = 0;
     pthread_mutex_unlock(&k->drain.lock);
     drain_pass(&k->drain, false); /* publishes */
     free(r);
@@ -286,8 +293,8 @@ static wstatus records_write(struct klog *k, bool back)
 /* Those that go: off, drained, counted (C3), closed. Then nothing is under way any more. */
 static void kernel_change_end(struct change *g, enum raw_source_state goes, bool done)
 {
-    struct klog       *k = g->k;
-    struct raw_header *h = k->log.header;
+    struct klog       *k   = g->k;
+    struct raw_header *h   = k->log.header;
     bool               any = false;
     for (unsigned i = 0; i < h->source_count; i++)
         if (h->state[i] == goes) {
@@ -307,7 +314,8 @@ static void kernel_change_end(struct change *g, enum raw_source_state goes, bool
             pthread_mutex_unlock(&k->drain.lock);
             h->final_value[i] = value;
             h->final_lost[i]  = lost;
-            __atomic_store_n(&h->state[i], RAW_CLOSED, __ATOMIC_RELEASE); /* before its events go: whoever dies here has counted them once */
+            /* before its events go: whoever dies here has counted them once */
+            __atomic_store_n(&h->state[i], RAW_CLOSED, __ATOMIC_RELEASE);
             change_place_close(g, i);
         } else if (h->state[i] == RAW_ARMING || h->state[i] == RAW_LEAVING) {
             h->state[i] = RAW_OPEN;
@@ -350,16 +358,19 @@ static void drop_fd(void *ctx, const char *name, int fd, size_t ring_bytes)
 /* File operations come from BPF programs, which write to the sources that there were when they were loaded. */
 static struct filetap *tap_renew(struct change *g)
 {
-    struct klog   *k    = g->k;
+    struct klog *k      = g->k;
     struct filetap *new = NULL, *old = k->tap;
-    struct reason  why  = {0};
-    bool           changes = false;
+    struct reason why     = {0};
+    bool          changes = false;
     for (unsigned i = 0; i < g->count; i++)
-        changes |= (k->log.header->source[i].kind == SRC_FILE_ENTER || k->log.header->source[i].kind == SRC_FILE_EXIT) &&
-                   (k->log.header->state[i] == RAW_ARMING || k->log.header->state[i] == RAW_LEAVING);
+        changes |=
+            (k->log.header->source[i].kind == SRC_FILE_ENTER || k->log.header->source[i].kind == SRC_FILE_EXIT) &&
+            (k->log.header->state[i] == RAW_ARMING || k->log.header->state[i] == RAW_LEAVING);
     if (!changes)
         return NULL;
-    wstatus     status = filetap_wanted(&k->log) ? filetap_open(&k->rings, &k->log, g->config.mask[0] & 0x02000000, &new, &why) : W_SUCCESS;
+    wstatus     status = filetap_wanted(&k->log)
+                             ? filetap_open(&k->rings, &k->log, g->config.mask[0] & 0x02000000, &new, &why)
+                             : W_SUCCESS;
     const char *advice = rights_advice(&why, filetap_advice(why.status));
     if (status && g->config.condition)
         g->config.condition(g->config.condition_ctx, why.status, false, "FILE_IO", why.text, advice);
@@ -373,18 +384,20 @@ static struct filetap *tap_renew(struct change *g)
 /* The same for the ends of datagrams. */
 static struct nettap *net_tap_renew(struct change *g)
 {
-    struct klog   *k    = g->k;
+    struct klog *k     = g->k;
     struct nettap *new = NULL, *old = k->net_tap;
-    struct reason  why  = {0};
-    bool           changes = false;
+    struct reason why     = {0};
+    bool          changes = false;
     for (unsigned i = 0; i < g->count; i++)
-        changes |= k->log.header->source[i].kind == SRC_UDP_ENDS && (k->log.header->state[i] == RAW_ARMING || k->log.header->state[i] == RAW_LEAVING);
+        changes |= k->log.header->source[i].kind == SRC_UDP_ENDS &&
+                   (k->log.header->state[i] == RAW_ARMING || k->log.header->state[i] == RAW_LEAVING);
     if (!changes)
         return NULL;
-    wstatus status = nettap_wanted(&k->log) ? nettap_open(&k->rings, &k->log, &new, &why) : W_SUCCESS;
+    wstatus     status = nettap_wanted(&k->log) ? nettap_open(&k->rings, &k->log, &new, &why) : W_SUCCESS;
     const char *advice = rights_advice(&why, nettap_advice(status));
     if (why.text[0] && g->config.condition)
-        g->config.condition(g->config.condition_ctx, W_NOT_SUPPORTED, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, advice);
+        g->config.condition(g->config.condition_ctx, W_NOT_SUPPORTED, !nettap_calls_wanted(&k->log), "NETWORKTRACE",
+                            why.text, advice);
     k->net_tap = new;
     nettap_fds(new ? NULL : old, drop_fd, g);
     if (g->keep)
@@ -394,9 +407,9 @@ static struct nettap *net_tap_renew(struct change *g)
 
 static wstatus change_make(struct change *g)
 {
-    struct klog       *k = g->k;
-    struct raw_header *h = k->log.header;
-    bool mappings = !(h->now.mask[0] & MAPPING_FLAGS) && (g->config.mask[0] & MAPPING_FLAGS);
+    struct klog       *k        = g->k;
+    struct raw_header *h        = k->log.header;
+    bool               mappings = !(h->now.mask[0] & MAPPING_FLAGS) && (g->config.mask[0] & MAPPING_FLAGS);
     pthread_mutex_lock(&k->drain.lock); /* no pass has a horizon beyond it */
     k->drain.hold_ns = g->begin = raw_now();
     pthread_mutex_unlock(&k->drain.lock);
@@ -426,8 +439,8 @@ static wstatus change_make(struct change *g)
     return status;
 }
 
-wstatus klog_update(struct klog *k, const struct klog_config *terms, void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes),
-                    void *ctx, struct reason *why)
+wstatus klog_update(struct klog *k, const struct klog_config                                   *terms,
+                    void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx, struct reason *why)
 {
     const struct raw_header *h = k->log.header;
     struct change           *g;
@@ -437,7 +450,8 @@ wstatus klog_update(struct klog *k, const struct klog_config *terms, void (*keep
     uint64_t room = rawlog_room(&k->log);
     pthread_mutex_unlock(&k->drain.lock);
     if (room < 4 * PASS_RESERVE + h->cpus * sizeof(uint64_t))
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "the memory for kernel records is full: nothing can be changed until some of it is written");
+        return reason_set(why, W_NOT_ENOUGH_MEMORY,
+                          "the memory for kernel records is full: nothing can be changed until some of it is written");
     if (!(g = calloc(1, sizeof *g)))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a change of sources");
     g->k      = k;

@@ -1,5 +1,5 @@
-/* convert_none.c - the converter of a program that never converts, in the place of convert*.c, emit.c, state.c and snapshot.c: the
- * early program keeps raw records until its successor takes them over, and is small.
+/* convert_none.c - the converter of a program that never converts, in the place of convert*.c, emit.c, state.c and
+ * snapshot.c: the early program keeps raw records until its successor takes them over, and is small.
  * Invariants: nothing is loaded, so nothing is released, freed or counted as converted; no snapshot is ever in force.
  * Threads, ownership: as convert.h. Not for: a program that may write files. */
 #include "autologger/kernel/change.h"
@@ -22,8 +22,8 @@ bool convert_peek(struct convert *c, unsigned cpu, struct klog_record *out)
     (void)c, (void)cpu, (void)out;
     return false;
 }
-void convert_pop(struct convert *c, unsigned cpu) { (void)c, (void)cpu; }
-void convert_suppress(struct convert *c, unsigned cpu, uint64_t time) { (void)c, (void)cpu, (void)time; }
+void     convert_pop(struct convert *c, unsigned cpu) { (void)c, (void)cpu; }
+void     convert_suppress(struct convert *c, unsigned cpu, uint64_t time) { (void)c, (void)cpu, (void)time; }
 uint64_t convert_horizon(const struct convert *c)
 {
     (void)c;

@@ -41,7 +41,8 @@ static bool list_read(char *out, size_t size)
     return n > 0;
 }
 
-static void hotplug_say(const struct klog *k, wstatus number, bool note, unsigned cpu, const char *what, const char *advice)
+static void hotplug_say(const struct klog *k, wstatus number, bool note, unsigned cpu, const char *what,
+                        const char *advice)
 {
     struct timespec t;
     char            item[40];
@@ -92,9 +93,9 @@ static void hotplug_let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ct
     counts_take(k, cpu);
     pthread_mutex_unlock(&k->log.told_lock);
     munmap(r->page, k->rings.bytes + (size_t)sysconf(_SC_PAGESIZE));
-    r->page                  = NULL;
-    r->data                  = NULL;
-    k->log.work->tail[cpu]   = 0;
+    r->page                = NULL;
+    r->data                = NULL;
+    k->log.work->tail[cpu] = 0;
     pthread_mutex_unlock(&k->drain.lock);
     for (unsigned i = k->rings.count; i-- > 0;)
         if (r->fd[i] >= 0) {
@@ -105,7 +106,8 @@ static void hotplug_let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ct
                 keep(ctx, name, -1, 0);
         }
     drain_pass(&k->drain, false);
-    hotplug_say(k, W_NOT_READY, true, cpu, "this processor went offline: what it recorded until then is in the trace", "nothing to do");
+    hotplug_say(k, W_NOT_READY, true, cpu, "this processor went offline: what it recorded until then is in the trace",
+                "nothing to do");
 }
 
 /* ---- online ---- */
@@ -122,8 +124,8 @@ static bool ids_find(struct klog *k, int *ids)
     for (unsigned i = 0; i < h->source_count; i++) {
         ids[i] = -1;
         for (unsigned w = 0; w < count; w++)
-            if (h->state[i] == RAW_OPEN && !(h->source[i].flags & RAW_SOURCE_PHASE) && want[w].kind == h->source[i].kind &&
-                strcmp(want[w].name, h->source[i].name) == 0)
+            if (h->state[i] == RAW_OPEN && !(h->source[i].flags & RAW_SOURCE_PHASE) &&
+                want[w].kind == h->source[i].kind && strcmp(want[w].name, h->source[i].name) == 0)
                 ids[i] = number[w];
     }
     free(want);
@@ -166,10 +168,11 @@ static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep,
     struct ring       *r   = &k->rings.ring[cpu];
     struct reason      why = {0};
     char               name[64], text[sizeof why.text];
-    struct ring       *new = hotplug_ring_open(k, cpu, ids, &why);
+    struct ring *new = hotplug_ring_open(k, cpu, ids, &why);
     if (!new) {
         snprintf(text, sizeof text, "this processor came online and is not recorded: %.300s", why.text);
-        hotplug_say(k, why.status ? why.status : W_NOT_READY, !why.status, cpu, text, "start the session again when all processors are online");
+        hotplug_say(k, why.status ? why.status : W_NOT_READY, !why.status, cpu, text,
+                    "start the session again when all processors are online");
         return;
     }
     pthread_mutex_lock(&k->drain.lock);
@@ -194,17 +197,21 @@ static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep,
         }
     filetap_cpu(k->tap, &k->rings, &k->log, cpu);
     nettap_cpu(k->net_tap, &k->rings, &k->log, cpu);
-    hotplug_say(k, W_NOT_READY, true, cpu, "this processor came online and is recorded from now on; what ran on it before that is not in the trace",
+    hotplug_say(
+        k, W_NOT_READY, true, cpu,
+        "this processor came online and is recorded from now on; what ran on it before that is not in the trace",
         "nothing to do");
 }
 
-unsigned klog_cpus(struct klog *k, const char *online, void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+unsigned klog_cpus(struct klog *k, const char                                                 *online,
+                   void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
 {
     char     list[LIST_TEXT];
     int      ids[RAW_SOURCES];
     bool     known   = false;
     unsigned changed = 0;
-    if (!k->log.header->started || k->log.header->stopped || !rings_present(&k->rings) || (!online && !list_read(list, sizeof list)))
+    if (!k->log.header->started || k->log.header->stopped || !rings_present(&k->rings) ||
+        (!online && !list_read(list, sizeof list)))
         return 0;
     for (unsigned c = 0; c < k->rings.cpus; c++) {
         bool is = cpu_in_list(online ? online : list, c), was = k->rings.ring[c].page != NULL;

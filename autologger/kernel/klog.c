@@ -22,7 +22,8 @@
 
 enum { HANDLERS_US = 10000 };
 
-static void kernel_klog_tell(const struct klog_config *config, bool note, const char *item, const char *reason, const char *advice)
+static void kernel_klog_tell(const struct klog_config *config, bool note, const char *item, const char *reason,
+                             const char *advice)
 {
     if (config->condition)
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, note, item, reason, advice);
@@ -43,7 +44,8 @@ void klog_hook_conditions(const struct klog_config *config, const struct raw_sou
             continue;
         snprintf(name, sizeof name, "stack 0x%04x", config->hooks[i]);
         const char *known = hook_name(config->hooks[i]);
-        kernel_klog_tell(config, false, known ? known : name, reason, "enable the event's flag, or take it off the stack list");
+        kernel_klog_tell(config, false, known ? known : name, reason,
+                         "enable the event's flag, or take it off the stack list");
     }
 }
 
@@ -59,7 +61,7 @@ static struct klog *klog_new(const struct klog_config *config)
     pthread_mutex_init(&k->size_lock, NULL);
     if ((k->probes = config->devices))
         probes_hold();
-    k->wake       = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    k->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return k;
 }
 
@@ -94,8 +96,8 @@ static void devices_adopt(struct klog *k, int (*find)(void *ctx, const char *nam
 {
     for (unsigned i = 0; i < k->log.header->source_count && i < RAW_SOURCES; i++)
         if (k->log.header->source[i].kind == SRC_UEVENT) {
-            k->drain.devices_fd     = find(ctx, DEVICES_FD);
-            k->drain.devices_source = i;
+            k->drain.devices_fd      = find(ctx, DEVICES_FD);
+            k->drain.devices_source  = i;
             k->drain.devices_adopted = !k->log.header->devices_left; /* it died: what it took last may be in no log */
         }
     k->log.header->devices_left = 0;
@@ -111,8 +113,8 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     wstatus status = rings_open(&k->rings, config, sources, why);
     if (status)
         goto out;
-    unsigned count = k->rings.count;
-    k->phase       = kphase_open(&k->config, k->rings.cpus, sources, &count);
+    unsigned count   = k->rings.count;
+    k->phase         = kphase_open(&k->config, k->rings.cpus, sources, &count);
     uint64_t before  = 0;
     unsigned devices = devices_add(k, sources, &count, &before);
     status           = rawlog_init(&k->log, config->raw_bytes, config->raw_most, k->rings.cpus, sources, count, why);
@@ -124,8 +126,8 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     if (status)
         goto out;
     terms_set(&k->log.header->first, config);
-    k->log.header->now        = k->log.header->first;
-    k->log.header->ring_bytes = (uint32_t)k->rings.bytes;
+    k->log.header->now              = k->log.header->first;
+    k->log.header->ring_bytes       = (uint32_t)k->rings.bytes;
     k->log.header->profile_interval = config->profile_interval;
     k->log.work->device_number      = before;
     rings_ids(&k->rings, &k->log);
@@ -133,8 +135,8 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     k->rings.count = count; /* those of the kernel phase have no descriptors */
     if (k->phase)
         kphase_ids(k->phase, &k->log);
-    int socket = k->drain.devices_fd;
-    status     = klog_finish_open(k, why);
+    int socket              = k->drain.devices_fd;
+    status                  = klog_finish_open(k, why);
     k->drain.devices_fd     = socket;
     k->drain.devices_source = devices;
     k->drain.hold           = k->phase != NULL; /* P3 of kphase.h */
@@ -148,8 +150,8 @@ out:
     return W_SUCCESS;
 }
 
-wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, const char *name), void *ctx, struct klog **out,
-                   struct reason *why)
+wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, const char *name), void *ctx,
+                   struct klog **out, struct reason *why)
 {
     struct klog *k = klog_new(config);
     *out           = NULL;
@@ -252,18 +254,21 @@ static void tap_start(struct klog *k)
         return;
     if (!rings_present(&k->rings)) { /* the memory of an early program */
         if (!source_drained(k, SRC_FILE_ENTER))
-            kernel_klog_tell(&k->config, true, "FILE_IO", "the early program records no file operations, and no daemon has come", "nothing to do");
+            kernel_klog_tell(&k->config, true, "FILE_IO",
+                             "the early program records no file operations, and no daemon has come", "nothing to do");
         return;
     }
     wstatus status = filetap_open(&k->rings, &k->log, k->config.mask[0] & 0x02000000, &k->tap, &why);
     if (!status && k->adopted)
-        kernel_klog_tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
+        kernel_klog_tell(&k->config, true, "FILE_IO",
+                         "file operations of the time before this daemon took over are not recorded", "nothing to do");
     const char *advice = rights_advice(&why, filetap_advice(why.status));
     if (status)
         kernel_klog_tell(&k->config, false, "FILE_IO", why.text, advice);
 }
 
-/* The ends of datagrams, and calls on sockets where the kernel does not tell of them; an early program records neither. */
+/* The ends of datagrams, and calls on sockets where the kernel does not tell of them; an early program records
+ * neither. */
 static void net_tap_start(struct klog *k)
 {
     struct reason why = {0};
@@ -271,7 +276,10 @@ static void net_tap_start(struct klog *k)
         return;
     if (!rings_present(&k->rings)) {
         if (nettap_calls_wanted(&k->log) && !source_drained(k, SRC_UDP_ENDS))
-            kernel_klog_tell(&k->config, true, "NETWORKTRACE", "before Linux 6.3 the early program does not record what is sent and received, and no daemon has come", "nothing to do");
+            kernel_klog_tell(
+                &k->config, true, "NETWORKTRACE",
+                "before Linux 6.3 the early program does not record what is sent and received, and no daemon has come",
+                "nothing to do");
         return;
     }
     wstatus     status = nettap_open(&k->rings, &k->log, &k->net_tap, &why);
@@ -279,7 +287,9 @@ static void net_tap_start(struct klog *k)
     if (status || why.text[0])
         kernel_klog_tell(&k->config, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, advice);
     else if (nettap_calls_wanted(&k->log) && k->adopted)
-        kernel_klog_tell(&k->config, true, "NETWORKTRACE", "what programs sent and received before this daemon took over is not recorded", "use Linux 6.3 or newer");
+        kernel_klog_tell(&k->config, true, "NETWORKTRACE",
+                         "what programs sent and received before this daemon took over is not recorded",
+                         "use Linux 6.3 or newer");
 }
 
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */
@@ -304,7 +314,10 @@ wstatus klog_start(struct klog *k, struct reason *why)
     __atomic_store_n(&k->drain.walking, true, __ATOMIC_RELEASE);
     tracepoints_describe(&k->drain, &k->config);
     if (!rings_hold(&k->rings))
-        drain_pass(&k->drain, false); /* the first clock pair lies before the first record; what a predecessor's rings hold waits for the seam */
+        drain_pass(
+            &k->drain,
+            /* the first clock pair lies before the first record; what a predecessor's rings hold waits for the seam */
+            false);
     if (k->phase) { /* the kernel records anyhow */
         klog_addresses(k);
         drain_commands(&k->drain, &k->config);
@@ -329,8 +342,8 @@ void klog_source_read(const struct klog *k, unsigned source, uint64_t *value, ui
 {
     const struct raw_header *h      = k->log.header;
     bool                     closed = h->state[source] == RAW_CLOSED;
-    *value = closed ? h->final_value[source] : h->base_value[source];
-    *lost  = closed ? h->final_lost[source] : h->base_lost[source];
+    *value                          = closed ? h->final_value[source] : h->base_value[source];
+    *lost                           = closed ? h->final_lost[source] : h->base_lost[source];
     for (unsigned c = 0; c < k->rings.cpus; c++) {
         uint64_t v, l;
         if (rings_count(&k->rings, c, source, &v, &l)) {
@@ -340,8 +353,9 @@ void klog_source_read(const struct klog *k, unsigned source, uint64_t *value, ui
     }
 }
 
-/* Switching an event off interrupts its CPU, perhaps between the kernel's count of an event and its record: the record then
- * follows. All tracepoint handlers under way have ended once RCU's readers have (one CPU has none: they can't be preempted). */
+/* Switching an event off interrupts its CPU, perhaps between the kernel's count of an event and its record: the record
+ * then follows. All tracepoint handlers under way have ended once RCU's readers have (one CPU has none: they can't be
+ * preempted). */
 void klog_handlers_wait(void)
 {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
@@ -393,7 +407,7 @@ void klog_stop(struct klog *k)
     filetap_close(k->tap);
     nettap_close(k->net_tap);
     k->net_tap = NULL;
-    k->tap = NULL;
+    k->tap     = NULL;
     klog_handlers_wait();
     drain_pass(&k->drain, false);
     devices_end(&k->drain);
@@ -462,7 +476,8 @@ void klog_terms(const struct klog *k, struct klog_config *out) { terms_get(&k->l
 unsigned klog_drain(struct klog *k, int timeout_ms)
 {
     pthread_mutex_lock(&k->drain.lock); /* what is wanted may change */
-    int argv = argv_wake_fd(k->drain.argv), ms = enrich_images_timeout(&k->drain, memory_timeout(&k->drain, timeout_ms));
+    int argv = argv_wake_fd(k->drain.argv),
+        ms   = enrich_images_timeout(&k->drain, memory_timeout(&k->drain, timeout_ms));
     pthread_mutex_unlock(&k->drain.lock);
     rings_wait(&k->rings, &k->drain.lock, k->wake, (const int[]){argv, k->drain.devices_fd}, ms);
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
@@ -483,11 +498,14 @@ void klog_wake(struct klog *k)
 }
 
 /* What the logger's side goes by: the size of the ring, or the one that it is to get. */
-static uint64_t klog_goal(const struct klog *k) { return k->goal && k->goal < k->log.seen_size ? k->goal : k->log.seen_size; }
+static uint64_t klog_goal(const struct klog *k)
+{
+    return k->goal && k->goal < k->log.seen_size ? k->goal : k->log.seen_size;
+}
 
-/* Raw bytes are reused in steps: when the converter has moved on by an eighth of the log, a snapshot of its state is taken at
- * the next moment when all is converted that may be; it comes into force, and what is before it is freed, when every CPU's
- * events up to it are in the file (klog_release). */
+/* Raw bytes are reused in steps: when the converter has moved on by an eighth of the log, a snapshot of its state is
+ * taken at the next moment when all is converted that may be; it comes into force, and what is before it is freed, when
+ * every CPU's events up to it are in the file (klog_release). */
 static void snapshot_when_due(struct klog *k)
 {
     struct convert *c = &k->convert;
@@ -507,7 +525,7 @@ bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out)
     snapshot_when_due(k);
     return false;
 }
-void klog_pop(struct klog *k, unsigned cpu) { convert_pop(&k->convert, cpu); }
+void     klog_pop(struct klog *k, unsigned cpu) { convert_pop(&k->convert, cpu); }
 uint64_t klog_horizon(const struct klog *k) { return convert_horizon(&k->convert); }
 size_t   klog_queued(const struct klog *k) { return k->convert.queued; }
 
@@ -532,20 +550,19 @@ bool klog_patient(const struct klog *k) { return k->drain.argv || !k->drain.want
 bool klog_tight(struct klog *k)
 {
     const struct raw_header *h = k->log.header;
-    return __atomic_load_n(&h->live_pos, __ATOMIC_ACQUIRE) - __atomic_load_n(&h->free_pos, __ATOMIC_ACQUIRE) > klog_goal(k) / 2;
+    return __atomic_load_n(&h->live_pos, __ATOMIC_ACQUIRE) - __atomic_load_n(&h->free_pos, __ATOMIC_ACQUIRE) >
+           klog_goal(k) / 2;
 }
 
-void klog_suppress(struct klog *k, unsigned cpu, uint64_t time)
-{
-    convert_suppress(&k->convert, cpu, time);
-}
+void klog_suppress(struct klog *k, unsigned cpu, uint64_t time) { convert_suppress(&k->convert, cpu, time); }
 
 /* With told_lock: the drainer's is held for as long as a pass takes. */
 static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring, uint64_t *withheld)
 {
-    const struct raw_told *told    = &k->log.told;
-    uint64_t               seen    = told->drained[source] + told->lost_memory[source], value = 0, lost = 0;
-    const bool             stopped = __atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE); /* then what is told is final */
+    const struct raw_told *told = &k->log.told;
+    uint64_t               seen = told->drained[source] + told->lost_memory[source], value = 0, lost = 0;
+    /* then what is told is final */
+    const bool stopped = __atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE);
     if (stopped || !rings_present(&k->rings)) {
         value = k->log.header->final_value[source];
         lost  = k->log.header->final_lost[source];
@@ -558,8 +575,8 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
     *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */
     *lost_ring   = lost;
     /* Some kernels filter what a tracer may see after it was counted: such an event is neither delivered nor in
-     * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained: here before a
-     * stop, in a copy because klog_leave counts before it drains. */
+     * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained: here
+     * before a stop, in a copy because klog_leave counts before it drains. */
     *withheld = counter && stopped && value > seen + lost ? value - seen - lost : 0;
 }
 
@@ -574,9 +591,17 @@ void klog_counters(struct klog *k, struct klog_counters *out)
     const struct convert  *c    = &k->convert;
     const struct raw_told *told = &k->log.told;
     pthread_mutex_lock(&k->log.told_lock);
-    *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
-                                  .stacks_missing = c->stacks_missing, .stack_copies = c->copied, .throttled = told->throttled, .raw_peak = told->peak,
-                                  .clock_error_ns = clock_error(k), .no_command_line = told->no_command_line + c->unnoted, .own_lost = told->own_lost};
+    *out = (struct klog_counters){.converted       = c->converted,
+                                  .lost_conversion = c->lost,
+                                  .events          = c->events,
+                                  .stacks          = c->stacks,
+                                  .stacks_missing  = c->stacks_missing,
+                                  .stack_copies    = c->copied,
+                                  .throttled       = told->throttled,
+                                  .raw_peak        = told->peak,
+                                  .clock_error_ns  = clock_error(k),
+                                  .no_command_line = told->no_command_line + c->unnoted,
+                                  .own_lost        = told->own_lost};
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;
         source_counts(k, i, &attempted, &lost, &withheld);
@@ -596,7 +621,8 @@ void klog_counters(struct klog *k, struct klog_counters *out)
 }
 
 void klog_sources(struct klog *k,
-                  void (*show)(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost), void *ctx)
+                  void (*show)(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost),
+                  void *ctx)
 {
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;

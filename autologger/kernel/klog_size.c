@@ -22,8 +22,9 @@ wstatus klog_resize(struct klog *k, uint64_t bytes, struct reason *why)
 {
     pthread_mutex_lock(&k->size_lock);
     pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away: what a pass writes belongs to one layout */
-    wstatus status = k->log.header->stopped ? reason_set(why, W_NOT_READY, "the kernel's sources of this session are not recording")
-                                            : rawlog_resize(&k->log, bytes, why);
+    wstatus status = k->log.header->stopped
+                         ? reason_set(why, W_NOT_READY, "the kernel's sources of this session are not recording")
+                         : rawlog_resize(&k->log, bytes, why);
     pthread_mutex_unlock(&k->drain.lock);
     if (!status)
         rawlog_trim(&k->log); /* takes its time, and the drainer need not wait for it */
@@ -39,5 +40,6 @@ void klog_size_settle(struct klog *k)
         return;
     wstatus status = klog_resize(k, k->config.raw_bytes, &why);
     if (status && k->config.condition)
-        k->config.condition(k->config.condition_ctx, status, false, "MaximumBuffers", why.text, "ask for them again, or for fewer");
+        k->config.condition(k->config.condition_ctx, status, false, "MaximumBuffers", why.text,
+                            "ask for them again, or for fewer");
 }

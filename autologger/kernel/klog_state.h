@@ -15,20 +15,20 @@ struct klog {
     struct rawlog      log;
     struct drain       drain;
     struct convert     convert;
-    struct kphase     *phase; /* until klog_start has imported it */
-    struct filetap    *tap; /* NULL: not wanted, or not to be had */
+    struct kphase     *phase;   /* until klog_start has imported it */
+    struct filetap    *tap;     /* NULL: not wanted, or not to be had */
     struct nettap     *net_tap; /* likewise */
     bool               adopted; /* a predecessor made it */
-    bool               probes; /* probes_hold() */
-    bool               unborn; /* klog_create failed */
+    bool               probes;  /* probes_hold() */
+    bool               unborn;  /* klog_create failed */
     int                wake;
     int                state[2]; /* snapshots: the one in force, and the next */
     /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */
-    bool      pending;
-    uint64_t  pending_pos;
-    uint64_t  goal; /* klog_goal; 0: none */
-    uint64_t  pass_ns; /* how long the last pass took; the draining thread's */
-    uint64_t *until;
+    bool            pending;
+    uint64_t        pending_pos;
+    uint64_t        goal;    /* klog_goal; 0: none */
+    uint64_t        pass_ns; /* how long the last pass took; the draining thread's */
+    uint64_t       *until;
     pthread_mutex_t size_lock; /* of klog_resize; before the drainer's */
 };
 

@@ -11,7 +11,8 @@
 #define BOOT_DONE "boot-done"
 enum { STOP_AFTER_DEFAULT_MS = 10000 };
 
-wstatus boot_stop_after_parse(const char *text, bool *stops, bool *after_boot_done, uint64_t *milliseconds, struct reason *why)
+wstatus boot_stop_after_parse(const char *text, bool *stops, bool *after_boot_done, uint64_t *milliseconds,
+                              struct reason *why)
 {
     const char *p = text;
 
@@ -63,9 +64,9 @@ wstatus boot_keep_parse(const char *text, uint64_t *boots, uint64_t *bytes, stru
 static wstatus boot_values_take(const struct value_set *set, struct boot_settings *out, struct reason *why)
 {
     const struct plan_value *stop = &set->at[VALUE_STOP_AFTER], *keep = &set->at[VALUE_KEEP];
-    bool                stops, after;
-    uint64_t            ms;
-    wstatus             st = W_SUCCESS;
+    bool                     stops, after;
+    uint64_t                 ms;
+    wstatus                  st = W_SUCCESS;
 
     out->once         = set->at[VALUE_ONCE].number != 0;
     out->kernel_phase = set->at[VALUE_KERNEL_PHASE].number != 0;

@@ -26,7 +26,8 @@ static uint64_t minimum_bytes(struct regstore *store, const char *key, uint32_t 
     return bytes * (minimum > floor ? minimum : floor);
 }
 
-uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors, uint64_t left)
+uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors,
+                           uint64_t left)
 {
     uint64_t kept = 0;
 
@@ -43,9 +44,9 @@ static uint32_t clamp(uint64_t number, uint64_t low, uint64_t high)
 
 static void buffer_size(struct plan_reading *r)
 {
-    const struct plan_value     *v   = reading_value(r, VALUE_BUFFER_SIZE);
-    const struct value_row *row = &value_rows[VALUE_BUFFER_SIZE];
-    struct plan            *p   = r->plan;
+    const struct plan_value *v   = reading_value(r, VALUE_BUFFER_SIZE);
+    const struct value_row  *row = &value_rows[VALUE_BUFFER_SIZE];
+    struct plan             *p   = r->plan;
 
     p->asked.buffer_kb = (uint32_t)(v->number ? v->number : row->fallback); /* 0 asks for the default */
     p->given.buffer_kb = clamp(p->asked.buffer_kb, row->low, row->high);
@@ -60,8 +61,9 @@ static void buffer_size(struct plan_reading *r)
 }
 
 /* Kernel events that come thousands of times a second and processor. */
-static const char *const often[] = {"CSWITCH", "DISPATCHER", "SYSCALL", "PROFILE", "FILE_IO", "FILE_IO_INIT", "ALL_FAULTS", "MEMORY", "POOL",
-                                    "INTERRUPT", "DPC", "SPINLOCK", "VIRT_ALLOC"};
+static const char *const often[] = {"CSWITCH",      "DISPATCHER", "SYSCALL",   "PROFILE", "FILE_IO",
+                                    "FILE_IO_INIT", "ALL_FAULTS", "MEMORY",    "POOL",    "INTERRUPT",
+                                    "DPC",          "SPINLOCK",   "VIRT_ALLOC"};
 
 static bool comes_often(const struct plan *p)
 {
@@ -71,18 +73,19 @@ static bool comes_often(const struct plan *p)
     return is_often;
 }
 
-/* What MaximumBuffers has beyond MinimumBuffers when it is not declared. 22 [B] is what suffices on one or two processors; each further one
- * writes as much, and what comes often needs more. */
+/* What MaximumBuffers has beyond MinimumBuffers when it is not declared. 22 [B] is what suffices on one or two
+ * processors; each further one writes as much, and what comes often needs more. */
 static uint32_t usual_growth(bool is_often, unsigned processors)
 {
     const uint64_t a_processor = is_often ? GROWTH_OF_OFTEN : GROWTH_A_PROCESSOR;
     return clamp(a_processor * processors, MAXIMUM_OVER_MINIMUM, is_often ? GROWTH_MOST : UINT32_MAX);
 }
 
-/* The most of it that memory allows; `fit`: how many buffers there is memory for. Other sessions follow: events that come often leave them
- * half of the memory, and there are few such sessions. All others have, with their MinimumBuffers, an eighth of it: so all SHM_SESSIONS places can
- * be used with 64 processors on 22 GB, where with half of it the first 60 sessions took all. A smaller part would leave a few sessions on a small
- * machine with many processors too little. */
+/* The most of it that memory allows; `fit`: how many buffers there is memory for. Other sessions follow: events that
+ * come often leave them half of the memory, and there are few such sessions. All others have, with their
+ * MinimumBuffers, an eighth of it: so all SHM_SESSIONS places can be used with 64 processors on 22 GB, where with half
+ * of it the first 60 sessions took all. A smaller part would leave a few sessions on a small machine with many
+ * processors too little. */
 static uint32_t growth_that_fits(bool is_often, uint32_t minimum, uint64_t fit)
 {
     const uint64_t part = fit / PART_OF_THE_REST, most = is_often ? fit / 2 : part > minimum ? part - minimum : 0;
@@ -94,15 +97,17 @@ static void default_maximum(struct plan_reading *r, unsigned processors, uint64_
 {
     struct plan   *p        = r->plan;
     const bool     is_often = comes_often(p);
-    const uint32_t usual = usual_growth(is_often, processors), most = growth_that_fits(is_often, p->given.minimum_buffers, fit);
-    const uint32_t growth = usual < most ? usual : most;
+    const uint32_t usual    = usual_growth(is_often, processors),
+                   most     = growth_that_fits(is_often, p->given.minimum_buffers, fit);
+    const uint32_t growth   = usual < most ? usual : most;
 
     p->asked.maximum_buffers = clamp((uint64_t)p->asked.minimum_buffers + usual, 0, UINT32_MAX);
     p->given.maximum_buffers = clamp((uint64_t)p->given.minimum_buffers + growth, 0, UINT32_MAX);
     if (growth < usual && p->given.maximum_buffers <= fit && !(p->log_file_mode & MODE_BUFFERING))
-        reading_condition(r, W_NOT_ENOUGH_MEMORY, true, VALUE_MAXIMUM_BUFFERS, "declare MaximumBuffers if the session loses events",
-                          "%u are given, not %u as usual: other sessions may need what is left of the memory", p->given.maximum_buffers,
-                          p->asked.maximum_buffers);
+        reading_condition(r, W_NOT_ENOUGH_MEMORY, true, VALUE_MAXIMUM_BUFFERS,
+                          "declare MaximumBuffers if the session loses events",
+                          "%u are given, not %u as usual: other sessions may need what is left of the memory",
+                          p->given.maximum_buffers, p->asked.maximum_buffers);
 }
 
 /* Counts before the memory ceiling: the floor of 2 x processors, Maximum not below Minimum. */

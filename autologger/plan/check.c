@@ -30,7 +30,7 @@ struct check_walk {
 static wstatus add_key(void *ctx, const struct regkey_info *info)
 {
     struct check_walk *w    = ctx;
-    char       **keys = realloc(w->keys, (w->key_count + 1) * sizeof *keys);
+    char             **keys = realloc(w->keys, (w->key_count + 1) * sizeof *keys);
 
     if (!keys)
         return W_OUTOFMEMORY;
@@ -53,8 +53,9 @@ static wstatus check_unique(const struct check_walk *w, const struct plan *p, st
             return reason_set(why, W_ALREADY_EXISTS, "the session '%s', started before this one, has the same Guid %s",
                               w->started[i].name, guid_format(&p->guid, guid));
         if (p->log_path && w->started[i].log_path && strcmp(p->log_path, w->started[i].log_path) == 0)
-            return reason_set(why, W_SHARING_VIOLATION, "the session '%s', started before this one, writes %s. Do: set another FileName", w->started[i].name,
-                              p->log_path);
+            return reason_set(why, W_SHARING_VIOLATION,
+                              "the session '%s', started before this one, writes %s. Do: set another FileName",
+                              w->started[i].name, p->log_path);
     }
     return W_SUCCESS;
 }
@@ -105,7 +106,8 @@ static wstatus check_session(struct check_walk *w, const char *key, unsigned nex
     struct plan_limits limits = w->limits;
     wstatus            out    = W_SUCCESS;
 
-    limits.memory_left = plan_memory_share(w->store, w->keys ? w->keys + next : NULL, w->key_count - next, limits.processors, limits.memory_left);
+    limits.memory_left = plan_memory_share(w->store, w->keys ? w->keys + next : NULL, w->key_count - next,
+                                           limits.processors, limits.memory_left);
     wstatus st         = plan_from_key(w->store, key, &limits, &plan, &why);
 
     if (st == W_SUCCESS && plan.start && (st = check_unique(w, &plan, &why)) == W_SUCCESS)
@@ -140,7 +142,8 @@ static void check_boot(struct check_walk *w)
     }
     wstatus st = boot_settings_read(w->store, &settings, &why);
     if (!st) /* the caller's limit is the default share of memory */
-        w->limits.memory_left += w->limits.ram_bytes * settings.memory_percent / 100 - plan_memory_ceiling(w->limits.ram_bytes);
+        w->limits.memory_left +=
+            w->limits.ram_bytes * settings.memory_percent / 100 - plan_memory_ceiling(w->limits.ram_bytes);
     if (st != W_SUCCESS || settings.conditions.count) {
         struct check_row row = {.kind        = CHECK_BOOT,
                                 .name        = "Boot",
@@ -159,7 +162,7 @@ static void check_boot(struct check_walk *w)
 wstatus plan_check(struct regstore *store, const struct plan_limits *limits, check_fn fn, void *ctx, struct reason *why)
 {
     struct check_walk w  = {.store = store, .limits = *limits, .fn = fn, .ctx = ctx};
-    wstatus     st = regstore_enum_keys(store, AUTOLOGGER_KEY, add_key, &w);
+    wstatus           st = regstore_enum_keys(store, AUTOLOGGER_KEY, add_key, &w);
 
     if (st == W_FILE_NOT_FOUND)
         st = W_SUCCESS; /* no Autologger is declared */

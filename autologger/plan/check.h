@@ -1,7 +1,7 @@
 /* check.h - what the next boot would make of a store, without starting anything.
  * Walks GlobalLogger and then the Autologgers in name order as boot does, takes the memory ceiling down session by
- * session, and finds names and GUIDs that two started sessions share (W_ALREADY_EXISTS), and files (W_SHARING_VIOLATION). Pure; threads: one at a
- * time per store.
+ * session, and finds names and GUIDs that two started sessions share (W_ALREADY_EXISTS), and files
+ * (W_SHARING_VIOLATION). Pure; threads: one at a time per store.
  * Not for: what only a running machine knows (rights, volumes, who registers a provider). */
 #ifndef AUTOLOGGER_PLAN_CHECK_H
 #define AUTOLOGGER_PLAN_CHECK_H

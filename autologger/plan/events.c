@@ -23,14 +23,17 @@ static const char *partly_advice(const struct plan *p, const struct kernel_flag 
     static const uint32_t disk_io = 0x100; /* the keyword DISK_IO has both bits, so it cannot be asked for one */
     for (size_t i = 0; i < sizeof partly / sizeof *partly; i++)
         if (partly[i].word == f->word && partly[i].bits == f->bits)
-            return (f->word == 0 && p->group_mask[0] & disk_io) || group_mask_has(p->group_mask, f->word ? "CSWITCH" : "FILE_IO") ? NULL : partly[i].advice;
+            return (f->word == 0 && p->group_mask[0] & disk_io) ||
+                           group_mask_has(p->group_mask, f->word ? "CSWITCH" : "FILE_IO")
+                       ? NULL
+                       : partly[i].advice;
     return NULL;
 }
 
 static void report_flags(struct plan_reading *r)
 {
     struct plan              *p = r->plan;
-    const struct plan_value       *v = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS);
+    const struct plan_value  *v = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS);
     size_t                    count;
     const struct kernel_flag *flags = kernel_flags(&count);
     uint32_t                  unknown[GROUP_MASK_WORDS];
@@ -44,7 +47,8 @@ static void report_flags(struct plan_reading *r)
         const char *item   = f->keyword ? f->keyword : f->symbol;
         const char *advice = f->offer == KERNEL_OFFER_PARTLY ? partly_advice(p, f) : NULL;
         if (advice)
-            condition_add(&p->conditions, W_NOT_SUPPORTED, false, item, v->source_file, v->source_line, advice, "in part: %s", f->source);
+            condition_add(&p->conditions, W_NOT_SUPPORTED, false, item, v->source_file, v->source_line, advice,
+                          "in part: %s", f->source);
         else if (f->offer == KERNEL_OFFER_NONE)
             condition_add(&p->conditions, W_NOT_SUPPORTED, false, item, v->source_file, v->source_line,
                           "remove the flag", "%s gives no events: %s", item, f->source);
@@ -72,7 +76,7 @@ static const struct kernel_hook *hook_row(uint16_t hook)
 
 static void report_hook(struct plan_reading *r, uint16_t hook)
 {
-    const struct plan_value       *v   = reading_value(r, VALUE_STACK_WALKING_FILTER);
+    const struct plan_value  *v   = reading_value(r, VALUE_STACK_WALKING_FILTER);
     const struct kernel_hook *row = hook_row(hook);
     struct condition_list    *to  = &r->plan->conditions;
     char                      item[64];
@@ -104,7 +108,7 @@ static void report_hooks(struct plan_reading *r)
 
 void plan_events_report(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, struct condition_list *out)
 {
-    struct plan   *p = calloc(1, sizeof *p);
+    struct plan        *p = calloc(1, sizeof *p);
     struct plan_reading r = {.plan = p};
     if (!p)
         return;
@@ -120,10 +124,10 @@ void plan_events_report(const uint32_t *mask, const uint16_t *hooks, unsigned ho
 
 wstatus reading_kernel_events(struct plan_reading *r)
 {
-    struct plan        *p     = r->plan;
+    struct plan             *p     = r->plan;
     const struct plan_value *flags = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS);
     const struct plan_value *hooks = reading_value(r, VALUE_STACK_WALKING_FILTER);
-    wstatus             st    = group_mask_from_bytes(flags->bytes, flags->size, p->group_mask, r->why);
+    wstatus                  st    = group_mask_from_bytes(flags->bytes, flags->size, p->group_mask, r->why);
 
     if (st != W_SUCCESS) {
         reading_blame(r, VALUE_ENABLE_KERNEL_FLAGS);

@@ -1,5 +1,5 @@
-/* filters.c - the key `Filters` of a provider, and EnableProperty, as one block (wire/filter.h). What is over a limit is the provider's
- * Status, at the value that is wrong. */
+/* filters.c - the key `Filters` of a provider, and EnableProperty, as one block (wire/filter.h). What is over a limit
+ * is the provider's Status, at the value that is wrong. */
 #include "autologger/plan/filters.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 struct filters {
     struct regstore      *store;
     struct plan_provider *p;
-    struct value_set      set;  /* of the key, then of a part's key */
+    struct value_set      set; /* of the key, then of a part's key */
     enum value_id         wrong;
     bool                  stacks; /* there is a filter of stacks */
 };
@@ -18,7 +18,8 @@ struct filters {
 static wstatus bad(struct filters *f, enum value_id id, const char *what, unsigned long long found, unsigned most)
 {
     f->wrong = id;
-    return reason_set(&f->p->reason, W_INVALID_PARAMETER, "%s has %llu %s, at most %u are possible", value_rows[id].name, found, what, most);
+    return reason_set(&f->p->reason, W_INVALID_PARAMETER, "%s has %llu %s, at most %u are possible",
+                      value_rows[id].name, found, what, most);
 }
 
 static wstatus filters_add(struct filters *f, enum value_id id, uint32_t type, const void *data, size_t size)
@@ -30,18 +31,19 @@ static wstatus filters_add(struct filters *f, enum value_id id, uint32_t type, c
 static wstatus add_text(struct filters *f, enum value_id id, uint32_t type)
 {
     const char *text = f->set.at[id].text;
-    size_t      n    = text ? strlen(text) : 0, units = 1;
+    size_t      n = text ? strlen(text) : 0, units = 1;
     if (!f->set.at[id].present || !n)
         return W_SUCCESS;
     for (size_t i = 0; i < n; i++) /* of UTF-16: what Windows counts */
         units += ((unsigned char)text[i] & 0xC0) != 0x80 ? 1 + ((unsigned char)text[i] >= 0xF0) : 0;
-    return units * 2 > FILTER_TEXT ? bad(f, id, "bytes", units * 2, FILTER_TEXT) : filters_add(f, id, type, text, n + 1);
+    return units * 2 > FILTER_TEXT ? bad(f, id, "bytes", units * 2, FILTER_TEXT)
+                                   : filters_add(f, id, type, text, n + 1);
 }
 
 static wstatus filters_add_ids(struct filters *f, enum value_id id, enum value_id in, uint32_t type)
 {
     const struct plan_value *v = &f->set.at[id];
-    uint8_t             bytes[sizeof(struct filter_ids) + FILTER_IDS * 2];
+    uint8_t                  bytes[sizeof(struct filter_ids) + FILTER_IDS * 2];
     if (!v->present)
         return W_SUCCESS;
     if (v->size > FILTER_IDS * 2)
@@ -57,12 +59,13 @@ static wstatus filters_add_ids(struct filters *f, enum value_id id, enum value_i
 /* Names that ';' joins become texts behind each other, each with its end. */
 static wstatus filters_add_names(struct filters *f, uint32_t type)
 {
-    struct filter_names head = {.any       = f->set.at[VALUE_NAME_MATCH_ANY].number, .all = f->set.at[VALUE_NAME_MATCH_ALL].number,
+    struct filter_names head = {.any       = f->set.at[VALUE_NAME_MATCH_ANY].number,
+                                .all       = f->set.at[VALUE_NAME_MATCH_ALL].number,
                                 .level     = (uint8_t)f->set.at[VALUE_NAME_LEVEL].number,
                                 .filter_in = f->set.at[VALUE_NAME_FILTER_IN].number != 0};
-    const size_t        at    = offsetof(struct filter_names, names);
-    const char         *text  = f->set.at[VALUE_NAMES].text ? f->set.at[VALUE_NAMES].text : "";
-    size_t              used  = at;
+    const size_t        at   = offsetof(struct filter_names, names);
+    const char         *text = f->set.at[VALUE_NAMES].text ? f->set.at[VALUE_NAMES].text : "";
+    size_t              used = at;
     char                bytes[FILTER_NAMES];
     while (*text) {
         const size_t n = strcspn(text, ";");
@@ -79,14 +82,16 @@ static wstatus filters_add_names(struct filters *f, uint32_t type)
     const uint64_t told = f->set.at[VALUE_NAME_COUNT].number;
     f->wrong            = f->set.at[VALUE_NAME_COUNT].present ? VALUE_NAME_COUNT : VALUE_NAMES;
     if (!head.count || (told && told != head.count))
-        return reason_set(&f->p->reason, W_INVALID_PARAMETER, "Names has %u names, NameCount says %llu", head.count, (unsigned long long)told);
+        return reason_set(&f->p->reason, W_INVALID_PARAMETER, "Names has %u names, NameCount says %llu", head.count,
+                          (unsigned long long)told);
     memcpy(bytes, &head, at);
     return filters_add(f, VALUE_NAMES, type, bytes, used);
 }
 
 static wstatus add_level_keyword(struct filters *f)
 {
-    const struct filter_level_keyword terms = {.any = f->set.at[VALUE_NAME_MATCH_ANY].number, .all = f->set.at[VALUE_NAME_MATCH_ALL].number,
+    const struct filter_level_keyword terms = {.any       = f->set.at[VALUE_NAME_MATCH_ANY].number,
+                                               .all       = f->set.at[VALUE_NAME_MATCH_ALL].number,
                                                .level     = (uint8_t)f->set.at[VALUE_NAME_LEVEL].number,
                                                .filter_in = f->set.at[VALUE_NAME_FILTER_IN].number != 0};
     return filters_add(f, VALUE_NAME_LEVEL, FILTER_STACK_LEVEL_KEYWORD, &terms, sizeof terms);
@@ -96,7 +101,7 @@ static wstatus add_level_keyword(struct filters *f)
 static void filters_blame(struct filters *f)
 {
     const struct plan_value *v    = &f->set.at[f->wrong];
-    char               *file = v->source_file ? strdup(v->source_file) : NULL;
+    char                    *file = v->source_file ? strdup(v->source_file) : NULL;
     if (file) {
         free(f->p->source_file);
         f->p->source_file = file;
@@ -105,7 +110,8 @@ static void filters_blame(struct filters *f)
 }
 
 /* One key, whose values are those of `scope`; nothing when there is none. */
-static wstatus filters_key_read(struct filters *f, const char *key, unsigned scope, wstatus (*take)(struct filters *f, uint32_t type), uint32_t type)
+static wstatus filters_key_read(struct filters *f, const char *key, unsigned scope,
+                                wstatus (*take)(struct filters *f, uint32_t type), uint32_t type)
 {
     memset(&f->set, 0, sizeof f->set);
     if (!regstore_key_exists(f->store, key))
@@ -162,7 +168,9 @@ static wstatus keys_read(struct filters *f, const char *key)
     static const struct {
         const char *name;
         uint32_t    type;
-    } parts[] = {{"EventNameFilter", FILTER_EVENT_NAME}, {"StackNameFilter", FILTER_STACK_NAME}, {"StackLevelKwFilter", FILTER_STACK_LEVEL_KEYWORD}};
+    } parts[]  = {{"EventNameFilter", FILTER_EVENT_NAME},
+                  {"StackNameFilter", FILTER_STACK_NAME},
+                  {"StackLevelKwFilter", FILTER_STACK_LEVEL_KEYWORD}};
     wstatus st = filters_key_read(f, key, IN_FILTERS, filters_take_values, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !st; i++) {
         char *path;
@@ -180,16 +188,18 @@ static wstatus switched_on(struct filters *f, const char *key, bool *on)
     *on = false;
     if (!regstore_key_exists(f->store, key))
         return W_SUCCESS;
-    wstatus             st = value_read(f->store, key, f->wrong = VALUE_FILTER_ENABLED, &f->set, &f->p->conditions, &f->p->reason);
-    const struct plan_value *v  = &f->set.at[VALUE_FILTER_ENABLED];
-    *on                    = !st && v->number && !f->p->tracepoint;
+    wstatus st = value_read(f->store, key, f->wrong = VALUE_FILTER_ENABLED, &f->set, &f->p->conditions, &f->p->reason);
+    const struct plan_value *v = &f->set.at[VALUE_FILTER_ENABLED];
+    *on                        = !st && v->number && !f->p->tracepoint;
     if (st)
         filters_blame(f);
     else if (!*on)
-        condition_add(&f->p->conditions, W_NOT_SUPPORTED, true, "Filters", v->source_file ? v->source_file : f->p->source_file,
-                      v->source_line ? v->source_line : f->p->source_line, f->p->tracepoint ? "use TracepointFilter" : "write Enabled = yes into Filters",
-                      f->p->tracepoint ? "filters are for programs; none is applied to tracepoints"
-                                       : "the filters are not enabled (Filters\\Enabled), so none is applied, as on Windows");
+        condition_add(
+            &f->p->conditions, W_NOT_SUPPORTED, true, "Filters", v->source_file ? v->source_file : f->p->source_file,
+            v->source_line ? v->source_line : f->p->source_line,
+            f->p->tracepoint ? "use TracepointFilter" : "write Enabled = yes into Filters",
+            f->p->tracepoint ? "filters are for programs; none is applied to tracepoints"
+                             : "the filters are not enabled (Filters\\Enabled), so none is applied, as on Windows");
     value_set_finish(&f->set);
     return st;
 }
@@ -214,7 +224,8 @@ wstatus reading_filters(struct regstore *store, struct plan_provider *p)
     if (p->filter)
         p->filter->property = p->enable_property & PROPERTY_KNOWN;
     if (!st && f.stacks && !(p->enable_property & PROPERTY_STACK_TRACE))
-        condition_add(&p->conditions, W_INVALID_PARAMETER, true, "EnableProperty", p->source_file, p->source_line, "add STACK_TRACE to EnableProperty",
+        condition_add(&p->conditions, W_INVALID_PARAMETER, true, "EnableProperty", p->source_file, p->source_line,
+                      "add STACK_TRACE to EnableProperty",
                       "filters of call stacks take stacks away, and no event gets one without STACK_TRACE");
     return st;
 }

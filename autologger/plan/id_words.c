@@ -61,7 +61,8 @@ char *id_words_print(const uint8_t *bytes, uint32_t size)
     uint16_t       id, next;
     for (uint32_t i = 0, from; text && i < count; i++) {
         memcpy(&id, bytes + 2 * i, sizeof id);
-        for (from = i; i + 1 < count && (memcpy(&next, bytes + 2 * (i + 1), sizeof next), next == id + (i + 1 - from)); i++)
+        for (from = i; i + 1 < count && (memcpy(&next, bytes + 2 * (i + 1), sizeof next), next == id + (i + 1 - from));
+             i++)
             ;
         n += (size_t)sprintf(text + n, "%s%u", n ? ", " : "", id);
         if (i > from)

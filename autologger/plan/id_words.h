@@ -1,4 +1,5 @@
-/* id_words.h - event ids in words: "17, 100-120", "not 17". Pure. Threads: any. Not for: what they filter (filters.c). */
+/* id_words.h - event ids in words: "17, 100-120", "not 17". Pure. Threads: any. Not for: what they filter
+ * (filters.c). */
 #ifndef AUTOLOGGER_PLAN_ID_WORDS_H
 #define AUTOLOGGER_PLAN_ID_WORDS_H
 #include "autologger/wire/filter.h"

@@ -33,9 +33,9 @@ static bool starts_with(const char *text, const char *prefix) { return strncasec
 static wstatus file_name_dup(struct plan_reading *r, char **out)
 {
     const struct plan_value *v    = reading_value(r, VALUE_FILE_NAME);
-    const char         *name = v->text ? v->text : "";
-    size_t              n    = strlen(name);
-    int                 made;
+    const char              *name = v->text ? v->text : "";
+    size_t                   n    = strlen(name);
+    int                      made;
 
     *out = NULL;
     if (n == 0 && !mode_wants_file(r->plan->log_file_mode))

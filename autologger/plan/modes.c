@@ -9,10 +9,13 @@ static const struct {
     unsigned    facts;
     const char *what;
 } modes_refused[] = {
-    {MODE_NEWFILE, 0, 0, IF_BOOT, "NEWFILE is not possible in a boot session. Do: remove NEWFILE; FileMax gives a file per boot"},
+    {MODE_NEWFILE, 0, 0, IF_BOOT,
+     "NEWFILE is not possible in a boot session. Do: remove NEWFILE; FileMax gives a file per boot"},
     {MODE_NEWFILE, 0, 0, IF_SYSTEM, "NEWFILE is not possible in a session with kernel events. Do: remove NEWFILE"},
-    {MODE_NEWFILE, 0, 0, IF_NO_FILE, "NEWFILE needs a FileName with %d in it. Do: set FileName, for example to web-%d.etl"},
-    {MODE_NEWFILE, 0, 0, IF_SIZE_0, "NEWFILE needs a MaxFileSize that is not 0. Do: set MaxFileSize, in MB, for example to 100"},
+    {MODE_NEWFILE, 0, 0, IF_NO_FILE,
+     "NEWFILE needs a FileName with %d in it. Do: set FileName, for example to web-%d.etl"},
+    {MODE_NEWFILE, 0, 0, IF_SIZE_0,
+     "NEWFILE needs a MaxFileSize that is not 0. Do: set MaxFileSize, in MB, for example to 100"},
     {MODE_NEWFILE, MODE_CIRCULAR | MODE_APPEND | MODE_BUFFERING | MODE_PREALLOCATE, 0, 0,
      "NEWFILE excludes CIRCULAR, APPEND, BUFFERING and PREALLOCATE. Do: remove one of the two"},
     {MODE_RELOG, 0, 0, 0, "RELOG is internal. Do: remove RELOG"},
@@ -21,8 +24,10 @@ static const struct {
     {MODE_BUFFERING, MODE_SEQUENTIAL | MODE_CIRCULAR | MODE_APPEND, 0, 0,
      "BUFFERING has no file, so SEQUENTIAL, CIRCULAR and APPEND are not possible with it. Do: remove these"},
     {MODE_BUFFERING, 0, 0, IF_FILE, "BUFFERING has no file, so FileName must not be given. Do: remove FileName"},
-    {MODE_CIRCULAR, 0, 0, IF_SIZE_0, "CIRCULAR needs a MaxFileSize that is not 0. Do: set MaxFileSize, in MB, for example to 100"},
-    {MODE_PREALLOCATE, 0, 0, IF_SIZE_0, "PREALLOCATE needs a MaxFileSize that is not 0. Do: set MaxFileSize, in MB, for example to 100"},
+    {MODE_CIRCULAR, 0, 0, IF_SIZE_0,
+     "CIRCULAR needs a MaxFileSize that is not 0. Do: set MaxFileSize, in MB, for example to 100"},
+    {MODE_PREALLOCATE, 0, 0, IF_SIZE_0,
+     "PREALLOCATE needs a MaxFileSize that is not 0. Do: set MaxFileSize, in MB, for example to 100"},
     {MODE_PREALLOCATE | MODE_APPEND, 0, 0, 0, "PREALLOCATE and APPEND exclude each other. Do: remove one of the two"},
     {MODE_USE_GLOBAL_SEQUENCE | MODE_USE_LOCAL_SEQUENCE, 0, 0, 0,
      "USE_GLOBAL_SEQUENCE and USE_LOCAL_SEQUENCE exclude each other. Do: remove one of the two"},
@@ -32,22 +37,26 @@ static const struct {
      "NONSTOPPABLE with REAL_TIME is possible only without a FileName. Do: remove FileName"},
     {MODE_STOP_ON_HYBRID_SHUTDOWN | MODE_PERSIST_ON_HYBRID_SHUTDOWN, 0, 0, 0,
      "STOP_ON_HYBRID_SHUTDOWN and PERSIST_ON_HYBRID_SHUTDOWN exclude each other. Do: remove one of the two"},
-    {MODE_USE_PAGED_MEMORY, 0, 0, IF_SYSTEM, "USE_PAGED_MEMORY is not possible in a session with kernel events. Do: remove USE_PAGED_MEMORY"},
+    {MODE_USE_PAGED_MEMORY, 0, 0, IF_SYSTEM,
+     "USE_PAGED_MEMORY is not possible in a session with kernel events. Do: remove USE_PAGED_MEMORY"},
     {MODE_COMPRESSED, 0, MODE_BUFFERING, 0, "COMPRESSED needs BUFFERING. Do: remove COMPRESSED"},
 };
 
 wstatus mode_check(uint32_t mode, const struct mode_facts *f, struct reason *why)
 {
-    unsigned facts = (f->max_file_size ? 0u : IF_SIZE_0) | (f->file_name ? IF_FILE : IF_NO_FILE) | (f->system ? IF_SYSTEM : 0u) |
-                     (f->boot ? IF_BOOT : 0u);
+    unsigned facts = (f->max_file_size ? 0u : IF_SIZE_0) | (f->file_name ? IF_FILE : IF_NO_FILE) |
+                     (f->system ? IF_SYSTEM : 0u) | (f->boot ? IF_BOOT : 0u);
 
     for (size_t i = 0; i < sizeof modes_refused / sizeof *modes_refused; i++)
-        if ((mode & modes_refused[i].all) == modes_refused[i].all && (!modes_refused[i].any || (mode & modes_refused[i].any)) &&
-            !(mode & modes_refused[i].none) && (facts & modes_refused[i].facts) == modes_refused[i].facts)
+        if ((mode & modes_refused[i].all) == modes_refused[i].all &&
+            (!modes_refused[i].any || (mode & modes_refused[i].any)) && !(mode & modes_refused[i].none) &&
+            (facts & modes_refused[i].facts) == modes_refused[i].facts)
             return reason_set(why, W_INVALID_PARAMETER, "LogFileMode 0x%x: %s", mode, modes_refused[i].what);
     if (mode & MODE_NEWFILE && f->numbers != 1)
-        return reason_set(why, W_INVALID_NAME, "LogFileMode NEWFILE: FileName needs %%d in one place, where the file's number is to stand. Do: "
-                          "write it, for example web-%%d.etl");
+        return reason_set(
+            why, W_INVALID_NAME,
+            "LogFileMode NEWFILE: FileName needs %%d in one place, where the file's number is to stand. Do: "
+            "write it, for example web-%%d.etl");
     return W_SUCCESS;
 }
 

@@ -9,19 +9,21 @@
 enum { TEXT_MAX = 8192 };
 
 struct payload_reading {
-    const char *at;
-    char       *words; /* room for the words that are taken */
-    const char *key;
+    const char    *at;
+    char          *words; /* room for the words that are taken */
+    const char    *key;
     struct reason *why;
 };
 
 static wstatus payload_words_wrong(const struct payload_reading *r, const char *what)
 {
-    return reason_set(r->why, W_INVALID_PARAMETER, "%s at '%.40s'; as in Start: Size >= 4096 and Name contains 'a b'", what, r->at);
+    return reason_set(r->why, W_INVALID_PARAMETER, "%s at '%.40s'; as in Start: Size >= 4096 and Name contains 'a b'",
+                      what, r->at);
 }
 static void blanks(struct payload_reading *r) { r->at += strspn(r->at, " \t"); }
 
-/* The next word, up to one of `ends`, or between quotes; "" (also) where there is none. NULL: its quotes have no end. */
+/* The next word, up to one of `ends`, or between quotes; "" (also) where there is none. NULL: its quotes have no
+ * end. */
 static const char *payload_word_take(struct payload_reading *r, const char *ends, bool *quoted)
 {
     char *word = r->words, *to = word;
@@ -63,7 +65,8 @@ static bool operator_take(struct payload_reading *r, uint8_t *op)
     static const struct {
         const char *sign;
         uint8_t     op;
-    } signs[] = {{"==", PAYLOAD_EQ}, {"!=", PAYLOAD_NE}, {"<>", PAYLOAD_NE}, {"<=", PAYLOAD_LE}, {">=", PAYLOAD_GE}, {"=", PAYLOAD_EQ}, {"<", PAYLOAD_LT}, {">", PAYLOAD_GT}};
+    } signs[] = {{"==", PAYLOAD_EQ}, {"!=", PAYLOAD_NE}, {"<>", PAYLOAD_NE}, {"<=", PAYLOAD_LE},
+                 {">=", PAYLOAD_GE}, {"=", PAYLOAD_EQ},  {"<", PAYLOAD_LT},  {">", PAYLOAD_GT}};
     blanks(r);
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (strncmp(r->at, signs[i].sign, strlen(signs[i].sign)) == 0) {
@@ -107,11 +110,15 @@ static wstatus predicate_parse(struct payload_reading *r, struct payload_asked *
     if (!(out->field = payload_word_take(r, " \t,:=<>!", &quoted)) || !*out->field)
         return payload_words_wrong(r, "there is no field");
     if (!operator_take(r, &out->op))
-        return payload_words_wrong(r, "there is no operator (= != < <= > >= is, is not, contains, not contains, between A and B, not between, modulo)");
+        return payload_words_wrong(
+            r,
+            "there is no operator (= != < <= > >= is, is not, contains, not contains, between A and B, not between, modulo)");
     const bool range = out->op == PAYLOAD_BETWEEN || out->op == PAYLOAD_NOT_BETWEEN;
     out->step        = PAYLOAD_BY_NAME;
     out->text        = range ? range_take(r) : payload_word_take(r, " \t,", &quoted);
-    return out->text && (*out->text || (!range && quoted)) ? W_SUCCESS : payload_words_wrong(r, range ? "'between' takes two values with 'and'" : "there is no value");
+    return out->text && (*out->text || (!range && quoted))
+               ? W_SUCCESS
+               : payload_words_wrong(r, range ? "'between' takes two values with 'and'" : "there is no value");
 }
 
 static wstatus clause_parse(struct payload_reading *r, struct payload_clause *c, bool *quoted)
@@ -122,7 +129,8 @@ static wstatus clause_parse(struct payload_reading *r, struct payload_clause *c,
     r->at++;
     for (;;) {
         if (c->predicates == PAYLOAD_PREDICATES)
-            return reason_set(r->why, W_INVALID_PARAMETER, "'%.40s' has more than %d predicates", c->event, PAYLOAD_PREDICATES);
+            return reason_set(r->why, W_INVALID_PARAMETER, "'%.40s' has more than %d predicates", c->event,
+                              PAYLOAD_PREDICATES);
         wstatus st = predicate_parse(r, &c->predicate[c->predicates++]);
         if (st)
             return st;
@@ -163,13 +171,14 @@ wstatus payload_words_parse(const char *key, const char *text, struct payload_by
     const size_t           size = strlen(text);
     char                  *room = size <= TEXT_MAX ? malloc(4 * size + 64) : NULL; /* a range is there twice */
     struct payload_clause *c    = malloc(sizeof *c);
-    struct payload_reading         r    = {.at = text, .words = room, .key = key, .why = why};
+    struct payload_reading r    = {.at = text, .words = room, .key = key, .why = why};
     wstatus                st   = W_SUCCESS;
     bool                   quoted;
 
     out->size = 0;
     if (size > TEXT_MAX)
-        st = reason_set(why, W_INVALID_PARAMETER, "a payload filter of %zu letters, at most %d are possible", size, TEXT_MAX);
+        st = reason_set(why, W_INVALID_PARAMETER, "a payload filter of %zu letters, at most %d are possible", size,
+                        TEXT_MAX);
     else if (!room || !c)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a payload filter");
     do {

@@ -1,11 +1,13 @@
-/* payload_words.h - payload filters in words (wire/payload_filter.h): "Start: Size >= 4096 and Name contains 'a b', 17: Status is not 0".
- * An event by name or id, its predicates joined by `and` or by `or`; several events behind ','. What blanks, commas or operators are in
- * stands between single quotes, '' is one of them. Fields of events with a manifest are found in the provider's manifest (publishers.h);
- * without one a name is that of a TraceLogging event. Threads: one. Not for: bytes to words (payload_describe). */
+/* payload_words.h - payload filters in words (wire/payload_filter.h): "Start: Size >= 4096 and Name contains 'a b', 17:
+ * Status is not 0". An event by name or id, its predicates joined by `and` or by `or`; several events behind ','. What
+ * blanks, commas or operators are in stands between single quotes, '' is one of them. Fields of events with a manifest
+ * are found in the provider's manifest (publishers.h); without one a name is that of a TraceLogging event. Threads:
+ * one. Not for: bytes to words (payload_describe). */
 #ifndef AUTOLOGGER_PLAN_PAYLOAD_WORDS_H
 #define AUTOLOGGER_PLAN_PAYLOAD_WORDS_H
 #include "autologger/wire/payload_filter.h"
 
-/* `key`: the path of the value's key, which has the provider's GUID. W_INVALID_PARAMETER with what is wrong; W_NOT_ENOUGH_MEMORY. */
+/* `key`: the path of the value's key, which has the provider's GUID. W_INVALID_PARAMETER with what is wrong;
+ * W_NOT_ENOUGH_MEMORY. */
 wstatus payload_words_parse(const char *key, const char *text, struct payload_bytes *out, struct reason *why);
 #endif

@@ -26,7 +26,7 @@ static const char global_logger_guid[] = "{e8908abc-aa84-11d2-9a93-00805f85d7c6}
 void reading_blame(struct plan_reading *r, enum value_id id)
 {
     const struct plan_value *v    = reading_value(r, id);
-    char               *file = v->source_file ? strdup(v->source_file) : NULL;
+    char                    *file = v->source_file ? strdup(v->source_file) : NULL;
 
     if (file) {
         free(r->plan->source_file);
@@ -59,9 +59,10 @@ static wstatus plan_begin(struct plan_reading *r)
     if (st != W_SUCCESS)
         return reason_set(r->why, st, "the key %s can't be read", r->key);
     if (!visible_is(info.name)) /* all who list sessions would have it on their terminal */
-        return reason_set(r->why, W_INVALID_PARAMETER,
-                          "the session's name has a control character, one that turns the direction of text, or is not UTF-8: %.200s. Do: choose another name",
-                          info.name);
+        return reason_set(
+            r->why, W_INVALID_PARAMETER,
+            "the session's name has a control character, one that turns the direction of text, or is not UTF-8: %.200s. Do: choose another name",
+            info.name);
     p->global_logger = scope == IN_GLOBAL_LOGGER;
     p->source_line   = info.source_line;
     if (info.source_file && !(p->source_file = strdup(info.source_file)))
@@ -85,7 +86,7 @@ bool plan_guid_names(const char *text)
 /* GUID, forced name, and whether kernel flags count. Status 87 for a missing or bad Guid. */
 static wstatus plan_identity(struct plan_reading *r, uint32_t mode, bool *system)
 {
-    struct plan        *p    = r->plan;
+    struct plan             *p    = r->plan;
     const struct plan_value *guid = reading_value(r, VALUE_GUID);
 
     if (p->global_logger) {
@@ -96,9 +97,10 @@ static wstatus plan_identity(struct plan_reading *r, uint32_t mode, bool *system
     if (!guid->present) {
         struct guid own = guid_from_name(p->name);
         char        text[GUID_TEXT_SIZE];
-        return reason_set(r->why, W_INVALID_PARAMETER,
-                          "Guid is missing; an Autologger session must have one. Do: add \"Guid\"=\"%s\", or another of its own",
-                          guid_format(&own, text));
+        return reason_set(
+            r->why, W_INVALID_PARAMETER,
+            "Guid is missing; an Autologger session must have one. Do: add \"Guid\"=\"%s\", or another of its own",
+            guid_format(&own, text));
     }
     if (!guid_parse_braced(guid->text, &p->guid)) {
         reading_blame(r, VALUE_GUID);
@@ -111,7 +113,8 @@ static wstatus plan_identity(struct plan_reading *r, uint32_t mode, bool *system
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         struct guid known;
         guid_parse(reserved[i].guid, &known);
-        if (reserved[i].kernel && name_compare(p->name, reserved[i].name) == 0) /* the name means the GUID, and the GUID the name */
+        /* the name means the GUID, and the GUID the name */
+        if (reserved[i].kernel && name_compare(p->name, reserved[i].name) == 0)
             p->guid = known;
         if (!guid_equal(&known, &p->guid))
             continue;
@@ -135,15 +138,17 @@ static unsigned numbers_in(const char *name)
 
 static wstatus mode_and_size(struct plan_reading *r, bool system)
 {
-    struct plan        *p    = r->plan;
-    const struct plan_value *mode = reading_value(r, VALUE_LOG_FILE_MODE), *size = reading_value(r, VALUE_MAX_FILE_SIZE);
+    struct plan             *p    = r->plan;
+    const struct plan_value *mode = reading_value(r, VALUE_LOG_FILE_MODE),
+                            *size = reading_value(r, VALUE_MAX_FILE_SIZE);
     const struct plan_value *name = reading_value(r, VALUE_FILE_NAME);
-    uint32_t            bits = (uint32_t)mode->number;
+    uint32_t                 bits = (uint32_t)mode->number;
 
     p->max_file_size = (uint32_t)size->number;
     if (!size->present && (bits & MODE_USE_KBYTES_FOR_SIZE))
         p->max_file_size *= 1024; /* the default is in MB whatever the unit */
-    struct mode_facts facts = {name->text && *name->text, p->max_file_size != 0, system, !r->limits->now, numbers_in(name->text)};
+    struct mode_facts facts = {name->text && *name->text, p->max_file_size != 0, system, !r->limits->now,
+                               numbers_in(name->text)};
     wstatus           st    = mode_check(bits, &facts, r->why);
     if (st != W_SUCCESS) {
         reading_blame(r, VALUE_LOG_FILE_MODE);
@@ -152,13 +157,16 @@ static wstatus mode_and_size(struct plan_reading *r, bool system)
     const uint32_t own = r->limits->now ? bits & (MODE_PRIVATE_LOGGER | MODE_PRIVATE_IN_PROC) : 0; /* no boot's */
     p->log_file_mode   = mode_adjust(bits & ~own, mode, &p->conditions) | own;
     if (p->kernel && bits & MODE_NO_PER_PROCESSOR_BUFFERING)
-        condition_add(&p->conditions, W_NOT_SUPPORTED, false, "NO_PER_PROCESSOR_BUFFERING", mode->source_file, mode->source_line, "remove the mode",
+        condition_add(&p->conditions, W_NOT_SUPPORTED, false, "NO_PER_PROCESSOR_BUFFERING", mode->source_file,
+                      mode->source_line, "remove the mode",
                       "what the kernel tells is of a processor: its buffers stay so");
     p->forget_realtime = reading_value(r, VALUE_DISABLE_REALTIME_PERSISTENCE)->number != 0;
     p->devices         = reading_value(r, VALUE_DEVICE_EVENTS)->number != 0;
     if (reading_value(r, VALUE_ENABLE_SECURITY_PROVIDER)->number) {
         reading_blame(r, VALUE_ENABLE_SECURITY_PROVIDER);
-        return reason_set(r->why, W_ACCESS_DENIED, "EnableSecurityProvider is for protected processes (PPL) alone, and Linux has none. Do: remove it");
+        return reason_set(
+            r->why, W_ACCESS_DENIED,
+            "EnableSecurityProvider is for protected processes (PPL) alone, and Linux has none. Do: remove it");
     }
     return W_SUCCESS;
 }
@@ -167,9 +175,10 @@ static wstatus mode_and_size(struct plan_reading *r, bool system)
 static void user_stacks(struct plan_reading *r)
 {
     enum { STEP = 8, EVENT_HEAD = 1024, KB = 1024 };
-    struct plan *p     = r->plan;
-    uint64_t     asked = reading_value(r, VALUE_USER_STACKS)->number, most = p->given.buffer_kb * (uint64_t)KB - EVENT_HEAD;
-    uint64_t     least = asked < STACK_COPY_LEAST ? STACK_COPY_LEAST : asked, given = (least < most ? least : most) / STEP * STEP;
+    struct plan *p = r->plan;
+    uint64_t asked = reading_value(r, VALUE_USER_STACKS)->number, most = p->given.buffer_kb * (uint64_t)KB - EVENT_HEAD;
+    uint64_t least = asked < STACK_COPY_LEAST ? STACK_COPY_LEAST : asked,
+             given = (least < most ? least : most) / STEP * STEP;
     if (!asked)
         return;
     p->user_stack_bytes = (uint32_t)(given > STACK_COPY_MOST ? STACK_COPY_MOST : given);
@@ -185,26 +194,30 @@ static void user_stacks(struct plan_reading *r)
 static void stack_caching(struct plan_reading *r)
 {
     enum { KB = 1024, MOST_KB = 65536, BUCKETS_MOST = 65536 };
-    const struct plan_value *v = reading_value(r, VALUE_STACK_CACHING);
-    struct plan        *p = r->plan;
-    struct cursor       c = cur_make(v->bytes, v->size);
-    uint32_t            kb = cur_u32(&c), buckets = cur_u32(&c);
+    const struct plan_value *v  = reading_value(r, VALUE_STACK_CACHING);
+    struct plan             *p  = r->plan;
+    struct cursor            c  = cur_make(v->bytes, v->size);
+    uint32_t                 kb = cur_u32(&c), buckets = cur_u32(&c);
     if (!v->present || v->size != 2 * sizeof kb || !kb)
         return;
     if (p->log_file_mode & MODE_REAL_TIME || !p->hook_count) {
         bool live = p->log_file_mode & MODE_REAL_TIME;
-        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_STACK_CACHING, live ? "leave REAL_TIME or StackCaching out" : "add StackWalkingFilter, or leave it out",
-                          live ? "stacks are written whole: who listens later could not know the keys" : "no kernel event of this session has a stack");
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_STACK_CACHING,
+                          live ? "leave REAL_TIME or StackCaching out" : "add StackWalkingFilter, or leave it out",
+                          live ? "stacks are written whole: who listens later could not know the keys"
+                               : "no kernel event of this session has a stack");
         return;
     }
     p->stack_cache_bytes   = (kb > MOST_KB ? MOST_KB : kb) * KB;
     p->stack_cache_buckets = !buckets ? 1 : buckets > BUCKETS_MOST ? BUCKETS_MOST : buckets;
     if (kb > MOST_KB || p->stack_cache_buckets != buckets)
         reading_condition(r, W_INVALID_PARAMETER, true, VALUE_STACK_CACHING, "at most 65536 KB, and 1 to 65536 buckets",
-                          "%u KB in %u buckets were asked for, %u KB in %u are given", kb, buckets, p->stack_cache_bytes / KB, p->stack_cache_buckets);
+                          "%u KB in %u buckets were asked for, %u KB in %u are given", kb, buckets,
+                          p->stack_cache_bytes / KB, p->stack_cache_buckets);
 }
 
-/* Clock and flushing: adjusted, never refused. The logger bounds the threshold: MaximumBuffers and FlushTimer may change while it runs. */
+/* Clock and flushing: adjusted, never refused. The logger bounds the threshold: MaximumBuffers and FlushTimer may
+ * change while it runs. */
 static void clock_and_flush(struct plan_reading *r)
 {
     struct plan *p         = r->plan;
@@ -228,10 +241,10 @@ static void clock_and_flush(struct plan_reading *r)
 static wstatus disallow_list(struct plan_reading *r)
 {
     enum { TEXT = 38 /* a GUID in braces */ };
-    const struct plan_value *v = reading_value(r, VALUE_DISALLOW_LIST);
-    struct plan        *p = r->plan;
-    const char         *at = v->text ? v->text : "";
-    char                one[TEXT + 1];
+    const struct plan_value *v  = reading_value(r, VALUE_DISALLOW_LIST);
+    struct plan             *p  = r->plan;
+    const char              *at = v->text ? v->text : "";
+    char                     one[TEXT + 1];
 
     if (*at && !(p->disallowed = calloc(PLAN_DISALLOWED, sizeof *p->disallowed)))
         return reason_set(r->why, W_OUTOFMEMORY, "no memory for DisallowList");
@@ -239,7 +252,9 @@ static wstatus disallow_list(struct plan_reading *r)
         snprintf(one, sizeof one, "%s", at);
         if (p->disallowed_count == PLAN_DISALLOWED || !guid_parse_braced(one, &p->disallowed[p->disallowed_count])) {
             reading_blame(r, VALUE_DISALLOW_LIST);
-            return reason_set(r->why, W_INVALID_PARAMETER, "DisallowList '%.48s': at most %d GUIDs, each as {xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}", at, PLAN_DISALLOWED);
+            return reason_set(r->why, W_INVALID_PARAMETER,
+                              "DisallowList '%.48s': at most %d GUIDs, each as {xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}",
+                              at, PLAN_DISALLOWED);
         }
         p->disallowed_count++;
         at += TEXT;
@@ -272,7 +287,8 @@ static wstatus read_session(struct plan_reading *r)
     reading_file_number(r); /* before anything that can fail: the counter moves even when the session does not start */
     if ((st = plan_identity(r, (uint32_t)reading_value(r, VALUE_LOG_FILE_MODE)->number, &system)) != W_SUCCESS ||
         (st = mode_and_size(r, system)) != W_SUCCESS || (st = reading_kernel_events(r)) != W_SUCCESS ||
-        (st = reading_log_file(r)) != W_SUCCESS || (st = reading_buffers(r)) != W_SUCCESS || (st = disallow_list(r)) != W_SUCCESS)
+        (st = reading_log_file(r)) != W_SUCCESS || (st = reading_buffers(r)) != W_SUCCESS ||
+        (st = disallow_list(r)) != W_SUCCESS)
         return st;
     clock_and_flush(r);
     user_stacks(r);
@@ -285,7 +301,7 @@ wstatus plan_from_key(struct regstore *store, const char *key, const struct plan
                       struct reason *why)
 {
     struct plan_reading *r;
-    wstatus         st;
+    wstatus              st;
 
     memset(out, 0, sizeof *out);
     if (!(r = calloc(1, sizeof *r)))

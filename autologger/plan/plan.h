@@ -9,13 +9,14 @@
 
 /* A running session or provider has Status 0 plus conditions: what was not quite as asked. */
 struct condition {
-    wstatus     number;      /* W_NOT_SUPPORTED not supported, W_INVALID_PARAMETER clamped or ignored, W_NOT_FOUND nobody registered it, ... */
-    bool        note;        /* true: harmless, shown as a note */
-    char        item[64];    /* the value, flag or provider it is about */
-    char        reason[256];
-    char        advice[192];
-    char        source_file[256]; /* declaration, "" = not known */
-    uint32_t    source_line;
+    /* W_NOT_SUPPORTED not supported, W_INVALID_PARAMETER clamped or ignored, W_NOT_FOUND nobody registered it, ... */
+    wstatus  number;
+    bool     note;     /* true: harmless, shown as a note */
+    char     item[64]; /* the value, flag or provider it is about */
+    char     reason[256];
+    char     advice[192];
+    char     source_file[256]; /* declaration, "" = not known */
+    uint32_t source_line;
 };
 struct condition_list {
     struct condition *items; /* malloc */
@@ -37,57 +38,65 @@ struct plan_limits {
     bool        now; /* somebody starts it; false: it is declared for boots, which refuse some modes */
 };
 
-enum { PLAN_MAX_HOOKS = 256, PLAN_MAX_PROVIDERS = 256, PLAN_DISALLOWED = 128, PLAN_UNITS = 256 /* bytes of Unit, with the NUL */ };
+enum {
+    PLAN_MAX_HOOKS     = 256,
+    PLAN_MAX_PROVIDERS = 256,
+    PLAN_DISALLOWED    = 128,
+    PLAN_UNITS         = 256 /* bytes of Unit, with the NUL */
+};
 
 struct plan_provider {
     struct guid guid;
-    char       *name; /* ProviderFriendlyName, or NULL */
-    char       *key;  /* full registry path */
+    char       *name;   /* ProviderFriendlyName, or NULL */
+    char       *key;    /* full registry path */
     wstatus     status; /* W_INVALID_PARAMETER: the subkey is not a {guid}, or a value is wrong; then reason says why */
-    struct reason reason;
-    bool        enabled;
-    uint8_t     level; /* 0 = all */
-    uint32_t    enable_property, enable_flags;
-    uint64_t    match_any, match_all; /* match_any: EnableFlags already folded in */
-    uint64_t    match_any_value; /* as declared */
-    struct filter_block *filter; /* of Filters and EnableProperty, malloc; NULL: neither asks for anything */
-    char       *units; /* Unit: names and globs; or NULL */
+    struct reason         reason;
+    bool                  enabled;
+    uint8_t               level; /* 0 = all */
+    uint32_t              enable_property, enable_flags;
+    uint64_t              match_any, match_all; /* match_any: EnableFlags already folded in */
+    uint64_t              match_any_value;      /* as declared */
+    struct filter_block  *filter; /* of Filters and EnableProperty, malloc; NULL: neither asks for anything */
+    char                 *units;  /* Unit: names and globs; or NULL */
     struct condition_list conditions;
-    char       *tracepoint, *tracepoint_filter; /* kernel tracepoints are the provider; NULL: programs are */
-    bool        tracepoint_stacks;
-    char       *source_file;
-    uint32_t    source_line;
+    char                 *tracepoint, *tracepoint_filter; /* kernel tracepoints are the provider; NULL: programs are */
+    bool                  tracepoint_stacks;
+    char                 *source_file;
+    uint32_t              source_line;
 };
 
 struct plan {
-    bool        tracepoints; /* some of its providers, enabled and sound, are kernel tracepoints */
-    char       *name; /* session name: key name; "NT Kernel Logger" for a kernel GlobalLogger */
-    char       *key;  /* full registry path */
-    bool        global_logger, kernel; /* kernel: EnableKernelFlags are honoured */
-    bool        start;
-    bool        units; /* set by who starts it: a session of this boot has a provider of systemd's units */
-    bool        forget_realtime; /* DisableRealtimePersistence */
-    bool        devices; /* DeviceEvents */
-    uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching: 0 off, else what the table of distinct stacks may take */
+    bool  tracepoints;           /* some of its providers, enabled and sound, are kernel tracepoints */
+    char *name;                  /* session name: key name; "NT Kernel Logger" for a kernel GlobalLogger */
+    char *key;                   /* full registry path */
+    bool  global_logger, kernel; /* kernel: EnableKernelFlags are honoured */
+    bool  start;
+    bool  units;           /* set by who starts it: a session of this boot has a provider of systemd's units */
+    bool  forget_realtime; /* DisableRealtimePersistence */
+    bool  devices;         /* DeviceEvents */
+    /* StackCaching: 0 off, else what the table of distinct stacks may take */
+    uint32_t    stack_cache_bytes, stack_cache_buckets;
     uint32_t    user_stack_bytes; /* UserStacks: 0 by frame pointers, else what is copied of each */
     struct guid guid;
     /* asked (as declared, defaults filled in) and given (after floor, ceiling and clamps) */
-    struct { uint32_t buffer_kb, minimum_buffers, maximum_buffers; } asked, given;
-    uint64_t    memory_bytes; /* given maximum x buffer size */
-    uint32_t    clock_type, log_file_mode, max_file_size, flush_timer, flush_threshold;
-    uint32_t    file_max, file_counter; /* file_counter: the number to use now and to write back, 0 = none */
-    char       *file_name; /* as declared or defaulted, or NULL (no file) */
-    char       *log_path;  /* mapped, with the FileMax suffix, or NULL */
-    uint32_t    group_mask[8];
-    uint16_t    hooks[PLAN_MAX_HOOKS];
-    unsigned    hook_count;
+    struct {
+        uint32_t buffer_kb, minimum_buffers, maximum_buffers;
+    } asked, given;
+    uint64_t              memory_bytes; /* given maximum x buffer size */
+    uint32_t              clock_type, log_file_mode, max_file_size, flush_timer, flush_threshold;
+    uint32_t              file_max, file_counter; /* file_counter: the number to use now and to write back, 0 = none */
+    char                 *file_name;              /* as declared or defaulted, or NULL (no file) */
+    char                 *log_path;               /* mapped, with the FileMax suffix, or NULL */
+    uint32_t              group_mask[8];
+    uint16_t              hooks[PLAN_MAX_HOOKS];
+    unsigned              hook_count;
     struct plan_provider *providers;
-    unsigned    provider_count;
-    struct guid *disallowed; /* DisallowList: providers that no group of this session enables */
-    unsigned     disallowed_count;
+    unsigned              provider_count;
+    struct guid          *disallowed; /* DisallowList: providers that no group of this session enables */
+    unsigned              disallowed_count;
     struct condition_list conditions;
-    char       *source_file;
-    uint32_t    source_line;
+    char                 *source_file;
+    uint32_t              source_line;
 };
 
 /* Reads the session key at `key` (.../WMI/GlobalLogger or .../WMI/Autologger/<name>). `Start` is read first, alone:
@@ -98,20 +107,28 @@ wstatus plan_from_key(struct regstore *store, const char *key, const struct plan
                       struct reason *why);
 /* The Guid of a session that has a name of its own, whatever its key is called (NT Kernel Logger). */
 bool plan_guid_names(const char *text);
-void    plan_finish(struct plan *plan);
+void plan_finish(struct plan *plan);
 
 /* Does one of the sessions at keys[] that start have a provider of systemd's units that is enabled? */
 bool plan_units_wanted(struct regstore *store, char *const *keys, unsigned count);
 /* The provider of Windows' Service Control Manager, which here tells of systemd's units. */
-#define UNITS_GUID {0x0063715b, 0xeeda, 0x4007, {0x94, 0x29, 0xad, 0x52, 0x6f, 0x62, 0x69, 0x6e}}
+#define UNITS_GUID \
+    { \
+        0x0063715b, 0xeeda, 0x4007, { 0x94, 0x29, 0xad, 0x52, 0x6f, 0x62, 0x69, 0x6e } \
+    }
 /* Windows' provider of processes, threads and images beside the kernel logger; here a program beside the daemon. */
-#define PROCESSES_GUID {0x22fb2cd6, 0x0e7b, 0x422b, {0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16}}
+#define PROCESSES_GUID \
+    { \
+        0x22fb2cd6, 0x0e7b, 0x422b, { 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16 } \
+    }
 
 /* 10 % of RAM: what holds without MaxNonPagedPoolUsage. */
 uint64_t plan_memory_ceiling(uint64_t ram_bytes);
-/* Of `left` bytes, what a session may have when those of keys[] are still to come: each of them that has Start = 1 is kept its
- * MinimumBuffers, all together at most a quarter. So the first that asks for everything does not leave the others with error W_NOT_ENOUGH_MEMORY. */
-uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors, uint64_t left);
+/* Of `left` bytes, what a session may have when those of keys[] are still to come: each of them that has Start = 1 is
+ * kept its MinimumBuffers, all together at most a quarter. So the first that asks for everything does not leave the
+ * others with error W_NOT_ENOUGH_MEMORY. */
+uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors,
+                           uint64_t left);
 /* The INI words (registry-sim/text/dialect.h) by values.def. */
 struct ini_vocabulary;
 /* Sessions whose names mean something. */

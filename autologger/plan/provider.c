@@ -67,7 +67,8 @@ static void provider_take_values(struct plan_provider *p, const struct value_set
     report_properties(p, &set->at[VALUE_ENABLE_PROPERTY]);
     if (p->tracepoint && (p->level || p->match_any))
         condition_add(&p->conditions, W_INVALID_PARAMETER, true, "EnableLevel", level->source_file, level->source_line,
-                      "remove EnableLevel and the keywords; use TracepointFilter", "tracepoints have no level and no keywords: all of their events are taken");
+                      "remove EnableLevel and the keywords; use TracepointFilter",
+                      "tracepoints have no level and no keywords: all of their events are taken");
 }
 
 /* Patterns and filter go into the session's state: a text that was cut would ask for something else. */
@@ -81,13 +82,16 @@ static wstatus take_tracepoint(struct plan_provider *p, const struct value_set *
             continue;
         *failed = ids[i];
         if (strlen(v->text) >= TRACEPOINT_TEXT)
-            return reason_set(&p->reason, W_INVALID_PARAMETER, "%s has %zu bytes, more than %d", value_rows[ids[i]].name, strlen(v->text), TRACEPOINT_TEXT - 1);
+            return reason_set(&p->reason, W_INVALID_PARAMETER, "%s has %zu bytes, more than %d",
+                              value_rows[ids[i]].name, strlen(v->text), TRACEPOINT_TEXT - 1);
         if (!(*out[i] = strdup(v->text)))
             return reason_set(&p->reason, W_OUTOFMEMORY, "no memory for the provider");
     }
     if (p->tracepoint && !strchr(p->tracepoint, ':')) {
         *failed = VALUE_TRACEPOINT;
-        return reason_set(&p->reason, W_INVALID_PARAMETER, "Tracepoint '%s' has no ':': it is group:name, as in sched:sched_switch or block:*", p->tracepoint);
+        return reason_set(&p->reason, W_INVALID_PARAMETER,
+                          "Tracepoint '%s' has no ':': it is group:name, as in sched:sched_switch or block:*",
+                          p->tracepoint);
     }
     if (p->tracepoint_filter && !p->tracepoint) {
         *failed = VALUE_TRACEPOINT_FILTER;
@@ -103,7 +107,8 @@ static wstatus take_units(struct regstore *store, struct plan_provider *p)
     regstore_get_string_dup(store, p->key, value_rows[VALUE_UNIT].name, &p->units, &ignored);
     if (!p->units || strlen(p->units) < PLAN_UNITS)
         return W_SUCCESS;
-    return reason_set(&p->reason, W_INVALID_PARAMETER, "Unit has %zu bytes, more than %d. Do: use globs, or several providers", strlen(p->units),
+    return reason_set(&p->reason, W_INVALID_PARAMETER,
+                      "Unit has %zu bytes, more than %d. Do: use globs, or several providers", strlen(p->units),
                       PLAN_UNITS - 1);
 }
 
@@ -129,9 +134,10 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
 
     regstore_get_string_dup(store, p->key, value_rows[VALUE_PROVIDER_FRIENDLY_NAME].name, &p->name, &ignored);
     if (p->name && !visible_is(p->name))
-        return p->status = reason_set(&p->reason, W_INVALID_PARAMETER,
-                                      "%s has a control character, or one that turns the direction of text: %.128s. Do: choose another name",
-                                      value_rows[VALUE_PROVIDER_FRIENDLY_NAME].name, p->name);
+        return p->status = reason_set(
+                   &p->reason, W_INVALID_PARAMETER,
+                   "%s has a control character, or one that turns the direction of text: %.128s. Do: choose another name",
+                   value_rows[VALUE_PROVIDER_FRIENDLY_NAME].name, p->name);
     st =
         value_read(store, p->key, VALUE_ENABLED, &set, &p->conditions, &p->reason); /* first: 0 means no more is read */
     p->enabled = st == W_SUCCESS && set.at[VALUE_ENABLED].number != 0;
@@ -158,15 +164,15 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
 
 struct provider_found {
     struct plan_reading *r;
-    unsigned        dropped;
+    unsigned             dropped;
 };
 
 /* Only names and places here: the store may not be asked for more while it enumerates. */
 static wstatus found_key(void *ctx, const struct regkey_info *info)
 {
-    struct provider_found         *f = ctx;
-    struct plan          *p = f->r->plan;
-    struct plan_provider *provider;
+    struct provider_found *f = ctx;
+    struct plan           *p = f->r->plan;
+    struct plan_provider  *provider;
 
     if (p->provider_count == PLAN_MAX_PROVIDERS) {
         f->dropped++;
@@ -186,7 +192,7 @@ static wstatus found_key(void *ctx, const struct regkey_info *info)
 static wstatus find_keys(struct plan_reading *r)
 {
     struct provider_found f = {.r = r};
-    struct plan *p = r->plan;
+    struct plan          *p = r->plan;
 
     p->providers = calloc(PLAN_MAX_PROVIDERS, sizeof *p->providers);
     if (!p->providers)
@@ -223,7 +229,8 @@ static void tracepoints_limit(struct plan *p, struct plan_provider *provider, un
         return;
     }
     provider->enabled = false;
-    provider->status  = reason_set(&provider->reason, W_NO_SYSTEM_RESOURCES, "a session has at most %d providers of tracepoints", TRACEPOINT_WISHES);
+    provider->status  = reason_set(&provider->reason, W_NO_SYSTEM_RESOURCES,
+                                   "a session has at most %d providers of tracepoints", TRACEPOINT_WISHES);
 }
 
 wstatus reading_providers(struct plan_reading *r)

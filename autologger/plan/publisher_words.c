@@ -13,7 +13,8 @@ void plan_publishers_use(const struct plan_publishers *p) { publishers = p; }
 static const struct {
     const char *name;
     struct guid guid;
-} publisher_words_own[] = {{"Service Control Manager", UNITS_GUID}, {"Microsoft-Windows-Kernel-Process", PROCESSES_GUID}};
+} publisher_words_own[] = {{"Service Control Manager", UNITS_GUID},
+                           {"Microsoft-Windows-Kernel-Process", PROCESSES_GUID}};
 
 bool publisher_guid(void *ctx, const char *name, struct guid *out)
 {
@@ -58,7 +59,8 @@ static bool key_provider(const char *key, struct guid *out)
     return false;
 }
 
-wstatus publisher_word_value(const char *key, enum publisher_word kind, const char *word, uint64_t *value, struct reason *why)
+wstatus publisher_word_value(const char *key, enum publisher_word kind, const char *word, uint64_t *value,
+                             struct reason *why)
 {
     static const char *const kinds[] = {"keyword", "level"};
     struct guid              guid;
@@ -69,16 +71,18 @@ wstatus publisher_word_value(const char *key, enum publisher_word kind, const ch
     switch (publishers->word(publishers->ctx, &guid, kind, word, value, near)) {
     case PUBLISHER_FOUND: return W_SUCCESS;
     case PUBLISHER_UNKNOWN:
-        return reason_set(why, W_INVALID_PARAMETER, "the provider's manifest has no %s \"%s\"%s%s%s", kinds[kind], word, *near ? ", did you mean " : "", near,
-                          *near ? "?" : "");
+        return reason_set(why, W_INVALID_PARAMETER, "the provider's manifest has no %s \"%s\"%s%s%s", kinds[kind], word,
+                          *near ? ", did you mean " : "", near, *near ? "?" : "");
     case PUBLISHER_MISSING: break;
     }
-    return reason_set(why, W_NOT_FOUND,
-                      "\"%s\" is no number, and no manifest of the provider %s is installed that could name its %ss. Do: autologger manifest install FILE.man",
-                      word, guid_format(&guid, text), kinds[kind]);
+    return reason_set(
+        why, W_NOT_FOUND,
+        "\"%s\" is no number, and no manifest of the provider %s is installed that could name its %ss. Do: autologger manifest install FILE.man",
+        word, guid_format(&guid, text), kinds[kind]);
 }
 
-wstatus publisher_event_layout(const char *key, bool id, unsigned nth, struct payload_clause *clause, bool *more, struct reason *why)
+wstatus publisher_event_layout(const char *key, bool id, unsigned nth, struct payload_clause *clause, bool *more,
+                               struct reason *why)
 {
     struct guid guid;
     char        text[GUID_TEXT_SIZE] = "?";
@@ -93,6 +97,9 @@ wstatus publisher_event_layout(const char *key, bool id, unsigned nth, struct pa
             case PUBLISHER_MISSING: break;
             }
     }
-    return reason_set(why, W_NOT_FOUND, "event %.40s is known by its id, and no manifest of the provider %s is installed that says what is in it. "
-                                        "Do: autologger manifest install FILE.man", clause->event, text);
+    return reason_set(
+        why, W_NOT_FOUND,
+        "event %.40s is known by its id, and no manifest of the provider %s is installed that says what is in it. "
+        "Do: autologger manifest install FILE.man",
+        clause->event, text);
 }

@@ -14,12 +14,15 @@ struct plan_reading {
     struct reason            *why;
 };
 
-static inline const struct plan_value *reading_value(const struct plan_reading *r, enum value_id id) { return &r->set.at[id]; }
+static inline const struct plan_value *reading_value(const struct plan_reading *r, enum value_id id)
+{
+    return &r->set.at[id];
+}
 /* Makes the place of a value the place of the whole row: a failure points at the line to correct. */
 void reading_blame(struct plan_reading *r, enum value_id id);
 /* A condition of the session, at the place of the value. */
-#define reading_condition(r, number, note, id, ...)                                                                  \
-    condition_add(&(r)->plan->conditions, (number), (note), value_rows[id].name, (r)->set.at[id].source_file,        \
+#define reading_condition(r, number, note, id, ...) \
+    condition_add(&(r)->plan->conditions, (number), (note), value_rows[id].name, (r)->set.at[id].source_file, \
                   (r)->set.at[id].source_line, __VA_ARGS__)
 
 wstatus reading_buffers(struct plan_reading *r);       /* buffers.c: sizes, counts, memory ceiling */

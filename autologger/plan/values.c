@@ -17,8 +17,9 @@
 #endif
 
 const struct value_row value_rows[VALUE_COUNT] = {
-#define V(id, name, type, scopes, words, fallback, low, high, unit, state, absent, help)                               \
-    {name, REG_TYPE_##type, scopes, WORDS_##words, fallback, low, high, unit, STATE_##state, READERS(absent), READERS(help)},
+#define V(id, name, type, scopes, words, fallback, low, high, unit, state, absent, help) \
+    {name, REG_TYPE_##type, scopes,          WORDS_##words, fallback, low, high, \
+     unit, STATE_##state,   READERS(absent), READERS(help)},
 #include "autologger/plan/values.def"
 #undef V
 };
@@ -160,21 +161,19 @@ const char *value_suggest(unsigned scope, const char *name)
 /* A REG_DWORD is a number for a REG_QWORD too: drivers that are shipped write keywords so. */
 static bool type_fits(uint32_t asked, uint32_t found)
 {
-    return asked == found || (asked == REG_TYPE_SZ && found == REG_TYPE_EXPAND_SZ) || (asked == REG_TYPE_QWORD && found == REG_TYPE_DWORD);
+    return asked == found || (asked == REG_TYPE_SZ && found == REG_TYPE_EXPAND_SZ) ||
+           (asked == REG_TYPE_QWORD && found == REG_TYPE_DWORD);
 }
 
 /* The bytes of a value of the right type into `v`. W_MORE_DATA: too short to be one, which counts as absent. */
-static wstatus values_take(const struct value_row *row, const struct regvalue *found, struct plan_value *v, struct reason *why)
+static wstatus values_take(const struct value_row *row, const struct regvalue *found, struct plan_value *v,
+                           struct reason *why)
 {
     struct cursor c = cur_make(found->data, found->size);
 
     switch (row->type) {
-    case REG_TYPE_DWORD:
-        v->number = cur_u32(&c);
-        break;
-    case REG_TYPE_QWORD:
-        v->number = found->type == REG_TYPE_DWORD ? cur_u32(&c) : cur_u64(&c);
-        break;
+    case REG_TYPE_DWORD: v->number = cur_u32(&c); break;
+    case REG_TYPE_QWORD: v->number = found->type == REG_TYPE_DWORD ? cur_u32(&c) : cur_u64(&c); break;
     case REG_TYPE_BINARY:
         v->bytes = found->size ? malloc(found->size) : NULL;
         if (found->size && !v->bytes)
@@ -183,8 +182,7 @@ static wstatus values_take(const struct value_row *row, const struct regvalue *f
             memcpy(v->bytes, found->data, found->size);
         v->size = found->size;
         break;
-    default:
-        return regvalue_get_string_dup(found, &v->text, why);
+    default: return regvalue_get_string_dup(found, &v->text, why);
     }
     if (!cur_ok(&c)) {
         v->number = row->fallback;
@@ -203,7 +201,8 @@ static bool number_meant(const struct regvalue *found, uint64_t *out)
         *out = found->type == REG_TYPE_DWORD ? cur_u32(&c) : cur_u64(&c);
         return cur_ok(&c);
     }
-    if ((found->type != REG_TYPE_SZ && found->type != REG_TYPE_EXPAND_SZ) || regvalue_get_string_dup(found, &text, NULL) != W_SUCCESS)
+    if ((found->type != REG_TYPE_SZ && found->type != REG_TYPE_EXPAND_SZ) ||
+        regvalue_get_string_dup(found, &text, NULL) != W_SUCCESS)
         return false;
     errno = 0;
     *out  = strtoull(text, &end, 0);
@@ -218,9 +217,7 @@ static const char *type_advice(uint32_t type, const struct regvalue *found, char
     uint64_t   n     = 0;
     const bool meant = number_meant(found, &n) && (type != REG_TYPE_DWORD || n <= UINT32_MAX);
     switch (type) {
-    case REG_TYPE_DWORD:
-        snprintf(out, 64, "dword:%08x, in hexadecimal", meant ? (unsigned)n : 0x40);
-        return out;
+    case REG_TYPE_DWORD: snprintf(out, 64, "dword:%08x, in hexadecimal", meant ? (unsigned)n : 0x40); return out;
     case REG_TYPE_BINARY:
     case REG_TYPE_QWORD: {
         const bool     quad = type == REG_TYPE_QWORD;
@@ -240,7 +237,7 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
                    struct condition_list *conditions, struct reason *why)
 {
     const struct value_row *row = &value_rows[id];
-    struct plan_value           *v   = &set->at[id];
+    struct plan_value      *v   = &set->at[id];
     struct regvalue         found;
     char                    advice[64];
     wstatus                 st = regstore_get(store, key, row->name, &found);
@@ -255,7 +252,8 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
         return reason_set(why, W_OUTOFMEMORY, "no memory to read %s", row->name);
     if (!type_fits(row->type, found.type))
         return reason_set(why, W_INVALID_PARAMETER, "%s is %s, it must be %s. Do: write it as %s", row->name,
-                          value_type_name(found.type), value_type_name(row->type), type_advice(row->type, &found, advice));
+                          value_type_name(found.type), value_type_name(row->type),
+                          type_advice(row->type, &found, advice));
     st = values_take(row, &found, v, why);
     if (st == W_MORE_DATA) {
         condition_add(conditions, W_INVALID_PARAMETER, true, row->name, v->source_file, v->source_line,
@@ -284,8 +282,7 @@ static void report_kept(const struct value_row *row, const struct plan_value *v,
 
     if (v->present && row->state == STATE_KEPT && asks)
         condition_add(conditions, W_NOT_SUPPORTED, false, row->name, v->source_file, v->source_line,
-                      "remove it: it has no effect here",
-                      "%s %s", row->name, kept_reason(row));
+                      "remove it: it has no effect here", "%s %s", row->name, kept_reason(row));
 }
 
 wstatus value_set_read(struct regstore *store, const char *key, unsigned scope, struct value_set *set,
@@ -329,7 +326,8 @@ static wstatus stranger(void *ctx, const struct regvalue *value)
     char              advice[128];
 
     if (value_find(s->scope, value->name) == &value_rows[VALUE_MAXIMUM_FILE_SIZE])
-        condition_add(s->conditions, W_INVALID_PARAMETER, true, value->name, value->source_file, value->source_line, "write it as MaxFileSize",
+        condition_add(s->conditions, W_INVALID_PARAMETER, true, value->name, value->source_file, value->source_line,
+                      "write it as MaxFileSize",
                       "MaximumFileSize is not read, as on Windows: the file's size is that of MaxFileSize");
     if (near) {
         snprintf(advice, sizeof advice, "did you mean %s?", near);

@@ -8,19 +8,40 @@
 
 /* The kinds of key. A value belongs to one or more of them. */
 enum value_scope {
-    IN_WMI           = 1,  /* ...\Control\WMI */
-    IN_GLOBAL_LOGGER = 2,  /* WMI\GlobalLogger */
-    IN_WPP           = 4,  /* WMI\GlobalLogger\<guid> */
-    IN_BOOT          = 8,  /* WMI\Autologger itself; [Boot] in INI */
-    IN_AUTOLOGGER    = 16, /* WMI\Autologger\<session> */
-    IN_PROVIDER      = 32, /* ...\<session>\{guid} */
-    IN_FILTERS       = 64, /* ...\{guid}\Filters */
+    IN_WMI           = 1,   /* ...\Control\WMI */
+    IN_GLOBAL_LOGGER = 2,   /* WMI\GlobalLogger */
+    IN_WPP           = 4,   /* WMI\GlobalLogger\<guid> */
+    IN_BOOT          = 8,   /* WMI\Autologger itself; [Boot] in INI */
+    IN_AUTOLOGGER    = 16,  /* WMI\Autologger\<session> */
+    IN_PROVIDER      = 32,  /* ...\<session>\{guid} */
+    IN_FILTERS       = 64,  /* ...\{guid}\Filters */
     IN_FILTER_PART   = 128, /* ...\Filters\<part> */
 };
 enum value_words {
-    WORDS_BOOL, WORDS_NUMBER, WORDS_BITS, WORDS_KILOBYTES, WORDS_MEGABYTES, WORDS_SECONDS, WORDS_TIME, WORDS_CLOCK,
-    WORDS_MODE, WORDS_LEVEL, WORDS_PROPERTY, WORDS_KERNEL_FLAGS, WORDS_HOOKS, WORDS_GUID, WORDS_PATH, WORDS_TEXT,
-    WORDS_DWORD_LIST, WORDS_ID_LIST, WORDS_NAME_LIST, WORDS_HEX, WORDS_STOP_AFTER, WORDS_KEEP, WORDS_USER_STACKS, WORDS_PAYLOAD,
+    WORDS_BOOL,
+    WORDS_NUMBER,
+    WORDS_BITS,
+    WORDS_KILOBYTES,
+    WORDS_MEGABYTES,
+    WORDS_SECONDS,
+    WORDS_TIME,
+    WORDS_CLOCK,
+    WORDS_MODE,
+    WORDS_LEVEL,
+    WORDS_PROPERTY,
+    WORDS_KERNEL_FLAGS,
+    WORDS_HOOKS,
+    WORDS_GUID,
+    WORDS_PATH,
+    WORDS_TEXT,
+    WORDS_DWORD_LIST,
+    WORDS_ID_LIST,
+    WORDS_NAME_LIST,
+    WORDS_HEX,
+    WORDS_STOP_AFTER,
+    WORDS_KEEP,
+    WORDS_USER_STACKS,
+    WORDS_PAYLOAD,
 };
 enum value_state { STATE_NOW, STATE_KEPT, STATE_IGNORED, STATE_WRITTEN };
 enum value_id {
@@ -79,15 +100,15 @@ struct plan_value {
 struct value_set {
     struct plan_value at[VALUE_COUNT];
 };
-/* Reads one value into set->at[id]. Wrong type: W_INVALID_PARAMETER with name and both types, and the place is kept in set->at[id]. A
- * number that is too short is ignored with a condition, an empty binary is absent. */
+/* Reads one value into set->at[id]. Wrong type: W_INVALID_PARAMETER with name and both types, and the place is kept in
+ * set->at[id]. A number that is too short is ignored with a condition, an empty binary is absent. */
 wstatus value_read(struct regstore *store, const char *key, enum value_id id, struct value_set *set,
                    struct condition_list *conditions, struct reason *why);
-/* Reads every value of the scope that is NOW or KEPT; those that are KEPT and set to something give condition W_NOT_SUPPORTED. On
- * failure *failed is the value that is wrong. */
+/* Reads every value of the scope that is NOW or KEPT; those that are KEPT and set to something give condition
+ * W_NOT_SUPPORTED. On failure *failed is the value that is wrong. */
 wstatus value_set_read(struct regstore *store, const char *key, unsigned scope, struct value_set *set,
                        struct condition_list *conditions, enum value_id *failed, struct reason *why);
-void value_set_finish(struct value_set *set);
+void    value_set_finish(struct value_set *set);
 /* Names in the key that no row knows, but that look like a slip: each becomes a note with a suggestion. */
 void value_report_strangers(struct regstore *store, const char *key, unsigned scope, struct condition_list *conditions);
 #endif

@@ -106,7 +106,8 @@ static char *vocabulary_print(void *ctx, const char *key, const struct regvalue 
     return text;
 }
 
-/* Filters that somebody writes down are meant, also where only a part of them is; ids are let in, but for those behind "not". */
+/* Filters that somebody writes down are meant, also where only a part of them is; ids are let in, but for those behind
+ * "not". */
 static const char *implies(void *ctx, const char *key, const char *name, const char *text, uint32_t *number)
 {
     uint16_t ids[FILTER_IDS];

@@ -18,8 +18,9 @@ struct word {
 };
 static const struct word bools[]  = {{"no", 0}, {"yes", 1}, {"false", 0}, {"true", 1}, {"off", 0}, {"on", 1}};
 static const struct word clocks[] = {{"QPC", 1}, {"SystemTime", 2}, {"CPUCycle", 3}};
-static const struct word levels[] = {{"All", 0},           {"LogAlways", 0},   {"Critical", 1}, {"Error", 2}, {"Warning", 3},
-                                     {"Informational", 4}, {"Information", 4}, {"Info", 4},  {"Verbose", 5}};
+static const struct word levels[] = {{"All", 0},         {"LogAlways", 0}, {"Critical", 1},
+                                     {"Error", 2},       {"Warning", 3},   {"Informational", 4},
+                                     {"Information", 4}, {"Info", 4},      {"Verbose", 5}};
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static wstatus parse_one_of(const struct asked *a, const struct word *words, size_t count, struct regvalue *out,
@@ -152,7 +153,7 @@ static wstatus parse_keywords(const struct asked *a, struct regvalue *out, struc
     uint64_t all = 0;
     char     word[128];
 
-    for (const char *at = a->text; *(at += strspn(at, " \t+|")); ) {
+    for (const char *at = a->text; *(at += strspn(at, " \t+|"));) {
         size_t   n = strcspn(at, "+|"), length = n;
         uint64_t one = 0;
         while (length && isspace((unsigned char)at[length - 1]))
@@ -161,7 +162,8 @@ static wstatus parse_keywords(const struct asked *a, struct regvalue *out, struc
             return reason_set(why, W_INVALID_PARAMETER, "a word of %zu letters", length);
         memcpy(word, at, length);
         word[length] = 0;
-        wstatus st = isdigit((unsigned char)*word) ? amount_parse_number(word, &one, why) : publisher_word_value(a->key, PUBLISHER_KEYWORD, word, &one, why);
+        wstatus st   = isdigit((unsigned char)*word) ? amount_parse_number(word, &one, why)
+                                                     : publisher_word_value(a->key, PUBLISHER_KEYWORD, word, &one, why);
         if (st)
             return st;
         all |= one;
@@ -223,6 +225,7 @@ char *words_print_user_stacks(const struct regvalue *v)
     const uint64_t bytes = words_number(v);
     char           text[40];
 
-    snprintf(text, sizeof text, bytes % 1024 ? "dwarf %" PRIu64 " B" : "dwarf %" PRIu64 " KB", bytes % 1024 ? bytes : bytes / 1024);
+    snprintf(text, sizeof text, bytes % 1024 ? "dwarf %" PRIu64 " B" : "dwarf %" PRIu64 " KB",
+             bytes % 1024 ? bytes : bytes / 1024);
     return strdup(bytes ? text : "frame-pointers");
 }

@@ -47,7 +47,6 @@ wstatus words_set_string(const char *text, struct regvalue *out, struct reason *
     return st;
 }
 
-
 wstatus words_parse_number(const struct asked *a, struct regvalue *out, struct reason *why)
 {
     uint64_t number;

@@ -72,7 +72,7 @@ wstatus words_parse_names(const struct asked *a, struct regvalue *out, struct re
 
 char *words_print_names(const struct regvalue *v)
 {
-    char  *plain = words_print_text(v), *text = plain ? calloc(2, strlen(plain) + 1) : NULL, *to = text;
+    char *plain = words_print_text(v), *text = plain ? calloc(2, strlen(plain) + 1) : NULL, *to = text;
     for (const char *p = plain; text && *p; p++) {
         *to++ = *p == ';' ? ',' : *p;
         if (*p == ';')

@@ -17,9 +17,9 @@ enum { BUFFER_BYTES = 1 << 20 };
 static bool listen_to(int fd)
 {
     const enum proc_cn_mcast_op op = PROC_CN_MCAST_LISTEN;
-    struct nlmsghdr             head = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct cn_msg) + sizeof op), .nlmsg_type = NLMSG_DONE};
-    struct cn_msg               message = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .len = sizeof op};
-    uint8_t                     bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)] = {0};
+    struct nlmsghdr head    = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct cn_msg) + sizeof op), .nlmsg_type = NLMSG_DONE};
+    struct cn_msg   message = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .len = sizeof op};
+    uint8_t         bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)] = {0};
 
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + NLMSG_HDRLEN, &message, sizeof message);
@@ -36,7 +36,8 @@ void exits_open(struct exits *e)
     e->fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
     if (e->fd < 0)
         return;
-    (void)setsockopt(e->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes); /* a smaller one loses codes, no events */
+    /* a smaller one loses codes, no events */
+    (void)setsockopt(e->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
     if (bind(e->fd, (struct sockaddr *)&address, sizeof address) < 0 || !listen_to(e->fd))
         exits_close(e);
 }
@@ -53,10 +54,10 @@ static void exits_keep(struct exits *e, const uint8_t *bytes, size_t size)
     const struct exit_proc_event *x = &event.event_data.exit;
     if (event.what != PROC_EVENT_EXIT || x->process_pid != x->process_tgid)
         return; /* of a thread */
-    const int status         = (int)x->exit_code;
-    e->kept[e->next].pid     = (uint32_t)x->process_tgid;
-    e->kept[e->next].code    = WIFSIGNALED(status) ? 128u + (uint32_t)WTERMSIG(status) : (uint32_t)WEXITSTATUS(status);
-    e->next                  = (e->next + 1) % EXITS_KEPT;
+    const int status      = (int)x->exit_code;
+    e->kept[e->next].pid  = (uint32_t)x->process_tgid;
+    e->kept[e->next].code = WIFSIGNALED(status) ? 128u + (uint32_t)WTERMSIG(status) : (uint32_t)WEXITSTATUS(status);
+    e->next               = (e->next + 1) % EXITS_KEPT;
 }
 
 /* What has come. */

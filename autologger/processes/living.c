@@ -1,7 +1,6 @@
 #include "autologger/processes/living.h"
 #include "autologger/kernel/source/reach.h"
 
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +27,8 @@ struct process *living_add(struct living *l, uint32_t pid)
     if (!p)
         return NULL;
     living_remove(l, pid);
-    p->pid         = pid;
-    p->number      = ++l->number;
+    p->pid                = pid;
+    p->number             = ++l->number;
     *living_place(l, pid) = p;
     return p;
 }
@@ -93,9 +92,9 @@ static uint64_t living_clock_ns(clockid_t clock)
 
 static void living_process_read(struct living *l, int proc, uint32_t pid, uint64_t now_ns, uint64_t boot_ns)
 {
-    char            path[PATH_MAX], text[1024], name[16];
-    uint64_t        ticks;
-    struct process  read = {0}, *p;
+    char           path[PATH_MAX], text[1024], name[16];
+    uint64_t       ticks;
+    struct process read = {0}, *p;
 
     snprintf(path, sizeof path, "%u/stat", pid);
     const int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
@@ -109,14 +108,15 @@ static void living_process_read(struct living *l, int proc, uint32_t pid, uint64
     text[n] = 0;
     if (!stat_parse(text, &read, &ticks, name) || !(p = living_add(l, pid)))
         return;
-    const uint64_t began = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)), age = boot_ns > began ? boot_ns - began : 0;
+    const uint64_t began = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)),
+                   age   = boot_ns > began ? boot_ns - began : 0;
     p->parent            = read.parent;
     p->threads           = read.threads;
     p->seen_ns           = living_clock_ns(CLOCK_MONOTONIC_RAW);
     p->began_ns          = now_ns > age ? now_ns - age : 0;
     snprintf(path, sizeof path, "%u/exe", pid);
     const ssize_t length = reach_link(proc, path, text, sizeof text);
-    p->image = strdup(length > 0 ? text : name);
+    p->image             = strdup(length > 0 ? text : name);
     if (!p->image)
         living_remove(l, pid);
 }

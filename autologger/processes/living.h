@@ -9,12 +9,13 @@ struct process {
     struct process *next;
     uint32_t        pid, parent;
     uint64_t        number, parent_number; /* never given twice: an exec gives a new one */
-    uint64_t        began_ns; /* CLOCK_MONOTONIC_RAW */
-    char           *image; /* the program's path; a thread of the kernel: its name. Never NULL in a process that is told */
-    uint32_t        threads;
-    uint64_t        seen_ns; /* /proc told of it then: what happened to its threads before is known */
-    uint64_t        exec_ns; /* it runs another program since then, whose path is not known yet; 0: no */
-    char            exec_name[16];
+    uint64_t        began_ns;              /* CLOCK_MONOTONIC_RAW */
+    /* the program's path; a thread of the kernel: its name. Never NULL in a process that is told */
+    char    *image;
+    uint32_t threads;
+    uint64_t seen_ns; /* /proc told of it then: what happened to its threads before is known */
+    uint64_t exec_ns; /* it runs another program since then, whose path is not known yet; 0: no */
+    char     exec_name[16];
 };
 enum { LIVING_BUCKETS = 1024 };
 struct living {

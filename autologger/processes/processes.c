@@ -1,10 +1,11 @@
-/* autologger-processes - Microsoft-Windows-Kernel-Process: processes, threads and images as events of an ordinary provider, for sessions
- * of programs; the kernel logger is not needed. A program beside the daemon, which starts it where a session wants the provider. It
- * listens to perf's side band (sideband.h) while the provider is enabled, and writes events (TraceLogging, with Windows' event ids,
- * keywords and field names) with the times at which they happened. What finds no room is waited for, PATIENCE_MS in a row, then lost and
- * counted by its session; what perf lost is counted there too.
- * Threads: the main one; the library's calls on_enable, which opens the side band before the enabling call returns. `lock` is for
- * all but `asked_fd`. Not for: PROC_THREAD and LOADER of the kernel logger (autologger/kernel). */
+/* autologger-processes - Microsoft-Windows-Kernel-Process: processes, threads and images as events of an ordinary
+ * provider, for sessions of programs; the kernel logger is not needed. A program beside the daemon, which starts it
+ * where a session wants the provider. It listens to perf's side band (sideband.h) while the provider is enabled, and
+ * writes events (TraceLogging, with Windows' event ids, keywords and field names) with the times at which they
+ * happened. What finds no room is waited for, PATIENCE_MS in a row, then lost and counted by its session; what perf
+ * lost is counted there too.
+ * Threads: the main one; the library's calls on_enable, which opens the side band before the enabling call returns.
+ * `lock` is for all but `asked_fd`. Not for: PROC_THREAD and LOADER of the kernel logger (autologger/kernel). */
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/kernel/source/reach.h"
 #include "autologger/processes/exits.h"
@@ -26,7 +27,16 @@
 #include <unistd.h>
 
 #define PROVIDER_NAME "Microsoft-Windows-Kernel-Process"
-enum { EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_RUNTIME_DIR = 1000, OPTION_REACH, PATIENCE_MS = 1000, BATCH_MS = 2, QUIET_MS = 1000, INFORMATION = 4 };
+enum {
+    EXIT_WRONG_CALL    = 100,
+    EXIT_REFUSED       = 111,
+    OPTION_RUNTIME_DIR = 1000,
+    OPTION_REACH,
+    PATIENCE_MS = 1000,
+    BATCH_MS    = 2,
+    QUIET_MS    = 1000,
+    INFORMATION = 4
+};
 /* Windows' keywords and event ids. */
 enum { KEY_PROCESS = 0x10, KEY_THREAD = 0x20, KEY_IMAGE = 0x40 };
 enum { PROCESS_START = 1, PROCESS_STOP = 2, THREAD_START = 3, THREAD_STOP = 4, IMAGE_LOAD = 5, PROCESS_RUNDOWN = 15 };
@@ -49,7 +59,8 @@ static struct processes_program {
     USHORT   id;
     UCHAR    opcode;
     uint64_t time_ns;
-} p = {.provider = {.ProviderId = {0x22fb2cd6, 0x0e7b, 0x422b, {0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16}}, .ProviderMetadataPtr = &processes_metadata.size},
+} p = {.provider = {.ProviderId = {0x22fb2cd6, 0x0e7b, 0x422b, {0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16}},
+                    .ProviderMetadataPtr = &processes_metadata.size},
        .lock     = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t processes_now_ns(clockid_t clock)
@@ -94,11 +105,13 @@ static void processes_about(USHORT id, UCHAR opcode, uint64_t time_ns)
     p.time_ns = time_ns;
 }
 
-#define WRITE(name, key, ...) TraceLoggingWrite(&p.provider, name, TraceLoggingLevel(INFORMATION), TraceLoggingKeyword(key), __VA_ARGS__)
-#define BEGIN_FIELDS(x)                                                                                                                    \
-    TraceLoggingPid((x)->pid, "ProcessID"), TraceLoggingUInt64((x)->number, "ProcessSequenceNumber"),                                     \
-        TraceLoggingUInt64(filetime_of((x)->began_ns), "CreateTime"), TraceLoggingPid((x)->parent, "ParentProcessID"),                    \
-        TraceLoggingUInt64((x)->parent_number, "ParentProcessSequenceNumber"), TraceLoggingUtf8String((x)->image, "ImageName")
+#define WRITE(name, key, ...) \
+    TraceLoggingWrite(&p.provider, name, TraceLoggingLevel(INFORMATION), TraceLoggingKeyword(key), __VA_ARGS__)
+#define BEGIN_FIELDS(x) \
+    TraceLoggingPid((x)->pid, "ProcessID"), TraceLoggingUInt64((x)->number, "ProcessSequenceNumber"), \
+        TraceLoggingUInt64(filetime_of((x)->began_ns), "CreateTime"), TraceLoggingPid((x)->parent, "ParentProcessID"), \
+        TraceLoggingUInt64((x)->parent_number, "ParentProcessSequenceNumber"), \
+        TraceLoggingUtf8String((x)->image, "ImageName")
 
 static void tell_start(const struct process *x)
 {
@@ -109,9 +122,11 @@ static void tell_start(const struct process *x)
 static void tell_stop(const struct process *x, uint64_t time_ns, uint32_t code)
 {
     processes_about(PROCESS_STOP, 2, time_ns);
-    WRITE("ProcessStop", KEY_PROCESS, TraceLoggingPid(x->pid, "ProcessID"), TraceLoggingUInt64(x->number, "ProcessSequenceNumber"),
-          TraceLoggingUInt64(filetime_of(x->began_ns), "CreateTime"), TraceLoggingUInt64(filetime_of(time_ns), "ExitTime"),
-          TraceLoggingUInt32(code, "ExitCode"), TraceLoggingUtf8String(x->image, "ImageName"));
+    WRITE("ProcessStop", KEY_PROCESS, TraceLoggingPid(x->pid, "ProcessID"),
+          TraceLoggingUInt64(x->number, "ProcessSequenceNumber"),
+          TraceLoggingUInt64(filetime_of(x->began_ns), "CreateTime"),
+          TraceLoggingUInt64(filetime_of(time_ns), "ExitTime"), TraceLoggingUInt32(code, "ExitCode"),
+          TraceLoggingUtf8String(x->image, "ImageName"));
 }
 
 static void processes_tell_thread(bool begins, uint32_t pid, uint32_t tid, uint64_t time_ns)
@@ -193,8 +208,9 @@ static void on_code(const struct sideband_record *r)
     if (x && x->exec_ns && *r->text == '/')
         tell_exec(x, r->text);
     processes_about(IMAGE_LOAD, 0, r->time_ns);
-    WRITE("ImageLoad", KEY_IMAGE, TraceLoggingHexUInt64(r->address, "ImageBase"), TraceLoggingHexUInt64(r->size, "ImageSize"),
-          TraceLoggingPid(r->pid, "ProcessID"), TraceLoggingHexUInt64(r->offset, "FileOffset"), TraceLoggingUtf8String(r->text, "ImageName"));
+    WRITE("ImageLoad", KEY_IMAGE, TraceLoggingHexUInt64(r->address, "ImageBase"),
+          TraceLoggingHexUInt64(r->size, "ImageSize"), TraceLoggingPid(r->pid, "ProcessID"),
+          TraceLoggingHexUInt64(r->offset, "FileOffset"), TraceLoggingUtf8String(r->text, "ImageName"));
 }
 
 static void on_record(void *ctx, const struct sideband_record *r)
@@ -216,7 +232,9 @@ static void on_record(void *ctx, const struct sideband_record *r)
         snprintf(x->exec_name, sizeof x->exec_name, "%s", r->text);
         break;
     case SIDEBAND_LOST:
-        event_told_lost(p.provider.RegHandle, event_told_sessions(p.provider.RegHandle, INFORMATION, KEY_PROCESS | KEY_THREAD | KEY_IMAGE), r->lost);
+        event_told_lost(p.provider.RegHandle,
+                        event_told_sessions(p.provider.RegHandle, INFORMATION, KEY_PROCESS | KEY_THREAD | KEY_IMAGE),
+                        r->lost);
         break;
     }
 }
@@ -257,7 +275,8 @@ static void listen_no_more(void)
     living_finish(&p.living);
 }
 
-static void NTAPI processes_on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
+static void NTAPI processes_on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                                      PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
 {
     (void)source, (void)level, (void)any, (void)all, (void)filter, (void)ctx;
     pthread_mutex_lock(&p.lock);
@@ -314,19 +333,25 @@ static error_t processes_parse(int key, char *arg, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
-                                                 {"reach", OPTION_REACH, "FD", OPTION_HIDDEN, "a socket to who has the rights that it needs", 0}, {0}};
-    const struct argp argp = {options, processes_parse, NULL, "Writes what processes do as events of Microsoft-Windows-Kernel-Process. The daemon starts it.",
-                              NULL, NULL, NULL};
+    static const struct argp_option options[] = {
+        {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
+        {"reach", OPTION_REACH, "FD", OPTION_HIDDEN, "a socket to who has the rights that it needs", 0},
+        {0}};
+    const struct argp argp = {
+        options, processes_parse,
+        NULL,    "Writes what processes do as events of Microsoft-Windows-Kernel-Process. The daemon starts it.",
+        NULL,    NULL,
+        NULL};
     struct reason why = {0};
 
     argp_err_exit_status = EXIT_WRONG_CALL;
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
     clockmap_init(&p.map, clock_boot_hz());
-    p.tsc = p.map.tsc_hz != 0;
+    p.tsc      = p.map.tsc_hz != 0;
     p.exits.fd = -1;
     p.asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    ULONG status = p.asked_fd < 0 ? ERROR_NOT_ENOUGH_MEMORY : (ULONG)_tlgRegister(&p.provider, processes_on_enable, NULL);
+    ULONG status =
+        p.asked_fd < 0 ? ERROR_NOT_ENOUGH_MEMORY : (ULONG)_tlgRegister(&p.provider, processes_on_enable, NULL);
     if (status) {
         reason_set(&why, status, "the provider of processes could not be registered (%u)", (unsigned)status);
         processes_failed(&why);

@@ -52,23 +52,33 @@ struct sideband_held { /* a record that was copied out of its ring */
     size_t   at; /* in bytes[] */
 };
 struct sideband {
-    struct sideband_ring  *ring;
-    struct pollfd *wait; /* [count + 1]: the last is the caller's */
-    unsigned      count;
-    uint8_t      *bytes;
-    size_t        used, room;
-    struct sideband_held  *held;
-    size_t        held_count, held_room;
-    uint64_t      order;
-    uint64_t      unheld; /* records for which there was no memory */
+    struct sideband_ring *ring;
+    struct pollfd        *wait; /* [count + 1]: the last is the caller's */
+    unsigned              count;
+    uint8_t              *bytes;
+    size_t                used, room;
+    struct sideband_held *held;
+    size_t                held_count, held_room;
+    uint64_t              order;
+    uint64_t              unheld; /* records for which there was no memory */
 };
 
 static int sideband_ring_open(struct sideband_ring *r, unsigned cpu)
 {
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY, .sample_id_all = 1, .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC_RAW, .watermark = 1, .wakeup_watermark = 1, .task = 1, .comm = 1, .comm_exec = 1, .mmap = 1, .mmap2 = 1,
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU};
+    struct perf_event_attr attr = {.type             = PERF_TYPE_SOFTWARE,
+                                   .size             = sizeof attr,
+                                   .config           = PERF_COUNT_SW_DUMMY,
+                                   .sample_id_all    = 1,
+                                   .use_clockid      = 1,
+                                   .clockid          = CLOCK_MONOTONIC_RAW,
+                                   .watermark        = 1,
+                                   .wakeup_watermark = 1,
+                                   .task             = 1,
+                                   .comm             = 1,
+                                   .comm_exec        = 1,
+                                   .mmap             = 1,
+                                   .mmap2            = 1,
+                                   .sample_type      = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU};
 
     r->page = NULL;
     r->fd   = reach_perf(&attr, cpu);
@@ -88,7 +98,9 @@ static int sideband_ring_open(struct sideband_ring *r, unsigned cpu)
 static wstatus sideband_refused(int error, struct reason *why)
 {
     if (error == EACCES || error == EPERM)
-        return reason_set(why, W_ACCESS_DENIED, "perf refuses the records of all processes: CAP_PERFMON is missing, or the kernel is locked down");
+        return reason_set(
+            why, W_ACCESS_DENIED,
+            "perf refuses the records of all processes: CAP_PERFMON is missing, or the kernel is locked down");
     if (error == ENOMEM)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for perf's rings");
     return reason_set(why, W_NOT_SUPPORTED, "perf gives no records of processes here: %s", strerror(error));
@@ -96,8 +108,8 @@ static wstatus sideband_refused(int error, struct reason *why)
 
 wstatus sideband_open(struct sideband **out, struct reason *why)
 {
-    const long       cpus = sysconf(_SC_NPROCESSORS_CONF);
-    struct sideband *s    = calloc(1, sizeof *s);
+    const long       cpus  = sysconf(_SC_NPROCESSORS_CONF);
+    struct sideband *s     = calloc(1, sizeof *s);
     int              error = 0;
 
     if (s && cpus > 0 && cpus <= CPUS_MOST)
@@ -141,7 +153,7 @@ static bool sideband_time_of(const struct perf_event_header *h, uint64_t *time)
 static uint8_t *sideband_room_for(struct sideband *s, size_t size)
 {
     if (s->held_count == s->held_room) {
-        size_t       room  = s->held_room ? 2 * s->held_room : 256;
+        size_t                room  = s->held_room ? 2 * s->held_room : 256;
         struct sideband_held *grown = realloc(s->held, room * sizeof *grown);
         if (!grown)
             return NULL;
@@ -166,14 +178,15 @@ static void sideband_ring_take(struct sideband *s, struct sideband_ring *r)
     uint64_t       tail = r->page->data_tail;
 
     while (tail < head) {
-        const uint64_t at   = tail % RING_BYTES;
-        const uint16_t size = ((const struct perf_event_header *)(const void *)(data + at))->size; /* 8-byte units: never split */
+        const uint64_t at = tail % RING_BYTES;
+        /* 8-byte units: never split */
+        const uint16_t size = ((const struct perf_event_header *)(const void *)(data + at))->size;
         if (size < sizeof(struct perf_event_header) || size > head - tail)
             break;
         uint8_t *to = sideband_room_for(s, size);
         if (to) {
-            const size_t first = size < RING_BYTES - at ? size : (size_t)(RING_BYTES - at);
-            struct sideband_held  h     = {.order = s->order++, .at = s->used};
+            const size_t         first = size < RING_BYTES - at ? size : (size_t)(RING_BYTES - at);
+            struct sideband_held h     = {.order = s->order++, .at = s->used};
             memcpy(to, data + at, first);
             memcpy(to + first, data, size - first);
             if (sideband_time_of((const struct perf_event_header *)(const void *)to, &h.time)) {
@@ -205,8 +218,8 @@ static const char *sideband_text_of(const struct perf_event_header *h, const cha
 
 static bool understand(const struct perf_event_header *h, struct sideband_record *out)
 {
-    const void *record = h;
-    const size_t body  = h->size - sizeof(struct trailer);
+    const void  *record = h;
+    const size_t body   = h->size - sizeof(struct trailer);
 
     if ((h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT) && body >= sizeof(struct task_record)) {
         const struct task_record *t = record;
@@ -220,8 +233,8 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
         out->pid = c->pid, out->tid = c->tid;
         return (out->text = sideband_text_of(h, c->comm)) != NULL;
     }
-    /* PERF_RECORD_MISC_MMAP_BUILD_ID says nothing here: the kernel leaves the bit in the record of the next event when another one of the machine
-     * asked for build ids. The name stands at the same place in both forms. */
+    /* PERF_RECORD_MISC_MMAP_BUILD_ID says nothing here: the kernel leaves the bit in the record of the next event when
+     * another one of the machine asked for build ids. The name stands at the same place in both forms. */
     if (h->type == PERF_RECORD_MMAP2 && body > sizeof(struct code_record)) {
         const struct code_record *c = record;
         out->kind                   = SIDEBAND_CODE;
@@ -236,7 +249,8 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
     return false;
 }
 
-/* What was handed on is gone; what is left moves together where there is memory for that (else its room is used later). */
+/* What was handed on is gone; what is left moves together where there is memory for that (else its room is used
+ * later). */
 static void sideband_forget(struct sideband *s, size_t count)
 {
     size_t used = 0;

@@ -1,5 +1,6 @@
-/* sideband.h - what perf's side band tells of all processes: created, other program, ended, code mapped. No tracepoint, no sample.
- * Records come in the order of their times over all CPUs; SIDEBAND_HOLD_NS is how long one may be on its way into its ring.
+/* sideband.h - what perf's side band tells of all processes: created, other program, ended, code mapped. No tracepoint,
+ * no sample. Records come in the order of their times over all CPUs; SIDEBAND_HOLD_NS is how long one may be on its way
+ * into its ring.
  * Threads: one at a time. Ownership: open/close. Not for: events of the kernel logger (autologger/kernel). */
 #ifndef AUTOLOGGER_PROCESSES_SIDEBAND_H
 #define AUTOLOGGER_PROCESSES_SIDEBAND_H
@@ -12,10 +13,10 @@ enum { SIDEBAND_HOLD_NS = 1000000 };
 enum sideband_kind { SIDEBAND_FORK, SIDEBAND_EXIT, SIDEBAND_EXEC, SIDEBAND_CODE, SIDEBAND_LOST };
 struct sideband_record {
     enum sideband_kind kind;
-    uint32_t           pid, tid, parent; /* FORK: the creating process */
-    uint64_t           time_ns; /* CLOCK_MONOTONIC_RAW */
+    uint32_t           pid, tid, parent;      /* FORK: the creating process */
+    uint64_t           time_ns;               /* CLOCK_MONOTONIC_RAW */
     uint64_t           address, size, offset; /* CODE */
-    uint64_t           lost; /* LOST: records */
+    uint64_t           lost;                  /* LOST: records */
     const char        *text; /* EXEC: the name, at most 15 bytes; CODE: the file. Gone after the call */
 };
 typedef void sideband_fn(void *ctx, const struct sideband_record *r);

@@ -7,8 +7,8 @@
 static void create(struct guid *out)
 {
     uint64_t n = __atomic_add_fetch(&LIFE.counter, 1, __ATOMIC_RELAXED), w[2];
-    w[0] = LIFE.random[0] + n; /* the count makes it unique, the rest makes it this process's */
-    w[1] = LIFE.random[1];
+    w[0]       = LIFE.random[0] + n; /* the count makes it unique, the rest makes it this process's */
+    w[1]       = LIFE.random[1];
     memcpy(out, w, sizeof *out);
     out->data3    = (uint16_t)((out->data3 & 0x0FFF) | 0x4000); /* version and variant of a random GUID */
     out->data4[0] = (uint8_t)((out->data4[0] & 0x3F) | 0x80);
@@ -33,9 +33,7 @@ ULONG EventActivityIdControl(ULONG ControlCode, LPGUID ActivityId)
         al_thread.activity = given;
         memcpy(ActivityId, &before, sizeof before);
         break;
-    default:
-        al_thread.activity = created;
-        memcpy(ActivityId, &before, sizeof before);
+    default: al_thread.activity = created; memcpy(ActivityId, &before, sizeof before);
     }
     return ERROR_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* agent.c - the library's one thread in a process: connects, announces registrations, attaches sessions, runs callbacks.
- * See process.h (P3) and autologger/wire/control.h. */
+/* agent.c - the library's one thread in a process: connects, announces registrations, attaches sessions, runs
+ * callbacks. See process.h (P3) and autologger/wire/control.h. */
 #include "autologger/provider/process.h"
 #include "autologger/provider/classic.h"
 #include "autologger/provider/connect.h"
@@ -25,8 +25,9 @@ static struct {
 
 /* The daemon had no place for this program. */
 static bool agent_refused;
-/* The program closed the connection: sessions and directory of before are still in use. They are the daemon's memory, and it reads what is written
- * there meanwhile. Which of them hold is known when the new connection has answered for every registration. */
+/* The program closed the connection: sessions and directory of before are still in use. They are the daemon's memory,
+ * and it reads what is written there meanwhile. Which of them hold is known when the new connection has answered for
+ * every registration. */
 static bool doubting;
 static void agent_let_go(void);
 
@@ -100,22 +101,24 @@ static enum sent announce(void)
 {
     enum sent r = SENT;
     for (unsigned i = 0; i < al_used; i++) {
-        struct registration *g = &al_table[i];
-        const bool again = g->announced == g->handle;
+        struct registration *g     = &al_table[i];
+        const bool           again = g->announced == g->handle;
         if (again && (!g->handle || !g->traits_new || !g->answered))
             continue;
         if (g->announced && !again) {
-            struct ctl_unregister u = {{sizeof u, CTL_UNREGISTER, CTL_VERSION, (uint32_t)(g->announced >> 32), 0}, i, 0};
+            struct ctl_unregister u = {
+                {sizeof u, CTL_UNREGISTER, CTL_VERSION, (uint32_t)(g->announced >> 32), 0}, i, 0};
             if ((r = send_bytes(&u, sizeof u, NULL, 0)) != SENT)
                 return r;
             g->announced = 0;
         }
         if (g->handle) {
-            struct ctl_register m = {{sizeof m, CTL_REGISTER, CTL_VERSION, (uint32_t)(g->handle >> 32), 0}, g->guid, i, 0};
-            m.traits_size         = g->traits && g->traits_size <= CTL_MAX - sizeof m ? g->traits_size : 0;
-            m.header.size         = (uint32_t)sizeof m + m.traits_size;
-            m.header.status       = (g->classic ? CTL_REGISTER_CLASSIC : 0) | (again ? CTL_REGISTER_TRAITS : 0) |
-                                    (g->callback || g->classic ? CTL_REGISTER_CALLBACK : 0);
+            struct ctl_register m = {
+                {sizeof m, CTL_REGISTER, CTL_VERSION, (uint32_t)(g->handle >> 32), 0}, g->guid, i, 0};
+            m.traits_size   = g->traits && g->traits_size <= CTL_MAX - sizeof m ? g->traits_size : 0;
+            m.header.size   = (uint32_t)sizeof m + m.traits_size;
+            m.header.status = (g->classic ? CTL_REGISTER_CLASSIC : 0) | (again ? CTL_REGISTER_TRAITS : 0) |
+                              (g->callback || g->classic ? CTL_REGISTER_CALLBACK : 0);
             if ((r = send_bytes(&m, sizeof m, g->traits, m.traits_size)) != SENT)
                 return r;
             __atomic_store_n(&g->traits_new, false, __ATOMIC_RELAXED);
@@ -135,14 +138,15 @@ static void on_registered(const struct ctl_registered *m)
     struct registration *r = &al_table[m->index];
     if (m->header.sequence != (uint32_t)(r->announced >> 32) || !r->announced)
         return; /* the answer to an earlier user of this index */
-    r->answered = 1;
-    r->owed     = m->enabled_count;
-    r->denied   = m->header.status == W_ACCESS_DENIED || m->header.status == W_INVALID_NAME ? m->header.status : 0;
-    agent_refused     = m->header.status == W_NO_SYSTEM_RESOURCES;
+    r->answered   = 1;
+    r->owed       = m->enabled_count;
+    r->denied     = m->header.status == W_ACCESS_DENIED || m->header.status == W_INVALID_NAME ? m->header.status : 0;
+    agent_refused = m->header.status == W_NO_SYSTEM_RESOURCES;
     if (m->header.status != W_SUCCESS)
         r->owed = 0;
     else if (r->announced == r->handle) {
-        if (r->slot_generation != m->generation || r->slot_number != m->slot) /* never one slot with the other's generation */
+        /* never one slot with the other's generation */
+        if (r->slot_generation != m->generation || r->slot_number != m->slot)
             __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
         r->slot_generation = m->generation;
         r->slot_number     = m->slot;
@@ -178,14 +182,15 @@ static PEVENT_FILTER_DESCRIPTOR own_filter(const struct registration *r, const s
     const uint8_t     *data;
     if (m->filter_bytes && m->filter_bytes <= more)
         return filter_for(FILTER_SCHEMATIZED, m + 1, m->filter_bytes, entry);
-    if (entry >= SHM_PROVIDER_SESSIONS || !r->slot || !(slot_word(r->slot) >> 8 & 1u << entry) || !registration_filter(r->slot, entry, &f) ||
-        !(data = filter_view_own(&f, &type, &size)))
+    if (entry >= SHM_PROVIDER_SESSIONS || !r->slot || !(slot_word(r->slot) >> 8 & 1u << entry) ||
+        !registration_filter(r->slot, entry, &f) || !(data = filter_view_own(&f, &type, &size)))
         return NULL;
     return filter_for(type, data, size, entry);
 }
 
 /* Lock held on entry and exit, not during the callback. EventUnregister waits for `calling`. */
-static void run_callback(unsigned index, const struct guid *source, uint32_t code, const struct provider_terms *terms, PEVENT_FILTER_DESCRIPTOR filter)
+static void run_callback(unsigned index, const struct guid *source, uint32_t code, const struct provider_terms *terms,
+                         PEVENT_FILTER_DESCRIPTOR filter)
 {
     struct registration *r        = &al_table[index];
     PENABLECALLBACK      callback = r->callback;
@@ -202,18 +207,20 @@ static void run_callback(unsigned index, const struct guid *source, uint32_t cod
     pthread_cond_broadcast(&LIFE.changed);
 }
 
-/* Calls the provider back about a change of one session. As on Windows the callback gets the composite of all sessions that enable the provider,
- * and "enabled" as long as there is one: a program that keeps the last callback's values must not stop writing for the sessions that remain.
- * The message comes before or after the daemon's change of the directory, so the message decides about its own session. */
+/* Calls the provider back about a change of one session. As on Windows the callback gets the composite of all sessions
+ * that enable the provider, and "enabled" as long as there is one: a program that keeps the last callback's values must
+ * not stop writing for the sessions that remain. The message comes before or after the daemon's change of the
+ * directory, so the message decides about its own session. */
 static void tell_change(const struct ctl_enable *m, uint32_t code)
 {
-    const struct registration *r    = &al_table[m->index];
-    const uint32_t             bit  = 1u << (m->enable_index & 31);
-    const struct shm_provider *slot = r->slot && r->slot->generation == r->slot_generation ? r->slot : NULL;
-    bool                       filtered;
-    const struct provider_terms  one    = {m->level ? m->level : UINT8_MAX, m->any ? m->any : UINT64_MAX, m->any ? m->all : 0};
-    struct provider_terms        terms  = registration_terms(slot, registration_enabled(r, slot, &filtered) & ~bit);
-    PEVENT_FILTER_DESCRIPTOR   filter = code ? own_filter(r, m) : NULL;
+    const struct registration  *r    = &al_table[m->index];
+    const uint32_t              bit  = 1u << (m->enable_index & 31);
+    const struct shm_provider  *slot = r->slot && r->slot->generation == r->slot_generation ? r->slot : NULL;
+    bool                        filtered;
+    const struct provider_terms one = {m->level ? m->level : UINT8_MAX, m->any ? m->any : UINT64_MAX,
+                                       m->any ? m->all : 0};
+    struct provider_terms    terms  = registration_terms(slot, registration_enabled(r, slot, &filtered) & ~bit);
+    PEVENT_FILTER_DESCRIPTOR filter = code ? own_filter(r, m) : NULL;
     if (code == EVENT_CONTROL_CODE_DISABLE_PROVIDER) {
         code = terms.level ? EVENT_CONTROL_CODE_ENABLE_PROVIDER : EVENT_CONTROL_CODE_DISABLE_PROVIDER;
     } else {
@@ -302,8 +309,8 @@ static bool agent_on_hello(struct agent_message *m)
     return true;
 }
 
-/* A successor has adopted this connection: streams, slots and answers of before hold. What its predecessor did not live to
- * answer is asked again by the announce() that follows every round of messages. */
+/* A successor has adopted this connection: streams, slots and answers of before hold. What its predecessor did not live
+ * to answer is asked again by the announce() that follows every round of messages. */
 static bool on_adopted(void)
 {
     for (unsigned i = 0; i < al_used; i++)
@@ -312,8 +319,9 @@ static bool on_adopted(void)
     return true;
 }
 
-/* This process is in another namespace than the daemon: events have the numbers that the daemon sees. The agent runs callbacks, which may
- * write events: its own number is asked for first, so that the answer is there before anything is enabled. */
+/* This process is in another namespace than the daemon: events have the numbers that the daemon sees. The agent runs
+ * callbacks, which may write events: its own number is asked for first, so that the answer is there before anything is
+ * enabled. */
 static void on_foreign(uint32_t pid)
 {
     identity_foreign(pid);
@@ -393,9 +401,9 @@ static int agent_receive(struct agent_message *m)
 
 static void tell_disabled(unsigned index)
 {
-    static const struct guid         nobody;
+    static const struct guid           nobody;
     static const struct provider_terms none;
-    const struct registration       *r = &al_table[index];
+    const struct registration         *r = &al_table[index];
     if (r->handle && r->classic)
         run_classic(index, 0, r->classic->entry, 0, 0);
     else if (r->handle)
@@ -464,8 +472,8 @@ static void disconnect(bool keep)
 
 static bool say_hello(void)
 {
-    struct ctl_hello h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION,
-                          .shm_major = SHM_MAJOR};
+    struct ctl_hello h = {
+        .header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
     return send_bytes(&h, sizeof h, NULL, 0) == SENT;
 }
 
@@ -484,13 +492,14 @@ static bool agent_serve(struct agent_message *m)
     outbox.blocked = false;
     if (doubting && LIFE.state == AGENT_CONNECTED)
         doubts_settle();
-    return got == 0 && (LIFE.state != AGENT_CONNECTED || (send_acks() != SENT_NEVER && announce() != SENT_NEVER && send_threads() != SENT_NEVER));
+    return got == 0 && (LIFE.state != AGENT_CONNECTED ||
+                        (send_acks() != SENT_NEVER && announce() != SENT_NEVER && send_threads() != SENT_NEVER));
 }
 
 static void wait_connected(void)
 {
     short         events = outbox.blocked ? POLLIN | POLLOUT : POLLIN;
-    struct pollfd p[2] = {{.fd = LIFE.socket.fd, .events = events}, {.fd = LIFE.wake.fd, .events = POLLIN}};
+    struct pollfd p[2]   = {{.fd = LIFE.socket.fd, .events = events}, {.fd = LIFE.wake.fd, .events = POLLIN}};
     process_unlock();
     poll(p, 2, POLL_MS); /* a program that closed our descriptors is found out at the next turn */
     process_lock();
@@ -499,8 +508,8 @@ static void wait_connected(void)
 
 void *agent_main(void *unused)
 {
-    unsigned              refusals = 0; /* in a row */
-    static struct agent_message message; /* one agent per process; too large for a small stack */
+    unsigned                    refusals = 0; /* in a row */
+    static struct agent_message message;      /* one agent per process; too large for a small stack */
     (void)unused;
     process_lock();
     LIFE.agent   = pthread_self();
@@ -523,7 +532,7 @@ void *agent_main(void *unused)
         if (say_hello())
             while (agent_serve(&message))
                 wait_connected();
-        const bool closed = !known_fd_ok(&LIFE.socket); /* by the program */
+        const bool closed = !known_fd_ok(&LIFE.socket);            /* by the program */
         agent_refused |= !closed && LIFE.state != AGENT_CONNECTED; /* the daemon hung up at once */
         disconnect(closed && (doubting || LIFE.state == AGENT_CONNECTED));
         refusals = agent_refused ? refusals + 1 : 0;

@@ -1,4 +1,5 @@
-/* attach.c - mapping what the daemon shares, and letting it go without pulling it from under a writer. See process.h P2. */
+/* attach.c - mapping what the daemon shares, and letting it go without pulling it from under a writer. See process.h
+ * P2. */
 #include "autologger/provider/process.h"
 
 #include <errno.h>
@@ -18,14 +19,15 @@ struct attachment {
     struct ring_view   view;
     uint32_t           session, generation;
     bool               doubted; /* not attached again since the program closed the connection */
-    dev_t              device; /* of the file that `data` is */
+    dev_t              device;  /* of the file that `data` is */
     ino_t              inode;
     void              *control, *data; /* NULL after the detach */
     size_t             control_size, data_size;
 };
 static struct attachment *attached[SHM_SESSIONS];
 static struct attachment *retired;
-/* Event descriptors keep their numbers for ever: a late writer may still signal, and must not hit a file of the program. */
+/* Event descriptors keep their numbers for ever: a late writer may still signal, and must not hit a file of the
+ * program. */
 static struct known_fd wake_fd[SHM_SESSIONS];
 
 static struct {
@@ -51,8 +53,9 @@ static void *map_sealed(int fd, int protection, size_t *size)
     return map;
 }
 
-/* Pages of zeros at the same place, for ever. Only address space is kept: nothing is committed. The kernel exchanges the pages under
- * readers, who see the old ones or zeros; the system call itself, since ThreadSanitizer would take mmap() for a write of all of them. */
+/* Pages of zeros at the same place, for ever. Only address space is kept: nothing is committed. The kernel exchanges
+ * the pages under readers, who see the old ones or zeros; the system call itself, since ThreadSanitizer would take
+ * mmap() for a write of all of them. */
 static void map_zeros(void *map, size_t size, int protection)
 {
     (void)syscall(SYS_mmap, map, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0L);
@@ -83,11 +86,12 @@ bool attach_directory(int fd)
         munmap((void *)(uintptr_t)d, size);
         return false;
     }
-    directory.map    = d;
-    directory.size   = size;
-    directory.device = st.st_dev;
-    directory.inode  = st.st_ino;
-    const bool filters = d->filter_bytes && d->filter_offset % 8 == 0 && d->filter_offset <= size && size - d->filter_offset >= d->filter_bytes;
+    directory.map      = d;
+    directory.size     = size;
+    directory.device   = st.st_dev;
+    directory.inode    = st.st_ino;
+    const bool filters = d->filter_bytes && d->filter_offset % 8 == 0 && d->filter_offset <= size &&
+                         size - d->filter_offset >= d->filter_bytes;
     __atomic_store_n(&directory.filters, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&directory.filter_bytes, filters ? d->filter_bytes : 0, __ATOMIC_RELEASE);
     __atomic_store_n(&directory.filters, filters ? (const uint8_t *)d + d->filter_offset : NULL, __ATOMIC_RELEASE);
@@ -167,8 +171,8 @@ static void populate(const struct ring_view *v)
 #ifdef MADV_POPULATE_WRITE
     const uint32_t first = shm_pool_index(__atomic_load_n(&v->data->pool_head, __ATOMIC_ACQUIRE));
     for (uint32_t i = first; i < v->chunk_count && i - first < POPULATE_CHUNKS; i++)
-        if (v->pool[i] >= v->chunk_count ||
-            madvise(v->chunks + ((uint64_t)v->pool[i] << v->chunk_shift), (size_t)v->chunk_mask + 1, MADV_POPULATE_WRITE) < 0)
+        if (v->pool[i] >= v->chunk_count || madvise(v->chunks + ((uint64_t)v->pool[i] << v->chunk_shift),
+                                                    (size_t)v->chunk_mask + 1, MADV_POPULATE_WRITE) < 0)
             return;
 #else
     (void)v;
@@ -180,7 +184,8 @@ static bool attached_already(uint32_t session, uint32_t generation, int data_fd)
 {
     const struct attachment *a = session < SHM_SESSIONS ? attached[session] : NULL;
     struct stat              st;
-    return a && a->doubted && a->generation == generation && fstat(data_fd, &st) == 0 && st.st_dev == a->device && st.st_ino == a->inode;
+    return a && a->doubted && a->generation == generation && fstat(data_fd, &st) == 0 && st.st_dev == a->device &&
+           st.st_ino == a->inode;
 }
 
 /* The session's own number for its eventfd; -1 when there is none to be had. */
@@ -204,12 +209,14 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
     struct stat        st;
     if (attached_already(session, generation, fd[0])) {
         attached[session]->doubted = false;
-        __atomic_store_n(&attached[session]->view.eventfd, keep_eventfd(session, fd[2]), __ATOMIC_RELAXED); /* the old one may be closed, too */
+        /* the old one may be closed, too */
+        __atomic_store_n(&attached[session]->view.eventfd, keep_eventfd(session, fd[2]), __ATOMIC_RELAXED);
         close(fd[0]);
         close(fd[1]);
         return;
     }
-    if (session >= SHM_SESSIONS || (attached[session] && attached[session]->generation == generation && !attached[session]->doubted))
+    if (session >= SHM_SESSIONS ||
+        (attached[session] && attached[session]->generation == generation && !attached[session]->doubted))
         goto refuse;
     struct attachment *const before = attached[session]; /* serves until there is another one */
     if (!(a = calloc(1, sizeof *a)))
@@ -218,10 +225,10 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
     a->generation = generation;
     if (fstat(fd[0], &st) < 0)
         goto refuse;
-    a->device     = st.st_dev;
-    a->inode      = st.st_ino;
-    a->data       = map_sealed(fd[0], PROT_READ | PROT_WRITE, &a->data_size);
-    a->control    = map_sealed(fd[1], PROT_READ, &a->control_size);
+    a->device  = st.st_dev;
+    a->inode   = st.st_ino;
+    a->data    = map_sealed(fd[0], PROT_READ | PROT_WRITE, &a->data_size);
+    a->control = map_sealed(fd[1], PROT_READ, &a->control_size);
     if (!a->data || !a->control ||
         ring_view_init(&a->view, a->control, a->control_size, a->data, a->data_size, -1, NULL) != W_SUCCESS)
         goto refuse;
@@ -239,7 +246,8 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
         retire(before);
     return;
 refuse:
-    if (session < SHM_SESSIONS && attached[session] && (attached[session]->generation != generation || attached[session]->doubted))
+    if (session < SHM_SESSIONS && attached[session] &&
+        (attached[session]->generation != generation || attached[session]->doubted))
         detach(attached[session]); /* the daemon has others for it, which cannot be had */
     if (a && a->data)
         munmap(a->data, a->data_size);

@@ -1,4 +1,5 @@
-/* classic.c - RegisterTraceGuids, TraceEvent and TraceMessage. See classic.h, and ring/classic.h for the way of such events into a file. */
+/* classic.c - RegisterTraceGuids, TraceEvent and TraceMessage. See classic.h, and ring/classic.h for the way of such
+ * events into a file. */
 #include "autologger/provider/classic.h"
 
 #include "autologger/ring/classic.h"
@@ -7,19 +8,21 @@
 #include <string.h>
 
 enum { INTERNAL = 1, MESSAGE_PIECES = 128, CLASS_SHIFT = 16, CLASSES = 0x8000 };
-enum { KNOWN_FLAGS = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_USE_GUID_PTR | WNODE_FLAG_USE_MOF_PTR | WNODE_FLAG_USE_TIMESTAMP };
+enum {
+    KNOWN_FLAGS = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_USE_GUID_PTR | WNODE_FLAG_USE_MOF_PTR | WNODE_FLAG_USE_TIMESTAMP
+};
 
 static struct classic *unused; /* lock held */
 
-/* ---- handles: {logger id : 16, level : 8, 1 : 8, flags : 32}, as the SDK's; of a class: a registration's, with the class's number in the
- * bits that registrations leave free ---- */
+/* ---- handles: {logger id : 16, level : 8, 1 : 8, flags : 32}, as the SDK's; of a class: a registration's, with the
+ * class's number in the bits that registrations leave free ---- */
 TRACEHANDLE GetTraceLoggerHandle(PVOID Buffer)
 {
     const WNODE_HEADER *w = Buffer;
     return w ? w->HistoricalContext : (TRACEHANDLE)-1;
 }
-UCHAR GetTraceEnableLevel(TRACEHANDLE TraceHandle) { return (UCHAR)(TraceHandle >> 16); }
-ULONG GetTraceEnableFlags(TRACEHANDLE TraceHandle) { return (ULONG)(TraceHandle >> 32); }
+UCHAR           GetTraceEnableLevel(TRACEHANDLE TraceHandle) { return (UCHAR)(TraceHandle >> 16); }
+ULONG           GetTraceEnableFlags(TRACEHANDLE TraceHandle) { return (ULONG)(TraceHandle >> 32); }
 static uint64_t classic_handle_of(uint32_t session, uint8_t level, uint64_t any)
 {
     return session | (uint64_t)level << 16 | (uint64_t)INTERNAL << 24 | any << 32;
@@ -30,7 +33,8 @@ static struct classic_class *classic_class_of(HANDLE handle)
     const uint64_t       h = (uintptr_t)handle, number = h >> CLASS_SHIFT & (CLASSES - 1);
     struct registration *r = &al_table[registration_index(h)];
     struct classic      *c = __atomic_load_n(&r->classic, __ATOMIC_ACQUIRE);
-    if (!h || !c || __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) != (h & ~((uint64_t)(CLASSES - 1) << CLASS_SHIFT)) || number >= c->count)
+    if (!h || !c || __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) != (h & ~((uint64_t)(CLASSES - 1) << CLASS_SHIFT)) ||
+        number >= c->count)
         return NULL;
     return &c->class[number];
 }
@@ -56,7 +60,8 @@ void classic_release(struct classic *c)
 }
 
 ULONG RegisterTraceGuidsA(WMIDPREQUEST RequestAddress, PVOID RequestContext, LPCGUID ControlGuid, ULONG GuidCount,
-                          PTRACE_GUID_REGISTRATION TraceGuidReg, LPCSTR MofImagePath, LPCSTR MofResourceName, PTRACEHANDLE RegistrationHandle)
+                          PTRACE_GUID_REGISTRATION TraceGuidReg, LPCSTR MofImagePath, LPCSTR MofResourceName,
+                          PTRACEHANDLE RegistrationHandle)
 {
     (void)MofImagePath, (void)MofResourceName;
     if (!RequestAddress || !ControlGuid || !RegistrationHandle || (GuidCount && !TraceGuidReg) || GuidCount > CLASSES)
@@ -90,14 +95,17 @@ ULONG RegisterTraceGuidsA(WMIDPREQUEST RequestAddress, PVOID RequestContext, LPC
     return status;
 }
 ULONG RegisterTraceGuidsW(WMIDPREQUEST RequestAddress, PVOID RequestContext, LPCGUID ControlGuid, ULONG GuidCount,
-                          PTRACE_GUID_REGISTRATION TraceGuidReg, LPCWSTR MofImagePath, LPCWSTR MofResourceName, PTRACEHANDLE RegistrationHandle)
+                          PTRACE_GUID_REGISTRATION TraceGuidReg, LPCWSTR MofImagePath, LPCWSTR MofResourceName,
+                          PTRACEHANDLE RegistrationHandle)
 {
     (void)MofImagePath, (void)MofResourceName;
-    return RegisterTraceGuidsA(RequestAddress, RequestContext, ControlGuid, GuidCount, TraceGuidReg, NULL, NULL, RegistrationHandle);
+    return RegisterTraceGuidsA(RequestAddress, RequestContext, ControlGuid, GuidCount, TraceGuidReg, NULL, NULL,
+                               RegistrationHandle);
 }
 ULONG UnregisterTraceGuids(TRACEHANDLE RegistrationHandle) { return EventUnregister(RegistrationHandle); }
 
-bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8_t level, uint64_t any, WNODE_HEADER *buffer)
+bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8_t level, uint64_t any,
+                    WNODE_HEADER *buffer)
 {
     struct classic *c = r->classic;
     if (code == EVENT_CONTROL_CODE_ENABLE_PROVIDER && r->slot && entry < SHM_PROVIDER_SESSIONS) {
@@ -105,7 +113,8 @@ bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8
         c->session = r->slot->enable[entry].session;
         __atomic_store_n(&c->handle, classic_handle_of(c->session, level, any), __ATOMIC_RELEASE);
     } else if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER || !c->handle || c->entry != entry) {
-        return false; /* a session that another one has taken the provider from; state is asked of newer providers alone */
+        /* a session that another one has taken the provider from; state is asked of newer providers alone */
+        return false;
     }
     memset(buffer, 0, sizeof *buffer);
     buffer->BufferSize        = sizeof *buffer;
@@ -119,8 +128,8 @@ bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8
 
 /* ---- writing ---- */
 
-/* The classic registration that the handle's session enables, and its entry. What the handle says beside the session is of no matter: the
- * provider may hold an older one. NULL: there is none. */
+/* The classic registration that the handle's session enables, and its entry. What the handle says beside the session is
+ * of no matter: the provider may hold an older one. NULL: there is none. */
 static const struct registration *enabled_in(TRACEHANDLE handle, const struct shm_enable **enable)
 {
     const uint32_t session = (uint16_t)handle;
@@ -142,7 +151,8 @@ static const struct registration *enabled_in(TRACEHANDLE handle, const struct sh
     return NULL;
 }
 
-static ULONG classic_write_event(TRACEHANDLE handle, struct etl_event_header *h, const struct ring_piece *piece, unsigned count)
+static ULONG classic_write_event(TRACEHANDLE handle, struct etl_event_header *h, const struct ring_piece *piece,
+                                 unsigned count)
 {
     const struct shm_enable   *enable;
     uint64_t                   total = 0;
@@ -168,8 +178,10 @@ static ULONG classic_write_event(TRACEHANDLE handle, struct etl_event_header *h,
     return ring_write(view, enable, ticket, h, piece, count, (uint32_t)total, &written);
 }
 
-/* What follows the header of `head` bytes: data, or MOF_FIELDs that say where it is. How many pieces; -1: the size is wrong. */
-static int pieces_of(const void *event, uint16_t size, uint16_t head, ULONG flags, struct ring_piece piece[MAX_MOF_FIELDS])
+/* What follows the header of `head` bytes: data, or MOF_FIELDs that say where it is. How many pieces; -1: the size is
+ * wrong. */
+static int pieces_of(const void *event, uint16_t size, uint16_t head, ULONG flags,
+                     struct ring_piece piece[MAX_MOF_FIELDS])
 {
     if (size < head)
         return -1;
@@ -204,7 +216,8 @@ ULONG TraceEvent(TRACEHANDLE TraceHandle, PEVENT_TRACE_HEADER EventTrace)
     ULONG     status = count < 0 ? ERROR_BAD_LENGTH : flags_check(EventTrace->Flags);
     if (status != ERROR_SUCCESS)
         return status;
-    const void *guid = EventTrace->Flags & WNODE_FLAG_USE_GUID_PTR ? (const void *)(uintptr_t)EventTrace->GuidPtr : &EventTrace->Guid;
+    const void *guid =
+        EventTrace->Flags & WNODE_FLAG_USE_GUID_PTR ? (const void *)(uintptr_t)EventTrace->GuidPtr : &EventTrace->Guid;
     if (!guid)
         return ERROR_INVALID_PARAMETER;
     memcpy(&h.provider, guid, sizeof h.provider);
@@ -214,10 +227,11 @@ ULONG TraceEvent(TRACEHANDLE TraceHandle, PEVENT_TRACE_HEADER EventTrace)
     return classic_write_event(TraceHandle, &h, piece, (unsigned)count);
 }
 
-ULONG TraceEventInstance(TRACEHANDLE TraceHandle, PEVENT_INSTANCE_HEADER EventTrace, PEVENT_INSTANCE_INFO InstInfo, PEVENT_INSTANCE_INFO ParentInstInfo)
+ULONG TraceEventInstance(TRACEHANDLE TraceHandle, PEVENT_INSTANCE_HEADER EventTrace, PEVENT_INSTANCE_INFO InstInfo,
+                         PEVENT_INSTANCE_INFO ParentInstInfo)
 {
-    struct ring_piece           piece[MAX_MOF_FIELDS];
-    struct etl_event_header     h      = {.event_property = CLASSIC_INSTANCE};
+    struct ring_piece       piece[MAX_MOF_FIELDS];
+    struct etl_event_header h          = {.event_property = CLASSIC_INSTANCE};
     const struct classic_class *class  = InstInfo ? classic_class_of(InstInfo->RegHandle) : NULL;
     const struct classic_class *parent = ParentInstInfo ? classic_class_of(ParentInstInfo->RegHandle) : NULL;
     if (!EventTrace || !class || (ParentInstInfo && !parent))
@@ -246,13 +260,15 @@ ULONG CreateTraceInstanceId(HANDLE RegHandle, PEVENT_INSTANCE_INFO InstInfo)
     return ERROR_SUCCESS;
 }
 
-ULONG TraceMessageVa(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID MessageGuid, USHORT MessageNumber, va_list MessageArgList)
+ULONG TraceMessageVa(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID MessageGuid, USHORT MessageNumber,
+                     va_list MessageArgList)
 {
     struct ring_piece       piece[MESSAGE_PIECES];
     unsigned                count = 0;
     struct etl_event_header h     = {.event_property = CLASSIC_MESSAGE, .id = MessageNumber};
 
-    if (MessageFlags & ~(ULONG)TRACE_MESSAGE_FLAG_MASK || (MessageFlags & (TRACE_MESSAGE_GUID | TRACE_MESSAGE_COMPONENTID) && !MessageGuid))
+    if (MessageFlags & ~(ULONG)TRACE_MESSAGE_FLAG_MASK ||
+        (MessageFlags & (TRACE_MESSAGE_GUID | TRACE_MESSAGE_COMPONENTID) && !MessageGuid))
         return ERROR_INVALID_PARAMETER;
     for (const void *data; (data = va_arg(MessageArgList, const void *));) {
         const size_t size = va_arg(MessageArgList, size_t);
@@ -262,7 +278,8 @@ ULONG TraceMessageVa(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID Messa
             return ERROR_ARITHMETIC_OVERFLOW;
         piece[count++] = (struct ring_piece){(uintptr_t)data, (uint32_t)size, 0};
     }
-    h.task = (uint16_t)((MessageFlags & ~(ULONG)(MESSAGE_POINTER32 | MESSAGE_POINTER64)) | (sizeof(void *) == 8 ? MESSAGE_POINTER64 : MESSAGE_POINTER32));
+    h.task = (uint16_t)((MessageFlags & ~(ULONG)(MESSAGE_POINTER32 | MESSAGE_POINTER64)) |
+                        (sizeof(void *) == 8 ? MESSAGE_POINTER64 : MESSAGE_POINTER32));
     if (MessageFlags & TRACE_MESSAGE_COMPONENTID)
         memcpy(&h.keyword, MessageGuid, sizeof(ULONG));
     else if (MessageFlags & TRACE_MESSAGE_GUID)

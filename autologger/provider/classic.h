@@ -11,18 +11,19 @@ struct classic_class {
     uint32_t    instances; /* given so far */
 };
 struct classic {
-    struct classic      *next; /* while nobody uses it */
-    WMIDPREQUEST         callback;
-    void                *context;
-    uint64_t             handle;  /* of the session that enables it, as the callback was told; 0 = none */
-    uint32_t             entry;   /* of the session in the provider's slot */
-    uint32_t             session; /* its index */
-    unsigned             count, room;
+    struct classic *next; /* while nobody uses it */
+    WMIDPREQUEST    callback;
+    void           *context;
+    uint64_t        handle;  /* of the session that enables it, as the callback was told; 0 = none */
+    uint32_t        entry;   /* of the session in the provider's slot */
+    uint32_t        session; /* its index */
+    unsigned        count, room;
     struct classic_class class[]; /* count */
 };
 
 /* What changes with an enablement (code 1) or its end (0). True: the callback is due, with *buffer. */
-bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8_t level, uint64_t any, WNODE_HEADER *buffer);
+bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8_t level, uint64_t any,
+                    WNODE_HEADER *buffer);
 /* Gives it back for the next registration. */
 void classic_release(struct classic *c);
 #endif

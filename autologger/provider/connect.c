@@ -78,7 +78,8 @@ bool connect_daemon(struct known_fd *socket)
             int error = try_connect(process_runtime_dir(i), socket);
             if (error == 0)
                 return true;
-            /* refused: bound but not listening yet, or left over; full: its queue is. Only a new file deserves a retry */
+            /* refused: bound but not listening yet, or left over; full: its queue is. Only a new file deserves a
+             * retry */
             if (error != EAGAIN && (error != ECONNREFUSED || (LIFE.epoch == 0 && LIFE.state == AGENT_STARTING)))
                 break;
             connect_pause_ms(LISTEN_WAIT_MS);
@@ -91,8 +92,8 @@ static void connect_watch(int fd, const char *dir)
 {
     char path[PATH_SIZE];
     snprintf(path, sizeof path, "%s", dir);
-    while (inotify_add_watch(fd, path, IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) <
-           0) {
+    while (inotify_add_watch(fd, path,
+                             IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) < 0) {
         char *slash = strrchr(path, '/');
         if (!slash || !path[0] || !path[1])
             return;

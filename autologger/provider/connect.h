@@ -5,13 +5,13 @@
 
 /* Connects to the first runtime directory whose socket answers. Lock held, given up for short waits. */
 bool connect_daemon(struct known_fd *socket);
-/* Watches where a daemon would appear, tries once more, and if that fails tells everybody that there is none and sleeps until
- * something changes there. True: connected. Lock held, given up meanwhile. */
+/* Watches where a daemon would appear, tries once more, and if that fails tells everybody that there is none and sleeps
+ * until something changes there. True: connected. Lock held, given up meanwhile. */
 bool connect_or_wait(struct known_fd *socket);
-/* The daemon has no place for this program, for the `refusals`-th time in a row: tells everybody that there is none, and waits, from 0.1 s
- * on up to 5 s. Lock held, given up meanwhile. */
+/* The daemon has no place for this program, for the `refusals`-th time in a row: tells everybody that there is none,
+ * and waits, from 0.1 s on up to 5 s. Lock held, given up meanwhile. */
 void connect_pause(unsigned refusals);
-void agent_take_wake(void); /* empties the eventfd that woke the agent */
-bool process_make_wake(void); /* process.c: a new eventfd when the program has closed the last one */
+void agent_take_wake(void);     /* empties the eventfd that woke the agent */
+bool process_make_wake(void);   /* process.c: a new eventfd when the program has closed the last one */
 void process_keep_socket(void); /* process.c: so that a forked child can close it */
 #endif

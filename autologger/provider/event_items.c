@@ -14,7 +14,7 @@ static void event_items_put_item(struct event_items *b, uint16_t type, const voi
     static const uint8_t zeros[8];
     uint32_t             padded = (size + 7) & ~7u;
     struct etl_ext_item *item   = &b->item[b->item_count++];
-    *item = (struct etl_ext_item){(uint16_t)(sizeof *item + padded), type, 0, (uint16_t)size};
+    *item                       = (struct etl_ext_item){(uint16_t)(sizeof *item + padded), type, 0, (uint16_t)size};
     if (b->item_count > 1)
         item[-1].linkage = 1;
     event_items_put(b, item, sizeof *item);
@@ -37,7 +37,7 @@ static void cpu_times(uint64_t ns[2])
 static void event_items_put_extras(struct event_items *b, const struct event_ask *ask)
 {
     const struct filter_identity *who = &al_identity;
-    struct event_extras         *x   = ask->extras;
+    struct event_extras          *x   = ask->extras;
     if (ask->property & PROPERTY_SID)
         event_items_put_item(b, ETL_EXT_SID, who->sid, who->sid_size);
     if (ask->property & PROPERTY_TS_ID)
@@ -73,8 +73,8 @@ static void event_items_put_extras(struct event_items *b, const struct event_ask
         event_items_put_item(b, ETL_EXT_STACK64, x->stack, (1 + x->frames) * (uint32_t)sizeof *x->stack);
 }
 
-ULONG event_items_build(struct event_items *b, struct section *e, const struct registration *r, LPCGUID related, ULONG n,
-                        const EVENT_DATA_DESCRIPTOR *data, const struct event_ask *ask)
+ULONG event_items_build(struct event_items *b, struct section *e, const struct registration *r, LPCGUID related,
+                        ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_ask *ask)
 {
     const bool     typed       = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
     const uint8_t *traits      = __atomic_load_n(&r->traits, __ATOMIC_ACQUIRE);

@@ -1,6 +1,7 @@
-/* event_items.h - the items between an event's header and its payload: the related activity, the provider's traits, the schema of a typed event,
- * and the extras of a session (SID, stack, container).
- * Invariants: no lock, allocation or system call but those of what was asked for (CPU times). Threads: any; on the caller's stack.
+/* event_items.h - the items between an event's header and its payload: the related activity, the provider's traits, the
+ * schema of a typed event, and the extras of a session (SID, stack, container).
+ * Invariants: no lock, allocation or system call but those of what was asked for (CPU times). Threads: any; on the
+ * caller's stack.
  * Not for: events whose data descriptors go out as they are (event_write.c). */
 #ifndef AUTOLOGGER_PROVIDER_EVENT_ITEMS_H
 #define AUTOLOGGER_PROVIDER_EVENT_ITEMS_H
@@ -30,12 +31,12 @@ struct event_extras {
 /* What one session asks for. */
 struct event_ask {
     struct event_extras *extras;
-    uint32_t       property;
-    bool           stack;
+    uint32_t             property;
+    bool                 stack;
 };
 
-/* The pieces of `e`: items first (related activity, provider traits, schema, what `ask` says; NULL: nothing), then the payload. Descriptor types
- * count where the registration says so. `b` must live as long as `e`. */
-ULONG event_items_build(struct event_items *b, struct section *e, const struct registration *r, LPCGUID related, ULONG n,
-                        const EVENT_DATA_DESCRIPTOR *data, const struct event_ask *ask);
+/* The pieces of `e`: items first (related activity, provider traits, schema, what `ask` says; NULL: nothing), then the
+ * payload. Descriptor types count where the registration says so. `b` must live as long as `e`. */
+ULONG event_items_build(struct event_items *b, struct section *e, const struct registration *r, LPCGUID related,
+                        ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_ask *ask);
 #endif

@@ -5,8 +5,8 @@
 
 enum { ROUND_MS = 2 };
 
-void event_told_send(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_told *told,
-                     int patience_ms, bool *impatient)
+void event_told_send(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data,
+                     const struct event_told *told, int patience_ms, bool *impatient)
 {
     struct event_told now      = *told;
     uint32_t          sessions = event_told_sessions(handle, d->Level, d->Keyword);

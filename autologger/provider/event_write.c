@@ -1,5 +1,6 @@
-/* event_write.c - EventWrite and its family, EventEnabled. Compiled without frame pointers: the disabled path of each is a
- * leaf of at most 8 instructions (a test counts them). See process.h P2: no lock, allocation or system call here. */
+/* event_write.c - EventWrite and its family, EventEnabled. Compiled without frame pointers: the disabled path of each
+ * is a leaf of at most 8 instructions (a test counts them). See process.h P2: no lock, allocation or system call
+ * here. */
 #include "autologger/provider/event_items.h"
 #include "autologger/provider/event_told.h"
 #include "autologger/provider/process.h"
@@ -37,7 +38,8 @@ static inline bool is_quiet(REGHANDLE handle)
 #endif
 }
 
-/* This thread's ids are those of this process: not so in a new thread, nor in a forked child, which starts anew here. */
+/* This thread's ids are those of this process: not so in a new thread, nor in a forked child, which starts anew
+ * here. */
 static inline void check_thread(void)
 {
     if (UNLIKELY(al_thread.stamp != __atomic_load_n(&al_near.near.stamp, __ATOMIC_RELAXED))) {
@@ -79,7 +81,8 @@ static inline void fill_event(struct section *e, const struct registration *r, P
 }
 
 /* Of data descriptors that go out as they are. */
-static inline void fill_simple(struct section *e, const struct registration *r, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+static inline void fill_simple(struct section *e, const struct registration *r, PCEVENT_DESCRIPTOR d, ULONG n,
+                               const EVENT_DATA_DESCRIPTOR *data)
 {
     e->piece = (const struct ring_piece *)(const void *)data;
     e->end   = (const void *)((uintptr_t)data + n * sizeof *data);
@@ -97,11 +100,12 @@ static inline bool sum_pieces(struct section *e)
     return LIKELY(total <= ETL_MAX_EVENT - sizeof(struct etl_event_header));
 }
 
-/* A session that is told what it keeps out can say why it is empty. Out of the way of events that are written. AGAIN: an enablement that has
- * just got a filter; the event goes by write_filtered. */
+/* A session that is told what it keeps out can say why it is empty. Out of the way of events that are written. AGAIN:
+ * an enablement that has just got a filter; the event goes by write_filtered. */
 enum { AGAIN = 0x7FFFFFFF };
-static __attribute__((noinline, cold)) ULONG event_write_refuse(const struct registration *r, const struct shm_enable *enable, uint8_t level,
-                                                    uint64_t keyword)
+static __attribute__((noinline, cold)) ULONG event_write_refuse(const struct registration *r,
+                                                                const struct shm_enable *enable, uint8_t level,
+                                                                uint64_t keyword)
 {
     const struct ring_view *view = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
     if (enable->enabled == SHM_ENABLED_FILTERED && enable_passes(enable, level, keyword))
@@ -112,10 +116,13 @@ static __attribute__((noinline, cold)) ULONG event_write_refuse(const struct reg
 }
 
 /* Nothing was written, and nothing lost: because the session is closed, or because its terms have just changed? */
-static __attribute__((noinline, cold)) ULONG not_written(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
+static __attribute__((noinline, cold)) ULONG not_written(const struct ring_view *view, const struct shm_enable *enable,
+                                                         uint64_t ticket)
 {
-    const bool open = __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 && __atomic_load_n(&enable->enabled, __ATOMIC_ACQUIRE);
-    return open && __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket ? AGAIN : ERROR_SUCCESS;
+    const bool open = __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 &&
+                      __atomic_load_n(&enable->enabled, __ATOMIC_ACQUIRE);
+    return open && __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket ? AGAIN
+                                                                                                       : ERROR_SUCCESS;
 }
 
 /* One record for session `index` of the provider, if it wants the event. */
@@ -135,10 +142,11 @@ static inline __attribute__((always_inline)) ULONG write_session(struct section 
     return UNLIKELY(!written && status == ERROR_SUCCESS) ? AGAIN : status; /* closed, or its terms have just changed */
 }
 
-/* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result. *again gets those
- * whose terms have just changed. */
-static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct registration *r, const struct shm_provider *slot,
-                                                      uint32_t mask, PCEVENT_DESCRIPTOR d, uint32_t *again)
+/* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result.
+ * *again gets those whose terms have just changed. */
+static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct registration *r,
+                                                      const struct shm_provider *slot, uint32_t mask,
+                                                      PCEVENT_DESCRIPTOR d, uint32_t *again)
 {
     ULONG result = ERROR_SUCCESS;
     *again       = 0;
@@ -197,31 +205,33 @@ static void event_of(const struct registration *r, const struct event_write_call
 }
 
 /* With what the session asks for. An event that is too long because of that alone is lost to this session. */
-static ULONG write_with(const struct registration *r, const struct event_write_call *c, const struct ring_view *view, const struct shm_enable *enable,
-                        uint64_t ticket, const struct event_ask *ask, bool *written)
+static ULONG write_with(const struct registration *r, const struct event_write_call *c, const struct ring_view *view,
+                        const struct shm_enable *enable, uint64_t ticket, const struct event_ask *ask, bool *written)
 {
-    struct section e;
+    struct section     e;
     struct event_items b;
     *written = false;
     fill_event(&e, r, c->d, c->activity, c->flags);
     ULONG status = event_items_build(&b, &e, r, c->related, c->n, c->data, ask);
     if (status != ERROR_SUCCESS)
         return status;
-    return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &al_near.near.rseq, &e, e.total, written) : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
+    return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &al_near.near.rseq, &e, e.total, written)
+                          : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
 }
 
 enum decision { DECIDED_NO, DECIDED_FILTERED, DECIDED_YES };
 /* By the terms that stand there now; the caller compares the ticket afterwards. */
-static enum decision decide(const struct registration *r, const struct shm_provider *slot, unsigned entry, uint8_t enabled, const struct event_write_call *c,
-                            const struct filter_event *event, struct event_ask *ask)
+static enum decision decide(const struct registration *r, const struct shm_provider *slot, unsigned entry,
+                            uint8_t enabled, const struct event_write_call *c, const struct filter_event *event,
+                            struct event_ask *ask)
 {
     struct filter_view f;
     if (enabled != SHM_ENABLED_FILTERED)
         return DECIDED_YES;
     if (!registration_in_scope(r, slot, entry))
         return DECIDED_NO;
-    if (!registration_filter(slot, entry, &f) || (f.property & PROPERTY_EXCLUDE_INPRIVATE && c->how & EVENT_WRITE_FLAG_INPRIVATE) ||
-        !filter_passes(&f, event))
+    if (!registration_filter(slot, entry, &f) ||
+        (f.property & PROPERTY_EXCLUDE_INPRIVATE && c->how & EVENT_WRITE_FLAG_INPRIVATE) || !filter_passes(&f, event))
         return DECIDED_FILTERED;
     ask->property = f.property;
     ask->stack    = filter_wants_stack(&f, event);
@@ -229,16 +239,18 @@ static enum decision decide(const struct registration *r, const struct shm_provi
 }
 
 /* Decided and written for one session; from the front when its terms change meanwhile. */
-static ULONG write_filtered_session(const struct registration *r, const struct shm_provider *slot, unsigned entry, const struct event_write_call *c,
-                                    const struct filter_event *event, struct event_extras *extras)
+static ULONG write_filtered_session(const struct registration *r, const struct shm_provider *slot, unsigned entry,
+                                    const struct event_write_call *c, const struct filter_event *event,
+                                    struct event_extras *extras)
 {
     enum { TRIES = 16 };
     const struct shm_enable *enable = &slot->enable[entry];
     for (int i = 0; i < TRIES; i++) {
-        struct event_ask        ask    = {.extras = extras};
+        struct event_ask        ask = {.extras = extras};
         bool                    written;
         const uint64_t          ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
-        const struct ring_view *view   = __atomic_load_n(&al_views[(ticket >> 16 & 0xFF) % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        const struct ring_view *view =
+            __atomic_load_n(&al_views[(ticket >> 16 & 0xFF) % SHM_SESSIONS], __ATOMIC_ACQUIRE);
         if (!view || !(ticket & 0xFF))
             return ERROR_SUCCESS;
         if (!enable_passes(enable, c->d->Level, c->d->Keyword)) {
@@ -250,7 +262,8 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket)
             continue; /* F1 */
-        if (decision == DECIDED_FILTERED && !ring_filtered(view, enable, ticket, r->slot_number) && not_written(view, enable, ticket) == AGAIN)
+        if (decision == DECIDED_FILTERED && !ring_filtered(view, enable, ticket, r->slot_number) &&
+            not_written(view, enable, ticket) == AGAIN)
             continue;
         if (decision != DECIDED_YES)
             return ERROR_SUCCESS;
@@ -262,8 +275,10 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
 }
 
 /* For the sessions of `mask`, each by its own terms. */
-static __attribute__((noinline, cold)) ULONG write_filtered(const struct registration *r, const struct shm_provider *slot, uint32_t mask,
-                                                            const struct event_write_call *c, const void *frame, const void *caller)
+static __attribute__((noinline, cold)) ULONG write_filtered(const struct registration *r,
+                                                            const struct shm_provider *slot, uint32_t mask,
+                                                            const struct event_write_call *c, const void *frame,
+                                                            const void *caller)
 {
     struct filter_event event;
     struct event_extras extras;
@@ -281,7 +296,8 @@ static __attribute__((noinline, cold)) ULONG write_filtered(const struct registr
 }
 
 /* As write_general, where a session may have a filter. `frame` and `caller`: of who called the library. */
-static __attribute__((noinline, cold)) ULONG write_call(const struct registration *r, const struct event_write_call *c, const void *frame, const void *caller)
+static __attribute__((noinline, cold)) ULONG write_call(const struct registration *r, const struct event_write_call *c,
+                                                        const void *frame, const void *caller)
 {
     const struct shm_provider *slot = event_write_slot_of(r);
     struct section             e;
@@ -299,28 +315,30 @@ static __attribute__((noinline, cold)) ULONG write_call(const struct registratio
     return sum_pieces(&e) ? write_filtered(r, slot, mask, c, frame, caller) : ERROR_ARITHMETIC_OVERFLOW;
 }
 
-/* EventWrite and EventWriteTransfer jump here, so that these are called by the line that writes the event: the first frame of its stack. */
-static __attribute__((noinline)) ULONG write_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, PEVENT_DATA_DESCRIPTOR data)
+/* EventWrite and EventWriteTransfer jump here, so that these are called by the line that writes the event: the first
+ * frame of its stack. */
+static __attribute__((noinline)) ULONG write_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
+                                                  PEVENT_DATA_DESCRIPTOR data)
 {
-    const struct registration *r = live(handle);
-    const struct event_write_call          c = {.d = d, .n = n, .data = data};
+    const struct registration    *r = live(handle);
+    const struct event_write_call c = {.d = d, .n = n, .data = data};
     return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
-static __attribute__((noinline)) ULONG transfer_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity, LPCGUID related, ULONG n,
-                                                     PEVENT_DATA_DESCRIPTOR data)
+static __attribute__((noinline)) ULONG transfer_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
+                                                     LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
-    const struct registration *r = live(handle);
-    const struct event_write_call          c = {.d = d, .activity = activity, .related = related, .n = n, .data = data};
+    const struct registration    *r = live(handle);
+    const struct event_write_call c = {.d = d, .activity = activity, .related = related, .n = n, .data = data};
     return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
 
 /* Everything but the plain EventWrite: items, flags, other ids. */
-static __attribute__((noinline)) ULONG write_general(const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
-                                                     LPCGUID related, ULONG n, const EVENT_DATA_DESCRIPTOR *data,
-                                                     uint32_t flags)
+static __attribute__((noinline)) ULONG write_general(const struct registration *r, PCEVENT_DESCRIPTOR d,
+                                                     LPCGUID activity, LPCGUID related, ULONG n,
+                                                     const EVENT_DATA_DESCRIPTOR *data, uint32_t flags)
 {
     const struct shm_provider *slot = event_write_slot_of(r);
-    struct section          e;
+    struct section             e;
     struct event_items         b;
     uint32_t                   again;
 
@@ -338,8 +356,8 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
     status = write_sessions(&e, r, slot, mask, d, &again);
     if (UNLIKELY(again)) {
         const struct event_write_call c    = {d, activity, related, n, data, flags, 0, 0};
-        const ULONG       more = write_filtered(r, slot, again, &c, NULL, NULL);
-        status                 = status ? status : more;
+        const ULONG                   more = write_filtered(r, slot, again, &c, NULL, NULL);
+        status                             = status ? status : more;
     }
     return status;
 }
@@ -353,33 +371,34 @@ uint32_t event_told_sessions(REGHANDLE handle, uint8_t level, uint64_t keyword)
 
 uint32_t event_told_let_in(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
 {
-    const struct registration *r    = live(handle);
-    const struct shm_provider *slot = r ? event_write_slot_of(r) : NULL;
-    const struct event_write_call          c    = {.d = d, .n = n, .data = data};
-    struct filter_event        event;
-    struct event_ask           ask;
-    uint32_t                   mask = slot ? sessions_that_want(r, slot, d->Level, d->Keyword) : 0, in = 0;
+    const struct registration    *r    = live(handle);
+    const struct shm_provider    *slot = r ? event_write_slot_of(r) : NULL;
+    const struct event_write_call c    = {.d = d, .n = n, .data = data};
+    struct filter_event           event;
+    struct event_ask              ask;
+    uint32_t                      mask = slot ? sessions_that_want(r, slot, d->Level, d->Keyword) : 0, in = 0;
     if (mask)
         event_of(r, &c, &event);
     for (; mask; mask &= mask - 1) {
         const unsigned entry = (unsigned)__builtin_ctz(mask);
-        if (decide(r, slot, entry, __atomic_load_n(&slot->enable[entry].enabled, __ATOMIC_ACQUIRE), &c, &event, &ask) == DECIDED_YES)
+        if (decide(r, slot, entry, __atomic_load_n(&slot->enable[entry].enabled, __ATOMIC_ACQUIRE), &c, &event, &ask) ==
+            DECIDED_YES)
             in |= mask & -mask;
     }
     return in;
 }
 
-ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_told *told,
-                       uint32_t *sessions)
+ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data,
+                       const struct event_told *told, uint32_t *sessions)
 {
-    const struct registration *r    = live(handle);
-    const struct shm_provider *slot = r ? event_write_slot_of(r) : NULL;
-    const struct event_write_call          c    = {.d = d, .n = n, .data = data};
-    struct section             e;
-    struct event_items         b;
-    struct filter_event        event;
-    struct event_extras        extras;
-    ULONG                      status = ERROR_SUCCESS;
+    const struct registration    *r    = live(handle);
+    const struct shm_provider    *slot = r ? event_write_slot_of(r) : NULL;
+    const struct event_write_call c    = {.d = d, .n = n, .data = data};
+    struct section                e;
+    struct event_items            b;
+    struct filter_event           event;
+    struct event_extras           extras;
+    ULONG                         status = ERROR_SUCCESS;
 
     if (!slot)
         *sessions = 0;
@@ -389,13 +408,14 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
     extras.has_key = extras.has_stack = extras.has_times = false;
     event_of(r, &c, &event);
     for (uint32_t mask = *sessions; mask && status == ERROR_SUCCESS; mask &= mask - 1) {
-        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
-        uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
-        const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        const struct shm_enable *enable  = &slot->enable[__builtin_ctz(mask)];
+        uint64_t                 ticket  = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+        const struct ring_view  *view    = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
         bool                     written = true;
         struct ring_told         at      = {.count_loss = told->count_loss};
         struct event_ask         ask     = {.extras = &extras};
-        const enum decision      decision = decide(r, slot, (unsigned)__builtin_ctz(mask), (uint8_t)ticket, &c, &event, &ask);
+        const enum decision      decision =
+            decide(r, slot, (unsigned)__builtin_ctz(mask), (uint8_t)ticket, &c, &event, &ask);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (view && decision == DECIDED_FILTERED)
             ring_filtered(view, enable, ticket, r->slot_number);
@@ -429,7 +449,8 @@ void event_told_lost(REGHANDLE handle, uint32_t sessions, uint64_t count)
 }
 
 /* Several sessions; or one has just got a filter that the agent has not taken up yet. */
-static __attribute__((noinline)) ULONG write_several(struct section *e, const struct registration *r, const struct shm_provider *slot, uint32_t word,
+static __attribute__((noinline)) ULONG write_several(struct section *e, const struct registration *r,
+                                                     const struct shm_provider *slot, uint32_t word,
                                                      PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
 {
     uint32_t again;
@@ -437,35 +458,42 @@ static __attribute__((noinline)) ULONG write_several(struct section *e, const st
     again |= word >> 8 & word;
     if (UNLIKELY(again)) {
         const struct event_write_call c    = {.d = d, .n = n, .data = data};
-        const ULONG       more = write_filtered(r, slot, again, &c, NULL, NULL);
-        status                 = status ? status : more;
+        const ULONG                   more = write_filtered(r, slot, again, &c, NULL, NULL);
+        status                             = status ? status : more;
     }
     return status;
 }
 
-/* What write_wanted could not write to the one session that there was: from the front, and out of what is in `e` alone, so that the way of
- * nearly all events keeps nothing for this. */
+/* What write_wanted could not write to the one session that there was: from the front, and out of what is in `e` alone,
+ * so that the way of nearly all events keeps nothing for this. */
 static __attribute__((noinline, cold)) ULONG write_again(const struct section *e)
 {
-    const struct registration *r    = (const void *)((const char *)e->provider - offsetof(struct registration, guid));
-    const struct shm_provider *slot = event_write_slot_of(r);
-    const struct event_write_call          c    = {.d = e->descriptor, .data = (const void *)e->piece, .n = (ULONG)(((uintptr_t)e->end - (uintptr_t)e->piece) / sizeof *c.data)};
-    const uint32_t             mask = slot ? sessions_that_want(r, slot, c.d->Level, c.d->Keyword) : 0;
+    const struct registration    *r = (const void *)((const char *)e->provider - offsetof(struct registration, guid));
+    const struct shm_provider    *slot = event_write_slot_of(r);
+    const struct event_write_call c    = {.d    = e->descriptor,
+                                          .data = (const void *)e->piece,
+                                          .n    = (ULONG)(((uintptr_t)e->end - (uintptr_t)e->piece) / sizeof *c.data)};
+    const uint32_t                mask = slot ? sessions_that_want(r, slot, c.d->Level, c.d->Keyword) : 0;
     return mask ? write_filtered(r, slot, mask, &c, NULL, NULL) : ERROR_SUCCESS;
 }
 
-static inline __attribute__((always_inline)) void fetch(uintptr_t address) { __builtin_prefetch((const void *)address); }
+static inline __attribute__((always_inline)) void fetch(uintptr_t address)
+{
+    __builtin_prefetch((const void *)address);
+}
 
-/* An event that comes seldom finds nothing in the caches, and what it reads is found one by what is in the other: registration, slot, view, stream.
- * All of them are asked for at once here. Only addresses are taken from what may be stale, so a wrong one costs time and nothing else. */
+/* An event that comes seldom finds nothing in the caches, and what it reads is found one by what is in the other:
+ * registration, slot, view, stream. All of them are asked for at once here. Only addresses are taken from what may be
+ * stale, so a wrong one costs time and nothing else. */
 static inline __attribute__((always_inline)) void fetch_ahead(const struct registration *r)
 {
-    const uintptr_t            slot    = (uintptr_t)__atomic_load_n(&r->slot, __ATOMIC_RELAXED);
-    const uintptr_t            view    = (uintptr_t)__atomic_load_n(&r->next_view, __ATOMIC_RELAXED);
-    const uintptr_t            control = (uintptr_t)__atomic_load_n(&r->next_control, __ATOMIC_RELAXED);
-    const uintptr_t            stream  = (uintptr_t)__atomic_load_n(&r->next_stream, __ATOMIC_RELAXED);
-    const char     *rseq = (const char *)__builtin_thread_pointer() + __atomic_load_n(&al_near.near.rseq.offset, __ATOMIC_RELAXED);
-    const uintptr_t cpu  = __atomic_load_n((const uint32_t *)(const void *)(rseq + 4), __ATOMIC_RELAXED);
+    const uintptr_t slot    = (uintptr_t)__atomic_load_n(&r->slot, __ATOMIC_RELAXED);
+    const uintptr_t view    = (uintptr_t)__atomic_load_n(&r->next_view, __ATOMIC_RELAXED);
+    const uintptr_t control = (uintptr_t)__atomic_load_n(&r->next_control, __ATOMIC_RELAXED);
+    const uintptr_t stream  = (uintptr_t)__atomic_load_n(&r->next_stream, __ATOMIC_RELAXED);
+    const char     *rseq =
+        (const char *)__builtin_thread_pointer() + __atomic_load_n(&al_near.near.rseq.offset, __ATOMIC_RELAXED);
+    const uintptr_t cpu = __atomic_load_n((const uint32_t *)(const void *)(rseq + 4), __ATOMIC_RELAXED);
     fetch(slot);
     fetch(slot + LINE);
     fetch(view);
@@ -475,7 +503,8 @@ static inline __attribute__((always_inline)) void fetch_ahead(const struct regis
 }
 
 /* Types, traits, a filter, several sessions, or one that is not the first; or a call that makes no sense. */
-static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const struct registration *r, PCEVENT_DESCRIPTOR d, ULONG n, PEVENT_DATA_DESCRIPTOR data)
+static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const struct registration *r,
+                                                       PCEVENT_DESCRIPTOR d, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
     if (!__atomic_load_n(&r->plain, __ATOMIC_RELAXED) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)) {
         if (__atomic_load_n(&r->filtered, __ATOMIC_RELAXED))
@@ -483,7 +512,8 @@ static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const s
         return write_general(r, d, NULL, NULL, n, data, 0);
     }
     const struct shm_provider *slot = event_write_slot_of(r);
-    const uint32_t             mask = slot ? slot_word(slot) : 0; /* more than one bit: several sessions, or one with a filter */
+    /* more than one bit: several sessions, or one with a filter */
+    const uint32_t mask = slot ? slot_word(slot) : 0;
     if (mask == 0)
         return ERROR_SUCCESS;
     struct section e;
@@ -496,8 +526,8 @@ static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const s
     return UNLIKELY(status == AGAIN) ? write_again(&e) : status;
 }
 
-static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
-                                                    PEVENT_DATA_DESCRIPTOR data)
+static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d,
+                                                                               ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = event_write_place_of(handle);
     fetch_ahead(r);
@@ -505,7 +535,8 @@ static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(R
     if (UNLIKELY(!is_live(r, handle)))
         return ERROR_INVALID_HANDLE;
     const struct shm_provider *slot = __atomic_load_n(&r->slot, __ATOMIC_ACQUIRE);
-    if (UNLIKELY(!slot || !registration_is_simple(r, slot) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
+    if (UNLIKELY(!slot || !registration_is_simple(r, slot) || !d || n > MAX_EVENT_DATA_DESCRIPTORS ||
+                 (n != 0 && !data)))
         return write_otherwise(handle, r, d, n, data);
     struct section e;
     fill_simple(&e, r, d, n, data);
@@ -548,8 +579,8 @@ static __attribute__((noinline)) ULONG string_wanted(REGHANDLE handle, UCHAR lev
     return write_general(r, &d, NULL, NULL, 1, &data, ETL_EVENT_STRING_ONLY);
 }
 
-__attribute__((EVENT_CODE)) ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
-                 PEVENT_DATA_DESCRIPTOR UserData)
+__attribute__((EVENT_CODE)) ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor,
+                                             ULONG UserDataCount, PEVENT_DATA_DESCRIPTOR UserData)
 {
     if (is_quiet(RegHandle))
         return ERROR_SUCCESS;
@@ -565,12 +596,18 @@ ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor
 }
 
 /* Of a private event, to be kept out where a session asks for that; and of one that some sessions are not to have. */
-static __attribute__((noinline)) ULONG ex_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG64 filter, ULONG flags, LPCGUID activity, LPCGUID related,
-                                                 ULONG n, PEVENT_DATA_DESCRIPTOR data)
+static __attribute__((noinline)) ULONG ex_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG64 filter, ULONG flags,
+                                                 LPCGUID activity, LPCGUID related, ULONG n,
+                                                 PEVENT_DATA_DESCRIPTOR data)
 {
-    const struct registration *r = live(handle);
-    const struct event_write_call c = {.d = d, .activity = activity, .related = related, .n = n, .data = data, .how = flags & EVENT_WRITE_FLAG_INPRIVATE,
-                           .skip = (uint32_t)filter};
+    const struct registration    *r = live(handle);
+    const struct event_write_call c = {.d        = d,
+                                       .activity = activity,
+                                       .related  = related,
+                                       .n        = n,
+                                       .data     = data,
+                                       .how      = flags & EVENT_WRITE_FLAG_INPRIVATE,
+                                       .skip     = (uint32_t)filter};
     return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
 
@@ -580,7 +617,8 @@ ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULON
     if (Flags & ~(ULONG)(EVENT_WRITE_FLAG_NO_FAULTING | EVENT_WRITE_FLAG_INPRIVATE))
         return ERROR_INVALID_PARAMETER;
     if ((Filter || Flags & EVENT_WRITE_FLAG_INPRIVATE) && !is_quiet(RegHandle))
-        return ex_wanted(RegHandle, EventDescriptor, Filter, Flags, ActivityId, RelatedActivityId, UserDataCount, UserData);
+        return ex_wanted(RegHandle, EventDescriptor, Filter, Flags, ActivityId, RelatedActivityId, UserDataCount,
+                         UserData);
     return EventWriteTransfer(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
 }
 

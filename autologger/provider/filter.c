@@ -16,7 +16,8 @@ bool filter_view(const void *at, size_t room, struct filter_view *out)
     return true;
 }
 
-/* The part of a type, or (0) of any that providers know themselves; *size stays within the view whatever stands there. */
+/* The part of a type, or (0) of any that providers know themselves; *size stays within the view whatever stands
+ * there. */
 static const uint8_t *filter_find(const struct filter_view *f, uint32_t type, uint32_t *found, uint32_t *size)
 {
     struct filter_part part;
@@ -44,13 +45,19 @@ const uint8_t *filter_view_part(const struct filter_view *f, uint32_t type, uint
     uint32_t found;
     return filter_find(f, type, &found, size);
 }
-const uint8_t *filter_view_own(const struct filter_view *f, uint32_t *type, uint32_t *size) { return filter_find(f, 0, type, size); }
+const uint8_t *filter_view_own(const struct filter_view *f, uint32_t *type, uint32_t *size)
+{
+    return filter_find(f, 0, type, size);
+}
 
 /* ---- scope ---- */
 
 typedef bool matches_fn(const char *item, size_t length, const struct filter_identity *who);
 
-static bool filter_is(const char *item, size_t length, const char *text) { return strlen(text) == length && memcmp(item, text, length) == 0; }
+static bool filter_is(const char *item, size_t length, const char *text)
+{
+    return strlen(text) == length && memcmp(item, text, length) == 0;
+}
 
 /* A name, or a path. */
 static bool program_is(const char *item, size_t length, const struct filter_identity *who)
@@ -63,7 +70,8 @@ static bool program_is(const char *item, size_t length, const struct filter_iden
 static bool container_is(const char *item, size_t length, const struct filter_identity *who)
 {
     enum { SHOWN = 12 };
-    return *who->container && length >= SHOWN && length <= strlen(who->container) && memcmp(item, who->container, length) == 0;
+    return *who->container && length >= SHOWN && length <= strlen(who->container) &&
+           memcmp(item, who->container, length) == 0;
 }
 
 /* A control group by its path (and all below it), one of its names, or the container that it is. */
@@ -72,7 +80,8 @@ static bool package_is(const char *item, size_t length, const struct filter_iden
     if (container_is(item, length, who))
         return true;
     if (length && *item == '/')
-        return strncmp(who->cgroup, item, length) == 0 && (who->cgroup[length] == '/' || !who->cgroup[length] || item[length - 1] == '/');
+        return strncmp(who->cgroup, item, length) == 0 &&
+               (who->cgroup[length] == '/' || !who->cgroup[length] || item[length - 1] == '/');
     for (const char *p = who->cgroup; *p;) {
         p += *p == '/';
         const size_t n = strcspn(p, "/");
@@ -87,8 +96,8 @@ static bool package_is(const char *item, size_t length, const struct filter_iden
 static bool application_is(const char *item, size_t length, const struct filter_identity *who)
 {
     static const char service[] = ".service", scope[] = ".scope";
-    const char       *unit      = NULL;
-    size_t            size      = 0, bare = 0;
+    const char       *unit = NULL;
+    size_t            size = 0, bare = 0;
     for (const char *p = who->cgroup; *p;) {
         p += *p == '/';
         const size_t n = strcspn(p, "/");
@@ -102,7 +111,8 @@ static bool application_is(const char *item, size_t length, const struct filter_
 }
 
 /* One of the names that ';' joins; true as well where there is no such filter. */
-static bool list_matches(const struct filter_view *f, uint32_t type, matches_fn *matches, const struct filter_identity *who)
+static bool list_matches(const struct filter_view *f, uint32_t type, matches_fn *matches,
+                         const struct filter_identity *who)
 {
     uint32_t    size;
     const char *text = (const char *)filter_view_part(f, type, &size);
@@ -137,8 +147,10 @@ static bool pid_matches(const struct filter_view *f, const struct filter_identit
 
 bool filter_in_scope(const struct filter_view *f, const struct filter_identity *who)
 {
-    return pid_matches(f, who) && list_matches(f, FILTER_EXECUTABLE, program_is, who) && list_matches(f, FILTER_PACKAGE, package_is, who) &&
-           list_matches(f, FILTER_PACKAGE_APP, application_is, who) && list_matches(f, FILTER_CONTAINER, container_is, who);
+    return pid_matches(f, who) && list_matches(f, FILTER_EXECUTABLE, program_is, who) &&
+           list_matches(f, FILTER_PACKAGE, package_is, who) &&
+           list_matches(f, FILTER_PACKAGE_APP, application_is, who) &&
+           list_matches(f, FILTER_CONTAINER, container_is, who);
 }
 
 /* ---- events ---- */
@@ -152,11 +164,12 @@ static bool terms_match(uint64_t any, uint64_t all, uint8_t level, PCEVENT_DESCR
 static bool ids_let_in(const struct filter_view *f, uint32_t type, const struct filter_event *e)
 {
     uint32_t       size;
-    const uint8_t *p    = filter_view_part(f, type, &size);
+    const uint8_t *p     = filter_view_part(f, type, &size);
     bool           found = false;
     if (!p || e->name || size < offsetof(struct filter_ids, id))
         return true;
-    for (uint32_t at = offsetof(struct filter_ids, id); at + sizeof e->d->Id <= size && !found; at += (uint32_t)sizeof e->d->Id)
+    for (uint32_t at = offsetof(struct filter_ids, id); at + sizeof e->d->Id <= size && !found;
+         at += (uint32_t)sizeof e->d->Id)
         found = memcmp(p + at, &e->d->Id, sizeof e->d->Id) == 0;
     return found == (p[offsetof(struct filter_ids, filter_in)] != 0);
 }
@@ -199,7 +212,8 @@ bool filter_wants_stack(const struct filter_view *f, const struct filter_event *
     struct filter_level_keyword terms;
     uint32_t                    size;
     const uint8_t              *p = filter_view_part(f, FILTER_STACK_LEVEL_KEYWORD, &size);
-    if (!(f->property & PROPERTY_STACK_TRACE) || !ids_let_in(f, FILTER_STACK_ID, e) || !names_let_in(f, FILTER_STACK_NAME, e))
+    if (!(f->property & PROPERTY_STACK_TRACE) || !ids_let_in(f, FILTER_STACK_ID, e) ||
+        !names_let_in(f, FILTER_STACK_NAME, e))
         return false;
     if (!p || size < sizeof terms)
         return true;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 struct filter_identity al_identity;
-static uint64_t event_keys; /* the next one */
+static uint64_t        event_keys; /* the next one */
 
 enum { PID_BITS = 22, PROC_TEXT = 4096 };
 
@@ -38,7 +38,7 @@ static void read_program(struct filter_identity *who)
         snprintf(who->program, sizeof who->program, "%s", called ? called : "");
         return;
     }
-    who->program[n] = 0;
+    who->program[n]   = 0;
     const size_t tail = sizeof gone - 1;
     if ((size_t)n > tail && strcmp(who->program + (size_t)n - tail, gone) == 0)
         who->program[(size_t)n - tail] = 0;
@@ -56,7 +56,7 @@ static void find_container(struct filter_identity *who)
             memcpy(who->container, p, DIGITS);
             who->container[DIGITS] = 0;
             for (unsigned i = 0; i < 2 * sizeof who->container_id; i++) {
-                const uint8_t digit       = (uint8_t)(p[i] <= '9' ? p[i] - '0' : (p[i] | 0x20) - 'a' + 10);
+                const uint8_t digit      = (uint8_t)(p[i] <= '9' ? p[i] - '0' : (p[i] | 0x20) - 'a' + 10);
                 who->container_id[i / 2] = (uint8_t)(who->container_id[i / 2] << 4 | digit);
             }
         }
@@ -73,14 +73,16 @@ void identity_cgroup(struct filter_identity *out, const char *proc_cgroup)
         const char *end = line + strcspn(line, "\n");
         if (!path || path > end)
             continue;
-        const bool two = path == controllers + 1, systemd = strncmp(controllers + 1, "name=systemd:", sizeof "name=systemd:" - 1) == 0;
+        const bool two     = path == controllers + 1,
+                   systemd = strncmp(controllers + 1, "name=systemd:", sizeof "name=systemd:" - 1) == 0;
         if ((two && (path[1] != '/' || path + 2 < end)) || systemd || !*out->cgroup)
             snprintf(out->cgroup, sizeof out->cgroup, "%.*s", (int)(end - path - 1), path + 1);
     }
     find_container(out);
 }
 
-/* The 22nd field, behind the name, which may have anything in it: clock ticks since boot. Two programs with one pid don't begin in one. */
+/* The 22nd field, behind the name, which may have anything in it: clock ticks since boot. Two programs with one pid
+ * don't begin in one. */
 uint64_t identity_start_key(const char *proc_stat, uint32_t pid)
 {
     const char *p = strrchr(proc_stat, ')');
@@ -93,32 +95,35 @@ uint64_t identity_start_key(const char *proc_stat, uint32_t pid)
 /* As autologger's kernel events name users: S-1-5-18 for root, S-1-22-1-uid for others (as Samba writes Unix users). */
 static void make_sid(struct filter_identity *who, uint32_t uid)
 {
-    static const uint8_t root[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
+    static const uint8_t root[12]      = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0},
+                         unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
     memcpy(who->sid, uid ? unix_user : root, sizeof root);
     memcpy(who->sid + sizeof root, &uid, sizeof uid);
     who->sid_size = uid ? sizeof root + sizeof uid : sizeof root;
 }
 
-/* Counts from a start that grows with time, faster than a program writes: another one that gets the pid later does not meet it. */
+/* Counts from a start that grows with time, faster than a program writes: another one that gets the pid later does not
+ * meet it. */
 static void start_event_keys(uint32_t pid)
 {
     enum { KEYS_A_MS = 10, COUNT_BITS = 64 - PID_BITS };
     struct timespec t;
     clock_gettime(CLOCK_BOOTTIME, &t);
     const uint64_t ms = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-    __atomic_store_n(&event_keys, (uint64_t)pid << COUNT_BITS | ((ms << KEYS_A_MS) & ((UINT64_C(1) << COUNT_BITS) - 1)), __ATOMIC_RELAXED);
+    __atomic_store_n(&event_keys, (uint64_t)pid << COUNT_BITS | ((ms << KEYS_A_MS) & ((UINT64_C(1) << COUNT_BITS) - 1)),
+                     __ATOMIC_RELAXED);
 }
 
 uint64_t identity_event_key(void) { return __atomic_fetch_add(&event_keys, 1, __ATOMIC_RELAXED); }
 
 void identity_read(void)
 {
-    char             text[PROC_TEXT];
-    struct filter_identity *who   = &al_identity;
-    const pid_t      session = getsid(0);
+    char                    text[PROC_TEXT];
+    struct filter_identity *who     = &al_identity;
+    const pid_t             session = getsid(0);
 
     who->pid = who->own_pid = (uint32_t)getpid();
-    who->terminal_session = session > 0 ? (uint32_t)session : 0;
+    who->terminal_session   = session > 0 ? (uint32_t)session : 0;
     read_program(who);
     identity_read_text("/proc/self/cgroup", text, sizeof text);
     identity_cgroup(who, text);
@@ -131,7 +136,7 @@ void identity_read(void)
 void identity_foreign(uint32_t pid)
 {
     struct filter_identity *who = &al_identity;
-    who->pid             = pid;
-    who->start_key       = who->start_key >> PID_BITS << PID_BITS | (pid & ((1u << PID_BITS) - 1));
+    who->pid                    = pid;
+    who->start_key              = who->start_key >> PID_BITS << PID_BITS | (pid & ((1u << PID_BITS) - 1));
     start_event_keys(pid);
 }

@@ -115,7 +115,8 @@ static void fixed_take(struct pieces *p, struct payload_found *f)
         f->real = (double)single;
 }
 
-/* `length`: units of what has a length; UINT32_MAX: it has none. False: the payload ends before, or there is no such type. */
+/* `length`: units of what has a length; UINT32_MAX: it has none. False: the payload ends before, or there is no such
+ * type. */
 static bool value_take(struct pieces *p, uint32_t length, struct payload_found *f)
 {
     uint8_t       sid[2];
@@ -247,7 +248,8 @@ static bool text_holds(const struct predicate *p, const struct payload_found *f)
 static bool guid_holds(const struct payload_predicate *p, const struct payload_found *f)
 {
     const int different = memcmp(&f->guid, &p->guid, sizeof f->guid) != 0;
-    return p->forms & PAYLOAD_GUID && p->op != PAYLOAD_MODULO && (p->op < PAYLOAD_LE || p->op >= PAYLOAD_IS) && ordered(p->op, different, different);
+    return p->forms & PAYLOAD_GUID && p->op != PAYLOAD_MODULO && (p->op < PAYLOAD_LE || p->op >= PAYLOAD_IS) &&
+           ordered(p->op, different, different);
 }
 
 static bool payload_holds(const struct predicate *p, const struct payload_found *f)
@@ -286,10 +288,15 @@ static uint32_t payload_slot_of(const uint64_t slots[PAYLOAD_SLOTS], uint16_t sl
     return n > UINT16_MAX ? UINT16_MAX : (uint32_t)n; /* no payload is longer */
 }
 
-static bool step_take(struct pieces *p, const struct payload_step *s, uint64_t slots[PAYLOAD_SLOTS], struct payload_found *f)
+static bool step_take(struct pieces *p, const struct payload_step *s, uint64_t slots[PAYLOAD_SLOTS],
+                      struct payload_found *f)
 {
-    const uint32_t length = s->how & PAYLOAD_FIXED_LENGTH ? s->length : s->how & PAYLOAD_LENGTH_SLOT ? payload_slot_of(slots, s->length) : UINT32_MAX;
-    uint32_t       count  = s->how & PAYLOAD_FIXED_COUNT ? s->count : s->how & PAYLOAD_COUNT_SLOT ? payload_slot_of(slots, s->count) : 1;
+    const uint32_t length = s->how & PAYLOAD_FIXED_LENGTH  ? s->length
+                            : s->how & PAYLOAD_LENGTH_SLOT ? payload_slot_of(slots, s->length)
+                                                           : UINT32_MAX;
+    uint32_t       count  = s->how & PAYLOAD_FIXED_COUNT  ? s->count
+                            : s->how & PAYLOAD_COUNT_SLOT ? payload_slot_of(slots, s->count)
+                                                          : 1;
     uint16_t       before;
     if (s->how & PAYLOAD_COUNT_BEFORE) {
         if (!payload_take(p, &before, sizeof before))
@@ -311,9 +318,9 @@ static bool step_take(struct pieces *p, const struct payload_step *s, uint64_t s
 
 static void ask_layout(struct predicates *all, const uint8_t *steps, unsigned count, struct pieces p)
 {
-    uint64_t            slots[PAYLOAD_SLOTS] = {0};
-    struct payload_step s;
-    struct payload_found        f = {0};
+    uint64_t             slots[PAYLOAD_SLOTS] = {0};
+    struct payload_step  s;
+    struct payload_found f = {0};
     for (unsigned i = 0; i < count && !all_asked(all); i++) {
         memcpy(&s, steps + i * sizeof s, sizeof s);
         if (!step_take(&p, &s, slots, &f))
@@ -354,11 +361,22 @@ static bool tags_pass(struct metadata *m)
 static const char *name_take(struct metadata *m)
 {
     const uint8_t *name = m->at, *nul = memchr(m->at, 0, (size_t)(m->end - m->at));
-    m->at               = nul ? nul + 1 : m->end;
+    m->at = nul ? nul + 1 : m->end;
     return nul ? (const char *)name : NULL;
 }
 
-enum { TLG_STRUCT = 24, TLG_BINARY = 14, TLG_UINT16 = 6, TLG_PORT = 7, TLG_COUNTED = 25, TLG_MORE = 0x80, TLG_TYPE = 0x1F, TLG_KIND = 0x60, TLG_FIXED = 0x20, TLG_BEFORE = 0x40 };
+enum {
+    TLG_STRUCT  = 24,
+    TLG_BINARY  = 14,
+    TLG_UINT16  = 6,
+    TLG_PORT    = 7,
+    TLG_COUNTED = 25,
+    TLG_MORE    = 0x80,
+    TLG_TYPE    = 0x1F,
+    TLG_KIND    = 0x60,
+    TLG_FIXED   = 0x20,
+    TLG_BEFORE  = 0x40
+};
 
 /* The next field; `members`: of a struct. False: that was all, or it cannot be said what it is. */
 static bool payload_field_take(struct metadata *m, const char **name, struct payload_step *s, uint8_t *members)
@@ -374,21 +392,24 @@ static bool payload_field_take(struct metadata *m, const char **name, struct pay
         s->in = TLG_COUNTED;
     if ((in & TLG_KIND) == TLG_FIXED && !provider_payload_word_take(m, &s->count))
         return false;
-    s->how = (in & TLG_KIND) == TLG_FIXED ? PAYLOAD_FIXED_COUNT : (in & TLG_KIND) == TLG_BEFORE ? PAYLOAD_COUNT_BEFORE : 0;
+    s->how = (in & TLG_KIND) == TLG_FIXED    ? PAYLOAD_FIXED_COUNT
+             : (in & TLG_KIND) == TLG_BEFORE ? PAYLOAD_COUNT_BEFORE
+                                             : 0;
     s->how |= s->in == TLG_UINT16 && (out & 0x7F) == TLG_PORT ? PAYLOAD_BIG_ENDIAN : 0;
-    return (in & TLG_KIND) != TLG_KIND && !(s->in == TLG_STRUCT && s->how & PAYLOAD_ARRAY); /* nobody knows how long those are */
+    /* nobody knows how long those are */
+    return (in & TLG_KIND) != TLG_KIND && !(s->in == TLG_STRUCT && s->how & PAYLOAD_ARRAY);
 }
 
 static void ask_metadata(struct predicates *all, const struct filter_event *e, struct pieces p)
 {
-    struct metadata     m       = {e->metadata, e->metadata + e->metadata_size};
-    uint64_t            slots[PAYLOAD_SLOTS] = {0};
-    struct payload_step s;
-    struct payload_found        f      = {0};
-    unsigned            inside = 0; /* fields that still belong to the outermost struct */
-    const char         *name;
-    uint16_t            size;
-    uint8_t             members;
+    struct metadata      m                    = {e->metadata, e->metadata + e->metadata_size};
+    uint64_t             slots[PAYLOAD_SLOTS] = {0};
+    struct payload_step  s;
+    struct payload_found f      = {0};
+    unsigned             inside = 0; /* fields that still belong to the outermost struct */
+    const char          *name;
+    uint16_t             size;
+    uint8_t              members;
     if (!provider_payload_word_take(&m, &size) || !tags_pass(&m) || !name_take(&m))
         return;
     while (!all_asked(all) && payload_field_take(&m, &name, &s, &members)) {
@@ -432,12 +453,13 @@ static bool predicate_take(const uint8_t **at, const uint8_t *end, struct predic
 }
 
 /* Whether it is the entry's event; if so, *holds. */
-static bool entry_asks(const struct payload_event *entry, const uint8_t *at, const uint8_t *end, const struct filter_event *e, bool *all_hold)
+static bool entry_asks(const struct payload_event *entry, const uint8_t *at, const uint8_t *end,
+                       const struct filter_event *e, bool *all_hold)
 {
-    struct predicates    all  = {.count = 0};
-    const uint8_t       *name = part_take(&at, end, payload_padded(entry->name_size));
-    const struct pieces  p    = {e->data, e->count ? e->data + e->count : e->data, 0, e->typed};
-    *all_hold                 = false;
+    struct predicates   all  = {.count = 0};
+    const uint8_t      *name = part_take(&at, end, payload_padded(entry->name_size));
+    const struct pieces p    = {e->data, e->count ? e->data + e->count : e->data, 0, e->typed};
+    *all_hold                = false;
     if (!name || !entry->name_size)
         return false;
     if (entry->flags & PAYLOAD_NAMED ? !e->name || strncmp((const char *)name, e->name, entry->name_size) != 0
@@ -446,7 +468,8 @@ static bool entry_asks(const struct payload_event *entry, const uint8_t *at, con
     const uint8_t *steps = part_take(&at, end, entry->steps * sizeof(struct payload_step));
     if (!steps)
         return true;
-    while (all.count < entry->predicates && all.count < PAYLOAD_PREDICATES && predicate_take(&at, end, &all.at[all.count]))
+    while (all.count < entry->predicates && all.count < PAYLOAD_PREDICATES &&
+           predicate_take(&at, end, &all.at[all.count]))
         all.count++;
     if (entry->flags & PAYLOAD_NAMED)
         ask_metadata(&all, e, p);

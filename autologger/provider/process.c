@@ -17,11 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-union life_page      al_life __attribute__((aligned(WIPED_PAGE)));
-union near_pages     al_near __attribute__((aligned(WIPED_PAGE)));
-struct registration  al_table[INDEXES];
-unsigned             al_used = 1;
-__thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"))) = {.pid = UINT32_MAX, .stamp = UINT32_MAX};
+union life_page            al_life __attribute__((aligned(WIPED_PAGE)));
+union near_pages           al_near __attribute__((aligned(WIPED_PAGE)));
+struct registration        al_table[INDEXES];
+unsigned                   al_used = 1;
+__thread struct thread_ids al_thread
+    __attribute__((tls_model("initial-exec"))) = {.pid = UINT32_MAX, .stamp = UINT32_MAX};
 
 _Static_assert(sizeof al_near % WIPED_PAGE == 0 && sizeof al_life == WIPED_PAGE, "whole pages can be wiped");
 
@@ -37,7 +38,8 @@ static struct {
 void process_lock(void) { pthread_mutex_lock(&LIFE.lock); }
 void process_unlock(void) { pthread_mutex_unlock(&LIFE.lock); }
 
-/* All eventfds, epolls and timers have one inode. The signal that a descriptor would send, if it were asked to (it is not), tells ours. */
+/* All eventfds, epolls and timers have one inode. The signal that a descriptor would send, if it were asked to (it is
+ * not), tells ours. */
 enum { KNOWN_SIGNAL = 63 };
 static bool is_nameless(const struct stat *st) { return (st->st_mode & S_IFMT) == 0; }
 
@@ -52,7 +54,8 @@ bool known_fd_init(struct known_fd *k, int fd)
 bool known_fd_ok(const struct known_fd *k)
 {
     struct stat st;
-    return k->open && fstat(k->fd, &st) == 0 && st.st_dev == k->device && st.st_ino == k->inode && (!is_nameless(&st) || fcntl(k->fd, F_GETSIG) == KNOWN_SIGNAL);
+    return k->open && fstat(k->fd, &st) == 0 && st.st_dev == k->device && st.st_ino == k->inode &&
+           (!is_nameless(&st) || fcntl(k->fd, F_GETSIG) == KNOWN_SIGNAL);
 }
 void known_fd_close(struct known_fd *k)
 {
@@ -83,7 +86,7 @@ static void after_fork(void)
 static void find_runtime_dirs(void)
 {
     const char *own = secure_getenv("AUTOLOGGER_RUNTIME_DIR"), *xdg = secure_getenv("XDG_RUNTIME_DIR");
-    kept.dir_count  = 0;
+    kept.dir_count = 0;
     if (own && *own) {
         snprintf(kept.dir[kept.dir_count++], PATH_SIZE, "%s", own);
         return;

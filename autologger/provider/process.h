@@ -1,16 +1,17 @@
-/* process.h - what the provider library keeps per process. One of the project's two places with globals (a library inside
- * somebody else's program has no context argument).
+/* process.h - what the provider library keeps per process. One of the project's two places with globals (a library
+ * inside somebody else's program has no context argument).
  *
  * The parts, by what fork does to them:
- *   life   wiped by fork (MADV_WIPEONFORK): lock, cached pid, agent thread, descriptors. A child finds zeros: an unlocked
- *          lock and no pid, and starts anew at its next call
- *   near   wiped too: what every event reads of its process, on as few pages as can be. Its quiet[i] is 5 + the handle of
- *          registration i while no session wants it, else 0: the whole check of a disabled EventWrite; zeros send a child to the slow path
+ *   life   wiped by fork (MADV_WIPEONFORK): lock, cached pid, agent thread, descriptors. A child finds zeros: an
+ *          unlocked lock and no pid, and starts anew at its next call
+ *   near   wiped too: what every event reads of its process, on as few pages as can be. Its quiet[i] is 5 + the handle
+ *          of registration i while no session wants it, else 0: the whole check of a disabled EventWrite; zeros send a
+ *          child to the slow path
  *   table  kept by fork: the registrations, which the child announces again
  * Invariants
  *   P1 a handle is generation << 32 | index * 8; generation is never 0, so a handle is never 0.
- *   P2 writers take no lock: they read `handle`, `slot` and views[] atomically. What these point to is never unmapped or
- *      reused; after a detach it is pages of zeros, in which nothing is open.
+ *   P2 writers take no lock: they read `handle`, `slot` and views[] atomically. What these point to is never unmapped
+ *      or reused; after a detach it is pages of zeros, in which nothing is open.
  *   P3 only the agent thread uses the socket, and only after checking that the number still is that socket.
  *   P5 stamps only rise, and are kept by fork: what a child's first thread has copied never counts in the child.
  *   P4 no function here prints, exits, aborts or leaves a signal behind.
@@ -26,8 +27,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { REGISTRATIONS = 1024, INDEXES = 2048, /* more, so that an index rests before it is used again */ 
-       PATH_SIZE = 1024, WAIT_MS = 250, WIPED_PAGE = 4096 };
+enum {
+    REGISTRATIONS = 1024,
+    INDEXES       = 2048, /* more, so that an index rests before it is used again */
+    PATH_SIZE     = 1024,
+    WAIT_MS       = 250,
+    WIPED_PAGE    = 4096
+};
 
 /* A descriptor and how to tell that its number was not taken over by the program. */
 struct known_fd {
@@ -40,18 +46,18 @@ struct known_fd {
 enum agent_state { AGENT_NONE, AGENT_STARTING, AGENT_NO_DAEMON, AGENT_CONNECTED };
 
 struct life {
-    uint32_t        pid; /* 0: not started in this process */
-    pthread_mutex_t lock;
-    pthread_cond_t  changed;
-    pthread_t       agent;
+    uint32_t         pid; /* 0: not started in this process */
+    pthread_mutex_t  lock;
+    pthread_cond_t   changed;
+    pthread_t        agent;
     enum agent_state state;
-    uint32_t        calling; /* index + 1 of the registration whose callback runs */
-    uint32_t        epoch;   /* counts connections */
-    struct known_fd wake;
-    struct known_fd socket;
-    uint32_t        seeded;
-    uint64_t        random[2]; /* of activity ids */
-    uint64_t        counter;
+    uint32_t         calling; /* index + 1 of the registration whose callback runs */
+    uint32_t         epoch;   /* counts connections */
+    struct known_fd  wake;
+    struct known_fd  socket;
+    uint32_t         seeded;
+    uint64_t         random[2]; /* of activity ids */
+    uint64_t         counter;
 };
 union life_page {
     struct life life;
@@ -60,12 +66,12 @@ union life_page {
 extern union life_page al_life __attribute__((visibility("hidden")));
 #define LIFE al_life.life
 
-/* An event that comes seldom finds nothing in the caches: each page and line that it reads is waited for, and one that is found by what is
- * in another waits for both. */
+/* An event that comes seldom finds nothing in the caches: each page and line that it reads is waited for, and one that
+ * is found by what is in another waits for both. */
 struct near {
-    uint32_t          stamp; /* of what threads know of their ids; 0: not started in this process */
-    uint32_t          pid;   /* what events carry: LIFE.pid, or its number in the daemon's namespace */
-    struct ring_rseq  rseq; /* as the ring's; not usable before a session is attached */
+    uint32_t          stamp;               /* of what threads know of their ids; 0: not started in this process */
+    uint32_t          pid;                 /* what events carry: LIFE.pid, or its number in the daemon's namespace */
+    struct ring_rseq  rseq;                /* as the ring's; not usable before a session is attached */
     struct ring_view *views[SHM_SESSIONS]; /* by session index; NULL = not attached */
     uint64_t          quiet[INDEXES];
 };
@@ -80,106 +86,116 @@ extern union near_pages al_near __attribute__((visibility("hidden")));
 struct registration {
     uint64_t                   handle; /* 0 = free */
     const struct shm_provider *slot;   /* in the directory; NULL = not known to a daemon */
-    /* These eight bytes are those of a slot (registration_is_simple): plain stands where the slot has the first session's bit. */
-    uint32_t                   slot_generation; /* of `slot`; set before it */
-    bool                       plain;     /* neither types, traits nor filters: descriptors go out as they are */
-    bool                       filtered;  /* a session that this program is meant by asks for more than level and keywords */
-    bool                       use_types; /* data descriptors have types */
-    bool                       traits_new; /* the daemon has not been told of them */
-    struct guid                guid;
-    /* Where its next event will probably go, to be fetched while it is found out that it does (event_write.c); may be of a session that
-     * is gone: only addresses. The first 64 bytes end here. */
-    const struct ring_view          *next_view;
-    const struct shm_control        *next_control;
-    const struct shm_stream         *next_stream;
-    uint32_t                   slot_number; /* of `slot`; set before it */
-    const uint8_t             *traits; /* NULL = none */
-    uint32_t                   traits_size;
-    uint32_t                   traits_room; /* of `traits_copy` */
-    uint8_t                   *traits_copy; /* grows, is never freed: a writer may be looking */
-    PENABLECALLBACK            callback;
-    void                      *context;
-    struct _tlgProvider_t     *tlg;
-    struct classic            *classic; /* of a provider of the older API (classic.h), or NULL */
-    uint64_t                   announced; /* the handle that the daemon knows for this index; 0 = none */
-    uint32_t                   answered;  /* 1: REGISTERED came for `announced` */
-    uint32_t                   denied;    /* why REGISTERED refused it for good: W_ACCESS_DENIED, W_INVALID_NAME; 0 */
-    uint32_t                   owed;      /* CTL_ENABLE messages still to come after REGISTERED */
-    uint32_t                   enabled_for; /* callbacks said enabled - disabled: bit per enable index */
-    uint32_t                   doubted; /* of these: said by a connection that the program closed, and by the new one not yet */
-    uint64_t                   scope[SHM_PROVIDER_SESSIONS]; /* whether this program is meant: generation << 8 | 1 yes, 2 no; 0: not looked at */
+    /* These eight bytes are those of a slot (registration_is_simple): plain stands where the slot has the first
+     * session's bit. */
+    uint32_t slot_generation; /* of `slot`; set before it */
+    bool     plain;           /* neither types, traits nor filters: descriptors go out as they are */
+    /* a session that this program is meant by asks for more than level and keywords */
+    bool        filtered;
+    bool        use_types;  /* data descriptors have types */
+    bool        traits_new; /* the daemon has not been told of them */
+    struct guid guid;
+    /* Where its next event will probably go, to be fetched while it is found out that it does (event_write.c); may be
+     * of a session that is gone: only addresses. The first 64 bytes end here. */
+    const struct ring_view   *next_view;
+    const struct shm_control *next_control;
+    const struct shm_stream  *next_stream;
+    uint32_t                  slot_number; /* of `slot`; set before it */
+    const uint8_t            *traits;      /* NULL = none */
+    uint32_t                  traits_size;
+    uint32_t                  traits_room; /* of `traits_copy` */
+    uint8_t                  *traits_copy; /* grows, is never freed: a writer may be looking */
+    PENABLECALLBACK           callback;
+    void                     *context;
+    struct _tlgProvider_t    *tlg;
+    struct classic           *classic;     /* of a provider of the older API (classic.h), or NULL */
+    uint64_t                  announced;   /* the handle that the daemon knows for this index; 0 = none */
+    uint32_t                  answered;    /* 1: REGISTERED came for `announced` */
+    uint32_t                  denied;      /* why REGISTERED refused it for good: W_ACCESS_DENIED, W_INVALID_NAME; 0 */
+    uint32_t                  owed;        /* CTL_ENABLE messages still to come after REGISTERED */
+    uint32_t                  enabled_for; /* callbacks said enabled - disabled: bit per enable index */
+    /* of these: said by a connection that the program closed, and by the new one not yet */
+    uint32_t doubted;
+    /* whether this program is meant: generation << 8 | 1 yes, 2 no; 0: not looked at */
+    uint64_t scope[SHM_PROVIDER_SESSIONS];
 } __attribute__((aligned(128)));
 _Static_assert(offsetof(struct registration, slot_number) == 64, "one line");
 _Static_assert(offsetof(struct registration, slot_generation) == offsetof(struct shm_provider, generation) &&
                    offsetof(struct registration, plain) == offsetof(struct shm_provider, mask) &&
                    offsetof(struct registration, filtered) == offsetof(struct shm_provider, filtered) &&
-                   offsetof(struct registration, use_types) == offsetof(struct shm_provider, reserved1) && offsetof(struct shm_provider, generation) % 8 == 0,
+                   offsetof(struct registration, use_types) == offsetof(struct shm_provider, reserved1) &&
+                   offsetof(struct shm_provider, generation) % 8 == 0,
                "registration_is_simple compares them");
 extern struct registration al_table[INDEXES] __attribute__((visibility("hidden")));
 
-extern unsigned            al_used; /* indexes in use are below it */
+extern unsigned al_used; /* indexes in use are below it */
 
 /* Ids of this thread; `stamp` tells a stale copy, after fork or when the process learned its outer number. */
 struct thread_ids {
     uint32_t    tid, pid; /* in this order: bytes 8..15 of a header */
     struct guid activity;
-    uint32_t    stamp;    /* al_near's when they were found; ~0: they are to be looked for */
+    uint32_t    stamp;              /* al_near's when they were found; ~0: they are to be looked for */
     uint32_t    inner, inner_stamp; /* its number in its own namespace */
-    uint32_t    asked;    /* the stamp for which it has asked the daemon */
+    uint32_t    asked;              /* the stamp for which it has asked the daemon */
 };
 extern __thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* process.c */
-bool process_start(void);          /* with the lock held: what the first call, and the first call of a child, need */
+bool process_start(void); /* with the lock held: what the first call, and the first call of a child, need */
 void process_lock(void);
 void process_unlock(void);
 void process_wake_agent(void);
 bool process_on_agent(void);
 /* Waits until `index` is answered and called back, or no daemon is there, at most WAIT_MS. Lock held. */
 void process_wait_registered(unsigned index);
-void process_fork_check(void);     /* a child starts anew and announces everything; without the lock */
+void process_fork_check(void); /* a child starts anew and announces everything; without the lock */
 /* thread_ids.c */
-void     process_refresh_thread(void); /* fills al_thread for this thread of this process */
-void     thread_ids_begin(uint32_t pid);   /* a process that starts, after LIFE.pid is set */
-void     thread_ids_process(uint32_t pid); /* its number in events from now on */
-bool     thread_ids_again(uint32_t inner); /* what thread_ids_next gave could not be asked for now; false: there is no place to keep it */
-uint32_t thread_ids_next(void);            /* an inner number to ask the daemon for; 0: none */
-void     thread_ids_told(uint32_t inner, uint32_t outer); /* outer 0: the daemon knows none */
-void process_random(void);         /* LIFE.random is filled when it returns */
-const char *process_runtime_dir(unsigned i); /* candidates in order; NULL = no more */
+void process_refresh_thread(void);     /* fills al_thread for this thread of this process */
+void thread_ids_begin(uint32_t pid);   /* a process that starts, after LIFE.pid is set */
+void thread_ids_process(uint32_t pid); /* its number in events from now on */
+/* what thread_ids_next gave could not be asked for now; false: there is no place to keep it */
+bool        thread_ids_again(uint32_t inner);
+uint32_t    thread_ids_next(void);                           /* an inner number to ask the daemon for; 0: none */
+void        thread_ids_told(uint32_t inner, uint32_t outer); /* outer 0: the daemon knows none */
+void        process_random(void);                            /* LIFE.random is filled when it returns */
+const char *process_runtime_dir(unsigned i);                 /* candidates in order; NULL = no more */
 
 bool known_fd_init(struct known_fd *k, int fd);
 bool known_fd_ok(const struct known_fd *k);
 void known_fd_close(struct known_fd *k); /* only if it still is what it was */
 
 /* registration.c */
-/* What EventRegister, TraceLoggingRegister and RegisterTraceGuids have in common. `handle` is filled before the callback can run. */
-ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, struct classic *classic,
-                       PREGHANDLE handle);
-void registration_recompute(unsigned index); /* lock held: quiet word and inline checks from the directory */
-void registration_set_plain(struct registration *r); /* from what it is made of */
+/* What EventRegister, TraceLoggingRegister and RegisterTraceGuids have in common. `handle` is filled before the
+ * callback can run. */
+ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg,
+                       struct classic *classic, PREGHANDLE handle);
+void  registration_recompute(unsigned index);         /* lock held: quiet word and inline checks from the directory */
+void  registration_set_plain(struct registration *r); /* from what it is made of */
 /* The filter of an enablement; false: there is none that makes sense. */
 bool registration_filter(const struct shm_provider *slot, unsigned entry, struct filter_view *out);
 /* Whether an enablement with a filter is for this program: one that is not does not even see it. */
 bool registration_in_scope(const struct registration *r, const struct shm_provider *slot, unsigned entry);
 /* The enablements that are for this program, a bit each; and whether one of them has a filter. `slot`: or NULL. */
 uint32_t registration_enabled(const struct registration *r, const struct shm_provider *slot, bool *filtered);
-/* What a program is told of the sessions that enable its provider: the highest level, the keywords of any, and those that all of them require.
- * As on Windows a session that states no level or no keywords asks for all: 0xFF, all ones. Level 0: no session. */
+/* What a program is told of the sessions that enable its provider: the highest level, the keywords of any, and those
+ * that all of them require. As on Windows a session that states no level or no keywords asks for all: 0xFF, all ones.
+ * Level 0: no session. */
 struct provider_terms {
     uint8_t  level;
     uint64_t any, all;
 };
-/* How many sessions enable the provider, as it was told by its callback. Inside of the callback, which no other runs beside. */
-unsigned registration_sessions(REGHANDLE handle);
+/* How many sessions enable the provider, as it was told by its callback. Inside of the callback, which no other runs
+ * beside. */
+unsigned              registration_sessions(REGHANDLE handle);
 struct provider_terms registration_terms(const struct shm_provider *slot, uint32_t entries);
-/* Sessions of the slot that are enabled: a bit each; those among them with a filter have one in the second byte as well. */
+/* Sessions of the slot that are enabled: a bit each; those among them with a filter have one in the second byte as
+ * well. */
 static inline uint32_t slot_word(const struct shm_provider *slot)
 {
     return __atomic_load_n((const uint16_t *)(const void *)&slot->mask, __ATOMIC_ACQUIRE);
 }
-/* Whether `slot` is this registration's, the first of its sessions alone is enabled, and nothing but level and keywords is asked for:
- * what nearly all events find, by one comparison. False says nothing. */
+/* Whether `slot` is this registration's, the first of its sessions alone is enabled, and nothing but level and keywords
+ * is asked for: what nearly all events find, by one comparison. False says nothing. */
 static inline bool registration_is_simple(const struct registration *r, const struct shm_provider *slot)
 {
     return __atomic_load_n((const uint64_t *)(const void *)&slot->generation, __ATOMIC_ACQUIRE) ==
@@ -214,16 +230,18 @@ static inline bool enable_passes_plainly(const struct shm_enable *e, uint8_t lev
 static inline unsigned registration_index(REGHANDLE handle) { return (unsigned)(handle >> 3) & (INDEXES - 1); }
 
 /* attach.c: all with the lock held, on the agent thread (or in a child that has none yet) */
-bool attach_directory(int fd); /* takes the descriptor */
+bool attach_directory(int fd);                                               /* takes the descriptor */
 void attach_session(uint32_t session, uint32_t generation, const int fd[3]); /* takes the descriptors */
 void attach_detach(uint32_t session, uint32_t generation);
 void attach_drop_all(void); /* sessions and directory */
-/* The program closed the connection: what is attached is written to until a new connection has said what still holds. */
-void attach_doubt_all(void);
-void attach_drop_doubted(void); /* sessions that were not attached again since */
-bool attach_is_directory(int fd); /* it is the one that is there already */
+/* The program closed the connection: what is attached is written to until a new connection has said what still
+ * holds. */
+void                       attach_doubt_all(void);
+void                       attach_drop_doubted(void);   /* sessions that were not attached again since */
+bool                       attach_is_directory(int fd); /* it is the one that is there already */
 const struct shm_provider *attach_slot(uint32_t slot);
-const void *attach_filter(uint32_t offset, size_t *room); /* where it lies in the directory, and how much is there at most; NULL. Any thread */
+/* where it lies in the directory, and how much is there at most; NULL. Any thread */
+const void *attach_filter(uint32_t offset, size_t *room);
 
 /* agent.c */
 void *agent_main(void *unused);

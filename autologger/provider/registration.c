@@ -31,12 +31,14 @@ bool registration_in_scope(const struct registration *r, const struct shm_provid
     const uint32_t    *now   = &slot->enable[entry].generation;
     struct filter_view f;
     for (int i = 0; i < TRIES; i++) {
-        const uint64_t generation = __atomic_load_n(now, __ATOMIC_ACQUIRE), known = __atomic_load_n(cache, __ATOMIC_RELAXED);
+        const uint64_t generation = __atomic_load_n(now, __ATOMIC_ACQUIRE),
+                       known      = __atomic_load_n(cache, __ATOMIC_RELAXED);
         if (known && known >> 8 == generation)
             return (known & 0xFF) == MEANT;
         const bool meant = registration_filter(slot, entry, &f) && filter_in_scope(&f, &al_identity);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (__atomic_load_n(now, __ATOMIC_ACQUIRE) == generation) { /* F1: else what was read may have been another filter */
+        /* F1: else what was read may have been another filter */
+        if (__atomic_load_n(now, __ATOMIC_ACQUIRE) == generation) {
             __atomic_store_n(cache, generation << 8 | (meant ? MEANT : NOT_MEANT), __ATOMIC_RELAXED);
             return meant;
         }
@@ -150,8 +152,8 @@ static void place_free(unsigned index)
     provider_registration_count--;
 }
 
-ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, struct classic *classic,
-                       PREGHANDLE handle)
+ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg,
+                       struct classic *classic, PREGHANDLE handle)
 {
     unsigned index;
     ULONG    status = ERROR_SUCCESS;
@@ -170,12 +172,12 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
     if (++last_generation == 0)
         last_generation = 1;
     memcpy(&r->guid, provider, sizeof r->guid);
-    r->callback  = callback;
-    r->context   = context;
-    r->tlg       = tlg;
-    r->use_types = tlg != NULL;
-    r->filtered  = false;
-    r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
+    r->callback    = callback;
+    r->context     = context;
+    r->tlg         = tlg;
+    r->use_types   = tlg != NULL;
+    r->filtered    = false;
+    r->traits      = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
     r->traits_size = r->traits ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
     r->doubted     = 0;
@@ -234,7 +236,8 @@ ULONG EventUnregister(REGHANDLE RegHandle)
     return status;
 }
 
-/* Provider metadata as in a TraceLogging provider: u16 size of all, name, NUL, traits. The daemon takes no name with hidden characters. */
+/* Provider metadata as in a TraceLogging provider: u16 size of all, name, NUL, traits. The daemon takes no name with
+ * hidden characters. */
 static bool traits_valid(const uint8_t *data, ULONG size)
 {
     uint16_t told;
@@ -311,4 +314,7 @@ void _tlgUnregister(struct _tlgProvider_t *provider)
     }
 }
 
-unsigned registration_sessions(REGHANDLE handle) { return (unsigned)__builtin_popcount(al_table[registration_index(handle)].enabled_for); }
+unsigned registration_sessions(REGHANDLE handle)
+{
+    return (unsigned)__builtin_popcount(al_table[registration_index(handle)].enabled_for);
+}

@@ -1,9 +1,10 @@
-/* thread_ids.c - the ids that events of a thread carry: those that the daemon sees. See process.h, and control/foreign.h for how they are
- * found.
- * In the daemon's own process namespace they are the thread's own, without a question. In another one the thread asks once, through the
- * agent, and waits for the answer: without it its first event would have no thread id. A daemon that does not answer within WAIT_FIRST_MS
- * costs that once; the thread's events then carry the process id, and ~0 for the thread, until the answer is there.
- * Invariants  T1 nothing here takes a lock: the first event may come in a signal handler that interrupted whoever holds it. T2 what a
+/* thread_ids.c - the ids that events of a thread carry: those that the daemon sees. See process.h, and
+ * control/foreign.h for how they are found.
+ * In the daemon's own process namespace they are the thread's own, without a question. In another one the thread asks
+ * once, through the agent, and waits for the answer: without it its first event would have no thread id. A daemon that
+ * does not answer within WAIT_FIRST_MS costs that once; the thread's events then carry the process id, and ~0 for the
+ * thread, until the answer is there. Invariants  T1 nothing here takes a lock: the first event may come in a signal
+ * handler that interrupted whoever holds it. T2 what a
  *   thread was told counts for one stamp, and a child begins with another one (P5 of process.h).
  * Threads: any for process_refresh_thread; the agent for the rest. */
 #include "autologger/provider/process.h"
@@ -17,10 +18,10 @@
 enum { ASKED = 64, ANSWERS = 4096, WAIT_FIRST_MS = 100, STEP_MS = 20 };
 
 static struct {
-    unsigned turn;             /* the agent's */
-    uint32_t asked[ASKED];     /* inner numbers to be asked for; 0: free */
-    uint64_t answer[ANSWERS];  /* outer << 32 | inner, by inner; outer ~0: the daemon knows none */
-    uint32_t answers;          /* how many came: a futex */
+    unsigned turn;            /* the agent's */
+    uint32_t asked[ASKED];    /* inner numbers to be asked for; 0: free */
+    uint64_t answer[ANSWERS]; /* outer << 32 | inner, by inner; outer ~0: the daemon knows none */
+    uint32_t answers;         /* how many came: a futex */
 } ids;
 
 static uint32_t stamps; /* kept by fork: a child never meets a stamp of its parent's */
@@ -42,7 +43,8 @@ void thread_ids_process(uint32_t pid)
 uint32_t thread_ids_next(void)
 {
     for (unsigned i = 0; i < ASKED; i++) {
-        ids.turn             = (ids.turn + 1) % ASKED; /* each place has its turn, however fast others are filled again */
+        /* each place has its turn, however fast others are filled again */
+        ids.turn             = (ids.turn + 1) % ASKED;
         const uint32_t inner = __atomic_exchange_n(&ids.asked[ids.turn], 0, __ATOMIC_ACQ_REL);
         if (inner)
             return inner;
@@ -52,7 +54,8 @@ uint32_t thread_ids_next(void)
 
 void thread_ids_told(uint32_t inner, uint32_t outer)
 {
-    __atomic_store_n(&ids.answer[inner % ANSWERS], (uint64_t)(outer ? outer : UINT32_MAX) << 32 | inner, __ATOMIC_RELEASE);
+    __atomic_store_n(&ids.answer[inner % ANSWERS], (uint64_t)(outer ? outer : UINT32_MAX) << 32 | inner,
+                     __ATOMIC_RELEASE);
     __atomic_fetch_add(&ids.answers, 1, __ATOMIC_ACQ_REL);
     (void)syscall(SYS_futex, &ids.answers, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
@@ -108,8 +111,9 @@ static uint32_t ask_and_wait(uint32_t inner)
 /* This thread's number as the daemon sees it; ~0: not known, and *final says whether that may change. */
 static uint32_t outer_of(uint32_t inner, uint32_t stamp, bool *final)
 {
-    uint32_t   outer;
-    const bool mine = al_thread.asked == stamp || process_on_agent(); /* else an answer is to a thread that had the number before */
+    uint32_t outer;
+    /* else an answer is to a thread that had the number before */
+    const bool mine = al_thread.asked == stamp || process_on_agent();
     if (!mine)
         __atomic_store_n(&ids.answer[inner % ANSWERS], 0, __ATOMIC_RELEASE);
     al_thread.asked = stamp;
@@ -120,7 +124,8 @@ static uint32_t outer_of(uint32_t inner, uint32_t stamp, bool *final)
 
 void process_refresh_thread(void)
 {
-    const uint32_t life  = __atomic_load_n(&LIFE.pid, __ATOMIC_ACQUIRE), stamp = __atomic_load_n(&al_near.near.stamp, __ATOMIC_ACQUIRE);
+    const uint32_t life  = __atomic_load_n(&LIFE.pid, __ATOMIC_ACQUIRE),
+                   stamp = __atomic_load_n(&al_near.near.stamp, __ATOMIC_ACQUIRE);
     const uint32_t pid   = __atomic_load_n(&al_near.near.pid, __ATOMIC_RELAXED);
     const uint32_t inner = al_thread.inner_stamp == stamp && life ? al_thread.inner : (uint32_t)syscall(SYS_gettid);
     bool           final = true;

@@ -22,11 +22,12 @@ struct window {
 /* What lies in two pages is asked for in two parts: a page that is not there ends it, and no signal comes of it. */
 static bool window_read(struct window *w, uint64_t at)
 {
-    const size_t first = (PAGE - (size_t)at % PAGE) < WINDOW ? PAGE - (size_t)at % PAGE : WINDOW;
-    struct iovec to = {w->bytes, WINDOW}, from[2] = {{(void *)(uintptr_t)at, first}, {(void *)(uintptr_t)(at + first), WINDOW - first}};
-    const ssize_t n = process_vm_readv(getpid(), &to, 1, from, first < WINDOW ? 2 : 1, 0);
-    w->start = at;
-    w->size  = n > 0 ? (size_t)n : 0;
+    const size_t first   = (PAGE - (size_t)at % PAGE) < WINDOW ? PAGE - (size_t)at % PAGE : WINDOW;
+    struct iovec to      = {w->bytes, WINDOW},
+                 from[2] = {{(void *)(uintptr_t)at, first}, {(void *)(uintptr_t)(at + first), WINDOW - first}};
+    const ssize_t n      = process_vm_readv(getpid(), &to, 1, from, first < WINDOW ? 2 : 1, 0);
+    w->start             = at;
+    w->size              = n > 0 ? (size_t)n : 0;
     return w->size >= sizeof(struct frame);
 }
 

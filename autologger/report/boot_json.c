@@ -353,7 +353,9 @@ static void lanes(yajl_gen g, const struct boot *b)
         const bool bytes = i == BOOT_LANE_READ || i == BOOT_LANE_WRITE;
         jw_list(g, names[i]); /* busy processors, threads that wait for one, bytes, share of the time */
         for (int64_t k = 0; k < bins && k < LANE_BINS; k++)
-            jw_real(g, NULL, bytes || !b->lane[i].width ? b->lane[i].bin[k] : b->lane[i].bin[k] / (double)b->lane[i].width, bytes ? 0 : 3);
+            jw_real(g, NULL,
+                    bytes || !b->lane[i].width ? b->lane[i].bin[k] : b->lane[i].bin[k] / (double)b->lane[i].width,
+                    bytes ? 0 : 3);
         jw_end(g);
     }
     jw_list(g, "memory");
@@ -405,7 +407,8 @@ static int by_weight(const void *a, const void *b)
 }
 
 /* Cells of the most weight, and the stacks of these alone: [stack, process, bin, weight]. */
-static void cells(yajl_gen g, const struct boot *b, const char *name, bool waiting, const struct boot_cell **list, unsigned n)
+static void cells(yajl_gen g, const struct boot *b, const char *name, bool waiting, const struct boot_cell **list,
+                  unsigned n)
 {
     jw_list(g, name);
     for (unsigned i = 0, told = 0; i < n && told < CELLS_MOST; i++) {

@@ -1,5 +1,6 @@
-/* boot_json.h - a boot as JSON: what `autologger report --json` prints, and what the page is made from. Times are milliseconds since
- * the kernel began, lengths milliseconds, sizes bytes. docs/man/autologger-report.1 names the members.
+/* boot_json.h - a boot as JSON: what `autologger report --json` prints, and what the page is made from. Times are
+ * milliseconds since the kernel began, lengths milliseconds, sizes bytes. docs/man/autologger-report.1 names the
+ * members.
  * Threads: one. Not for: looking at it (page.h, boot_text.h). */
 #ifndef AUTOLOGGER_REPORT_BOOT_JSON_H
 #define AUTOLOGGER_REPORT_BOOT_JSON_H
@@ -18,7 +19,8 @@ struct report {
     void (*comparison)(void *ctx, struct yajl_gen_t *gen);
     void *ctx;
 };
-/* `all`: with lanes, stacks and every process, as the page wants it; else without what only a picture needs. Into memory (free it);
+/* `all`: with lanes, stacks and every process, as the page wants it; else without what only a picture needs. Into
+ * memory (free it);
  * NULL: none left. */
 char *boot_json(const struct report *r, bool all, size_t *size);
 #endif

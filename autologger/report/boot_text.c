@@ -41,24 +41,29 @@ static void boot_text_trust(const struct boot *b, FILE *out)
         fprintf(out, ", kernel phase within %.1f us", (double)t->clock_error_ns / 1e3);
     const uint64_t stacks = t->stacks_complete + t->stacks_cut + t->stacks_unknown;
     if (stacks)
-        fprintf(out, "; stacks: %.0f %% whole, %.0f %% of frames named", 100.0 * (double)t->stacks_complete / (double)stacks,
+        fprintf(out, "; stacks: %.0f %% whole, %.0f %% of frames named",
+                100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
     fprintf(out, "; autologger's own processes ran %.2f s\n", s(t->own_cpu));
     if (b->switches && b->user && b->seen_from > b->user + LATE_NS)
-        fprintf(out, "  the first context switch is at %.1f s: before it nothing tells who ran and who waited\n", s(b->seen_from));
+        fprintf(out, "  the first context switch is at %.1f s: before it nothing tells who ran and who waited\n",
+                s(b->seen_from));
     if (!b->switches)
         fputs("  no context switches (CSWITCH): nothing is told of waiting\n", out);
     else if (!b->wakeups)
-        fputs("  no wake-ups (DISPATCHER): waits include the time in the run queue, and nothing tells who ended them\n", out);
+        fputs("  no wake-ups (DISPATCHER): waits include the time in the run queue, and nothing tells who ended them\n",
+              out);
     if (!b->units && !b->live)
-        fputs("  no units (a provider with the Service Control Manager's GUID): the path is told by processes alone\n", out);
+        fputs("  no units (a provider with the Service Control Manager's GUID): the path is told by processes alone\n",
+              out);
 }
 
 static void boot_text_phases(const struct boot *b, FILE *out)
 {
     visible_printf(out, "\n%-22s %10s %10s\n", "Phase", "start s", "length s");
     for (unsigned i = 0; i < b->phases; i++)
-        visible_printf(out, "%-22s %10.3f %10.3f\n", b->phase[i].name, s(b->phase[i].start), s(b->phase[i].end - b->phase[i].start));
+        visible_printf(out, "%-22s %10.3f %10.3f\n", b->phase[i].name, s(b->phase[i].start),
+                       s(b->phase[i].end - b->phase[i].start));
 }
 
 static void boot_text_path(const struct boot_path *p, FILE *out)
@@ -68,13 +73,20 @@ static void boot_text_path(const struct boot_path *p, FILE *out)
         const struct boot_step *t = &p->step[i];
         if (t->end - t->start < 10000000 || t->depth > 4)
             continue;
-        visible_printf(out, "%10.3f %9.3f  %*s%s: %s\n", s(t->start), s(t->end - t->start), (int)t->depth * 2, "", t->what, t->why);
+        visible_printf(out, "%10.3f %9.3f  %*s%s: %s\n", s(t->start), s(t->end - t->start), (int)t->depth * 2, "",
+                       t->what, t->why);
     }
     if (p->left_out)
-        visible_printf(out, "           %u earlier step%s of programs had no place\n", p->left_out, p->left_out == 1 ? "" : "s");
+        visible_printf(out, "           %u earlier step%s of programs had no place\n", p->left_out,
+                       p->left_out == 1 ? "" : "s");
 }
 
-struct boot_text_row { const char *name; int64_t length; const int64_t *time; uint64_t bytes; };
+struct boot_text_row {
+    const char    *name;
+    int64_t        length;
+    const int64_t *time;
+    uint64_t       bytes;
+};
 
 static int boot_text_by_length(const void *a, const void *b)
 {
@@ -100,19 +112,21 @@ static void boot_text_rows(const char *title, struct boot_text_row *list, unsign
 static void boot_text_tables(const struct boot *b, FILE *out)
 {
     struct boot_text_row *list = calloc(b->units + b->processes + 1ul, sizeof *list);
-    unsigned    n    = 0;
+    unsigned              n    = 0;
     if (!list)
         return;
     for (unsigned i = 0; i < b->units; i++)
         if (boot_unit_length(&b->unit[i]))
-            list[n++] = (struct boot_text_row){b->unit[i].name, boot_unit_length(&b->unit[i]), b->unit[i].time, b->unit[i].read + b->unit[i].written};
+            list[n++] = (struct boot_text_row){b->unit[i].name, boot_unit_length(&b->unit[i]), b->unit[i].time,
+                                               b->unit[i].read + b->unit[i].written};
     if (n)
         boot_text_rows("Units, longest start first", list, n, UNITS_SHOWN, out);
     n = 0;
     for (unsigned i = 0; i < b->processes; i++) {
         const struct boot_process *p = &b->process[i];
         if (!p->lives && p->start < b->finish)
-            list[n++] = (struct boot_text_row){p->command && *p->command ? p->command : p->label, p->end - p->start, p->time, p->read + p->written};
+            list[n++] = (struct boot_text_row){p->command && *p->command ? p->command : p->label, p->end - p->start,
+                                               p->time, p->read + p->written};
     }
     if (n)
         boot_text_rows("Processes, longest first", list, n, PROCESSES_SHOWN, out);
@@ -122,11 +136,14 @@ static void boot_text_tables(const struct boot *b, FILE *out)
 void boot_text(const struct report *r, FILE *out)
 {
     char when[FILETIME_TEXT_SIZE];
-    visible_printf(out, "%s: %s of %.19sZ%s%s, %s %.1f s\n\n", r->file, r->boot->live ? "session" : "boot", filetime_format(r->boot->began, when),
-            r->boot->release ? ", Linux " : "", r->boot->release ? r->boot->release : "", r->boot->live ? "recorded for" : "done after", s(r->boot->finish));
+    visible_printf(out, "%s: %s of %.19sZ%s%s, %s %.1f s\n\n", r->file, r->boot->live ? "session" : "boot",
+                   filetime_format(r->boot->began, when), r->boot->release ? ", Linux " : "",
+                   r->boot->release ? r->boot->release : "", r->boot->live ? "recorded for" : "done after",
+                   s(r->boot->finish));
     boot_text_verdict(r->verdict, out);
     if (r->boot->trust.lost || r->boot->trust.buffers_lost || r->boot->trust.damaged)
-        fputs("\nThis trace is not complete: events of it were lost or are damaged, and the cause may be among them.\n", out);
+        fputs("\nThis trace is not complete: events of it were lost or are damaged, and the cause may be among them.\n",
+              out);
     boot_text_trust(r->boot, out);
     boot_text_phases(r->boot, out);
     if (!r->boot->live) /* nothing ends there that others waited for */

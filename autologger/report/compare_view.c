@@ -21,12 +21,15 @@ void compare_text(const struct boot_comparison *c, const char *before, const cha
     char     a[CELL], b[CELL];
     unsigned of_kind = 0;
 
-    visible_printf(out, "%s\n\nbefore  %s\nafter   %s\n\n%-9s %10s %10s %10s  %s\n", c->sentence, before, after, "", "before s", "after s", "change s", "what");
+    visible_printf(out, "%s\n\nbefore  %s\nafter   %s\n\n%-9s %10s %10s %10s  %s\n", c->sentence, before, after, "",
+                   "before s", "after s", "change s", "what");
     for (unsigned i = 0; i < c->rows; i++) {
         const struct boot_change *r = &c->row[i];
         of_kind                     = i && c->row[i - 1].kind == r->kind ? of_kind + 1 : 0;
         if (of_kind < SHOWN)
-            visible_printf(out, "%-9s %10s %10s %+10.3f  %s\n", of_kind ? "" : boot_compare_words[r->kind], compare_view_cell(r->before, a), compare_view_cell(r->after, b), (double)r->change / 1e9, r->name);
+            visible_printf(out, "%-9s %10s %10s %+10.3f  %s\n", of_kind ? "" : boot_compare_words[r->kind],
+                           compare_view_cell(r->before, a), compare_view_cell(r->after, b), (double)r->change / 1e9,
+                           r->name);
         else if (of_kind == SHOWN)
             visible_printf(out, "%-9s %10s\n", "", "...");
     }

@@ -1,4 +1,5 @@
-/* json_write.h - members of a JSON document by yajl: short names for what a report writes much of. Times are milliseconds.
+/* json_write.h - members of a JSON document by yajl: short names for what a report writes much of. Times are
+ * milliseconds.
  * Threads: one. Not for: what the members mean. Private to this folder. */
 #ifndef AUTOLOGGER_REPORT_JSON_WRITE_H
 #define AUTOLOGGER_REPORT_JSON_WRITE_H

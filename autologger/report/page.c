@@ -18,7 +18,12 @@ static void html(FILE *out, const char *text)
     struct text clean = {0};
     text_visible(&clean, text, strlen(text));
     for (const char *p = text_get(&clean); *p; p++) {
-        const char *as = *p == '&' ? "&amp;" : *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : *p == '"' ? "&quot;" : *p == '\'' ? "&#39;" : NULL;
+        const char *as = *p == '&'    ? "&amp;"
+                         : *p == '<'  ? "&lt;"
+                         : *p == '>'  ? "&gt;"
+                         : *p == '"'  ? "&quot;"
+                         : *p == '\'' ? "&#39;"
+                                      : NULL;
         if (as)
             fputs(as, out);
         else
@@ -40,7 +45,10 @@ static void html_sentence(FILE *out, const char *text)
     text_finish(&whole);
 }
 
-static void report_page_part(FILE *out, const struct page_part *p) { fwrite(p->begin, 1, (size_t)(p->end - p->begin), out); }
+static void report_page_part(FILE *out, const struct page_part *p)
+{
+    fwrite(p->begin, 1, (size_t)(p->end - p->begin), out);
+}
 
 static const char *page_length(int64_t ns, char out[32])
 {
@@ -68,7 +76,9 @@ static void page_verdict(FILE *out, const struct report *r)
 {
     const struct boot_verdict *v = r->verdict;
 
-    fputs("<section id=\"verdict\" class=\"card\" aria-labelledby=\"h-verdict\">\n<h2 id=\"h-verdict\">Verdict</h2>\n<p class=\"sentence\">", out);
+    fputs(
+        "<section id=\"verdict\" class=\"card\" aria-labelledby=\"h-verdict\">\n<h2 id=\"h-verdict\">Verdict</h2>\n<p class=\"sentence\">",
+        out);
     html_sentence(out, v->sentence);
     fputs("</p>\n", out);
     if (v->findings) {
@@ -106,7 +116,8 @@ static void page_trust(FILE *out, const struct boot *b)
     char                     n[32];
 
     fputs("<ul id=\"trust\" aria-label=\"How far the trace can be trusted\">\n", out);
-    fprintf(out, "<li><b>%" PRIu64 "</b> events</li><li class=\"%s\"><b>%" PRIu64 "</b> lost", t->events, t->lost ? "bad" : "good", t->lost);
+    fprintf(out, "<li><b>%" PRIu64 "</b> events</li><li class=\"%s\"><b>%" PRIu64 "</b> lost", t->events,
+            t->lost ? "bad" : "good", t->lost);
     if (*t->first_loss) {
         fputs(", first at ", out);
         html(out, t->first_loss);
@@ -123,11 +134,13 @@ static void page_trust(FILE *out, const struct boot *b)
         fprintf(out, ", kernel phase within %.1f &micro;s", (double)t->clock_error_ns / 1e3);
     fputs("</li>", out);
     if (stacks)
-        fprintf(out, "<li>stacks: <b>%.0f %%</b> whole, %.0f %% of frames named</li>", 100.0 * (double)t->stacks_complete / (double)stacks,
+        fprintf(out, "<li>stacks: <b>%.0f %%</b> whole, %.0f %% of frames named</li>",
+                100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
     fprintf(out, "<li>autologger itself ran <b>%s</b></li>", page_length(t->own_cpu, n));
     if (b->switches && b->user && b->seen_from > b->user + INT64_C(2000000000))
-        fprintf(out, "<li class=\"bad\">who ran and who waited is told from <b>%.1f s</b> on</li>", (double)b->seen_from / 1e9);
+        fprintf(out, "<li class=\"bad\">who ran and who waited is told from <b>%.1f s</b> on</li>",
+                (double)b->seen_from / 1e9);
     if (!b->switches)
         fputs("<li class=\"bad\">no context switches (CSWITCH): nothing tells of waiting</li>", out);
     else if (!b->wakeups)
@@ -146,8 +159,11 @@ static void page_phases(FILE *out, const struct boot *b)
     for (unsigned i = 0; i < b->phases; i++) {
         const struct boot_phase *p   = &b->phase[i];
         const double             sec = (double)(p->end - p->start) / 1e9;
-        fprintf(out, "<li tabindex=\"0\" data-name=\"%s\" data-start=\"%.3f\" data-end=\"%.3f\" style=\"flex-grow:%.3f\" title=\"%s\"><b>%s</b><span>%s</span></li>", p->name,
-                (double)p->start / 1e6, (double)p->end / 1e6, sec, p->name, page_length(p->end - p->start, n), p->name);
+        fprintf(
+            out,
+            "<li tabindex=\"0\" data-name=\"%s\" data-start=\"%.3f\" data-end=\"%.3f\" style=\"flex-grow:%.3f\" title=\"%s\"><b>%s</b><span>%s</span></li>",
+            p->name, (double)p->start / 1e6, (double)p->end / 1e6, sec, p->name, page_length(p->end - p->start, n),
+            p->name);
     }
     fputs("</ol></section>\n", out);
 }
@@ -158,22 +174,27 @@ static void page_head(FILE *out, const struct report *r)
     const char        *what = b->live ? "Session" : "Boot";
     char               when[FILETIME_TEXT_SIZE], done[32];
 
-    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"generator\" content=\"autologger report\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
+    fputs(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"generator\" content=\"autologger report\">\n<link rel=\"icon\" href=\"data:,\">\n<title>",
+        out);
     fprintf(out, "%s of %.16s", what, filetime_format(b->began, when));
     fputs("</title>\n<style>\n", out);
     report_page_part(out, &page_style);
     fputs("</style>\n</head>\n<body>\n<header><h1>", out);
     when[10] = ' ';
-    fprintf(out, "%s of %.19s</h1><span class=\"about\">%s %s", what, when, b->live ? "recorded for" : "done after", page_length(b->finish, done));
+    fprintf(out, "%s of %.19s</h1><span class=\"about\">%s %s", what, when, b->live ? "recorded for" : "done after",
+            page_length(b->finish, done));
     if (b->release) {
         fputs(", Linux ", out);
         html(out, b->release);
     }
     fputs(", ", out);
     html(out, r->file);
-    fputs("</span><input id=\"search\" type=\"search\" placeholder=\"Search unit, process, text  ( / )\" aria-label=\"Search\">"
-          "<button id=\"theme\" title=\"Light or dark (t)\">Theme</button><button id=\"print\">Print</button><button id=\"help\" title=\"Keys (?)\">Keys</button></header>\n<main>\n", out);
+    fputs(
+        "</span><input id=\"search\" type=\"search\" placeholder=\"Search unit, process, text  ( / )\" aria-label=\"Search\">"
+        "<button id=\"theme\" title=\"Light or dark (t)\">Theme</button><button id=\"print\">Print</button><button id=\"help\" title=\"Keys (?)\">Keys</button></header>\n<main>\n",
+        out);
 }
 
 /* ---- the data ---- */
@@ -184,18 +205,20 @@ static void base64(FILE *out, const unsigned char *p, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (; n >= 3; p += 3, n -= 3) {
-        const char four[4] = {digits[p[0] >> 2], digits[(p[0] & 3) << 4 | p[1] >> 4], digits[(p[1] & 15) << 2 | p[2] >> 6], digits[p[2] & 63]};
+        const char four[4] = {digits[p[0] >> 2], digits[(p[0] & 3) << 4 | p[1] >> 4],
+                              digits[(p[1] & 15) << 2 | p[2] >> 6], digits[p[2] & 63]};
         fwrite(four, 1, 4, out);
     }
     if (n) {
-        const unsigned second = n > 1 ? p[1] : 0;
-        const char     four[4] = {digits[p[0] >> 2], digits[(p[0] & 3) << 4 | second >> 4], n > 1 ? digits[(second & 15) << 2] : '=', '='};
+        const unsigned second  = n > 1 ? p[1] : 0;
+        const char     four[4] = {digits[p[0] >> 2], digits[(p[0] & 3) << 4 | second >> 4],
+                              n > 1 ? digits[(second & 15) << 2] : '=', '='};
         fwrite(four, 1, 4, out);
     }
 }
 
-/* The page's script puts texts into the document as they are, so a hidden character comes as the letters of its escape: of "\\n", which JSON would make a
- * newline, the backslash is doubled. NULL when out of memory; `json` is given up. */
+/* The page's script puts texts into the document as they are, so a hidden character comes as the letters of its escape:
+ * of "\\n", which JSON would make a newline, the backslash is doubled. NULL when out of memory; `json` is given up. */
 static char *visible_data(char *json, size_t *size)
 {
     struct text out = {0};
@@ -226,19 +249,20 @@ static char *visible_data(char *json, size_t *size)
 static bool packed(FILE *out, char *text, size_t size)
 {
     enum { GZIP = 16, WINDOW = 15, LEVEL = 6, MEMORY = 8 };
-    z_stream       z = {.next_in = (unsigned char *)text, .avail_in = (unsigned)size};
+    z_stream       z      = {.next_in = (unsigned char *)text, .avail_in = (unsigned)size};
     unsigned char *buffer = malloc(CHUNK);
     int            st     = Z_OK;
     size_t         kept   = 0;
 
-    if (!buffer || size > UINT32_MAX || deflateInit2(&z, LEVEL, Z_DEFLATED, WINDOW + GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (!buffer || size > UINT32_MAX ||
+        deflateInit2(&z, LEVEL, Z_DEFLATED, WINDOW + GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
         free(buffer);
         return false;
     }
     while (st == Z_OK) {
-        z.next_out  = buffer + kept;
-        z.avail_out = (unsigned)(CHUNK - kept);
-        st          = deflate(&z, Z_FINISH);
+        z.next_out        = buffer + kept;
+        z.avail_out       = (unsigned)(CHUNK - kept);
+        st                = deflate(&z, Z_FINISH);
         const size_t have = CHUNK - z.avail_out, whole = st == Z_STREAM_END ? have : have / 3 * 3;
         base64(out, buffer, whole);
         kept = have - whole;

@@ -1,9 +1,13 @@
 #include "autologger/report/page_parts.h"
 
-#define TAKE(symbol, file)                                                                                         \
-    __asm__(".pushsection .rodata\npage_file_" #symbol ":\n.incbin \"" PAGE_FOLDER file "\"\npage_file_" #symbol "_end:\n.byte 0\n.popsection\n"); \
+#define TAKE(symbol, file) \
+    __asm__(".pushsection .rodata\npage_file_" #symbol ":\n.incbin \"" PAGE_FOLDER file "\"\npage_file_" #symbol \
+            "_end:\n.byte 0\n.popsection\n"); \
     extern const char page_file_##symbol[], page_file_##symbol##_end[]
-#define PART(symbol) {page_file_##symbol, page_file_##symbol##_end}
+#define PART(symbol) \
+    { \
+        page_file_##symbol, page_file_##symbol##_end \
+    }
 
 TAKE(style, "report.css");
 TAKE(body, "body.html");
@@ -16,5 +20,6 @@ TAKE(tables, "tables.js");
 TAKE(main, "main.js");
 
 const struct page_part page_style = PART(style), page_body = PART(body);
-const struct page_part page_scripts[]    = {PART(data), PART(lanes), PART(rows), PART(flame), PART(detail), PART(tables), PART(main)};
+const struct page_part page_scripts[]    = {PART(data),   PART(lanes),  PART(rows), PART(flame),
+                                            PART(detail), PART(tables), PART(main)};
 const unsigned         page_script_count = sizeof page_scripts / sizeof *page_scripts;

@@ -4,7 +4,9 @@
 #define AUTOLOGGER_REPORT_PAGE_PARTS_H
 #include <stddef.h>
 
-struct page_part { const char *begin, *end; };
+struct page_part {
+    const char *begin, *end;
+};
 extern const struct page_part page_style, page_body;
 extern const struct page_part page_scripts[];
 extern const unsigned         page_script_count;

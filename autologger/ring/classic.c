@@ -11,9 +11,17 @@ static uint32_t classic_put(uint8_t *out, uint32_t at, const void *data, uint32_
 static uint32_t classic_full(const struct etl_event_header *h, uint8_t *out)
 {
     const bool             wide = h->header_type == ETL_EVENT64, instance = h->event_property == CLASSIC_INSTANCE;
-    struct etl_full_header f = {.marker = ETL_MARKER, .type = h->opcode, .level = h->level, .version = h->id, .thread_id = h->thread_id,
-                                .process_id = h->process_id, .time = h->time, .guid = h->provider,
-                                .header_type = instance ? wide ? ETL_INSTANCE64 : ETL_INSTANCE32 : wide ? ETL_FULL64 : ETL_FULL32};
+    struct etl_full_header f  = {.marker      = ETL_MARKER,
+                                 .type        = h->opcode,
+                                 .level       = h->level,
+                                 .version     = h->id,
+                                 .thread_id   = h->thread_id,
+                                 .process_id  = h->process_id,
+                                 .time        = h->time,
+                                 .guid        = h->provider,
+                                 .header_type = instance ? wide ? ETL_INSTANCE64 : ETL_INSTANCE32
+                                                : wide   ? ETL_FULL64
+                                                         : ETL_FULL32};
     uint32_t               at = classic_put(out, 0, &f, sizeof f);
     if (instance) {
         at = classic_put(out, at, &h->keyword, sizeof h->keyword); /* InstanceId, ParentInstanceId */
@@ -28,7 +36,8 @@ static uint32_t classic_message(const struct etl_event_header *h, uint8_t *out)
     const uint32_t none    = 0;
     uint32_t       at      = classic_put(out, 0, head, sizeof head);
     if (h->task & MESSAGE_SEQUENCE)
-        at = classic_put(out, at, &none, sizeof none); /* the logger of a session that numbers its messages puts one there */
+        at = classic_put(out, at, &none,
+                         sizeof none); /* the logger of a session that numbers its messages puts one there */
     if (h->task & MESSAGE_COMPONENT_ID)
         at = classic_put(out, at, &h->keyword, sizeof(uint32_t));
     else if (h->task & MESSAGE_GUID)
@@ -36,7 +45,8 @@ static uint32_t classic_message(const struct etl_event_header *h, uint8_t *out)
     if (h->task & (MESSAGE_TIMESTAMP | MESSAGE_PERFORMANCE_TIMESTAMP))
         at = classic_put(out, at, &h->time, sizeof h->time);
     if (h->task & MESSAGE_SYSTEMINFO)
-        at = classic_put(out, classic_put(out, at, &h->thread_id, sizeof h->thread_id), &h->process_id, sizeof h->process_id);
+        at = classic_put(out, classic_put(out, at, &h->thread_id, sizeof h->thread_id), &h->process_id,
+                         sizeof h->process_id);
     return at;
 }
 
@@ -51,7 +61,7 @@ uint32_t classic_unwrap(const uint8_t *record, uint32_t size, uint8_t *out)
     case CLASSIC_MESSAGE: at = classic_message(&h, out); break;
     default: return 0;
     }
-    at = classic_put(out, at, record + sizeof h, size - (uint32_t)sizeof h);
+    at                   = classic_put(out, at, record + sizeof h, size - (uint32_t)sizeof h);
     const uint16_t total = (uint16_t)at;
     memcpy(out, &total, sizeof total); /* the first word of all three */
     return at;

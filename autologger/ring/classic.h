@@ -1,10 +1,11 @@
-/* classic.h - events of the older API (TraceEvent, TraceEventInstance, TraceMessage) on their way. In a stream each is an EVENT_HEADER
- * like all others, with SHM_CLASSIC among its Flags and its kind as EventProperty; the logger writes it with the header that it stands for,
- * which is never larger. What the fields of the one mean for the other:
+/* classic.h - events of the older API (TraceEvent, TraceEventInstance, TraceMessage) on their way. In a stream each is
+ * an EVENT_HEADER like all others, with SHM_CLASSIC among its Flags and its kind as EventProperty; the logger writes it
+ * with the header that it stands for, which is never larger. What the fields of the one mean for the other:
  *   provider    the class GUID              id     Class.Version; MessageNumber     task  option flags of a message
- *   level, opcode  Class.Level, Class.Type  keyword  InstanceId and, above, ParentInstanceId; of a message: its component id
- *   activity    ParentGuid; the message GUID
- *   version, channel  the slot of the provider in the directory + 1, 0 not known: a file has the class GUID alone, and the logger counts by provider
+ *   level, opcode  Class.Level, Class.Type  keyword  InstanceId and, above, ParentInstanceId; of a message: its
+ *   component id activity    ParentGuid; the message GUID
+ *   version, channel  the slot of the provider in the directory + 1, 0 not known: a file has the class GUID alone, and
+ *   the logger counts by provider
  * Threads: pure, any. Not for: telling whether a program may say so (it may). */
 #ifndef AUTOLOGGER_RING_CLASSIC_H
 #define AUTOLOGGER_RING_CLASSIC_H
@@ -17,8 +18,14 @@ enum { SHM_CLASSIC = 0x0100 }; /* EVENT_HEADER_FLAG_CLASSIC_HEADER, which no fil
 enum classic_kind { CLASSIC_FULL = 1, CLASSIC_INSTANCE = 2, CLASSIC_MESSAGE = 3 };
 /* Option flags of messages: which items its header has, in the order of the file. */
 enum {
-    MESSAGE_SEQUENCE = 0x01, MESSAGE_GUID = 0x02, MESSAGE_COMPONENT_ID = 0x04, MESSAGE_TIMESTAMP = 0x08, MESSAGE_PERFORMANCE_TIMESTAMP = 0x10,
-    MESSAGE_SYSTEMINFO = 0x20, MESSAGE_POINTER32 = 0x40, MESSAGE_POINTER64 = 0x80
+    MESSAGE_SEQUENCE              = 0x01,
+    MESSAGE_GUID                  = 0x02,
+    MESSAGE_COMPONENT_ID          = 0x04,
+    MESSAGE_TIMESTAMP             = 0x08,
+    MESSAGE_PERFORMANCE_TIMESTAMP = 0x10,
+    MESSAGE_SYSTEMINFO            = 0x20,
+    MESSAGE_POINTER32             = 0x40,
+    MESSAGE_POINTER64             = 0x80
 };
 
 static inline bool classic_is(const uint8_t *record) { return record[5] & (SHM_CLASSIC >> 8); }
@@ -30,8 +37,11 @@ static inline void classic_slot_set(struct etl_event_header *h, uint32_t slot)
 /* -1: not known. */
 static inline int classic_slot(const uint8_t *record)
 {
-    return (record[offsetof(struct etl_event_header, version)] | record[offsetof(struct etl_event_header, channel)] << 8) - 1;
+    return (record[offsetof(struct etl_event_header, version)] | record[offsetof(struct etl_event_header, channel)]
+                                                                     << 8) -
+           1;
 }
-/* Writes the record of `size` bytes (80 or more) to `out` (as many) as it stands in a file. Its size there; 0 for a kind that is not known. */
+/* Writes the record of `size` bytes (80 or more) to `out` (as many) as it stands in a file. Its size there; 0 for a
+ * kind that is not known. */
 uint32_t classic_unwrap(const uint8_t *record, uint32_t size, uint8_t *out);
 #endif

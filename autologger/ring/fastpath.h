@@ -1,5 +1,5 @@
-/* fastpath.h - the hot half of writer.c, inline for those who write an event a call: the provider library. See writer.h for
- * the rules (W1..W4); everybody else calls ring_write. */
+/* fastpath.h - the hot half of writer.c, inline for those who write an event a call: the provider library. See writer.h
+ * for the rules (W1..W4); everybody else calls ring_write. */
 #ifndef AUTOLOGGER_RING_FASTPATH_H
 #define AUTOLOGGER_RING_FASTPATH_H
 #include "autologger/ring/section.h"
@@ -13,13 +13,15 @@ wstatus ring_write_patiently(const struct ring_view *view, const struct shm_enab
 void    ring_wake(int eventfd);
 
 /* The table entry of chunk number `n` of stream `index`. */
-static inline __attribute__((always_inline)) uint64_t *ring_entry(const struct ring_view *view, uint32_t index, uint64_t n)
+static inline __attribute__((always_inline)) uint64_t *ring_entry(const struct ring_view *view, uint32_t index,
+                                                                  uint64_t n)
 {
     return &view->table[((uint64_t)index << view->table_shift) + (n & view->table_mask)];
 }
 
 /* Where position `pos` of stream `index` lies; NULL: its chunk is not linked, or the entry can't be. */
-static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_view *view, uint32_t index, uint64_t pos)
+static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_view *view, uint32_t index,
+                                                              uint64_t pos)
 {
     const uint64_t n     = pos >> view->chunk_shift;
     const uint64_t entry = __atomic_load_n(ring_entry(view, index, n), __ATOMIC_ACQUIRE);
@@ -28,9 +30,11 @@ static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_
     return view->chunks + ((uint64_t)(uint32_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
 }
 
-/* The same by the copy of the entry that lies beside the write position; NULL: that is of another chunk. An entry of a number never changes.
- * `mask`: the view's chunk_mask. */
-static inline __attribute__((always_inline)) uint8_t *ring_here(const struct ring_view *view, const struct shm_stream *stream, uint64_t pos, uint64_t mask)
+/* The same by the copy of the entry that lies beside the write position; NULL: that is of another chunk. An entry of a
+ * number never changes. `mask`: the view's chunk_mask. */
+static inline __attribute__((always_inline)) uint8_t *ring_here(const struct ring_view  *view,
+                                                                const struct shm_stream *stream, uint64_t pos,
+                                                                uint64_t mask)
 {
     const unsigned shift = view->chunk_shift;
     const uint64_t entry = __atomic_load_n(&stream->current, __ATOMIC_ACQUIRE);
@@ -39,13 +43,14 @@ static inline __attribute__((always_inline)) uint8_t *ring_here(const struct rin
     return view->chunks + ((uint64_t)(uint32_t)entry << shift) + (pos & mask);
 }
 
-/* As ring_write, for an event whose parts `s` holds: first (with the size), ids, provider, descriptor, activity, piece, end and
- * total. `total`: that of `s`. May be called again with the same `s`. `where`: ring_rseq, or a copy of it. One attempt is made here, at what nearly always is the case; everything
- * else (a restart, the end of a chunk, no room, another clock) is ring_write_patiently, which starts over. */
-static inline __attribute__((always_inline)) wstatus ring_write_event(const struct ring_view *view,
+/* As ring_write, for an event whose parts `s` holds: first (with the size), ids, provider, descriptor, activity, piece,
+ * end and total. `total`: that of `s`. May be called again with the same `s`. `where`: ring_rseq, or a copy of it. One
+ * attempt is made here, at what nearly always is the case; everything else (a restart, the end of a chunk, no room,
+ * another clock) is ring_write_patiently, which starts over. */
+static inline __attribute__((always_inline)) wstatus ring_write_event(const struct ring_view  *view,
                                                                       const struct shm_enable *enable, uint64_t ticket,
-                                                                      const struct ring_rseq *where, struct section *s, uint32_t total,
-                                                                      bool *written)
+                                                                      const struct ring_rseq *where, struct section *s,
+                                                                      uint32_t total, bool *written)
 {
     const uint32_t     size    = (uint32_t)sizeof(struct etl_event_header) + total;
     const uint32_t     aligned = (size + 7) & ~7u;
@@ -61,8 +66,8 @@ static inline __attribute__((always_inline)) wstatus ring_write_event(const stru
         return ring_write_patiently(view, enable, ticket, s, written);
     stream = &view->stream[place.cpu];
     __asm__("" : "+r"(stream)); /* one address, not computed again for each field */
-    place.wpos = &stream->wpos;
-    place.old  = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
+    place.wpos  = &stream->wpos;
+    place.old   = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
     place.tally = __atomic_load_n(&stream->tally, __ATOMIC_RELAXED);
     place.next  = place.old + aligned;
     if (__builtin_expect((place.old & mask) + aligned > mask + 1, 0))

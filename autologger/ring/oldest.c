@@ -1,7 +1,7 @@
 /* oldest.c - see oldest.h.
- * A chunk that a stream has gone beyond is written to by nobody: a CPU's writers work at the write position alone, and one of the fallback
- * stream is passed over while a place in it is reserved. What is read here of a chunk holds only if the step succeeds: else it may have been
- * another's already. */
+ * A chunk that a stream has gone beyond is written to by nobody: a CPU's writers work at the write position alone, and
+ * one of the fallback stream is passed over while a place in it is reserved. What is read here of a chunk holds only if
+ * the step succeeds: else it may have been another's already. */
 #include "autologger/ring/oldest.h"
 
 #include "autologger/ring/fastpath.h"
@@ -15,19 +15,24 @@ enum { HEADER_SIZE = sizeof(struct etl_event_header) };
 #define UNSEEN
 #endif
 
-UNSEEN static uint64_t word_at(const uint8_t *at) { return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE); }
+UNSEEN static uint64_t word_at(const uint8_t *at)
+{
+    return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
 
 /* The oldest chunk of stream `index`. False: there is none that is full and not taken. */
 static bool ring_oldest_of(const struct ring_view *view, uint32_t index, struct ring_step *step)
 {
-    struct shm_stream *st   = &view->stream[index];
-    const uint64_t     word = __atomic_load_n(&st->oldest, __ATOMIC_ACQUIRE);
-    const uint64_t     here = (__atomic_load_n(&st->wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) >> view->chunk_shift;
-    const uint64_t     n    = shm_oldest_number(word, here + 1);
+    struct shm_stream *st    = &view->stream[index];
+    const uint64_t     word  = __atomic_load_n(&st->oldest, __ATOMIC_ACQUIRE);
+    const uint64_t     here  = (__atomic_load_n(&st->wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) >> view->chunk_shift;
+    const uint64_t     n     = shm_oldest_number(word, here + 1);
     const uint64_t     entry = __atomic_load_n(ring_entry(view, index, n), __ATOMIC_ACQUIRE);
     if (n >= here || !shm_entry_is(entry, n) || (uint32_t)entry >= view->chunk_count)
         return false;
-    *step = (struct ring_step){&st->oldest, word, shm_oldest(n + 1, shm_oldest_events(word)), (uint32_t)entry, index, n, &st->overwritten_to, 0};
+    *step = (struct ring_step){&st->oldest,         word,  shm_oldest(n + 1, shm_oldest_events(word)),
+                               (uint32_t)entry,     index, n,
+                               &st->overwritten_to, 0};
     return true;
 }
 
@@ -47,7 +52,8 @@ UNSEEN static bool content_of(const struct ring_view *view, uint32_t chunk, stru
         const uint32_t size = (uint32_t)(word & 0xFFFF), aligned = (size + 7) & ~7u;
         if (word == 0 || (word & 0xFF000000u) == SHM_RESERVED || (word & 0xFF000000u) == SHM_ABANDONED)
             return false;
-        if ((uint32_t)word == ETL_FILLER || (word >> 24 & 0xFF) != ETL_MARKER || size < HEADER_SIZE || aligned > end - at)
+        if ((uint32_t)word == ETL_FILLER || (word >> 24 & 0xFF) != ETL_MARKER || size < HEADER_SIZE ||
+            aligned > end - at)
             break;
         c->last = word_at(data + at + offsetof(struct etl_event_header, time));
         c->events++;
@@ -56,14 +62,17 @@ UNSEEN static bool content_of(const struct ring_view *view, uint32_t chunk, stru
     return true;
 }
 
-/* The same of a CPU's chunk number `n`, by the tallies at its beginning and at its end. False: the next one is not linked, or these are a program's that
- * scribbles. */
+/* The same of a CPU's chunk number `n`, by the tallies at its beginning and at its end. False: the next one is not
+ * linked, or these are a program's that scribbles. */
 UNSEEN static bool content_by_tally(const struct ring_view *view, const struct ring_step *step, struct content *c)
 {
-    const uint64_t next = __atomic_load_n(ring_entry(view, step->stream, step->n + 1), __ATOMIC_ACQUIRE), size = view->chunk_mask + 1;
-    if (!view->mark || step->stream == view->cpus || !shm_entry_is(next, step->n + 1) || (uint32_t)next >= view->chunk_count)
+    const uint64_t next = __atomic_load_n(ring_entry(view, step->stream, step->n + 1), __ATOMIC_ACQUIRE),
+                   size = view->chunk_mask + 1;
+    if (!view->mark || step->stream == view->cpus || !shm_entry_is(next, step->n + 1) ||
+        (uint32_t)next >= view->chunk_count)
         return false;
-    const uint64_t from = __atomic_load_n(&view->mark[step->chunk], __ATOMIC_RELAXED), to = __atomic_load_n(&view->mark[(uint32_t)next], __ATOMIC_RELAXED);
+    const uint64_t from   = __atomic_load_n(&view->mark[step->chunk], __ATOMIC_RELAXED),
+                   to     = __atomic_load_n(&view->mark[(uint32_t)next], __ATOMIC_RELAXED);
     const uint64_t events = (to >> SHM_TALLY_BITS) - (from >> SHM_TALLY_BITS), back = (to & SHM_TALLY_MASK) << 3;
     if (events == 0 || events > size / HEADER_SIZE || back < HEADER_SIZE || back > size)
         return false;
@@ -82,7 +91,8 @@ UNSEEN static uint64_t begins(const struct ring_view *view, uint32_t chunk)
 void ring_overwrote(const struct ring_step *step)
 {
     uint64_t was = __atomic_load_n(step->last_at, __ATOMIC_RELAXED);
-    while (was < step->last && !__atomic_compare_exchange_n(step->last_at, &was, step->last, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    while (was < step->last &&
+           !__atomic_compare_exchange_n(step->last_at, &was, step->last, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
 }
 
@@ -98,10 +108,14 @@ struct oldest_order {
     uint64_t time;   /* of the chunk's first event; 0: it begins with none */
     uint32_t stream; /* the lower one first, where times are equal */
 };
-static bool goes_before(struct oldest_order a, struct oldest_order b) { return a.time != b.time ? a.time < b.time : a.stream < b.stream; }
+static bool goes_before(struct oldest_order a, struct oldest_order b)
+{
+    return a.time != b.time ? a.time < b.time : a.stream < b.stream;
+}
 
 /* Of the streams' oldest chunks that come after `after` (NULL: of all) the first one. */
-static bool first_after(const struct ring_view *view, const struct oldest_order *after, struct ring_step *step, struct oldest_order *first)
+static bool first_after(const struct ring_view *view, const struct oldest_order *after, struct ring_step *step,
+                        struct oldest_order *first)
 {
     struct ring_step one;
     bool             found = false;
@@ -122,7 +136,7 @@ static bool first_after(const struct ring_view *view, const struct oldest_order 
 /* Only the chunk that will be overwritten is looked into: with many processors each has an oldest one. */
 bool ring_oldest(const struct ring_view *view, struct ring_step *step)
 {
-    struct content      content;
+    struct content             content;
     struct oldest_order        first, tried;
     const struct oldest_order *after = NULL;
 

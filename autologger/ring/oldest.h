@@ -1,4 +1,5 @@
-/* oldest.h - the oldest chunk of a set that overwrites: which one a writer takes that finds the pool empty. Private to the ring writer. */
+/* oldest.h - the oldest chunk of a set that overwrites: which one a writer takes that finds the pool empty. Private to
+ * the ring writer. */
 #ifndef AUTOLOGGER_RING_OLDEST_H
 #define AUTOLOGGER_RING_OLDEST_H
 #include "autologger/ring/writer.h"

@@ -45,7 +45,8 @@ wstatus quiesce_all_cpus(struct reason *why)
         goto out;
     }
     if (sched_getaffinity(0, size, before) < 0) {
-        status = reason_set(why, wstatus_from_errno(errno), "the CPUs of this thread can't be read: %s", strerror(errno));
+        status =
+            reason_set(why, wstatus_from_errno(errno), "the CPUs of this thread can't be read: %s", strerror(errno));
         goto out;
     }
     CPU_ZERO_S(size, online);
@@ -71,7 +72,7 @@ bool quiesce_visit(unsigned cpu, void (*run)(void *ctx), void *ctx)
 {
     const size_t size   = CPU_ALLOC_SIZE(CPUS_MAX);
     cpu_set_t   *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX);
-    bool         there  = before && one && cpu < CPUS_MAX && sched_getaffinity(0, size, before) >= 0;
+    bool         there = before && one && cpu < CPUS_MAX && sched_getaffinity(0, size, before) >= 0;
 
     if (there) {
         CPU_ZERO_S(size, one);

@@ -1,6 +1,6 @@
-/* stream.c - memory of a stream set; its chunks are stream_pool.c, reading is stream_read.c. See stream.h.
- * Layout of the control memfd: shm_control, pool, states of chunks. Of the data memfd: shm_data, shm_stream[], shm_refusal[], takers, marks, tables,
- * chunks from a page boundary on. */
+/* stream.c - memory of a stream set; its chunks are stream_pool.c, reading is stream_read.c. See stream.h. Layout of
+ * the control memfd: shm_control, pool, states of chunks. Of the data memfd: shm_data, shm_stream[], shm_refusal[],
+ * takers, marks, tables, chunks from a page boundary on. */
 #include "autologger/ring/stream.h"
 
 #include "autologger/ring/quiesce.h"
@@ -37,7 +37,8 @@ struct stream_layout {
     uint64_t pool, claims, states, control_size;
     uint64_t refusals, takers, marks, tables, chunks, data_size;
 };
-static struct stream_layout stream_layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count, bool overwrite)
+static struct stream_layout stream_layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count,
+                                             bool overwrite)
 {
     struct stream_layout l = {.slots = 1};
     while (l.slots < chunk_count + SPARE_SLOTS)
@@ -49,9 +50,9 @@ static struct stream_layout stream_layout_of(unsigned streams, uint32_t chunk_sh
     l.refusals     = sizeof(struct shm_data) + (uint64_t)streams * sizeof(struct shm_stream);
     l.takers       = l.refusals + SHM_REFUSALS * sizeof(struct shm_refusal);
     l.marks        = overwrite ? round_up(l.takers + (uint64_t)chunk_count * 4, 8) : 0;
-    l.tables       = round_up(overwrite ? l.marks + (uint64_t)chunk_count * 8 : l.takers + (uint64_t)chunk_count * 4, PAGE);
-    l.chunks       = round_up(l.tables + (uint64_t)streams * l.slots * 8, PAGE);
-    l.data_size    = l.chunks + ((uint64_t)chunk_count << chunk_shift);
+    l.tables = round_up(overwrite ? l.marks + (uint64_t)chunk_count * 8 : l.takers + (uint64_t)chunk_count * 4, PAGE);
+    l.chunks = round_up(l.tables + (uint64_t)streams * l.slots * 8, PAGE);
+    l.data_size = l.chunks + ((uint64_t)chunk_count << chunk_shift);
     return l;
 }
 
@@ -83,9 +84,15 @@ static wstatus map_both(struct stream_set *s, uint64_t control_size, uint64_t da
 static struct shm_data data_header(const struct stream_set *s, const struct stream_layout *l)
 {
     return (struct shm_data){.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_data), 0, l->data_size},
-                             .stream_count = s->control->stream_count, .stream_offset = sizeof(struct shm_data), .chunk_offset = l->chunks,
-                             .refusal_offset = (uint32_t)l->refusals, .table_offset = (uint32_t)l->tables, .table_mask = l->slots - 1,
-                             .taker_offset = (uint32_t)l->takers, .mark_offset = (uint32_t)l->marks, .pool_head = s->control->chunk_count};
+                             .stream_count   = s->control->stream_count,
+                             .stream_offset  = sizeof(struct shm_data),
+                             .chunk_offset   = l->chunks,
+                             .refusal_offset = (uint32_t)l->refusals,
+                             .table_offset   = (uint32_t)l->tables,
+                             .table_mask     = l->slots - 1,
+                             .taker_offset   = (uint32_t)l->takers,
+                             .mark_offset    = (uint32_t)l->marks,
+                             .pool_head      = s->control->chunk_count};
 }
 
 static wstatus set_streams(struct stream_set *s, const struct stream_layout *l, struct reason *why)
@@ -106,8 +113,8 @@ static wstatus set_streams(struct stream_set *s, const struct stream_layout *l, 
     s->table_mask = l->slots - 1;
     for (unsigned i = 0; i < s->count; i++) {
         struct ring_stream *st = &s->stream[i];
-        st->shared        = (struct shm_stream *)(void *)(s->data + sizeof(struct shm_data)) + i;
-        st->entry         = (uint64_t *)(void *)(s->data + l->tables) + (size_t)i * l->slots;
+        st->shared             = (struct shm_stream *)(void *)(s->data + sizeof(struct shm_data)) + i;
+        st->entry              = (uint64_t *)(void *)(s->data + l->tables) + (size_t)i * l->slots;
         if (!(st->chunk = malloc(l->slots * sizeof *st->chunk)))
             return reason_set(why, W_OUTOFMEMORY, "no memory for %u streams", s->count);
         memset(st->chunk, 0xFF, l->slots * sizeof *st->chunk); /* SHM_NO_CHUNK */
@@ -138,15 +145,26 @@ static int stream_reopen_readonly(int fd)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void fill_headers(struct stream_set *s, const struct stream_config *c, const struct stream_layout *l, uint64_t now_ns)
+static void fill_headers(struct stream_set *s, const struct stream_config *c, const struct stream_layout *l,
+                         uint64_t now_ns)
 {
     *s->control = (struct shm_control){
-        .header = {SHM_MAGIC_CONTROL, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_control), 0, l->control_size},
-        .clock_kind = c->clock_kind, .session = c->session, .session_generation = c->session_generation,
-        .stream_count = c->cpus + 1, .chunk_shift = c->chunk_shift, .chunk_count = c->chunk_count,
-        .max_event = c->max_event, .pool_offset = (uint32_t)l->pool, .uid = c->uid, .state_offset = (uint32_t)l->states,
-        .pool_wake = SHM_WAKE_NEVER, .overwrite = c->overwrite, .claim_offset = (uint32_t)l->claims,
-        .lost.at_ns = now_ns, .overwritten.at_ns = now_ns};
+        .header             = {SHM_MAGIC_CONTROL, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_control), 0, l->control_size},
+        .clock_kind         = c->clock_kind,
+        .session            = c->session,
+        .session_generation = c->session_generation,
+        .stream_count       = c->cpus + 1,
+        .chunk_shift        = c->chunk_shift,
+        .chunk_count        = c->chunk_count,
+        .max_event          = c->max_event,
+        .pool_offset        = (uint32_t)l->pool,
+        .uid                = c->uid,
+        .state_offset       = (uint32_t)l->states,
+        .pool_wake          = SHM_WAKE_NEVER,
+        .overwrite          = c->overwrite,
+        .claim_offset       = (uint32_t)l->claims,
+        .lost.at_ns         = now_ns,
+        .overwritten.at_ns  = now_ns};
     const struct shm_data d = data_header(s, l);
     memcpy(s->data, &d, sizeof d);
     s->pool_index = c->chunk_count;
@@ -156,12 +174,15 @@ static bool config_ok(const struct stream_config *c, const struct stream_layout 
 {
     return c->cpus >= 1 && c->cpus < 65536 && c->chunk_shift >= 12 && c->chunk_shift <= 16 &&
            c->max_event >= sizeof(struct etl_event_header) && c->max_event <= ETL_MAX_EVENT &&
-           round_up(c->max_event, 8) <= 1u << c->chunk_shift && l->control_size <= UINT32_MAX && l->chunks <= UINT32_MAX;
+           round_up(c->max_event, 8) <= 1u << c->chunk_shift && l->control_size <= UINT32_MAX &&
+           l->chunks <= UINT32_MAX;
 }
 
-wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out, struct reason *why)
+wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out,
+                          struct reason *why)
 {
-    struct stream_layout      l = stream_layout_of(config->cpus + 1, config->chunk_shift, config->chunk_count, config->overwrite);
+    struct stream_layout l =
+        stream_layout_of(config->cpus + 1, config->chunk_shift, config->chunk_count, config->overwrite);
     struct stream_set *s = NULL;
     wstatus            status;
 
@@ -201,7 +222,7 @@ out:
 static wstatus adopt_check(int data_fd, int control_fd, struct stat *data, struct stat *control, struct reason *why)
 {
     const int wanted = F_SEAL_SHRINK | F_SEAL_GROW;
-    int       ds     = fcntl(data_fd, F_GET_SEALS), cs = fcntl(control_fd, F_GET_SEALS);
+    int       ds = fcntl(data_fd, F_GET_SEALS), cs = fcntl(control_fd, F_GET_SEALS);
     if (fstat(data_fd, data) < 0 || fstat(control_fd, control) < 0 || ds < 0 || cs < 0 || (ds & wanted) != wanted ||
         (cs & wanted) != wanted)
         return reason_set(why, W_INVALID_DATA, "the memory handed over is not sealed");
@@ -220,8 +241,8 @@ static void adopt_linked(struct stream_set *s, uint32_t chunk, uint8_t *used)
     s->granted++;
 }
 
-/* The predecessor wrote the pool; the clients write its beginning. Behind a wrong beginning lie chunks of other places. Such a pool is left empty;
- * chunks without a stream are free then. */
+/* The predecessor wrote the pool; the clients write its beginning. Behind a wrong beginning lie chunks of other places.
+ * Such a pool is left empty; chunks without a stream are free then. */
 static void adopt_pool(struct stream_set *s, uint8_t *used)
 {
     const uint32_t count = s->control->chunk_count, index = stream_pool_index(s);
@@ -267,7 +288,7 @@ static void stream_adopt_streams(struct stream_set *s, uint8_t *used)
     }
     for (unsigned i = 0; i < s->count; i++) {
         const struct ring_stream *st   = &s->stream[i];
-        const uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
+        const uint64_t            wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
         for (uint64_t n = st->linked; n << shift < wpos && n < st->linked + count; n++) {
             const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
             if (shm_entry_is(entry, n) && (uint32_t)entry < count)
@@ -328,12 +349,13 @@ wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, stru
     return W_SUCCESS;
 }
 
-wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why)
+wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out,
+                               struct reason *why)
 {
-    struct stat        data, control;
-    struct stream_layout      l;
-    struct stream_set *s      = NULL;
-    wstatus            status = adopt_check(data_fd, control_fd, &data, &control, why);
+    struct stat          data, control;
+    struct stream_layout l;
+    struct stream_set   *s      = NULL;
+    wstatus              status = adopt_check(data_fd, control_fd, &data, &control, why);
 
     *out = NULL;
     if (status != W_SUCCESS)
@@ -341,7 +363,7 @@ wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos
     status = reason_set(why, W_OUTOFMEMORY, "no memory for a set of streams");
     if (!(s = set_new()))
         goto out;
-    s->data_fd = data_fd; /* ours from here on; given back on failure */
+    s->data_fd    = data_fd; /* ours from here on; given back on failure */
     s->control_fd = control_fd;
     if ((status = map_both(s, (uint64_t)control.st_size, (uint64_t)data.st_size, why)) != W_SUCCESS)
         goto out;
@@ -352,8 +374,8 @@ wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos
         goto out;
     }
     l = stream_layout_of(c->stream_count, c->chunk_shift, c->chunk_count, c->overwrite);
-    if (l.control_size != s->control_size || l.data_size != s->data_size || c->pool_offset != l.pool || c->state_offset != l.states ||
-        (c->overwrite && c->claim_offset != l.claims)) {
+    if (l.control_size != s->control_size || l.data_size != s->data_size || c->pool_offset != l.pool ||
+        c->state_offset != l.states || (c->overwrite && c->claim_offset != l.claims)) {
         status = reason_set(why, W_INVALID_DATA, "the memory handed over has other sizes than it says");
         goto out;
     }
@@ -397,12 +419,12 @@ void stream_set_destroy(struct stream_set *s)
     free(s);
 }
 
-int      stream_set_data_fd(const struct stream_set *s) { return s->data_fd; }
-int      stream_set_control_fd(const struct stream_set *s) { return s->control_fd; }
-int      stream_set_control_fd_readonly(const struct stream_set *s) { return s->control_ro_fd; }
-unsigned stream_set_count(const struct stream_set *s) { return s->count; }
+int                       stream_set_data_fd(const struct stream_set *s) { return s->data_fd; }
+int                       stream_set_control_fd(const struct stream_set *s) { return s->control_fd; }
+int                       stream_set_control_fd_readonly(const struct stream_set *s) { return s->control_ro_fd; }
+unsigned                  stream_set_count(const struct stream_set *s) { return s->count; }
 const struct shm_control *stream_set_control(const struct stream_set *s) { return s->control; }
-uint64_t stream_position(const struct stream_set *s, unsigned index) { return s->stream[index].pos; }
+uint64_t                  stream_position(const struct stream_set *s, unsigned index) { return s->stream[index].pos; }
 uint64_t stream_released(const struct stream_set *s, unsigned index) { return s->stream[index].released; }
 
 void stream_set_open(struct stream_set *s, bool open)
@@ -418,7 +440,7 @@ void stream_set_open(struct stream_set *s, bool open)
 void stream_refused(const struct stream_set *s, uint32_t slot, struct stream_refused *out)
 {
     const struct shm_refusal *from = &s->refusal[slot % SHM_REFUSALS];
-    struct shm_refusal        r; /* each field once: it is the clients' memory */
+    struct shm_refusal        r;                                /* each field once: it is the clients' memory */
     r.why      = __atomic_load_n(&from->why, __ATOMIC_ACQUIRE); /* first: they set it behind the others */
     r.slot     = __atomic_load_n(&from->slot, __ATOMIC_RELAXED);
     r.level    = __atomic_load_n(&from->level, __ATOMIC_RELAXED);

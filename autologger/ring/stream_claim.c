@@ -1,16 +1,20 @@
-/* stream_claim.c - reading streams whose writers overwrite the oldest chunk when the pool is empty. See stream.h and wire/shm.h.
- * The reader owns a chunk from the moment at which it has moved `oldest` past it, until it pushes it back into the pool. It claims the chunk
- * that it is about to read, the one that is being filled too, and no further ones: what waits stays there to be overwritten.
- * A claim is noted for a successor before it is made. A successor drops notes of chunks that are linked or in the pool: their claim was lost to
- * a writer. */
+/* stream_claim.c - reading streams whose writers overwrite the oldest chunk when the pool is empty. See stream.h and
+ * wire/shm.h. The reader owns a chunk from the moment at which it has moved `oldest` past it, until it pushes it back
+ * into the pool. It claims the chunk that it is about to read, the one that is being filled too, and no further ones:
+ * what waits stays there to be overwritten. A claim is noted for a successor before it is made. A successor drops notes
+ * of chunks that are linked or in the pool: their claim was lost to a writer. */
 #include "autologger/ring/oldest.h"
 #include "autologger/ring/stream_private.h"
 
 #include <stdlib.h>
 
-enum { CLAIM_TRIES = 64 /* a client that keeps changing the word is read later */, AHEAD = 16 /* more than a writer links ahead */ };
+enum {
+    CLAIM_TRIES = 64 /* a client that keeps changing the word is read later */,
+    AHEAD       = 16 /* more than a writer links ahead */
+};
 
-wstatus stream_claims_init(struct stream_set *s, const struct shm_data *header, uint64_t claim_offset, struct reason *why)
+wstatus stream_claims_init(struct stream_set *s, const struct shm_data *header, uint64_t claim_offset,
+                           struct reason *why)
 {
     if (!s->control->overwrite)
         return W_SUCCESS;
@@ -73,17 +77,18 @@ static bool claim(struct stream_set *s, struct ring_stream *st, const struct old
 {
     const uint64_t n = o->n, entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
     const uint32_t chunk = (uint32_t)entry;
-    const bool     good  = shm_entry_is(entry, n) && chunk < s->control->chunk_count && s->state[chunk] == SHM_CHUNK_POOL;
-    uint64_t       word  = o->word;
+    const bool good = shm_entry_is(entry, n) && chunk < s->control->chunk_count && s->state[chunk] == SHM_CHUNK_POOL;
+    uint64_t   word = o->word;
 
     if (good)
         __atomic_store_n(&s->claim[chunk], (uint64_t)(st - s->stream + 1) << 32 | (uint32_t)n, __ATOMIC_SEQ_CST);
-    if (!__atomic_compare_exchange_n(&st->shared->oldest, &word, shm_oldest(n + 1, shm_oldest_events(word)), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    if (!__atomic_compare_exchange_n(&st->shared->oldest, &word, shm_oldest(n + 1, shm_oldest_events(word)), false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         if (good)
             __atomic_store_n(&s->claim[chunk], 0, __ATOMIC_RELEASE);
         return false;
     }
-    st->claimed                    = n + 1;
+    st->claimed                  = n + 1;
     st->chunk[n & s->table_mask] = good ? chunk : SHM_NO_CHUNK;
     if (good)
         stream_claim_held_append(s, st, chunk, n);
@@ -134,7 +139,8 @@ bool stream_cover(struct stream_set *s, struct ring_stream *st)
         if (o.n < st->claimed || o.n > o.wpos >> shift) { /* a program that scribbles: back to what is known */
             uint64_t word = o.word;
             s->corrupt++;
-            __atomic_compare_exchange_n(&st->shared->oldest, &word, shm_oldest(st->claimed, shm_oldest_events(word)), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+            __atomic_compare_exchange_n(&st->shared->oldest, &word, shm_oldest(st->claimed, shm_oldest_events(word)),
+                                        false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
             continue;
         }
         if (o.n > st->pos >> shift) {
@@ -152,11 +158,12 @@ bool stream_cover(struct stream_set *s, struct ring_stream *st)
 
 /* ---- what is linked and waits ---- */
 
-uint32_t stream_claims_linked(struct stream_set *s, void (*found)(struct stream_set *s, uint32_t chunk, uint8_t *seen), uint8_t *seen)
+uint32_t stream_claims_linked(struct stream_set *s, void (*found)(struct stream_set *s, uint32_t chunk, uint8_t *seen),
+                              uint8_t           *seen)
 {
     uint32_t count = 0;
     for (unsigned i = 0; i < s->count; i++) {
-        struct ring_stream      *st   = &s->stream[i];
+        struct ring_stream *st   = &s->stream[i];
         const struct oldest o    = stream_claim_oldest_of(s, st);
         const uint64_t      end  = (o.wpos >> s->control->chunk_shift) + AHEAD;
         const uint64_t      from = st->looked && st->looked - 1 < o.n ? st->looked - 1 : o.n;
@@ -190,14 +197,17 @@ bool stream_claims_take(struct stream_set *s)
 void stream_claims_look(struct stream_set *s, bool begin)
 {
     for (unsigned i = 0; i < s->count; i++)
-        s->stream[i].looked = begin ? (stream_claim_oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + 1 : 0;
+        s->stream[i].looked =
+            begin ? (stream_claim_oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + 1 : 0;
 }
 
 bool stream_claims_looked(const struct stream_set *s)
 {
     bool all = true;
     for (unsigned i = 0; i < s->count; i++)
-        all &= (stream_claim_oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + AHEAD + 1 - s->stream[i].looked < s->table_mask / 2;
+        all &= (stream_claim_oldest_of(s, &s->stream[i]).wpos >> s->control->chunk_shift) + AHEAD + 1 -
+                   s->stream[i].looked <
+               s->table_mask / 2;
     return all;
 }
 
@@ -237,8 +247,9 @@ enum stream_holds stream_set_holds(const struct stream_set *s)
     return s->linked > 1 && s->linked >= s->hold_most / 2 ? STREAM_HOLDS_MUCH : STREAM_HOLDS_FEW;
 }
 
-/* Each stream that is written to has a chunk that can't be overwritten: the one that is being filled. The others are the reader's at most, half of
- * them better: threads that lost their processor with a chunk in their hands have some, too. */
+/* Each stream that is written to has a chunk that can't be overwritten: the one that is being filled. The others are
+ * the reader's at most, half of them better: threads that lost their processor with a chunk in their hands have some,
+ * too. */
 void stream_claims_limit(struct stream_set *s)
 {
     uint32_t active = 0;
@@ -268,11 +279,12 @@ void stream_claims_adopt(struct stream_set *s, uint8_t *used)
     for (unsigned i = 0; i < s->count; i++)
         s->stream[i].claimed = stream_claim_oldest_of(s, &s->stream[i]).n;
     for (uint32_t c = 0; c < s->control->chunk_count; c++) {
-        const uint64_t claim = s->claim[c];
+        const uint64_t      claim = s->claim[c];
         struct ring_stream *st    = claim >> 32 && claim >> 32 <= s->count ? &s->stream[(claim >> 32) - 1] : NULL;
-        const uint64_t last  = st ? st->claimed - 1 : 0, n = last - (uint32_t)(last - claim);
+        const uint64_t      last = st ? st->claimed - 1 : 0, n = last - (uint32_t)(last - claim);
         s->claim[c] = 0;
-        if (!st || st->claimed == 0 || used[c] || s->state[c] == SHM_CHUNK_STALLED || n > last || (n + 1) << s->control->chunk_shift <= st->released)
+        if (!st || st->claimed == 0 || used[c] || s->state[c] == SHM_CHUNK_STALLED || n > last ||
+            (n + 1) << s->control->chunk_shift <= st->released)
             continue;
         used[c]     = 1;
         s->claim[c] = claim;

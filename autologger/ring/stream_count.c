@@ -1,8 +1,9 @@
-/* See stream.h. What the programs of a set say of events that were lost or overwritten, as far as it can be true. They count in memory that
- * is theirs to write, so a program can write there what it likes.
+/* See stream.h. What the programs of a set say of events that were lost or overwritten, as far as it can be true. They
+ * count in memory that is theirs to write, so a program can write there what it likes.
  * Invariants
- *   C1 each event takes some of the time that has passed, LEAST_NS of one stream's; a step that there was no time for is left out, and counted as
- *      falsified. Of the time that no event took, STREAM_SAVED_NS are there at the next look: clock and counts are not read at one moment.
+ *   C1 each event takes some of the time that has passed, LEAST_NS of one stream's; a step that there was no time for
+ *      is left out, and counted as falsified. Of the time that no event took, STREAM_SAVED_NS are there at the next
+ *      look: clock and counts are not read at one moment.
  *   C2 what was believed lies in the control memory: a successor goes on from it. */
 #include "autologger/ring/stream_private.h"
 
@@ -13,8 +14,9 @@ enum { LEAST_NS = 5 /* an attempt that finds no room takes 10 and more */, OVERW
 /* shm_told.at_ns is the time up to which events took all of it, or it was let go. */
 static uint64_t believe(struct stream_set *s, struct shm_told *told, uint64_t said, uint64_t grown, uint64_t now_ns)
 {
-    const uint64_t room = now_ns > told->at_ns ? now_ns - told->at_ns : 0, saved = now_ns > STREAM_SAVED_NS ? now_ns - STREAM_SAVED_NS : 1;
-    const bool     may  = !told->at_ns || grown / s->count <= room / LEAST_NS;
+    const uint64_t room  = now_ns > told->at_ns ? now_ns - told->at_ns : 0,
+                   saved = now_ns > STREAM_SAVED_NS ? now_ns - STREAM_SAVED_NS : 1;
+    const bool may       = !told->at_ns || grown / s->count <= room / LEAST_NS;
 
     told->said = said;
     if (may) {
@@ -45,15 +47,17 @@ uint64_t stream_set_overwritten(struct stream_set *s, uint64_t now_ns)
 
     for (unsigned i = 0; stream_overwrites(s) && i < s->count; i++)
         said += shm_oldest_events(__atomic_load_n(&s->stream[i].shared->oldest, __ATOMIC_RELAXED));
-    return believe(s, told, said, (said - told->said) & ((UINT64_C(1) << OVERWRITTEN_BITS) - 1), now_ns); /* each stream counts modulo that */
+    /* each stream counts modulo that */
+    return believe(s, told, said, (said - told->said) & ((UINT64_C(1) << OVERWRITTEN_BITS) - 1), now_ns);
 }
 
 void stream_counters(struct stream_set *s, uint64_t now_ns, struct stream_counters *out)
 {
-    *out = (struct stream_counters){.corrupt = s->corrupt, .abandoned = s->abandoned, .events = s->events, .adjusted = s->adjusted};
+    *out = (struct stream_counters){
+        .corrupt = s->corrupt, .abandoned = s->abandoned, .events = s->events, .adjusted = s->adjusted};
     out->lost = s->abandoned + stream_set_lost(s, now_ns);
     stream_set_overwritten(s, now_ns);
-    out->falsified   = s->falsified;
+    out->falsified = s->falsified;
     for (unsigned i = 0; i < s->count; i++) {
         out->aborts += __atomic_load_n(&s->stream[i].shared->aborts, __ATOMIC_RELAXED);
         out->filtered += __atomic_load_n(&s->stream[i].shared->filtered, __ATOMIC_RELAXED);

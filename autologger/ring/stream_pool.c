@@ -1,6 +1,7 @@
-/* stream_pool.c - which chunks of a stream set writers may take, have taken, and give back. See stream.h and wire/shm.h.
- * A chunk is free, in the pool, taken (by a writer that has not linked it yet), linked to a stream, or stalled. Only the daemon moves it,
- * but for "taken" and "linked": a writer moves the pool's head and stores a table entry, and both are checked here against `state`. */
+/* stream_pool.c - which chunks of a stream set writers may take, have taken, and give back. See stream.h and
+ * wire/shm.h. A chunk is free, in the pool, taken (by a writer that has not linked it yet), linked to a stream, or
+ * stalled. Only the daemon moves it, but for "taken" and "linked": a writer moves the pool's head and stores a table
+ * entry, and both are checked here against `state`. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/ring/section.h"
 #include "autologger/ring/stream_private.h"
@@ -34,7 +35,8 @@ uint32_t stream_pool_index(struct stream_set *s)
 void stream_pool_empty(struct stream_set *s)
 {
     s->pool_index = s->control->chunk_count;
-    (void)stream_pool_index(s); /* a head before it is put right; one that a client puts back at once is so at each look */
+    /* a head before it is put right; one that a client puts back at once is so at each look */
+    (void)stream_pool_index(s);
 }
 
 static uint32_t available(struct stream_set *s) { return s->control->chunk_count - stream_pool_index(s); }
@@ -51,7 +53,7 @@ static bool stream_pool_push(struct stream_set *s, uint32_t chunk)
             continue;
         __atomic_store_n(&s->pool[index - 1], chunk, __ATOMIC_RELAXED);
         const uint64_t next = ((head >> 32) + 1) << 32 | (index - 1);
-        s->pool_index = index - 1; /* before: a writer that takes it at once raises it again */
+        s->pool_index       = index - 1; /* before: a writer that takes it at once raises it again */
         if (__atomic_compare_exchange_n(stream_pool_head_of(s), &head, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             return true;
         s->pool_index = index;
@@ -92,7 +94,8 @@ uint64_t stream_set_trim(struct stream_set *s)
         for (end = c; end < s->control->chunk_count && s->state[end] == SHM_CHUNK_FREE;)
             end++;
         if (end > c) /* R6, of several in a row */
-            (void)fallocate(s->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(stream_chunk(s, c) - s->data), (off_t)((end - c) * size));
+            (void)fallocate(s->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                            (off_t)(stream_chunk(s, c) - s->data), (off_t)((end - c) * size));
         end += end == c;
     }
     return (uint64_t)st.st_blocks * 512 - good + SLACK;
@@ -106,7 +109,8 @@ static bool take_back(struct stream_set *s)
         uint64_t       head  = __atomic_load_n(stream_pool_head_of(s), __ATOMIC_RELAXED);
         if (index >= s->control->chunk_count)
             return false;
-        if (shm_pool_index(head) != index || !__atomic_compare_exchange_n(stream_pool_head_of(s), &head, head + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+        if (shm_pool_index(head) != index || !__atomic_compare_exchange_n(stream_pool_head_of(s), &head, head + 1,
+                                                                          false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             continue;
         s->pool_index = index + 1;
         give_memory_back(s, s->pool[index]);
@@ -162,7 +166,10 @@ void stream_set_want_signals(struct stream_set *s)
         set_wake(s, available(s));
 }
 
-void stream_set_want_silence(struct stream_set *s) { __atomic_store_n(&s->control->pool_wake, SHM_WAKE_NEVER, __ATOMIC_RELAXED); }
+void stream_set_want_silence(struct stream_set *s)
+{
+    __atomic_store_n(&s->control->pool_wake, SHM_WAKE_NEVER, __ATOMIC_RELAXED);
+}
 
 uint32_t stream_set_granted(const struct stream_set *s) { return s->granted; }
 
@@ -176,8 +183,9 @@ uint32_t stream_set_busy(const struct stream_set *s)
 
 void stream_link(struct stream_set *s, struct ring_stream *st)
 {
-    const uint64_t n     = st->linked++;
-    const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE); /* once: it is the clients' memory */
+    const uint64_t n = st->linked++;
+    /* once: it is the clients' memory */
+    const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
     const uint32_t chunk = (uint32_t)entry;
     uint32_t      *known = &st->chunk[n & s->table_mask];
     if (!shm_entry_is(entry, n) || chunk >= s->control->chunk_count || s->state[chunk] != SHM_CHUNK_POOL) {
@@ -209,7 +217,7 @@ void stream_chunk_free(struct stream_set *s, uint32_t chunk)
 void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
 {
     struct ring_stream *st   = &s->stream[index];
-    const uint64_t size = stream_chunk_size(s);
+    const uint64_t      size = stream_chunk_size(s);
 
     if (pos > st->pos)
         pos = st->pos; /* R3: what was not read is not released */
@@ -234,7 +242,8 @@ void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
 
 enum { AHEAD = 16 /* more than a writer links ahead */ };
 
-void stream_ahead(struct stream_set *s, void (*found)(struct stream_set *s, uint32_t chunk, uint8_t *seen), uint8_t *seen)
+void stream_ahead(struct stream_set *s, void (*found)(struct stream_set *s, uint32_t chunk, uint8_t *seen),
+                  uint8_t           *seen)
 {
     if (stream_overwrites(s)) {
         stream_claims_linked(s, found, seen);
@@ -256,22 +265,25 @@ static void mark_linked(struct stream_set *s, uint32_t chunk, uint8_t *seen)
     seen[chunk] = 1;
 }
 
-/* A thread of the fallback stream is not stopped by a visit. One that lives and has marked the chunk will link it. One that has not marked it
- * yet finds it marked here, and leaves it. */
+/* A thread of the fallback stream is not stopped by a visit. One that lives and has marked the chunk will link it. One
+ * that has not marked it yet finds it marked here, and leaves it. */
 bool stream_unmarked(const struct stream_set *s, uint32_t chunk)
 {
-    return __atomic_load_n(&s->taker[chunk], __ATOMIC_ACQUIRE) == UINT32_MAX && __atomic_load_n(&stream_data(s)->fallback_used, __ATOMIC_SEQ_CST) == 1;
+    return __atomic_load_n(&s->taker[chunk], __ATOMIC_ACQUIRE) == UINT32_MAX &&
+           __atomic_load_n(&stream_data(s)->fallback_used, __ATOMIC_SEQ_CST) == 1;
 }
 
 bool stream_will_link(struct stream_set *s, uint32_t chunk)
 {
     uint32_t tid = 0;
-    if (__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || tid == UINT32_MAX)
+    if (__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+        tid == UINT32_MAX)
         return false;
     if (!stream_thread_gone(tid))
         return true;
     /* of a chunk that is overwritten it may be who had it before */
-    return stream_overwrites(s) && !__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return stream_overwrites(s) &&
+           !__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* `seen`: chunks that are not lost, as they are linked or in the pool. */
@@ -303,7 +315,9 @@ static bool candidates_find(struct stream_set *s, uint32_t index, uint8_t *candi
 {
     const uint32_t count = s->control->chunk_count;
     if (stream_overwrites(s))
-        stream_claims_look(s, true); /* before: what is linked behind this look is found by the next one, also when it was overwritten */
+        stream_claims_look(
+            s,
+            true); /* before: what is linked behind this look is found by the next one, also when it was overwritten */
     if (none_lost(s, seen))
         return false;
     for (uint32_t c = 0; c < count; c++)
@@ -342,7 +356,8 @@ uint32_t stream_set_reclaim(struct stream_set *s, wstatus (*visit)(struct reason
 
 static bool can_retire(const struct stream_set *s, const struct ring_stream *st)
 {
-    return st->pos == st->snap && (st->pos & (stream_chunk_size(s) - 1)) != 0 && *stream_slot(s, st, st->pos) != SHM_NO_CHUNK &&
+    return st->pos == st->snap && (st->pos & (stream_chunk_size(s) - 1)) != 0 &&
+           *stream_slot(s, st, st->pos) != SHM_NO_CHUNK &&
            (!stream_overwrites(s) || st->covered == (st->pos >> s->control->chunk_shift) + 1) &&
            (__atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) == st->pos;
 }
@@ -350,9 +365,11 @@ static bool can_retire(const struct stream_set *s, const struct ring_stream *st)
 static bool retire_fallback(struct stream_set *s, struct ring_stream *st)
 {
     uint64_t pos = st->pos, empty = 0;
-    if (!__atomic_compare_exchange_n(&st->shared->wpos, &pos, (st->pos | (stream_chunk_size(s) - 1)) + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&st->shared->wpos, &pos, (st->pos | (stream_chunk_size(s) - 1)) + 1, false,
+                                     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
         return false;
-    __atomic_compare_exchange_n((uint64_t *)(void *)stream_at(s, st, st->pos), &empty, (uint64_t)ETL_FILLER, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n((uint64_t *)(void *)stream_at(s, st, st->pos), &empty, (uint64_t)ETL_FILLER, false,
+                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -368,13 +385,13 @@ struct retiring {
 /* On the stream's own CPU: no writer is in the middle of a section there. */
 static void retire_here(void *ctx)
 {
-    struct retiring *r    = ctx;
-    struct ring_stream   *st   = &r->s->stream[r->index];
-    char            *rseq = (char *)__builtin_thread_pointer() + __rseq_offset;
+    struct retiring    *r    = ctx;
+    struct ring_stream *st   = &r->s->stream[r->index];
+    char               *rseq = (char *)__builtin_thread_pointer() + __rseq_offset;
     if (can_retire(r->s, st) && __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED) == r->index &&
         section_retire(&st->shared->wpos, st->pos, (st->pos | (stream_chunk_size(r->s) - 1)) + 1,
-                       __atomic_load_n(&st->shared->tally, __ATOMIC_RELAXED), stream_at(r->s, st, st->pos), r->index, rseq) ==
-            SECTION_DONE)
+                       __atomic_load_n(&st->shared->tally, __ATOMIC_RELAXED), stream_at(r->s, st, st->pos), r->index,
+                       rseq) == SECTION_DONE)
         r->done++;
 }
 
@@ -399,7 +416,7 @@ static unsigned retire_cpus(struct stream_set *s)
 unsigned stream_set_retire(struct stream_set *s)
 {
     struct ring_stream *last = &s->stream[s->count - 1];
-    unsigned       done = retire_cpus(s);
+    unsigned            done = retire_cpus(s);
     if (can_retire(s, last))
         done += retire_fallback(s, last);
     return done;

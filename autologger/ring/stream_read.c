@@ -29,11 +29,12 @@ void stream_snapshot(struct stream_set *s)
 {
     for (unsigned i = 0; i < s->count; i++) {
         struct ring_stream *st   = &s->stream[i];
-        uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE);
-        uint64_t       ok   = stream_is_fallback(s, i) ? wpos & ~SHM_CLOSED : wpos;
+        uint64_t            wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE);
+        uint64_t            ok   = stream_is_fallback(s, i) ? wpos & ~SHM_CLOSED : wpos;
         if (ok == st->snap)
             continue;
-        if (ok >= st->snap && ok % 8 == 0 && (stream_overwrites(s) ? !stream_claims_absurd(s, st, ok) : link_up_to(s, st, ok))) {
+        if (ok >= st->snap && ok % 8 == 0 &&
+            (stream_overwrites(s) ? !stream_claims_absurd(s, st, ok) : link_up_to(s, st, ok))) {
             st->snap = ok;
             continue;
         }
@@ -90,14 +91,12 @@ static uint64_t true_time(struct stream_set *s, struct ring_stream *st, bool fal
     }
     if (__builtin_expect(good != time, 0)) {
         memcpy(data + offsetof(struct etl_event_header, time), &good, sizeof good);
-        s->adjusted += good < time || good - time > s->limit - s->stamp; /* else a clock that differs a little from processor to processor */
+        /* else a clock that differs a little from processor to processor */
+        s->adjusted += good < time || good - time > s->limit - s->stamp;
     }
     return good;
 }
-static uint64_t chunk_end(const struct stream_set *s, uint64_t pos)
-{
-    return (pos | (stream_chunk_size(s) - 1)) + 1;
-}
+static uint64_t chunk_end(const struct stream_set *s, uint64_t pos) { return (pos | (stream_chunk_size(s) - 1)) + 1; }
 
 /* The chunk of the next record is none: what the table says of it was nonsense, and counted. */
 static bool skip_unlinked(struct stream_set *s, struct ring_stream *st)
@@ -134,7 +133,8 @@ static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record 
         uint32_t left = (uint32_t)(st->copy_pos + st->copy_size - st->pos);
         uint32_t size = stream_read_record_size(s, data, left);
         if (size) {
-            *out = (struct stream_record){data, size, (uint16_t)index, true_time(s, st, false, data), st->pos + stream_read_padded(size)};
+            *out = (struct stream_record){data, size, (uint16_t)index, true_time(s, st, false, data),
+                                          st->pos + stream_read_padded(size)};
             stream_gap_ends(s, st, out->time);
             return true;
         }
@@ -184,7 +184,8 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
             memcpy(st->copy, stream_at(s, st, st->pos), stream_read_padded(size));
             memcpy(st->copy, &word, sizeof word);
         }
-        if ((word >> 24 & 0xFF) != ETL_MARKER || stream_read_padded(size) > left || !stream_read_record_size(s, st->copy, stream_read_padded(size))) {
+        if ((word >> 24 & 0xFF) != ETL_MARKER || stream_read_padded(size) > left ||
+            !stream_read_record_size(s, st->copy, stream_read_padded(size))) {
             skip_head(s, st, word);
             continue;
         }
@@ -194,7 +195,8 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
             s->corrupt++;
             cpu = 0;
         }
-        *out = (struct stream_record){st->copy, size, (uint16_t)cpu, true_time(s, st, true, st->copy), st->pos + stream_read_padded(size)};
+        *out = (struct stream_record){st->copy, size, (uint16_t)cpu, true_time(s, st, true, st->copy),
+                                      st->pos + stream_read_padded(size)};
         stream_gap_ends(s, st, out->time);
         return true;
     }
@@ -203,7 +205,7 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
 
 bool stream_peek(struct stream_set *s, unsigned index, struct stream_record *out)
 {
-    bool some = stream_is_fallback(s, index) ? peek_fallback(s, index, out) : peek_cpu(s, index, out);
+    bool some               = stream_is_fallback(s, index) ? peek_fallback(s, index, out) : peek_cpu(s, index, out);
     s->stream[index].peeked = some ? out->end : 0;
     return some;
 }
@@ -256,7 +258,8 @@ static inline void row_tell(const struct stream_read_row *row, const struct stre
     if (tally && row->count)
         tally->events(tally->ctx, row->guid, row->count);
 }
-static inline void stream_read_row_add(struct stream_read_row *row, const uint8_t *record, const struct stream_tally *tally)
+static inline void stream_read_row_add(struct stream_read_row *row, const uint8_t *record,
+                                       const struct stream_tally *tally)
 {
     uint64_t guid[2];
     memcpy(guid, record + offsetof(struct etl_event_header, provider), sizeof guid);
@@ -270,18 +273,20 @@ static inline void stream_read_row_add(struct stream_read_row *row, const uint8_
 /* What nearly every record begins with: an event, and not one of the older API's. */
 static inline bool begins_as_usual(uint64_t word)
 {
-    const uint64_t kind = (uint64_t)ETL_MARKER << 24 | (uint64_t)ETL_EVENT32 << 16, classic = (uint64_t)SHM_CLASSIC << 32;
+    const uint64_t kind    = (uint64_t)ETL_MARKER << 24 | (uint64_t)ETL_EVENT32 << 16,
+                   classic = (uint64_t)SHM_CLASSIC << 32;
     return (word & (classic | UINT64_C(0xFFFE0000))) == kind;
 }
 _Static_assert((ETL_EVENT32 | 1) == ETL_EVENT64 && !(ETL_EVENT32 & 1), "the two differ in the last bit");
 
 /* Whole records at the front of `c`, as far as they are wanted. */
-static void stream_read_walk(const struct stream_set *s, struct stream_read_copying *c, uint64_t from, uint64_t horizon, const struct stream_tally *tally, struct stream_run *run)
+static void stream_read_walk(const struct stream_set *s, struct stream_read_copying *c, uint64_t from, uint64_t horizon,
+                             const struct stream_tally *tally, struct stream_run *run)
 {
-    const uint32_t most = s->control->max_event;
-    uint32_t       at   = 0, events = 0;
-    uint64_t       last = from;
-    struct stream_read_row     row  = {{0, 0}, 0};
+    const uint32_t         most = s->control->max_event;
+    uint32_t               at = 0, events = 0;
+    uint64_t               last = from;
+    struct stream_read_row row  = {{0, 0}, 0};
 
     while (at < c->end) {
         if (at + HEADER_SIZE > c->done && c->done < c->end)
@@ -310,10 +315,11 @@ static void stream_read_walk(const struct stream_set *s, struct stream_read_copy
     run->last_time = last;
 }
 
-struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon, const struct stream_tally *tally)
+struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity,
+                                    uint64_t horizon, const struct stream_tally *tally)
 {
-    struct ring_stream    *st  = &s->stream[index];
-    struct stream_run run = {.end = st->pos};
+    struct ring_stream *st  = &s->stream[index];
+    struct stream_run   run = {.end = st->pos};
 
     st->peeked = 0;
     if (stream_is_fallback(s, index) || capacity < HEADER_SIZE || !stream_covered(s, st)) {
@@ -325,9 +331,10 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
         run.more = st->pos < st->snap;
         return run;
     }
-    const uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
-    const uint32_t have = (uint32_t)(end - st->pos);
-    struct stream_read_copying c    = {.from = stream_at(s, st, st->pos), .to = out, .end = have < capacity ? have : capacity & ~7u};
+    const uint64_t             end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
+    const uint32_t             have = (uint32_t)(end - st->pos);
+    struct stream_read_copying c    = {
+           .from = stream_at(s, st, st->pos), .to = out, .end = have < capacity ? have : capacity & ~7u};
     stream_read_walk(s, &c, !s->floor || st->last_time < s->floor ? s->floor : st->last_time, horizon, tally, &run);
     st->pos += run.bytes;
     if (run.events) {

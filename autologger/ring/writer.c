@@ -16,7 +16,7 @@ enum { HEADER_SIZE = sizeof(struct etl_event_header), ABORTS_IN_A_ROW = 100 };
 /* glibc 2.35 and later registers rseq for every thread and says where. Weak: other C libraries don't have it. */
 extern const ptrdiff_t    __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
-struct ring_rseq ring_rseq;
+struct ring_rseq          ring_rseq;
 
 static void find_rseq(void)
 {
@@ -48,10 +48,11 @@ static uint64_t view_mode(uint32_t clock_kind)
 
 static bool control_fits(const struct shm_control *c, size_t size)
 {
-    return size >= sizeof *c && c->header.magic == SHM_MAGIC_CONTROL && c->header.major == SHM_MAJOR && c->header.header_size >= sizeof *c &&
-           c->header.size == size && c->stream_count >= 2 && c->stream_count <= 65536 && c->chunk_shift >= 12 && c->chunk_shift <= 16 &&
-           c->max_event <= ETL_MAX_EVENT && ((c->max_event + 7u) & ~7u) <= 1u << c->chunk_shift && c->pool_offset % 4 == 0 &&
-           c->pool_offset <= size && (size - c->pool_offset) / sizeof(uint32_t) >= c->chunk_count;
+    return size >= sizeof *c && c->header.magic == SHM_MAGIC_CONTROL && c->header.major == SHM_MAJOR &&
+           c->header.header_size >= sizeof *c && c->header.size == size && c->stream_count >= 2 &&
+           c->stream_count <= 65536 && c->chunk_shift >= 12 && c->chunk_shift <= 16 && c->max_event <= ETL_MAX_EVENT &&
+           ((c->max_event + 7u) & ~7u) <= 1u << c->chunk_shift && c->pool_offset % 4 == 0 && c->pool_offset <= size &&
+           (size - c->pool_offset) / sizeof(uint32_t) >= c->chunk_count;
 }
 
 /* Do `count` things of `each` bytes lie at `offset`, below the chunks? */
@@ -63,13 +64,17 @@ static bool lies_before(uint64_t offset, uint64_t count, size_t each, uint64_t c
 static bool data_fits(const struct shm_control *c, const struct shm_data *d, size_t size)
 {
     const uint64_t slots = (uint64_t)d->table_mask + 1;
-    return d->header.magic == SHM_MAGIC_DATA && d->header.major == SHM_MAJOR && d->header.size == size && d->stream_count == c->stream_count &&
-           d->chunk_offset % 4096 == 0 && d->chunk_offset <= size && (size - d->chunk_offset) >> c->chunk_shift >= c->chunk_count &&
-           d->stream_offset % 64 == 0 && lies_before(d->stream_offset, d->stream_count, sizeof(struct shm_stream), d->chunk_offset) &&
-           (slots & d->table_mask) == 0 && slots <= 1u << 30 && lies_before(d->table_offset, d->stream_count * slots, 8, d->chunk_offset) &&
+    return d->header.magic == SHM_MAGIC_DATA && d->header.major == SHM_MAJOR && d->header.size == size &&
+           d->stream_count == c->stream_count && d->chunk_offset % 4096 == 0 && d->chunk_offset <= size &&
+           (size - d->chunk_offset) >> c->chunk_shift >= c->chunk_count && d->stream_offset % 64 == 0 &&
+           lies_before(d->stream_offset, d->stream_count, sizeof(struct shm_stream), d->chunk_offset) &&
+           (slots & d->table_mask) == 0 && slots <= 1u << 30 &&
+           lies_before(d->table_offset, d->stream_count * slots, 8, d->chunk_offset) &&
            lies_before(d->taker_offset, c->chunk_count, 4, d->chunk_offset) &&
-           (!d->mark_offset || (d->mark_offset % 8 == 0 && lies_before(d->mark_offset, c->chunk_count, 8, d->chunk_offset))) &&
-           (!d->refusal_offset || lies_before(d->refusal_offset, SHM_REFUSALS, sizeof(struct shm_refusal), d->chunk_offset));
+           (!d->mark_offset ||
+            (d->mark_offset % 8 == 0 && lies_before(d->mark_offset, c->chunk_count, 8, d->chunk_offset))) &&
+           (!d->refusal_offset ||
+            lies_before(d->refusal_offset, SHM_REFUSALS, sizeof(struct shm_refusal), d->chunk_offset));
 }
 
 wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
@@ -82,8 +87,8 @@ wstatus ring_view_init(struct ring_view *view, const void *control, size_t contr
     return ring_view_of(view, control, control_size, &d, data, data_size, eventfd, why);
 }
 
-wstatus ring_view_of(struct ring_view *view, const void *control, size_t control_size, const struct shm_data *header, void *data, size_t data_size,
-                     int eventfd, struct reason *why)
+wstatus ring_view_of(struct ring_view *view, const void *control, size_t control_size, const struct shm_data *header,
+                     void *data, size_t data_size, int eventfd, struct reason *why)
 {
     const struct shm_control *c = control;
     const struct shm_data     d = *header;
@@ -92,41 +97,43 @@ wstatus ring_view_of(struct ring_view *view, const void *control, size_t control
         return reason_set(why, W_INVALID_DATA, "the control page of the session makes no sense");
     if (!data_fits(c, &d, data_size))
         return reason_set(why, W_INVALID_DATA, "the data memory of the session does not fit its control page");
-    *view = (struct ring_view){.control     = c,
-                               .mode        = view_mode(c->clock_kind),
-                               .stream      = (void *)((char *)data + d.stream_offset),
-                               .table       = (void *)((char *)data + d.table_offset),
-                               .chunks      = (uint8_t *)data + d.chunk_offset,
-                               .cpus        = c->stream_count - 1,
-                               .chunk_shift = c->chunk_shift,
-                               .chunk_count = c->chunk_count,
-                               .max_event   = c->max_event,
-                               .chunk_mask  = (UINT64_C(1) << c->chunk_shift) - 1,
-                               .table_mask  = d.table_mask,
-                               .table_shift = (uint32_t)__builtin_ctzll((uint64_t)d.table_mask + 1),
-                               .data        = data,
-                               .pool        = (const void *)((const char *)control + c->pool_offset),
-                               .taker       = (void *)((char *)data + d.taker_offset),
-                               .clock_kind  = c->clock_kind,
-                               .eventfd     = eventfd,
-                               .overwrite   = c->overwrite == 1,
-                               .mark        = d.mark_offset ? (void *)((char *)data + d.mark_offset) : NULL,
-                               .refusal     = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL};
+    *view             = (struct ring_view){.control     = c,
+                                           .mode        = view_mode(c->clock_kind),
+                                           .stream      = (void *)((char *)data + d.stream_offset),
+                                           .table       = (void *)((char *)data + d.table_offset),
+                                           .chunks      = (uint8_t *)data + d.chunk_offset,
+                                           .cpus        = c->stream_count - 1,
+                                           .chunk_shift = c->chunk_shift,
+                                           .chunk_count = c->chunk_count,
+                                           .max_event   = c->max_event,
+                                           .chunk_mask  = (UINT64_C(1) << c->chunk_shift) - 1,
+                                           .table_mask  = d.table_mask,
+                                           .table_shift = (uint32_t)__builtin_ctzll((uint64_t)d.table_mask + 1),
+                                           .data        = data,
+                                           .pool        = (const void *)((const char *)control + c->pool_offset),
+                                           .taker       = (void *)((char *)data + d.taker_offset),
+                                           .clock_kind  = c->clock_kind,
+                                           .eventfd     = eventfd,
+                                           .overwrite   = c->overwrite == 1,
+                                           .mark        = d.mark_offset ? (void *)((char *)data + d.mark_offset) : NULL,
+                                           .refusal     = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL};
     view->quick_event = view->mode & RING_TSC ? view->max_event : 0;
     find_rseq();
     return W_SUCCESS;
 }
 
-void ring_refuse(const struct ring_view *view, const struct shm_enable *enable, uint32_t slot, uint8_t level, uint64_t keyword)
+void ring_refuse(const struct ring_view *view, const struct shm_enable *enable, uint32_t slot, uint8_t level,
+                 uint64_t keyword)
 {
-    struct shm_refusal *r     = view->refusal ? &view->refusal[slot % SHM_REFUSALS] : NULL;
+    struct shm_refusal *r          = view->refusal ? &view->refusal[slot % SHM_REFUSALS] : NULL;
     bool                level_kept = enable->level != 0 && level > enable->level;
     uint16_t            nobody     = 0;
 
     if (!r || !enable->enabled || !__atomic_load_n(&view->control->open, __ATOMIC_RELAXED))
         return;
     if (__atomic_load_n(&r->slot, __ATOMIC_RELAXED) != slot + 1 &&
-        !__atomic_compare_exchange_n(&r->slot, &nobody, (uint16_t)(slot + 1), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        !__atomic_compare_exchange_n(&r->slot, &nobody, (uint16_t)(slot + 1), false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
         return;
     uint8_t why = __atomic_load_n(&r->why, __ATOMIC_RELAXED);
     if (level_kept) {
@@ -148,7 +155,8 @@ static bool still_enabled(const struct ring_view *view, const struct shm_enable 
            __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) == ticket;
 }
 
-__attribute__((noinline, cold)) bool ring_filtered(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, uint32_t slot)
+__attribute__((noinline, cold)) bool ring_filtered(const struct ring_view *view, const struct shm_enable *enable,
+                                                   uint64_t ticket, uint32_t slot)
 {
     struct shm_refusal *r      = view->refusal ? &view->refusal[slot % SHM_REFUSALS] : NULL;
     uint16_t            nobody = 0;
@@ -156,9 +164,12 @@ __attribute__((noinline, cold)) bool ring_filtered(const struct ring_view *view,
 
     if (!still_enabled(view, enable, ticket))
         return false;
-    __atomic_fetch_add(&view->stream[cpu >= 0 && (uint32_t)cpu < view->cpus ? (uint32_t)cpu : view->cpus].filtered, 1, __ATOMIC_RELAXED);
-    if (r && (__atomic_load_n(&r->slot, __ATOMIC_RELAXED) == slot + 1 ||
-              __atomic_compare_exchange_n(&r->slot, &nobody, (uint16_t)(slot + 1), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) &&
+    __atomic_fetch_add(&view->stream[cpu >= 0 && (uint32_t)cpu < view->cpus ? (uint32_t)cpu : view->cpus].filtered, 1,
+                       __ATOMIC_RELAXED);
+    if (r &&
+        (__atomic_load_n(&r->slot, __ATOMIC_RELAXED) == slot + 1 ||
+         __atomic_compare_exchange_n(&r->slot, &nobody, (uint16_t)(slot + 1), false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED)) &&
         !(__atomic_load_n(&r->why, __ATOMIC_RELAXED) & SHM_REFUSED_FILTER))
         __atomic_fetch_or(&r->why, SHM_REFUSED_FILTER, __ATOMIC_RELEASE);
     return true;
@@ -178,8 +189,8 @@ static uint64_t read_clock(uint32_t kind)
     return kind == CLOCK_READ_COARSE ? filetime_from_unix_ns(ns) : ns;
 }
 
-/* The one system call. The program may have closed the descriptor behind our back and got its number for something of its
- * own: an eventfd has no file type. */
+/* The one system call. The program may have closed the descriptor behind our back and got its number for something of
+ * its own: an eventfd has no file type. */
 __attribute__((noinline, cold)) void ring_wake(int eventfd)
 {
     int         error = errno;
@@ -195,10 +206,11 @@ __attribute__((noinline, cold)) void ring_wake(int eventfd)
 /* Where an event of `aligned` bytes goes when wpos is `old`. */
 enum place_found {
     PLACE_HERE,
-    PLACE_NEXT,   /* the chunk has no room for it: the gap is to be skipped. `fill`: where the filler goes */
+    PLACE_NEXT,     /* the chunk has no room for it: the gap is to be skipped. `fill`: where the filler goes */
     PLACE_UNLINKED, /* the chunk of this position is to be taken from the pool */
 };
-static enum place_found writer_find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned, struct ring_place *out)
+static enum place_found writer_find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned,
+                                          struct ring_place *out)
 {
     const uint64_t in_chunk = old & view->chunk_mask;
 
@@ -240,7 +252,8 @@ static bool pool_top(const struct ring_view *view, uint64_t *head, uint32_t *chu
     return *chunk < view->chunk_count;
 }
 
-/* Which chunk is to be taken, and by which step. False: there is none. That one is in others' hands on its way does not count as none. */
+/* Which chunk is to be taken, and by which step. False: there is none. That one is in others' hands on its way does not
+ * count as none. */
 static bool find_chunk(const struct ring_view *view, struct ring_step *step)
 {
     enum { TRIES = 1000 };
@@ -279,25 +292,28 @@ static bool went_on(const struct ring_view *view, uint32_t index, uint64_t old)
 }
 
 /* Links the chunk of position `old`, which begins there, to this CPU's stream. False: there is none. */
-static bool take_chunk(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct ring_place *place, void *rseq,
-                       enum section_result *done)
+static bool take_chunk(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
+                       const struct ring_place *place, void *rseq, enum section_result *done)
 {
     const uint64_t   n = place->old >> view->chunk_shift;
     struct ring_step step;
     uint64_t         nowhere = 0;
-    struct ring_take t = {.wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n), .tally = place->tally};
+    struct ring_take t       = {
+              .wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n), .tally = place->tally};
 
     *done  = SECTION_ABORTED;
     t.seen = __atomic_load_n(t.entry, __ATOMIC_ACQUIRE);
-    if ((place->old & view->chunk_mask) != 0 /* as after a program that scribbles */ || shm_entry_is(t.seen, n) || !find_chunk(view, &step))
+    if ((place->old & view->chunk_mask) != 0 /* as after a program that scribbles */ || shm_entry_is(t.seen, n) ||
+        !find_chunk(view, &step))
         return went_on(view, place->cpu, place->old);
     t.head  = step.word;
     t.from  = step.from;
     t.to    = step.to;
     t.value = shm_entry(n, step.chunk);
     t.mark  = view->mark ? &view->mark[step.chunk] : &nowhere;
-    (void)__atomic_load_n(t.mark, __ATOMIC_RELAXED); /* its page comes now: a fault between the section's two steps would cost the chunk */
-    *done   = section_take(&t, view, enable, ticket, place->cpu, rseq);
+    /* its page comes now: a fault between the section's two steps would cost the chunk */
+    (void)__atomic_load_n(t.mark, __ATOMIC_RELAXED);
+    *done = section_take(&t, view, enable, ticket, place->cpu, rseq);
     if (*done == SECTION_DONE)
         wake_after(view, &step);
     return true;
@@ -305,30 +321,33 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
 
 void (*ring_take_testpoint)(void); /* tests: called between taking and linking */
 
-/* Who wrote there before was read to its end by the daemon, which put the chunk into the pool: that half of the order goes through the daemon's
- * own mapping, where ThreadSanitizer does not see it. */
+/* Who wrote there before was read to its end by the daemon, which put the chunk into the pool: that half of the order
+ * goes through the daemon's own mapping, where ThreadSanitizer does not see it. */
 __attribute__((no_sanitize("thread"))) static void make_zero(uint8_t *chunk, uint64_t bytes)
 {
     for (uint64_t i = 0; i < bytes / 8; i++)
         ((volatile uint64_t *)(void *)chunk)[i] = 0;
 }
 
-/* From where the stream is now: others went on while the chunk was zeroed. An entry of a younger number than k is of a later lap, and in use. */
+/* From where the stream is now: others went on while the chunk was zeroed. An entry of a younger number than k is of a
+ * later lap, and in use. */
 static bool link_ahead(const struct ring_view *view, uint32_t chunk)
 {
     enum { AHEAD = 8 };
-    const uint64_t n = (__atomic_load_n(&view->stream[view->cpus].wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) >> view->chunk_shift;
+    const uint64_t n =
+        (__atomic_load_n(&view->stream[view->cpus].wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) >> view->chunk_shift;
     for (uint64_t k = n; k < n + AHEAD; k++) {
         uint64_t     *entry = ring_entry(view, view->cpus, k), seen = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-        const int32_t age   = (int32_t)((uint32_t)(seen >> 32) - (uint32_t)(k + 1));
-        if (age < 0 && __atomic_compare_exchange_n(entry, &seen, shm_entry(k, chunk), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        const int32_t age = (int32_t)((uint32_t)(seen >> 32) - (uint32_t)(k + 1));
+        if (age < 0 &&
+            __atomic_compare_exchange_n(entry, &seen, shm_entry(k, chunk), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             return true;
     }
     return false;
 }
 
-/* The same for the fallback stream, where several threads may take at once: who comes too late links its chunk ahead. The chunk carries its
- * thread until then, so that the daemon can tell whether that still lives. */
+/* The same for the fallback stream, where several threads may take at once: who comes too late links its chunk ahead.
+ * The chunk carries its thread until then, so that the daemon can tell whether that still lives. */
 static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t thread)
 {
     const uint64_t   n    = old >> view->chunk_shift;
@@ -346,7 +365,8 @@ static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t t
     uint32_t *taker = &view->taker[step.chunk], before = __atomic_load_n(taker, __ATOMIC_RELAXED);
     if (step.word == &view->data->pool_head)
         before = 0; /* else: of a chunk that was overwritten before, whoever had it */
-    if (before == UINT32_MAX || !__atomic_compare_exchange_n(taker, &before, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (before == UINT32_MAX ||
+        !__atomic_compare_exchange_n(taker, &before, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return true; /* given up by the daemon meanwhile */
     if (ring_take_testpoint)
         ring_take_testpoint();
@@ -406,7 +426,7 @@ static void fill_slot(uint8_t *dst, const struct section *e, uint64_t time, uint
 void (*ring_fallback_testpoint)(void); /* tests: called between reserve and publish */
 
 static wstatus writer_publish(const struct ring_place *place, const struct section *e, uint32_t size, uint64_t time,
-                       uint32_t cpu)
+                              uint32_t cpu)
 {
     uint64_t *word  = (uint64_t *)(void *)place->dst;
     uint64_t  mark  = (size | SHM_RESERVED) | (e->ids & 0xFFFFFFFFu) << 32; /* the thread */
@@ -425,10 +445,12 @@ static wstatus writer_publish(const struct ring_place *place, const struct secti
 static void put_filler(uint8_t *at)
 {
     uint64_t empty = 0;
-    __atomic_compare_exchange_n((uint64_t *)(void *)at, &empty, (uint64_t)ETL_FILLER, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n((uint64_t *)(void *)at, &empty, (uint64_t)ETL_FILLER, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
 }
 
-/* The chunk of `old` has no room for this event: the rest of it is given up, so that the logger can release all of it. */
+/* The chunk of `old` has no room for this event: the rest of it is given up, so that the logger can release all of
+ * it. */
 static void skip_rest(uint64_t *wpos, const struct ring_place *place)
 {
     uint64_t old = place->old;
@@ -458,7 +480,8 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
                 continue;
             wake_if_empty(view);
             if (told && !told->count_loss) {
-                ring_wake(__atomic_load_n(&view->eventfd, __ATOMIC_RELAXED)); /* it waits, and asks often; who writes does not */
+                /* it waits, and asks often; who writes does not */
+                ring_wake(__atomic_load_n(&view->eventfd, __ATOMIC_RELAXED));
                 return W_NOT_ENOUGH_MEMORY;
             }
             return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;
@@ -467,14 +490,15 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
         if (!__atomic_compare_exchange_n(wpos, &old, place.next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
         wstatus status = writer_publish(&place, event, size, time, cpu < 0 ? 0 : (uint32_t)cpu);
-        *written = status == W_SUCCESS;
+        *written       = status == W_SUCCESS;
         return status;
     }
 }
 
 /* With a clock that is not read inside of the section. */
-static enum section_result write_stamped(struct section *s, const struct ring_place *place, const struct ring_view *view,
-                                         const struct shm_enable *enable, uint64_t ticket, void *rseq)
+static enum section_result write_stamped(struct section *s, const struct ring_place *place,
+                                         const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
+                                         void *rseq)
 {
     section_write_stamped(s, place, view, enable, ticket, rseq, 1);
     s->time                        = read_clock(view->clock_kind);
@@ -509,12 +533,15 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
         const uint32_t      cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
         if (__builtin_expect(cpu >= view->cpus, 0))
             break; /* not registered for this thread */
-        place.wpos         = &view->stream[cpu].wpos;
-        const uint64_t old = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
-        place.tally        = __atomic_load_n(&view->stream[cpu].tally, __ATOMIC_RELAXED);
+        place.wpos                   = &view->stream[cpu].wpos;
+        const uint64_t old           = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
+        place.tally                  = __atomic_load_n(&view->stream[cpu].tally, __ATOMIC_RELAXED);
         const enum place_found found = writer_find_place(view, cpu, old, aligned, &place);
         switch (found) {
-        case PLACE_HERE: done = view->mode & RING_TSC ? section_write(s, &place, view, enable, ticket, rseq) : write_stamped(s, &place, view, enable, ticket, rseq); break;
+        case PLACE_HERE:
+            done = view->mode & RING_TSC ? section_write(s, &place, view, enable, ticket, rseq)
+                                         : write_stamped(s, &place, view, enable, ticket, rseq);
+            break;
         case PLACE_NEXT: done = section_skip(&place, view, enable, ticket, place.next, rseq); break;
         case PLACE_UNLINKED:
         default:
@@ -558,8 +585,8 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
     return ring_write_event(view, enable, ticket, &ring_rseq, &s, total, written);
 }
 
-wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct section *s,
-                        const struct ring_told *told, bool *written)
+wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
+                        const struct section *s, const struct ring_told *told, bool *written)
 {
     *written = false;
     if (HEADER_SIZE + s->total > view->max_event)

@@ -43,15 +43,17 @@ static const struct calls_rule {
 #undef A
 enum { RULES = sizeof calls_rules / sizeof *calls_rules };
 
-#define STATEMENT(code, k) (struct sock_filter)BPF_STMT((uint16_t)(code), (uint32_t)(k))
-#define JUMP(code, k, yes, no) (struct sock_filter)BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
+#define STATEMENT(code, k) (struct sock_filter) BPF_STMT((uint16_t)(code), (uint32_t)(k))
+#define JUMP(code, k, yes, no) \
+    (struct sock_filter) BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
 /* Jumps to the rule's end, which is not known yet. */
 #define NEXT 255
 
 static struct sock_filter calls_argument_load(unsigned n, bool upper)
 {
     const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-    return STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + (big != upper ? 4 : 0));
+    return STATEMENT(BPF_LD | BPF_W | BPF_ABS,
+                     offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + (big != upper ? 4 : 0));
 }
 
 /* The instructions of a rule; how many. */
@@ -112,7 +114,14 @@ bool sandbox_calls_possible(void)
 
 /* ---- Landlock: by numbers, which are the same everywhere; headers of older systems lack some ---- */
 
-enum { LANDLOCK_VERSION = 1, FS_EXECUTE = 1 << 0, FS_READ_FILE = 1 << 2, FS_READ_DIR = 1 << 3, NET_ALL = 3, SCOPE_ALL = 3 };
+enum {
+    LANDLOCK_VERSION = 1,
+    FS_EXECUTE       = 1 << 0,
+    FS_READ_FILE     = 1 << 2,
+    FS_READ_DIR      = 1 << 3,
+    NET_ALL          = 3,
+    SCOPE_ALL        = 3
+};
 struct landlock_set { /* of ABI 6; an older kernel takes the front of it */
     uint64_t files, network, scope;
 };
@@ -128,7 +137,8 @@ static uint64_t file_rights(int version)
 unsigned sandbox_landlock_possible(enum sandbox_kind kind)
 {
     const int version = landlock_version();
-    return (version >= 1 && kind != SANDBOX_WRITER ? SANDBOX_FILES : 0u) | (version >= 4 ? SANDBOX_NETWORK : 0u) | (version >= 6 ? SANDBOX_SCOPE : 0u);
+    return (version >= 1 && kind != SANDBOX_WRITER ? SANDBOX_FILES : 0u) | (version >= 4 ? SANDBOX_NETWORK : 0u) |
+           (version >= 6 ? SANDBOX_SCOPE : 0u);
 }
 
 /* No rule allows anything of what is handled. A reader's reading is not handled, nor are a writer's files. */
@@ -136,7 +146,9 @@ unsigned sandbox_landlock(enum sandbox_kind kind)
 {
     const int           version = landlock_version();
     struct landlock_set set     = {file_rights(version), version >= 4 ? NET_ALL : 0, version >= 6 ? SCOPE_ALL : 0};
-    const size_t        size    = version >= 6 ? sizeof set : version >= 4 ? offsetof(struct landlock_set, scope) : sizeof set.files;
+    const size_t        size    = version >= 6   ? sizeof set
+                                  : version >= 4 ? offsetof(struct landlock_set, scope)
+                                                 : sizeof set.files;
 
     if (!sandbox_landlock_possible(kind))
         return 0;

@@ -1,4 +1,5 @@
-/* calls.h - the filter of system calls and the Landlock rules of a sandbox: calls of the kernel alone. Threads: as sandbox_enter().
+/* calls.h - the filter of system calls and the Landlock rules of a sandbox: calls of the kernel alone. Threads: as
+ * sandbox_enter().
  * Not for: who needs which (calls.def). */
 #ifndef AUTOLOGGER_SANDBOX_CALLS_H
 #define AUTOLOGGER_SANDBOX_CALLS_H

@@ -35,7 +35,7 @@ static const struct {
 
 struct sandbox_ids sandbox_ids(const char *accounts)
 {
-    struct sandbox_ids ids  = {NOBODY, NOBODY, false};
+    struct sandbox_ids ids = {NOBODY, NOBODY, false};
     char               line[1024];
     unsigned           user, group;
     FILE              *f = fopen(accounts, "re");
@@ -82,7 +82,8 @@ static bool capabilities_keep(uint64_t kept)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
     kept &= capabilities();
-    const struct __user_cap_data_struct data[2] = {{(uint32_t)kept, (uint32_t)kept, 0}, {(uint32_t)(kept >> 32), (uint32_t)(kept >> 32), 0}};
+    const struct __user_cap_data_struct data[2] = {{(uint32_t)kept, (uint32_t)kept, 0},
+                                                   {(uint32_t)(kept >> 32), (uint32_t)(kept >> 32), 0}};
     return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &head, data) == 0;
 }
 
@@ -126,9 +127,11 @@ unsigned sandbox_all(enum sandbox_kind kind)
 
 unsigned sandbox_possible(enum sandbox_kind kind)
 {
-    unsigned can = SANDBOX_LIMITS | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES | SANDBOX_PARENT | sandbox_landlock_possible(kind);
+    unsigned can = SANDBOX_LIMITS | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES | SANDBOX_PARENT |
+                   sandbox_landlock_possible(kind);
 
-    can |= getuid() != 0 || (sandbox_has(CAP_SETUID) && sandbox_has(CAP_SETGID)) ? SANDBOX_USER : 0; /* who is not root is some user already */
+    /* who is not root is some user already */
+    can |= getuid() != 0 || (sandbox_has(CAP_SETUID) && sandbox_has(CAP_SETGID)) ? SANDBOX_USER : 0;
     can |= sandbox_has(CAP_SETPCAP) ? SANDBOX_BOUNDING : 0;
     can |= sandbox_calls_possible() ? SANDBOX_CALLS : 0;
     return can & sandbox_all(kind);
@@ -143,7 +146,7 @@ static void stay_with(pid_t parent)
 unsigned sandbox_enter(const struct sandbox *s)
 {
     const bool parser = s->kind == SANDBOX_PARSER, reader = sandbox_reads(s->kind);
-    unsigned   in     = SANDBOX_LIMITS;
+    unsigned   in = SANDBOX_LIMITS;
 
     limits_set(s);
     in |= bounding_empty() ? SANDBOX_BOUNDING : 0;
@@ -178,7 +181,9 @@ const char *sandbox_text(unsigned in, char *out, size_t size)
 bool sandbox_memory_unshare(void)
 {
     enum { MOST = 4096 };
-    static struct { uintptr_t from, to; } shared[MOST]; /* the list changes while it is read */
+    static struct {
+        uintptr_t from, to;
+    } shared[MOST]; /* the list changes while it is read */
     unsigned  count = 0;
     char      line[512], mode[5];
     uintptr_t from, to;

@@ -1,10 +1,12 @@
 /* sandbox.h - takes the rights of this process away, before it reads bytes that other users wrote.
- * Four kinds. SANDBOX_PARSER has the descriptors that it holds, and nothing else: it opens no path (opening.h asks somebody else), makes no
- * process, and reaches no other. SANDBOX_READER is for a command at a terminal: it may open files to read, as it could before, but writes only
- * to descriptors that it holds. SANDBOX_HELPED is a reader that may also ask another process, through a socket that it holds, and get descriptors
- * from it. SANDBOX_WRITER makes files for a user, as that user; it sends and receives through sockets that it holds.
- * Each layer stands for itself: a kernel that lacks one gets the others, and the result says which are in force.
- * Invariants: S1 nothing can be taken back. S2 a call that calls.def does not have gets EPERM, or ends the process where the table says so.
+ * Four kinds. SANDBOX_PARSER has the descriptors that it holds, and nothing else: it opens no path (opening.h asks
+ * somebody else), makes no process, and reaches no other. SANDBOX_READER is for a command at a terminal: it may open
+ * files to read, as it could before, but writes only to descriptors that it holds. SANDBOX_HELPED is a reader that may
+ * also ask another process, through a socket that it holds, and get descriptors from it. SANDBOX_WRITER makes files for
+ * a user, as that user; it sends and receives through sockets that it holds. Each layer stands for itself: a kernel
+ * that lacks one gets the others, and the result says which are in force.
+ * Invariants: S1 nothing can be taken back. S2 a call that calls.def does not have gets EPERM, or ends the process
+ * where the table says so.
  * Threads: call it when there is one. Not for: the daemon, which needs its rights (daemon/parts/confine.h). */
 #ifndef AUTOLOGGER_SANDBOX_SANDBOX_H
 #define AUTOLOGGER_SANDBOX_SANDBOX_H
@@ -31,15 +33,16 @@ struct sandbox_owner {
 struct sandbox {
     enum sandbox_kind kind;
     /* 0: no limit. A core file is never written. */
-    uint64_t memory, file_size; /* bytes of address space; of a file that it writes */
-    unsigned cpu_seconds, descriptors;
-    pid_t    parent; /* a parser ends with this one; 0: with whoever is the parent now */
-    const struct sandbox_owner *owner; /* of a writer */
+    uint64_t                    memory, file_size; /* bytes of address space; of a file that it writes */
+    unsigned                    cpu_seconds, descriptors;
+    pid_t                       parent; /* a parser ends with this one; 0: with whoever is the parent now */
+    const struct sandbox_owner *owner;  /* of a writer */
 };
 
 /* Gives the rights up. Returns the layers that are in force now. A process that was no longer `parent`'s child ends. */
 unsigned sandbox_enter(const struct sandbox *s);
-/* The layers that sandbox_enter() would put in force in this process, asked of the kernel without giving anything up. */
+/* The layers that sandbox_enter() would put in force in this process, asked of the kernel without giving anything
+ * up. */
 unsigned sandbox_possible(enum sandbox_kind kind);
 /* All that a kind can have. */
 unsigned sandbox_all(enum sandbox_kind kind);
@@ -56,7 +59,7 @@ struct sandbox_ids {
 };
 struct sandbox_ids sandbox_ids(const char *accounts);
 
-/* Takes memory that is shared with other processes out of this one: a forked child has its parent's. What the kernel's list of mappings does
- * not show stays. False: the list can't be read. */
+/* Takes memory that is shared with other processes out of this one: a forked child has its parent's. What the kernel's
+ * list of mappings does not show stays. False: the list can't be read. */
 bool sandbox_memory_unshare(void);
 #endif

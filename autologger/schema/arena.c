@@ -8,12 +8,12 @@ enum { FIRST_BLOCK = 1024, LARGEST_BLOCK = 256 * 1024 };
 
 struct arena_block {
     struct arena_block *before;
-    size_t        size, used;
+    size_t              size, used;
     alignas(max_align_t) unsigned char data[];
 };
 struct schema_arena {
     struct arena_block *last;
-    size_t        bytes;
+    size_t              bytes;
 };
 
 static struct arena_block *block_new(struct schema_arena *a, size_t size)

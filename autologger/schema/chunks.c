@@ -42,7 +42,8 @@ static struct chunks_open *chunks_place(struct chunks *c, const struct etl_event
     return number ? NULL : free_one;
 }
 
-/* A piece that is there already: several threads of a program may write its manifest at once. A first piece with other bytes begins anew. */
+/* A piece that is there already: several threads of a program may write its manifest at once. A first piece with other
+ * bytes begins anew. */
 static bool had(const struct chunks_open *o, uint16_t number, uint16_t total, const uint8_t *bytes, size_t size)
 {
     if (!o->total || number >= o->next || total != o->total)
@@ -67,7 +68,8 @@ bool chunks_see(struct chunks *c, const struct etl_event *e)
     cur_u16(&p); /* version */
     uint8_t             magic = cur_u8(&p);
     uint16_t            total = cur_u16(&p), number = cur_u16(&p);
-    struct chunks_open *o     = format == FORMAT_XML && magic == MAGIC && total && number < total ? chunks_place(c, e, number) : NULL;
+    struct chunks_open *o =
+        format == FORMAT_XML && magic == MAGIC && total && number < total ? chunks_place(c, e, number) : NULL;
 
     if (!o || had(o, number, total, e->payload + HEAD, e->payload_size - HEAD))
         return false;

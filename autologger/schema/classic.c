@@ -25,9 +25,11 @@ static const struct {
     struct guid guid;
 } extras[] = {
     {CLASSIC_IMAGE_ID, "ImageID", {0xb3e675d7, 0x2554, 0x4f18, {0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde}}},
-    {CLASSIC_SYSTEM_CONFIG_EX, "SystemConfigEx",
+    {CLASSIC_SYSTEM_CONFIG_EX,
+     "SystemConfigEx",
      {0x9b79ee91, 0xb5fd, 0x41c0, {0xa2, 0x43, 0x42, 0x48, 0xe2, 0x66, 0xe9, 0xd0}}},
-    {CLASSIC_EVENT_METADATA, "EventMetadata",
+    {CLASSIC_EVENT_METADATA,
+     "EventMetadata",
      {0xbbccf6c1, 0x6cd1, 0x48c4, {0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71}}},
     {CLASSIC_RT_LOST, "RT_LostEvent", {0x6a399ae0, 0x4bc6, 0x4de9, {0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}}},
 };
@@ -63,7 +65,12 @@ static const struct {
     {VALUE_ADDRESSES, IN_POINTER, OUT_HEXINT64, FIELD_TO_END, 0},
     {VALUE_BYTES, IN_BINARY, OUT_HEXBINARY, FIELD_TO_END, 0},
 };
-enum { CLASS_COUNT = sizeof classic_classes / sizeof *classic_classes, EXTRA_COUNT = sizeof extras / sizeof *extras, ROW_COUNT = sizeof classic_rows / sizeof *classic_rows, IMAGE_LOAD_BY_CLASS = ETL_GROUP_IMAGE << 8 | (HOOK_IMAGE_LOAD & 0xFF) };
+enum {
+    CLASS_COUNT         = sizeof classic_classes / sizeof *classic_classes,
+    EXTRA_COUNT         = sizeof extras / sizeof *extras,
+    ROW_COUNT           = sizeof classic_rows / sizeof *classic_rows,
+    IMAGE_LOAD_BY_CLASS = ETL_GROUP_IMAGE << 8 | (HOOK_IMAGE_LOAD & 0xFF)
+};
 
 uint16_t classic_hook_by_class(const struct etl_event *e)
 {
@@ -126,7 +133,8 @@ struct guid classic_guid(uint16_t hook)
 
 /* ---- schemas ---- */
 
-/* One word of a layout: "Name:kind", "?Name:kind" (may be absent at the end), "-N" (bytes of no meaning). False: it is none. */
+/* One word of a layout: "Name:kind", "?Name:kind" (may be absent at the end), "-N" (bytes of no meaning). False: it is
+ * none. */
 static bool classic_make_field(struct schema_provider *p, const char *word, size_t length, struct schema_field *f)
 {
     if (*word == '-') {
@@ -181,9 +189,10 @@ static struct schema_event *classic_make_event(struct schema_provider *p, const 
 /* Made once; what could not be made stays NULL. */
 static pthread_once_t          classic_once = PTHREAD_ONCE_INIT;
 static struct schema_provider *schema_classic_providers[CLASS_COUNT + EXTRA_COUNT + 1];
-static const char              chunk[] = "Format:u8 MajorVersion:u8 MinorVersion:u8 Magic:x8 TotalChunks:u16 ChunkNumber:u16 Data:rest";
-static struct schema_event    *events[ROW_COUNT], *string_event, *chunk_event;
-static uint16_t                classic_first_row[0x10000]; /* by hook: the index of its first row, + 1 */
+static const char              chunk[] =
+    "Format:u8 MajorVersion:u8 MinorVersion:u8 Magic:x8 TotalChunks:u16 ChunkNumber:u16 Data:rest";
+static struct schema_event *events[ROW_COUNT], *string_event, *chunk_event;
+static uint16_t             classic_first_row[0x10000]; /* by hook: the index of its first row, + 1 */
 
 static struct schema_provider *classic_provider_of(uint16_t hook)
 {
@@ -194,7 +203,7 @@ static struct schema_provider *classic_provider_of(uint16_t hook)
     if (place >= CLASS_COUNT + EXTRA_COUNT)
         return NULL;
     if (!schema_classic_providers[place]) {
-        struct guid guid = classic_guid(hook);
+        struct guid guid                = classic_guid(hook);
         schema_classic_providers[place] = schema_provider_new(&guid, classic_class(hook));
     }
     return schema_classic_providers[place];
@@ -206,10 +215,10 @@ static void make_all(void)
     struct reason            why;
 
     for (unsigned i = ROW_COUNT; i-- > 0;) {
-        struct schema_provider *p      = classic_provider_of(classic_rows[i].hook);
-        const char             *layout = classic_rows[i].hook == 0 ? header : classic_rows[i].layout;
-        classic_first_row[classic_rows[i].hook]        = (uint16_t)(i + 1);
-        struct schema_event *e         = p && layout ? classic_make_event(p, layout) : NULL;
+        struct schema_provider *p               = classic_provider_of(classic_rows[i].hook);
+        const char             *layout          = classic_rows[i].hook == 0 ? header : classic_rows[i].layout;
+        classic_first_row[classic_rows[i].hook] = (uint16_t)(i + 1);
+        struct schema_event *e                  = p && layout ? classic_make_event(p, layout) : NULL;
         if (!e)
             continue;
         e->source     = SCHEMA_CLASSIC;
@@ -256,7 +265,8 @@ static const struct classic_row *any_row(uint16_t hook)
 static const struct classic_row *classic_find(uint16_t hook, uint8_t version)
 {
     pthread_once(&classic_once, make_all);
-    for (unsigned i = classic_first_row[hook]; i && i <= ROW_COUNT && classic_rows[i - 1].hook == hook; i++) /* those of a hook stand together */
+    /* those of a hook stand together */
+    for (unsigned i = classic_first_row[hook]; i && i <= ROW_COUNT && classic_rows[i - 1].hook == hook; i++)
         if (version >= classic_rows[i - 1].lowest && version <= classic_rows[i - 1].highest)
             return &classic_rows[i - 1];
     return NULL;

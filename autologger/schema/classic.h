@@ -1,13 +1,18 @@
-/* classic.h - names and fields of the kernel's built-in classes and of the events that a merge adds, or a real-time consumer.
- * One table (classic.def) tells, by hook and version, the name and the layout. Threads: constant data, any. */
+/* classic.h - names and fields of the kernel's built-in classes and of the events that a merge adds, or a real-time
+ * consumer. One table (classic.def) tells, by hook and version, the name and the layout. Threads: constant data,
+ * any. */
 #ifndef AUTOLOGGER_SCHEMA_CLASSIC_H
 #define AUTOLOGGER_SCHEMA_CLASSIC_H
 #include "autologger/etl/reader.h"
 #include "autologger/schema/walk.h"
 
 enum {
-    CLASSIC_IMAGE_ID = HOOK_IMAGE_ID, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, CLASSIC_RT_LOST = 0xF300, /* ours */
-    CLASSIC_NONE = 0xFFFF
+    /* ours */
+    CLASSIC_IMAGE_ID         = HOOK_IMAGE_ID,
+    CLASSIC_SYSTEM_CONFIG_EX = 0xF100,
+    CLASSIC_EVENT_METADATA   = 0xF200,
+    CLASSIC_RT_LOST          = 0xF300,
+    CLASSIC_NONE             = 0xFFFF
 };
 
 /* The hook of a kernel event, whatever header carries it; CLASSIC_... + opcode for merge extras; else CLASSIC_NONE. */
@@ -25,7 +30,8 @@ bool classic_name(uint16_t hook, char *out, size_t size);
 /* The layout of a version, as in classic.def; NULL: none is known. The GUID of its class. */
 const char *classic_fields(uint16_t hook, uint8_t version);
 struct guid classic_guid(uint16_t hook);
-/* The layout as a schema, and what describes text events (one field, Message). They are made once and stay. NULL: none, or no memory. */
+/* The layout as a schema, and what describes text events (one field, Message). They are made once and stay. NULL: none,
+ * or no memory. */
 const struct schema_event *classic_schema(uint16_t hook, uint8_t version);
 const struct schema_event *classic_string_schema(void);
 /* Event 0xFFFE, in which a provider writes a piece of its own manifest (chunks.h). */

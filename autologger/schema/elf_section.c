@@ -1,5 +1,6 @@
-/* A section of an ELF file by its name, of 32 or 64 bits, little-endian. Ours, not libelf's: a program that reads traces needs no more
- * libraries for it, and of an ELF file nothing else is looked at. Every number of the file is checked before it is used. */
+/* A section of an ELF file by its name, of 32 or 64 bits, little-endian. Ours, not libelf's: a program that reads
+ * traces needs no more libraries for it, and of an ELF file nothing else is looked at. Every number of the file is
+ * checked before it is used. */
 #include "autologger/schema/elf_section.h"
 
 #include <elf.h>
@@ -29,14 +30,15 @@ static bool section_read(const struct elf_source *s, bool wide, uint64_t at, str
 
 bool elf_section_find(const struct elf_source *s, const char *name, uint64_t *offset, uint64_t *length)
 {
-    unsigned char  ident[EI_NIDENT];
-    char           text[64];
-    size_t         n = strlen(name) + 1;
-    uint64_t       table;
-    unsigned       step, count, names;
+    unsigned char              ident[EI_NIDENT];
+    char                       text[64];
+    size_t                     n = strlen(name) + 1;
+    uint64_t                   table;
+    unsigned                   step, count, names;
     struct elf_section_section texts, x;
 
-    if (n > sizeof text || !s->fetch(s, 0, ident, sizeof ident) || memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != ELFDATA2LSB)
+    if (n > sizeof text || !s->fetch(s, 0, ident, sizeof ident) || memcmp(ident, ELFMAG, SELFMAG) != 0 ||
+        ident[EI_DATA] != ELFDATA2LSB)
         return false;
     bool wide = ident[EI_CLASS] == ELFCLASS64;
     if (wide) {
@@ -50,10 +52,12 @@ bool elf_section_find(const struct elf_source *s, const char *name, uint64_t *of
             return false;
         table = h.e_shoff, step = h.e_shentsize, count = h.e_shnum, names = h.e_shstrndx;
     }
-    if (table > s->size || names >= count || !section_read(s, wide, table + (uint64_t)names * step, &texts) || texts.type == SHT_NOBITS)
+    if (table > s->size || names >= count || !section_read(s, wide, table + (uint64_t)names * step, &texts) ||
+        texts.type == SHT_NOBITS)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        if (!section_read(s, wide, table + (uint64_t)i * step, &x) || x.type == SHT_NOBITS || x.name > texts.size || texts.size - x.name < n)
+        if (!section_read(s, wide, table + (uint64_t)i * step, &x) || x.type == SHT_NOBITS || x.name > texts.size ||
+            texts.size - x.name < n)
             continue;
         if (s->fetch(s, texts.offset + x.name, text, n) && memcmp(text, name, n) == 0) {
             *offset = x.offset;
@@ -72,7 +76,10 @@ static bool fetch_memory(const struct elf_source *s, uint64_t offset, void *out,
     return true;
 }
 
-struct elf_source elf_source_memory(const void *data, size_t size) { return (struct elf_source){fetch_memory, size, data, -1}; }
+struct elf_source elf_source_memory(const void *data, size_t size)
+{
+    return (struct elf_source){fetch_memory, size, data, -1};
+}
 
 static bool fetch_file(const struct elf_source *s, uint64_t offset, void *out, size_t size)
 {

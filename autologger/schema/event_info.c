@@ -15,8 +15,8 @@ struct event_info_info {
     uint8_t     version, channel, level, opcode;
     uint16_t    task;
     uint64_t    keyword;
-    uint32_t    source, provider_name, level_name, channel_name, keyword_names, task_name, opcode_name, message, provider_message, xml,
-                xml_size, event_name, attributes, property_count, top_count, flags;
+    uint32_t    source, provider_name, level_name, channel_name, keyword_names, task_name, opcode_name, message,
+        provider_message, xml, xml_size, event_name, attributes, property_count, top_count, flags;
 };
 struct property {
     uint32_t flags, name;
@@ -28,8 +28,17 @@ struct property {
 struct map_head {
     uint32_t name, flag, count, type;
 };
-_Static_assert(sizeof(struct event_info_info) == 112 && sizeof(struct property) == 24 && sizeof(struct map_head) == 16, "SDK layouts");
-enum { SOURCE_XML = 0, SOURCE_WBEM = 1, SOURCE_TLG = 3, SDK_FLAGS = 0xFF, MAP_VALUES = 1, MAP_BITS = 2, TEMPLATE_EVENT_DATA = 1 };
+_Static_assert(sizeof(struct event_info_info) == 112 && sizeof(struct property) == 24 && sizeof(struct map_head) == 16,
+               "SDK layouts");
+enum {
+    SOURCE_XML          = 0,
+    SOURCE_WBEM         = 1,
+    SOURCE_TLG          = 3,
+    SDK_FLAGS           = 0xFF,
+    MAP_VALUES          = 1,
+    MAP_BITS            = 2,
+    TEMPLATE_EVENT_DATA = 1
+};
 
 /* ---- building ---- */
 
@@ -83,7 +92,10 @@ static uint32_t event_info_add_keywords(struct event_info_building *b, const str
     return at;
 }
 
-static const char *or_predefined(const char *name, enum predefined what, uint64_t value) { return name ? name : predefined_name(what, value); }
+static const char *or_predefined(const char *name, enum predefined what, uint64_t value)
+{
+    return name ? name : predefined_name(what, value);
+}
 
 /* How many elements, or bytes, a field that goes to the end has in this event. */
 struct to_end {
@@ -96,10 +108,16 @@ static bool see_to_end(void *ctx, const struct walk_place *place, const struct v
     return true;
 }
 
-static struct property property_of(struct event_info_building *b, const struct schema_event *e, unsigned i, const struct event_info_of *of)
+static struct property property_of(struct event_info_building *b, const struct schema_event *e, unsigned i,
+                                   const struct event_info_of *of)
 {
-    const struct schema_field *f = &e->fields[i];
-    struct property            p = {.flags = f->flags & SDK_FLAGS, .in = f->in, .out = f->out, .count = f->count, .length = f->length, .tags = f->tags};
+    const struct schema_field *f   = &e->fields[i];
+    struct property            p   = {.flags  = f->flags & SDK_FLAGS,
+                                      .in     = f->in,
+                                      .out    = f->out,
+                                      .count  = f->count,
+                                      .length = f->length,
+                                      .tags   = f->tags};
     struct to_end              end = {0};
     uint32_t                   used;
 
@@ -135,8 +153,12 @@ static uint32_t event_info_source_of(const struct schema_event *e)
 
 static struct event_info_info numbers_of(const struct schema_event *e, const struct event_info_of *of)
 {
-    struct event_info_info i = {.provider = e->provider->guid, .event = e->class_guid, .source = event_info_source_of(e), .property_count = e->field_count,
-                     .top_count = e->top_count, .flags = TEMPLATE_EVENT_DATA | (e->tags & 0x0FFFFFFF) << 4};
+    struct event_info_info i = {.provider       = e->provider->guid,
+                                .event          = e->class_guid,
+                                .source         = event_info_source_of(e),
+                                .property_count = e->field_count,
+                                .top_count      = e->top_count,
+                                .flags          = TEMPLATE_EVENT_DATA | (e->tags & 0x0FFFFFFF) << 4};
     if (of) {
         i.provider = of->provider;
         i.id       = of->id;
@@ -162,7 +184,9 @@ static void event_info_add_names(struct event_info_building *b, const struct sch
 {
     i->provider_name    = event_info_add_name(b, *e->provider->name ? e->provider->name : NULL);
     i->level_name       = event_info_add_name(b, or_predefined(e->level_name, PREDEFINED_LEVEL, i->level));
-    i->channel_name     = event_info_add_name(b, e->channel_name ? e->channel_name : i->channel ? predefined_name(PREDEFINED_CHANNEL, i->channel) : NULL);
+    i->channel_name     = event_info_add_name(b, e->channel_name ? e->channel_name
+                                                 : i->channel    ? predefined_name(PREDEFINED_CHANNEL, i->channel)
+                                                                 : NULL);
     i->keyword_names    = event_info_add_keywords(b, e, i->keyword);
     i->task_name        = event_info_add_name(b, e->task_name);
     i->opcode_name      = event_info_add_name(b, or_predefined(e->opcode_name, PREDEFINED_OPCODE, i->opcode));
@@ -176,8 +200,8 @@ bool event_info_build(const struct schema_event *e, const struct event_info_of *
 {
     struct event_info_building b     = {out, out->length};
     struct event_info_info     i     = numbers_of(e, of);
-    size_t          fixed = sizeof i + e->field_count * sizeof(struct property);
-    void           *room  = calloc(1, fixed);
+    size_t                     fixed = sizeof i + e->field_count * sizeof(struct property);
+    void                      *room  = calloc(1, fixed);
 
     if (!room)
         return false;
@@ -196,10 +220,10 @@ bool event_info_build(const struct schema_event *e, const struct event_info_of *
 
 bool map_info_build(const struct schema_map *map, struct text *out)
 {
-    struct event_info_building b    = {out, out->length};
-    struct map_head head = {.flag = map->bits ? MAP_BITS : MAP_VALUES, .count = map->count};
-    size_t          fixed = sizeof head + map->count * 2ul * sizeof(uint32_t);
-    void           *room  = calloc(1, fixed);
+    struct event_info_building b     = {out, out->length};
+    struct map_head            head  = {.flag = map->bits ? MAP_BITS : MAP_VALUES, .count = map->count};
+    size_t                     fixed = sizeof head + map->count * 2ul * sizeof(uint32_t);
+    void                      *room  = calloc(1, fixed);
 
     if (!room)
         return false;
@@ -223,11 +247,14 @@ struct event_info_block {
     size_t         size;
 };
 
-/* A name of a field may be used by thousands of fields: longer ones are cut, so that a block makes no more memory than it deserves. */
+/* A name of a field may be used by thousands of fields: longer ones are cut, so that a block makes no more memory than
+ * it deserves. */
 enum { NAME_UNITS = 256, TEXT_UNITS = 32768 };
 
-/* The text at an offset, up to its NUL; NULL for none, "" where it lies outside. Entries of message tables end in blanks: they go. */
-static const char *name_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at, size_t most, bool *failed)
+/* The text at an offset, up to its NUL; NULL for none, "" where it lies outside. Entries of message tables end in
+ * blanks: they go. */
+static const char *name_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at, size_t most,
+                           bool *failed)
 {
     size_t n = 0;
 
@@ -246,7 +273,8 @@ static const char *name_at(struct schema_provider *p, const struct event_info_bl
 }
 
 /* Names one after another, up to an empty one. */
-static const char *const *event_info_list_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at, bool *failed)
+static const char *const *event_info_list_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at,
+                                             bool *failed)
 {
     enum { MOST = 64 };
     const char *names[MOST + 1];
@@ -275,7 +303,8 @@ static struct schema_map *event_info_map_named(struct schema_provider *p, const 
     return NULL;
 }
 
-/* The map of that name, an empty one if need be. Maps have their places for good, because fields point at them: so room for all is made at once. */
+/* The map of that name, an empty one if need be. Maps have their places for good, because fields point at them: so room
+ * for all is made at once. */
 static struct schema_map *map_make(struct schema_provider *p, const char *name)
 {
     enum { MAPS_MAX = 1024 };
@@ -292,17 +321,18 @@ static struct schema_map *map_make(struct schema_provider *p, const char *name)
     return m;
 }
 
-static bool event_info_read_field(struct schema_provider *p, const struct event_info_block *b, size_t at, struct schema_field *f, bool *failed)
+static bool event_info_read_field(struct schema_provider *p, const struct event_info_block *b, size_t at,
+                                  struct schema_field *f, bool *failed)
 {
     struct property x;
 
     memcpy(&x, b->data + at, sizeof x);
     const char *name = name_at(p, b, x.name, NAME_UNITS, failed);
-    f->name   = name ? name : "";
-    f->flags  = (uint16_t)(x.flags & SDK_FLAGS);
-    f->count  = x.count;
-    f->length = x.length;
-    f->tags   = x.flags & FIELD_TAGS ? x.tags : 0;
+    f->name          = name ? name : "";
+    f->flags         = (uint16_t)(x.flags & SDK_FLAGS);
+    f->count         = x.count;
+    f->length        = x.length;
+    f->tags          = x.flags & FIELD_TAGS ? x.tags : 0;
     if (!(f->flags & FIELD_COUNT_OF) && x.count > 1) /* older writers say so by the number alone */
         f->flags |= FIELD_FIXED_COUNT;
     if (f->flags & FIELD_STRUCT) {
@@ -311,8 +341,8 @@ static bool event_info_read_field(struct schema_provider *p, const struct event_
         f->length  = 0;
         return true;
     }
-    f->in  = x.in;
-    f->out = x.out;
+    f->in      = x.in;
+    f->out     = x.out;
     bool sized = f->in == IN_UNICODESTRING || f->in == IN_ANSISTRING || f->in == IN_BINARY;
     if (!(f->flags & FIELD_LENGTH_OF) && x.length && sized)
         f->flags |= FIELD_FIXED_LENGTH;
@@ -323,7 +353,8 @@ static bool event_info_read_field(struct schema_provider *p, const struct event_
     return true;
 }
 
-static void read_names(struct schema_provider *p, const struct event_info_block *b, const struct event_info_info *i, struct schema_event *e, bool *failed)
+static void read_names(struct schema_provider *p, const struct event_info_block *b, const struct event_info_info *i,
+                       struct schema_event *e, bool *failed)
 {
     e->level_name    = name_at(p, b, i->level_name, TEXT_UNITS, failed);
     e->channel_name  = name_at(p, b, i->channel_name, TEXT_UNITS, failed);
@@ -345,13 +376,14 @@ wstatus event_info_read(struct schema_provider *p, const void *data, size_t size
 {
     struct event_info_block b = {data, size};
     struct event_info_info  i;
-    bool         failed = false;
+    bool                    failed = false;
 
     if (size < sizeof i)
         return reason_set(why, W_INVALID_DATA, "an event's description of %zu bytes", size);
     memcpy(&i, data, sizeof i);
     if (i.property_count > (size - sizeof i) / sizeof(struct property) || i.top_count > i.property_count)
-        return reason_set(why, W_INVALID_DATA, "event %u version %u: %u fields in a description of %zu bytes", i.id, i.version, i.property_count, size);
+        return reason_set(why, W_INVALID_DATA, "event %u version %u: %u fields in a description of %zu bytes", i.id,
+                          i.version, i.property_count, size);
     struct schema_event *e = schema_event_new(p, i.property_count, i.top_count);
     if (!e)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for an event's description");
@@ -368,14 +400,15 @@ wstatus event_info_read(struct schema_provider *p, const void *data, size_t size
     read_names(p, &b, &i, e, &failed);
     for (unsigned f = 0; f < i.property_count; f++)
         event_info_read_field(p, &b, sizeof i + f * sizeof(struct property), &e->fields[f], &failed);
-    return failed ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for an event's description") : schema_event_finish(p, e, why);
+    return failed ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for an event's description")
+                  : schema_event_finish(p, e, why);
 }
 
 wstatus map_info_read(struct schema_provider *p, const void *data, size_t size, struct reason *why)
 {
-    struct event_info_block    b = {data, size};
-    struct map_head head;
-    bool            failed = false;
+    struct event_info_block b = {data, size};
+    struct map_head         head;
+    bool                    failed = false;
 
     if (size < sizeof head)
         return reason_set(why, W_INVALID_DATA, "a map of %zu bytes", size);
@@ -386,7 +419,8 @@ wstatus map_info_read(struct schema_provider *p, const void *data, size_t size, 
     struct schema_map     *m    = name ? map_make(p, name) : NULL;
     struct schema_map_row *rows = m ? schema_alloc(p, head.count, sizeof *rows) : NULL;
     if (!rows)
-        return reason_set(why, name ? W_NOT_ENOUGH_MEMORY : W_INVALID_DATA, "a map without a name, or no memory for it");
+        return reason_set(why, name ? W_NOT_ENOUGH_MEMORY : W_INVALID_DATA,
+                          "a map without a name, or no memory for it");
     for (unsigned i = 0; i < head.count; i++) {
         uint32_t entry[2];
         memcpy(entry, b.data + sizeof head + i * sizeof entry, sizeof entry);

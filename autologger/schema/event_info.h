@@ -1,6 +1,7 @@
-/* event_info.h - a description as one block of bytes, TRACE_EVENT_INFO and EVENT_MAP_INFO of the SDK: what TdhGetEventInformation gives,
- * and what EventMetadata events carry in a file (facts: tracelogging-manifest-tdh 5.1), so that a merged file decodes anywhere.
- * Reading trusts no offset. Threads: pure, any. Not for: compiled templates (BinaryXML is left out). */
+/* event_info.h - a description as one block of bytes, TRACE_EVENT_INFO and EVENT_MAP_INFO of the SDK: what
+ * TdhGetEventInformation gives, and what EventMetadata events carry in a file (facts: tracelogging-manifest-tdh 5.1),
+ * so that a merged file decodes anywhere. Reading trusts no offset. Threads: pure, any. Not for: compiled templates
+ * (BinaryXML is left out). */
 #ifndef AUTOLOGGER_SCHEMA_EVENT_INFO_H
 #define AUTOLOGGER_SCHEMA_EVENT_INFO_H
 #include "autologger/schema/schema.h"
@@ -17,11 +18,13 @@ struct event_info_of {
     bool           is_64bit;
 };
 
-/* Adds the block to `out` (bytes, not text). `of` NULL: the description's own numbers. False: no memory, or it would not fit into 32 bits. */
+/* Adds the block to `out` (bytes, not text). `of` NULL: the description's own numbers. False: no memory, or it would
+ * not fit into 32 bits. */
 bool event_info_build(const struct schema_event *event, const struct event_info_of *of, struct text *out);
 bool map_info_build(const struct schema_map *map, struct text *out);
-/* Makes an event of such a block and enters it into `p`, whose GUID is that of the block. A map that `p` does not have yet becomes an empty
- * one of that name, for map_info_read to fill. W_INVALID_DATA and what is wrong; W_NOT_ENOUGH_MEMORY. */
+/* Makes an event of such a block and enters it into `p`, whose GUID is that of the block. A map that `p` does not have
+ * yet becomes an empty one of that name, for map_info_read to fill. W_INVALID_DATA and what is wrong;
+ * W_NOT_ENOUGH_MEMORY. */
 wstatus event_info_read(struct schema_provider *p, const void *data, size_t size, struct reason *why);
 wstatus map_info_read(struct schema_provider *p, const void *data, size_t size, struct reason *why);
 /* Payload of EventMetadata's types: 32 is the block of an event, 33 has the provider's GUID before that of a map. */

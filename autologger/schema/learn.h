@@ -1,6 +1,6 @@
-/* learn.h - goes through files for the descriptions that are in them, and may stand behind the events that need them: those that merges put
- * there (EventMetadata events), and manifests that providers write themselves (chunks.h). Threads: as the set. Ownership: the paths are
- * borrowed as long as the set may search. */
+/* learn.h - goes through files for the descriptions that are in them, and may stand behind the events that need them:
+ * those that merges put there (EventMetadata events), and manifests that providers write themselves (chunks.h).
+ * Threads: as the set. Ownership: the paths are borrowed as long as the set may search. */
 #ifndef AUTOLOGGER_SCHEMA_LEARN_H
 #define AUTOLOGGER_SCHEMA_LEARN_H
 #include "autologger/schema/set.h"
@@ -25,6 +25,7 @@ struct learn_files {
     learn_manifest    *manifest; /* NULL: this program reads no XML */
     void              *ctx;
 };
-/* A schema_set_searcher; ctx: struct learn_files. Files that can't be read are left out: whoever reads their events says so. */
+/* A schema_set_searcher; ctx: struct learn_files. Files that can't be read are left out: whoever reads their events
+ * says so. */
 void learn_search(void *ctx, struct schema_set *set);
 #endif

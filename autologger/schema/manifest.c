@@ -22,7 +22,8 @@ static size_t prolog_length(const char *text, size_t length)
     }
 }
 
-/* A lone <provider>, as articles show it, gets an element around it; lines stay what they were. Frees and replaces *text. */
+/* A lone <provider>, as articles show it, gets an element around it; lines stay what they were. Frees and replaces
+ * *text. */
 static bool fragment_wrap(char **text, size_t *length)
 {
     static const char begin[] = "<fragment>", end[] = "</fragment>";
@@ -52,7 +53,7 @@ static wstatus manifest_read_text(struct builder *b, size_t length, struct manif
 {
     wstatus st = W_NOT_ENOUGH_MEMORY;
 
-    b->m = calloc(1, sizeof *b->m);
+    b->m              = calloc(1, sizeof *b->m);
     struct pool *pool = b->m ? pool_new(MANIFEST_MEMORY_MAX) : NULL;
     if (pool) {
         b->m->pool   = pool;
@@ -65,9 +66,11 @@ static wstatus manifest_read_text(struct builder *b, size_t length, struct manif
         manifest_lint(b);
     manifest_flaws_tell(b);
     if (st == W_NOT_ENOUGH_MEMORY || (pool && pool_failed(pool)))
-        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", b->file, MANIFEST_MEMORY_MAX >> 20);
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", b->file,
+                        MANIFEST_MEMORY_MAX >> 20);
     else if (!st && b->problems->errors)
-        st = reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", b->file, b->problems->errors, b->problems->errors == 1 ? "" : "s");
+        st = reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", b->file, b->problems->errors,
+                        b->problems->errors == 1 ? "" : "s");
     if (st) {
         manifest_free(b->m);
         b->m = NULL;
@@ -76,8 +79,8 @@ static wstatus manifest_read_text(struct builder *b, size_t length, struct manif
     return st;
 }
 
-wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems, struct manifest **out,
-                      struct reason *why)
+wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems,
+                      struct manifest **out, struct reason *why)
 {
     struct builder *b;
     char           *text = NULL;
@@ -86,7 +89,8 @@ wstatus manifest_read(const void *data, size_t size, const char *file, struct ma
 
     *out = NULL;
     if (size > MANIFEST_FILE_MAX)
-        return reason_set(why, W_INVALID_DATA, "%s has %zu bytes; a manifest has at most %d MB", file, size, MANIFEST_FILE_MAX >> 20);
+        return reason_set(why, W_INVALID_DATA, "%s has %zu bytes; a manifest has at most %d MB", file, size,
+                          MANIFEST_FILE_MAX >> 20);
     wstatus st = encoding_to_utf8(data, size, &text, &length, &was, why);
     if (st)
         return st;
@@ -95,10 +99,10 @@ wstatus manifest_read(const void *data, size_t size, const char *file, struct ma
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", file);
     if (!st) {
         problems->errors = problems->warnings = problems->flaws = 0;
-        b->problems                           = problems;
-        b->file                               = file;
-        b->text                               = text;
-        st                                    = manifest_read_text(b, length, out, why);
+        b->problems                                             = problems;
+        b->file                                                 = file;
+        b->text                                                 = text;
+        st                                                      = manifest_read_text(b, length, out, why);
     }
     free(b);
     free(text);

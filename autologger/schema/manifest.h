@@ -1,11 +1,13 @@
-/* manifest.h - an instrumentation manifest as it was written: providers with their channels, levels, tasks, opcodes, keywords, maps,
- * templates and events, and the strings of each culture. Read from XML (manifest_read) or from the binary form (manifest_pack.h).
- * All mistakes are told in one run, each with its line. Nothing but the given bytes is read: no network, no other file, no DTD.
- * There are two ways to read. Strict, for authors (mc, manifest check): what Windows' compiler refuses is an error, and errors give no manifest.
- * Forgiving, for decoding: most manifests that exist were made by other programs. What has a mistake is left out or taken as it was meant, and
- * each kind of mistake (a flaw) is told once, with its first line. Only a file that is no manifest at all is refused.
- * Invariants  M1 a manifest that manifest_read gave has every reference resolved: indexes lie within their lists.
- *             M2 fields: fields[0..top_count) are the template's own; members of a struct stand behind them in one run (as schema.h has it).
+/* manifest.h - an instrumentation manifest as it was written: providers with their channels, levels, tasks, opcodes,
+ * keywords, maps, templates and events, and the strings of each culture. Read from XML (manifest_read) or from the
+ * binary form (manifest_pack.h). All mistakes are told in one run, each with its line. Nothing but the given bytes is
+ * read: no network, no other file, no DTD. There are two ways to read. Strict, for authors (mc, manifest check): what
+ * Windows' compiler refuses is an error, and errors give no manifest. Forgiving, for decoding: most manifests that
+ * exist were made by other programs. What has a mistake is left out or taken as it was meant, and each kind of mistake
+ * (a flaw) is told once, with its first line. Only a file that is no manifest at all is refused. Invariants  M1 a
+ * manifest that manifest_read gave has every reference resolved: indexes lie within their lists.
+ *             M2 fields: fields[0..top_count) are the template's own; members of a struct stand behind them in one run
+ *               (as schema.h has it).
  * Threads     reading: one per call. A read manifest is constant: any.
  * Ownership   manifest_free frees all below it. Texts are UTF-8; NULL where the manifest says nothing.
  * Not for     payloads (walk.h), decoding (manifest_model.h makes schemas of it), C code (mc.h). */
@@ -33,7 +35,7 @@ struct manifest_problem {
 struct manifest_problems {
     void (*tell)(void *ctx, const struct manifest_problem *problem); /* may be NULL */
     void    *ctx;
-    bool     forgiving; /* how to read; false: strict */
+    bool     forgiving;               /* how to read; false: strict */
     unsigned errors, warnings, flaws; /* counted for the caller; flaws: each place, not each kind */
 };
 
@@ -105,11 +107,12 @@ struct manifest_event {
     uint8_t              version, channel, level, opcode;
     uint16_t             task;
     uint64_t             keyword; /* with the channel's bit */
-    int                  template_index, channel_index, task_index, opcode_index; /* MANIFEST_NONE: none, or a predefined one */
-    uint32_t             tags;
-    bool                 not_logged;
-    const char          *attributes;
-    bool                 lost; /* of a forgiving reading: its id or version is no number, so it describes nothing */
+    /* MANIFEST_NONE: none, or a predefined one */
+    int         template_index, channel_index, task_index, opcode_index;
+    uint32_t    tags;
+    bool        not_logged;
+    const char *attributes;
+    bool        lost; /* of a forgiving reading: its id or version is no number, so it describes nothing */
     /* as written */
     const char *template_word, *channel_word, *level_word, *task_word, *opcode_word, *keyword_words;
 };
@@ -139,18 +142,19 @@ struct manifest_culture {
 struct manifest {
     const char *origin; /* the file it was read from */
     POOL_LIST(struct manifest_provider) providers;
-    POOL_LIST(struct manifest_culture) cultures;   /* as written; the first is the one to fall back to */
-    POOL_LIST(struct manifest_item) messages; /* messageTable: symbol is the id of $(mc.ID) */
+    POOL_LIST(struct manifest_culture) cultures; /* as written; the first is the one to fall back to */
+    POOL_LIST(struct manifest_item) messages;    /* messageTable: symbol is the id of $(mc.ID) */
     struct pool *pool;
 };
 
-/* Reads `size` bytes of XML (UTF-8, or UTF-16 with its mark). `file` is the name for messages. W_INVALID_DATA when there is any error: all
- * were told to `problems`; W_NOT_ENOUGH_MEMORY. */
-wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems, struct manifest **out,
-                      struct reason *why);
+/* Reads `size` bytes of XML (UTF-8, or UTF-16 with its mark). `file` is the name for messages. W_INVALID_DATA when
+ * there is any error: all were told to `problems`; W_NOT_ENOUGH_MEMORY. */
+wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems,
+                      struct manifest **out, struct reason *why);
 void    manifest_free(struct manifest *m); /* NULL is fine */
 
-/* The culture for a locale ("de_DE.UTF-8", "de-DE", NULL): the same one, else one of its language, else the first. -1: there is none. */
+/* The culture for a locale ("de_DE.UTF-8", "de-DE", NULL): the same one, else one of its language, else the first. -1:
+ * there is none. */
 int manifest_culture_find(const struct manifest *m, const char *locale);
 /* The text in that culture, else in the first that has it; NULL: it has none. */
 const char *manifest_text_get(const struct manifest *m, const struct manifest_text *text, int culture);
@@ -160,5 +164,5 @@ const struct manifest_predefined {
     enum manifest_words kind;
     uint64_t            value;
     const char         *name, *text, *symbol;
-} *manifest_predefined(size_t *count);
+} * manifest_predefined(size_t *count);
 #endif

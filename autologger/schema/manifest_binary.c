@@ -11,10 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static wstatus manifest_binary_part_read(int fd, const char *path, uint64_t offset, uint64_t size, struct file_bytes *out, struct reason *why)
+static wstatus manifest_binary_part_read(int fd, const char *path, uint64_t offset, uint64_t size,
+                                         struct file_bytes *out, struct reason *why)
 {
     if (size > MANIFEST_FILE_MAX)
-        return reason_set(why, W_INVALID_DATA, "%s has %llu bytes; a manifest has at most %d MB", path, (unsigned long long)size, MANIFEST_FILE_MAX >> 20);
+        return reason_set(why, W_INVALID_DATA, "%s has %llu bytes; a manifest has at most %d MB", path,
+                          (unsigned long long)size, MANIFEST_FILE_MAX >> 20);
     out->size = 0;
     if (!(out->data = malloc(size + 1)))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", path);
@@ -23,7 +25,8 @@ static wstatus manifest_binary_part_read(int fd, const char *path, uint64_t offs
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return reason_set(why, n ? wstatus_from_errno(errno) : W_INVALID_DATA, "%s cannot be read: %s", path, n ? strerror(errno) : "it became shorter");
+            return reason_set(why, n ? wstatus_from_errno(errno) : W_INVALID_DATA, "%s cannot be read: %s", path,
+                              n ? strerror(errno) : "it became shorter");
         out->size += (size_t)n;
     }
     out->data[size] = 0;
@@ -50,7 +53,10 @@ wstatus file_bytes_read(const char *path, struct file_bytes *out, struct reason 
         struct elf_source source = elf_source_file(fd, size);
         out->elf                 = true;
         if (!elf_section_find(&source, MANIFEST_SECTION, &offset, &size))
-            status = reason_set(why, W_NOT_FOUND, "%s has no manifest (no section " MANIFEST_SECTION "). Do: link it with the C file that autologger mc makes", path);
+            status = reason_set(why, W_NOT_FOUND,
+                                "%s has no manifest (no section " MANIFEST_SECTION
+                                "). Do: link it with the C file that autologger mc makes",
+                                path);
     }
     if (!status)
         status = manifest_binary_part_read(fd, path, offset, size, out, why);
@@ -67,7 +73,8 @@ void file_bytes_free(struct file_bytes *f)
     f->size = 0;
 }
 
-wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, manifest_taker *take, void *ctx, struct reason *why)
+wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, manifest_taker *take, void *ctx,
+                            struct reason *why)
 {
     const uint8_t *bytes = data;
     size_t         used;
@@ -93,7 +100,8 @@ wstatus manifest_file_binary(const char *path, manifest_taker *take, void *ctx, 
     if (st)
         return st;
     if (!f.elf && !manifest_is_packed(f.data, f.size))
-        st = reason_set(why, W_INVALID_DATA, "%s is neither the binary form of a manifest nor a program that holds one", path);
+        st = reason_set(why, W_INVALID_DATA, "%s is neither the binary form of a manifest nor a program that holds one",
+                        path);
     if (!st)
         st = manifest_unpack_all(f.data, f.size, path, take, ctx, why);
     file_bytes_free(&f);

@@ -1,4 +1,5 @@
-/* First step: elements become the document. What an element may hold, and where it may stand, is in manifest_grammar.def. */
+/* First step: elements become the document. What an element may hold, and where it may stand, is in
+ * manifest_grammar.def. */
 #include "autologger/schema/manifest_build.h"
 
 #include "registry-sim/base/nearest.h"
@@ -10,13 +11,58 @@
 #include <strings.h>
 
 enum element {
-    EL_ROOT, EL_MANIFEST, EL_ASSEMBLY, EL_FRAGMENT, EL_INSTRUMENTATION, EL_METADATA, EL_EVENTS, EL_PROVIDER, EL_CHANNELS, EL_CHANNEL,
-    EL_IMPORT_CHANNEL, EL_LOGGING, EL_PUBLISHING, EL_SETTING, EL_LEVELS, EL_LEVEL, EL_TASKS, EL_TASK, EL_OPCODES, EL_OPCODE, EL_KEYWORDS,
-    EL_KEYWORD, EL_MAPS, EL_VALUE_MAP, EL_BIT_MAP, EL_PATTERN_MAP, EL_MAP, EL_NAMED_QUERIES, EL_FILTERS, EL_TEMPLATES, EL_TEMPLATE, EL_DATA,
-    EL_STRUCT, EL_BINARY, EL_USER_DATA, EL_EVENT_LIST, EL_EVENT, EL_MESSAGE_TABLE, EL_MESSAGE, EL_LOCALIZATION, EL_RESOURCES, EL_STRING_TABLE,
-    EL_STRING, ELEMENTS
+    EL_ROOT,
+    EL_MANIFEST,
+    EL_ASSEMBLY,
+    EL_FRAGMENT,
+    EL_INSTRUMENTATION,
+    EL_METADATA,
+    EL_EVENTS,
+    EL_PROVIDER,
+    EL_CHANNELS,
+    EL_CHANNEL,
+    EL_IMPORT_CHANNEL,
+    EL_LOGGING,
+    EL_PUBLISHING,
+    EL_SETTING,
+    EL_LEVELS,
+    EL_LEVEL,
+    EL_TASKS,
+    EL_TASK,
+    EL_OPCODES,
+    EL_OPCODE,
+    EL_KEYWORDS,
+    EL_KEYWORD,
+    EL_MAPS,
+    EL_VALUE_MAP,
+    EL_BIT_MAP,
+    EL_PATTERN_MAP,
+    EL_MAP,
+    EL_NAMED_QUERIES,
+    EL_FILTERS,
+    EL_TEMPLATES,
+    EL_TEMPLATE,
+    EL_DATA,
+    EL_STRUCT,
+    EL_BINARY,
+    EL_USER_DATA,
+    EL_EVENT_LIST,
+    EL_EVENT,
+    EL_MESSAGE_TABLE,
+    EL_MESSAGE,
+    EL_LOCALIZATION,
+    EL_RESOURCES,
+    EL_STRING_TABLE,
+    EL_STRING,
+    ELEMENTS
 };
-enum { SKIP = 1, OPEN = 2, TEXT = 4, NOTE = 8, ERRORS_MAX = 10000 /* behind so many mistakes elements are not looked at */ };
+enum {
+    SKIP       = 1,
+    OPEN       = 2,
+    TEXT       = 4,
+    NOTE       = 8,
+    ERRORS_MAX = 10000 /* behind so many mistakes elements are not looked at */
+};
 static const struct grammar_row {
     enum element id;
     const char  *name;
@@ -64,10 +110,10 @@ static bool manifest_build_number_parse(const char *text, uint64_t *out)
     return end != text && !errno && text[0] != '-' && text[0] != '+' && end[strspn(end, " \t\r\n")] == 0;
 }
 
-/* A number within bounds; `otherwise` when it is not there or no number, which is told. One out of bounds is told and kept up to `limit`, so that
- * what refers to it is not told, too. */
-static uint64_t number_limited(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t limit,
-                               uint64_t otherwise)
+/* A number within bounds; `otherwise` when it is not there or no number, which is told. One out of bounds is told and
+ * kept up to `limit`, so that what refers to it is not told, too. */
+static uint64_t number_limited(struct builder *b, const struct xml_element *e, const char *name, uint64_t least,
+                               uint64_t most, uint64_t limit, uint64_t otherwise)
 {
     const struct xml_attribute *a = manifest_build_find(e, name);
     uint64_t                    n;
@@ -75,21 +121,23 @@ static uint64_t number_limited(struct builder *b, const struct xml_element *e, c
     if (!a)
         return otherwise;
     if (!manifest_build_number_parse(a->value, &n)) {
-        manifest_error(b, a->line, "write a decimal number, or 0x and hexadecimal digits", "%s=\"%.60s\" of <%s> is no number", name, a->value, e->name);
+        manifest_error(b, a->line, "write a decimal number, or 0x and hexadecimal digits",
+                       "%s=\"%.60s\" of <%s> is no number", name, a->value, e->name);
         return otherwise;
     }
     if (n >= least && n <= most)
         return n;
     if (most > UINT32_MAX)
-        manifest_error(b, a->line, "choose another one", "%s=\"%.60s\" of <%s> is not between 0x%llx and 0x%llx", name, a->value, e->name,
-                       (unsigned long long)least, (unsigned long long)most);
+        manifest_error(b, a->line, "choose another one", "%s=\"%.60s\" of <%s> is not between 0x%llx and 0x%llx", name,
+                       a->value, e->name, (unsigned long long)least, (unsigned long long)most);
     else
-        manifest_error(b, a->line, "choose another one", "%s=\"%.60s\" of <%s> is not between %llu and %llu", name, a->value, e->name,
-                       (unsigned long long)least, (unsigned long long)most);
+        manifest_error(b, a->line, "choose another one", "%s=\"%.60s\" of <%s> is not between %llu and %llu", name,
+                       a->value, e->name, (unsigned long long)least, (unsigned long long)most);
     return n <= limit ? n : otherwise;
 }
 
-static uint64_t manifest_build_number_of(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t otherwise)
+static uint64_t manifest_build_number_of(struct builder *b, const struct xml_element *e, const char *name,
+                                         uint64_t least, uint64_t most, uint64_t otherwise)
 {
     return number_limited(b, e, name, least, most, most, otherwise);
 }
@@ -100,7 +148,8 @@ static bool manifest_build_guid_of(struct builder *b, const struct xml_element *
 
     if (!a || guid_parse(a->value, out))
         return a != NULL;
-    manifest_error(b, a->line, "write {8-4-4-4-12} hexadecimal digits; uuidgen makes one", "%s=\"%.60s\" of <%s> is no GUID", name, a->value, e->name);
+    manifest_error(b, a->line, "write {8-4-4-4-12} hexadecimal digits; uuidgen makes one",
+                   "%s=\"%.60s\" of <%s> is no GUID", name, a->value, e->name);
     return false;
 }
 
@@ -115,7 +164,8 @@ static struct manifest_text message_of(struct builder *b, const struct xml_eleme
     if (n > 2 && a->value[0] == '$' && a->value[1] == '(') {
         size_t from = strncmp(a->value, "$(string.", 9) == 0 ? 9 : strncmp(a->value, "$(mc.", 5) == 0 ? 5 : 0;
         if (!from || a->value[n - 1] != ')' || n - from < 2) {
-            manifest_error(b, a->line, "write $(string.ID), with an id of the stringTable", "%s=\"%.80s\" of <%s> is not understood", name, a->value, e->name);
+            manifest_error(b, a->line, "write $(string.ID), with an id of the stringTable",
+                           "%s=\"%.80s\" of <%s> is not understood", name, a->value, e->name);
             return out;
         }
         out.kind = from == 9 ? MANIFEST_TEXT_STRING : MANIFEST_TEXT_MC;
@@ -135,7 +185,8 @@ static const char *symbol_of(struct builder *b, const struct xml_element *e)
     for (size_t i = 0; a && a->value[i]; i++) {
         char c = a->value[i];
         if (!(((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || (i && c >= '0' && c <= '9'))) {
-            manifest_error(b, a->line, "use letters, digits and _, not beginning with a digit", "symbol=\"%.80s\" of <%s> is no C name", a->value, e->name);
+            manifest_error(b, a->line, "use letters, digits and _, not beginning with a digit",
+                           "symbol=\"%.80s\" of <%s> is no C name", a->value, e->name);
             return manifest_forgives(b) ? manifest_build_value_of(b, e, "symbol") : NULL; /* it still names the event */
         }
     }
@@ -144,7 +195,8 @@ static const char *symbol_of(struct builder *b, const struct xml_element *e)
 
 static struct manifest_item item_of(struct builder *b, const struct xml_element *e)
 {
-    return (struct manifest_item){manifest_build_value_of(b, e, "name"), symbol_of(b, e), 0, message_of(b, e, "message"), e->line};
+    return (struct manifest_item){manifest_build_value_of(b, e, "name"), symbol_of(b, e), 0,
+                                  message_of(b, e, "message"), e->line};
 }
 
 static struct manifest_provider *manifest_build_provider(struct builder *b)
@@ -175,7 +227,8 @@ static void on_provider(struct builder *b, const struct xml_element *e)
 }
 
 /* A word out of a list; `otherwise` when it is not there, or wrong (which was told). */
-static int manifest_build_word_of(struct builder *b, const struct xml_element *e, const char *name, const char *const *words, int otherwise)
+static int manifest_build_word_of(struct builder *b, const struct xml_element *e, const char *name,
+                                  const char *const *words, int otherwise)
 {
     const struct xml_attribute *a = manifest_build_find(e, name);
     char                        list[160];
@@ -194,10 +247,11 @@ static int manifest_build_word_of(struct builder *b, const struct xml_element *e
 
 static void on_channel(struct builder *b, const struct xml_element *e)
 {
-    static const char *const types[] = {"", "Admin", "Operational", "Analytic", "Debug", NULL}, *const isolations[] = {"Application", "System", "Custom", NULL},
-                            *const flags[] = {"false", "true", "0", "1", NULL};
-    struct manifest_channel *c = pool_push(b->m->pool, &manifest_build_provider(b)->channels);
-    size_t                   count;
+    static const char *const          types[]      = {"", "Admin", "Operational", "Analytic", "Debug", NULL},
+                             *const   isolations[] = {"Application", "System", "Custom", NULL},
+                             *const   flags[]      = {"false", "true", "0", "1", NULL};
+    struct manifest_channel          *c            = pool_push(b->m->pool, &manifest_build_provider(b)->channels);
+    size_t                            count;
     const struct manifest_predefined *w = manifest_predefined(&count);
 
     if (!c)
@@ -209,8 +263,8 @@ static void on_channel(struct builder *b, const struct xml_element *e)
     c->isolation = manifest_build_value_of(b, e, "isolation");
     manifest_build_word_of(b, e, "isolation", isolations, 0);
     manifest_build_word_of(b, e, "enabled", flags, 0);
-    c->access    = manifest_build_value_of(b, e, "access");
-    c->enabled   = manifest_build_value_of(b, e, "enabled");
+    c->access     = manifest_build_value_of(b, e, "access");
+    c->enabled    = manifest_build_value_of(b, e, "enabled");
     c->item.value = number_limited(b, e, "value", c->imported ? 0 : 16, 255, 255, MANIFEST_NO_NUMBER);
     c->has_value  = c->item.value != MANIFEST_NO_NUMBER;
     if (!c->has_value)
@@ -277,12 +331,13 @@ static void on_map(struct builder *b, const struct xml_element *e)
 
 static void on_map_entry(struct builder *b, const struct xml_element *e)
 {
-    struct manifest_item *i = b->map < 0 ? NULL : pool_push(b->m->pool, &manifest_build_provider(b)->maps.at[b->map].entries);
-    uint64_t              n;
+    struct manifest_item *i =
+        b->map < 0 ? NULL : pool_push(b->m->pool, &manifest_build_provider(b)->maps.at[b->map].entries);
+    uint64_t n;
     if (!i)
         return;
-    *i       = item_of(b, e);
-    i->value = manifest_build_number_of(b, e, "value", 0, UINT32_MAX, MANIFEST_NO_NUMBER);
+    *i                            = item_of(b, e);
+    i->value                      = manifest_build_number_of(b, e, "value", 0, UINT32_MAX, MANIFEST_NO_NUMBER);
     const struct xml_attribute *a = manifest_build_find(e, "value");
     if (a && a->value[0] == '-' && manifest_build_number_parse(a->value + 1, &n) && n <= UINT32_C(1) << 31)
         i->value = (uint32_t)(0 - n); /* of a signed number, as its bits are */
@@ -352,27 +407,34 @@ static const char *behind_prefix(const char *word)
 }
 
 /* The type of a field by its word; tells which is meant when there is none. */
-static uint16_t manifest_build_type_of(struct builder *b, const struct xml_element *e, const char *name, bool (*find_word)(const char *, uint16_t *),
-                        const char *(*word)(uint16_t), uint16_t otherwise)
+static uint16_t manifest_build_type_of(struct builder *b, const struct xml_element *e, const char *name,
+                                       bool (*find_word)(const char *, uint16_t *), const char *(*word)(uint16_t),
+                                       uint16_t otherwise)
 {
     const struct xml_attribute *a = manifest_build_find(e, name);
     uint16_t                    n;
 
     if (!a || find_word(a->value, &n))
         return a ? n : otherwise;
-    if (strncmp(a->value, "xs:HexInt", 9) == 0 && find_word(a->value[9] == '3' ? "win:HexInt32" : a->value[9] == '6' ? "win:HexInt64" : "", &n)) {
-        manifest_warning(b, a->line, "write win: instead of xs:", "%s=\"%.60s\" of <%s> is a type of Windows, not of XML", name, a->value, e->name);
+    if (strncmp(a->value, "xs:HexInt", 9) == 0 && find_word(a->value[9] == '3'   ? "win:HexInt32"
+                                                            : a->value[9] == '6' ? "win:HexInt64"
+                                                                                 : "",
+                                                            &n)) {
+        manifest_warning(b, a->line,
+                         "write win: instead of xs:", "%s=\"%.60s\" of <%s> is a type of Windows, not of XML", name,
+                         a->value, e->name);
         return n;
     }
-    for (uint16_t i = 1; i < 64 && manifest_forgives(b); i++) /* as it was meant: in another case, or below another prefix */
+    /* as it was meant: in another case, or below another prefix */
+    for (uint16_t i = 1; i < 64 && manifest_forgives(b); i++)
         if (*word(i) && strcasecmp(behind_prefix(a->value), behind_prefix(word(i))) == 0)
             otherwise = i;
     struct nearest near = nearest_make(a->value, GUESS_FAR);
     for (uint16_t i = 1; i < 64 && !manifest_forgives(b); i++)
         if (*word(i))
             nearest_try(&near, word(i));
-    manifest_error(b, a->line, NULL, "%s=\"%.60s\" of <%s> is not known%s%s%s", name, a->value, e->name, near.found ? ", did you mean " : "",
-                   near.found ? near.found : "", near.found ? "?" : "");
+    manifest_error(b, a->line, NULL, "%s=\"%.60s\" of <%s> is not known%s%s%s", name, a->value, e->name,
+                   near.found ? ", did you mean " : "", near.found ? near.found : "", near.found ? "?" : "");
     return otherwise;
 }
 
@@ -383,15 +445,15 @@ static void on_data(struct builder *b, const struct xml_element *e)
 
     if (!f)
         return;
-    f->in          = binary ? IN_BINARY : manifest_build_type_of(b, e, "inType", schema_in_find, schema_in_word, IN_NULL);
-    f->unlaid      = f->in == IN_NULL;
-    f->in          = f->unlaid ? IN_UINT32 : f->in;
-    f->out         = manifest_build_type_of(b, e, "outType", schema_out_find, schema_out_word, schema_out_default(f->in));
-    f->map_name    = manifest_build_value_of(b, e, "map");
+    f->in       = binary ? IN_BINARY : manifest_build_type_of(b, e, "inType", schema_in_find, schema_in_word, IN_NULL);
+    f->unlaid   = f->in == IN_NULL;
+    f->in       = f->unlaid ? IN_UINT32 : f->in;
+    f->out      = manifest_build_type_of(b, e, "outType", schema_out_find, schema_out_word, schema_out_default(f->in));
+    f->map_name = manifest_build_value_of(b, e, "map");
     f->length_word = manifest_build_value_of(b, e, "length");
     if (manifest_build_find(e, "outType") && !schema_out_fits(f->in, f->out))
-        manifest_warning(b, manifest_build_find(e, "outType")->line, "leave the outType away for the usual one", "a %s is not shown as %s by Windows' tools",
-                         schema_in_word(f->in), schema_out_word(f->out));
+        manifest_warning(b, manifest_build_find(e, "outType")->line, "leave the outType away for the usual one",
+                         "a %s is not shown as %s by Windows' tools", schema_in_word(f->in), schema_out_word(f->out));
 }
 
 static void manifest_build_on_event(struct builder *b, const struct xml_element *e)
@@ -400,9 +462,10 @@ static void manifest_build_on_event(struct builder *b, const struct xml_element 
     struct manifest_event   *v       = pool_push(b->m->pool, &manifest_build_provider(b)->events);
     if (!v)
         return;
-    v->item           = item_of(b, e);
-    v->item.value     = manifest_build_number_of(b, e, "value", 0, 65535, MANIFEST_NO_NUMBER);
-    uint64_t version  = manifest_build_number_of(b, e, "version", 0, 255, manifest_build_find(e, "version") ? MANIFEST_NO_NUMBER : 0);
+    v->item       = item_of(b, e);
+    v->item.value = manifest_build_number_of(b, e, "value", 0, 65535, MANIFEST_NO_NUMBER);
+    uint64_t version =
+        manifest_build_number_of(b, e, "version", 0, 255, manifest_build_find(e, "version") ? MANIFEST_NO_NUMBER : 0);
     v->lost           = v->item.value == MANIFEST_NO_NUMBER || version == MANIFEST_NO_NUMBER;
     v->version        = (uint8_t)version;
     v->tags           = (uint32_t)manifest_build_number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
@@ -422,8 +485,11 @@ static void on_message(struct builder *b, const struct xml_element *e)
     struct manifest_item *i = pool_push(b->m->pool, &b->m->messages);
     if (!i)
         return;
-    *i      = item_of(b, e);
-    i->name = manifest_build_value_of(b, e, manifest_build_find(e, "mid") ? "mid" : manifest_build_find(e, "symbol") ? "symbol" : "value");
+    *i       = item_of(b, e);
+    i->name  = manifest_build_value_of(b, e,
+                                      manifest_build_find(e, "mid")      ? "mid"
+                                       : manifest_build_find(e, "symbol") ? "symbol"
+                                                                          : "value");
     i->value = manifest_build_number_of(b, e, "value", 0, UINT32_MAX, 0);
 }
 
@@ -461,15 +527,21 @@ static void on_setting(struct builder *b, const struct xml_element *e)
 }
 
 static void (*const handlers[ELEMENTS])(struct builder *, const struct xml_element *) = {
-    [EL_PROVIDER] = on_provider, [EL_CHANNEL] = on_channel, [EL_IMPORT_CHANNEL] = on_channel, [EL_LEVEL] = on_level, [EL_TASK] = on_task,
-    [EL_OPCODE] = on_opcode, [EL_KEYWORD] = on_keyword, [EL_VALUE_MAP] = on_map, [EL_BIT_MAP] = on_map, [EL_MAP] = on_map_entry,
-    [EL_TEMPLATE] = on_template, [EL_DATA] = on_data, [EL_BINARY] = on_data, [EL_STRUCT] = on_struct, [EL_EVENT] = manifest_build_on_event,
-    [EL_MESSAGE] = on_message, [EL_RESOURCES] = on_resources, [EL_STRING] = on_string, [EL_SETTING] = on_setting,
+    [EL_PROVIDER] = on_provider, [EL_CHANNEL] = on_channel,     [EL_IMPORT_CHANNEL] = on_channel,
+    [EL_LEVEL] = on_level,       [EL_TASK] = on_task,           [EL_OPCODE] = on_opcode,
+    [EL_KEYWORD] = on_keyword,   [EL_VALUE_MAP] = on_map,       [EL_BIT_MAP] = on_map,
+    [EL_MAP] = on_map_entry,     [EL_TEMPLATE] = on_template,   [EL_DATA] = on_data,
+    [EL_BINARY] = on_data,       [EL_STRUCT] = on_struct,       [EL_EVENT] = manifest_build_on_event,
+    [EL_MESSAGE] = on_message,   [EL_RESOURCES] = on_resources, [EL_STRING] = on_string,
+    [EL_SETTING] = on_setting,
 };
 
 /* ---- the walk ---- */
 
-static enum element open_element(const struct builder *b) { return b->depth ? grammar[b->stack[b->depth - 1]].id : EL_ROOT; }
+static enum element open_element(const struct builder *b)
+{
+    return b->depth ? grammar[b->stack[b->depth - 1]].id : EL_ROOT;
+}
 
 static int manifest_build_row_find(enum element parent, const char *name)
 {
@@ -486,7 +558,8 @@ static void element_unknown(struct builder *b, const struct xml_element *e)
 
     if (manifest_forgives(b) && (parent == EL_TEMPLATE || parent == EL_STRUCT) && !pool_failed(b->m->pool))
         field_unknown(b, e);
-    for (int i = 0; i < ROWS && b->problems->errors < MANIFEST_TOLD_MAX && (parent == EL_ROOT || !manifest_forgives(b)); i++)
+    for (int i = 0; i < ROWS && b->problems->errors < MANIFEST_TOLD_MAX && (parent == EL_ROOT || !manifest_forgives(b));
+         i++)
         if (grammar[i].parents & UINT64_C(1) << parent && grammar[i].id != EL_FRAGMENT)
             nearest_try(&near, grammar[i].name);
     b->no_manifest |= parent == EL_ROOT;
@@ -495,10 +568,12 @@ static void element_unknown(struct builder *b, const struct xml_element *e)
     else if (near.found)
         manifest_error(b, e->line, NULL, "<%.60s> is not known here, did you mean <%s>?", e->name, near.found);
     else if (parent == EL_ROOT)
-        manifest_fatal(b, e->line, "a manifest begins with <instrumentationManifest>; autologger manifest template NAME writes one",
+        manifest_fatal(b, e->line,
+                       "a manifest begins with <instrumentationManifest>; autologger manifest template NAME writes one",
                        "<%.60s> is no manifest", e->name);
     else
-        manifest_error(b, e->line, "remove it, or bring it to where it belongs", "<%.60s> may not stand in <%s>", e->name, grammar[b->stack[b->depth - 1]].name);
+        manifest_error(b, e->line, "remove it, or bring it to where it belongs", "<%.60s> may not stand in <%s>",
+                       e->name, grammar[b->stack[b->depth - 1]].name);
 }
 
 static void attributes_check(struct builder *b, const struct xml_element *e, enum element id)
@@ -509,17 +584,19 @@ static void attributes_check(struct builder *b, const struct xml_element *e, enu
         bool                        any = false, known = false;
         for (int i = 0; i < ATTRIBUTES && !known; i++)
             if (attributes[i].id == id) {
-                any = true;
+                any   = true;
                 known = strcmp(attributes[i].name, a->name) == 0;
                 if (!known && !manifest_forgives(b))
                     nearest_try(&near, attributes[i].name);
             }
         if (any && !known)
-            manifest_error(b, a->line, near.found ? NULL : "remove it", "<%s> has no attribute \"%.60s\"%s%s%s", e->name, a->name,
-                           near.found ? ", did you mean \"" : "", near.found ? near.found : "", near.found ? "\"?" : "");
+            manifest_error(b, a->line, near.found ? NULL : "remove it", "<%s> has no attribute \"%.60s\"%s%s%s",
+                           e->name, a->name, near.found ? ", did you mean \"" : "", near.found ? near.found : "",
+                           near.found ? "\"?" : "");
     }
     for (int i = 0; i < ATTRIBUTES; i++) {
-        const struct xml_attribute *a = attributes[i].id == id && attributes[i].needed ? manifest_build_find(e, attributes[i].name) : e->attributes;
+        const struct xml_attribute *a =
+            attributes[i].id == id && attributes[i].needed ? manifest_build_find(e, attributes[i].name) : e->attributes;
         if (!a || (attributes[i].id == id && attributes[i].needed && !*a->value && id != EL_STRING))
             manifest_error(b, e->line, "add it", "<%s> needs %s=\"...\"", e->name, attributes[i].name);
     }
@@ -575,7 +652,8 @@ static void manifest_build_on_end(void *ctx, const struct xml_element *e)
 
     if (b->skipped) {
         struct manifest_template *t = b->m->providers.count ? manifest_build_template(b) : NULL;
-        if (--b->skipped == 0 && open_element(b) == EL_TEMPLATE && strcmp(e->name, "UserData") == 0 && t && e->end >= b->inner)
+        if (--b->skipped == 0 && open_element(b) == EL_TEMPLATE && strcmp(e->name, "UserData") == 0 && t &&
+            e->end >= b->inner)
             t->user_data = pool_text(b->m->pool, b->text + b->inner, e->end - b->inner);
         return;
     }

@@ -1,5 +1,6 @@
-/* manifest_build.h - what the steps of reading a manifest share: manifest_build.c makes the document of the elements, manifest_told.c tells
- * what is wrong, manifest_resolve.c brings names and what they mean together, manifest_lint.c warns. Nobody else includes it. Threads: one per reading. */
+/* manifest_build.h - what the steps of reading a manifest share: manifest_build.c makes the document of the elements,
+ * manifest_told.c tells what is wrong, manifest_resolve.c brings names and what they mean together, manifest_lint.c
+ * warns. Nobody else includes it. Threads: one per reading. */
 #ifndef AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
 #define AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
 #include "autologger/schema/manifest.h"
@@ -14,12 +15,12 @@ struct builder {
     struct manifest          *m;
     struct manifest_problems *problems;
     const char               *file;
-    const char               *text; /* the document, as UTF-8 */
+    const char               *text;                 /* the document, as UTF-8 */
     int                       stack[XML_DEPTH + 1]; /* rows of the grammar */
-    unsigned                  depth, skipped; /* skipped: levels of what is not looked at */
-    char                      value[256]; /* text of the element, where it has a meaning */
-    size_t                    value_length, inner; /* inner: offset of what stands in UserData */
-    int                       task, map, field; /* what is open: indexes of its list, MANIFEST_NONE */
+    unsigned                  depth, skipped;       /* skipped: levels of what is not looked at */
+    char                      value[256];           /* text of the element, where it has a meaning */
+    size_t                    value_length, inner;  /* inner: offset of what stands in UserData */
+    int                       task, map, field;     /* what is open: indexes of its list, MANIFEST_NONE */
     const char               *setting;
     bool                      not_xml, no_manifest; /* told; nothing else is worth to be */
     struct flaw {
@@ -33,12 +34,15 @@ struct builder {
 };
 
 /* "FILE:LINE: what. Do: advice". Advice may be NULL. */
-void manifest_error(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void manifest_error(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The same also where the reading is forgiving: nothing can be made of the file. */
-void manifest_fatal(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
-void manifest_warning(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void manifest_fatal(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void manifest_warning(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Tells the flaws that were noted, each kind once. */
-void manifest_flaws_tell(struct builder *b);
+void               manifest_flaws_tell(struct builder *b);
 static inline bool manifest_forgives(const struct builder *b) { return b->problems->forgiving; }
 enum { GUESS_FAR = 3 }; /* letters that may differ */
 
@@ -69,7 +73,8 @@ struct provider_names {
 /* Second step: references, sizes, the rules of the grammar that need more than one element. */
 void manifest_resolve(struct builder *b);
 void manifest_resolve_events(struct builder *b, struct manifest_provider *p, const struct provider_names *names);
-void manifest_resolve_template(struct builder *b, struct manifest_provider *p, const struct provider_names *names, struct manifest_template *t);
+void manifest_resolve_template(struct builder *b, struct manifest_provider *p, const struct provider_names *names,
+                               struct manifest_template *t);
 /* Third step: what is allowed, and still asks for trouble. */
 void manifest_lint(struct builder *b);
 #endif

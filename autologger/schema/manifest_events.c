@@ -17,16 +17,19 @@ static bool predefined_find(enum manifest_words kind, const char *name, uint64_t
     return false;
 }
 
-static void unknown(struct builder *b, uint32_t line, const char *attribute, const char *word, const struct name_index *n, int words, const char *where)
+static void unknown(struct builder *b, uint32_t line, const char *attribute, const char *word,
+                    const struct name_index *n, int words, const char *where)
 {
     struct name_guess guess = name_guess(b, n, words, word);
-    manifest_error(b, line, *guess.text ? NULL : where, "%s=\"%.80s\" of <event> is not declared%s", attribute, word, guess.text);
+    manifest_error(b, line, *guess.text ? NULL : where, "%s=\"%.80s\" of <event> is not declared%s", attribute, word,
+                   guess.text);
 }
 
 /* What an event gets of a name whose value was refused. */
 static uint64_t manifest_events_number(uint64_t value) { return value == MANIFEST_NO_NUMBER ? 0 : value; }
 
-static void channel_resolve(struct builder *b, struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
+static void channel_resolve(struct builder *b, struct manifest_provider *p, const struct provider_names *n,
+                            struct manifest_event *e)
 {
     const struct name_row *row = e->channel_word ? name_index_find(&n->channels, e->channel_word) : NULL;
     uint64_t               value;
@@ -41,16 +44,18 @@ static void channel_resolve(struct builder *b, struct manifest_provider *p, cons
         e->keyword |= p->channels.at[row->index].keyword;
     } else if (predefined_find(WORDS_CHANNEL, e->channel_word, &value)) {
         e->channel = (uint8_t)value;
-        manifest_error(b, e->item.line, "add <importChannel name=... chid=...> to <channels>", "channel=\"%.80s\" of <event> is predefined, and not imported",
-                       e->channel_word);
+        manifest_error(b, e->item.line, "add <importChannel name=... chid=...> to <channels>",
+                       "channel=\"%.80s\" of <event> is predefined, and not imported", e->channel_word);
     } else {
-        unknown(b, e->item.line, "channel", e->channel_word, n->channels.count ? &n->channels : &n->channel_names, WORDS_CHANNEL, "declare it in <channels>");
+        unknown(b, e->item.line, "channel", e->channel_word, n->channels.count ? &n->channels : &n->channel_names,
+                WORDS_CHANNEL, "declare it in <channels>");
     }
 }
 
-static void level_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
+static void level_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n,
+                          struct manifest_event *e)
 {
-    const struct name_row *row = e->level_word ? name_index_find(&n->levels, e->level_word) : NULL;
+    const struct name_row *row   = e->level_word ? name_index_find(&n->levels, e->level_word) : NULL;
     uint64_t               value = 0;
 
     if (row)
@@ -60,7 +65,8 @@ static void level_resolve(struct builder *b, const struct manifest_provider *p, 
     e->level = (uint8_t)value;
 }
 
-static void task_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
+static void task_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n,
+                         struct manifest_event *e)
 {
     const struct name_row *row   = e->task_word ? name_index_find(&n->tasks, e->task_word) : NULL;
     uint64_t               value = 0;
@@ -75,11 +81,12 @@ static void task_resolve(struct builder *b, const struct manifest_provider *p, c
 }
 
 /* An opcode of the event's own task, else one of all. */
-static void opcode_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
+static void opcode_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n,
+                           struct manifest_event *e)
 {
-    const struct name_row       *row   = e->opcode_word ? name_index_find(&n->opcodes, e->opcode_word) : NULL;
+    const struct name_row        *row   = e->opcode_word ? name_index_find(&n->opcodes, e->opcode_word) : NULL;
     const struct manifest_opcode *found = NULL, *others = NULL;
-    uint64_t                     value = 0;
+    uint64_t                      value = 0;
 
     for (; row && row < n->opcodes.rows + n->opcodes.count && strcmp(row->name, e->opcode_word) == 0; row++) {
         const struct manifest_opcode *o = &p->opcodes.at[row->index];
@@ -95,14 +102,17 @@ static void opcode_resolve(struct builder *b, const struct manifest_provider *p,
         e->opcode_index = (int)(found - p->opcodes.at);
     }
     if (!found && others)
-        manifest_error(b, e->item.line, "give the event that task, or declare the opcode in the provider's own <opcodes>",
-                       "opcode=\"%.80s\" of <event> is declared for the task %s alone", e->opcode_word, p->tasks.at[others->task].item.name);
+        manifest_error(b, e->item.line,
+                       "give the event that task, or declare the opcode in the provider's own <opcodes>",
+                       "opcode=\"%.80s\" of <event> is declared for the task %s alone", e->opcode_word,
+                       p->tasks.at[others->task].item.name);
     else if (!found && e->opcode_word && !predefined_find(WORDS_OPCODE, e->opcode_word, &value))
         unknown(b, e->item.line, "opcode", e->opcode_word, &n->opcodes, WORDS_OPCODE, "declare it in <opcodes>");
     e->opcode = (uint8_t)value;
 }
 
-/* The length of the first name in a list of keywords. Manifests that were made of metadata have names with blanks: the longest declared one. */
+/* The length of the first name in a list of keywords. Manifests that were made of metadata have names with blanks: the
+ * longest declared one. */
 static size_t keyword_length(const struct manifest_provider *p, const char *at)
 {
     size_t longest = strcspn(at, " \t\r\n");
@@ -116,7 +126,8 @@ static size_t keyword_length(const struct manifest_provider *p, const char *at)
     return longest;
 }
 
-static void keywords_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
+static void keywords_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n,
+                             struct manifest_event *e)
 {
     char word[256];
 
@@ -125,7 +136,7 @@ static void keywords_resolve(struct builder *b, const struct manifest_provider *
         uint64_t value;
         if (size < sizeof word) {
             memcpy(word, at, size);
-            word[size] = 0;
+            word[size]                 = 0;
             const struct name_row *row = name_index_find(&n->keywords, word);
             if (row)
                 e->keyword |= manifest_events_number(p->keywords.at[row->index].value);
@@ -163,17 +174,20 @@ static unsigned inserts_of(const char *text)
 /* Every culture's text: one of them alone may be wrong. */
 static void message_check(struct builder *b, const struct manifest_provider *p, const struct manifest_event *e)
 {
-    const struct manifest_template *t = e->template_index >= 0 ? &p->templates.at[e->template_index] : NULL;
+    const struct manifest_template *t      = e->template_index >= 0 ? &p->templates.at[e->template_index] : NULL;
     unsigned                        fields = t ? t->fields.count : 0;
 
     for (unsigned c = 0; c < (b->m->cultures.count ? b->m->cultures.count : 1); c++) {
         const char *text = manifest_text_get(b->m, &e->item.message, (int)c);
         unsigned    most = text ? inserts_of(text) : 0;
         if (most > 99)
-            manifest_error(b, e->item.line, "a message has at most 99", "the message of event %u inserts %%%u", (unsigned)e->item.value, most);
+            manifest_error(b, e->item.line, "a message has at most 99", "the message of event %u inserts %%%u",
+                           (unsigned)e->item.value, most);
         else if (most > fields)
-            manifest_error(b, e->item.line, t ? "correct the number, or add the field to the template" : "give the event a template",
-                           "the message of event %u inserts %%%u, and its template has %u field%s", (unsigned)e->item.value, most, fields, fields == 1 ? "" : "s");
+            manifest_error(b, e->item.line,
+                           t ? "correct the number, or add the field to the template" : "give the event a template",
+                           "the message of event %u inserts %%%u, and its template has %u field%s",
+                           (unsigned)e->item.value, most, fields, fields == 1 ? "" : "s");
         else
             continue;
         break;
@@ -191,7 +205,7 @@ void manifest_resolve_events(struct builder *b, struct manifest_provider *p, con
         keywords_resolve(b, p, n, e);
         const struct name_row *row = e->template_word ? name_index_find(&n->templates, e->template_word) : NULL;
         if (row) {
-            e->template_index                 = row->index;
+            e->template_index                = row->index;
             p->templates.at[row->index].used = true;
         } else if (e->template_word) {
             unknown(b, e->item.line, "template", e->template_word, &n->templates, -1, "declare it in <templates>");

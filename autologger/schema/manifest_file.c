@@ -3,7 +3,8 @@
 #include "autologger/schema/manifest_model.h"
 #include "autologger/schema/manifest_pack.h"
 
-wstatus manifest_file(const char *path, struct manifest_problems *problems, manifest_taker *take, void *ctx, struct reason *why)
+wstatus manifest_file(const char *path, struct manifest_problems *problems, manifest_taker *take, void *ctx,
+                      struct reason *why)
 {
     struct file_bytes f;
     struct manifest  *m;

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-/* Channels that all programs share are for what an administrator acts on: a level of 1 to 4 (Critical to Informational) and a message. */
+/* Channels that all programs share are for what an administrator acts on: a level of 1 to 4 (Critical to Informational)
+ * and a message. */
 static void admin_lint(struct builder *b, const struct manifest_provider *p, const struct manifest_event *e)
 {
-    const struct manifest_channel *c = e->channel_index >= 0 ? &p->channels.at[e->channel_index] : NULL;
+    const struct manifest_channel *c  = e->channel_index >= 0 ? &p->channels.at[e->channel_index] : NULL;
     unsigned                       id = (unsigned)e->item.value;
 
     if (!c || !c->item.name)
@@ -17,13 +18,18 @@ static void admin_lint(struct builder *b, const struct manifest_provider *p, con
     const char *kind = global ? "a predefined channel, which is for events that an administrator acts on"
                               : "a channel of type Admin, which is for events that an administrator acts on";
     if (e->level < 1 || e->level > 4)
-        manifest_warning(b, e->item.line, "give it one of the levels win:Critical to win:Informational, or a channel of your own of type Analytic or Debug",
-                         "event %u with level %u is in %s (%s)", id, e->level, kind, c->item.name);
+        manifest_warning(
+            b, e->item.line,
+            "give it one of the levels win:Critical to win:Informational, or a channel of your own of type Analytic or Debug",
+            "event %u with level %u is in %s (%s)", id, e->level, kind, c->item.name);
     if (e->item.message.kind == MANIFEST_TEXT_NONE)
-        manifest_warning(b, e->item.line, "add message=\"$(string.ID)\", or use a channel of your own of type Operational, Analytic or Debug",
-                         "event %u without a message is in %s (%s)", id, kind, c->item.name);
+        manifest_warning(
+            b, e->item.line,
+            "add message=\"$(string.ID)\", or use a channel of your own of type Operational, Analytic or Debug",
+            "event %u without a message is in %s (%s)", id, kind, c->item.name);
     if (global && c->item.value == 10)
-        manifest_warning(b, e->item.line, "use Application, or a channel of your own", "event %u is in the channel Security, which only Windows itself writes to", id);
+        manifest_warning(b, e->item.line, "use Application, or a channel of your own",
+                         "event %u is in the channel Security, which only Windows itself writes to", id);
 }
 
 static void cultures_lint(struct builder *b)
@@ -43,8 +49,10 @@ static void cultures_lint(struct builder *b)
                 example = first->strings.at[i].id;
         }
         if (missing)
-            manifest_warning(b, other->line, "translate them", "%s lacks %u of the %u strings of %s (\"%.60s\"%s); those are shown in %s", other->name, missing,
-                             first->strings.count, first->name, example, missing > 1 ? " and others" : "", first->name);
+            manifest_warning(b, other->line, "translate them",
+                             "%s lacks %u of the %u strings of %s (\"%.60s\"%s); those are shown in %s", other->name,
+                             missing, first->strings.count, first->name, example, missing > 1 ? " and others" : "",
+                             first->name);
     }
 }
 
@@ -56,7 +64,8 @@ void manifest_lint(struct builder *b)
             admin_lint(b, p, &p->events.at[k]);
         for (unsigned k = 0; k < p->templates.count; k++)
             if (!p->templates.at[k].used)
-                manifest_warning(b, p->templates.at[k].line, "remove it, or name it in an event", "no event uses the template %s",
+                manifest_warning(b, p->templates.at[k].line, "remove it, or name it in an event",
+                                 "no event uses the template %s",
                                  p->templates.at[k].tid ? p->templates.at[k].tid : "?");
         if (!p->events.count)
             manifest_warning(b, p->line, "add <events>", "the provider %s has no events", p->name ? p->name : "?");

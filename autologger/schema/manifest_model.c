@@ -41,7 +41,8 @@ static const char *manifest_model_predefined(enum manifest_words kind, uint64_t 
 }
 
 /* Names of a list; every one of its structs begins with a manifest_item. */
-static void manifest_model_names(struct model *d, struct schema_names *out, const void *at, unsigned count, size_t stride)
+static void manifest_model_names(struct model *d, struct schema_names *out, const void *at, unsigned count,
+                                 size_t stride)
 {
     out->rows = schema_alloc(d->to, count, sizeof *out->rows);
     if (!out->rows) {
@@ -51,7 +52,9 @@ static void manifest_model_names(struct model *d, struct schema_names *out, cons
     out->count = count;
     for (unsigned i = 0; i < count; i++) {
         const struct manifest_item *item = (const void *)((const char *)at + i * stride);
-        out->rows[i] = (struct schema_name){.value = item->value, .name = manifest_model_copy(d, item->name ? item->name : ""), .message = manifest_model_message(d, item)};
+        out->rows[i]                     = (struct schema_name){.value   = item->value,
+                                                                .name    = manifest_model_copy(d, item->name ? item->name : ""),
+                                                                .message = manifest_model_message(d, item)};
     }
 }
 
@@ -76,10 +79,12 @@ static void maps(struct model *d)
             const char                 *text = manifest_model_message(d, e);
             char                        number[24];
             snprintf(number, sizeof number, "%llu", (unsigned long long)e->value);
-            rows[n++] = (struct schema_map_row){(uint32_t)e->value, text ? text : manifest_model_copy(d, e->symbol ? e->symbol : number)};
+            rows[n++] = (struct schema_map_row){(uint32_t)e->value,
+                                                text ? text : manifest_model_copy(d, e->symbol ? e->symbol : number)};
         }
         d->failed |= !rows && from->entries.count;
-        d->to->maps[i] = (struct schema_map){manifest_model_copy(d, from->item.name ? from->item.name : ""), from->bits, n, rows};
+        d->to->maps[i] =
+            (struct schema_map){manifest_model_copy(d, from->item.name ? from->item.name : ""), from->bits, n, rows};
     }
 }
 
@@ -120,30 +125,38 @@ static wstatus manifest_model_event(struct model *d, const struct manifest_event
 
     if (!s)
         return W_NOT_ENOUGH_MEMORY;
-    s->id           = (uint16_t)e->item.value;
-    s->version      = e->version;
-    s->channel      = e->channel;
-    s->level        = e->level;
-    s->opcode       = e->opcode;
-    s->task         = e->task;
-    s->keyword      = e->keyword;
-    s->tags         = e->tags;
-    s->name         = manifest_model_copy(d, e->item.symbol);
-    s->level_name   = manifest_model_shown(&d->to->levels, e->level);
-    s->task_name    = row_shown(&d->to->tasks, e->task_index);
-    s->opcode_name  = e->opcode_index >= 0 ? row_shown(&d->to->opcodes, e->opcode_index) : manifest_model_predefined(WORDS_OPCODE, e->opcode);
-    s->channel_name = e->channel_index >= 0 ? d->to->channels.rows[e->channel_index].name : NULL;
-    s->attributes   = manifest_model_copy(d, e->attributes);
-    s->message      = manifest_model_message(d, &e->item);
-    s->user_data    = t ? manifest_model_copy(d, t->user_data) : NULL;
+    s->id            = (uint16_t)e->item.value;
+    s->version       = e->version;
+    s->channel       = e->channel;
+    s->level         = e->level;
+    s->opcode        = e->opcode;
+    s->task          = e->task;
+    s->keyword       = e->keyword;
+    s->tags          = e->tags;
+    s->name          = manifest_model_copy(d, e->item.symbol);
+    s->level_name    = manifest_model_shown(&d->to->levels, e->level);
+    s->task_name     = row_shown(&d->to->tasks, e->task_index);
+    s->opcode_name   = e->opcode_index >= 0 ? row_shown(&d->to->opcodes, e->opcode_index)
+                                            : manifest_model_predefined(WORDS_OPCODE, e->opcode);
+    s->channel_name  = e->channel_index >= 0 ? d->to->channels.rows[e->channel_index].name : NULL;
+    s->attributes    = manifest_model_copy(d, e->attributes);
+    s->message       = manifest_model_message(d, &e->item);
+    s->user_data     = t ? manifest_model_copy(d, t->user_data) : NULL;
     s->keyword_names = keyword_names(d, e);
     if (!s->level_name)
         s->level_name = manifest_model_predefined(WORDS_LEVEL, e->level);
     for (unsigned i = 0; t && i < t->fields.count; i++) {
         const struct manifest_field *from = &t->fields.at[i];
-        s->fields[i] = (struct schema_field){.name = manifest_model_copy(d, from->name), .map = from->map >= 0 ? &d->to->maps[from->map] : NULL, .in = from->in,
-                                             .out = from->out, .flags = from->flags, .first = from->first, .members = from->members,
-                                             .count = from->count, .length = from->length, .tags = from->tags};
+        s->fields[i]                      = (struct schema_field){.name    = manifest_model_copy(d, from->name),
+                                                                  .map     = from->map >= 0 ? &d->to->maps[from->map] : NULL,
+                                                                  .in      = from->in,
+                                                                  .out     = from->out,
+                                                                  .flags   = from->flags,
+                                                                  .first   = from->first,
+                                                                  .members = from->members,
+                                                                  .count   = from->count,
+                                                                  .length  = from->length,
+                                                                  .tags    = from->tags};
     }
     if (d->failed)
         return W_NOT_ENOUGH_MEMORY;
@@ -152,23 +165,26 @@ static wstatus manifest_model_event(struct model *d, const struct manifest_event
     if (st != W_INVALID_DATA)
         return st;
     s->field_count = s->top_count = s->slot_count = 0; /* its names are known, its payload stays bytes */
-    s->cut                        = true;
-    s->user_data                  = NULL;
+    s->cut                                        = true;
+    s->user_data                                  = NULL;
     return schema_event_finish(d->to, s, why);
 }
 
-struct schema_provider *manifest_schema(const struct manifest *m, const struct manifest_provider *p, int culture, struct reason *why)
+struct schema_provider *manifest_schema(const struct manifest *m, const struct manifest_provider *p, int culture,
+                                        struct reason *why)
 {
     struct model d  = {m, p, schema_provider_new(&p->guid, p->name ? p->name : ""), culture, false};
     wstatus      st = d.to ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
 
     if (d.to) {
         struct manifest_item own = {.message = p->message};
-        d.to->message       = manifest_model_message(&d, &own);
-        d.to->resource_file = manifest_model_copy(&d, p->resource_file);
-        d.to->origin        = manifest_model_copy(&d, m->origin);
-        d.to->culture       = culture >= 0 && (unsigned)culture < m->cultures.count ? manifest_model_copy(&d, m->cultures.at[culture].name) : NULL;
-        d.to->decode_guid   = p->control_guid;
+        d.to->message            = manifest_model_message(&d, &own);
+        d.to->resource_file      = manifest_model_copy(&d, p->resource_file);
+        d.to->origin             = manifest_model_copy(&d, m->origin);
+        d.to->culture            = culture >= 0 && (unsigned)culture < m->cultures.count
+                                       ? manifest_model_copy(&d, m->cultures.at[culture].name)
+                                       : NULL;
+        d.to->decode_guid        = p->control_guid;
         manifest_model_names(&d, &d.to->levels, p->levels.at, p->levels.count, sizeof *p->levels.at);
         manifest_model_names(&d, &d.to->tasks, p->tasks.at, p->tasks.count, sizeof *p->tasks.at);
         manifest_model_names(&d, &d.to->opcodes, p->opcodes.at, p->opcodes.count, sizeof *p->opcodes.at);
@@ -191,7 +207,8 @@ struct schema_provider *manifest_schema(const struct manifest *m, const struct m
     return NULL;
 }
 
-wstatus manifest_schemas(const struct manifest *m, int culture, enum schema_source source, struct schema_set *set, struct reason *why)
+wstatus manifest_schemas(const struct manifest *m, int culture, enum schema_source source, struct schema_set *set,
+                         struct reason *why)
 {
     for (unsigned i = 0; i < m->providers.count; i++) {
         struct reason           ignored = {0};

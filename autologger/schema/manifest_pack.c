@@ -38,13 +38,13 @@ static void manifest_pack_number(struct pack *p, uint64_t *v)
     p->in.bad = true;
 }
 
-#define NUMBER(p, lvalue)                               \
-    do {                                                \
-        uint64_t number_ = (uint64_t)(lvalue);          \
-        manifest_pack_number((p), &number_);                          \
-        (lvalue) = (__typeof__(lvalue))number_;         \
-        if ((uint64_t)(lvalue) != number_)              \
-            (p)->in.bad = true; /* it does not fit */   \
+#define NUMBER(p, lvalue) \
+    do { \
+        uint64_t number_ = (uint64_t)(lvalue); \
+        manifest_pack_number((p), &number_); \
+        (lvalue) = (__typeof__(lvalue))number_; \
+        if ((uint64_t)(lvalue) != number_) \
+            (p)->in.bad = true; /* it does not fit */ \
     } while (0)
 /* MANIFEST_NONE is 0, an index one more. */
 static void index_(struct pack *p, int *v)
@@ -80,19 +80,20 @@ static void guid(struct pack *p, struct guid *g)
         cur_copy(&p->in, g, sizeof *g);
 }
 
-/* A list: its length, then each by `each`. When reading, an element takes at least a byte, so a length can't promise more than there is. */
-#define LIST(p, list, each)                                                                  \
-    do {                                                                                     \
-        uint64_t count_ = (list).count;                                                      \
-        manifest_pack_number((p), &count_);                                                                \
-        if (!(p)->out && count_ > cur_left(&(p)->in))                                        \
-            (p)->in.bad = true;                                                              \
-        for (uint64_t i_ = 0; i_ < count_ && !(p)->in.bad; i_++) {                           \
-            if (!(p)->out && !pool_push((p)->pool, &(list)))                                 \
-                (p)->in.bad = true;                                                          \
-            else                                                                             \
-                each((p), &(list).at[i_]);                                                   \
-        }                                                                                    \
+/* A list: its length, then each by `each`. When reading, an element takes at least a byte, so a length can't promise
+ * more than there is. */
+#define LIST(p, list, each) \
+    do { \
+        uint64_t count_ = (list).count; \
+        manifest_pack_number((p), &count_); \
+        if (!(p)->out && count_ > cur_left(&(p)->in)) \
+            (p)->in.bad = true; \
+        for (uint64_t i_ = 0; i_ < count_ && !(p)->in.bad; i_++) { \
+            if (!(p)->out && !pool_push((p)->pool, &(list))) \
+                (p)->in.bad = true; \
+            else \
+                each((p), &(list).at[i_]); \
+        } \
     } while (0)
 
 /* ---- the structs ---- */
@@ -297,7 +298,10 @@ bool manifest_pack_all(const struct manifest *m, struct text *out)
 
 /* ---- reading ---- */
 
-static bool manifest_pack_within(int index, unsigned count) { return index == MANIFEST_NONE || (index >= 0 && (unsigned)index < count); }
+static bool manifest_pack_within(int index, unsigned count)
+{
+    return index == MANIFEST_NONE || (index >= 0 && (unsigned)index < count);
+}
 
 /* M2, as far as indexes go; what fields say is checked again when schemas are made of them. */
 static bool template_sound(const struct manifest_provider *p, const struct manifest_template *t)
@@ -308,9 +312,11 @@ static bool template_sound(const struct manifest_provider *p, const struct manif
         const struct manifest_field *f = &t->fields.at[i];
         if (!f->name || !manifest_pack_within(f->map, p->maps.count))
             return false;
-        if (f->flags & FIELD_STRUCT && (f->first <= i || f->first < t->top_count || f->first + f->members > t->fields.count))
+        if (f->flags & FIELD_STRUCT &&
+            (f->first <= i || f->first < t->top_count || f->first + f->members > t->fields.count))
             return false;
-        if ((f->flags & FIELD_LENGTH_OF && f->length >= t->fields.count) || (f->flags & FIELD_COUNT_OF && f->count >= t->fields.count))
+        if ((f->flags & FIELD_LENGTH_OF && f->length >= t->fields.count) ||
+            (f->flags & FIELD_COUNT_OF && f->count >= t->fields.count))
             return false;
     }
     return true;
@@ -326,8 +332,10 @@ static bool provider_sound(const struct manifest_provider *p)
         sound = template_sound(p, &p->templates.at[i]);
     for (unsigned i = 0; i < p->events.count && sound; i++) {
         const struct manifest_event *e = &p->events.at[i];
-        sound = manifest_pack_within(e->template_index, p->templates.count) && manifest_pack_within(e->channel_index, p->channels.count) &&
-                manifest_pack_within(e->task_index, p->tasks.count) && manifest_pack_within(e->opcode_index, p->opcodes.count) && e->item.value <= UINT16_MAX;
+        sound                          = manifest_pack_within(e->template_index, p->templates.count) &&
+                manifest_pack_within(e->channel_index, p->channels.count) &&
+                manifest_pack_within(e->task_index, p->tasks.count) &&
+                manifest_pack_within(e->opcode_index, p->opcodes.count) && e->item.value <= UINT16_MAX;
     }
     return sound;
 }
@@ -357,9 +365,11 @@ static bool blob_next(const uint8_t *data, size_t size, size_t *at, struct heade
     if (h->magic != PACK_MAGIC)
         reason_set(why, W_INVALID_DATA, "at offset %zu: no blob of a manifest begins here", *at);
     else if (h->size < sizeof *h || h->size > size - *at || h->size > MANIFEST_FILE_MAX)
-        reason_set(why, W_INVALID_DATA, "at offset %zu: a blob of %u bytes, and %zu are left", *at, h->size, size - *at);
+        reason_set(why, W_INVALID_DATA, "at offset %zu: a blob of %u bytes, and %zu are left", *at, h->size,
+                   size - *at);
     else if (h->version != PACK_VERSION)
-        reason_set(why, W_INVALID_DATA, "at offset %zu: version %u, this program knows %d", *at, h->version, PACK_VERSION);
+        reason_set(why, W_INVALID_DATA, "at offset %zu: version %u, this program knows %d", *at, h->version,
+                   PACK_VERSION);
     else if (crc32_of(data + *at + sizeof *h, h->size - sizeof *h) != h->crc)
         reason_set(why, W_INVALID_DATA, "at offset %zu: the checksum is wrong", *at);
     else
@@ -398,7 +408,8 @@ bool manifest_is_packed(const void *data, size_t size)
     return magic == PACK_MAGIC;
 }
 
-wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_t *used, struct manifest **out, struct reason *why)
+wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_t *used, struct manifest **out,
+                        struct reason *why)
 {
     struct manifest *m  = calloc(1, sizeof *m);
     size_t           at = 0, blobs = 0;
@@ -414,11 +425,13 @@ wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_
         if (h.kind == PACK_METADATA && blobs)
             break; /* the next one's */
         if (h.kind != PACK_METADATA && !blobs) {
-            reason_set(&wrong, W_INVALID_DATA, "at offset %zu: it begins with a blob of kind %u, not with metadata", at, h.kind);
+            reason_set(&wrong, W_INVALID_DATA, "at offset %zu: it begins with a blob of kind %u, not with metadata", at,
+                       h.kind);
             break;
         }
         if (!content_read(m, (const uint8_t *)data + at + sizeof h, &h)) {
-            reason_set(&wrong, W_INVALID_DATA, "at offset %zu: the content of a blob of kind %u is not sound", at, h.kind);
+            reason_set(&wrong, W_INVALID_DATA, "at offset %zu: the content of a blob of kind %u is not sound", at,
+                       h.kind);
             break;
         }
         at += h.size;

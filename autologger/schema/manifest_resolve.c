@@ -1,5 +1,5 @@
-/* Second step: what is the same twice, numbers that the manifest leaves to us, and strings. Events: manifest_events.c; templates:
- * manifest_fields.c. Nothing here takes time by the square of what the file holds. */
+/* Second step: what is the same twice, numbers that the manifest leaves to us, and strings. Events: manifest_events.c;
+ * templates: manifest_fields.c. Nothing here takes time by the square of what the file holds. */
 #include "autologger/schema/manifest_build.h"
 
 #include "registry-sim/base/nearest.h"
@@ -78,7 +78,7 @@ struct manifest_resolve_seen {
 static int seen_order(const void *a, const void *b)
 {
     const struct manifest_resolve_seen *x = a, *y = b;
-    int                n = x->text && y->text ? strcmp(x->text, y->text) : (x->number > y->number) - (x->number < y->number);
+    int n = x->text && y->text ? strcmp(x->text, y->text) : (x->number > y->number) - (x->number < y->number);
     if (n == 0)
         n = (x->part > y->part) - (x->part < y->part);
     return n ? n : (x->line > y->line) - (x->line < y->line);
@@ -91,24 +91,26 @@ static void twice(struct builder *b, struct manifest_resolve_seen *rows, unsigne
         qsort(rows, count, sizeof *rows, seen_order);
     for (unsigned i = 1; i < count; i++) {
         struct manifest_resolve_seen later = rows[i];
-        later.line        = rows[i - 1].line;
+        later.line                         = rows[i - 1].line;
         if (seen_order(&later, &rows[i - 1]) != 0)
             continue;
         uint32_t first = rows[i - 1].line;
         if (rows[i].text)
-            manifest_error(b, rows[i].line, "choose another one", "%s is there twice: \"%.80s\", first in line %u", what, rows[i].text, first);
+            manifest_error(b, rows[i].line, "choose another one", "%s is there twice: \"%.80s\", first in line %u",
+                           what, rows[i].text, first);
         else
-            manifest_error(b, rows[i].line, "choose another one", "%s is there twice: %llu (0x%llx), first in line %u", what,
-                           (unsigned long long)rows[i].number, (unsigned long long)rows[i].number, first);
+            manifest_error(b, rows[i].line, "choose another one", "%s is there twice: %llu (0x%llx), first in line %u",
+                           what, (unsigned long long)rows[i].number, (unsigned long long)rows[i].number, first);
     }
 }
 
 enum by { BY_NAME, BY_VALUE };
 /* Items whose name or value is there twice; `task_at`: where an item has the task that it is of, 0: nowhere. */
-static void items_twice(struct builder *b, const void *at, unsigned count, size_t stride, size_t task_at, enum by by, const char *what)
+static void items_twice(struct builder *b, const void *at, unsigned count, size_t stride, size_t task_at, enum by by,
+                        const char *what)
 {
     struct manifest_resolve_seen *rows = malloc((count + 1) * sizeof *rows);
-    unsigned     n    = 0;
+    unsigned                      n    = 0;
 
     for (unsigned i = 0; i < count && rows; i++) {
         const char                 *place = (const char *)at + i * stride;
@@ -118,7 +120,8 @@ static void items_twice(struct builder *b, const void *at, unsigned count, size_
             memcpy(&task, place + task_at, sizeof task);
         if (by == BY_NAME ? !item->name : item->value == MANIFEST_NO_NUMBER)
             continue;
-        rows[n++] = (struct manifest_resolve_seen){by == BY_NAME ? item->name : NULL, item->value, (uint32_t)(task + 1), item->line};
+        rows[n++] = (struct manifest_resolve_seen){by == BY_NAME ? item->name : NULL, item->value, (uint32_t)(task + 1),
+                                                   item->line};
     }
     if (rows)
         twice(b, rows, n, what);
@@ -128,11 +131,12 @@ static void items_twice(struct builder *b, const void *at, unsigned count, size_
 static void events_twice(struct builder *b, const struct manifest_provider *p)
 {
     struct manifest_resolve_seen *rows = malloc((p->events.count + 1) * sizeof *rows);
-    unsigned     n    = 0;
+    unsigned                      n    = 0;
 
     for (unsigned i = 0; i < p->events.count && rows; i++)
         if (!p->events.at[i].lost)
-            rows[n++] = (struct manifest_resolve_seen){NULL, p->events.at[i].item.value, p->events.at[i].version, p->events.at[i].item.line};
+            rows[n++] = (struct manifest_resolve_seen){NULL, p->events.at[i].item.value, p->events.at[i].version,
+                                                       p->events.at[i].item.line};
     if (rows)
         twice(b, rows, n, "an event of this id and version");
     free(rows);
@@ -141,7 +145,7 @@ static void events_twice(struct builder *b, const struct manifest_provider *p)
 /* C names of one header. */
 static void symbols_twice(struct builder *b)
 {
-    size_t       count = 0, n = 0;
+    size_t                        count = 0, n = 0;
     struct manifest_resolve_seen *rows;
 
     for (unsigned i = 0; i < b->m->providers.count; i++)
@@ -176,13 +180,13 @@ static void channels_number(struct builder *b, struct manifest_provider *p)
             continue;
         while (next < 255 && taken[next])
             next++;
-        c->item.value = next < 256 ? next : 255;
+        c->item.value        = next < 256 ? next : 255;
         taken[c->item.value] = true;
         next += next < 255;
     }
     if (p->channels.count > CHANNELS_MAX)
-        manifest_error(b, p->channels.at[CHANNELS_MAX].item.line, "spread the events over several providers", "a provider has at most %d channels",
-                       CHANNELS_MAX);
+        manifest_error(b, p->channels.at[CHANNELS_MAX].item.line, "spread the events over several providers",
+                       "a provider has at most %d channels", CHANNELS_MAX);
 }
 
 static void keywords_check(struct builder *b, const struct manifest_provider *p)
@@ -193,10 +197,12 @@ static void keywords_check(struct builder *b, const struct manifest_provider *p)
         if (own || k->value == MANIFEST_NO_NUMBER)
             continue;
         if (!k->value || k->value & (k->value - 1))
-            manifest_error(b, k->line, "give each keyword a bit of its own: 0x1, 0x2, 0x4, 0x8, 0x10 ...", "mask=\"0x%llx\" of keyword %s is not one bit",
-                           (unsigned long long)k->value, k->name ? k->name : "?");
+            manifest_error(b, k->line, "give each keyword a bit of its own: 0x1, 0x2, 0x4, 0x8, 0x10 ...",
+                           "mask=\"0x%llx\" of keyword %s is not one bit", (unsigned long long)k->value,
+                           k->name ? k->name : "?");
         else if (k->value >> 48)
-            manifest_error(b, k->line, "use one of the lower 48 bits", "mask=\"0x%llx\" of keyword %s is one of the upper 16 bits, which are Windows' own",
+            manifest_error(b, k->line, "use one of the lower 48 bits",
+                           "mask=\"0x%llx\" of keyword %s is one of the upper 16 bits, which are Windows' own",
                            (unsigned long long)k->value, k->name ? k->name : "?");
     }
 }
@@ -204,10 +210,11 @@ static void keywords_check(struct builder *b, const struct manifest_provider *p)
 static void manifest_resolve_text_check(struct builder *b, const struct manifest_item *item, const char *of)
 {
     if ((item->message.kind == MANIFEST_TEXT_STRING) && !manifest_text_get(b->m, &item->message, 0))
-        manifest_error(b, item->line, "add <string id=... value=...> to the stringTable", "message=\"$(string.%.80s)\" of <%s> is in no stringTable",
-                       item->message.text, of);
+        manifest_error(b, item->line, "add <string id=... value=...> to the stringTable",
+                       "message=\"$(string.%.80s)\" of <%s> is in no stringTable", item->message.text, of);
     else if (item->message.kind == MANIFEST_TEXT_MC && !manifest_text_get(b->m, &item->message, 0))
-        manifest_warning(b, item->line, "use $(string.ID) and a stringTable", "message=\"$(mc.%.80s)\" of <%s> is in no messageTable here: it has no text",
+        manifest_warning(b, item->line, "use $(string.ID) and a stringTable",
+                         "message=\"$(mc.%.80s)\" of <%s> is in no messageTable here: it has no text",
                          item->message.text, of);
 }
 
@@ -248,8 +255,9 @@ static void strings_sort(struct builder *b, struct manifest_culture *c)
         qsort(c->strings.at, c->strings.count, sizeof *c->strings.at, manifest_resolve_string_order);
     for (unsigned i = 0; i < c->strings.count; i++) {
         if (kept && strcmp(c->strings.at[i].id, c->strings.at[kept - 1].id) == 0) /* the first one counts */
-            manifest_error(b, c->strings.at[i].line, "choose another id", "the string \"%.80s\" of %s is there twice, first in line %u", c->strings.at[i].id,
-                           c->name, c->strings.at[kept - 1].line);
+            manifest_error(b, c->strings.at[i].line, "choose another id",
+                           "the string \"%.80s\" of %s is there twice, first in line %u", c->strings.at[i].id, c->name,
+                           c->strings.at[kept - 1].line);
         else
             c->strings.at[kept++] = c->strings.at[i];
     }
@@ -260,12 +268,14 @@ static void maps_check(struct builder *b, const struct manifest_provider *p)
 {
     for (unsigned i = 0; i < p->maps.count; i++) {
         const struct manifest_map *m = &p->maps.at[i];
-        items_twice(b, m->entries.at, m->entries.count, sizeof *m->entries.at, 0, BY_VALUE, "the value of a map's entry");
+        items_twice(b, m->entries.at, m->entries.count, sizeof *m->entries.at, 0, BY_VALUE,
+                    "the value of a map's entry");
         for (unsigned k = 0; k < m->entries.count; k++) {
             const struct manifest_item *e = &m->entries.at[k];
             if (m->bits && e->value & (e->value - 1)) /* 0: the text of no bit */
-                manifest_error(b, e->line, "give each entry a bit of its own, or make it a valueMap", "value=\"0x%llx\" in the bitMap %s is not one bit",
-                               (unsigned long long)e->value, m->item.name ? m->item.name : "?");
+                manifest_error(b, e->line, "give each entry a bit of its own, or make it a valueMap",
+                               "value=\"0x%llx\" in the bitMap %s is not one bit", (unsigned long long)e->value,
+                               m->item.name ? m->item.name : "?");
         }
     }
 }
@@ -310,8 +320,9 @@ static void provider_resolve(struct builder *b, struct manifest_provider *p)
         qsort(n.channels.rows, n.channels.count, sizeof *n.channels.rows, row_order);
     for (unsigned i = 1; i < n.templates.count; i++)
         if (strcmp(n.templates.rows[i].name, n.templates.rows[i - 1].name) == 0)
-            manifest_error(b, p->templates.at[n.templates.rows[i].index].line, "choose another tid", "the template \"%.80s\" is there twice, first in line %u",
-                           n.templates.rows[i].name, p->templates.at[n.templates.rows[i - 1].index].line);
+            manifest_error(b, p->templates.at[n.templates.rows[i].index].line, "choose another tid",
+                           "the template \"%.80s\" is there twice, first in line %u", n.templates.rows[i].name,
+                           p->templates.at[n.templates.rows[i - 1].index].line);
     for (unsigned i = 0; i < p->templates.count; i++)
         manifest_resolve_template(b, p, &n, &p->templates.at[i]);
     events_twice(b, p);
@@ -325,16 +336,16 @@ static int manifest_resolve_message_order(const void *a, const void *b)
 }
 
 /* More of them than there can be numbers. */
-#define CUT(list, most, what)                                                                                                \
-    do {                                                                                                                     \
-        if ((list).count > (most))                                                                                           \
-            manifest_error(b, p->line, NULL, "the provider %s has %u %s, and %d can have a value", p->name ? p->name : "?",  \
-                           (list).count, (what), (most));                                                                    \
-        (list).count = (list).count > (most) ? (most) : (list).count;                                                        \
+#define CUT(list, most, what) \
+    do { \
+        if ((list).count > (most)) \
+            manifest_error(b, p->line, NULL, "the provider %s has %u %s, and %d can have a value", \
+                           p->name ? p->name : "?", (list).count, (what), (most)); \
+        (list).count = (list).count > (most) ? (most) : (list).count; \
     } while (0)
 
-/* Leaves out what describes no event: a provider without a GUID, an event without an id, keywords beyond their 64 bits. What the rest of the
- * reading relies on is filled in. */
+/* Leaves out what describes no event: a provider without a GUID, an event without an id, keywords beyond their 64 bits.
+ * What the rest of the reading relies on is filled in. */
 static void sift(struct builder *b)
 {
     struct manifest *m    = b->m;
@@ -344,7 +355,8 @@ static void sift(struct builder *b)
         struct manifest_provider *p      = &m->providers.at[i];
         unsigned                  events = 0;
         if (guid_is_zero(&p->guid)) {
-            manifest_error(b, p->line, "give it one, or take it out", "the provider %s has no GUID: its events are not described", p->name ? p->name : "?");
+            manifest_error(b, p->line, "give it one, or take it out",
+                           "the provider %s has no GUID: its events are not described", p->name ? p->name : "?");
             continue;
         }
         for (unsigned k = 0; k < p->events.count; k++)
@@ -368,7 +380,8 @@ void manifest_resolve(struct builder *b)
     struct manifest *m = b->m;
 
     if (m->cultures.count > CULTURES_MAX || m->providers.count > PROVIDERS_MAX) {
-        manifest_fatal(b, 0, "make several files of it", "the manifest has %u cultures and %u providers; %d and %d are the most", m->cultures.count,
+        manifest_fatal(b, 0, "make several files of it",
+                       "the manifest has %u cultures and %u providers; %d and %d are the most", m->cultures.count,
                        m->providers.count, CULTURES_MAX, PROVIDERS_MAX);
         return;
     }
@@ -383,8 +396,10 @@ void manifest_resolve(struct builder *b)
         strings_sort(b, &m->cultures.at[i]);
     for (unsigned i = 0; i < m->providers.count && !pool_failed(m->pool); i++) {
         for (unsigned k = 0; k < i; k++)
-            if (guid_equal(&m->providers.at[i].guid, &m->providers.at[k].guid) && !guid_is_zero(&m->providers.at[i].guid))
-                manifest_error(b, m->providers.at[i].line, "uuidgen makes another one", "two providers have the same GUID");
+            if (guid_equal(&m->providers.at[i].guid, &m->providers.at[k].guid) &&
+                !guid_is_zero(&m->providers.at[i].guid))
+                manifest_error(b, m->providers.at[i].line, "uuidgen makes another one",
+                               "two providers have the same GUID");
         provider_resolve(b, &m->providers.at[i]);
     }
     symbols_twice(b);

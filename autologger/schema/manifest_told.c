@@ -1,4 +1,5 @@
-/* What is wrong with a manifest: told at once where the reading is strict; noted, and told once each kind, where it is forgiving. */
+/* What is wrong with a manifest: told at once where the reading is strict; noted, and told once each kind, where it is
+ * forgiving. */
 #include "autologger/schema/manifest_build.h"
 
 #include <stdarg.h>
@@ -35,11 +36,14 @@ void manifest_flaws_tell(struct builder *b)
         snprintf(what, sizeof what, "%s", f->what);
         if (f->count > 1)
             snprintf(what, sizeof what, "%s (and %u more of this kind)", f->what, f->count - 1);
-        b->problems->tell(b->problems->ctx, &(struct manifest_problem){.flaw = true, .file = b->file, .line = f->line, .what = what, .advice = f->advice});
+        b->problems->tell(b->problems->ctx,
+                          &(struct manifest_problem){
+                              .flaw = true, .file = b->file, .line = f->line, .what = what, .advice = f->advice});
     }
 }
 
-static void manifest_told_tell(struct builder *b, bool error, uint32_t line, const char *advice, const char *format, va_list args)
+static void manifest_told_tell(struct builder *b, bool error, uint32_t line, const char *advice, const char *format,
+                               va_list args)
 {
     char                    what[512];
     struct manifest_problem problem = {.error = error, .file = b->file, .line = line, .what = what, .advice = advice};

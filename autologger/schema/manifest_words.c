@@ -23,7 +23,7 @@ static size_t language_length(const char *locale) { return strcspn(locale, "-_.@
 int manifest_culture_find(const struct manifest *m, const char *locale)
 {
     int    near = -1;
-    size_t n    = locale ? strcspn(locale, ".@") : 0, language = locale ? language_length(locale) : 0;
+    size_t n = locale ? strcspn(locale, ".@") : 0, language = locale ? language_length(locale) : 0;
 
     for (unsigned i = 0; i < m->cultures.count && locale; i++) {
         const char *name = m->cultures.at[i].name;
@@ -47,14 +47,17 @@ static int manifest_words_string_order(const void *a, const void *b)
 
 static const char *string_find(const struct manifest_culture *c, const char *id)
 {
-    struct manifest_string key = {.id = id};
-    const struct manifest_string *s = c->strings.count ? bsearch(&key, c->strings.at, c->strings.count, sizeof key, manifest_words_string_order) : NULL;
+    struct manifest_string        key = {.id = id};
+    const struct manifest_string *s =
+        c->strings.count ? bsearch(&key, c->strings.at, c->strings.count, sizeof key, manifest_words_string_order)
+                         : NULL;
     return s ? s->value : NULL;
 }
 
 static const char *id_text(const struct manifest *m, const char *id, int culture)
 {
-    const char *text = culture >= 0 && (unsigned)culture < m->cultures.count ? string_find(&m->cultures.at[culture], id) : NULL;
+    const char *text =
+        culture >= 0 && (unsigned)culture < m->cultures.count ? string_find(&m->cultures.at[culture], id) : NULL;
     for (unsigned i = 0; i < m->cultures.count && !text; i++)
         text = string_find(&m->cultures.at[i], id);
     return text;
@@ -74,8 +77,10 @@ const char *manifest_text_get(const struct manifest *m, const struct manifest_te
     case MANIFEST_TEXT_STRING: return id_text(m, text->text, culture);
     case MANIFEST_TEXT_MC: break;
     }
-    struct manifest_item key = {.name = text->text};
-    const struct manifest_item *found = m->messages.count ? bsearch(&key, m->messages.at, m->messages.count, sizeof key, manifest_words_message_order) : NULL;
+    struct manifest_item        key = {.name = text->text};
+    const struct manifest_item *found =
+        m->messages.count ? bsearch(&key, m->messages.at, m->messages.count, sizeof key, manifest_words_message_order)
+                          : NULL;
     return found && found->message.kind != MANIFEST_TEXT_MC ? manifest_text_get(m, &found->message, culture) : NULL;
 }
 

@@ -1,5 +1,6 @@
-/* mc.h - what a message compiler makes of a manifest: a C header, with the names that Windows' mc gives, and a C file that puts the binary
- * form into the program (section MANIFEST_SECTION). Both compile as C99 and later and as C++14 and later, with gcc and clang.
+/* mc.h - what a message compiler makes of a manifest: a C header, with the names that Windows' mc gives, and a C file
+ * that puts the binary form into the program (section MANIFEST_SECTION). Both compile as C99 and later and as C++14 and
+ * later, with gcc and clang.
  * Threads: pure, any. Not for: writing files (tools/verbs/cmd_mc.c). */
 #ifndef AUTOLOGGER_SCHEMA_MC_H
 #define AUTOLOGGER_SCHEMA_MC_H
@@ -7,15 +8,16 @@
 #include "autologger/schema/text.h"
 
 struct mc_options {
-    const char *base;   /* the file's name without suffix, for its guard */
-    const char *prefix; /* of the macros that write; NULL: "EventWrite" */
-    const char *strip;  /* taken from the beginning of events' symbols, without case; NULL: nothing */
+    const char *base;    /* the file's name without suffix, for its guard */
+    const char *prefix;  /* of the macros that write; NULL: "EventWrite" */
+    const char *strip;   /* taken from the beginning of events' symbols, without case; NULL: nothing */
     bool        callout; /* each event is given to MCGEN_CALLOUT, too */
 };
-/* The header. Problems are told with their lines: a C name that two things of different values have. Constants of one name and value are
- * defined once; of different values the first counts, and the other is a warning. W_INVALID_DATA: a name that constants and objects share, or
- * two objects. */
-wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems, struct text *out, struct reason *why);
+/* The header. Problems are told with their lines: a C name that two things of different values have. Constants of one
+ * name and value are defined once; of different values the first counts, and the other is a warning. W_INVALID_DATA: a
+ * name that constants and objects share, or two objects. */
+wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems,
+                  struct text *out, struct reason *why);
 /* The same problems, for who only checks. */
 wstatus mc_check(const struct manifest *m, struct manifest_problems *problems, struct reason *why);
 /* The C file that holds the binary form of all cultures. */

@@ -51,7 +51,8 @@ static void comment_text(struct text *out, const char *s)
         text_printf(out, "%c", *s == '\n' || *s == '\r' || (*s == '*' && s[1] == '/') ? ' ' : *s);
 }
 
-static void constant(struct text *out, struct mc_names *names, const char *provider, const char *kind, const struct manifest_item *i, bool wide)
+static void constant(struct text *out, struct mc_names *names, const char *provider, const char *kind,
+                     const struct manifest_item *i, bool wide)
 {
     char name[MC_NAME], part[MC_NAME];
 
@@ -122,7 +123,8 @@ static void constants(struct text *out, struct mc_names *names, const char *symb
     for (unsigned i = 0; i < p->maps.count; i++)
         for (unsigned k = 0; k < p->maps.at[i].entries.count; k++) { /* the map's symbol, then the entry's */
             struct manifest_item entry = p->maps.at[i].entries.at[k];
-            snprintf(name, sizeof name, "%.120s%.120s", p->maps.at[i].item.symbol ? p->maps.at[i].item.symbol : "", entry.symbol ? entry.symbol : "");
+            snprintf(name, sizeof name, "%.120s%.120s", p->maps.at[i].item.symbol ? p->maps.at[i].item.symbol : "",
+                     entry.symbol ? entry.symbol : "");
             if (!entry.symbol)
                 continue;
             entry.symbol = name;
@@ -135,7 +137,7 @@ struct mc_header_bits {
     struct bit {
         uint64_t keyword;
         uint8_t  level;
-    }       *at;
+    } * at;
     unsigned count;
 };
 
@@ -161,19 +163,24 @@ static void bits_code(struct text *out, const struct manifest_provider *p, const
     text_printf(out, "static const ULONGLONG %sKeywords[%u] __attribute__((unused)) = {", symbol, b.count + !b.count);
     for (unsigned i = 0; i < b.count; i++)
         text_printf(out, "%sUINT64_C(0x%llx)", i ? ", " : "", (unsigned long long)b.at[i].keyword);
-    text_printf(out, "%s};\nstatic const UCHAR %sLevels[%u] __attribute__((unused)) = {", b.count ? "" : "0", symbol, b.count + !b.count);
+    text_printf(out, "%s};\nstatic const UCHAR %sLevels[%u] __attribute__((unused)) = {", b.count ? "" : "0", symbol,
+                b.count + !b.count);
     for (unsigned i = 0; i < b.count; i++)
         text_printf(out, "%s%u", i ? ", " : "", b.at[i].level);
-    text_printf(out,
-                "%s};\nAUTOLOGGER_EXTERN ULONG %sEnableBits[%u] __attribute__((weak, visibility(\"hidden\")));\nULONG %sEnableBits[%u] = {0};\n"
-                "AUTOLOGGER_EXTERN MCGEN_TRACE_CONTEXT %s_Context __attribute__((weak, visibility(\"hidden\")));\n"
-                "MCGEN_TRACE_CONTEXT %s_Context = {0, 0, 0, 0, 0, 0, 0, 0, %u, %sEnableBits, %sKeywords, %sLevels, &%s_Provider};\n",
-                b.count ? "" : "0", symbol, b.count / 32 + 1, symbol, b.count / 32 + 1, symbol, symbol, b.count, symbol, symbol, symbol, symbol);
+    text_printf(
+        out,
+        "%s};\nAUTOLOGGER_EXTERN ULONG %sEnableBits[%u] __attribute__((weak, visibility(\"hidden\")));\nULONG %sEnableBits[%u] = {0};\n"
+        "AUTOLOGGER_EXTERN MCGEN_TRACE_CONTEXT %s_Context __attribute__((weak, visibility(\"hidden\")));\n"
+        "MCGEN_TRACE_CONTEXT %s_Context = {0, 0, 0, 0, 0, 0, 0, 0, %u, %sEnableBits, %sKeywords, %sLevels, &%s_Provider};\n",
+        b.count ? "" : "0", symbol, b.count / 32 + 1, symbol, b.count / 32 + 1, symbol, symbol, b.count, symbol, symbol,
+        symbol, symbol);
     free(b.at);
 }
 
-/* The provider, its handle, and what registers it. One storage for all files of a program or library: the linker keeps one of them. */
-static void provider_storage(struct text *out, struct mc_names *names, const struct manifest_provider *p, const char *symbol)
+/* The provider, its handle, and what registers it. One storage for all files of a program or library: the linker keeps
+ * one of them. */
+static void provider_storage(struct text *out, struct mc_names *names, const struct manifest_provider *p,
+                             const char *symbol)
 {
     static const char *const objects[] = {"", "_Context", "_Provider", "EnableBits", "Keywords", "Levels"};
     char                     name[MC_NAME];
@@ -187,28 +194,31 @@ static void provider_storage(struct text *out, struct mc_names *names, const str
     comment_text(out, p->name);
     text_printf(out, " ---- */\nstatic const GUID %s __attribute__((unused)) = ", symbol);
     guid_text(out, &p->guid);
-    text_printf(out,
-                ";\nAUTOLOGGER_EXTERN struct _tlgProvider_t %s_Provider __attribute__((weak, visibility(\"hidden\")));\n"
-                "struct _tlgProvider_t %s_Provider = {0, 0, 0, 0, 0, NULL, ",
-                symbol, symbol);
+    text_printf(
+        out,
+        ";\nAUTOLOGGER_EXTERN struct _tlgProvider_t %s_Provider __attribute__((weak, visibility(\"hidden\")));\n"
+        "struct _tlgProvider_t %s_Provider = {0, 0, 0, 0, 0, NULL, ",
+        symbol, symbol);
     guid_text(out, &p->guid);
     text_printf(out, "};\n");
     bits_code(out, p, symbol);
-    text_printf(out,
-                "/* 0, also when it was registered before; Ex: with a callback of one's own, once for each session that enables it */\n"
-                "#define EventRegister%s() McGenEventRegister(&%s, MCGEN_CONTROL_CALLBACK, &%s_Context, &%s_Context.RegistrationHandle)\n"
-                "#define EventRegister%sEx(callback, context) _McRegister(&%s_Context, callback, context)\n"
-                "#define EventUnregister%s() McGenEventUnregister(&%s_Context.RegistrationHandle)\n",
-                name, symbol, symbol, symbol, name, symbol, name, symbol);
+    text_printf(
+        out,
+        "/* 0, also when it was registered before; Ex: with a callback of one's own, once for each session that enables it */\n"
+        "#define EventRegister%s() McGenEventRegister(&%s, MCGEN_CONTROL_CALLBACK, &%s_Context, &%s_Context.RegistrationHandle)\n"
+        "#define EventRegister%sEx(callback, context) _McRegister(&%s_Context, callback, context)\n"
+        "#define EventUnregister%s() McGenEventUnregister(&%s_Context.RegistrationHandle)\n",
+        name, symbol, symbol, symbol, name, symbol, name, symbol);
 }
 
 /* What the macro needs, before the macro: templates of one shape share a function. */
-static void event_code(struct text *out, struct mc_names *names, const struct manifest *m, const struct manifest_provider *p, const struct manifest_event *e,
-                       const char *provider, const struct mc_options *how)
+static void event_code(struct text *out, struct mc_names *names, const struct manifest *m,
+                       const struct manifest_provider *p, const struct manifest_event *e, const char *provider,
+                       const struct mc_options *how)
 {
     const char                     *write = how->prefix ? how->prefix : "EventWrite";
-    const struct manifest_template *t    = e->template_index >= 0 ? &p->templates.at[e->template_index] : NULL;
-    const char                     *text = manifest_text_get(m, &e->item.message, 0);
+    const struct manifest_template *t     = e->template_index >= 0 ? &p->templates.at[e->template_index] : NULL;
+    const char                     *text  = manifest_text_get(m, &e->item.message, 0);
     char                            name[MC_NAME];
     struct text                     function = {0}, arguments = {0};
 
@@ -223,14 +233,17 @@ static void event_code(struct text *out, struct mc_names *names, const struct ma
         comment_text(out, text);
         text_printf(out, " */\n");
     }
-    text_printf(out,
-                "static const EVENT_DESCRIPTOR %s __attribute__((unused)) = {0x%x, 0x%x, 0x%x, 0x%x, 0x%x, 0x%x, UINT64_C(0x%llx)};\n#define %s_value 0x%x\n",
-                name, (unsigned)e->item.value, e->version, e->channel, e->level, e->opcode, e->task, (unsigned long long)e->keyword, name,
-                (unsigned)e->item.value);
-    text_printf(out, "#define EventEnabled%s() TraceLoggingProviderEnabled(&%s_Provider, 0x%x, UINT64_C(0x%llx))\n", name, provider, e->level,
-                (unsigned long long)e->keyword);
+    text_printf(
+        out,
+        "static const EVENT_DESCRIPTOR %s __attribute__((unused)) = {0x%x, 0x%x, 0x%x, 0x%x, 0x%x, 0x%x, UINT64_C(0x%llx)};\n#define %s_value 0x%x\n",
+        name, (unsigned)e->item.value, e->version, e->channel, e->level, e->opcode, e->task,
+        (unsigned long long)e->keyword, name, (unsigned)e->item.value);
+    text_printf(out, "#define EventEnabled%s() TraceLoggingProviderEnabled(&%s_Provider, 0x%x, UINT64_C(0x%llx))\n",
+                name, provider, e->level, (unsigned long long)e->keyword);
     if (mc_descriptors(t) > MC_DESCRIPTORS_MAX) {
-        text_printf(out, "/* no %s%s(): an event has at most %d data descriptors; put them together and use EventWrite */\n", write, name, MC_DESCRIPTORS_MAX);
+        text_printf(out,
+                    "/* no %s%s(): an event has at most %d data descriptors; put them together and use EventWrite */\n",
+                    write, name, MC_DESCRIPTORS_MAX);
         return;
     }
     mc_template_function(t, how->callout, out);
@@ -239,9 +252,10 @@ static void event_code(struct text *out, struct mc_names *names, const struct ma
     text_printf(out,
                 "#define %s%s(%s) (__builtin_expect(EventEnabled%s(), 0) ? %s%s_AssumeEnabled(%s) : ERROR_SUCCESS)\n"
                 "#define %s%s_AssumeEnabled(%s) %s(&%s_Provider, &%s",
-                write, name, text_get(&arguments), name, write, name, text_get(&arguments), write, name, text_get(&arguments), text_get(&function), provider,
-                name);
-    for (unsigned i = 0; i < arguments.length; i++) /* each argument in parentheses, so that it may hold any expression */
+                write, name, text_get(&arguments), name, write, name, text_get(&arguments), write, name,
+                text_get(&arguments), text_get(&function), provider, name);
+    /* each argument in parentheses, so that it may hold any expression */
+    for (unsigned i = 0; i < arguments.length; i++)
         if (i == 0 || arguments.data[i - 1] == ' ') {
             size_t n = strcspn(arguments.data + i, ",");
             text_printf(out, ", (%.*s)", (int)n, arguments.data + i);
@@ -251,7 +265,8 @@ static void event_code(struct text *out, struct mc_names *names, const struct ma
     text_finish(&arguments);
 }
 
-wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems, struct text *out, struct reason *why)
+wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems,
+                  struct text *out, struct reason *why)
 {
     char            guard[MC_NAME], symbol[MC_NAME];
     struct mc_names names = {.file = m->origin, .problems = problems};
@@ -260,11 +275,12 @@ wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct
     mc_name(how->base, guard);
     text_printf(out, "/* ");
     comment_text(out, how->base);
-    text_printf(out,
-                ".h - events of an instrumentation manifest; made by: autologger mc\n * Register once, then write; while nobody listens, a write is one compare and "
-                "one branch, and its arguments are not evaluated.\n * Link with -lautologger, and link %s_metadata.c too: it has the names and messages of the events. */\n"
-                "#ifndef _AUTOLOGGER_MC_%s_H\n#define _AUTOLOGGER_MC_%s_H\n#include <TraceLoggingProvider.h>\n\n",
-                how->base, guard, guard);
+    text_printf(
+        out,
+        ".h - events of an instrumentation manifest; made by: autologger mc\n * Register once, then write; while nobody listens, a write is one compare and "
+        "one branch, and its arguments are not evaluated.\n * Link with -lautologger, and link %s_metadata.c too: it has the names and messages of the events. */\n"
+        "#ifndef _AUTOLOGGER_MC_%s_H\n#define _AUTOLOGGER_MC_%s_H\n#include <TraceLoggingProvider.h>\n\n",
+        how->base, guard, guard);
     mc_common(out);
     for (unsigned i = 0; i < m->providers.count; i++) {
         const struct manifest_provider *p = &m->providers.at[i];
@@ -280,7 +296,8 @@ wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct
     if (failed)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the header");
     if (problems->errors)
-        return reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", m->origin, problems->errors, problems->errors == 1 ? "" : "s");
+        return reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", m->origin, problems->errors,
+                          problems->errors == 1 ? "" : "s");
     return W_SUCCESS;
 }
 
@@ -299,11 +316,13 @@ wstatus mc_metadata(const struct manifest *m, const char *base, struct text *out
     bool        fine = manifest_pack_all(m, &packed);
 
     mc_name(base, name);
-    text_printf(out,
-                "/* the names and messages of the events of %s; made by: autologger mc. Link it into the program: tools read it from there. */\n"
-                "#if defined(__has_attribute)\n#if __has_attribute(retain)\n#define _MC_KEPT used, retain\n#endif\n#endif\n#ifndef _MC_KEPT\n#define _MC_KEPT used\n"
-                "#endif\nstatic const unsigned char autologger_manifest_%s[%zu] __attribute__((section(\"" MANIFEST_SECTION "\"), aligned(8), _MC_KEPT)) = {",
-                base, name, packed.length);
+    text_printf(
+        out,
+        "/* the names and messages of the events of %s; made by: autologger mc. Link it into the program: tools read it from there. */\n"
+        "#if defined(__has_attribute)\n#if __has_attribute(retain)\n#define _MC_KEPT used, retain\n#endif\n#endif\n#ifndef _MC_KEPT\n#define _MC_KEPT used\n"
+        "#endif\nstatic const unsigned char autologger_manifest_%s[%zu] __attribute__((section(\"" MANIFEST_SECTION
+        "\"), aligned(8), _MC_KEPT)) = {",
+        base, name, packed.length);
     for (size_t i = 0; i < packed.length; i++)
         text_printf(out, "%s%u,", i % 24 ? "" : "\n    ", (unsigned char)packed.data[i]);
     text_printf(out, "\n};\n");

@@ -44,7 +44,8 @@ static bool mc_names_grow(struct mc_names *n)
     return true;
 }
 
-static void mc_names_tell(struct mc_names *n, bool error, const struct mc_name_row *first, const char *text, uint32_t line)
+static void mc_names_tell(struct mc_names *n, bool error, const struct mc_name_row *first, const char *text,
+                          uint32_t line)
 {
     char what[400];
 
@@ -54,10 +55,13 @@ static void mc_names_tell(struct mc_names *n, bool error, const struct mc_name_r
     if (error)
         snprintf(what, sizeof what, "the C name %.200s is taken by line %u", text, first->line);
     else
-        snprintf(what, sizeof what, "the C name %.200s is taken by line %u with another value, 0x%llx: the header has that one", text, first->line,
-                 (unsigned long long)first->value);
-    n->problems->tell(n->problems->ctx, &(struct manifest_problem){.error = error, .file = n->file, .line = line, .what = what,
-                                                                   .advice = "give one of them another symbol"});
+        snprintf(what, sizeof what,
+                 "the C name %.200s is taken by line %u with another value, 0x%llx: the header has that one", text,
+                 first->line, (unsigned long long)first->value);
+    n->problems->tell(
+        n->problems->ctx,
+        &(struct manifest_problem){
+            .error = error, .file = n->file, .line = line, .what = what, .advice = "give one of them another symbol"});
 }
 
 static bool mc_names_add(struct mc_names *n, const char *text, bool constant, uint64_t value, uint32_t line)
@@ -82,8 +86,14 @@ static bool mc_names_add(struct mc_names *n, const char *text, bool constant, ui
     return false;
 }
 
-bool mc_names_constant(struct mc_names *n, const char *text, uint64_t value, uint32_t line) { return mc_names_add(n, text, true, value, line); }
-bool mc_names_object(struct mc_names *n, const char *text, uint32_t line) { return mc_names_add(n, text, false, 0, line); }
+bool mc_names_constant(struct mc_names *n, const char *text, uint64_t value, uint32_t line)
+{
+    return mc_names_add(n, text, true, value, line);
+}
+bool mc_names_object(struct mc_names *n, const char *text, uint32_t line)
+{
+    return mc_names_add(n, text, false, 0, line);
+}
 
 void mc_names_finish(struct mc_names *n)
 {

@@ -12,10 +12,10 @@ struct mc_names {
         uint64_t value; /* of a constant */
         uint32_t line;
         bool     constant;
-    }       *at;
-    unsigned count, room;
-    unsigned *slots; /* an open table of indexes + 1; a power of two, at least twice `room` */
-    bool     failed;
+    } * at;
+    unsigned                  count, room;
+    unsigned                 *slots; /* an open table of indexes + 1; a power of two, at least twice `room` */
+    bool                      failed;
     const char               *file;
     struct manifest_problems *problems;
 };

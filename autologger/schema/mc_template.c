@@ -8,9 +8,9 @@
 
 enum mc_template_how { VALUE, POINTER, STRING, SID, BYTES, COUNTED };
 static const struct type_row {
-    uint16_t    in;
-    const char *type, *letter;
-    enum mc_template_how    how;
+    uint16_t             in;
+    const char          *type, *letter;
+    enum mc_template_how how;
 } mc_template_types[] = {
 #define T(in, type, letter, how) {IN_##in, #type, letter, how},
 #include "autologger/schema/mc_types.def"
@@ -26,17 +26,28 @@ static const struct type_row *type_find(uint16_t in)
     return &mc_template_types[0];
 }
 
-static bool mc_template_is_array(const struct manifest_field *f) { return f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT); }
-static bool mc_template_has_length(const struct manifest_field *f) { return f->flags & (FIELD_LENGTH_OF | FIELD_FIXED_LENGTH); }
+static bool mc_template_is_array(const struct manifest_field *f)
+{
+    return f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT);
+}
+static bool mc_template_has_length(const struct manifest_field *f)
+{
+    return f->flags & (FIELD_LENGTH_OF | FIELD_FIXED_LENGTH);
+}
 /* Nobody but the program can say how many bytes it has: a struct, strings to their NULs or counted ones in an array. */
 static bool needs_size(const struct manifest_field *f)
 {
     enum mc_template_how how = type_find(f->in)->how;
-    return f->flags & FIELD_STRUCT || (mc_template_is_array(f) && !mc_template_has_length(f) && (how == STRING || how == SID || how == COUNTED));
+    return f->flags & FIELD_STRUCT ||
+           (mc_template_is_array(f) && !mc_template_has_length(f) && (how == STRING || how == SID || how == COUNTED));
 }
 
-/* Strings in an array are handed over as Windows' headers have it: the number of characters of all, their NULs included, then the first. */
-static bool is_text(const struct manifest_field *f) { return !(f->flags & FIELD_STRUCT) && type_find(f->in)->how == STRING; }
+/* Strings in an array are handed over as Windows' headers have it: the number of characters of all, their NULs
+ * included, then the first. */
+static bool is_text(const struct manifest_field *f)
+{
+    return !(f->flags & FIELD_STRUCT) && type_find(f->in)->how == STRING;
+}
 
 /* An expression for a count or length: a number, or the parameter that says it. */
 static void amount(const struct manifest_field *f, bool length, char out[40])
@@ -52,17 +63,22 @@ unsigned mc_descriptors(const struct manifest_template *t)
 {
     unsigned n = 0;
     for (unsigned i = 0; t && i < t->top_count; i++)
-        n += !(t->fields.at[i].flags & FIELD_STRUCT) && !needs_size(&t->fields.at[i]) && type_find(t->fields.at[i].in)->how == COUNTED ? 2 : 1;
+        n += !(t->fields.at[i].flags & FIELD_STRUCT) && !needs_size(&t->fields.at[i]) &&
+                     type_find(t->fields.at[i].in)->how == COUNTED
+                 ? 2
+                 : 1;
     return n;
 }
 
-/* McTemplateU0, a letter each, and what an array, a length or a struct adds to it: the same name is the same function. */
+/* McTemplateU0, a letter each, and what an array, a length or a struct adds to it: the same name is the same
+ * function. */
 void mc_template_name(const struct manifest_template *t, bool callout, struct text *out)
 {
     text_printf(out, callout ? "McTemplateCoU0" : "McTemplateU0");
     for (unsigned i = 0; t && i < t->top_count; i++) {
         const struct manifest_field *f = &t->fields.at[i];
-        text_printf(out, "%s%s", needs_size(f) ? "n" : "", needs_size(f) && !is_text(f) ? "" : type_find(f->in)->letter);
+        text_printf(out, "%s%s", needs_size(f) ? "n" : "",
+                    needs_size(f) && !is_text(f) ? "" : type_find(f->in)->letter);
         if (needs_size(f))
             continue;
         if (mc_template_has_length(f))
@@ -84,8 +100,9 @@ static void parameters(const struct manifest_template *t, struct text *out)
         else if (row->how == VALUE && !mc_template_is_array(f))
             text_printf(out, ", %s _Arg%u", row->type, i);
         else
-            text_printf(out, ", %s%s *%s_Arg%u", strchr(row->type, '*') ? "" : "const ", f->in == IN_INT8 ? "CHAR" : row->type,
-                        strchr(row->type, '*') ? "const " : "", i); /* Windows' arrays of win:Int8 are of CHAR */
+            text_printf(out, ", %s%s *%s_Arg%u", strchr(row->type, '*') ? "" : "const ",
+                        f->in == IN_INT8 ? "CHAR" : row->type, strchr(row->type, '*') ? "const " : "",
+                        i); /* Windows' arrays of win:Int8 are of CHAR */
     }
 }
 
@@ -106,7 +123,8 @@ static void mc_template_descriptor(const struct manifest_field *f, unsigned i, u
     else if (row->how == COUNTED)
         text_printf(out, "_Arg%u, _Size%u);\n", i, i);
     else if (mc_template_has_length(f))
-        text_printf(out, "_Arg%u, (ULONG)(%s%s%s * sizeof(%s)));\n", i, mc_template_is_array(f) ? count : "", mc_template_is_array(f) ? " * " : "", length, row->type);
+        text_printf(out, "_Arg%u, (ULONG)(%s%s%s * sizeof(%s)));\n", i, mc_template_is_array(f) ? count : "",
+                    mc_template_is_array(f) ? " * " : "", length, row->type);
     else if (mc_template_is_array(f))
         text_printf(out, "_Arg%u, (ULONG)(%s * sizeof(%s)));\n", i, count, row->type);
     else if (row->how == STRING && f->in == IN_UNICODESTRING)
@@ -127,10 +145,11 @@ void mc_template_function(const struct manifest_template *t, bool callout, struc
     struct text name = {0};
 
     mc_template_name(t, callout, &name);
-    text_printf(out,
-                "#ifndef %s_def\n#define %s_def\n"
-                "static __attribute__((unused, noinline, cold)) ULONG %s(struct _tlgProvider_t *_Provider, const EVENT_DESCRIPTOR *_Event",
-                text_get(&name), text_get(&name), text_get(&name));
+    text_printf(
+        out,
+        "#ifndef %s_def\n#define %s_def\n"
+        "static __attribute__((unused, noinline, cold)) ULONG %s(struct _tlgProvider_t *_Provider, const EVENT_DESCRIPTOR *_Event",
+        text_get(&name), text_get(&name), text_get(&name));
     text_finish(&name);
     parameters(t, out);
     text_printf(out, ")\n{\n");
@@ -139,8 +158,10 @@ void mc_template_function(const struct manifest_template *t, bool callout, struc
     for (unsigned i = 0; t && i < t->top_count; i++)
         mc_template_descriptor(&t->fields.at[i], i, &at, out);
     if (callout)
-        text_printf(out, "#ifdef MCGEN_CALLOUT\n    MCGEN_CALLOUT(_Provider->RegHandle, _Event, %u, %s);\n#endif\n", n, n ? "_Data" : "NULL");
-    text_printf(out, "    return EventWrite(_Provider->RegHandle, _Event, %u, %s);\n}\n#endif\n", n, n ? "_Data" : "NULL");
+        text_printf(out, "#ifdef MCGEN_CALLOUT\n    MCGEN_CALLOUT(_Provider->RegHandle, _Event, %u, %s);\n#endif\n", n,
+                    n ? "_Data" : "NULL");
+    text_printf(out, "    return EventWrite(_Provider->RegHandle, _Event, %u, %s);\n}\n#endif\n", n,
+                n ? "_Data" : "NULL");
 }
 
 /* The field's name where C takes it as a macro's parameter and it means nothing else in the macro. */
@@ -150,8 +171,9 @@ static void argument_name(const struct manifest_template *t, unsigned i, const c
     bool fine = true;
 
     mc_name(t->fields.at[i].name, out);
-    if ((out[0] >= '0' && out[0] <= '9') || out[0] == '_' || !out[0] || strncmp(out, "Event", 5) == 0 || strncmp(out, "ERROR_", 6) == 0 ||
-        strncmp(out, "Mc", 2) == 0 || strstr(out, "_Context") || strcmp(out, event) == 0 || strcmp(out, "defined") == 0)
+    if ((out[0] >= '0' && out[0] <= '9') || out[0] == '_' || !out[0] || strncmp(out, "Event", 5) == 0 ||
+        strncmp(out, "ERROR_", 6) == 0 || strncmp(out, "Mc", 2) == 0 || strstr(out, "_Context") ||
+        strcmp(out, event) == 0 || strcmp(out, "defined") == 0)
         fine = false;
     for (unsigned k = 0; k < t->top_count && fine; k++)
         fine = k == i || strcmp(mc_name(t->fields.at[k].name, other), out) != 0;

@@ -6,21 +6,21 @@ enum { VALUES_MAX = 100 }; /* as FormatMessage */
 
 /* The texts of the values, one after another in `all`. */
 struct values {
-    struct text  all;
-    size_t       end[VALUES_MAX]; /* behind value i; it begins at the end of the one before */
-    unsigned     count;
-    bool         xml;
+    struct text                all;
+    size_t                     end[VALUES_MAX]; /* behind value i; it begins at the end of the one before */
+    unsigned                   count;
+    bool                       xml;
     const struct schema_field *last;
-    uint16_t     last_round; /* of the struct that it is in */
+    uint16_t                   last_round; /* of the struct that it is in */
 };
 
 static bool message_see(void *ctx, const struct walk_place *place, const struct value *v)
 {
-    struct values             *all   = ctx;
-    const struct walk_level   *at    = &place->levels[place->depth];
-    uint16_t                   round = place->depth ? place->levels[place->depth - 1].element : 0;
-    bool                       same  = at->field == all->last && at->in_array && at->element > 0 && round == all->last_round;
-    enum value_json            json;
+    struct values           *all   = ctx;
+    const struct walk_level *at    = &place->levels[place->depth];
+    uint16_t                 round = place->depth ? place->levels[place->depth - 1].element : 0;
+    bool            same = at->field == all->last && at->in_array && at->element > 0 && round == all->last_round;
+    enum value_json json;
 
     if (at->field->flags & FIELD_HIDDEN)
         return true;
@@ -62,7 +62,8 @@ static void message_put_value(const struct values *v, unsigned n, struct text *o
         text_add(out, text_get(&v->all) + from, v->end[n - 1] - from);
 }
 
-/* The length of a format behind a number, "!s!" or "!08x!"; 0: what stands there is text. Values are shown as their types have it. */
+/* The length of a format behind a number, "!s!" or "!08x!"; 0: what stands there is text. Values are shown as their
+ * types have it. */
 static size_t format_length(const char *p)
 {
     size_t n = *p == '!' ? strspn(p + 1, "0123456789.-+#*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
@@ -73,7 +74,7 @@ static size_t format_length(const char *p)
 static size_t message_escape(const char *p, const struct values *v, struct text *out)
 {
     static const char from[] = "ntbr.!%", to[] = "\n\t \r.!%";
-    unsigned          n = 0;
+    unsigned          n    = 0;
     size_t            used = 0;
 
     if (*p == '0' && !isdigit((unsigned char)p[1]))
@@ -93,7 +94,8 @@ static size_t message_escape(const char *p, const struct values *v, struct text 
     return known ? 1 : 0;
 }
 
-static bool message_fill(const struct schema_event *e, const char *with, bool xml, const void *payload, size_t size, bool is_64bit, struct text *out)
+static bool message_fill(const struct schema_event *e, const char *with, bool xml, const void *payload, size_t size,
+                         bool is_64bit, struct text *out)
 {
     struct values v = {.xml = xml};
     uint32_t      used;

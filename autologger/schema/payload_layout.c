@@ -15,7 +15,8 @@ struct payload_layout_layout {
 
 static wstatus unsupported(const struct payload_layout_layout *l, const struct schema_field *f, const char *what)
 {
-    return reason_set(l->why, W_NOT_SUPPORTED, "the fields behind '%.40s' of event %u cannot be asked about: %s", f->name, l->event->id, what);
+    return reason_set(l->why, W_NOT_SUPPORTED, "the fields behind '%.40s' of event %u cannot be asked about: %s",
+                      f->name, l->event->id, what);
 }
 
 /* The slot that gets the value of a field before; -1: none is left. */
@@ -34,12 +35,14 @@ static wstatus lengths(struct payload_layout_layout *l, const struct schema_fiel
 {
     const unsigned width = value_width((enum value_kind)f->kind);
     if (f->flags & FIELD_COUNT_OF || f->flags & FIELD_LENGTH_OF) {
-        const int count = f->flags & FIELD_COUNT_OF ? payload_layout_slot_of(l, f->count) : 0, length = f->flags & FIELD_LENGTH_OF ? payload_layout_slot_of(l, f->length) : 0;
+        const int count  = f->flags & FIELD_COUNT_OF ? payload_layout_slot_of(l, f->count) : 0,
+                  length = f->flags & FIELD_LENGTH_OF ? payload_layout_slot_of(l, f->length) : 0;
         if (count < 0 || length < 0)
             return unsupported(l, f, "too many fields before them say counts and lengths");
         s->count  = (uint16_t)count;
         s->length = (uint16_t)length;
-        s->how    = (uint8_t)((f->flags & FIELD_COUNT_OF ? PAYLOAD_COUNT_SLOT : 0) | (f->flags & FIELD_LENGTH_OF ? PAYLOAD_LENGTH_SLOT : 0));
+        s->how    = (uint8_t)((f->flags & FIELD_COUNT_OF ? PAYLOAD_COUNT_SLOT : 0) |
+                           (f->flags & FIELD_LENGTH_OF ? PAYLOAD_LENGTH_SLOT : 0));
     }
     if (f->flags & FIELD_FIXED_COUNT) {
         s->how |= PAYLOAD_FIXED_COUNT;
@@ -70,7 +73,8 @@ static wstatus payload_layout_field(struct payload_layout_layout *l, unsigned in
     if (c->steps == PAYLOAD_STEPS || index >= SCHEMA_SLOTS_MAX)
         return unsupported(l, f, "they are too many");
     struct payload_step s = {.in = (uint8_t)f->in, .slot = PAYLOAD_NO_SLOT};
-    if (f->in > UINT8_MAX || payload_type_of(s.in).end == PAYLOAD_END_UNKNOWN || f->flags & (FIELD_CUSTOM | FIELD_TO_END | FIELD_OPTIONAL))
+    if (f->in > UINT8_MAX || payload_type_of(s.in).end == PAYLOAD_END_UNKNOWN ||
+        f->flags & (FIELD_CUSTOM | FIELD_TO_END | FIELD_OPTIONAL))
         return unsupported(l, f, "its type does not say how long it is");
     wstatus st = lengths(l, f, &s);
     if (st)
@@ -100,15 +104,15 @@ static int payload_layout_find(const struct payload_layout_layout *l, const char
             return (int)i;
         nearest_try(&n, l->event->fields[i].name);
     }
-    reason_set(l->why, W_INVALID_PARAMETER, "event %u has no field '%.40s'%s%.40s%s", l->event->id, name, n.found ? ", did you mean '" : "",
-               n.found ? n.found : "", n.found ? "'?" : "");
+    reason_set(l->why, W_INVALID_PARAMETER, "event %u has no field '%.40s'%s%.40s%s", l->event->id, name,
+               n.found ? ", did you mean '" : "", n.found ? n.found : "", n.found ? "'?" : "");
     return -1;
 }
 
 wstatus payload_layout(const struct schema_event *event, struct payload_clause *c, struct reason *why)
 {
     struct payload_layout_layout l    = {.event = event, .clause = c, .why = why};
-    int           last = -1, at[PAYLOAD_PREDICATES];
+    int                          last = -1, at[PAYLOAD_PREDICATES];
 
     memset(l.step_of, 0xFF, sizeof l.step_of);
     c->steps   = 0;
@@ -120,7 +124,8 @@ wstatus payload_layout(const struct schema_event *event, struct payload_clause *
         last = at[i] > last ? at[i] : last;
     }
     wstatus st = payload_layout_run(&l, 0, (unsigned)(last + 1));
-    for (unsigned i = 0; i < c->predicates && !st; i++) /* a structure is no step: payload_add says that it cannot be compared */
+    /* a structure is no step: payload_add says that it cannot be compared */
+    for (unsigned i = 0; i < c->predicates && !st; i++)
         c->predicate[i].step = l.step_of[at[i]] < 0 ? PAYLOAD_BY_NAME : (uint16_t)l.step_of[at[i]];
     return st;
 }

@@ -13,9 +13,9 @@ struct pool_block {
 };
 struct pool {
     struct pool_block *block;
-    size_t        used, size; /* of the block */
-    size_t        taken, limit;
-    bool          failed;
+    size_t             used, size; /* of the block */
+    size_t             taken, limit;
+    bool               failed;
 };
 
 struct pool *pool_new(size_t limit)
@@ -41,8 +41,8 @@ bool pool_failed(const struct pool *p) { return p->failed; }
 
 static bool block_add(struct pool *p, size_t least)
 {
-    size_t        size = least > BLOCK ? least : BLOCK;
-    struct pool_block *b    = p->taken + size <= p->limit && p->taken + size > p->taken ? malloc(sizeof *b + size) : NULL;
+    size_t             size = least > BLOCK ? least : BLOCK;
+    struct pool_block *b = p->taken + size <= p->limit && p->taken + size > p->taken ? malloc(sizeof *b + size) : NULL;
 
     if (!b) {
         p->failed = true;

@@ -1,5 +1,6 @@
-/* publishers.h - the folder of installed manifests: one file {guid}.alm a provider, in the binary form (manifest_pack.h), readable by all, so
- * that whoever reads a trace needs no rights to the store. Which ones are installed is the store's matter (tools/files/publisher_store.h).
+/* publishers.h - the folder of installed manifests: one file {guid}.alm a provider, in the binary form
+ * (manifest_pack.h), readable by all, so that whoever reads a trace needs no rights to the store. Which ones are
+ * installed is the store's matter (tools/files/publisher_store.h).
  * Threads: one per struct. Ownership: the caller's; texts are borrowed. Not for: names of providers to GUIDs. */
 #ifndef AUTOLOGGER_SCHEMA_PUBLISHERS_H
 #define AUTOLOGGER_SCHEMA_PUBLISHERS_H
@@ -10,10 +11,10 @@
 enum { PUBLISHERS_PATH = 1024 };
 
 struct publishers {
-    const char *folder;
-    const char *culture;    /* as manifest_culture_find takes it */
-    unsigned    read;       /* manifests that were taken */
-    unsigned    failed;     /* that could not be read; the first, in words: */
+    const char   *folder;
+    const char   *culture; /* as manifest_culture_find takes it */
+    unsigned      read;    /* manifests that were taken */
+    unsigned      failed;  /* that could not be read; the first, in words: */
     struct reason why;
 };
 /* The folder: $AUTOLOGGER_PUBLISHERS where it is set, else PUBLISHERS_DEFAULT. */

@@ -11,8 +11,8 @@
 
 struct schema_provider *schema_provider_new(const struct guid *guid, const char *name)
 {
-    struct schema_arena *arena = schema_arena_new();
-    struct schema_provider *p  = arena ? schema_arena_alloc(arena, sizeof *p) : NULL;
+    struct schema_arena    *arena = schema_arena_new();
+    struct schema_provider *p     = arena ? schema_arena_alloc(arena, sizeof *p) : NULL;
 
     if (!p) {
         schema_arena_free(arena);
@@ -69,7 +69,8 @@ struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_
 {
     struct schema_event *e = schema_alloc(p, 1, sizeof *e);
 
-    if (!e || field_count > UINT16_MAX || top_count > field_count || !(e->fields = schema_alloc(p, field_count, sizeof *e->fields)))
+    if (!e || field_count > UINT16_MAX || top_count > field_count ||
+        !(e->fields = schema_alloc(p, field_count, sizeof *e->fields)))
         return NULL;
     e->provider    = p;
     e->source      = SCHEMA_MANIFEST;
@@ -84,7 +85,8 @@ struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_
 
 /* ---- checks ---- */
 
-/* What is known while an event is checked. Every field is visited once: a field of two structs, or of none, is an error. */
+/* What is known while an event is checked. Every field is visited once: a field of two structs, or of none, is an
+ * error. */
 struct check {
     struct schema_event *e;
     struct reason       *why;
@@ -95,8 +97,18 @@ struct check {
 static bool is_integer(const struct schema_field *f)
 {
     switch (f->in) {
-    case IN_INT8: case IN_UINT8: case IN_INT16: case IN_UINT16: case IN_INT32: case IN_UINT32: case IN_INT64: case IN_UINT64:
-    case IN_HEXINT32: case IN_HEXINT64: case IN_POINTER: case IN_SIZET: return true;
+    case IN_INT8:
+    case IN_UINT8:
+    case IN_INT16:
+    case IN_UINT16:
+    case IN_INT32:
+    case IN_UINT32:
+    case IN_INT64:
+    case IN_UINT64:
+    case IN_HEXINT32:
+    case IN_HEXINT64:
+    case IN_POINTER:
+    case IN_SIZET: return true;
     default: return false;
     }
 }
@@ -104,7 +116,8 @@ static bool is_integer(const struct schema_field *f)
 static wstatus schema_wrong(struct check *c, unsigned i, const char *what)
 {
     const struct schema_event *e = c->e;
-    return reason_set(c->why, W_INVALID_DATA, "event %u version %u: field %u (%s) %s", e->id, e->version, i, e->fields[i].name, what);
+    return reason_set(c->why, W_INVALID_DATA, "event %u version %u: field %u (%s) %s", e->id, e->version, i,
+                      e->fields[i].name, what);
 }
 
 /* A length or count that field `i` takes from field `by`. */
@@ -127,8 +140,8 @@ static wstatus check_reference(struct check *c, unsigned i, unsigned by, const c
 
 static wstatus check_type(struct check *c, unsigned i)
 {
-    struct schema_field *f = &c->e->fields[i];
-    enum value_kind      kind = f->flags & FIELD_CUSTOM ? VALUE_BINARY : value_kind_of(f->in, f->out);
+    struct schema_field *f     = &c->e->fields[i];
+    enum value_kind      kind  = f->flags & FIELD_CUSTOM ? VALUE_BINARY : value_kind_of(f->in, f->out);
     bool                 sized = f->flags & (FIELD_LENGTH_OF | FIELD_FIXED_LENGTH | FIELD_TO_END);
 
     if (kind == VALUE_KINDS)
@@ -137,7 +150,7 @@ static wstatus check_type(struct check *c, unsigned i)
         return schema_wrong(c, i, "is Binary and has no length");
     if (!is_integer(f))
         f->map = NULL; /* texts for numbers alone */
-    f->kind = (uint16_t)(f->in == IN_POINTER && f->flags & FIELD_TO_END ? VALUE_ADDRESSES : kind);
+    f->kind    = (uint16_t)(f->in == IN_POINTER && f->flags & FIELD_TO_END ? VALUE_ADDRESSES : kind);
     bool alone = !(f->flags & ~(unsigned)(FIELD_TAGS | FIELD_FIXED_LENGTH | FIELD_HIDDEN | FIELD_REFERENCED));
     f->width   = (uint8_t)(alone ? value_width(f->kind) : 0);
     f->text8   = alone && !(f->flags & FIELD_FIXED_LENGTH) && f->kind == VALUE_ANSI;
@@ -176,7 +189,8 @@ static wstatus check_run(struct check *c, unsigned first, unsigned count, unsign
             st = check_type(c, i);
             continue;
         }
-        if (depth == SCHEMA_NESTING_MAX || f->first <= i || f->first < e->top_count || f->members == 0 || f->first + f->members > e->field_count)
+        if (depth == SCHEMA_NESTING_MAX || f->first <= i || f->first < e->top_count || f->members == 0 ||
+            f->first + f->members > e->field_count)
             return schema_wrong(c, i, "is a struct without members, of members that are not there, or too deep");
         st = check_run(c, f->first, f->members, depth + 1);
     }
@@ -201,7 +215,8 @@ static wstatus schema_enter(struct schema_provider *p, struct schema_event *e, s
 /* How many fields at the beginning stand at the same place in each event. */
 static void finish_fixed(struct schema_event *e)
 {
-    for (e->fixed = e->fixed_bytes = 0; e->fixed < e->top_count && e->fields[e->fixed].width && e->fixed_bytes < INT16_MAX; e->fixed++) {
+    for (e->fixed = e->fixed_bytes = 0;
+         e->fixed < e->top_count && e->fields[e->fixed].width && e->fixed_bytes < INT16_MAX; e->fixed++) {
         e->fields[e->fixed].at = e->fixed_bytes;
         e->fixed_bytes         = (uint16_t)(e->fixed_bytes + e->fields[e->fixed].width);
     }
@@ -215,8 +230,8 @@ wstatus schema_event_finish(struct schema_provider *p, struct schema_event *e, s
     if (!st)
         st = check_run(&c, 0, e->top_count, 0);
     if (!st && c.visited != e->field_count)
-        st = reason_set(why, W_INVALID_DATA, "event %u version %u: %u of its %u fields are in no struct", e->id, e->version,
-                        e->field_count - c.visited, e->field_count);
+        st = reason_set(why, W_INVALID_DATA, "event %u version %u: %u of its %u fields are in no struct", e->id,
+                        e->version, e->field_count - c.visited, e->field_count);
     free(c.seen);
     e->flat = !e->cut && e->top_count == e->field_count && e->field_count > 0;
     for (unsigned i = 0; i < e->field_count; i++)
@@ -228,11 +243,16 @@ wstatus schema_event_finish(struct schema_provider *p, struct schema_event *e, s
 
 /* ---- types ---- */
 
-static const struct { uint16_t number; const char *word; } ins[] = {
+static const struct {
+    uint16_t    number;
+    const char *word;
+} ins[] =
+    {
 #define I(name, number, word) {number, word},
 #include "autologger/schema/intypes.def"
 #undef I
-}, schema_outs[] = {
+},
+  schema_outs[] = {
 #define O(name, number, word) {number, word},
 #include "autologger/schema/outtypes.def"
 #undef O

@@ -1,8 +1,9 @@
-/* schema.h - what describes an event, whoever says it: TraceLogging metadata, a manifest, metadata embedded in a file, the built-in
- * kernel classes. All are brought to this one model, so there is one walk over payloads (walk.h) and one way to text (value.h).
- * Invariants  S1 fields[0..top_count) are the event's own; members of a struct stand behind them, in one run, and behind the struct
- *             itself. S2 a count or length by reference names a field before it in the payload: of the same struct, or of an outer level.
- *             schema_event_finish checks both; only events that passed are found (set.h).
+/* schema.h - what describes an event, whoever says it: TraceLogging metadata, a manifest, metadata embedded in a file,
+ * the built-in kernel classes. All are brought to this one model, so there is one walk over payloads (walk.h) and one
+ * way to text (value.h). Invariants  S1 fields[0..top_count) are the event's own; members of a struct stand behind
+ * them, in one run, and behind the struct
+ *             itself. S2 a count or length by reference names a field before it in the payload: of the same struct, or
+ *             of an outer level. schema_event_finish checks both; only events that passed are found (set.h).
  * Threads     building: one. A finished provider is constant data: any.
  * Ownership   a provider owns all below it, in one arena; texts are UTF-8 and never NULL unless it says so.
  * Not for     the XML of manifests (manifest.h), finding (set.h), payloads (walk.h). */
@@ -63,20 +64,22 @@ enum {
 enum { SCHEMA_SLOTS_MAX = 512, SCHEMA_NESTING_MAX = 16 };
 struct schema_field {
     const char              *name;
-    const struct schema_map *map; /* NULL: none */
+    const struct schema_map *map;     /* NULL: none */
     uint16_t                 in, out; /* schema_in, schema_out; not of a struct */
     uint16_t                 flags;
     uint16_t                 first, members; /* FIELD_STRUCT: fields[first .. first + members) */
-    uint16_t                 count;  /* 1 when it is no array */
+    uint16_t                 count;          /* 1 when it is no array */
     uint16_t                 length; /* UnicodeString: units of 16 bits; AnsiString, Binary: bytes; 0: to the NUL */
     uint16_t                 kind;   /* set by schema_event_finish: enum value_kind (value.h) */
-    uint8_t                  width;  /* set by it: bytes of a value that stands alone and always has as many; 0: it is not so simple */
-    bool                     plain_name; /* set by it: of printing ASCII without blanks */
-    uint16_t                 name_length; /* set by it */
-    bool                     text8;  /* set by it: a text alone, to its NUL */
-    uint16_t                 at;     /* set by it: bytes of the fields before, behind the prefix, of those that `fixed` of the event counts */
-    uint16_t                 slot;   /* set by it: where a walk keeps the value, with FIELD_REFERENCED */
-    uint32_t                 tags;
+    /* set by it: bytes of a value that stands alone and always has as many; 0: it is not so simple */
+    uint8_t  width;
+    bool     plain_name;  /* set by it: of printing ASCII without blanks */
+    uint16_t name_length; /* set by it */
+    bool     text8;       /* set by it: a text alone, to its NUL */
+    /* set by it: bytes of the fields before, behind the prefix, of those that `fixed` of the event counts */
+    uint16_t at;
+    uint16_t slot; /* set by it: where a walk keeps the value, with FIELD_REFERENCED */
+    uint32_t tags;
 };
 
 struct schema_event {
@@ -86,18 +89,23 @@ struct schema_event {
     uint8_t                       version, channel, level, opcode;
     uint64_t                      keyword;
     bool                          cut; /* the description is damaged behind these fields */
-    bool                          flat; /* set by schema_event_finish: all fields are shown, simple (width, text8), and none has to do with another */
-    uint32_t                      prefix; /* bytes of metadata at the beginning of the payload; the fields begin behind them */
-    uint16_t                      fixed, fixed_bytes; /* set by it, of a flat one: so many fields at the beginning always have the same size; their bytes */
-    struct guid                   class_guid; /* not zero: a classic event, found by this and opcode and version, not by id */
-    uint32_t                      tags;
+    /* set by schema_event_finish: all fields are shown, simple (width, text8), and none has to do with another */
+    bool flat;
+    /* bytes of metadata at the beginning of the payload; the fields begin behind them */
+    uint32_t prefix;
+    /* set by it, of a flat one: so many fields at the beginning always have the same size; their bytes */
+    uint16_t fixed, fixed_bytes;
+    /* not zero: a classic event, found by this and opcode and version, not by id */
+    struct guid class_guid;
+    uint32_t    tags;
     /* names; NULL: none is given (predefined ones: schema_level_name and its like in names.h) */
     const char        *name; /* EventName: TraceLogging's, or a manifest event's symbol or name */
     const char        *level_name, *channel_name, *task_name, *opcode_name;
     const char *const *keyword_names; /* ends with NULL; NULL: none */
     const char        *attributes;
-    const char        *user_data; /* XML with %N, which stands for EventData where events are shown as XML; NULL: none */
-    const char        *message; /* as in the manifest: "%1 said %2!s!", escapes untouched (message.h) */
+    /* XML with %N, which stands for EventData where events are shown as XML; NULL: none */
+    const char          *user_data;
+    const char          *message; /* as in the manifest: "%1 said %2!s!", escapes untouched (message.h) */
     struct schema_field *fields;
     uint16_t             field_count, top_count, slot_count;
 };
@@ -105,7 +113,7 @@ struct schema_event {
 /* A level, task, opcode, keyword or channel that a provider declares. */
 struct schema_name {
     uint64_t    value;
-    uint32_t    task; /* opcodes of one task alone: that task; else 0 */
+    uint32_t    task;           /* opcodes of one task alone: that task; else 0 */
     const char *name, *message; /* message: NULL when it has none */
 };
 struct schema_names {
@@ -115,19 +123,19 @@ struct schema_names {
 
 struct schema_arena;
 struct schema_provider {
-    struct guid          guid;
-    struct guid          decode_guid; /* zero: none */
-    const char          *name;
-    const char          *message;       /* NULL: none */
-    const char          *resource_file; /* NULL: none */
-    const char          *origin; /* where it was read: "/etc/x.man", "boot.etl"; for messages */
-    const char          *culture; /* of its texts: "de-DE"; NULL: nobody said */
-    struct schema_names  levels, tasks, opcodes, keywords, channels;
-    struct schema_map   *maps;
-    unsigned             map_count;
+    struct guid           guid;
+    struct guid           decode_guid; /* zero: none */
+    const char           *name;
+    const char           *message;       /* NULL: none */
+    const char           *resource_file; /* NULL: none */
+    const char           *origin;        /* where it was read: "/etc/x.man", "boot.etl"; for messages */
+    const char           *culture;       /* of its texts: "de-DE"; NULL: nobody said */
+    struct schema_names   levels, tasks, opcodes, keywords, channels;
+    struct schema_map    *maps;
+    unsigned              map_count;
     struct schema_event **events; /* finished ones */
-    unsigned             event_count;
-    struct schema_arena *arena;
+    unsigned              event_count;
+    struct schema_arena  *arena;
 };
 
 /* NULL when out of memory, as all that makes something here. Texts are copied. */
@@ -141,8 +149,8 @@ const char *schema_text(struct schema_provider *p, const char *text, size_t leng
 const char *schema_text_utf16(struct schema_provider *p, const void *text, size_t bytes);
 /* An event of `field_count` zeroed fields (count 1), which is not the provider's before schema_event_finish. */
 struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_count, unsigned top_count);
-/* Checks S1 and S2 and the types, fills in what is set by it, and enters the event. W_INVALID_DATA and what is wrong with which field (the event is
- * not entered then); W_NOT_ENOUGH_MEMORY. */
+/* Checks S1 and S2 and the types, fills in what is set by it, and enters the event. W_INVALID_DATA and what is wrong
+ * with which field (the event is not entered then); W_NOT_ENOUGH_MEMORY. */
 wstatus schema_event_finish(struct schema_provider *p, struct schema_event *event, struct reason *why);
 /* Words of manifests ("win:UInt32", "xs:dateTime") and numbers; false: there is none. */
 bool        schema_in_find(const char *word, uint16_t *in);

@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATELY = 256, SELF_MAX = 1024, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256,
-       LEARNT_MAX = 64 * 1024 * 1024 };
+enum {
+    LATELY         = 256,
+    SELF_MAX       = 1024,
+    SELF_BYTES_MAX = 16 * 1024 * 1024,
+    ASKED_MAX      = 65536,
+    DEAD_MAX       = 256,
+    LEARNT_MAX     = 64 * 1024 * 1024
+};
 
 /* A description that an event brought, by the bytes of its two items. */
 struct self {
@@ -26,18 +32,18 @@ struct added {
     enum schema_source      source;
 };
 struct schema_set {
-    struct added        *added;
-    size_t               added_count;
+    struct added               *added;
+    size_t                      added_count;
     struct schema_event const **table; /* of manifests and embedded metadata, by key; a power of two */
-    size_t               table_size, table_used;
-    struct self         *self; /* an open table of 2 * SELF_MAX */
-    size_t               self_count, self_bytes, learnt_bytes;
-    const struct self   *lately[LATELY]; /* what was found lately, by what costs little to look at */
+    size_t                      table_size, table_used;
+    struct self                *self; /* an open table of 2 * SELF_MAX */
+    size_t                      self_count, self_bytes, learnt_bytes;
+    const struct self          *lately[LATELY]; /* what was found lately, by what costs little to look at */
     struct by_items {
         uint64_t                   items; /* etl_event.items; 0: nothing */
         struct guid                provider;
         const struct schema_event *event;
-    } by_items[LATELY]; /* the same, by the number of the items */
+    } by_items[LATELY];         /* the same, by the number of the items */
     struct guid         *asked; /* an open table of 2 * ASKED_MAX, made at the first question */
     size_t               asked_count;
     schema_set_asker    *ask;
@@ -97,7 +103,8 @@ static uint64_t set_hash_bytes(uint64_t h, const uint8_t *p, size_t size)
 
 static uint64_t hash_key(const struct guid *guid, bool classic, unsigned number, unsigned version)
 {
-    return set_mix(set_hash_bytes(0, (const uint8_t *)guid, sizeof *guid), (uint64_t)classic << 32 | (uint64_t)number << 8 | version);
+    return set_mix(set_hash_bytes(0, (const uint8_t *)guid, sizeof *guid),
+                   (uint64_t)classic << 32 | (uint64_t)number << 8 | version);
 }
 
 /* ---- manifests and metadata of the file ---- */
@@ -110,7 +117,8 @@ static uint64_t hash_event(const struct schema_event *e)
     return hash_key(classic ? &e->class_guid : &e->provider->guid, classic, classic ? e->opcode : e->id, e->version);
 }
 
-static bool same_key(const struct schema_event *e, const struct guid *guid, bool classic, unsigned number, unsigned version)
+static bool same_key(const struct schema_event *e, const struct guid *guid, bool classic, unsigned number,
+                     unsigned version)
 {
     return of_class(e) == classic && (classic ? e->opcode : e->id) == number && e->version == version &&
            guid_equal(classic ? &e->class_guid : &e->provider->guid, guid);
@@ -227,12 +235,14 @@ const struct schema_provider *schema_set_provider(const struct schema_set *s, si
     return s->added[i].provider;
 }
 
-static const struct schema_event *lookup(const struct schema_set *s, const struct guid *guid, const struct schema_key *k)
+static const struct schema_event *lookup(const struct schema_set *s, const struct guid *guid,
+                                         const struct schema_key *k)
 {
     if (!s->table_used)
         return NULL;
     unsigned number = k->classic ? k->opcode : k->id;
-    for (size_t i = hash_key(guid, k->classic, number, k->version) & (s->table_size - 1); s->table[i]; i = (i + 1) & (s->table_size - 1))
+    for (size_t i = hash_key(guid, k->classic, number, k->version) & (s->table_size - 1); s->table[i];
+         i        = (i + 1) & (s->table_size - 1))
         if (same_key(s->table[i], guid, k->classic, number, k->version))
             return s->table[i];
     return NULL;
@@ -287,7 +297,8 @@ static struct schema_provider *learnt_provider(struct schema_set *s, const struc
     static const char origin[] = "metadata of the file";
 
     for (size_t i = 0; i < s->added_count; i++)
-        if (s->added[i].source == SCHEMA_EMBEDDED && guid_equal(&s->added[i].provider->guid, guid) && strcmp(s->added[i].provider->origin, origin) == 0)
+        if (s->added[i].source == SCHEMA_EMBEDDED && guid_equal(&s->added[i].provider->guid, guid) &&
+            strcmp(s->added[i].provider->origin, origin) == 0)
             return s->added[i].provider;
     struct schema_provider *p = schema_provider_new(guid, "");
     if (!p)
@@ -317,9 +328,9 @@ static bool set_known(const struct schema_set *s, const void *payload, size_t si
     memcpy(&k.provider, p, sizeof k.provider);
     memcpy(&class_guid, p + 16, sizeof class_guid);
     memcpy(&k.id, p + 32, sizeof k.id);
-    k.version = p[34];
-    k.opcode  = p[37];
-    k.classic = !guid_is_zero(&class_guid);
+    k.version                    = p[34];
+    k.opcode                     = p[37];
+    k.classic                    = !guid_is_zero(&class_guid);
     const struct schema_event *e = lookup(s, k.classic ? &class_guid : &k.provider, &k);
     return e && e->source == SCHEMA_EMBEDDED;
 }
@@ -332,7 +343,8 @@ bool schema_set_learn(struct schema_set *s, const struct schema_key *k, const vo
 
     if (!map && k->hook != (CLASSIC_EVENT_METADATA | EVENT_METADATA_EVENT))
         return false;
-    if (!event_metadata_provider(payload, size, &guid) || s->learnt_bytes > LEARNT_MAX || (!map && set_known(s, payload, size)))
+    if (!event_metadata_provider(payload, size, &guid) || s->learnt_bytes > LEARNT_MAX ||
+        (!map && set_known(s, payload, size)))
         return true;
     struct schema_provider *p = learnt_provider(s, &guid);
     if (!p)
@@ -351,8 +363,9 @@ bool schema_set_learn(struct schema_set *s, const struct schema_key *k, const vo
 
 static bool self_is(const struct self *x, uint64_t hash, const struct schema_key *k)
 {
-    return x->hash == hash && x->metadata_size == k->metadata_size && x->traits_size == k->traits_size && x->in_payload == k->in_payload &&
-           guid_equal(&x->guid, &k->provider) && (!k->traits_size || memcmp(x->bytes, k->traits, k->traits_size) == 0) &&
+    return x->hash == hash && x->metadata_size == k->metadata_size && x->traits_size == k->traits_size &&
+           x->in_payload == k->in_payload && guid_equal(&x->guid, &k->provider) &&
+           (!k->traits_size || memcmp(x->bytes, k->traits, k->traits_size) == 0) &&
            memcmp(x->bytes + k->traits_size, k->metadata, k->metadata_size) == 0;
 }
 
@@ -367,7 +380,8 @@ static bool self_make(struct schema_set *s, struct self *x, uint64_t hash, const
     if (k->traits_size)
         memcpy(bytes, k->traits, k->traits_size);
     memcpy(bytes + k->traits_size, k->metadata, k->metadata_size);
-    struct schema_provider *p = tracelogging_schema(&k->provider, k->traits, k->traits_size, k->metadata, k->metadata_size);
+    struct schema_provider *p =
+        tracelogging_schema(&k->provider, k->traits, k->traits_size, k->metadata, k->metadata_size);
     if (p && k->in_payload)
         p->events[0]->prefix = (uint32_t)size;
     *x = (struct self){hash, p, k->traits_size, k->metadata_size, k->in_payload, k->provider, bytes};
@@ -402,14 +416,17 @@ static unsigned place_lately(const struct guid *provider, const uint8_t *metadat
         memcpy(&first, metadata + 3, sizeof first); /* behind the size and a byte of tags: the name */
         memcpy(&last, metadata + size - sizeof last, sizeof last);
     }
-    return (unsigned)(((first ^ provider->data1) * 31 + (last ^ (uint64_t)size << 20)) * UINT64_C(0x9E3779B97F4A7C15) >> 56) & (LATELY - 1);
+    return (unsigned)(((first ^ provider->data1) * 31 + (last ^ (uint64_t)size << 20)) * UINT64_C(0x9E3779B97F4A7C15) >>
+                      56) &
+           (LATELY - 1);
 }
 
 static bool same_bytes(const struct self *x, const struct schema_key *k)
 {
     return x->metadata_size == k->metadata_size && x->traits_size == k->traits_size && x->in_payload == k->in_payload &&
            memcmp(x->bytes + k->traits_size, k->metadata, k->metadata_size) == 0 &&
-           (!k->traits_size || memcmp(x->bytes, k->traits, k->traits_size) == 0) && memcmp(&x->guid, &k->provider, sizeof k->provider) == 0;
+           (!k->traits_size || memcmp(x->bytes, k->traits, k->traits_size) == 0) &&
+           memcmp(&x->guid, &k->provider, sizeof k->provider) == 0;
 }
 
 static const struct schema_event *find_self(struct schema_set *s, const struct schema_key *k)
@@ -428,14 +445,18 @@ static const struct schema_event *find_self(struct schema_set *s, const struct s
 
 void schema_key_of(const struct etl_event *e, struct schema_key *out)
 {
-    *out = (struct schema_key){.provider = e->provider, .id = e->id, .hook = CLASSIC_NONE, .version = e->version, .opcode = e->opcode,
-                               .classic = e->kind != ETL_KIND_EVENT && e->kind != ETL_KIND_MESSAGE,
-                               .message = e->kind == ETL_KIND_MESSAGE || e->kind == ETL_KIND_OTHER};
+    *out = (struct schema_key){.provider = e->provider,
+                               .id       = e->id,
+                               .hook     = CLASSIC_NONE,
+                               .version  = e->version,
+                               .opcode   = e->opcode,
+                               .classic  = e->kind != ETL_KIND_EVENT && e->kind != ETL_KIND_MESSAGE,
+                               .message  = e->kind == ETL_KIND_MESSAGE || e->kind == ETL_KIND_OTHER};
     if (out->classic)
         out->hook = classic_hook(e);
     if (e->kind != ETL_KIND_EVENT)
         return;
-    out->string_only = e->flags & ETL_EVENT_STRING_ONLY;
+    out->string_only   = e->flags & ETL_EVENT_STRING_ONLY;
     out->metadata      = e->metadata;
     out->metadata_size = e->metadata_size;
     out->traits        = e->traits;
@@ -469,7 +490,7 @@ static bool decode_guid(const struct schema_key *k, struct guid *out)
 
 const struct schema_event *schema_set_describe(struct schema_set *s, const struct etl_event *e)
 {
-    struct by_items *b = &s->by_items[e->items & (LATELY - 1)];
+    struct by_items  *b = &s->by_items[e->items & (LATELY - 1)];
     struct schema_key k;
 
     if (e->items && b->items == e->items && memcmp(&b->provider, &e->provider, sizeof b->provider) == 0)
@@ -495,11 +516,15 @@ const struct schema_event *schema_set_find(struct schema_set *s, const struct sc
     if (k->hook != CLASSIC_NONE && (e = classic_schema(k->hook, k->version)) && !s->table_used)
         return e; /* as most are, and no one can say anything else */
     if (k->hook == CLASSIC_NONE || s->table_used || !e) {
-        const struct schema_event *better = k->hook == CLASSIC_NONE ? find_added(s, &k->provider, k) : lookup(s, &k->provider, k);
+        const struct schema_event *better =
+            k->hook == CLASSIC_NONE ? find_added(s, &k->provider, k) : lookup(s, &k->provider, k);
         if (!better && decode_guid(k, &decode))
             better = find_added(s, &decode, k);
         if (better)
             return better;
     }
-    return e ? e : k->string_only ? classic_string_schema() : k->id == CHUNKS_EVENT && !k->classic ? classic_chunk_schema() : NULL;
+    return e                                      ? e
+           : k->string_only                       ? classic_string_schema()
+           : k->id == CHUNKS_EVENT && !k->classic ? classic_chunk_schema()
+                                                  : NULL;
 }

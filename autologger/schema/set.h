@@ -1,7 +1,8 @@
-/* set.h - all that describes events, and the one order in which it is asked: the event itself (TraceLogging), manifests, metadata of the
- * file, the kernel's classes, the mark of a text event. What nothing describes stays bytes, and is counted by whoever reads.
- * Threads: one per set. Ownership: new/free; a set owns the providers that were added. A found event of SCHEMA_SELF is good until the
- * next find, all others as long as the set has their provider. Not for: payloads (walk.h). */
+/* set.h - all that describes events, and the one order in which it is asked: the event itself (TraceLogging),
+ * manifests, metadata of the file, the kernel's classes, the mark of a text event. What nothing describes stays bytes,
+ * and is counted by whoever reads.
+ * Threads: one per set. Ownership: new/free; a set owns the providers that were added. A found event of SCHEMA_SELF is
+ * good until the next find, all others as long as the set has their provider. Not for: payloads (walk.h). */
 #ifndef AUTOLOGGER_SCHEMA_SET_H
 #define AUTOLOGGER_SCHEMA_SET_H
 #include "autologger/etl/reader.h"
@@ -9,36 +10,39 @@
 
 struct schema_set;
 
-struct schema_set *schema_set_new(void); /* NULL: out of memory */
+struct schema_set *schema_set_new(void);                    /* NULL: out of memory */
 void               schema_set_free(struct schema_set *set); /* NULL is fine */
-/* Takes the provider and all its events, also on failure (W_NOT_ENOUGH_MEMORY). Of one source, what came later wins over what came earlier. */
+/* Takes the provider and all its events, also on failure (W_NOT_ENOUGH_MEMORY). Of one source, what came later wins
+ * over what came earlier. */
 wstatus schema_set_add(struct schema_set *set, enum schema_source source, struct schema_provider *p);
 /* Takes out again all that was added with this `origin` (TdhUnloadManifest). The number of providers. */
 unsigned schema_set_remove(struct schema_set *set, enum schema_source source, const char *origin);
-/* Asked once for each GUID that has no manifest in the set, when an event needs one: it adds what there is, with SCHEMA_MANIFEST. So
- * installed manifests are read when they are needed. */
+/* Asked once for each GUID that has no manifest in the set, when an event needs one: it adds what there is, with
+ * SCHEMA_MANIFEST. So installed manifests are read when they are needed. */
 typedef void schema_set_asker(void *ctx, struct schema_set *set, const struct guid *guid);
-void schema_set_ask(struct schema_set *set, schema_set_asker *ask, void *ctx);
-/* Called once, when an event is met that neither a manifest nor metadata describes: it may go through the file for metadata (learn.h). */
+void         schema_set_ask(struct schema_set *set, schema_set_asker *ask, void *ctx);
+/* Called once, when an event is met that neither a manifest nor metadata describes: it may go through the file for
+ * metadata (learn.h). */
 typedef void schema_set_searcher(void *ctx, struct schema_set *set);
-void schema_set_search(struct schema_set *set, schema_set_searcher *search, void *ctx);
+void         schema_set_search(struct schema_set *set, schema_set_searcher *search, void *ctx);
 
 /* What an event is looked for by. Zeros and NULL where it has none. */
 struct schema_key {
     struct guid provider;
-    uint16_t    id; /* not of classic events */
+    uint16_t    id;   /* not of classic events */
     uint16_t    hook; /* CLASSIC_NONE: no kernel class */
     uint8_t     version, opcode;
     bool        classic, message, string_only;
-    bool        in_payload; /* traits and metadata stand at the beginning of the payload, not in items */
+    bool        in_payload;        /* traits and metadata stand at the beginning of the payload, not in items */
     const void *traits, *metadata; /* data of items 12 and 11 */
     uint32_t    traits_size, metadata_size;
 };
 void schema_key_of(const struct etl_event *event, struct schema_key *out);
-/* Completes the key of an event without an item 11 whose payload begins with its metadata (tracelogging_in_payload); else changes nothing. */
+/* Completes the key of an event without an item 11 whose payload begins with its metadata (tracelogging_in_payload);
+ * else changes nothing. */
 void schema_key_payload(struct schema_key *key, uint8_t channel, const void *payload, size_t size);
-/* Takes in what the event says about others, when it is an EventMetadata event of a merge: as SCHEMA_EMBEDDED. True: it was one. What is
- * damaged, and more than 64 MB, is left out. */
+/* Takes in what the event says about others, when it is an EventMetadata event of a merge: as SCHEMA_EMBEDDED. True: it
+ * was one. What is damaged, and more than 64 MB, is left out. */
 bool schema_set_learn(struct schema_set *set, const struct schema_key *key, const void *payload, size_t size);
 /* What describes this event; NULL: nothing does. */
 const struct schema_event *schema_set_find(struct schema_set *set, const struct schema_key *key);

@@ -104,7 +104,7 @@ static size_t ascii_length(const uint8_t *p, size_t size)
 
 void text_utf8(struct text *t, const void *bytes, size_t size)
 {
-    const uint8_t *p = bytes;
+    const uint8_t *p     = bytes;
     size_t         plain = ascii_length(p, size);
 
     text_add(t, p, plain);
@@ -164,12 +164,13 @@ void text_hex(struct text *t, const void *bytes, size_t size)
     t->data[t->length] = 0;
 }
 
-static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354"
-                            "555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+static const char pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354"
+    "555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
 
 void text_unsigned(struct text *t, uint64_t v)
 {
-    char  digits[20], *p = digits + sizeof digits;
+    char digits[20], *p = digits + sizeof digits;
 
     for (; v >= 100; v /= 100)
         memcpy(p -= 2, pairs + v % 100 * 2, 2);
@@ -201,15 +202,17 @@ void text_hexnumber(struct text *t, uint64_t v)
 /* Numbers of few digits behind the point, as most are: their digits are exact, so they are found by multiplication. */
 static bool text_short_floating(struct text *t, double v, int digits)
 {
-    static const double most[]     = {[9] = 1e3, [17] = 1e11}; /* with six more behind the point these are all digits that there are */
-    double              positive   = fabs(v), whole, rest, shifted;
+    /* with six more behind the point these are all digits that there are */
+    static const double most[]   = {[9] = 1e3, [17] = 1e11};
+    double              positive = fabs(v), whole, rest, shifted;
 
     if ((digits != 9 && digits != 17) || !(positive < most[digits]))
         return false;
     whole   = floor(positive);
     rest    = positive - whole;
     shifted = rest * 1e6;
-    if (shifted != floor(shifted) || fma(rest, 1e6, -shifted) != 0 || (whole == 0 && shifted < 100)) /* the last: %g has an exponent */
+    /* the last: %g has an exponent */
+    if (shifted != floor(shifted) || fma(rest, 1e6, -shifted) != 0 || (whole == 0 && shifted < 100))
         return false;
     if (signbit(v))
         text_add(t, "-", 1);

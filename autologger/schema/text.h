@@ -16,7 +16,8 @@ struct text {
 void        text_finish(struct text *t);
 void        text_cut(struct text *t, size_t length); /* shortens to `length` */
 const char *text_get(const struct text *t);          /* NUL-terminated, never NULL */
-void        text_grow_add(struct text *t, const void *bytes, size_t size); /* text_add, where there may be no room yet */
+/* text_add, where there may be no room yet */
+void               text_grow_add(struct text *t, const void *bytes, size_t size);
 static inline void text_add(struct text *t, const void *bytes, size_t size)
 {
     if (size >= t->capacity - t->length || !size) { /* length < capacity, or both are 0 */
@@ -27,7 +28,7 @@ static inline void text_add(struct text *t, const void *bytes, size_t size)
     t->length += size;
     t->data[t->length] = 0;
 }
-void        text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds bytes meant to be UTF-8; what is not becomes U+FFFD. */
 void text_utf8(struct text *t, const void *bytes, size_t size);
 /* Text that others chose, to be shown: hidden characters are escaped (registry-sim/win32/visible.h). */

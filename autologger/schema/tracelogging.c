@@ -6,15 +6,25 @@
 #include <stdlib.h>
 
 enum {
-    TL_TYPE = 0x1F, TL_KIND = 0x60, TL_CONST = 0x20, TL_VARIABLE = 0x40, TL_CUSTOM = 0x60, TL_MORE = 0x80,
-    TRAIT_GROUP = 1, TRAIT_DECODE = 2, FIELDS_MAX = 16384
+    TL_TYPE      = 0x1F,
+    TL_KIND      = 0x60,
+    TL_CONST     = 0x20,
+    TL_VARIABLE  = 0x40,
+    TL_CUSTOM    = 0x60,
+    TL_MORE      = 0x80,
+    TRAIT_GROUP  = 1,
+    TRAIT_DECODE = 2,
+    FIELDS_MAX   = 16384
 };
 
 /* TraceLogging's out-types that have one meaning; those that go by size are in out_of(). */
 static const uint8_t tracelogging_outs[] = {
-    [2] = OUT_STRING, [3] = OUT_BOOLEAN, [5] = OUT_PID, [6] = OUT_TID, [7] = OUT_PORT, [8] = OUT_IPV4, [9] = OUT_IPV6,
-    [10] = OUT_SOCKETADDRESS, [11] = OUT_XML, [12] = OUT_JSON, [13] = OUT_WIN32ERROR, [14] = OUT_NTSTATUS, [15] = OUT_HRESULT,
-    [16] = OUT_DATETIME, [33] = OUT_DATETIME_CULTURE_INSENSITIVE, [35] = OUT_UTF8, [36] = OUT_PKCS7, [37] = OUT_CODE_POINTER,
+    [2] = OUT_STRING,       [3] = OUT_BOOLEAN,        [5] = OUT_PID,
+    [6] = OUT_TID,          [7] = OUT_PORT,           [8] = OUT_IPV4,
+    [9] = OUT_IPV6,         [10] = OUT_SOCKETADDRESS, [11] = OUT_XML,
+    [12] = OUT_JSON,        [13] = OUT_WIN32ERROR,    [14] = OUT_NTSTATUS,
+    [15] = OUT_HRESULT,     [16] = OUT_DATETIME,      [33] = OUT_DATETIME_CULTURE_INSENSITIVE,
+    [35] = OUT_UTF8,        [36] = OUT_PKCS7,         [37] = OUT_CODE_POINTER,
     [38] = OUT_DATETIME_UTC};
 enum { TL_NOPRINT = 1, TL_HEX = 4, TL_SIGNED = 17, TL_UNSIGNED = 18 };
 
@@ -94,7 +104,8 @@ static void read_traits(struct cursor *c, struct tracelogging_names *out)
     }
 }
 
-void tracelogging_names_of(const void *traits, size_t traits_size, const void *metadata, size_t metadata_size, struct tracelogging_names *out)
+void tracelogging_names_of(const void *traits, size_t traits_size, const void *metadata, size_t metadata_size,
+                           struct tracelogging_names *out)
 {
     struct cursor c;
     uint32_t      tags;
@@ -144,9 +155,11 @@ bool tracelogging_in_payload(const void *payload, size_t size, struct traceloggi
     uint32_t      tags;
     const char   *name;
 
-    if (!payload || !sized_item(payload, size, &traits) || !(name = cur_zstring(&traits)) || !tracelogging_is_name(name) || !traits_fill(&traits))
+    if (!payload || !sized_item(payload, size, &traits) || !(name = cur_zstring(&traits)) ||
+        !tracelogging_is_name(name) || !traits_fill(&traits))
         return false;
-    if (!metadata_start((const uint8_t *)payload + traits.size, size - traits.size, &metadata, &tags, &name) || !tracelogging_is_name(name))
+    if (!metadata_start((const uint8_t *)payload + traits.size, size - traits.size, &metadata, &tags, &name) ||
+        !tracelogging_is_name(name))
         return false;
     *out = (struct tracelogging_prefix){(uint16_t)traits.size, (uint16_t)metadata.size};
     return true;
@@ -154,8 +167,8 @@ bool tracelogging_in_payload(const void *payload, size_t size, struct traceloggi
 
 void tracelogging_names(const struct etl_event *event, struct tracelogging_names *out)
 {
-    const uint8_t *traits, *metadata;
-    uint32_t       traits_size = 0, metadata_size = 0;
+    const uint8_t             *traits, *metadata;
+    uint32_t                   traits_size = 0, metadata_size = 0;
     struct tracelogging_prefix prefix;
 
     if (!etl_ext_find(event, ETL_EXT_PROV_TRAITS, &traits, &traits_size))
@@ -176,7 +189,10 @@ void tracelogging_names(const struct etl_event *event, struct tracelogging_names
 
 static bool tracelogging_is_array(const struct raw *r) { return r->kind == TL_CONST || r->kind == TL_VARIABLE; }
 /* Binary is bytes behind their length; in an array each element has its own. */
-static bool tracelogging_has_length(const struct raw *r) { return r->in == IN_BINARY && !tracelogging_is_array(r) && r->kind != TL_CUSTOM; }
+static bool tracelogging_has_length(const struct raw *r)
+{
+    return r->in == IN_BINARY && !tracelogging_is_array(r) && r->kind != TL_CUSTOM;
+}
 /* A field that stands before it and says its count or length. */
 static bool has_hidden(const struct raw *r) { return r->kind == TL_VARIABLE || tracelogging_has_length(r); }
 
@@ -186,8 +202,8 @@ static bool tracelogging_read_field(struct parse *p, struct raw *f)
 
     *f           = (struct raw){.name = cur_zstring(c)};
     uint8_t meta = cur_u8(c), out = 0;
-    f->in        = meta & TL_TYPE;
-    f->kind      = meta & TL_KIND;
+    f->in   = meta & TL_TYPE;
+    f->kind = meta & TL_KIND;
     if (meta & TL_MORE)
         out = cur_u8(c);
     if (out & TL_MORE)
@@ -197,7 +213,8 @@ static bool tracelogging_read_field(struct parse *p, struct raw *f)
         f->count = cur_u16(c);
     if (f->kind == TL_CUSTOM)
         cur_take(c, cur_u16(c));
-    bool known = f->in == IN_STRUCT ? f->out > 0 && f->kind != TL_CUSTOM : schema_out_default(f->in) != OUT_NULL || f->kind == TL_CUSTOM;
+    bool known = f->in == IN_STRUCT ? f->out > 0 && f->kind != TL_CUSTOM
+                                    : schema_out_default(f->in) != OUT_NULL || f->kind == TL_CUSTOM;
     return cur_ok(c) && known;
 }
 
@@ -237,8 +254,9 @@ static unsigned run_length(const struct raw *raw, uint32_t from, uint32_t to)
 
 static uint16_t out_of(const struct raw *r)
 {
-    static const uint8_t sizes[] = {[IN_INT8] = 1, [IN_UINT8] = 1, [IN_INT16] = 2, [IN_UINT16] = 2, [IN_INT32] = 3, [IN_UINT32] = 3,
-                                    [IN_INT64] = 4, [IN_UINT64] = 4, [IN_HEXINT32] = 3, [IN_HEXINT64] = 4};
+    static const uint8_t sizes[] = {
+        [IN_INT8] = 1,   [IN_UINT8] = 1, [IN_INT16] = 2,  [IN_UINT16] = 2,   [IN_INT32] = 3,
+        [IN_UINT32] = 3, [IN_INT64] = 4, [IN_UINT64] = 4, [IN_HEXINT32] = 3, [IN_HEXINT64] = 4};
     unsigned size = r->in < sizeof sizes ? sizes[r->in] : 0; /* 1..4: 8..64 bits */
 
     if (r->out == TL_NOPRINT)
@@ -347,8 +365,8 @@ static struct schema_event *tracelogging_make_event(struct schema_provider *prov
     return m.event && make_run(&m, 0, p->count, 0) ? m.event : NULL;
 }
 
-struct schema_provider *tracelogging_schema(const struct guid *guid, const void *traits, size_t traits_size, const void *metadata,
-                                            size_t metadata_size)
+struct schema_provider *tracelogging_schema(const struct guid *guid, const void *traits, size_t traits_size,
+                                            const void *metadata, size_t metadata_size)
 {
     struct tracelogging_names names;
     struct parse              p = {.count = 0};

@@ -8,8 +8,19 @@
 #include <stdio.h>
 
 /* How a value's end is found. */
-enum ending { END_FIXED, END_POINTER, END_NUL16, END_NUL8, END_COUNTED, END_REVERSED, END_COUNTED32, END_REST, END_SID, END_SID_BLOCK,
-              END_POINTERS };
+enum ending {
+    END_FIXED,
+    END_POINTER,
+    END_NUL16,
+    END_NUL8,
+    END_COUNTED,
+    END_REVERSED,
+    END_COUNTED32,
+    END_REST,
+    END_SID,
+    END_SID_BLOCK,
+    END_POINTERS
+};
 
 struct writing {
     const uint8_t   *data;
@@ -119,9 +130,9 @@ static void form_BYTES_IPV6(struct writing *w)
 static void form_SOCKADDR(struct writing *w)
 {
     enum { FAMILY_V4 = 2, FAMILY_V6 = 23 }; /* Windows' numbers */
-    const uint8_t *p = w->data;
-    size_t         n = w->size;
-    unsigned family = n >= 4 ? (unsigned)(p[0] | p[1] << 8) : 0, port = n >= 4 ? (unsigned)(p[2] << 8 | p[3]) : 0;
+    const uint8_t *p      = w->data;
+    size_t         n      = w->size;
+    unsigned       family = n >= 4 ? (unsigned)(p[0] | p[1] << 8) : 0, port = n >= 4 ? (unsigned)(p[2] << 8 | p[3]) : 0;
     if (family == FAMILY_V4 && n >= 8) {
         value_address(w, AF_INET, p + 4);
         text_printf(w->out, ":%u", port);
@@ -223,7 +234,8 @@ bool     value_is_hex(enum value_kind kind) { return value_kinds[kind].form == f
 enum value_kind value_kind_find(const char *word, size_t length)
 {
     enum value_kind k = 0;
-    while (k < VALUE_KINDS && (length == 0 || strlen(value_kinds[k].word) != length || memcmp(value_kinds[k].word, word, length) != 0))
+    while (k < VALUE_KINDS &&
+           (length == 0 || strlen(value_kinds[k].word) != length || memcmp(value_kinds[k].word, word, length) != 0))
         k++;
     return k;
 }
@@ -244,8 +256,8 @@ static bool take_sid(struct cursor *c, struct value *out)
     size_t         left = cur_left(c);
     const uint8_t *p    = c->data + c->pos;
     size_t         size = left >= 8 ? 8 + 4ul * p[1] : 8;
-    out->data = cur_take(c, size);
-    out->size = (uint32_t)size;
+    out->data           = cur_take(c, size);
+    out->size           = (uint32_t)size;
     return out->data;
 }
 
@@ -308,9 +320,7 @@ static bool schema_value_take(struct cursor *c, unsigned end, unsigned width, bo
     case END_NUL16: return value_take_text(c, 2, out);
     case END_NUL8: return value_take_text(c, 1, out);
     case END_COUNTED: return take_bytes(c, cur_u16(c), out);
-    case END_REVERSED:
-        count = cur_u16(c);
-        return take_bytes(c, ntohs(count), out);
+    case END_REVERSED: count = cur_u16(c); return take_bytes(c, ntohs(count), out);
     case END_COUNTED32: return take_bytes(c, cur_u32(c), out);
     case END_REST: return take_bytes(c, cur_left(c), out);
     case END_POINTERS: return take_bytes(c, cur_left(c) / (is_64bit ? 8 : 4) * (is_64bit ? 8 : 4), out);
@@ -326,7 +336,8 @@ bool value_take(struct cursor *c, enum value_kind kind, bool is_64bit, int64_t l
     size_t   before = c->pos;
     bool     sized  = length != VALUE_NO_LENGTH && (end == END_NUL16 || end == END_NUL8 || end == END_REST);
 
-    if (!(sized ? take_length(c, end, (size_t)length, out) : schema_value_take(c, end, value_kinds[kind].width, is_64bit, out)))
+    if (!(sized ? take_length(c, end, (size_t)length, out)
+                : schema_value_take(c, end, value_kinds[kind].width, is_64bit, out)))
         return false;
     out->stored      = c->data + before;
     out->stored_size = (uint32_t)(c->pos - before);
@@ -342,5 +353,6 @@ void value_text(const struct value *v, enum value_kind kind, bool is_64bit, stru
 
 uint64_t value_number(const struct value *v, enum value_kind kind)
 {
-    return value_kinds[kind].form == form_SIGNED ? (uint64_t)extended(v->data, v->size) : schema_value_number(v->data, v->size);
+    return value_kinds[kind].form == form_SIGNED ? (uint64_t)extended(v->data, v->size)
+                                                 : schema_value_number(v->data, v->size);
 }

@@ -1,5 +1,5 @@
-/* value.h - one value of a payload: where it ends, and its text. Shared by all descriptions; the tables are values.def (kinds) and
- * shown.def (which kind a type is). Threads: pure, any. Not for: which field stands where (walk.h). */
+/* value.h - one value of a payload: where it ends, and its text. Shared by all descriptions; the tables are values.def
+ * (kinds) and shown.def (which kind a type is). Threads: pure, any. Not for: which field stands where (walk.h). */
 #ifndef AUTOLOGGER_SCHEMA_VALUE_H
 #define AUTOLOGGER_SCHEMA_VALUE_H
 #include "autologger/schema/schema.h"
@@ -33,7 +33,8 @@ enum value_kind value_kind_of(uint16_t in, uint16_t out);
 unsigned value_width(enum value_kind kind);
 /* The text of it is "0x" and digits. */
 bool value_is_hex(enum value_kind kind);
-/* Takes the value at the cursor. `length`: as schema_field.length, or VALUE_NO_LENGTH. False when it does not fit (the cursor is bad then). */
+/* Takes the value at the cursor. `length`: as schema_field.length, or VALUE_NO_LENGTH. False when it does not fit (the
+ * cursor is bad then). */
 bool value_take(struct cursor *c, enum value_kind kind, bool is_64bit, int64_t length, struct value *out);
 /* Adds its text to `out`. */
 void value_text(const struct value *v, enum value_kind kind, bool is_64bit, struct text *out, enum value_json *json);

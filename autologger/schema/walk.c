@@ -12,7 +12,8 @@ struct walk_walk {
     bool                       enough;
     size_t                     shown; /* payload up to the last value that is not hidden */
     struct walk_place          place;
-    uint64_t                  *said; /* by slot: what fields said that others refer to; set before it is read (schema.h, S2) */
+    /* by slot: what fields said that others refer to; set before it is read (schema.h, S2) */
+    uint64_t *said;
 };
 
 static bool walk_run(struct walk_walk *w, unsigned first, unsigned count);
@@ -96,7 +97,7 @@ static inline bool walk_simple(struct walk_walk *w, const struct schema_field *f
 
 static bool walk_run(struct walk_walk *w, unsigned first, unsigned count)
 {
-    const struct schema_field *f     = &w->event->fields[first], *end = f + count;
+    const struct schema_field *f = &w->event->fields[first], *end = f + count;
     struct walk_level         *level = &w->place.levels[w->place.depth];
 
     if ((w->steps += count) > STEPS_MAX)
@@ -118,8 +119,8 @@ static bool walk_run(struct walk_walk *w, unsigned first, unsigned count)
     return true;
 }
 
-static inline enum decode_result walk_all(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
-                                          void *ctx, uint32_t *used, uint64_t *said)
+static inline enum decode_result walk_all(const struct schema_event *event, const void *payload, size_t size,
+                                          bool is_64bit, walk_visitor *visit, void *ctx, uint32_t *used, uint64_t *said)
 {
     struct walk_walk w;
 
@@ -135,7 +136,8 @@ static inline enum decode_result walk_all(const struct schema_event *event, cons
     w.place.depth    = 0;
     w.place.is_64bit = is_64bit;
     bool ok          = walk_run(&w, 0, event->top_count);
-    *used            = (uint32_t)(ok ? w.payload.pos : w.shown); /* bytes of a value that was not given stay undecoded */
+    /* bytes of a value that was not given stay undecoded */
+    *used = (uint32_t)(ok ? w.payload.pos : w.shown);
     return w.enough || (ok && !event->cut && w.payload.pos == w.payload.size) ? DECODE_OK : DECODE_MISMATCH;
 }
 
@@ -155,13 +157,13 @@ static inline size_t walk_text_bytes(const uint8_t *p, size_t left)
     return i;
 }
 
-enum decode_result walk_values(const struct schema_event *event, const void *payload, size_t size, struct value out[WALK_VALUES], unsigned *count,
-                               uint32_t *used)
+enum decode_result walk_values(const struct schema_event *event, const void *payload, size_t size,
+                               struct value out[WALK_VALUES], unsigned *count, uint32_t *used)
 {
     const struct schema_field *f = event->fields, *const end = f + event->top_count;
-    const size_t               prefix = event->prefix < size ? event->prefix : size;
-    const uint8_t             *p = (const uint8_t *)payload + prefix, *const stop = (const uint8_t *)payload + size;
-    struct value              *v = out;
+    const size_t   prefix = event->prefix < size ? event->prefix : size;
+    const uint8_t *p = (const uint8_t *)payload + prefix, *const stop = (const uint8_t *)payload + size;
+    struct value *v = out;
 
     if (event->fixed_bytes <= size - prefix) { /* their places are known, and nothing has to be asked */
         for (const struct schema_field *same = f + event->fixed; f < same; f++, v++)
@@ -186,13 +188,13 @@ enum decode_result walk_values(const struct schema_event *event, const void *pay
 }
 
 /* All that walk_all does of an event that is flat, which most are. */
-static enum decode_result walk_flat(const struct schema_event *event, const uint8_t *payload, size_t size, bool is_64bit, walk_visitor *visit, void *ctx,
-                                    uint32_t *used)
+static enum decode_result walk_flat(const struct schema_event *event, const uint8_t *payload, size_t size,
+                                    bool is_64bit, walk_visitor *visit, void *ctx, uint32_t *used)
 {
-    UNSET struct value values[WALK_VALUES];
+    UNSET struct value      values[WALK_VALUES];
     UNSET struct walk_place place;
-    unsigned           count;
-    enum decode_result result = walk_values(event, payload, size, values, &count, used);
+    unsigned                count;
+    enum decode_result      result = walk_values(event, payload, size, values, &count, used);
 
     place.depth              = 0;
     place.is_64bit           = is_64bit;
@@ -211,15 +213,16 @@ static enum decode_result walk_flat(const struct schema_event *event, const uint
 /* Few have many references; and what lies far down the stack is not at hand. */
 enum { FEW = 8 };
 
-static __attribute__((noinline)) enum decode_result walk_with_many(const struct schema_event *event, const void *payload, size_t size, bool is_64bit,
+static __attribute__((noinline)) enum decode_result walk_with_many(const struct schema_event *event,
+                                                                   const void *payload, size_t size, bool is_64bit,
                                                                    walk_visitor *visit, void *ctx, uint32_t *used)
 {
     uint64_t said[SCHEMA_SLOTS_MAX];
     return walk_all(event, payload, size, is_64bit, visit, ctx, used, said);
 }
 
-enum decode_result walk_payload(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
-                                void *ctx, uint32_t *used)
+enum decode_result walk_payload(const struct schema_event *event, const void *payload, size_t size, bool is_64bit,
+                                walk_visitor *visit, void *ctx, uint32_t *used)
 {
     UNSET uint64_t said[FEW];
     if (payload && walk_is_flat(event))
@@ -237,7 +240,8 @@ static void map_text(const struct schema_map *m, uint64_t number, struct text *o
 
     for (unsigned i = 0; i < m->count; i++) {
         const struct schema_map_row *row = &m->rows[i];
-        if (m->bits && row->value ? (number & row->value) != row->value : whole != row->value) /* an entry of 0: the text of no bit */
+        /* an entry of 0: the text of no bit */
+        if (m->bits && row->value ? (number & row->value) != row->value : whole != row->value)
             continue;
         if (out->length > before)
             text_add(out, "|", 1);
@@ -255,7 +259,8 @@ static void map_text(const struct schema_map *m, uint64_t number, struct text *o
     }
 }
 
-void walk_text(const struct schema_field *f, const struct value *v, bool is_64bit, struct text *out, enum value_json *json)
+void walk_text(const struct schema_field *f, const struct value *v, bool is_64bit, struct text *out,
+               enum value_json *json)
 {
     if (!f->map) {
         value_text(v, f->kind, is_64bit, out, json);
@@ -305,8 +310,8 @@ static bool walk_emit(void *ctx, const struct walk_place *place, const struct va
     return true;
 }
 
-enum decode_result walk_fields(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, struct field_sink *sink,
-                               uint32_t *used)
+enum decode_result walk_fields(const struct schema_event *event, const void *payload, size_t size, bool is_64bit,
+                               struct field_sink *sink, uint32_t *used)
 {
     return walk_payload(event, payload, size, is_64bit, walk_emit, sink, used);
 }

@@ -12,9 +12,11 @@
 
 /* ---- the library ---- */
 
-#define FUNCTIONS(F)                                                                                                               \
-    F(xmlInitParser) F(xmlCreateMemoryParserCtxt) F(xmlCtxtUseOptions) F(xmlParseDocument) F(xmlFreeParserCtxt) F(xmlStopParser)     \
+/* clang-format off */
+#define FUNCTIONS(F) \
+    F(xmlInitParser) F(xmlCreateMemoryParserCtxt) F(xmlCtxtUseOptions) F(xmlParseDocument) F(xmlFreeParserCtxt) F(xmlStopParser) \
     F(xmlByteConsumed) F(xmlGetPredefinedEntity)
+/* clang-format on */
 #pragma GCC diagnostic push /* xmlByteConsumed: since 2.14 deprecated, and older ones have nothing else */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static struct {
@@ -23,23 +25,24 @@ static struct {
 #undef F
 } xml;
 #pragma GCC diagnostic pop
-static struct reason xml_refused; /* status 0: loaded */
+static struct reason   xml_refused; /* status 0: loaded */
 
 wstatus xml_library_load(const char *name, struct reason *why)
 {
     void       *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     const char *missing = library ? NULL : dlerror();
-#define F(function)                                                                                                                \
-    if (library && !missing) {                                                                                                     \
-        void *found = dlsym(library, #function);                                                                                   \
-        memcpy(&xml.function, &found, sizeof found); /* an object's pointer as a function's */                                     \
-        missing = found ? NULL : #function;                                                                                        \
+#define F(function) \
+    if (library && !missing) { \
+        void *found = dlsym(library, #function); \
+        memcpy(&xml.function, &found, sizeof found); /* an object's pointer as a function's */ \
+        missing = found ? NULL : #function; \
     }
     FUNCTIONS(F)
 #undef F
     if (!missing)
         return W_SUCCESS; /* it stays loaded */
-    return reason_set(why, W_NOT_SUPPORTED, "XML is read by libxml2, which cannot be loaded (%s). Do: apt-get install libxml2", missing);
+    return reason_set(why, W_NOT_SUPPORTED,
+                      "XML is read by libxml2, which cannot be loaded (%s). Do: apt-get install libxml2", missing);
 }
 
 static void xml_load(void) { xml_library_load(AL_XML2, &xml_refused); }
@@ -105,7 +108,8 @@ static size_t attribute_at(const struct xml_reader_walk *w, size_t *at, size_t e
             if (!close)
                 break;
             i = (size_t)(close - w->text);
-        } else if (memcmp(w->text + i, name, n) == 0 && strchr(" \t\r\n=", w->text[i + n]) && strchr(" \t\r\n", w->text[i - 1])) {
+        } else if (memcmp(w->text + i, name, n) == 0 && strchr(" \t\r\n=", w->text[i + n]) &&
+                   strchr(" \t\r\n", w->text[i - 1])) {
             *at = i;
             break;
         }
@@ -113,13 +117,14 @@ static size_t attribute_at(const struct xml_reader_walk *w, size_t *at, size_t e
     return *at;
 }
 
-static void xml_reader_on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int namespaces, const xmlChar **declared,
-                     int count, int defaulted, const xmlChar **attributes)
+static void xml_reader_on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+                                int namespaces, const xmlChar **declared, int count, int defaulted,
+                                const xmlChar **attributes)
 {
-    struct xml_reader_walk        *w   = ctx;
-    struct xml_element *e   = &w->element;
-    size_t              end = position(w), at = tag_begin(w, end);
-    char               *copies[XML_ATTRIBUTES];
+    struct xml_reader_walk *w   = ctx;
+    struct xml_element     *e   = &w->element;
+    size_t                  end = position(w), at = tag_begin(w, end);
+    char                   *copies[XML_ATTRIBUTES];
 
     (void)prefix, (void)uri, (void)namespaces, (void)declared, (void)defaulted;
     *e = (struct xml_element){.name = (const char *)name, .line = line_at(w, at), .end = end};
@@ -133,10 +138,12 @@ static void xml_reader_on_begin(void *ctx, const xmlChar *name, const xmlChar *p
         if (attributes[1]) /* of another namespace: not ours */
             continue;
         if (e->count == XML_ATTRIBUTES) {
-            xml_reader_tell(w, e->line, "the element has too many attributes", "leave away those that the grammar does not have");
+            xml_reader_tell(w, e->line, "the element has too many attributes",
+                            "leave away those that the grammar does not have");
             break;
         }
-        copies[e->count] = strndup((const char *)attributes[3], (size_t)(attributes[4] - attributes[3])); /* values have no end of their own */
+        /* values have no end of their own */
+        copies[e->count]        = strndup((const char *)attributes[3], (size_t)(attributes[4] - attributes[3]));
         struct xml_attribute *a = &e->attributes[e->count];
         a->name                 = (const char *)attributes[0];
         a->value                = copies[e->count] ? copies[e->count] : "";
@@ -151,7 +158,7 @@ static void xml_reader_on_begin(void *ctx, const xmlChar *name, const xmlChar *p
 static void xml_reader_on_end(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
 {
     struct xml_reader_walk *w     = ctx;
-    size_t       begin = tag_begin(w, position(w));
+    size_t                  begin = tag_begin(w, position(w));
 
     (void)prefix, (void)uri;
     w->depth -= w->depth > 0;
@@ -175,16 +182,18 @@ static xmlEntityPtr on_entity(void *ctx, const xmlChar *name)
 static void on_dtd(void *ctx, const xmlChar *name, const xmlChar *external, const xmlChar *system)
 {
     (void)name, (void)external, (void)system;
-    xml_reader_stop(ctx, "the document has a DTD (<!DOCTYPE>), which manifests have not", "remove it, and write out the entities it defines");
+    xml_reader_stop(ctx, "the document has a DTD (<!DOCTYPE>), which manifests have not",
+                    "remove it, and write out the entities it defines");
 }
 
 static void on_error(void *ctx, xmlErrorPtr error)
 {
     struct xml_reader_walk *w = ctx;
-    char         text[256];
-    size_t       n = (size_t)snprintf(text, sizeof text, "this is not XML: %s", error->message ? error->message : "?");
+    char                    text[256];
+    size_t n = (size_t)snprintf(text, sizeof text, "this is not XML: %s", error->message ? error->message : "?");
 
-    if (error->level < XML_ERR_ERROR || error->code == XML_ERR_USER_STOP || error->code == XML_NS_ERR_UNDEFINED_NAMESPACE)
+    if (error->level < XML_ERR_ERROR || error->code == XML_ERR_USER_STOP ||
+        error->code == XML_NS_ERR_UNDEFINED_NAMESPACE)
         return; /* fragments use prefixes that nobody declared */
     n = n < sizeof text ? n : sizeof text - 1;
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
@@ -194,23 +203,24 @@ static void on_error(void *ctx, xmlErrorPtr error)
 
 wstatus xml_walk(const char *text, size_t length, const struct xml_walker *walker, struct reason *why)
 {
-    struct xml_reader_walk      w = {.walker = walker, .text = text, .length = length, .line = 1};
-    xmlSAXHandler    sax = {.initialized    = XML_SAX2_MAGIC,
-                            .startElementNs = xml_reader_on_begin,
-                            .endElementNs   = xml_reader_on_end,
-                            .characters     = xml_reader_on_text,
-                            .cdataBlock     = xml_reader_on_text,
-                            .getEntity      = on_entity,
-                            .internalSubset = on_dtd,
-                            .serror         = (xmlStructuredErrorFunc)on_error};
-    xmlParserCtxtPtr parser;
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct xml_reader_walk w   = {.walker = walker, .text = text, .length = length, .line = 1};
+    xmlSAXHandler          sax = {.initialized    = XML_SAX2_MAGIC,
+                                  .startElementNs = xml_reader_on_begin,
+                                  .endElementNs   = xml_reader_on_end,
+                                  .characters     = xml_reader_on_text,
+                                  .cdataBlock     = xml_reader_on_text,
+                                  .getEntity      = on_entity,
+                                  .internalSubset = on_dtd,
+                                  .serror         = (xmlStructuredErrorFunc)on_error};
+    xmlParserCtxtPtr       parser;
+    static pthread_once_t  once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, xml_load);
     if (xml_refused.status)
         return reason_set(why, xml_refused.status, "%s", xml_refused.text);
     if (!length) {
-        walker->wrong(walker->ctx, 0, "the file is empty", "write a manifest into it: autologger manifest template NAME");
+        walker->wrong(walker->ctx, 0, "the file is empty",
+                      "write a manifest into it: autologger manifest template NAME");
         return W_SUCCESS;
     }
     xml.xmlInitParser();

@@ -4,5 +4,7 @@
 wstatus xml_walk(const char *text, size_t length, const struct xml_walker *walker, struct reason *why)
 {
     (void)text, (void)length, (void)walker;
-    return reason_set(why, W_NOT_SUPPORTED, "this build has no reader of XML. Do: use the binary form, which autologger mc of the packages makes");
+    return reason_set(
+        why, W_NOT_SUPPORTED,
+        "this build has no reader of XML. Do: use the binary form, which autologger mc of the packages makes");
 }

@@ -42,14 +42,17 @@ static wstatus state_check(const struct state_session *st, size_t size, unsigned
     if (size < sizeof *st || st->magic != STATE_MAGIC_SESSION)
         return reason_set(why, W_INVALID_DATA, "the state handed over is not a session's");
     if (st->version != STATE_VERSION)
-        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", st->version, STATE_VERSION);
-    if (st->size != size || st->cpus != cpus || st->uid_count > STATE_UIDS || st->hook_count > HOOK_MAX || st->index >= SHM_SESSIONS ||
-        st->slot_size != state_slot_bytes(cpus) || st->slot_offset[0] != sizeof *st ||
-        st->slot_offset[1] != sizeof *st + st->slot_size || st->processes.kind > STATE_PART || st->processes.pid_count > STATE_WHOLE_PIDS ||
-        !memchr(st->processes.names, 0, sizeof st->processes.names) || sizeof *st + 2 * (size_t)st->slot_size > size)
+        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u",
+                          st->version, STATE_VERSION);
+    if (st->size != size || st->cpus != cpus || st->uid_count > STATE_UIDS || st->hook_count > HOOK_MAX ||
+        st->index >= SHM_SESSIONS || st->slot_size != state_slot_bytes(cpus) || st->slot_offset[0] != sizeof *st ||
+        st->slot_offset[1] != sizeof *st + st->slot_size || st->processes.kind > STATE_PART ||
+        st->processes.pid_count > STATE_WHOLE_PIDS || !memchr(st->processes.names, 0, sizeof st->processes.names) ||
+        sizeof *st + 2 * (size_t)st->slot_size > size)
         return reason_set(why, W_INVALID_DATA, "the state handed over is damaged");
     for (unsigned i = 0; i < STATE_ENABLES; i++)
-        if (st->enable[i].in_use && (st->enable[i].slot >= SHM_PROVIDERS || st->enable[i].entry >= SHM_PROVIDER_SESSIONS))
+        if (st->enable[i].in_use &&
+            (st->enable[i].slot >= SHM_PROVIDERS || st->enable[i].entry >= SHM_PROVIDER_SESSIONS))
             return reason_set(why, W_INVALID_DATA, "the state handed over enables a provider that cannot be");
     return W_SUCCESS;
 }
@@ -65,7 +68,7 @@ static wstatus adopt_gone(struct session *s, const struct finder *f, unsigned u,
         session_keep(s, kinds[i], (int)u, -1);
     }
     const wstatus status = session_empty(s, why);
-    s->uid[u]            = (struct session_uid){.uid = s->state->uid[u], .event_fd = -1, .gone = true, .streams = s->empty};
+    s->uid[u] = (struct session_uid){.uid = s->state->uid[u], .event_fd = -1, .gone = true, .streams = s->empty};
     return status;
 }
 
@@ -73,9 +76,10 @@ static wstatus session_adopt_streams(struct session *s, const struct finder *f, 
 {
     const struct state_session *st   = s->state;
     const struct state_slot    *slot = (const void *)((const uint8_t *)st + st->slot_offset[st->current & 1]);
-    const uint64_t             *pos  = (const uint64_t *)(slot + 1) + 3 * st->cpus + 2; /* behind those of the kernel and of buffers */
-    uint64_t                   *rpos = calloc(st->cpus + 1u, sizeof *rpos);
-    wstatus                     status = rpos ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
+    /* behind those of the kernel and of buffers */
+    const uint64_t *pos    = (const uint64_t *)(slot + 1) + 3 * st->cpus + 2;
+    uint64_t       *rpos   = calloc(st->cpus + 1u, sizeof *rpos);
+    wstatus         status = rpos ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
 
     for (unsigned u = 0; u < st->uid_count && !status; u++) {
         if (st->uid_epoch[u] == slot->gone_epoch[u]) {
@@ -134,9 +138,10 @@ static wstatus adopt_state(struct session *s, int state_fd, unsigned cpus, struc
 
 static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *why)
 {
-    const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
-    const uint64_t          *time = (const uint64_t *)(slot + 1);
-    struct klog_config       c;
+    const struct state_slot *slot =
+        (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
+    const uint64_t    *time = (const uint64_t *)(slot + 1);
+    struct klog_config c;
 
     session_klog_config(s, &s->conditions, &c);
     wstatus status = klog_adopt(&c, find_klog, f, &s->klog, why);
@@ -162,7 +167,8 @@ static void files_settle(const struct state_session *st, struct state_realtime *
         r->file_from = r->file_to == UINT64_MAX ? UINT64_MAX : 0;
 }
 
-/* A predecessor died between the steps by which a session changes to real time (logger_change, session_update): the last ones are done for it. */
+/* A predecessor died between the steps by which a session changes to real time (logger_change, session_update): the
+ * last ones are done for it. */
 static void change_finish(struct state_session *st)
 {
     if (!(st->log_file_mode & ETL_MODE_REAL_TIME))
@@ -175,7 +181,8 @@ static void change_finish(struct state_session *st)
     st->stack_cache_bytes = 0;
 }
 
-/* A predecessor had switched real time off, and died before it had told the consumers and cleared up: they learn that it is over. */
+/* A predecessor had switched real time off, and died before it had told the consumers and cleared up: they learn that
+ * it is over. */
 static wstatus realtime_ended(struct session *s, struct reason *why)
 {
     const struct state_session *st = s->state;
@@ -213,7 +220,8 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
         status = reason_set(why, W_INVALID_DATA, "the buffers of session \"%s\" were not handed over", s->state->name);
         goto out;
     }
-    if ((status = session_setup(s, why)) || (status = session_adopt_streams(s, &f, why)) || (status = realtime_ended(s, why)))
+    if ((status = session_setup(s, why)) || (status = session_adopt_streams(s, &f, why)) ||
+        (status = realtime_ended(s, why)))
         goto out;
     if (s->state->kernel_open == STATE_KERNEL_OPEN && (status = adopt_kernel(s, &f, why)))
         goto out;

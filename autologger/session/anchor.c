@@ -18,12 +18,13 @@ struct instant {
 static struct instant instant_now(const struct session *s)
 {
     enum { TRIES = 24 };
-    struct os     *os   = s->env->os;
-    struct instant best = {0};
+    struct os     *os    = s->env->os;
+    struct instant best  = {0};
     uint64_t       width = UINT64_MAX;
 
     for (unsigned i = 0; i < TRIES; i++) {
-        const uint64_t a = clock_read(&s->clock), date = os->realtime_ns(os), raw = os->raw_ns(os), b = clock_read(&s->clock);
+        const uint64_t a = clock_read(&s->clock), date = os->realtime_ns(os), raw = os->raw_ns(os),
+                       b = clock_read(&s->clock);
         if (b - a < width) {
             width = b - a;
             best  = (struct instant){a + (b - a) / 2, raw, filetime_from_unix_ns(date)};
@@ -34,20 +35,21 @@ static struct instant instant_now(const struct session *s)
     return best;
 }
 
-/* 100 ns from the boot to `raw_ns`. By the boot's anchor, so that all files of a boot agree to the tick; by the system where the
- * machine has slept since, which CLOCK_MONOTONIC_RAW does not count. */
+/* 100 ns from the boot to `raw_ns`. By the boot's anchor, so that all files of a boot agree to the tick; by the system
+ * where the machine has slept since, which CLOCK_MONOTONIC_RAW does not count. */
 static uint64_t since_boot(const struct session_env *env, uint64_t raw_ns)
 {
     const struct clock_anchor *a = &env->anchor;
     struct timespec            t;
     clock_gettime(CLOCK_BOOTTIME, &t);
-    const int64_t  said = (int64_t)((a->filetime - a->boot_filetime) * 100 + raw_ns - a->raw_ns);
-    const int64_t  now  = (int64_t)((uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec);
-    const bool     slept = now - said > (int64_t)NS_PER_S || said - now > (int64_t)NS_PER_S;
+    const int64_t said  = (int64_t)((a->filetime - a->boot_filetime) * 100 + raw_ns - a->raw_ns);
+    const int64_t now   = (int64_t)((uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec);
+    const bool    slept = now - said > (int64_t)NS_PER_S || said - now > (int64_t)NS_PER_S;
     return (uint64_t)(slept ? now : said) / 100;
 }
 
-/* Moves the start back to the beginning of CLOCK_MONOTONIC_RAW, or to that of the session's clock where that began later. */
+/* Moves the start back to the beginning of CLOCK_MONOTONIC_RAW, or to that of the session's clock where that began
+ * later. */
 static void back_to_boot(struct state_anchor *a, const struct session_clock *clock)
 {
     uint64_t ticks = (uint64_t)((unsigned __int128)a->raw_ns * clock->freq / NS_PER_S), ns = a->raw_ns;
@@ -67,7 +69,8 @@ void session_anchor_take(struct session *s)
     struct state_session *st  = s->state;
     const struct instant  now = instant_now(s);
 
-    st->anchor = (struct state_anchor){now.value, now.raw_ns, now.filetime, now.filetime - since_boot(s->env, now.raw_ns)};
+    st->anchor =
+        (struct state_anchor){now.value, now.raw_ns, now.filetime, now.filetime - since_boot(s->env, now.raw_ns)};
     if (s->env->kernel_phase && (st->phase || st->tracepoint_count))
         back_to_boot(&st->anchor, &s->clock);
 }

@@ -17,11 +17,17 @@ int backup_mark_write(struct os *os, const struct backup *b, uint64_t delivered)
     return os_pwrite_all(os, b->fd, &m, sizeof m, backup_mark_at(b->buffer_size));
 }
 
-int backup_create(struct os *os, const char *path, const uint8_t *header, const struct backup_mark *mark, struct backup *out)
+int backup_create(struct os *os, const char *path, const uint8_t *header, const struct backup_mark *mark,
+                  struct backup *out)
 {
     const uint64_t first = mark->first;
-    *out    = (struct backup){.first = first, .end = first, .delivered = first, .slots = mark->slots, .buffer_size = mark->buffer_size, .mark = *mark};
-    out->fd = os->open(os, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
+    *out                 = (struct backup){.first       = first,
+                                           .end         = first,
+                                           .delivered   = first,
+                                           .slots       = mark->slots,
+                                           .buffer_size = mark->buffer_size,
+                                           .mark        = *mark};
+    out->fd              = os->open(os, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
     if (out->fd < 0)
         return out->fd;
     int r = os_pwrite_all(os, out->fd, header, mark->buffer_size, 0);
@@ -46,8 +52,9 @@ static wstatus backup_damaged(struct os *os, struct backup *b, const char *path,
     return reason_set(why, W_INVALID_DATA, "%s is not a backup of real-time events, or is damaged", path);
 }
 
-/* A buffer whose number belongs into its slot is one of ours; the highest tells how many there are. The numbers of what else is there, after a
- * power cut or by another's hand, may be any: no more are waited for than the file has room for. */
+/* A buffer whose number belongs into its slot is one of ours; the highest tells how many there are. The numbers of what
+ * else is there, after a power cut or by another's hand, may be any: no more are waited for than the file has room
+ * for. */
 static void find_end(struct os *os, struct backup *b, uint64_t size)
 {
     const uint64_t room = size / b->buffer_size < b->slots + UINT64_C(1) ? size / b->buffer_size - 1 : b->slots;
@@ -57,7 +64,8 @@ static void find_end(struct os *os, struct backup *b, uint64_t size)
         if (os->pread(os, b->fd, &h, sizeof h, (slot + 1) * (uint64_t)b->buffer_size) != sizeof h)
             break;
         uint64_t number = (uint64_t)h.sequence_number;
-        if (number >= b->end && number < NUMBER_MOST && (number - b->first) % b->slots == slot && backup_head(os, b, number, &h))
+        if (number >= b->end && number < NUMBER_MOST && (number - b->first) % b->slots == slot &&
+            backup_head(os, b, number, &h))
             b->end = number + 1;
     }
     if (b->end - b->delivered > room)
@@ -73,24 +81,29 @@ wstatus backup_open(struct os *os, const char *path, struct backup *out, struct 
 
     *out = (struct backup){.fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)};
     if (out->fd < 0)
-        return reason_set(why, out->fd == -ENOENT ? W_FILE_NOT_FOUND : wstatus_from_errno(-out->fd), "%s: %s", path, strerror(-out->fd));
-    if (os->lstat(os, path, &at) < 0 || os->pread(os, out->fd, start, sizeof start, 0) != sizeof start || !etl_header_like(start, sizeof start))
+        return reason_set(why, out->fd == -ENOENT ? W_FILE_NOT_FOUND : wstatus_from_errno(-out->fd), "%s: %s", path,
+                          strerror(-out->fd));
+    if (os->lstat(os, path, &at) < 0 || os->pread(os, out->fd, start, sizeof start, 0) != sizeof start ||
+        !etl_header_like(start, sizeof start))
         return backup_damaged(os, out, path, why);
     memcpy(&size, start, sizeof size);
-    if (size < 1024 || os->pread(os, out->fd, &m, sizeof m, backup_mark_at(size)) != sizeof m || !backup_mark_sound(&m) ||
-        m.buffer_size != size || m.delivered < m.first || m.delivered >= NUMBER_MOST || at.size < size)
+    if (size < 1024 || os->pread(os, out->fd, &m, sizeof m, backup_mark_at(size)) != sizeof m ||
+        !backup_mark_sound(&m) || m.buffer_size != size || m.delivered < m.first || m.delivered >= NUMBER_MOST ||
+        at.size < size)
         return backup_damaged(os, out, path, why);
-    out->mark = m;
-    out->first = m.first, out->delivered = out->end = m.delivered, out->slots = m.slots, out->buffer_size = m.buffer_size;
+    out->mark  = m;
+    out->first = m.first, out->delivered = out->end = m.delivered, out->slots = m.slots,
+    out->buffer_size = m.buffer_size;
     find_end(os, out, at.size);
     return W_SUCCESS;
 }
 
 bool backup_head(struct os *os, const struct backup *b, uint64_t number, struct etl_buffer_header *out)
 {
-    return os->pread(os, b->fd, out, sizeof *out, backup_slot_at(b->first, b->slots, b->buffer_size, number)) == sizeof *out &&
-           (uint64_t)out->sequence_number == number && out->buffer_size == b->buffer_size && out->saved_offset >= sizeof *out &&
-           out->saved_offset <= b->buffer_size;
+    return os->pread(os, b->fd, out, sizeof *out, backup_slot_at(b->first, b->slots, b->buffer_size, number)) ==
+               sizeof *out &&
+           (uint64_t)out->sequence_number == number && out->buffer_size == b->buffer_size &&
+           out->saved_offset >= sizeof *out && out->saved_offset <= b->buffer_size;
 }
 
 uint64_t backup_events(struct os *os, const struct backup *b, uint64_t from)
@@ -101,7 +114,8 @@ uint64_t backup_events(struct os *os, const struct backup *b, uint64_t from)
     for (uint64_t n = from; data && n < b->end; n++) {
         struct etl_buffer_header h;
         if (!backup_head(os, b, n, &h) ||
-            os->pread(os, b->fd, data, h.saved_offset, backup_slot_at(b->first, b->slots, b->buffer_size, n)) != (ssize_t)h.saved_offset)
+            os->pread(os, b->fd, data, h.saved_offset, backup_slot_at(b->first, b->slots, b->buffer_size, n)) !=
+                (ssize_t)h.saved_offset)
             continue;
         size_t at = sizeof h;
         for (int size; at < h.saved_offset && (size = etl_record_size(data + at, h.saved_offset - at)) > 0; count++)

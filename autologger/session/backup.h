@@ -7,18 +7,19 @@
 #include "autologger/etl/writer.h"
 
 struct backup {
-    int      fd; /* -1: not open */
-    uint64_t first, end, delivered;
-    uint32_t slots, buffer_size;
-    struct backup_mark mark; /* whose it is; the numbers are written from those above */
-    bool     damaged; /* a buffer could not be read: that was counted */
+    int                fd; /* -1: not open */
+    uint64_t           first, end, delivered;
+    uint32_t           slots, buffer_size;
+    struct backup_mark mark;    /* whose it is; the numbers are written from those above */
+    bool               damaged; /* a buffer could not be read: that was counted */
 };
 
-/* Makes the file, with `header` (buffer_size bytes of *mark) as its header buffer; first, slots and buffer_size are those of the mark.
- * -EEXIST: there is one. -errno or 0. */
-int backup_create(struct os *os, const char *path, const uint8_t *header, const struct backup_mark *mark, struct backup *out);
-/* Opens one that is there. 0; W_FILE_NOT_FOUND when there is none; W_INVALID_DATA when it is none of ours, or damaged. `end` is found from the
- * buffers. */
+/* Makes the file, with `header` (buffer_size bytes of *mark) as its header buffer; first, slots and buffer_size are
+ * those of the mark. -EEXIST: there is one. -errno or 0. */
+int backup_create(struct os *os, const char *path, const uint8_t *header, const struct backup_mark *mark,
+                  struct backup *out);
+/* Opens one that is there. 0; W_FILE_NOT_FOUND when there is none; W_INVALID_DATA when it is none of ours, or damaged.
+ * `end` is found from the buffers. */
 wstatus backup_open(struct os *os, const char *path, struct backup *out, struct reason *why);
 void    backup_close(struct os *os, struct backup *b);
 /* Writes the mark. -errno or 0. */

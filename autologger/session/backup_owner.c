@@ -42,9 +42,11 @@ const char *backup_owner_other(const struct session *s, const struct backup_mark
     if (!backup_owner_seal_of(s, m, seal) || !sha256_equal(seal, m->seal))
         return "its mark was not made with this machine's key";
     rights_of(s, rights);
-    return !guid_equal(&m->session, &s->state->guid)                         ? "it is another session's"
-           : m->owner != (s->state->owner.set ? s->state->owner.uid : 0)     ? "another user started the session that wrote it"
-           : m->flags != (has_kernel_events(s) ? (uint32_t)BACKUP_KERNEL : 0) ? "one has events of the kernel, and the other has not"
-           : !sha256_equal(rights, m->rights)                                ? "other users than then may read the session"
-                                                                             : NULL;
+    return !guid_equal(&m->session, &s->state->guid) ? "it is another session's"
+           : m->owner != (s->state->owner.set ? s->state->owner.uid : 0)
+               ? "another user started the session that wrote it"
+           : m->flags != (has_kernel_events(s) ? (uint32_t)BACKUP_KERNEL : 0)
+               ? "one has events of the kernel, and the other has not"
+           : !sha256_equal(rights, m->rights) ? "other users than then may read the session"
+                                              : NULL;
 }

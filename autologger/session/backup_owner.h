@@ -1,6 +1,7 @@
-/* backup_owner.h - whose events a backup file holds (wire/backup.h). A file is found by a session's Guid, which anybody can write down who may start a
- * session; so what it holds is given to a session of the same owner, the same kind and the same rights alone, and its mark must have been
- * made on this machine (session_env.machine_key; without a key nothing matches).
+/* backup_owner.h - whose events a backup file holds (wire/backup.h). A file is found by a session's Guid, which anybody
+ * can write down who may start a session; so what it holds is given to a session of the same owner, the same kind and
+ * the same rights alone, and its mark must have been made on this machine (session_env.machine_key; without a key
+ * nothing matches).
  * Threads: any. Not for: what becomes of a file of others (realtime.c). */
 #ifndef AUTOLOGGER_SESSION_BACKUP_OWNER_H
 #define AUTOLOGGER_SESSION_BACKUP_OWNER_H

@@ -24,8 +24,8 @@ static struct {
     struct os       os, *inner;
 } careful = {.lock = PTHREAD_MUTEX_INITIALIZER, .proc = -1};
 
-/* The number of its mount, without a question to who serves it. Kernels before 5.8 tell it in /proc, which the rights to files of a user may not
- * be enough for. */
+/* The number of its mount, without a question to who serves it. Kernels before 5.8 tell it in /proc, which the rights
+ * to files of a user may not be enough for. */
 static bool careful_mount_of(int fd, uint32_t *id)
 {
     struct statx      x;
@@ -64,9 +64,9 @@ static int careful_step(int from, const char *name)
 /* ---- a path ---- */
 
 struct careful_walk {
-    char     rest[PATH_MOST]; /* what is still to go, from `at` */
+    char     rest[PATH_MOST];    /* what is still to go, from `at` */
     char     name[NAME_MAX + 1]; /* the last part */
-    int      at;              /* the folder */
+    int      at;                 /* the folder */
     unsigned links;
 };
 
@@ -140,7 +140,8 @@ static int walk_into(struct careful_walk *w)
 
 static bool more_follows(const struct careful_walk *w) { return w->rest[strspn(w->rest, "/")] != 0; }
 
-/* To the folder of the last part, whose name is w->name then ("." of a path that ends in none). On failure nothing stays open. */
+/* To the folder of the last part, whose name is w->name then ("." of a path that ends in none). On failure nothing
+ * stays open. */
 static int walk_on(struct careful_walk *w)
 {
     int r = 0;
@@ -182,7 +183,10 @@ static int open_there(const struct careful_walk *w, int flags)
     if (at < 0)
         return at;
     snprintf(shown, sizeof shown, "self/fd/%d", at);
-    int fd = fstat(at, &st) < 0 ? -1 : S_ISLNK(st.st_mode) ? (errno = ELOOP, -1) : openat(careful.proc, shown, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);
+    int fd = fstat(at, &st) < 0 ? -1
+             : S_ISLNK(st.st_mode)
+                 ? (errno = ELOOP, -1)
+                 : openat(careful.proc, shown, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);
     if (fd < 0)
         fd = -errno;
     close(at);
@@ -196,7 +200,8 @@ static int careful_open(struct os *os, const char *path, int flags, unsigned mod
     int r = careful_walk(&w, path);
     if (r < 0)
         return r;
-    r = flags & O_CREAT ? openat(w.at, w.name, flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode) : -1; /* a file that it makes, or none */
+    /* a file that it makes, or none */
+    r = flags & O_CREAT ? openat(w.at, w.name, flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode) : -1;
     r = flags & O_CREAT && r < 0 ? -errno : r;
     if (!(flags & O_CREAT) || (r == -EEXIST && !(flags & O_EXCL)))
         r = open_there(&w, flags);
@@ -237,11 +242,11 @@ static int careful_rename(struct os *os, const char *from, const char *to)
 static int stat_at(const char *path, bool follow, struct os_stat *out)
 {
     struct careful_walk w;
-    struct stat st;
-    int         r = careful_walk(&w, path);
+    struct stat         st;
+    int                 r = careful_walk(&w, path);
     while (r == 0) {
-        const int fd = careful_step(w.at, w.name);
-        r            = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
+        const int fd  = careful_step(w.at, w.name);
+        r             = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
         const bool on = r == 0 && follow && S_ISLNK(st.st_mode);
         if (on)
             r = walk_link(&w, fd);
@@ -274,8 +279,8 @@ static int careful_stat(struct os *os, const char *path, struct os_stat *out)
 
 static int careful_space(struct os *os, const char *path, struct os_space *out)
 {
-    struct careful_walk   w;
-    struct statfs v;
+    struct careful_walk w;
+    struct statfs       v;
     (void)os;
     const int r = careful_walk(&w, path);
     if (r < 0)
@@ -291,8 +296,8 @@ static int careful_space(struct os *os, const char *path, struct os_space *out)
 
 static void careful_make(void)
 {
-    careful.os    = *careful.inner; /* what has no path */
-    careful.proc  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    careful.os   = *careful.inner; /* what has no path */
+    careful.proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     mounts_open(&careful.mounts, careful.proc);
     careful.os.open   = careful_open;
     careful.os.mkdir  = careful_mkdir;

@@ -1,5 +1,6 @@
-/* create.c - a session of a plan: its state, in memory that outlives this process, and what else it begins with. See session.h.
- * Invariants  a name or a path that is too long for the state is refused, never cut: rows and controllers find a session by them
+/* create.c - a session of a plan: its state, in memory that outlives this process, and what else it begins with. See
+ * session.h. Invariants  a name or a path that is too long for the state is refused, never cut: rows and controllers
+ * find a session by them
  * Threads: the controlling thread. Not for: a predecessor's session (adopt.c), what a session does (session.c). */
 #include "autologger/session/anchor.h"
 #include "autologger/session/internal.h"
@@ -10,7 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }
+static size_t state_bytes(unsigned cpus)
+{
+    return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1);
+}
 
 static wstatus create_state_map(struct session *s, int fd, size_t size, struct reason *why)
 {
@@ -27,10 +31,12 @@ static wstatus create_state_map(struct session *s, int fd, size_t size, struct r
 static wstatus texts_fit(const struct plan *plan, struct reason *why)
 {
     if (strlen(plan->name) >= STATE_NAME)
-        return reason_set(why, W_FILENAME_EXCED_RANGE, "the session's name has %zu bytes, more than %d. Do: choose a shorter one", strlen(plan->name),
-                          STATE_NAME - 1);
+        return reason_set(why, W_FILENAME_EXCED_RANGE,
+                          "the session's name has %zu bytes, more than %d. Do: choose a shorter one",
+                          strlen(plan->name), STATE_NAME - 1);
     if (strlen(plan->key) >= STATE_KEY)
-        return reason_set(why, W_FILENAME_EXCED_RANGE, "the path of the session's key has %zu bytes, more than %d. Do: choose a shorter name",
+        return reason_set(why, W_FILENAME_EXCED_RANGE,
+                          "the path of the session's key has %zu bytes, more than %d. Do: choose a shorter name",
                           strlen(plan->key), STATE_KEY - 1);
     return W_SUCCESS;
 }
@@ -49,7 +55,8 @@ static void create_wish(struct tracepoint_wish *w, const struct plan_provider *p
 static void processes_set(const struct session_env *env, struct state_session *st)
 {
     const struct state_connection *who = env->program;
-    if (who && (st->log_file_mode & ETL_MODE_PRIVATE_IN_PROC || (env->processes && env->processes->kind == STATE_PART))) {
+    if (who &&
+        (st->log_file_mode & ETL_MODE_PRIVATE_IN_PROC || (env->processes && env->processes->kind == STATE_PART))) {
         st->private_pid       = who->pid;
         st->private_start     = who->start;
         st->private_process   = who->process;
@@ -94,9 +101,11 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     s->env->phase_taken |= st->phase;
     tracepoint_instance(&plan->guid, s->phase_instance);
     if (s->env->kernel_phase && plan->kernel && !st->phase)
-        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "kernel phase", "", 0, "put the flags that matter then into that session",
-                      "the time before the initramfs is in the first session of kernel events alone; this one begins later");
-    st->guid                 = plan->guid;
+        condition_add(
+            &s->conditions, W_NOT_SUPPORTED, true, "kernel phase", "", 0,
+            "put the flags that matter then into that session",
+            "the time before the initramfs is in the first session of kernel events alone; this one begins later");
+    st->guid = plan->guid;
     session_copy_text(st->name, sizeof st->name, plan->name);
     session_copy_text(st->key, sizeof st->key, plan->key);
     session_copy_text(st->file_name, sizeof st->file_name, plan->file_name);
@@ -120,7 +129,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->user_stack_bytes    = plan->user_stack_bytes;
     st->stack_cache_bytes   = plan->stack_cache_bytes;
     st->stack_cache_buckets = plan->stack_cache_buckets;
-    st->hook_count     = plan->hook_count;
+    st->hook_count          = plan->hook_count;
     for (unsigned i = 0; i < plan->provider_count && st->tracepoint_count < TRACEPOINT_WISHES; i++) {
         const struct plan_provider *p = &plan->providers[i];
         if (p->enabled && !p->status && p->tracepoint)
@@ -157,16 +166,18 @@ static wstatus ring_make(struct session *s, struct reason *why)
     const struct state_session *st = s->state;
     if (!(st->log_file_mode & ETL_MODE_BUFFERING))
         return W_SUCCESS;
-    s->ring_fd = s->env->os->shm_create(s->env->os, "autologger-ring", (st->minimum_buffers + UINT64_C(1)) * st->buffer_kb * 1024, 0);
+    s->ring_fd = s->env->os->shm_create(s->env->os, "autologger-ring",
+                                        (st->minimum_buffers + UINT64_C(1)) * st->buffer_kb * 1024, 0);
     if (s->ring_fd < 0)
-        return reason_set(why, wstatus_from_errno(-s->ring_fd), "%u buffers of %u KB could not be allocated", st->minimum_buffers, st->buffer_kb);
+        return reason_set(why, wstatus_from_errno(-s->ring_fd), "%u buffers of %u KB could not be allocated",
+                          st->minimum_buffers, st->buffer_kb);
     return W_SUCCESS;
 }
 
 wstatus session_create(struct session_env *env, struct directory *directory, const struct plan *plan, unsigned index,
                        uint32_t generation, struct session **out, struct reason *why)
 {
-    struct session *s = NULL;
+    struct session *s  = NULL;
     wstatus         st = session_new(env, directory, &s, why);
     if (st)
         return st;
@@ -187,8 +198,8 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
     }
     if (!plan->kernel && (!session_admit(s, (uint32_t)geteuid()) || !s->uid[0].admitted)) {
         /* all of MinimumBuffers is there before the session starts */
-        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%u buffers of %u KB could not be allocated", plan->given.minimum_buffers,
-                        plan->given.buffer_kb);
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%u buffers of %u KB could not be allocated",
+                        plan->given.minimum_buffers, plan->given.buffer_kb);
         goto out;
     }
     if (!plan->kernel) /* no program of root is attached yet: its part is the others' */

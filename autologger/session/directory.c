@@ -29,7 +29,8 @@ static wstatus directory_map(int fd, struct directory **out, struct reason *why)
     d->fd_readonly = directory_reopen_readonly(fd);
     d->shm         = mmap(NULL, directory_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (d->fd_readonly < 0 || d->shm == MAP_FAILED) {
-        wstatus st = reason_set(why, wstatus_from_errno(errno), "cannot map the provider directory: %s", strerror(errno));
+        wstatus st =
+            reason_set(why, wstatus_from_errno(errno), "cannot map the provider directory: %s", strerror(errno));
         if (d->shm == MAP_FAILED)
             d->shm = NULL;
         d->fd = -1; /* stays the caller's */
@@ -142,11 +143,15 @@ static void release_if_unused(struct directory *d, unsigned slot)
 
 uint8_t directory_flags(uint32_t property)
 {
-    return (uint8_t)((property & PROPERTY_IGNORE_KEYWORD_0 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0) | (property & PROPERTY_ENABLE_KEYWORD_0 ? SHM_ENABLE_KEYWORD_0 : 0) |
+    return (uint8_t)((property & PROPERTY_IGNORE_KEYWORD_0 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0) |
+                     (property & PROPERTY_ENABLE_KEYWORD_0 ? SHM_ENABLE_KEYWORD_0 : 0) |
                      (property & PROPERTY_ENABLE_SILOS ? SHM_ENABLE_SILOS : 0));
 }
 
-static struct filter_block *filter_at(const struct directory *d, uint32_t offset) { return (void *)((uint8_t *)d->shm + FILTERS_AT + offset); }
+static struct filter_block *filter_at(const struct directory *d, uint32_t offset)
+{
+    return (void *)((uint8_t *)d->shm + FILTERS_AT + offset);
+}
 
 const struct filter_block *directory_filter(const struct directory *d, unsigned slot, unsigned entry)
 {
@@ -165,18 +170,19 @@ static uint32_t filter_place(const struct directory *d, uint32_t size)
             if (!b || at + size <= from || from + b->size <= at)
                 continue;
             at = (from + b->size + SHM_FILTER_ALIGN - 1) & ~(uint32_t)(SHM_FILTER_ALIGN - 1);
-            i = -1; /* from the front again */
+            i  = -1; /* from the front again */
             break;
         }
     return at <= SHM_FILTER_BYTES - size ? at : 0;
 }
 
-/* The place may have been another enablement's until a moment ago: who reads that one still must see that its ticket is another by the time that it
- * sees a word of this block. Readers copy, fence and compare (event_write.c, registration.c). */
+/* The place may have been another enablement's until a moment ago: who reads that one still must see that its ticket is
+ * another by the time that it sees a word of this block. Readers copy, fence and compare (event_write.c,
+ * registration.c). */
 static void filter_copy(struct directory *d, uint32_t offset, const struct filter_block *block)
 {
-    uint64_t      *to    = (uint64_t *)(void *)filter_at(d, offset);
-    const uint8_t *from  = (const uint8_t *)block;
+    uint64_t      *to   = (uint64_t *)(void *)filter_at(d, offset);
+    const uint8_t *from = (const uint8_t *)block;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     for (uint32_t at = 0; at < block->size; at += (uint32_t)sizeof *to) {
         const uint32_t left = block->size - at;
@@ -193,7 +199,8 @@ static wstatus filter_put(struct directory *d, const struct enable_terms *terms,
     if (!filter_needed(terms->filter))
         return W_SUCCESS;
     if (!(*offset = filter_place(d, terms->filter->size)))
-        return reason_set(why, W_NO_SYSTEM_RESOURCES, "the filters of all sessions need more than %d KB", SHM_FILTER_BYTES / 1024);
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "the filters of all sessions need more than %d KB",
+                          SHM_FILTER_BYTES / 1024);
     filter_copy(d, *offset, terms->filter);
     return W_SUCCESS;
 }
@@ -230,17 +237,20 @@ wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, c
         *entry = i;
         return W_SUCCESS;
     }
-    return reason_set(why, W_NO_SYSTEM_RESOURCES, "the provider is already enabled in %d sessions", SHM_PROVIDER_SESSIONS);
+    return reason_set(why, W_NO_SYSTEM_RESOURCES, "the provider is already enabled in %d sessions",
+                      SHM_PROVIDER_SESSIONS);
 }
 
-wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms, struct reason *why)
+wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms,
+                         struct reason *why)
 {
     struct shm_provider *p      = &d->shm->provider[slot];
     struct shm_enable   *e      = &p->enable[entry];
     struct shm_enable    ticket = *e;
     uint64_t             bytes;
     uint32_t             offset;
-    wstatus              st = filter_put(d, terms, &offset, why); /* beside the old one, by which programs go until the ticket changes */
+    /* beside the old one, by which programs go until the ticket changes */
+    wstatus st = filter_put(d, terms, &offset, why);
 
     if (st)
         return st;
@@ -255,7 +265,8 @@ wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, con
     ticket.flags   = terms->flags;
     ticket.generation++;
     memcpy(&bytes, &ticket, sizeof bytes);
-    __atomic_store_n((uint64_t *)(void *)e, bytes, __ATOMIC_SEQ_CST); /* D2: never enabled = 0 in between, no event is missed */
+    /* D2: never enabled = 0 in between, no event is missed */
+    __atomic_store_n((uint64_t *)(void *)e, bytes, __ATOMIC_SEQ_CST);
     if (!offset) {
         filter_bit(p, entry, false);
         p->filter[entry] = 0;
@@ -268,7 +279,8 @@ uint32_t directory_property(const struct directory *d, unsigned slot, unsigned e
     const uint8_t              flags = d->shm->provider[slot].enable[entry].flags;
     const struct filter_block *b     = directory_filter(d, slot, entry);
     return (b ? b->property : 0) | (flags & SHM_ENABLE_IGNORE_KEYWORD_0 ? PROPERTY_IGNORE_KEYWORD_0 : 0) |
-           (flags & SHM_ENABLE_KEYWORD_0 ? PROPERTY_ENABLE_KEYWORD_0 : 0) | (flags & SHM_ENABLE_SILOS ? PROPERTY_ENABLE_SILOS : 0);
+           (flags & SHM_ENABLE_KEYWORD_0 ? PROPERTY_ENABLE_KEYWORD_0 : 0) |
+           (flags & SHM_ENABLE_SILOS ? PROPERTY_ENABLE_SILOS : 0);
 }
 
 void directory_disable(struct directory *d, unsigned slot, unsigned entry)

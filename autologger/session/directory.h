@@ -1,7 +1,7 @@
 /* directory.h - the directory memfd: which provider is enabled in which session. Daemon writes, clients read.
- * Invariants: D1 `enabled` and the mask bit are set last and cleared first. D2 the generation of an entry changes with every
- * change, so a writer's ticket that still matches means that nothing changed. D3 a slot is freed when it has neither a
- * registration nor an enablement.
+ * Invariants: D1 `enabled` and the mask bit are set last and cleared first. D2 the generation of an entry changes with
+ * every change, so a writer's ticket that still matches means that nothing changed. D3 a slot is freed when it has
+ * neither a registration nor an enablement.
  * Threads: one (controlling). Ownership: create/destroy. Not for: telling clients (control). */
 #ifndef AUTOLOGGER_SESSION_DIRECTORY_H
 #define AUTOLOGGER_SESSION_DIRECTORY_H
@@ -21,10 +21,10 @@ struct directory {
     bool                  counting; /* an adopted directory until all registrations are counted: no slot is freed */
 };
 struct enable_terms {
-    uint8_t  level;
-    uint8_t  flags;
-    uint64_t any, all;
-    const char *units; /* Unit=, shorter than STATE_UNITS; or NULL */
+    uint8_t                    level;
+    uint8_t                    flags;
+    uint64_t                   any, all;
+    const char                *units;  /* Unit=, shorter than STATE_UNITS; or NULL */
     const struct filter_block *filter; /* with EnableProperty; NULL, or one that is not needed: none */
 };
 /* EnableProperty as an enablement's flags; what they can't say needs a filter. And back, with what the filter says. */
@@ -35,23 +35,24 @@ const struct filter_block *directory_filter(const struct directory *d, unsigned 
 
 /* An empty directory in a sealed memfd. W_NOT_ENOUGH_MEMORY, or what the system gave. The caller destroys it. */
 wstatus directory_create(struct os *os, struct directory **out, struct reason *why);
-/* A predecessor's, with its enablements; `fd` is the directory's from now on. W_INVALID_DATA when it can't be one. Registrations are counted
- * anew: directory_register for each, then directory_counted. */
+/* A predecessor's, with its enablements; `fd` is the directory's from now on. W_INVALID_DATA when it can't be one.
+ * Registrations are counted anew: directory_register for each, then directory_counted. */
 wstatus directory_adopt(int fd, struct directory **out, struct reason *why);
 /* Unmaps and closes; programs that have it mapped keep it. NULL is fine. */
-void    directory_destroy(struct directory *d);
+void directory_destroy(struct directory *d);
 /* The slot of `guid`, or -1. */
 int directory_find(const struct directory *d, const struct guid *guid);
 /* The slot of `guid`, made when there is none; -1 when all are taken. */
 int directory_get(struct directory *d, const struct guid *guid);
-/* Enables `slot` in `session`. *entry gets the place. W_NO_SYSTEM_RESOURCES when the provider is in 8 sessions already, or the filters' memory is
- * full. */
+/* Enables `slot` in `session`. *entry gets the place. W_NO_SYSTEM_RESOURCES when the provider is in 8 sessions already,
+ * or the filters' memory is full. */
 wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, const struct enable_terms *terms,
                          unsigned *entry, struct reason *why);
-/* Other terms for an enabled entry. Who writes meanwhile goes by the old or the new ones, or, between the two, by a mixture of both.
- * W_NO_SYSTEM_RESOURCES: there
+/* Other terms for an enabled entry. Who writes meanwhile goes by the old or the new ones, or, between the two, by a
+ * mixture of both. W_NO_SYSTEM_RESOURCES: there
  * is no memory for its filter, nothing was changed. */
-wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms, struct reason *why);
+wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms,
+                         struct reason *why);
 /* Clears the entry; the caller quiesces before the session's streams are read for the last time. */
 void directory_disable(struct directory *d, unsigned slot, unsigned entry);
 /* All registrations of an adopted directory are counted: slots that nobody uses may be freed again. */

@@ -24,7 +24,8 @@ bool session_provider_find(const struct session *s, const struct guid *provider,
 }
 
 /* Its counts go on from where they stood. */
-static wstatus enable_again(struct session *s, struct state_enable *e, const struct enable_terms *terms, struct reason *why)
+static wstatus enable_again(struct session *s, struct state_enable *e, const struct enable_terms *terms,
+                            struct reason *why)
 {
     unsigned entry;
     int      slot = directory_get(s->directory, &e->guid);
@@ -44,8 +45,8 @@ static wstatus enable_again(struct session *s, struct state_enable *e, const str
     return W_SUCCESS;
 }
 
-wstatus session_provider_set(struct session *s, const struct guid *provider, const struct enable_terms *terms, unsigned *slot, unsigned *entry,
-                             struct reason *why)
+wstatus session_provider_set(struct session *s, const struct guid *provider, const struct enable_terms *terms,
+                             unsigned *slot, unsigned *entry, struct reason *why)
 {
     struct state_enable *e = enable_place(s, provider);
     char                 key[GUID_TEXT_SIZE]; /* no declaration has it: there is none */
@@ -79,5 +80,6 @@ void session_provider_clear(struct session *s, const struct guid *provider)
     for (unsigned i = 0; i < s->conditions.count; i++) /* a provider may be enabled and disabled each second */
         if (strcmp(s->conditions.items[i].item, "quiesce") == 0)
             return;
-    condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
+    condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s",
+                  why.text);
 }

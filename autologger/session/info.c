@@ -4,14 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The published counters are read while the logger may flip slots: the copy is taken again when it did (and a slot that flipped twice
- * has another number). */
+/* The published counters are read while the logger may flip slots: the copy is taken again when it did (and a slot that
+ * flipped twice has another number). */
 static struct state_slot published(const struct session *s)
 {
-    union { struct state_slot slot; uint64_t word[sizeof(struct state_slot) / 8]; } copy;
+    union {
+        struct state_slot slot;
+        uint64_t          word[sizeof(struct state_slot) / 8];
+    } copy;
     uint64_t current;
     do {
-        current = __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE);
+        current                       = __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE);
         const struct state_slot *from = (const void *)((const uint8_t *)s->state + s->state->slot_offset[current & 1]);
         for (size_t i = 0; i < sizeof copy.word / sizeof *copy.word; i++)
             copy.word[i] = state_slot_word(from, i);
@@ -61,9 +64,9 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     out->peak_bytes  = s->state->peak_bytes;
     out->late_events = s->late_events;
     pthread_mutex_unlock(&s->lock);
-    uint64_t buffer       = out->buffer_kb * UINT64_C(1024);
+    uint64_t buffer = out->buffer_kb * UINT64_C(1024);
     /* MinimumBuffers are set aside from the start; more are there as they are written to */
-    const uint32_t held    = (uint32_t)((busy + buffer - 1) / buffer), full = (uint32_t)((used + buffer - 1) / buffer);
+    const uint32_t held = (uint32_t)((busy + buffer - 1) / buffer), full = (uint32_t)((used + buffer - 1) / buffer);
     out->number_of_buffers = held > out->minimum_buffers ? held : out->minimum_buffers;
     out->free_buffers      = out->number_of_buffers > full ? out->number_of_buffers - full : 0;
 }
@@ -118,30 +121,30 @@ void session_info(struct session *s, struct ctl_session_info *out)
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "%s", st->name);
     session_file_path(st, slot.file_number ? slot.file_number : 1, out->log_path);
-    out->guid             = st->guid;
-    out->logger_id        = st->index;
-    out->log_file_mode    = st->log_file_mode;
-    out->clock_type       = s->clock.type;
-    out->buffer_kb        = st->buffer_kb;
-    out->minimum_buffers  = st->minimum_buffers;
-    out->maximum_buffers  = st->maximum_buffers;
-    out->flush_timer      = st->flush_timer;
-    out->flush_threshold  = st->flush_threshold;
-    out->max_file_size    = st->max_file_size;
-    out->buffers_written  = slot.buffers_before + slot.buffers_written;
-    out->log_buffers_lost = slot.buffers_lost_before + slot.buffers_lost;
+    out->guid                  = st->guid;
+    out->logger_id             = st->index;
+    out->log_file_mode         = st->log_file_mode;
+    out->clock_type            = s->clock.type;
+    out->buffer_kb             = st->buffer_kb;
+    out->minimum_buffers       = st->minimum_buffers;
+    out->maximum_buffers       = st->maximum_buffers;
+    out->flush_timer           = st->flush_timer;
+    out->flush_threshold       = st->flush_threshold;
+    out->max_file_size         = st->max_file_size;
+    out->buffers_written       = slot.buffers_before + slot.buffers_written;
+    out->log_buffers_lost      = slot.buffers_lost_before + slot.buffers_lost;
     out->realtime_buffers_lost = slot.realtime_lost + (uint32_t)__atomic_load_n(&st->realtime.missed, __ATOMIC_RELAXED);
-    out->events_written   = slot.events_written;
-    out->bytes_written    = slot.bytes_written;
-    out->lost_file        = slot.lost_file;
-    out->overwritten      = slot.overwritten_before + slot.overwritten;
-    out->corrupt          = slot.corrupt;
-    out->logger_thread_id = (uint32_t)atomic_load(&s->logger_tid);
-    out->state            = (uint32_t)atomic_load(&s->phase);
-    out->status           = st->status;
-    out->kernel           = st->kernel;
-    out->hook_count       = st->hook_count;
-    out->updates          = st->updates;
+    out->events_written        = slot.events_written;
+    out->bytes_written         = slot.bytes_written;
+    out->lost_file             = slot.lost_file;
+    out->overwritten           = slot.overwritten_before + slot.overwritten;
+    out->corrupt               = slot.corrupt;
+    out->logger_thread_id      = (uint32_t)atomic_load(&s->logger_tid);
+    out->state                 = (uint32_t)atomic_load(&s->phase);
+    out->status                = st->status;
+    out->kernel                = st->kernel;
+    out->hook_count            = st->hook_count;
+    out->updates               = st->updates;
     memcpy(out->group_mask, st->group_mask, sizeof out->group_mask);
     memcpy(out->hooks, st->hooks, sizeof out->hooks);
     for (unsigned i = 0; i < STATE_ENABLES; i++)

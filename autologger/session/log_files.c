@@ -1,6 +1,7 @@
-/* log_files.c - more files of a session that runs: snapshots of what it has, the next one of a NEWFILE session, another one in its place; and
- * whether consumers get its events. See session.h.
- * All are errands of the logger's thread, which alone may touch the writer: it flushes first, so that what was written until now is in. */
+/* log_files.c - more files of a session that runs: snapshots of what it has, the next one of a NEWFILE session, another
+ * one in its place; and whether consumers get its events. See session.h.
+ * All are errands of the logger's thread, which alone may touch the writer: it flushes first, so that what was written
+ * until now is in. */
 #include "autologger/session/anchor.h"
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
@@ -13,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static uint64_t now_filetime(const struct session *s) { return filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)); }
+static uint64_t now_filetime(const struct session *s)
+{
+    return filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os));
+}
 
 /* ---- on the logger's thread ---- */
 
@@ -55,7 +59,8 @@ static wstatus snapshot_folder(const struct session *s, const struct logger_erra
 {
     wstatus   st = session_owner_path(s->env, &e->owner, e->file, why);
     const int r  = st ? 0 : os_mkdir_parents(session_owner_os(s->env, &e->owner), e->file, 0755);
-    return r < 0 ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", e->file, strerror(-r)) : st;
+    return r < 0 ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", e->file, strerror(-r))
+                 : st;
 }
 
 static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
@@ -73,7 +78,9 @@ static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
         st = etl_writer_trim(l->writer, &e->why);
         logger_publish_file(l);
     }
-    st = st ? st : etl_writer_copy_by(l->writer, session_owner_os(s->env, &e->owner), e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l) - l->master->lost_before, &e->why);
+    st = st ? st
+            : etl_writer_copy_by(l->writer, session_owner_os(s->env, &e->owner), e->file, s->env->free_floor,
+                                 now_filetime(s), logger_events_lost(l) - l->master->lost_before, &e->why);
     session_owner_end(s->env, &e->owner);
     return st;
 }
@@ -107,9 +114,13 @@ static wstatus file_change(struct logger *l, const char *path, const struct stat
 
     l->writer = NULL;
     if (!st) {
-        const int r = (st = session_owner_path(s->env, owner, path, why)) ? 0 : os_mkdir_parents(session_owner_os(s->env, owner), path, 0755);
+        const int r = (st = session_owner_path(s->env, owner, path, why))
+                          ? 0
+                          : os_mkdir_parents(session_owner_os(s->env, owner), path, 0755);
         if (!st)
-            st = r < 0 ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r)) : logger_file_make(l, owner, path, why);
+            st = r < 0
+                     ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r))
+                     : logger_file_make(l, owner, path, why);
         session_owner_end(s->env, owner);
     }
     if (st) {
@@ -128,8 +139,8 @@ static wstatus file_change(struct logger *l, const char *path, const struct stat
 
 static void log_files_convert(struct logger *l, struct reason *why)
 {
-    struct etl_writer *old = l->writer;
-    l->writer                      = NULL;
+    struct etl_writer *old        = l->writer;
+    l->writer                     = NULL;
     l->s->state->realtime.file_to = l->master->realtime_end;
     file_leave(l, old, why);
     path_change(l, "");
@@ -138,8 +149,8 @@ static void log_files_convert(struct logger *l, struct reason *why)
 
 static void key_put(void *ctx, const struct klog_record *r) { logger_put(ctx, 0, r); }
 
-/* StackCaching: what the stacks refer to is told once more, at the end of one file, or at the beginning of another or of what consumers get; all
- * that comes later is not older. */
+/* StackCaching: what the stacks refer to is told once more, at the end of one file, or at the beginning of another or
+ * of what consumers get; all that comes later is not older. */
 static void keys_tell(struct logger *l)
 {
     struct session *s     = l->s;
@@ -150,7 +161,8 @@ static void keys_tell(struct logger *l)
     logger_flush(l);
 }
 
-/* A file that is full must not end the session that leaves it. Its definitions are in it anyway, unless it is a ring. */
+/* A file that is full must not end the session that leaves it. Its definitions are in it anyway, unless it is a
+ * ring. */
 static bool has_room_for_keys(const struct logger *l)
 {
     const struct state_session *st    = l->s->state;
@@ -161,10 +173,10 @@ static bool has_room_for_keys(const struct logger *l)
 
 wstatus logger_change(struct logger *l, struct logger_errand *e)
 {
-    struct session              *s    = l->s;
-    const struct logger_change  *c    = e->more;
-    struct state_session        *st   = s->state;
-    wstatus                      status = W_SUCCESS;
+    struct session             *s      = l->s;
+    const struct logger_change *c      = e->more;
+    struct state_session       *st     = s->state;
+    wstatus                     status = W_SUCCESS;
     if (!l->opened || l->failed)
         return reason_set(&e->why, W_NOT_READY, "the session writes no file now");
     const bool begins = c->deliver && !l->delivers;
@@ -205,7 +217,8 @@ static void errand_free(struct logger_errand *e)
 }
 
 /* `more` becomes the errand's; NULL: no memory. */
-static struct logger_errand *errand_make(wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
+static struct logger_errand *errand_make(wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file,
+                                         void *more, struct reason *why)
 {
     struct logger_errand *e = calloc(1, sizeof *e);
     if (!e || (file && !(e->file = strdup(file)))) {
@@ -221,7 +234,10 @@ static struct logger_errand *errand_make(wstatus (*run)(struct logger *l, struct
 
 /* One at a time is the logger's. */
 static bool is_busy(const struct session *s) { return s->queue || s->errands_begun != atomic_load(&s->errands_done); }
-static bool takes_errands(const struct session *s) { return atomic_load(&s->phase) < SESSION_STOPPING && s->logger_runs; }
+static bool takes_errands(const struct session *s)
+{
+    return atomic_load(&s->phase) < SESSION_STOPPING && s->logger_runs;
+}
 
 static void log_files_queue_step(struct session *s)
 {
@@ -241,8 +257,9 @@ static void log_files_queue_step(struct session *s)
     atomic_fetch_add(&s->errands_done, 1);
 }
 
-static wstatus errand_begin(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
-                            const struct state_owner *asks, struct logger_errand **out, struct reason *why)
+static wstatus errand_begin(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e),
+                            const char *file, void *more, const struct state_owner *asks, struct logger_errand **out,
+                            struct reason *why)
 {
     if (!takes_errands(s)) {
         free(more);
@@ -279,8 +296,8 @@ void session_errand_end(struct session *s, struct logger_errand *e)
     log_files_queue_step(s);
 }
 
-wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
-                    const struct state_owner *asks, struct logger_errand **out, struct reason *why)
+wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file,
+                    void *more, const struct state_owner *asks, struct logger_errand **out, struct reason *why)
 {
     if (!is_busy(s))
         return errand_begin(s, run, file, more, asks, out, why);
@@ -293,15 +310,18 @@ wstatus session_snapshot(struct session *s, const char *path, struct logger_erra
     if (!atomic_load(&s->fs_ready))
         return reason_set(why, W_NOT_READY, "no file may be created yet");
     if (s->ring_fd < 0 && !*session_log_path(s->state))
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has neither a file nor a ring in memory", s->state->name);
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has neither a file nor a ring in memory",
+                          s->state->name);
     if (strcmp(path, session_log_path(s->state)) == 0)
-        return reason_set(why, W_SHARING_VIOLATION, "%s is the file that session \"%s\" writes. Do: choose another name", path, s->state->name);
+        return reason_set(why, W_SHARING_VIOLATION,
+                          "%s is the file that session \"%s\" writes. Do: choose another name", path, s->state->name);
     return errand_begin(s, run_snapshot, path, NULL, s->env->asks, out, why);
 }
 
 wstatus session_next_file(struct session *s, struct logger_errand **out, struct reason *why)
 {
     if (!(s->state->log_file_mode & ETL_MODE_NEWFILE))
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is not of the mode NEWFILE: it has one file", s->state->name);
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is not of the mode NEWFILE: it has one file",
+                          s->state->name);
     return errand_begin(s, run_next_file, NULL, NULL, s->env->asks, out, why);
 }

@@ -1,15 +1,17 @@
 /* logger.c - the logger thread of one session: merges all sources of each CPU by time into ETL buffers and writes them.
  * Sources of a CPU: its stream of every UID, the records of that CPU on the fallback streams, the kernel logger.
  * Invariants
- *   G1 nothing is emitted beyond the horizon: a clock value read before the write positions were loaded (and not after the
- *      kernel logger's). What is older has then been committed, so time never goes back within a CPU.
+ *   G1 nothing is emitted beyond the horizon: a clock value read before the write positions were loaded (and not after
+ *      the kernel logger's). What is older has then been committed, so time never goes back within a CPU.
  *   G2 ring memory is released, and positions published, only for what is in the file (S2).
  *   G3 an event that can't be written (no file, disk full) is counted in lost_file; nothing blocks the writers.
- *   G4 what happened at another time than it was written (ring_write_told) has a buffer of its own, of the CPU number behind the last:
- *      in time order too, because it waits TOLD_HOLD_MS for what is told late. Only the daemon's own user may tell.
- *   G5 where an enablement asks for users' SIDs, an event that carries one carries that of the user in whose stream it was.
- *   G6 a program's time is between the last horizon and a second from now: another one becomes the nearest of these, and is counted. So what a
- *      program writes by hand neither waits for ever in its memory nor goes back in a buffer.
+ *   G4 what happened at another time than it was written (ring_write_told) has a buffer of its own, of the CPU number
+ *      behind the last: in time order too, because it waits TOLD_HOLD_MS for what is told late. Only the daemon's own
+ *      user may tell.
+ *   G5 where an enablement asks for users' SIDs, an event that carries one carries that of the user in whose stream it
+ *     was.
+ *   G6 a program's time is between the last horizon and a second from now: another one becomes the nearest of these,
+ *      and is counted. So what a program writes by hand neither waits for ever in its memory nor goes back in a buffer.
  * Threads: the session's logger thread alone, except creation. The files: logger.h. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/anchor.h"
@@ -33,7 +35,7 @@ static const struct state_slot *slot_current(const struct session *s)
 static uint8_t *buffer_new(uint32_t bytes)
 {
     enum { PAGE = 4096, LARGE = 2 << 20 };
-    const size_t unit   = bytes >= LARGE ? LARGE : PAGE, size = (bytes + unit - 1) / unit * unit;
+    const size_t unit = bytes >= LARGE ? LARGE : PAGE, size = (bytes + unit - 1) / unit * unit;
     uint8_t     *buffer = aligned_alloc(unit, size);
     if (buffer && unit == LARGE)
         madvise(buffer, size, MADV_HUGEPAGE); /* refused: small ones do */
@@ -52,12 +54,12 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     l->buffer_bytes     = s->state->buffer_kb * 1024u;
     l->collected_to     = UINT64_MAX;
     l->single           = session_single(s);
-    l->numbers          = s->env->modes && s->state->log_file_mode & (ETL_MODE_GLOBAL_SEQUENCE | ETL_MODE_LOCAL_SEQUENCE);
-    l->fill             = calloc(l->cpus + 1u, sizeof *l->fill);
-    l->master           = malloc(s->state->slot_size);
-    l->writers          = malloc((size_t)l->cpus * STATE_UIDS);
-    l->writer_count     = calloc(l->cpus, sizeof *l->writer_count);
-    bool whole          = l->master && l->fill && l->writers && l->writer_count;
+    l->numbers      = s->env->modes && s->state->log_file_mode & (ETL_MODE_GLOBAL_SEQUENCE | ETL_MODE_LOCAL_SEQUENCE);
+    l->fill         = calloc(l->cpus + 1u, sizeof *l->fill);
+    l->master       = malloc(s->state->slot_size);
+    l->writers      = malloc((size_t)l->cpus * STATE_UIDS);
+    l->writer_count = calloc(l->cpus, sizeof *l->writer_count);
+    bool whole      = l->master && l->fill && l->writers && l->writer_count;
     for (unsigned c = 0; whole && c <= l->cpus; c++) {
         l->fill[c].data   = buffer_new(l->buffer_bytes);
         l->fill[c].filled = sizeof(struct etl_buffer_header);
@@ -65,13 +67,14 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     }
     if (!whole) {
         logger_destroy(l);
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u buffers of %u KB", s->state->cpus, s->state->buffer_kb);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u buffers of %u KB", s->state->cpus,
+                          s->state->buffer_kb);
     }
     memcpy(l->master, slot_current(s), s->state->slot_size);
     for (unsigned c = 0; c <= l->cpus; c++) {
         for (unsigned u = 0; u < STATE_UIDS; u++) {
-            l->fill[c].pos[u]      = c < l->cpus ? slot_pos(l, u)[c] : 0;
-            l->fill[c].fallback[u] = slot_fallback(l, u)[c];
+            l->fill[c].pos[u]            = c < l->cpus ? slot_pos(l, u)[c] : 0;
+            l->fill[c].fallback[u]       = slot_fallback(l, u)[c];
             l->fill[c].fallback_first[u] = UINT64_MAX;
         }
         l->fill[c].kernel_time = c < l->cpus ? slot_kernel(l)[c] : 0;
@@ -104,7 +107,7 @@ void logger_destroy(struct logger *l)
 
 void logger_failed(struct logger *l, const struct reason *why)
 {
-    struct session *s = l->s;
+    struct session *s   = l->s;
     uint64_t        one = 1;
 
     pthread_mutex_lock(&s->lock);
@@ -114,7 +117,8 @@ void logger_failed(struct logger *l, const struct reason *why)
     s->state->status = why->status;
     s->state->state  = SESSION_FAILED;
     l->failed        = true;
-    if (s->state->realtime.file_to > l->master->realtime_end || s->state->realtime.file_from > s->state->realtime.file_to)
+    if (s->state->realtime.file_to > l->master->realtime_end ||
+        s->state->realtime.file_from > s->state->realtime.file_to)
         s->state->realtime.file_to = l->master->realtime_end;
     atomic_store(&s->phase, SESSION_FAILED);
     (void)!write(s->env->changed_fd, &one, sizeof one);
@@ -134,7 +138,7 @@ uint32_t logger_share(struct logger *l)
     }
     s->totals.used = used; /* after a pass has written: nobody may look again for long */
     s->totals.busy = busy;
-    l->hurry = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
+    l->hurry       = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
     if (busy > s->state->peak_bytes)
         s->state->peak_bytes = busy;
     return session_share(s);
@@ -145,12 +149,12 @@ void logger_totals(struct logger *l)
     struct session *s      = l->s;
     const uint64_t  now_ns = session_now_ns(s);
     memset(&s->totals, 0, sizeof s->totals);
-    s->totals.corrupt  = l->corrupt_before;
-    s->totals.filtered = l->master->gone_filtered;
+    s->totals.corrupt          = l->corrupt_before;
+    s->totals.filtered         = l->master->gone_filtered;
     s->totals.gone_lost        = l->master->gone_lost;
     s->totals.gone_overwritten = l->master->gone_overwritten;
     s->totals.lost = s->totals.lost_settled = l->abandoned_before + l->master->gone_lost;
-    s->state->stream_abandoned = l->abandoned_before;
+    s->state->stream_abandoned              = l->abandoned_before;
     for (unsigned u = 0; u < l->uids; u++) {
         struct stream_counters c;
         stream_counters(l->streams[u], now_ns, &c);
@@ -167,8 +171,8 @@ void logger_totals(struct logger *l)
 
 enum { RETIRE_MS = 20 /* between two visits of all CPUs */, RETIRE_RING_MS = 200 };
 
-/* A ring loses none for want of chunks, but each flush can cost it buffers that are not full. Who has left is asked for the rest at once: the next
- * user finds nothing to overwrite where all is held by the last chunks of such. */
+/* A ring loses none for want of chunks, but each flush can cost it buffers that are not full. Who has left is asked for
+ * the rest at once: the next user finds nothing to overwrite where all is held by the last chunks of such. */
 static bool wants_room(struct logger *l, uint32_t left)
 {
     struct os *os = l->s->env->os;
@@ -177,12 +181,12 @@ static bool wants_room(struct logger *l, uint32_t left)
     return left < l->s->budget_chunks / 4 && os->raw_ns(os) - l->retired_ns >= RETIRE_RING_MS * UINT64_C(1000000);
 }
 
-/* Little is left, and part of the rest is held by chunks that were read to their end: what waits in buffers is written, and streams that nobody
- * writes to now give up their last chunk. Both can be told by the positions alone. */
+/* Little is left, and part of the rest is held by chunks that were read to their end: what waits in buffers is written,
+ * and streams that nobody writes to now give up their last chunk. Both can be told by the positions alone. */
 static void logger_make_room(struct logger *l)
 {
-    struct session *s = l->s;
-    struct os      *os = s->env->os;
+    struct session *s       = l->s;
+    struct os      *os      = s->env->os;
     unsigned        retired = 0;
 
     logger_flush(l);
@@ -214,8 +218,9 @@ static void logger_make_room(struct logger *l)
 /* FlushThreshold in force; 0: none. As MaximumBuffers and FlushTimer are now. */
 static uint32_t flush_threshold(const struct logger *l)
 {
-    const struct state_session *st    = l->s->state;
-    const uint32_t              most = __atomic_load_n(&st->maximum_buffers, __ATOMIC_RELAXED), spare = most > l->cpus + 1 ? most - l->cpus - 1 : 0;
+    const struct state_session *st   = l->s->state;
+    const uint32_t              most = __atomic_load_n(&st->maximum_buffers, __ATOMIC_RELAXED),
+                   spare             = most > l->cpus + 1 ? most - l->cpus - 1 : 0;
     if (__atomic_load_n(&st->flush_timer, __ATOMIC_RELAXED) || st->log_file_mode & ETL_MODE_BUFFERING)
         return 0;
     return st->flush_threshold < spare ? st->flush_threshold : spare;
@@ -227,7 +232,8 @@ enum { TRIM_MS = 1000 };
 static void believe_times(struct logger *l, uint64_t horizon, bool final)
 {
     const struct session_clock *clock = &l->s->clock;
-    const uint64_t now = final ? clock_read(clock) : horizon, floor = clock->read_kind == CLOCK_READ_COARSE ? 0 : l->horizon;
+    const uint64_t              now   = final ? clock_read(clock) : horizon,
+                   floor              = clock->read_kind == CLOCK_READ_COARSE ? 0 : l->horizon;
     for (unsigned u = 0; u < l->uids; u++)
         stream_set_times(l->streams[u], floor, now + clock->freq, now - 1);
     l->horizon = now;
@@ -235,8 +241,9 @@ static void believe_times(struct logger *l, uint64_t horizon, bool final)
 
 enum { SILENCE_NS = 5000000 };
 
-/* Writers that overwrite lose nothing while nobody reads. Where they fill more than a chunk in SILENCE_MS they are read by the clock: a signal for
- * each chunk, and a reader who takes the chunk's lines out of their caches, cost them a tenth of their time. */
+/* Writers that overwrite lose nothing while nobody reads. Where they fill more than a chunk in SILENCE_MS they are read
+ * by the clock: a signal for each chunk, and a reader who takes the chunk's lines out of their caches, cost them a
+ * tenth of their time. */
 static bool writers_hurry(struct logger *l)
 {
     const uint64_t now_ns = l->s->env->os->raw_ns(l->s->env->os), before = l->written, since = now_ns - l->written_ns;
@@ -271,7 +278,8 @@ bool logger_pass(struct logger *l, bool final, bool flush)
         l->trimmed_ns = now_ns;
     }
     pthread_mutex_unlock(&s->lock);
-    if (!atomic_load(&s->fs_ready) && !final && (s->ring_fd < 0 || s->env->tight_file)) { /* an early program keeps no ring */
+    /* an early program keeps no ring */
+    if (!atomic_load(&s->fs_ready) && !final && (s->ring_fd < 0 || s->env->tight_file)) {
         if (!left && l->uids)
             session_tight(s->env);
         return true;
@@ -317,11 +325,11 @@ bool logger_pass(struct logger *l, bool final, bool flush)
 
 enum { FINISH_WAIT_MS = 5000, THRESHOLD_MS = 250 /* how soon full buffers are counted */ };
 
-/* The final pass. A write position that still moves after the quiesce is a late event: written all the same, and counted, so
- * that it can be seen that there was none. */
+/* The final pass. A write position that still moves after the quiesce is a late event: written all the same, and
+ * counted, so that it can be seen that there was none. */
 static void finish_streams(struct logger *l)
 {
-    struct session *s = l->s;
+    struct session *s    = l->s;
     uint64_t        late = 0, before;
 
     /* what is reserved and not yet published is waited for: it comes, or is given up and counted (1 s each) */
@@ -342,7 +350,7 @@ static void finish_streams(struct logger *l)
 
 static int wait_ms(struct logger *l)
 {
-    struct session *s  = l->s;
+    struct session *s   = l->s;
     uint64_t        now = s->env->os->raw_ns(s->env->os);
     int             ms  = l->collected_to != UINT64_MAX ? 0 : -1; /* no periodic wake-ups unless asked for */
 
@@ -356,9 +364,11 @@ static int wait_ms(struct logger *l)
     for (unsigned u = 0; u < l->uids; u++)
         if (stream_fallback_blocked(l->streams[u], now))
             ms = ms < 0 || ms > 20 ? 20 : ms;
-    if (flush_threshold(l) && atomic_load(&s->fs_ready) && (ms < 0 || ms > THRESHOLD_MS)) /* writers wake us when memory is half full, no sooner */
+    /* writers wake us when memory is half full, no sooner */
+    if (flush_threshold(l) && atomic_load(&s->fs_ready) && (ms < 0 || ms > THRESHOLD_MS))
         ms = THRESHOLD_MS;
-    if (l->fill[l->cpus].pending && (ms < 0 || ms > TOLD_HOLD_MS)) /* until its hold is over nothing else may wake us, and it keeps memory */
+    /* until its hold is over nothing else may wake us, and it keeps memory */
+    if (l->fill[l->cpus].pending && (ms < 0 || ms > TOLD_HOLD_MS))
         ms = TOLD_HOLD_MS;
     return ms;
 }
@@ -386,8 +396,8 @@ static void errand_run(struct logger *l, struct logger_errand *e, bool runs)
 
 void *logger_main(void *ctx)
 {
-    struct session *s = ctx;
-    struct logger  *l = s->logger;
+    struct session *s      = ctx;
+    struct logger  *l      = s->logger;
     uint32_t        timer  = 0;
     uint64_t        period = 0;
 
@@ -400,7 +410,7 @@ void *logger_main(void *ctx)
     while (!atomic_load(&s->stop)) {
         struct epoll_event e[8];
         uint64_t           count;
-        const int          n = epoll_wait(s->epoll_fd, e, 8, wait_ms(l));
+        const int          n             = epoll_wait(s->epoll_fd, e, 8, wait_ms(l));
         bool               writers_alone = n > 0;
         for (int i = 0; i < n; i++)
             if (e[i].data.u64 == 0) { /* our own; a UID's is never read, its edges are enough */
@@ -409,13 +419,13 @@ void *logger_main(void *ctx)
             }
         if (atomic_load(&s->stop))
             break;
-        uint64_t now    = s->env->os->raw_ns(s->env->os);
+        uint64_t now = s->env->os->raw_ns(s->env->os);
         if (l->silent && writers_alone && now < l->written_ns + SILENCE_NS)
             continue; /* signals from before the silence */
         uint32_t timer_now = __atomic_load_n(&s->state->flush_timer, __ATOMIC_RELAXED);
         if (timer_now != timer) { /* also while it runs: session_update */
-            timer            = timer_now;
-            period           = (uint64_t)timer * (s->state->log_file_mode & ETL_MODE_MS_FLUSH_TIMER ? 1000000u : 1000000000u);
+            timer  = timer_now;
+            period = (uint64_t)timer * (s->state->log_file_mode & ETL_MODE_MS_FLUSH_TIMER ? 1000000u : 1000000000u);
             l->next_flush_ns = now + period;
         }
         unsigned asked = atomic_load(&s->flush_asked);
@@ -434,7 +444,8 @@ void *logger_main(void *ctx)
         errand_run(l, errand, true);
     }
     errand_run(l, atomic_exchange(&s->errand, NULL), false);
-    if (!atomic_load(&s->fs_ready) && s->ring_fd < 0) { /* stopped while still held: nothing may be created, all is lost and counted */
+    /* stopped while still held: nothing may be created, all is lost and counted */
+    if (!atomic_load(&s->fs_ready) && s->ring_fd < 0) {
         struct reason why = {0};
         reason_set(&why, W_NOT_READY, "the session was stopped before the file system was ready");
         logger_failed(l, &why);

@@ -1,4 +1,5 @@
-/* logger_merge.c - from the sources of each CPU, oldest first, into its buffer. See logger.h, and G1 and G4 of logger.c. */
+/* logger_merge.c - from the sources of each CPU, oldest first, into its buffer. See logger.h, and G1 and G4 of
+ * logger.c. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
@@ -19,10 +20,12 @@ static void times_take(struct etl_event_header *h, const uint8_t *data)
     h->user_time   = (uint32_t)(ns[1] / (ETL_TIMER_RESOLUTION * NS));
 }
 
-/* The item says who wrote the event, and a program writes it: what is not its user's is. As provider/identity.c makes them. Times go into the header. */
+/* The item says who wrote the event, and a program writes it: what is not its user's is. As provider/identity.c makes
+ * them. Times go into the header. */
 static void items_correct(uint8_t *record, uint32_t size, uint32_t uid)
 {
-    static const uint8_t    root[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
+    static const uint8_t root[12]      = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0},
+                         unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
     struct etl_event_header h;
     struct etl_ext_item     item = {.linkage = 1};
     uint32_t                at   = sizeof h;
@@ -61,7 +64,8 @@ static uint8_t *logger_merge_drop(struct logger *l)
 }
 
 /* Where it is in the buffer; NULL: nowhere. */
-static uint8_t *logger_merge_append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
+static uint8_t *logger_merge_append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time,
+                                    bool from_program)
 {
     struct fill *f    = &l->fill[cpu = buffer_of(l, cpu)];
     uint32_t     need = (size + 7u) & ~7u;
@@ -104,13 +108,14 @@ static void pending_insert(struct logger *l, unsigned cpu, struct pending *p)
     }
     while (before && before->time > p->time)
         before = before->before;
-    p->before = before;
-    p->next   = before ? before->next : f->pending;
-    *(before ? &before->next : &f->pending)            = p;
+    p->before                                        = before;
+    p->next                                          = before ? before->next : f->pending;
+    *(before ? &before->next : &f->pending)          = p;
     *(p->next ? &p->next->before : &f->pending_last) = p;
 }
 
-/* Writers that overwrite must find a chunk that the reader has not: what it has copied goes into the ring, as far as that is worth a buffer. */
+/* Writers that overwrite must find a chunk that the reader has not: what it has copied goes into the ring, as far as
+ * that is worth a buffer. */
 static void hold_few(struct logger *l, const struct stream_set *streams)
 {
     enum { PART = 8 };
@@ -141,16 +146,18 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
         const unsigned       last    = l->uid[u] == (uint32_t)geteuid() ? l->cpus : l->cpus - 1; /* G4 */
         struct stream_record r;
         for (uint64_t start; start = stream_position(streams, l->cpus), stream_peek(streams, l->cpus, &r);) {
-            if (start != first && start % (UINT64_C(1) << s->chunk_shift) == 0 && stream_set_holds(streams) != STREAM_HOLDS_FEW) {
-                l->collected_to = r.time < l->collected_to ? r.time : l->collected_to; /* what is collected is written first */
+            if (start != first && start % (UINT64_C(1) << s->chunk_shift) == 0 &&
+                stream_set_holds(streams) != STREAM_HOLDS_FEW) {
+                /* what is collected is written first */
+                l->collected_to = r.time < l->collected_to ? r.time : l->collected_to;
                 break;
             }
             unsigned        cpu = r.cpu <= last ? r.cpu : 0;
             struct pending *p   = r.end <= slot_fallback(l, u)[cpu] ? NULL : malloc(sizeof *p + r.size);
             if (!p && r.end > slot_fallback(l, u)[cpu])
-                return false; /* no memory: try again later, nothing is lost */
+                return false;                   /* no memory: try again later, nothing is lost */
             l->master->corrupt += r.cpu > last; /* not theirs to tell */
-            if (p) { /* else: an adopted stream, already in the file */
+            if (p) {                            /* else: an adopted stream, already in the file */
                 memcpy(p->data, r.data, r.size);
                 p->time = r.time, p->start = start, p->end = r.end, p->uid = u, p->size = r.size;
                 pending_insert(l, cpu, p);
@@ -167,7 +174,8 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
 enum { SOURCE_NONE = -1, SOURCE_FALLBACK = -2, SOURCE_KERNEL = -3 };
 
 /* The source of `cpu` with the oldest record below the horizon; uid index or one of the above. */
-static int logger_merge_oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct stream_record *record, struct klog_record *kernel)
+static int logger_merge_oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct stream_record *record,
+                               struct klog_record *kernel)
 {
     struct session *s    = l->s;
     int             best = SOURCE_NONE;
@@ -198,7 +206,7 @@ static void append_pending(struct logger *l, unsigned cpu)
     f->fallback[p->uid] = p->end;
     if (f->fallback_first[p->uid] == UINT64_MAX)
         f->fallback_first[p->uid] = p->start;
-    f->pending = p->next;
+    f->pending                                       = p->next;
     *(p->next ? &p->next->before : &f->pending_last) = NULL;
     free(p);
 }
@@ -212,7 +220,8 @@ void logger_merge_told(struct logger *l, bool final)
         append_pending(l, l->cpus);
 }
 
-static void logger_merge_take(struct logger *l, unsigned cpu, int from, const struct stream_record *r, const struct klog_record *k)
+static void logger_merge_take(struct logger *l, unsigned cpu, int from, const struct stream_record *r,
+                              const struct klog_record *k)
 {
     struct session *s = l->s;
     struct fill    *f = &l->fill[cpu];
@@ -254,7 +263,10 @@ uint64_t logger_oldest(struct logger *l, unsigned cpu, uint64_t horizon)
     struct stream_record r;
     struct klog_record   k;
     int                  from = logger_merge_oldest(l, cpu, horizon, &r, &k);
-    return from == SOURCE_NONE ? UINT64_MAX : from == SOURCE_KERNEL ? k.time : from == SOURCE_FALLBACK ? l->fill[cpu].pending->time : r.time;
+    return from == SOURCE_NONE       ? UINT64_MAX
+           : from == SOURCE_KERNEL   ? k.time
+           : from == SOURCE_FALLBACK ? l->fill[cpu].pending->time
+                                     : r.time;
 }
 
 void logger_take(struct logger *l, unsigned cpu, uint64_t horizon)
@@ -267,7 +279,10 @@ void logger_take(struct logger *l, unsigned cpu, uint64_t horizon)
     hold_few_of_all(l);
 }
 
-void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r) { logger_merge_append(l, cpu, r->data, r->size, r->time, false); }
+void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r)
+{
+    logger_merge_append(l, cpu, r->data, r->size, r->time, false);
+}
 
 struct count {
     const struct provider_count *known;
@@ -279,7 +294,8 @@ static void count_events(void *ctx, const uint64_t guid[2], uint32_t count)
     provider_count_row(c->known, guid, count, c->events);
 }
 
-/* The common case: one UID writes, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL buffer. */
+/* The common case: one UID writes, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL
+ * buffer. */
 static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams, unsigned u, uint64_t horizon)
 {
     struct fill              *f     = &l->fill[cpu];
@@ -290,7 +306,8 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
     provider_count_learn(&l->providers, l->s->state);
     for (;;) {
         hold_few(l, streams);
-        struct stream_run run = stream_copy_chunk(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon, &tally);
+        struct stream_run run =
+            stream_copy_chunk(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon, &tally);
         f->filled += run.bytes;
         f->counted = f->filled;
         f->events += run.events;
@@ -307,7 +324,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
         }
         if (((r.size + 7u) & ~7u) > l->buffer_bytes - f->filled)
             logger_write(l, cpu, false); /* full: the next record starts a new one */
-        else if (!run.events) {   /* the copy and the peek disagree: take it the slow way */
+        else if (!run.events) {          /* the copy and the peek disagree: take it the slow way */
             logger_merge_append(l, cpu, r.data, r.size, r.time, true);
             logger_count_providers(l, f);
             f->pos[u] = r.end;
@@ -323,8 +340,8 @@ static int sole_source(const struct logger *l, unsigned cpu)
     return l->writers[(size_t)cpu * STATE_UIDS];
 }
 
-/* Many users may be attached, and few of them have written on a CPU since the last merge. What comes while this one writes buffers is not
- * older than the horizon, or the youngest of its CPU (G1): it waits for the next merge. */
+/* Many users may be attached, and few of them have written on a CPU since the last merge. What comes while this one
+ * writes buffers is not older than the horizon, or the youngest of its CPU (G1): it waits for the next merge. */
 static void writers_find(struct logger *l)
 {
     _Static_assert(STATE_UIDS <= 256, "a user's number is a byte");
@@ -339,7 +356,8 @@ static void writers_find(struct logger *l)
 
 void logger_merge(struct logger *l, uint64_t horizon)
 {
-    l->sids = atomic_load(&l->s->sids); /* after the snapshot: an event that was written by terms with a SID is not older than these terms */
+    /* after the snapshot: an event that was written by terms with a SID is not older than these terms */
+    l->sids = atomic_load(&l->s->sids);
     writers_find(l);
     if (l->single) {
         l->s->env->modes->merge(l, horizon);
@@ -367,9 +385,10 @@ void logger_merge_kernel(struct logger *l, uint64_t clock)
         l->horizon = before;
 }
 
-/* As long as the converter moves on, what it has is merged up to where it is: user events stay in their order among the kernel's. Then the rest. One
- * merge does not do: the turn of a CPU ends when enough is converted for the others, and in the turn of the last CPU events of the first may be
- * converted. It is over when a merge takes no event and leaves as much as it found. */
+/* As long as the converter moves on, what it has is merged up to where it is: user events stay in their order among the
+ * kernel's. Then the rest. One merge does not do: the turn of a CPU ends when enough is converted for the others, and
+ * in the turn of the last CPU events of the first may be converted. It is over when a merge takes no event and leaves
+ * as much as it found. */
 void logger_merge_last(struct logger *l, uint64_t horizon)
 {
     uint64_t taken, queued;

@@ -1,5 +1,5 @@
-/* logger_modes.c - what some modes ask of a logger: one row of buffers for all processors, numbers of messages. See session.h, logger.h. In a
- * file of its own, which the early program does not have. */
+/* logger_modes.c - what some modes ask of a logger: one row of buffers for all processors, numbers of messages. See
+ * session.h, logger.h. In a file of its own, which the early program does not have. */
 #include "autologger/session/logger.h"
 
 /* G1 holds over all CPUs: what is older than the horizon is there, so the oldest of all is the next in time. */

@@ -1,5 +1,6 @@
-/* logger_none.c - what an early program's loggers write: nothing. They hold their events until a daemon adopts them; a session that ends before
- * that has failed (logger_main says so), and nobody is left who would count what was in memory. See logger.h. */
+/* logger_none.c - what an early program's loggers write: nothing. They hold their events until a daemon adopts them; a
+ * session that ends before that has failed (logger_main says so), and nobody is left who would count what was in
+ * memory. See logger.h. */
 #include "autologger/session/logger.h"
 
 void logger_open(struct logger *l) { (void)l; }
@@ -11,7 +12,7 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
 void logger_merge(struct logger *l, uint64_t horizon) { (void)l, (void)horizon; }
 void logger_merge_last(struct logger *l, uint64_t horizon) { (void)l, (void)horizon; }
 void logger_merge_kernel(struct logger *l, uint64_t clock) { (void)l, (void)clock; }
-void logger_merge_told(struct logger *l, bool final) { (void)l, (void)final; }
+void logger_merge_told(struct logger *l, bool final) { (void)l, (void) final; }
 void logger_flush(struct logger *l) { (void)l; }
 void logger_skip_retired(struct logger *l) { (void)l; }
 void logger_places(struct logger *l) { (void)l; }

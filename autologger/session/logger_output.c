@@ -1,5 +1,5 @@
-/* logger_output.c - where a logger's buffers go: the log file, the consumers; and the positions that a successor goes on from. See
- * logger.h, and G2 and G3 of logger.c. */
+/* logger_output.c - where a logger's buffers go: the log file, the consumers; and the positions that a successor goes
+ * on from. See logger.h, and G2 and G3 of logger.c. */
 #include "autologger/etl/xpress.h"
 #include "autologger/session/anchor.h"
 #include "autologger/session/logger.h"
@@ -21,8 +21,10 @@ static void slot_flip(struct logger *l)
     uint64_t              next = st->current + 1;
     uint64_t             *to   = (uint64_t *)(void *)((uint8_t *)st + st->slot_offset[next & 1]);
     /* the rows of users that there are; each slot was zero before, and users only become more */
-    const size_t words = sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1) + l->cpus + 1;
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* a reader that meets one of the words below sees that this slot is no longer current */
+    const size_t words =
+        sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1) + l->cpus + 1;
+    /* a reader that meets one of the words below sees that this slot is no longer current */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     for (size_t i = 0; i < words; i++)
         __atomic_store_n(&to[i], state_slot_word(l->master, i), __ATOMIC_RELAXED);
     __atomic_store_n(&st->current, next, __ATOMIC_RELEASE);
@@ -30,16 +32,25 @@ static void slot_flip(struct logger *l)
 void logger_file_info(const struct session *s, const char *path, struct etl_file_info *i)
 {
     const struct state_session *st = s->state;
-    *i = (struct etl_file_info){
-        .logger_name = st->name, .file_name = path, .buffer_size = st->buffer_kb * 1024u,
-        .processors = session_single(s) ? 1 : st->cpus, .logger_id = (uint16_t)st->index,
-        .log_file_mode = session_single(s) ? st->log_file_mode : st->log_file_mode & ~(uint32_t)ETL_MODE_NO_PER_PROCESSOR,
-        .max_file_size = st->max_file_size, .clock_type = s->clock.type, .perf_freq = s->clock.freq,
-        .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = st->anchor.boot_filetime,
-        .start_time = st->anchor.filetime, .start_raw = (int64_t)st->anchor.value,
-        .thread_id = (uint32_t)getpid(), .process_id = (uint32_t)getpid(),
-        .ring_buffers = st->log_file_mode & ETL_MODE_BUFFERING ? st->minimum_buffers : 0,
-        .direct = true,
+    *i                             = (struct etl_file_info){
+                                    .logger_name = st->name,
+                                    .file_name   = path,
+                                    .buffer_size = st->buffer_kb * 1024u,
+                                    .processors  = session_single(s) ? 1 : st->cpus,
+                                    .logger_id   = (uint16_t)st->index,
+                                    .log_file_mode =
+            session_single(s) ? st->log_file_mode : st->log_file_mode & ~(uint32_t)ETL_MODE_NO_PER_PROCESSOR,
+                                    .max_file_size = st->max_file_size,
+                                    .clock_type    = s->clock.type,
+                                    .perf_freq     = s->clock.freq,
+                                    .cpu_mhz       = s->env->machine.cpu_mhz,
+                                    .boot_time     = st->anchor.boot_filetime,
+                                    .start_time    = st->anchor.filetime,
+                                    .start_raw     = (int64_t)st->anchor.value,
+                                    .thread_id     = (uint32_t)getpid(),
+                                    .process_id    = (uint32_t)getpid(),
+                                    .ring_buffers  = st->log_file_mode & ETL_MODE_BUFFERING ? st->minimum_buffers : 0,
+                                    .direct        = true,
     };
     if (st->log_file_mode & ETL_MODE_COMPRESSED && i->ring_buffers) {
         i->compress    = xpress_compress;
@@ -49,10 +60,11 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
 
 wstatus logger_links_refuse(const struct session_env *env, const char *path, struct reason *why)
 {
-    struct os *os = env->owner ? env->owner->os(env->os) : env->os; /* users may have folders there */
-    size_t  root = env->log_dir ? strlen(env->log_dir) : 0;
-    char   *copy = strdup(path);
-    wstatus st   = copy ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to look at the folders of %s", path);
+    struct os *os   = env->owner ? env->owner->os(env->os) : env->os; /* users may have folders there */
+    size_t     root = env->log_dir ? strlen(env->log_dir) : 0;
+    char      *copy = strdup(path);
+    wstatus    st =
+        copy ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to look at the folders of %s", path);
 
     if (copy && root && strncmp(path, env->log_dir, root) == 0)
         for (char *p = strchr(copy + root + 1, '/'); p && !st; p = strchr(p + 1, '/')) {
@@ -66,7 +78,8 @@ wstatus logger_links_refuse(const struct session_env *env, const char *path, str
     return st;
 }
 
-/* The header is on the disk before anything follows: a power cut leaves a file that opens, or none, never an empty one. */
+/* The header is on the disk before anything follows: a power cut leaves a file that opens, or none, never an empty
+ * one. */
 wstatus logger_file_make(struct logger *l, const struct state_owner *owner, const char *path, struct reason *why)
 {
     struct session      *s  = l->s;
@@ -79,7 +92,8 @@ wstatus logger_file_make(struct logger *l, const struct state_owner *owner, cons
     wstatus    st      = etl_writer_create(os, path, &info, s->env->free_floor, &l->writer, why);
 
     if (!st && !etl_writer_locked(l->writer))
-        visible_line(stderr, "autologgerd: %s: its file system has no locks, so another daemon could write the same file", path);
+        visible_line(
+            stderr, "autologgerd: %s: its file system has no locks, so another daemon could write the same file", path);
     if (st || (st = etl_writer_sync(l->writer, why)) == W_SUCCESS)
         return st;
     etl_writer_destroy(l->writer);
@@ -103,17 +117,17 @@ static uint64_t gaps_passed(const struct logger *l)
 /* Where the file stands, for what is published next. */
 static void file_state(struct logger *l)
 {
-    const uint64_t gaps = gaps_passed(l);
-    struct etl_write_state at  = etl_writer_state(l->writer);
-    l->master->file_offset     = at.file_offset;
-    l->master->buffers_written = at.buffers_written;
-    l->master->buffers_lost    = at.buffers_lost;
-    l->master->slots           = at.slots;
-    l->master->overwritten     = at.overwritten;
-    l->master->oldest_events   = at.oldest_events;
-    l->master->oldest_last     = at.oldest_last;
-    l->master->complete_from   = gaps > at.complete_from ? gaps : at.complete_from;
-    l->master->trimmed_to      = at.trimmed_to;
+    const uint64_t         gaps = gaps_passed(l);
+    struct etl_write_state at   = etl_writer_state(l->writer);
+    l->master->file_offset      = at.file_offset;
+    l->master->buffers_written  = at.buffers_written;
+    l->master->buffers_lost     = at.buffers_lost;
+    l->master->slots            = at.slots;
+    l->master->overwritten      = at.overwritten;
+    l->master->oldest_events    = at.oldest_events;
+    l->master->oldest_last      = at.oldest_last;
+    l->master->complete_from    = gaps > at.complete_from ? gaps : at.complete_from;
+    l->master->trimmed_to       = at.trimmed_to;
     for (unsigned c = 0; c <= l->cpus; c++)
         slot_open(l)[c] = etl_writer_open(l->writer, buffer_cpu(l, c));
 }
@@ -138,9 +152,15 @@ void logger_publish_place(struct logger *l) { slot_flip(l); }
 
 static struct etl_write_state published_state(const struct state_slot *m)
 {
-    return (struct etl_write_state){.file_offset = m->file_offset, .buffers_written = m->buffers_written, .buffers_lost = m->buffers_lost,
-                                    .slots = m->slots, .overwritten = m->overwritten, .oldest_events = m->oldest_events,
-                                    .oldest_last = m->oldest_last, .complete_from = m->complete_from, .trimmed_to = m->trimmed_to};
+    return (struct etl_write_state){.file_offset     = m->file_offset,
+                                    .buffers_written = m->buffers_written,
+                                    .buffers_lost    = m->buffers_lost,
+                                    .slots           = m->slots,
+                                    .overwritten     = m->overwritten,
+                                    .oldest_events   = m->oldest_events,
+                                    .oldest_last     = m->oldest_last,
+                                    .complete_from   = m->complete_from,
+                                    .trimmed_to      = m->trimmed_to};
 }
 
 /* BUFFERING: the ring in memory takes the file's place. */
@@ -156,7 +176,7 @@ static wstatus logger_output_ring_open(struct logger *l, struct reason *why)
     if (!s->state->file_created)
         return etl_writer_create_in(s->env->os, fd, shown, &info, &l->writer, why);
     const struct etl_write_state at = published_state(l->master);
-    wstatus st = etl_writer_resume_in(s->env->os, fd, shown, &info, &at, &l->writer, why);
+    wstatus                      st = etl_writer_resume_in(s->env->os, fd, shown, &info, &at, &l->writer, why);
     for (unsigned c = 0; !st && c <= l->cpus; c++)
         st = etl_writer_reopen(l->writer, buffer_cpu(l, c), slot_open(l)[c], why);
     return st;
@@ -245,7 +265,8 @@ void logger_open(struct logger *l)
     atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
 }
 
-/* How far the fallback stream of a UID is in the file, of every CPU: up to the first record that still waits or is in a buffer. */
+/* How far the fallback stream of a UID is in the file, of every CPU: up to the first record that still waits or is in a
+ * buffer. */
 static uint64_t fallback_done(const struct logger *l, unsigned u)
 {
     uint64_t least = l->fallback_seen[u];
@@ -327,8 +348,8 @@ static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
     struct fill    *f = &l->fill[cpu];
     struct reason   why;
 
-    if (s->env->realtime->put(s->realtime, f->data, f->filled, buffer_cpu(l, cpu), (int64_t)clock_read(&s->clock), l->master->realtime_end,
-                              window, &why) == W_SUCCESS) {
+    if (s->env->realtime->put(s->realtime, f->data, f->filled, buffer_cpu(l, cpu), (int64_t)clock_read(&s->clock),
+                              l->master->realtime_end, window, &why) == W_SUCCESS) {
         l->master->realtime_end++;
         return true;
     }
@@ -367,8 +388,8 @@ void logger_count_providers(struct logger *l, struct fill *f)
 
 void logger_write(struct logger *l, unsigned cpu, bool window)
 {
-    struct fill   *f   = &l->fill[cpu];
-    struct reason  why = {0};
+    struct fill  *f   = &l->fill[cpu];
+    struct reason why = {0};
 
     if (f->filled == sizeof(struct etl_buffer_header))
         return;
@@ -416,7 +437,8 @@ void logger_flush(struct logger *l)
 }
 
 /* What can't wait for a consumer is lost, unless it is in a file too. */
-void logger_deliver_end(struct logger *l, void (*end)(struct realtime *r, uint32_t *buffers, uint64_t *events), const char *why_lost)
+void logger_deliver_end(struct logger *l, void (*end)(struct realtime *r, uint32_t *buffers, uint64_t *events),
+                        const char    *why_lost)
 {
     struct session *s       = l->s;
     uint32_t        buffers = 0;
@@ -437,7 +459,8 @@ void logger_deliver_end(struct logger *l, void (*end)(struct realtime *r, uint32
 void logger_complete(struct logger *l)
 {
     if (l->delivers)
-        logger_deliver_end(l, l->s->env->realtime->finish, "no consumer had read them when the session ended, and they are not to be kept");
+        logger_deliver_end(l, l->s->env->realtime->finish,
+                           "no consumer had read them when the session ended, and they are not to be kept");
     struct session *s    = l->s;
     struct reason   why  = {0};
     uint64_t        lost = logger_events_lost(l);
@@ -451,7 +474,8 @@ void logger_complete(struct logger *l)
     /* also after a failure: what is in the file is made whole, and its header says what is not */
     session_anchor_stamp(s, l->writer);
     if (l->writer &&
-        etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) != W_SUCCESS &&
+        etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) !=
+            W_SUCCESS &&
         !l->failed)
         logger_failed(l, &why);
 }

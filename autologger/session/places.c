@@ -1,7 +1,8 @@
-/* places.c - users' places in a session are used again (S6). See users.c for how a place is taken, wire/state.h for what a successor knows of it.
- * A place is given up in three steps, all of them the logger's: what its user wrote is in the file, and published; its streams are closed and all
- * CPUs visited, so nothing more comes; its counts move to the session's, its read positions become zero and its epoch the one that is gone, in
- * one publication. The controlling thread closes the streams then, and takes the place for another user under the next epoch.
+/* places.c - users' places in a session are used again (S6). See users.c for how a place is taken, wire/state.h for
+ * what a successor knows of it. A place is given up in three steps, all of them the logger's: what its user wrote is in
+ * the file, and published; its streams are closed and all CPUs visited, so nothing more comes; its counts move to the
+ * session's, its read positions become zero and its epoch the one that is gone, in one publication. The controlling
+ * thread closes the streams then, and takes the place for another user under the next epoch.
  * Threads: the logger's. Not for: places of users whose programs are attached: these stay. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/internal.h"
@@ -74,10 +75,10 @@ static void counts_move(struct logger *l, unsigned u)
 static void positions_zero(struct logger *l, unsigned u)
 {
     for (unsigned c = 0; c <= l->cpus; c++) {
-        struct fill *f       = &l->fill[c];
-        f->pos[u]            = 0;
-        f->fallback[u]       = 0;
-        f->fallback_first[u] = UINT64_MAX;
+        struct fill *f         = &l->fill[c];
+        f->pos[u]              = 0;
+        f->fallback[u]         = 0;
+        f->fallback_first[u]   = UINT64_MAX;
         slot_fallback(l, u)[c] = 0;
         if (c < l->cpus)
             slot_pos(l, u)[c] = 0;
@@ -117,8 +118,8 @@ static unsigned places_give_up(struct logger *l, const bool *closed)
 
 void logger_places(struct logger *l)
 {
-    struct session *s  = l->s;
-    struct os      *os = s->env->os;
+    struct session *s                  = l->s;
+    struct os      *os                 = s->env->os;
     bool            closed[STATE_UIDS] = {false};
     struct reason   why;
 

@@ -10,7 +10,10 @@ static unsigned provider_count_hash(const uint64_t guid[2])
     return (unsigned)(((guid[0] ^ guid[1]) * UINT64_C(0x9E3779B97F4A7C15)) >> 54) & (PROVIDER_COUNT_SLOTS - 1);
 }
 
-static bool provider_count_same(const uint64_t a[2], const uint64_t b[2]) { return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0; }
+static bool provider_count_same(const uint64_t a[2], const uint64_t b[2])
+{
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
+}
 
 /* Places are given in order and never given back. */
 void provider_count_learn(struct provider_count *c, const struct state_session *st)
@@ -35,7 +38,8 @@ static int provider_count_place_of(const struct provider_count *c, const uint64_
     return -1;
 }
 
-void provider_count_row(const struct provider_count *c, const uint64_t guid[2], uint64_t count, uint64_t events[STATE_ENABLES])
+void provider_count_row(const struct provider_count *c, const uint64_t guid[2], uint64_t count,
+                        uint64_t events[STATE_ENABLES])
 {
     const int place = provider_count_place_of(c, guid);
     if (place >= 0)
@@ -43,13 +47,15 @@ void provider_count_row(const struct provider_count *c, const uint64_t guid[2], 
 }
 
 /* A slot may have been another provider's before: an enablement in force goes before one that has ended. */
-void provider_count_classic(struct provider_count *c, const struct state_session *st, int slot, uint64_t events[STATE_ENABLES])
+void provider_count_classic(struct provider_count *c, const struct state_session *st, int slot,
+                            uint64_t events[STATE_ENABLES])
 {
     int place = -1;
 
     provider_count_learn(c, st);
     for (unsigned i = 0; slot >= 0 && i < c->known; i++)
-        if (st->enable[i].slot == (uint32_t)slot && (place < 0 || __atomic_load_n(&st->enable[i].in_use, __ATOMIC_ACQUIRE)))
+        if (st->enable[i].slot == (uint32_t)slot &&
+            (place < 0 || __atomic_load_n(&st->enable[i].in_use, __ATOMIC_ACQUIRE)))
             place = (int)i;
     if (place >= 0)
         events[place]++;
@@ -63,9 +69,10 @@ void provider_count_add(struct provider_count *c, const struct state_session *st
 
     provider_count_learn(c, st);
     for (uint32_t at = 0; c->known && at + sizeof(uint32_t) <= size;) {
-        const struct etl_event_header *h     = (const void *)(records + at); /* records are 8-byte aligned, as the buffer is */
-        bool                           event = h->marker == ETL_MARKER && (h->header_type == ETL_EVENT64 || h->header_type == ETL_EVENT32);
-        int                            bytes = event ? h->size : etl_record_size(records + at, size - at);
+        /* records are 8-byte aligned, as the buffer is */
+        const struct etl_event_header *h = (const void *)(records + at);
+        bool event = h->marker == ETL_MARKER && (h->header_type == ETL_EVENT64 || h->header_type == ETL_EVENT32);
+        int  bytes = event ? h->size : etl_record_size(records + at, size - at);
         if (bytes <= 0 || (uint32_t)bytes > size - at || (event && (size_t)bytes < sizeof *h))
             return;
         at += ((uint32_t)bytes + 7u) & ~7u;

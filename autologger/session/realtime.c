@@ -20,7 +20,8 @@ static void realtime_path_set(struct realtime *r)
 {
     char text[GUID_TEXT_SIZE];
     guid_format(&r->s->state->guid, text);
-    snprintf(r->path, sizeof r->path, "%s/RtBackup/EtwRT%.*s", r->s->env->log_dir ? r->s->env->log_dir : ".", (int)strlen(text) - 2, text + 1);
+    snprintf(r->path, sizeof r->path, "%s/RtBackup/EtwRT%.*s", r->s->env->log_dir ? r->s->env->log_dir : ".",
+             (int)strlen(text) - 2, text + 1);
 }
 
 /* Number 0 is the current file, 1.. those of former boots. */
@@ -72,7 +73,8 @@ static uint64_t realtime_waiting(const struct backup *b, uint64_t end, uint64_t 
 
 static bool realtime_is_full(const struct realtime *r, uint64_t number)
 {
-    uint64_t least = released(r), mine = realtime_waiting(&r->current, number, least), bytes = (mine + 2) * r->buffer_size;
+    uint64_t least = released(r), mine = realtime_waiting(&r->current, number, least),
+             bytes = (mine + 2) * r->buffer_size;
     for (unsigned i = 0; i < FORMER; i++)
         bytes += realtime_waiting(&r->former[i], r->former[i].end, least) * r->former[i].buffer_size;
     return mine >= r->slots || bytes > r->cap;
@@ -88,7 +90,8 @@ bool realtime_missed(struct realtime *r, struct state_consumer *c, uint64_t from
         return false;
     c->holes = to;
     c->missed += to - from;
-    __atomic_store_n(&r->state->missed, r->state->missed + (to - from), __ATOMIC_RELAXED); /* read without the lock, for the session's numbers */
+    /* read without the lock, for the session's numbers */
+    __atomic_store_n(&r->state->missed, r->state->missed + (to - from), __ATOMIC_RELAXED);
     return true;
 }
 
@@ -142,7 +145,8 @@ static unsigned former_place(struct realtime *r)
         if (r->former[i].first < r->former[oldest].first)
             oldest = i;
     }
-    visible_line(stderr, "autologgerd: real-time events that waited since %u boots are given up: %s", FORMER + 1, PATH_OF(r, oldest + 1));
+    visible_line(stderr, "autologgerd: real-time events that waited since %u boots are given up: %s", FORMER + 1,
+                 PATH_OF(r, oldest + 1));
     realtime_former_drop(r, oldest);
     r->state->files_lost++;
     return oldest;
@@ -159,9 +163,11 @@ static void keep_for_others(struct realtime *r, unsigned number, const char *bec
     do
         snprintf(kept, sizeof kept, "%s.kept-%u.etl", r->path, ++n);
     while (n < KEPT_MOST && os_of(r)->lstat(os_of(r), kept, &at) == 0);
-    const char *where = n < KEPT_MOST && os_of(r)->rename(os_of(r), PATH_OF(r, number), kept) == 0 ? kept : PATH_OF(r, number);
+    const char *where =
+        n < KEPT_MOST && os_of(r)->rename(os_of(r), PATH_OF(r, number), kept) == 0 ? kept : PATH_OF(r, number);
     pthread_mutex_lock(&s->lock);
-    reason_set(&s->realtime_kept, W_ACCESS_DENIED, "%s holds real-time events that waited, and is not given to this session: %s", where, because);
+    reason_set(&s->realtime_kept, W_ACCESS_DENIED,
+               "%s holds real-time events that waited, and is not given to this session: %s", where, because);
     visible_line(stderr, "autologgerd: session \"%s\": %s", s->state->name, s->realtime_kept.text);
     pthread_mutex_unlock(&s->lock);
 }
@@ -202,7 +208,8 @@ static uint64_t former_find(struct realtime *r)
 {
     uint64_t next = 0, delivered = UINT64_MAX;
 
-    for (unsigned number = folder_is_link(r) ? 0 : FORMER + 1; number-- > 0;) /* the current one last: it needs a place */
+    /* the current one last: it needs a place */
+    for (unsigned number = folder_is_link(r) ? 0 : FORMER + 1; number-- > 0;)
         former_take(r, number);
     for (unsigned i = 0; i < FORMER; i++)
         if (r->former[i].fd >= 0) {
@@ -222,8 +229,8 @@ static void adopt_one(struct realtime *r, struct state_backup *at, unsigned numb
     struct reason why;
     if (!at->in_use)
         return;
-    if (backup_open(os_of(r), PATH_OF(r, number), out, &why) == W_SUCCESS && out->first == at->first && out->slots == at->slots &&
-        out->buffer_size == at->buffer_size) {
+    if (backup_open(os_of(r), PATH_OF(r, number), out, &why) == W_SUCCESS && out->first == at->first &&
+        out->slots == at->slots && out->buffer_size == at->buffer_size) {
         out->end = at->end;
         return;
     }
@@ -247,7 +254,8 @@ static void realtime_open(struct realtime *r, const struct etl_file_info *info, 
     const char          *name = strrchr(r->path, '/');
 
     mine.file_name     = name ? name + 1 : r->path;
-    mine.log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_SEQUENTIAL | ETL_MODE_APPEND | ETL_MODE_NEWFILE)) | ETL_MODE_CIRCULAR;
+    mine.log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_SEQUENTIAL | ETL_MODE_APPEND | ETL_MODE_NEWFILE)) |
+                         ETL_MODE_CIRCULAR;
     pthread_mutex_lock(&r->lock);
     etl_header_build(&mine, r->header);
     if (r->state->opened) {
@@ -283,7 +291,9 @@ static void realtime_date(struct realtime *r, uint64_t start_time, uint64_t boot
         h.start_time = start_time;
         memcpy(at, &h, sizeof h);
         if (r->current.fd >= 0) /* what cannot be written is left as it was */
-            os_pwrite_all(os_of(r), r->current.fd, at, offsetof(struct etl_logfile_header, clock_type) - offsetof(struct etl_logfile_header, boot_time),
+            os_pwrite_all(os_of(r), r->current.fd, at,
+                          offsetof(struct etl_logfile_header, clock_type) -
+                              offsetof(struct etl_logfile_header, boot_time),
                           HEADER_AT_BOOT_TIME);
     }
     pthread_mutex_unlock(&r->lock);
@@ -293,14 +303,15 @@ static void realtime_date(struct realtime *r, uint64_t start_time, uint64_t boot
 
 static wstatus current_make(struct realtime *r, uint64_t number, struct reason *why)
 {
-    struct os     *os   = os_of(r);
-    const char    *path = PATH_OF(r, 0);
-    struct backup  made;
-    int            e;
+    struct os         *os   = os_of(r);
+    const char        *path = PATH_OF(r, 0);
+    struct backup      made;
+    int                e;
     struct backup_mark mark = {.first = number, .slots = r->slots, .buffer_size = r->buffer_size};
 
     if (folder_is_link(r))
-        return reason_set(why, W_BAD_PATHNAME, "the folder of %s is a link; links below the log folder are not followed", path);
+        return reason_set(why, W_BAD_PATHNAME,
+                          "the folder of %s is a link; links below the log folder are not followed", path);
     backup_owner_set(r->s, &mark);
     e = os_mkdir_parents(os, path, 0750);
     e = e < 0 ? e : backup_create(os, path, r->header, &mark, &made);
@@ -320,12 +331,13 @@ static wstatus room_check(struct realtime *r, struct reason *why)
     struct os_space space;
     uint64_t        floor = r->s->env->free_floor;
     if (floor && os->space(os, PATH_OF(r, 0), &space) == 0 && space.free_bytes < floor + r->buffer_size)
-        return reason_set(why, W_DISK_FULL, "%s.etl: %llu MB must stay free", r->path, (unsigned long long)(floor >> 20));
+        return reason_set(why, W_DISK_FULL, "%s.etl: %llu MB must stay free", r->path,
+                          (unsigned long long)(floor >> 20));
     return W_SUCCESS;
 }
 
-static wstatus realtime_put(struct realtime *r, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, uint64_t number,
-                            bool window, struct reason *why)
+static wstatus realtime_put(struct realtime *r, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
+                            uint64_t number, bool window, struct reason *why)
 {
     bool full;
 
@@ -361,14 +373,14 @@ static void consumers_wake(const struct realtime *r)
 static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost, uint64_t events_lost)
 {
     pthread_mutex_lock(&r->lock);
-    r->end  = end;
+    r->end = end;
     if (r->window == end)
         r->shown = end;
     else if (end > r->shown + 1)
         r->shown = end - 1;
-    r->lost = lost;
+    r->lost        = lost;
     r->events_lost = events_lost;
-    bool wanted = realtime_consumers(r) != 0;
+    bool wanted    = realtime_consumers(r) != 0;
     pthread_mutex_unlock(&r->lock);
     if (wanted)
         consumers_wake(r);
@@ -379,7 +391,7 @@ static void realtime_tidy(struct realtime *r)
     pthread_mutex_lock(&r->lock);
     const bool more = r->shown < r->end && realtime_consumers(r);
     r->window = r->ends = r->shown = r->end;
-    uint64_t least = released(r);
+    uint64_t least                 = released(r);
     for (unsigned i = 0; i < FORMER; i++)
         if (r->former[i].fd >= 0 && r->former[i].end <= least)
             realtime_former_drop(r, i);
@@ -471,8 +483,8 @@ static void realtime_destroy(struct realtime *r)
 
 static wstatus realtime_create(struct session *s, struct realtime **out, struct reason *why)
 {
-    const struct state_session *st = s->state;
-    struct realtime            *r  = calloc(1, sizeof *r);
+    const struct state_session *st     = s->state;
+    struct realtime            *r      = calloc(1, sizeof *r);
     uint64_t                    buffer = st->buffer_kb * UINT64_C(1024), least = 2 * buffer * st->maximum_buffers;
 
     if (buffer < LEAST_BUFFER) {
@@ -483,14 +495,15 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
         free(r);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for real-time delivery");
     }
-    r->s           = s;
-    r->state       = &s->state->realtime;
+    r->s     = s;
+    r->state = &s->state->realtime;
     if (!r->state->opened) {
         r->state->file_from = *session_log_path(st) ? 0 : UINT64_MAX;
         r->state->file_to   = UINT64_MAX;
     }
     r->buffer_size = (uint32_t)buffer;
-    r->cap         = (uint64_t)(st->max_file_size && !(st->log_file_mode & ETL_MODE_KBYTES) ? st->max_file_size : DEFAULT_MB) << 20;
+    r->cap = (uint64_t)(st->max_file_size && !(st->log_file_mode & ETL_MODE_KBYTES) ? st->max_file_size : DEFAULT_MB)
+             << 20;
     r->cap         = r->cap > least ? r->cap : least;
     uint64_t slots = r->cap / buffer > 3 ? r->cap / buffer - 1 : 2;
     r->slots       = slots < BACKUP_SLOTS_MOST ? (uint32_t)slots : BACKUP_SLOTS_MOST;
@@ -504,7 +517,20 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
 }
 
 const struct realtime_part realtime_delivery = {
-    .create = realtime_create, .destroy = realtime_destroy, .open = realtime_open, .date = realtime_date, .put = realtime_put, .show = realtime_show,
-    .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .drop = realtime_drop, .attach = realtime_attach, .next = realtime_next,
-    .gone = realtime_gone, .farewell = realtime_farewell, .leave = realtime_leave, .forget = realtime_forget,
+    .create   = realtime_create,
+    .destroy  = realtime_destroy,
+    .open     = realtime_open,
+    .date     = realtime_date,
+    .put      = realtime_put,
+    .show     = realtime_show,
+    .tidy     = realtime_tidy,
+    .tight    = realtime_tight,
+    .finish   = realtime_finish,
+    .drop     = realtime_drop,
+    .attach   = realtime_attach,
+    .next     = realtime_next,
+    .gone     = realtime_gone,
+    .farewell = realtime_farewell,
+    .leave    = realtime_leave,
+    .forget   = realtime_forget,
 };

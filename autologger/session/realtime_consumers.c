@@ -1,7 +1,8 @@
-/* realtime_consumers.c - a real-time session's consumers: who they are, what each is given, has acknowledged and has missed, and what it gets when
- * the session ends. See realtime.h.
+/* realtime_consumers.c - a real-time session's consumers: who they are, what each is given, has acknowledged and has
+ * missed, and what it gets when the session ends. See realtime.h.
  * Invariants  D2 and D3 of realtime.h
- * Threads: the controlling thread, under the lock of struct realtime. Not for: how buffers come into the files (realtime.c). */
+ * Threads: the controlling thread, under the lock of struct realtime. Not for: how buffers come into the files
+ * (realtime.c). */
 #include "autologger/session/realtime_private.h"
 
 #include <fcntl.h>
@@ -25,9 +26,9 @@ static struct state_consumer *consumer_find(struct realtime *r, uint32_t id)
 
 static void losses_tell(struct realtime *r, struct state_consumer *c, struct ctl_consume_answer *answer)
 {
-    c->told.events  = r->events_lost;
-    c->told.buffers = r->lost; /* what it missed itself is of no account for whoever comes next */
-    c->told.files   = r->state->files_lost;
+    c->told.events       = r->events_lost;
+    c->told.buffers      = r->lost; /* what it missed itself is of no account for whoever comes next */
+    c->told.files        = r->state->files_lost;
     answer->events_lost  = c->told.events;
     answer->buffers_lost = (uint32_t)(c->told.buffers + c->missed);
     answer->files_lost   = (uint32_t)c->told.files;
@@ -50,7 +51,7 @@ wstatus realtime_attach(struct session *s, uint32_t id, struct ctl_consume_answe
         answer->events_lost  = r->state->told.events;
         answer->buffers_lost = (uint32_t)r->state->told.buffers;
         answer->files_lost   = (uint32_t)r->state->told.files;
-        answer->sequence = c->next;
+        answer->sequence     = c->next;
         __atomic_store_n(&c->in_use, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&r->lock);
@@ -76,9 +77,10 @@ static void realtime_consumers_acknowledge(struct realtime *r, struct state_cons
         c->next = done;
     if (done <= r->state->delivered)
         return;
-    uint64_t before     = r->state->delivered;
-    r->state->delivered = done;
-    r->state->told.events = c->told.events, r->state->told.files = c->told.files, r->state->told.buffers = c->told.buffers;
+    uint64_t before       = r->state->delivered;
+    r->state->delivered   = done;
+    r->state->told.events = c->told.events, r->state->told.files = c->told.files,
+    r->state->told.buffers = c->told.buffers;
     marks_write(r, before, done);
 }
 
@@ -102,7 +104,8 @@ static uint64_t file_after(const struct realtime *r, uint64_t number)
     return next;
 }
 
-/* Buffer `number` can't be read, because its file is damaged or was cut short: counted once for each consumer, the file once for all. */
+/* Buffer `number` can't be read, because its file is damaged or was cut short: counted once for each consumer, the file
+ * once for all. */
 static void hole_count(struct realtime *r, struct state_consumer *c, struct backup *b, uint64_t number)
 {
     if (realtime_missed(r, c, number, number + 1) && !b->damaged) {
@@ -112,7 +115,8 @@ static void hole_count(struct realtime *r, struct state_consumer *c, struct back
 }
 
 /* The first buffer from *number on that is there. NULL: none yet. */
-static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number, struct etl_buffer_header *head)
+static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number,
+                                struct etl_buffer_header *head)
 {
     while (*number < r->shown) {
         struct backup *b = realtime_consumers_file_of(r, *number);
@@ -144,7 +148,8 @@ static wstatus header_answer(struct realtime *r, uint64_t first, struct ctl_cons
 }
 
 /* A part of buffer `number` goes behind the answer. */
-static bool realtime_consumers_part_read(const struct realtime *r, const struct backup *b, uint64_t number, struct ctl_consume_answer *a)
+static bool realtime_consumers_part_read(const struct realtime *r, const struct backup *b, uint64_t number,
+                                         struct ctl_consume_answer *a)
 {
     const uint64_t at = backup_slot_at(b->first, b->slots, b->buffer_size, number) + a->offset;
     for (int i = 0; i < 2; i++) /* a read may fail once */
@@ -153,19 +158,23 @@ static bool realtime_consumers_part_read(const struct realtime *r, const struct 
     return false;
 }
 
-static bool buffer_answer(struct realtime *r, struct state_consumer *c, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
-                          size_t room)
+static bool buffer_answer(struct realtime *r, struct state_consumer *c, const struct ctl_consume_request *q,
+                          struct ctl_consume_answer *a, size_t room)
 {
     struct etl_buffer_header h;
     struct backup           *b;
 
-    for (uint64_t number = q->wanted > c->next ? q->wanted : c->next; r->opened && (b = find_from(r, c, &number, &h)); number++) {
+    for (uint64_t number = q->wanted > c->next ? q->wanted : c->next; r->opened && (b = find_from(r, c, &number, &h));
+         number++) {
         a->sequence = number;
         a->file     = b->first;
         a->size     = h.saved_offset;
         a->offset   = number == q->wanted && q->offset < a->size ? q->offset : 0;
         a->bytes    = a->size - a->offset < room ? a->size - a->offset : (uint32_t)room;
-        a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || number + 1 == r->ends || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
+        a->flags =
+            h.flag & ETL_BUFFER_FLUSH_MARKER || number + 1 == r->ends || (b != &r->current && number + 1 == b->end)
+                ? CTL_CONSUME_WINDOW
+                : 0;
         if (realtime_consumers_part_read(r, b, number, a)) {
             if (a->offset + a->bytes == a->size && c->holes <= number)
                 c->holes = number + 1; /* it has had it */
@@ -177,10 +186,10 @@ static bool buffer_answer(struct realtime *r, struct state_consumer *c, const st
 }
 
 wstatus realtime_next(struct session *s, uint32_t id, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
-                             size_t room, bool *wait)
+                      size_t room, bool *wait)
 {
-    struct realtime        *r = s->realtime;
-    wstatus                 st = W_SUCCESS;
+    struct realtime *r  = s->realtime;
+    wstatus          st = W_SUCCESS;
 
     *wait = false;
     if (!r)
@@ -222,9 +231,10 @@ static int file_share(const struct backup *b, bool marks)
     return marks ? fcntl(b->fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
 }
 
-void realtime_farewell(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *a, int fds[REALTIME_FILES], unsigned *count)
+void realtime_farewell(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *a,
+                       int fds[REALTIME_FILES], unsigned *count)
 {
-    struct realtime        *r = s->realtime;
+    struct realtime *r = s->realtime;
 
     *count = 0;
     if (!r)
@@ -280,6 +290,7 @@ void realtime_forget(struct session *s)
         realtime_current_drop(r);
     for (unsigned i = 0; i < STATE_CONSUMERS; i++)
         r->state->consumer[i].in_use = 0;
-    r->state->delivered = state_slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* as session_realtime_end */
+    /* as session_realtime_end */
+    r->state->delivered = state_slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8);
     pthread_mutex_unlock(&r->lock);
 }

@@ -1,5 +1,5 @@
-/* realtime_private.h - what realtime.c (the files, the logger's half) and realtime_consumers.c (the consumers' half) share. Nobody else includes
- * it. Threads: functions here are called under `lock`. */
+/* realtime_private.h - what realtime.c (the files, the logger's half) and realtime_consumers.c (the consumers' half)
+ * share. Nobody else includes it. Threads: functions here are called under `lock`. */
 #ifndef AUTOLOGGER_SESSION_REALTIME_PRIVATE_H
 #define AUTOLOGGER_SESSION_REALTIME_PRIVATE_H
 #include "autologger/session/backup.h"
@@ -17,14 +17,15 @@ struct realtime {
     char                   path[PATH_SIZE];         /* of the current file, without ".etl" */
     uint8_t               *header;
     uint32_t               buffer_size, slots;
-    uint64_t               cap; /* bytes of all buffers that wait */
-    uint64_t               end; /* D1 */
+    uint64_t               cap;    /* bytes of all buffers that wait */
+    uint64_t               end;    /* D1 */
     uint64_t               window; /* buffers below belong to complete windows; the logger's alone */
     uint64_t               shown;  /* D4 */
-    uint64_t               ends;   /* a flush was over before this buffer: with the one before it a window ends, whatever that says of itself */
-    uint32_t               lost;   /* as published */
-    uint64_t               events_lost;
-    bool                   opened;
+    /* a flush was over before this buffer: with the one before it a window ends, whatever that says of itself */
+    uint64_t ends;
+    uint32_t lost; /* as published */
+    uint64_t events_lost;
+    bool     opened;
 };
 
 static inline struct os *os_of(const struct realtime *r) { return r->s->env->os; }
@@ -41,9 +42,11 @@ void realtime_current_drop(struct realtime *r);
 /* ---- realtime_consumers.c: as in struct realtime_part; these take the lock themselves ---- */
 
 wstatus realtime_attach(struct session *s, uint32_t id, struct ctl_consume_answer *answer);
-wstatus realtime_next(struct session *s, uint32_t id, const struct ctl_consume_request *q, struct ctl_consume_answer *a, size_t room, bool *wait);
+wstatus realtime_next(struct session *s, uint32_t id, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
+                      size_t room, bool *wait);
 void    realtime_gone(struct session *s, uint32_t id);
-void    realtime_farewell(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *a, int fds[REALTIME_FILES], unsigned *count);
+void    realtime_farewell(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *a,
+                          int fds[REALTIME_FILES], unsigned *count);
 void    realtime_leave(struct session *s, bool keep);
 void    realtime_forget(struct session *s);
 #endif

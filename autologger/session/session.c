@@ -24,16 +24,22 @@ size_t state_slot_bytes(unsigned cpus)
 enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20, PAGE_SHIFT = 12 };
 
 /* Without what a ring in memory keeps. */
-static uint64_t streams_bytes(const struct state_session *st) { return st->memory_bytes >> (st->log_file_mode & ETL_MODE_BUFFERING ? 1 : 0); }
+static uint64_t streams_bytes(const struct state_session *st)
+{
+    return st->memory_bytes >> (st->log_file_mode & ETL_MODE_BUFFERING ? 1 : 0);
+}
 
 /* What MaximumBuffers pays for. */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
 {
-    const uint32_t budget = (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))), least = st->cpus + 1;
-    return budget < least && st->log_file_mode & ETL_MODE_NO_PER_PROCESSOR ? least : budget ? budget : 1; /* its buffers count one CPU; programs write on all */
+    const uint32_t budget = (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))),
+                   least  = st->cpus + 1;
+    /* its buffers count one CPU; programs write on all */
+    return budget < least && st->log_file_mode & ETL_MODE_NO_PER_PROCESSOR ? least : budget ? budget : 1;
 }
 
-/* Address space alone: memory is taken when it is granted. What a keeper saves (daemon/early/alraw.c) has 1 GB at most. */
+/* Address space alone: memory is taken when it is granted. What a keeper saves (daemon/early/alraw.c) has 1 GB at
+ * most. */
 uint32_t session_capacity(uint32_t budget, uint32_t chunk_shift)
 {
     enum { TIMES = 4, LEAST_BYTES = 16 << 20, MOST_BYTES = 512 << 20 };
@@ -70,7 +76,8 @@ void session_keep_klogs(struct session *s)
         klog_fds(s->klog, session_keep_klog, s);
 }
 
-static void note_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+static void note_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason,
+                           const char *advice)
 {
     condition_add(ctx, number, note, item, "", 0, advice, "%s", reason);
 }
@@ -78,13 +85,20 @@ static void note_condition(void *ctx, wstatus number, bool note, const char *ite
 void session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c)
 {
     const struct state_session *st = s->state;
-    *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = session_raw_bytes(st), .clock = s->clock,
-                              .units = st->units, .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase && st->phase,
-                              .condition = note_condition, .condition_ctx = found,
-                              .system_config = s->env->system_config, .devices = st->devices,
-                              .user_stack_bytes = st->user_stack_bytes,
-                              .stack_cache_bytes = st->stack_cache_bytes, .stack_cache_buckets = st->stack_cache_buckets,
-                              .ring_bytes = st->user_stack_bytes ? USER_STACK_RING : 0};
+    *c                             = (struct klog_config){.hook_count          = st->hook_count,
+                                                          .raw_bytes           = session_raw_bytes(st),
+                                                          .clock               = s->clock,
+                                                          .units               = st->units,
+                                                          .proc_fd             = s->env->proc_fd,
+                                                          .kernel_phase        = s->env->kernel_phase && st->phase,
+                                                          .condition           = note_condition,
+                                                          .condition_ctx       = found,
+                                                          .system_config       = s->env->system_config,
+                                                          .devices             = st->devices,
+                                                          .user_stack_bytes    = st->user_stack_bytes,
+                                                          .stack_cache_bytes   = st->stack_cache_bytes,
+                                                          .stack_cache_buckets = st->stack_cache_buckets,
+                                                          .ring_bytes          = st->user_stack_bytes ? USER_STACK_RING : 0};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     c->raw_most         = (uint64_t)session_capacity((uint32_t)(c->raw_bytes >> PAGE_SHIFT), PAGE_SHIFT) << PAGE_SHIFT;
     c->tracepoints      = s->state->tracepoint;
@@ -94,7 +108,8 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
         c->mask[0]    = NO_SYSCONFIG;
         c->hook_count = 0;
         c->ring_bytes = TRACEPOINT_RING;
-        c->kernel_phase   = s->env->kernel_phase; /* a session of kernel events has the main buffer, else the first of these */
+        /* a session of kernel events has the main buffer, else the first of these */
+        c->kernel_phase   = s->env->kernel_phase;
         c->phase_instance = !st->phase && s->env->phase_taken ? s->phase_instance : NULL;
     }
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
@@ -115,19 +130,24 @@ wstatus session_setup(struct session *s, struct reason *why)
     s->wake_fd  = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (s->wake_fd < 0 || s->epoll_fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->wake_fd, &wake) < 0)
-        return reason_set(why, wstatus_from_errno(errno), "cannot create the session's descriptors: %s", strerror(errno));
-    s->clock = clock_for_type(st->clock_type, &s->env->machine, &slow);
+        return reason_set(why, wstatus_from_errno(errno), "cannot create the session's descriptors: %s",
+                          strerror(errno));
+    s->clock           = clock_for_type(st->clock_type, &s->env->machine, &slow);
     const bool instead = s->clock.type != st->clock_type;
     if (slow && !instead)
         condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0,
                       "expect a higher cost per event, or choose ClockType 2",
                       "this clock needs more than the CPU's time-stamp counter: %s", s->env->machine.why_not);
     if (instead)
-        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0, slow ? "expect a higher cost per event, or choose ClockType 2" : "nothing: times are right; or declare ClockType QPC",
+        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0,
+                      slow ? "expect a higher cost per event, or choose ClockType 2"
+                           : "nothing: times are right; or declare ClockType QPC",
                       "CPUCycle cannot be used here, so QPC is used: %s", s->env->machine.why_not);
     s->chunk_shift   = stream_chunk_shift(st->buffer_kb * 1024u);
     s->budget_chunks = session_budget(st, s->chunk_shift);
-    wstatus status = s->env->realtime && st->log_file_mode & ETL_MODE_REAL_TIME ? s->env->realtime->create(s, &s->realtime, why) : W_SUCCESS;
+    wstatus status   = s->env->realtime && st->log_file_mode & ETL_MODE_REAL_TIME
+                           ? s->env->realtime->create(s, &s->realtime, why)
+                           : W_SUCCESS;
     return status ? status : logger_create(s, &s->logger, why);
 }
 
@@ -144,7 +164,10 @@ wstatus session_new(struct session_env *env, struct directory *directory, struct
     return W_SUCCESS;
 }
 
-void session_copy_text(char *out, size_t capacity, const char *text) { snprintf(out, capacity, "%s", text ? text : ""); }
+void session_copy_text(char *out, size_t capacity, const char *text)
+{
+    snprintf(out, capacity, "%s", text ? text : "");
+}
 
 wstatus session_owner_begin(const struct session_env *env, const struct state_owner *o, struct reason *why)
 {
@@ -162,17 +185,26 @@ struct os *session_owner_os(const struct session_env *env, const struct state_ow
     return o->set && env->owner ? env->owner->os(env->os) : env->os;
 }
 
-wstatus session_owner_path(const struct session_env *env, const struct state_owner *o, const char *path, struct reason *why)
+wstatus session_owner_path(const struct session_env *env, const struct state_owner *o, const char *path,
+                           struct reason *why)
 {
-    struct os      *os = session_owner_os(env, o);
-    struct os_stat  there;
-    const int       r = os == env->os ? 0 : os->lstat(os, path, &there);
-    return r == -EXDEV   ? reason_set(why, W_ACCESS_DENIED, "%s: a program serves a part of this path (FUSE), and may never answer. Do: choose a folder on a local disk", path)
-           : r == -ELOOP ? reason_set(why, W_ACCESS_DENIED, "%s: this path leads through /proc, or through too many links. Do: name the folder itself", path)
-                         : W_SUCCESS;
+    struct os     *os = session_owner_os(env, o);
+    struct os_stat there;
+    const int      r = os == env->os ? 0 : os->lstat(os, path, &there);
+    return r == -EXDEV
+               ? reason_set(
+                     why, W_ACCESS_DENIED,
+                     "%s: a program serves a part of this path (FUSE), and may never answer. Do: choose a folder on a local disk",
+                     path)
+           : r == -ELOOP
+               ? reason_set(why, W_ACCESS_DENIED,
+                            "%s: this path leads through /proc, or through too many links. Do: name the folder itself",
+                            path)
+               : W_SUCCESS;
 }
 
-wstatus session_kernel_open(const struct session *s, struct klog **out, struct condition_list *found, struct reason *why)
+wstatus session_kernel_open(const struct session *s, struct klog **out, struct condition_list *found,
+                            struct reason *why)
 {
     struct klog_config config;
     session_klog_config(s, found, &config);
@@ -196,7 +228,8 @@ wstatus session_kernel_start(struct session *s, struct klog *klog, struct condit
     s->klog = klog;
     for (unsigned i = 0; i < found->count; i++) {
         const struct condition *c = &found->items[i];
-        condition_add(&s->conditions, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
+        condition_add(&s->conditions, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s",
+                      c->reason);
     }
     condition_list_finish(found);
     if (klog) {
@@ -209,20 +242,22 @@ wstatus session_kernel_start(struct session *s, struct klog *klog, struct condit
     return session_start(s, why);
 }
 
-wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
-                       unsigned *slot, unsigned *entry, struct reason *why)
+wstatus session_enable(struct session *s, const struct guid *provider, const char *key,
+                       const struct enable_terms *terms, unsigned *slot, unsigned *entry, struct reason *why)
 {
     int                  found = directory_get(s->directory, provider);
     struct state_enable *e     = NULL;
 
     if (strlen(key) >= sizeof e->key)
-        return reason_set(why, W_FILENAME_EXCED_RANGE, "the path of the provider's key has %zu bytes, more than %zu. Do: choose a shorter name",
+        return reason_set(why, W_FILENAME_EXCED_RANGE,
+                          "the path of the provider's key has %zu bytes, more than %zu. Do: choose a shorter name",
                           strlen(key), sizeof e->key - 1);
     for (unsigned i = 0; i < STATE_ENABLES && !e; i++)
         if (!*s->state->enable[i].key) /* never used: what ended keeps its place for what is still to be said of it */
             e = &s->state->enable[i];
     if (found < 0 || !e)
-        return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d provider places are taken", found < 0 ? SHM_PROVIDERS : STATE_ENABLES);
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d provider places are taken",
+                          found < 0 ? SHM_PROVIDERS : STATE_ENABLES);
     session_expect(s, terms->filter);
     wstatus st = directory_enable(s->directory, (unsigned)found, s->state->index, terms, entry, why);
     if (st)
@@ -252,8 +287,9 @@ void session_tight(const struct session_env *env)
 /* While nothing may be written nobody waits for what is in the rings. */
 enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000, DRAIN_NICE = -20 };
 
-/* On a busy machine a ring is full before an ordinary thread has its turn, however nice the others are. What a turn costs is bounded by
- * what the rings hold. Refused, as to a daemon without the right: before all ordinary ones, or as it is. */
+/* On a busy machine a ring is full before an ordinary thread has its turn, however nice the others are. What a turn
+ * costs is bounded by what the rings hold. Refused, as to a daemon without the right: before all ordinary ones, or as
+ * it is. */
 static void session_come_first(void)
 {
     const struct sched_param least = {.sched_priority = 1};
@@ -276,8 +312,10 @@ static void tell_slow_pass(struct session *s)
     if (ms < SLOW_MS || ms < 2 * atomic_load(&s->drain_slowest_ms))
         return;
     atomic_store(&s->drain_slowest_ms, ms);
-    visible_line(stderr, "autologgerd: session %s: what the kernel recorded was not taken for %llu ms: what its memory cannot hold meanwhile is lost, and counted",
-                 s->state->name, (unsigned long long)ms);
+    visible_line(
+        stderr,
+        "autologgerd: session %s: what the kernel recorded was not taken for %llu ms: what its memory cannot hold meanwhile is lost, and counted",
+        s->state->name, (unsigned long long)ms);
     (void)!write(s->env->changed_fd, &one, sizeof one);
 }
 
@@ -287,9 +325,11 @@ void session_drain_look(struct session *s)
     if (!ms || s->drain_noted)
         return;
     s->drain_noted = true;
-    condition_add(&s->conditions, W_TIMEOUT, true, "kernel-drain", "", 0,
-                  "look for a process whose memory map or command line cannot be read at once (ps hangs at it, too); else raise MaximumBuffers",
-                  "what the kernel recorded was not taken for %llu ms: what its memory cannot hold meanwhile is lost, and counted", (unsigned long long)ms);
+    condition_add(
+        &s->conditions, W_TIMEOUT, true, "kernel-drain", "", 0,
+        "look for a process whose memory map or command line cannot be read at once (ps hangs at it, too); else raise MaximumBuffers",
+        "what the kernel recorded was not taken for %llu ms: what its memory cannot hold meanwhile is lost, and counted",
+        (unsigned long long)ms);
 }
 
 static void wake(struct session *s)
@@ -375,15 +415,19 @@ unsigned session_flush_begin(struct session *s)
 bool session_flush_end(struct session *s, unsigned asked, wstatus *st)
 {
     const bool done = (int)(atomic_load(&s->flush_done) - asked) >= 0, over = atomic_load(&s->phase) >= SESSION_STOPPED;
-    *st = atomic_load(&s->phase) == SESSION_FAILED ? s->state->status : !atomic_load(&s->fs_ready) ? W_NOT_READY : done ? W_SUCCESS : W_TIMEOUT;
+    *st = atomic_load(&s->phase) == SESSION_FAILED ? s->state->status
+          : !atomic_load(&s->fs_ready)             ? W_NOT_READY
+          : done                                   ? W_SUCCESS
+                                                   : W_TIMEOUT;
     return done || over;
 }
 
 wstatus session_flush(struct session *s)
 {
     enum { FLUSH_WAIT_MS = 5000 };
-    struct os     *os    = s->env->os;
-    const uint64_t until = os->raw_ns(os) + FLUSH_WAIT_MS * UINT64_C(1000000); /* by the clock: on a busy machine a pause takes as long as it takes */
+    struct os *os = s->env->os;
+    /* by the clock: on a busy machine a pause takes as long as it takes */
+    const uint64_t until = os->raw_ns(os) + FLUSH_WAIT_MS * UINT64_C(1000000);
     const unsigned asked = session_flush_begin(s);
     wstatus        st;
     while (!session_flush_end(s, asked, &st) && os->raw_ns(os) < until)
@@ -428,7 +472,8 @@ static void streams_seal(struct session *s)
         stream_set_open(s->uid[i].streams, false);
     pthread_mutex_unlock(&s->lock);
     if (s->uid_count && quiesce_all_cpus(&why) != W_SUCCESS)
-        condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
+        condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s",
+                      why.text);
 }
 
 /* Its drain thread stops the kernel's part, and what is to come after it. Without one that is done here. */
@@ -469,8 +514,10 @@ static void note_overwritten(struct session *s)
     const uint64_t           gone = slot->overwritten + slot->overwritten_before + session_overwritten(s);
     if (gone)
         condition_add(&s->conditions, W_LOG_FILE_FULL, true, "LogFileMode", "", 0,
-                      s->ring_fd < 0 ? "raise MaxFileSize to keep more" : "take a snapshot before the session stops: autologger snapshot",
-                      s->ring_fd < 0 ? "CIRCULAR: %llu older events were overwritten by newer ones" : "BUFFERING: %llu events were in memory alone, and are gone",
+                      s->ring_fd < 0 ? "raise MaxFileSize to keep more"
+                                     : "take a snapshot before the session stops: autologger snapshot",
+                      s->ring_fd < 0 ? "CIRCULAR: %llu older events were overwritten by newer ones"
+                                     : "BUFFERING: %llu events were in memory alone, and are gone",
                       (unsigned long long)gone);
 }
 
@@ -504,13 +551,16 @@ static void note_end(struct session *s)
         return;
     klog_counters(s->klog, &s->kernel_final);
     if (s->kernel_final.own_lost)
-        condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "rundown", "", 0, "raise MaximumBuffers",
-                      "%llu records of the rundown or the system configuration did not fit into memory and are not in the file",
-                      (unsigned long long)s->kernel_final.own_lost);
+        condition_add(
+            &s->conditions, W_NOT_ENOUGH_MEMORY, false, "rundown", "", 0, "raise MaximumBuffers",
+            "%llu records of the rundown or the system configuration did not fit into memory and are not in the file",
+            (unsigned long long)s->kernel_final.own_lost);
     if (s->kernel_final.throttled)
-        condition_add(&s->conditions, W_NOT_FOUND, true, "PROFILE", "", 0, "lengthen the profile interval, or raise kernel.perf_event_max_sample_rate",
-                      "the kernel held sampling back %llu times: samples are missing between Throttled and Unthrottled of Autologger-Loss",
-                      (unsigned long long)s->kernel_final.throttled);
+        condition_add(
+            &s->conditions, W_NOT_FOUND, true, "PROFILE", "", 0,
+            "lengthen the profile interval, or raise kernel.perf_event_max_sample_rate",
+            "the kernel held sampling back %llu times: samples are missing between Throttled and Unthrottled of Autologger-Loss",
+            (unsigned long long)s->kernel_final.throttled);
 }
 
 bool session_stop_end(struct session *s, int wait_ms)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows has eight places for system loggers: the first two are the NT Kernel Logger's and the Circular Kernel Context Logger's alone. */
+/* Windows has eight places for system loggers: the first two are the NT Kernel Logger's and the Circular Kernel Context
+ * Logger's alone. */
 enum { SYSTEM_LOGGERS = 8, SYSTEM_LOGGERS_OTHERS = SYSTEM_LOGGERS - 2 };
 
 static bool has_own_place(const char *name)
@@ -21,10 +22,11 @@ static wstatus system_logger_place(const struct session_table *t, const struct p
         others += t->slot[i] && t->slot[i]->state->kernel && !has_own_place(t->slot[i]->state->name);
     if (!plan->kernel || has_own_place(plan->name) || others < SYSTEM_LOGGERS_OTHERS)
         return W_SUCCESS;
-    return reason_set(why, W_NO_SYSTEM_RESOURCES,
-                      "%d sessions of kernel events run already; of the %d places one is for the NT Kernel Logger alone, one for the "
-                      "Circular Kernel Context Logger. Do: stop one, or put its flags into another",
-                      others, SYSTEM_LOGGERS);
+    return reason_set(
+        why, W_NO_SYSTEM_RESOURCES,
+        "%d sessions of kernel events run already; of the %d places one is for the NT Kernel Logger alone, one for the "
+        "Circular Kernel Context Logger. Do: stop one, or put its flags into another",
+        others, SYSTEM_LOGGERS);
 }
 
 /* Who holds the places: as many names as a reason has room for. */
@@ -32,15 +34,17 @@ static wstatus places_taken(const struct session_table *t, unsigned most, struct
 {
     char     names[300] = "";
     size_t   used       = 0;
-    unsigned told       = 0, all = table_count(t);
+    unsigned told = 0, all = table_count(t);
     for (int i = 0; i < SHM_SESSIONS; i++) {
         const size_t n = t->slot[i] ? strlen(t->slot[i]->state->name) : 0;
         if (!n || used + n + 3 > sizeof names)
             continue;
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", told++ ? ", " : "", t->slot[i]->state->name);
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", told++ ? ", " : "", t->slot[i]->state->name);
     }
-    return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %u places are taken (EtwMaxLoggers), by %s and %u more. Do: stop one (autologger stop)", most, names,
-                      all - told);
+    return reason_set(why, W_NO_SYSTEM_RESOURCES,
+                      "all %u places are taken (EtwMaxLoggers), by %s and %u more. Do: stop one (autologger stop)",
+                      most, names, all - told);
 }
 
 wstatus table_name_taken(const struct session *s, struct reason *why)
@@ -65,11 +69,13 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
         }
         if (name_compare(s->state->name, plan->name) == 0)
             return table_name_taken(s, why);
-        if (guid_equal(&s->state->guid, &plan->guid) && !s->state->processes.kind && !t->env->processes) /* these have a provider's, which is no one's own */
+        /* these have a provider's, which is no one's own */
+        if (guid_equal(&s->state->guid, &plan->guid) && !s->state->processes.kind && !t->env->processes)
             return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
                               guid_format(&plan->guid, text));
         if (plan->log_path && session_writes(s, plan->log_path))
-            return reason_set(why, W_SHARING_VIOLATION, "session \"%s\" already writes %s", s->state->name, plan->log_path);
+            return reason_set(why, W_SHARING_VIOLATION, "session \"%s\" already writes %s", s->state->name,
+                              plan->log_path);
     }
     if ((st = system_logger_place(t, plan, why)))
         return st;

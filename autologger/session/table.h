@@ -9,15 +9,15 @@ struct session_table {
     struct directory   *directory;
     struct session     *slot[SHM_SESSIONS];
     uint64_t            ceiling, memory_used; /* bytes */
-    unsigned            most; /* sessions at one time; 0: SHM_SESSIONS */
+    unsigned            most;                 /* sessions at one time; 0: SHM_SESSIONS */
     uint32_t            generation;
     /* asked of each plan before anything is made of it; NULL: everything may be */
     wstatus (*may_add)(void *ctx, const struct plan *plan, struct reason *why);
     void *may_ctx;
 };
 
-/* Creates the session of `plan` and adds it. W_ALREADY_EXISTS name or GUID taken (the reason names the holder), 32 log file taken,
- * W_NO_SYSTEM_RESOURCES no
+/* Creates the session of `plan` and adds it. W_ALREADY_EXISTS name or GUID taken (the reason names the holder), 32 log
+ * file taken, W_NO_SYSTEM_RESOURCES no
  * slot, and what session_create gives. */
 wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why);
 /* W_ALREADY_EXISTS, with who has the name. */
@@ -27,10 +27,10 @@ wstatus table_add_adopted(struct session_table *t, struct session *s, struct rea
 /* By name, without case; NULL when there is none. */
 struct session *table_find(struct session_table *t, const char *name);
 /* Stops, removes and destroys. */
-void     table_remove(struct session_table *t, struct session *s);
+void table_remove(struct session_table *t, struct session *s);
 /* What the session counts for in memory_used: more than it has while an update may give it more. */
 void     table_memory_set(struct session_table *t, struct session *s, uint64_t bytes);
 unsigned table_count(const struct session_table *t);
 /* Removes and destroys all that is left. */
-void     table_finish(struct session_table *t);
+void table_finish(struct session_table *t);
 #endif

@@ -1,8 +1,10 @@
-/* update.c - other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, file, real time. See session.h.
- * An update is a row of steps. What only the logger may do is an errand of its, and what a pass of the drain thread would hold up comes behind that pass:
- * the controlling thread looks now and then whether it can go on, and waits for nothing.
- * Invariants: U1 one update of a session at a time. U2 while one is under way others can have neither its file nor the memory that it may get
- * (path_next, table_memory_set). U3 once the session is ending no step begins that the kernel's part would have to take. */
+/* update.c - other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, file, real time.
+ * See session.h. An update is a row of steps. What only the logger may do is an errand of its, and what a pass of the
+ * drain thread would hold up comes behind that pass: the controlling thread looks now and then whether it can go on,
+ * and waits for nothing.
+ * Invariants: U1 one update of a session at a time. U2 while one is under way others can have neither its file nor the
+ * memory that it may get (path_next, table_memory_set). U3 once the session is ending no step begins that the kernel's
+ * part would have to take. */
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
@@ -16,24 +18,25 @@
 struct session_update {
     struct session       *s;
     struct session_terms  t;
-    struct session_terms  before; /* flags and stacks, as they were */
+    struct session_terms  before;               /* flags and stacks, as they were */
     char                 *log_path, *file_name; /* of t */
-    struct state_owner    owner; /* who asks; not set: the daemon */
+    struct state_owner    owner;                /* who asks; not set: the daemon */
     struct condition_list found;
     struct reason         why;
     wstatus               status;
     unsigned              step;
-    struct logger_errand *errand; /* of this step; NULL: none */
+    struct logger_errand *errand;   /* of this step; NULL: none */
     unsigned              patience; /* s, for a step */
     uint64_t              until_ns; /* so long is waited in this step; 0: not yet */
-    uint32_t              buffers; /* MaximumBuffers that it gets */
-    bool                  kernel, begins /* real time */, counted /* buffers is known */, keys /* of StackCaching, as it began */;
+    uint32_t              buffers;  /* MaximumBuffers that it gets */
+    bool kernel, begins /* real time */, counted /* buffers is known */, keys /* of StackCaching, as it began */;
 };
 
 static bool update_known(const struct condition_list *list, const struct condition *c)
 {
     for (unsigned i = 0; i < list->count; i++)
-        if (list->items[i].number == c->number && !strcmp(list->items[i].item, c->item) && !strcmp(list->items[i].reason, c->reason))
+        if (list->items[i].number == c->number && !strcmp(list->items[i].item, c->item) &&
+            !strcmp(list->items[i].reason, c->reason))
             return true;
     return false;
 }
@@ -57,17 +60,19 @@ __attribute__((format(printf, 2, 3))) static void note_change(struct session *s,
     va_end(args);
     if (s->state->updates++ >= UPDATES_TOLD) { /* a program may change its session each second, for months */
         if (s->state->updates == UPDATES_TOLD + 1)
-            condition_add(&s->conditions, W_REVISION_MISMATCH, true, "more updates", "", 0, "autologger query says what is in force",
+            condition_add(&s->conditions, W_REVISION_MISMATCH, true, "more updates", "", 0,
+                          "autologger query says what is in force",
                           "changed more than %d times while the session ran: the first ones are listed", UPDATES_TOLD);
         return;
     }
     snprintf(item, sizeof item, "update %u", s->state->updates);
-    condition_add(&s->conditions, W_REVISION_MISMATCH, true, item, "", 0, "nothing: it was asked for", "changed while the session ran: %s", text);
+    condition_add(&s->conditions, W_REVISION_MISMATCH, true, item, "", 0, "nothing: it was asked for",
+                  "changed while the session ran: %s", text);
 }
 
 static void note_kernel(struct session *s)
 {
-    const struct state_session *st = s->state;
+    const struct state_session *st          = s->state;
     char                        flags[1024] = "", stacks[1024] = "";
     group_mask_format(st->group_mask, flags, sizeof flags);
     hooks_format(st->hooks, st->hook_count, stacks, sizeof stacks);
@@ -87,14 +92,20 @@ static wstatus may_change_file(const struct session *s, const struct session_ter
     if (!s->env->realtime)
         return reason_set(why, W_NOT_SUPPORTED, "this program has no files and no consumers");
     if (t->log_path && st->log_file_mode & ETL_MODE_NEWFILE)
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is of the mode NEWFILE: its files have one name with a number. Do: autologger flush "
-                          "--next-file", st->name);
+        return reason_set(
+            why, W_INVALID_PARAMETER,
+            "session \"%s\" is of the mode NEWFILE: its files have one name with a number. Do: autologger flush "
+            "--next-file",
+            st->name);
     if (t->log_path && !strcmp(t->log_path, session_log_path(st)))
-        return reason_set(why, W_BAD_PATHNAME, "%s is the file that session \"%s\" writes. Do: choose another name", t->log_path, st->name);
+        return reason_set(why, W_BAD_PATHNAME, "%s is the file that session \"%s\" writes. Do: choose another name",
+                          t->log_path, st->name);
     if (t->convert && (t->log_path || t->realtime || (!*session_log_path(st) && !session_converted(st))))
-        return reason_set(why, W_INVALID_PARAMETER, "to be converted to real time a session has a file, and is given no other one");
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "to be converted to real time a session has a file, and is given no other one");
     if (t->realtime && !t->deliver && !t->log_path && !*session_log_path(st))
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has no file: without real time its events would go nowhere", st->name);
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "session \"%s\" has no file: without real time its events would go nowhere", st->name);
     if (!atomic_load(&s->fs_ready))
         return reason_set(why, W_NOT_READY, "no file may be created yet");
     return t->log_path ? logger_links_refuse(s->env, t->log_path, why) : W_SUCCESS;
@@ -103,17 +114,23 @@ static wstatus may_change_file(const struct session *s, const struct session_ter
 static wstatus update_may_update(const struct session *s, const struct session_terms *t, struct reason *why)
 {
     const bool  kernel = t->flags || t->stacks, ways = t->log_path || t->realtime || t->convert;
-    const char *name   = s->state->name;
+    const char *name = s->state->name;
     if (!kernel && !t->timer && !t->maximum && !ways)
         return reason_set(why, W_INVALID_PARAMETER, "nothing is named that should change");
     if (kernel && !s->state->kernel)
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" holds no kernel events. Do: name one that does, see autologger sessions", name);
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "session \"%s\" holds no kernel events. Do: name one that does, see autologger sessions",
+                          name);
     if (s->state->processes.kind)
-        return reason_set(why, W_NOT_SUPPORTED, "session \"%s\" is a private one of several processes, which stay as they began", name);
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "session \"%s\" is a private one of several processes, which stay as they began", name);
     if (s->state->log_file_mode & ETL_MODE_NONSTOPPABLE)
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" was declared NONSTOPPABLE: it can't be changed", name);
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" was declared NONSTOPPABLE: it can't be changed",
+                          name);
     if ((t->timer || t->maximum || ways) && s->state->log_file_mode & ETL_MODE_BUFFERING)
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is in the mode BUFFERING: it keeps MinimumBuffers, and writes when it is asked to", name);
+        return reason_set(
+            why, W_INVALID_PARAMETER,
+            "session \"%s\" is in the mode BUFFERING: it keeps MinimumBuffers, and writes when it is asked to", name);
     if (t->maximum && !t->maximum_buffers)
         return reason_set(why, W_INVALID_PARAMETER, "MaximumBuffers 0 is no number of buffers");
     const bool records = kernel || (t->maximum && session_wants_kernel(s)); /* its sources may still be on their way */
@@ -142,8 +159,9 @@ static void update_timer_set(struct session *s, uint32_t asked)
 /* How many there is address space for: in programs, which map it once, and for raw records of the kernel. */
 static uint64_t most_buffers(const struct session *s)
 {
-    const uint64_t buffer   = s->state->buffer_kb * UINT64_C(1024);
-    const unsigned half     = !s->state->kernel && s->state->tracepoint_count ? 1 : 0; /* the other half is for tracepoints */
+    const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024);
+    /* the other half is for tracepoints */
+    const unsigned half     = !s->state->kernel && s->state->tracepoint_count ? 1 : 0;
     const uint32_t capacity = s->uid_count ? stream_set_control(s->uid[0].streams)->chunk_count : 0;
     const uint64_t streams  = s->uid_count ? (uint64_t)capacity << (s->chunk_shift + half) : UINT64_MAX;
     uint64_t       raw      = UINT64_MAX;
@@ -155,17 +173,21 @@ static uint64_t most_buffers(const struct session *s)
 
 static uint32_t maximum_possible(const struct session *s, const struct session_terms *t, struct condition_list *found)
 {
-    const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024), most = most_buffers(s), fit = t->memory_limit ? t->memory_limit / buffer : UINT64_MAX;
+    const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024), most = most_buffers(s),
+                   fit    = t->memory_limit ? t->memory_limit / buffer : UINT64_MAX;
     const uint32_t fewest = s->state->minimum_buffers;
     uint64_t       given  = t->maximum_buffers;
     if (given > fit)
-        condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "ask for fewer, or raise MaxNonPagedPoolUsage",
-                      "%llu buffers of %u KB were asked for, memory for %llu is left of what all sessions may have", (unsigned long long)given,
-                      s->state->buffer_kb, (unsigned long long)fit);
+        condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0,
+                      "ask for fewer, or raise MaxNonPagedPoolUsage",
+                      "%llu buffers of %u KB were asked for, memory for %llu is left of what all sessions may have",
+                      (unsigned long long)given, s->state->buffer_kb, (unsigned long long)fit);
     given = given < fit ? given : fit;
     if (given > most)
-        condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "start the session anew with as many as it needs",
-                      "address space for %llu buffers was set aside at the start of the session: it cannot have more", (unsigned long long)most);
+        condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0,
+                      "start the session anew with as many as it needs",
+                      "address space for %llu buffers was set aside at the start of the session: it cannot have more",
+                      (unsigned long long)most);
     given = given < most ? given : most;
     if (given < fewest)
         condition_add(found, W_INVALID_PARAMETER, false, "MaximumBuffers", "", 0, "nothing to do",
@@ -192,19 +214,19 @@ static void maximum_store(struct session *s, uint32_t buffers)
     struct state_session *st = s->state;
     pthread_mutex_lock(&s->lock);
     __atomic_store_n(&st->maximum_buffers, buffers, __ATOMIC_RELAXED); /* the logger looks without the lock */
-    st->memory_bytes    = (uint64_t)buffers * st->buffer_kb * 1024;
-    s->budget_chunks    = session_budget(st, s->chunk_shift);
+    st->memory_bytes = (uint64_t)buffers * st->buffer_kb * 1024;
+    s->budget_chunks = session_budget(st, s->chunk_shift);
     pthread_mutex_unlock(&s->lock);
 }
 
 enum { SHRINK_MS = 2000, RAW_MS = 20 };
 
-/* All of it or nothing: the kernel's records are nowhere else. Each pass writes what it has, buffers that are nearly empty too, so there are
- * few; nearly always the first one does. */
+/* All of it or nothing: the kernel's records are nowhere else. Each pass writes what it has, buffers that are nearly
+ * empty too, so there are few; nearly always the first one does. */
 static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
 {
-    struct klog *k  = l->s->klog;
-    wstatus      st;
+    struct klog   *k = l->s->klog;
+    wstatus        st;
     struct os     *os    = l->s->env->os;
     const uint64_t until = os->raw_ns(os) + SHRINK_MS * UINT64_C(1000000);
     klog_goal_set(k, bytes);
@@ -217,15 +239,18 @@ static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
     return st;
 }
 
-/* On the logger's thread: what has been written or recorded goes to the file, then its memory can be taken back; also while more comes. A
- * successor makes the kernel's memory as large as the state says, so that changes after the memory has become less, and before it becomes more. */
+/* On the logger's thread: what has been written or recorded goes to the file, then its memory can be taken back; also
+ * while more comes. A successor makes the kernel's memory as large as the state says, so that changes after the memory
+ * has become less, and before it becomes more. */
 static wstatus run_shrink(struct logger *l, struct logger_errand *e)
 {
     struct session *s       = l->s;
     struct os      *os      = s->env->os;
     const uint32_t *buffers = e->more;
     const uint64_t  raw     = session_raw_bytes(s->state) / s->state->maximum_buffers * *buffers;
-    wstatus         st      = atomic_load(&e->state) == ERRAND_GIVEN_UP ? W_TIMEOUT : s->klog ? shrink_raw(l, raw, &e->why) : W_SUCCESS;
+    wstatus         st      = atomic_load(&e->state) == ERRAND_GIVEN_UP ? W_TIMEOUT
+                              : s->klog                                 ? shrink_raw(l, raw, &e->why)
+                                                                        : W_SUCCESS;
     if (st)
         return st;
     maximum_store(s, *buffers);
@@ -235,7 +260,8 @@ static wstatus run_shrink(struct logger *l, struct logger_errand *e)
             return W_SUCCESS;
         usleep(1000);
     }
-    return reason_set(&e->why, W_TIMEOUT, "its programs use more than that at once: what they have is taken back when they use less");
+    return reason_set(&e->why, W_TIMEOUT,
+                      "its programs use more than that at once: what they have is taken back when they use less");
 }
 
 static wstatus maximum_grow(struct session *s, uint32_t buffers, struct reason *why)
@@ -262,7 +288,8 @@ static bool is_late(struct session_update *u)
     return now >= u->until_ns;
 }
 
-/* Its drain thread is at work: what takes the kernel's records would wait for it. *st is not 0 when that has taken too long. */
+/* Its drain thread is at work: what takes the kernel's records would wait for it. *st is not 0 when that has taken too
+ * long. */
 static bool pass_waits(struct session_update *u, wstatus *st, struct reason *why)
 {
     const bool busy = u->s->klog && klog_in_pass(u->s->klog), late = busy && is_late(u);
@@ -271,7 +298,8 @@ static bool pass_waits(struct session_update *u, wstatus *st, struct reason *why
     return busy && !late;
 }
 
-static wstatus session_update_ask(struct session_update *u, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
+static wstatus session_update_ask(struct session_update *u, wstatus (*run)(struct logger *l, struct logger_errand *e),
+                                  const char *file, void *more, struct reason *why)
 {
     return session_ask(u->s, run, file, more, u->owner.set ? &u->owner : NULL, &u->errand, why);
 }
@@ -292,13 +320,15 @@ static bool errand_over(struct session_update *u, wstatus *st, struct reason *wh
 
 /* ---- the step of MaximumBuffers ---- */
 
-static void maximum_note(struct session_update *u, wstatus st, const char *what, const char *advice, const struct reason *why)
+static void maximum_note(struct session_update *u, wstatus st, const char *what, const char *advice,
+                         const struct reason *why)
 {
     struct session *s = u->s;
     if (st)
         condition_add(&u->found, st, false, "MaximumBuffers", "", 0, advice, "%s: %s", what, why->text);
     if (s->state->maximum_buffers != u->before.maximum_buffers)
-        note_change(s, "MaximumBuffers is %u from then on, it was %u", s->state->maximum_buffers, u->before.maximum_buffers);
+        note_change(s, "MaximumBuffers is %u from then on, it was %u", s->state->maximum_buffers,
+                    u->before.maximum_buffers);
 }
 
 static bool grow_step(struct session_update *u)
@@ -329,7 +359,8 @@ static bool shrink_step(struct session_update *u)
     wstatus       st  = u->errand ? W_SUCCESS : shrink_begin(u, &why);
     if (!st && !errand_over(u, &st, &why))
         return false;
-    maximum_note(u, st, "not all memory was given back", u->s->state->maximum_buffers == u->buffers ? "nothing to do" : "ask again when less is written", &why);
+    maximum_note(u, st, "not all memory was given back",
+                 u->s->state->maximum_buffers == u->buffers ? "nothing to do" : "ask again when less is written", &why);
     return true;
 }
 
@@ -342,7 +373,8 @@ static bool maximum_step(struct session_update *u)
         u->before.maximum_buffers = u->s->state->maximum_buffers;
         u->counted                = true;
     }
-    return u->buffers == u->before.maximum_buffers || (u->buffers > u->before.maximum_buffers ? grow_step : shrink_step)(u);
+    return u->buffers == u->before.maximum_buffers ||
+           (u->buffers > u->before.maximum_buffers ? grow_step : shrink_step)(u);
 }
 
 /* ---- file and real time ---- */
@@ -352,8 +384,9 @@ static wstatus ways_begin(struct session_update *u)
     struct session             *s       = u->s;
     const struct session_terms *t       = &u->t;
     const bool                  deliver = t->convert || (t->realtime ? t->deliver : delivers(s));
-    uint32_t              mode    = deliver ? s->state->log_file_mode | ETL_MODE_REAL_TIME : s->state->log_file_mode & ~(uint32_t)ETL_MODE_REAL_TIME;
-    struct logger_change *c       = malloc(sizeof *c);
+    uint32_t                    mode    = deliver ? s->state->log_file_mode | ETL_MODE_REAL_TIME
+                                                  : s->state->log_file_mode & ~(uint32_t)ETL_MODE_REAL_TIME;
+    struct logger_change       *c       = malloc(sizeof *c);
     if (!c)
         return reason_set(&u->why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     if (t->convert)
@@ -373,7 +406,8 @@ static void ways_note(struct session_update *u)
     struct session             *s = u->s;
     const struct session_terms *t = &u->t;
     if (u->why.status)
-        condition_add(&u->found, u->why.status, false, "FileName", "", 0, "check the disk", "the file before could not be completed: %s", u->why.text);
+        condition_add(&u->found, u->why.status, false, "FileName", "", 0, "check the disk",
+                      "the file before could not be completed: %s", u->why.text);
     if (t->log_path) {
         snprintf(s->state->file_name, sizeof s->state->file_name, "%s", t->file_name ? t->file_name : t->log_path);
         note_change(s, "events go to %.500s from then on", t->log_path);
@@ -383,7 +417,8 @@ static void ways_note(struct session_update *u)
     else if (t->realtime)
         note_change(s, "real time is %s from then on", t->deliver ? "on" : "off");
     if (u->keys && !s->state->stack_cache_bytes)
-        note_change(s, "stacks are written whole from then on: who listens later could not know the keys of StackCaching");
+        note_change(s,
+                    "stacks are written whole from then on: who listens later could not know the keys of StackCaching");
 }
 
 void session_realtime_end(struct session *s)
@@ -391,13 +426,15 @@ void session_realtime_end(struct session *s)
     struct state_realtime *r = &s->state->realtime;
     s->env->realtime->leave(s, false);
     s->env->realtime->destroy(s->realtime);
-    s->realtime  = NULL;
-    r->delivered = state_slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* the numbers go on, should it be switched on again */
+    s->realtime = NULL;
+    /* the numbers go on, should it be switched on again */
+    r->delivered = state_slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8);
 }
 
 /* ---- flags and stacks ---- */
 
-static wstatus kernel_change(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+static wstatus kernel_change(struct session *s, const struct session_terms *terms, struct condition_list *found,
+                             struct reason *why)
 {
     struct klog_config config;
     session_cpus(s); /* where it cannot be opened it is not asked for */
@@ -427,7 +464,8 @@ static void kernel_restore(struct session_update *u)
     if (is_ending(s))
         note_kernel(s);
     else if (kernel_change(s, &u->before, &ignored, &why) != W_SUCCESS)
-        condition_add(&s->conditions, why.status, false, "EnableKernelFlags", "", 0, "update them again", "a change could not be taken back: %s", why.text);
+        condition_add(&s->conditions, why.status, false, "EnableKernelFlags", "", 0, "update them again",
+                      "a change could not be taken back: %s", why.text);
     condition_list_finish(&ignored);
 }
 
@@ -488,7 +526,8 @@ static bool last_step(struct session_update *u)
 
 /* ---- all of it ---- */
 
-static bool (*const update_steps[])(struct session_update *u) = {kernel_step, ways_step, told_step, maximum_step, last_step};
+static bool (*const update_steps[])(struct session_update *u) = {kernel_step, ways_step, told_step, maximum_step,
+                                                                 last_step};
 enum { STEPS = sizeof update_steps / sizeof *update_steps };
 
 static bool texts_keep(struct session_update *u)
@@ -512,7 +551,8 @@ static void update_free(struct session_update *u)
     free(u);
 }
 
-wstatus session_update_begin(struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why)
+wstatus session_update_begin(struct session *s, const struct session_terms *terms, struct session_update **out,
+                             struct reason *why)
 {
     const struct state_session *st     = s->state;
     wstatus                     status = update_may_update(s, terms, why);
@@ -527,8 +567,8 @@ wstatus session_update_begin(struct session *s, const struct session_terms *term
     u->t        = *terms;
     u->patience = st->owner.set && st->owner.uid ? WAIT_USER_S : WAIT_S;
     u->kernel   = terms->flags || terms->stacks;
-    u->before = (struct session_terms){.flags = true, .stacks = true, .hook_count = st->hook_count};
-    u->keys   = st->stack_cache_bytes != 0;
+    u->before   = (struct session_terms){.flags = true, .stacks = true, .hook_count = st->hook_count};
+    u->keys     = st->stack_cache_bytes != 0;
     memcpy(u->before.group_mask, st->group_mask, sizeof u->before.group_mask);
     memcpy(u->before.hooks, st->hooks, sizeof u->before.hooks);
     if (s->env->asks)
@@ -538,7 +578,8 @@ wstatus session_update_begin(struct session *s, const struct session_terms *term
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     }
     u->t.realtime &= u->t.deliver != delivers(s); /* it is so already */
-    u->t.convert &= !session_converted(st);       /* also because a predecessor did it, and died before it had answered */
+    /* also because a predecessor did it, and died before it had answered */
+    u->t.convert &= !session_converted(st);
     s->update    = u;
     s->path_next = u->log_path;
     *out         = u;
@@ -552,7 +593,7 @@ bool session_update_done(struct session_update *u, unsigned *ms)
     while (!update_is_over(u)) {
         if (!update_steps[u->step](u)) {
             const uint64_t now = update_now_ns(u), left = u->until_ns > now ? (u->until_ns - now) / 1000000 + 1 : 1;
-            *ms                = u->errand ? (unsigned)left : PASS_MS;
+            *ms = u->errand ? (unsigned)left : PASS_MS;
             return false;
         }
         u->until_ns = 0;
@@ -563,8 +604,9 @@ bool session_update_done(struct session_update *u, unsigned *ms)
 
 wstatus session_update_end(struct session_update *u, struct condition_list *found, struct reason *why)
 {
-    struct session *s      = u->s;
-    const wstatus   status = update_is_over(u) ? u->status : reason_set(&u->why, W_NOT_READY, "session \"%s\" has ended", s->state->name);
+    struct session *s = u->s;
+    const wstatus   status =
+        update_is_over(u) ? u->status : reason_set(&u->why, W_NOT_READY, "session \"%s\" has ended", s->state->name);
     if (u->errand)
         session_errand_end(s, u->errand);
     for (unsigned i = 0; i < u->found.count; i++)

@@ -1,5 +1,5 @@
-/* See session.h. Users cause conditions, and one user can have 65,536 subordinate ids. These conditions have a bound of their own, so they cannot
- * displace the session's. A condition stays known after a boot's row has copied it.
+/* See session.h. Users cause conditions, and one user can have 65,536 subordinate ids. These conditions have a bound of
+ * their own, so they cannot displace the session's. A condition stays known after a boot's row has copied it.
  * Threads: the controlling thread, with or without the session's lock. */
 #include "autologger/session/session.h"
 
@@ -12,7 +12,8 @@ static uint64_t user_condition_key_of(wstatus number, const char *text)
     return key;
 }
 
-void session_user_condition(struct session *s, wstatus number, bool note, const char *once, const char *item, const char *advice, const char *what)
+void session_user_condition(struct session *s, wstatus number, bool note, const char *once, const char *item,
+                            const char *advice, const char *what)
 {
     const uint64_t key = user_condition_key_of(number, once);
 
@@ -24,7 +25,9 @@ void session_user_condition(struct session *s, wstatus number, bool note, const 
         condition_add(&s->conditions, number, note, item, "", 0, advice, "%s", what);
     } else if (!s->more_user_conditions) {
         s->more_user_conditions = true;
-        condition_add(&s->conditions, W_NO_SYSTEM_RESOURCES, true, "more users", "", 0, "look at the programs of the users that are listed",
-                      "%u conditions of users and their providers are listed; there were more", SESSION_USER_CONDITIONS);
+        condition_add(&s->conditions, W_NO_SYSTEM_RESOURCES, true, "more users", "", 0,
+                      "look at the programs of the users that are listed",
+                      "%u conditions of users and their providers are listed; there were more",
+                      SESSION_USER_CONDITIONS);
     }
 }

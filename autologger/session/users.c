@@ -1,6 +1,7 @@
 /* users.c - the users whose programs write to a session, and how they share its memory. See session.h, S1.
- * Threads: session_admit and session_user_left: the controlling thread. session_share: also the logger thread. All of it under the session's
- * lock where streams' pools change. Not for: reading streams (logger_merge.c), who may write (control). */
+ * Threads: session_admit and session_user_left: the controlling thread. session_share: also the logger thread. All of
+ * it under the session's lock where streams' pools change. Not for: reading streams (logger_merge.c), who may write
+ * (control). */
 #include "autologger/session/internal.h"
 
 #include <sys/eventfd.h>
@@ -48,16 +49,17 @@ static uint32_t users_give(struct stream_set *set, uint32_t more, uint32_t room)
     return room > got ? room - got : 0;
 }
 
-/* Where writers overwrite, memory is never free by itself: each user has an equal part of all of it, but for what a user who comes needs: for each
- * processor a chunk that is filled while the logger reads another one. Who has less than it needs gets that at once, from what is set aside, and
- * from the oldest events of who has more. Beyond that it gets unused chunks of richer users' pools. The rest comes with reading, or, when the pool
- * is empty, from users without programs. */
+/* Where writers overwrite, memory is never free by itself: each user has an equal part of all of it, but for what a
+ * user who comes needs: for each processor a chunk that is filled while the logger reads another one. Who has less than
+ * it needs gets that at once, from what is set aside, and from the oldest events of who has more. Beyond that it gets
+ * unused chunks of richer users' pools. The rest comes with reading, or, when the pool is empty, from users without
+ * programs. */
 static void share_all(struct session *s, unsigned writing)
 {
     uint32_t       part[STATE_UIDS], need[STATE_UIDS], wanted = 0, granted = 0, ended = 0, poor = 0;
     const uint32_t least = 2 * s->state->cpus + 1, streams = s->state->cpus + 1;
-    const uint32_t aside = s->budget_chunks >= 8 * least ? least : s->budget_chunks >= 4 * streams ? streams : 0;
-    unsigned       before  = 0;
+    const uint32_t aside  = s->budget_chunks >= 8 * least ? least : s->budget_chunks >= 4 * streams ? streams : 0;
+    unsigned       before = 0;
 
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams);
@@ -73,8 +75,10 @@ static void share_all(struct session *s, unsigned writing)
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams), more = has > part[u] ? has - part[u] : 0;
         const uint32_t unused = has - stream_set_busy(s->uid[u].streams), idle = unused < poor ? unused : poor;
-        const uint32_t needed = s->uid[u].live || ended < wanted ? wanted : ended, free = room > aside ? room - aside : 0;
-        const uint32_t first = needed > room ? needed - room : 0, rest = idle > free ? idle - free : 0, lack = first > rest ? first : rest;
+        const uint32_t needed = s->uid[u].live || ended < wanted ? wanted : ended,
+                       free   = room > aside ? room - aside : 0;
+        const uint32_t first = needed > room ? needed - room : 0, rest = idle > free ? idle - free : 0,
+                       lack = first > rest ? first : rest;
         room += stream_set_yield(s->uid[u].streams, more < lack ? more : lack, part[u]);
     }
     for (unsigned u = 0; u < s->uid_count; u++) {
@@ -111,21 +115,28 @@ uint32_t session_share(struct session *s)
     }
     before = 0;
     for (unsigned u = 0; u < s->uid_count; u++) {
-        struct stream_set *set   = s->uid[u].streams;
-        const uint32_t     part  = users_part_of(s, u, left, writing, &before), had = stream_set_granted(set);
-        const uint32_t     there = had - stream_set_busy(set), room = s->budget_chunks > granted ? s->budget_chunks - granted : 0;
+        struct stream_set *set  = s->uid[u].streams;
+        const uint32_t     part = users_part_of(s, u, left, writing, &before), had = stream_set_granted(set);
+        const uint32_t     there = had - stream_set_busy(set),
+                       room      = s->budget_chunks > granted ? s->budget_chunks - granted : 0;
         stream_set_pool(set, part < there + room ? part : there + room);
         granted += stream_set_granted(set) - had;
     }
     return left;
 }
 
-static wstatus streams_make(const struct session *s, uint32_t uid, bool admitted, struct stream_set **out, struct reason *why)
+static wstatus streams_make(const struct session *s, uint32_t uid, bool admitted, struct stream_set **out,
+                            struct reason *why)
 {
-    struct stream_config c = {.cpus = s->state->cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
-                              .chunk_count = admitted ? session_capacity(s->budget_chunks, s->chunk_shift) : 0, .uid = uid,
-                              .clock_kind = s->clock.read_kind, .session = s->state->index,
-                              .session_generation = s->state->generation, .overwrite = session_overwrites(s)};
+    struct stream_config c = {.cpus               = s->state->cpus,
+                              .chunk_shift        = s->chunk_shift,
+                              .max_event          = s->state->buffer_kb * 1024u - 72,
+                              .chunk_count        = admitted ? session_capacity(s->budget_chunks, s->chunk_shift) : 0,
+                              .uid                = uid,
+                              .clock_kind         = s->clock.read_kind,
+                              .session            = s->state->index,
+                              .session_generation = s->state->generation,
+                              .overwrite          = session_overwrites(s)};
 
     if (c.max_event > ETL_MAX_EVENT)
         c.max_event = ETL_MAX_EVENT;
@@ -137,7 +148,8 @@ wstatus session_empty(struct session *s, struct reason *why)
     return s->empty ? W_SUCCESS : streams_make(s, (uint32_t)-1, false, &s->empty, why);
 }
 
-/* The place of `uid`, else one that is to have it: that of somebody who is gone, a new one, or the last, which is shared by all who find none. */
+/* The place of `uid`, else one that is to have it: that of somebody who is gone, a new one, or the last, which is
+ * shared by all who find none. */
 static unsigned users_find_place(const struct session *s, uint32_t uid)
 {
     unsigned gone = STATE_UIDS;
@@ -166,14 +178,16 @@ static void wake_logger(struct session *s)
         (void)!write(s->wake_fd, &one, sizeof one);
 }
 
-/* Under lock. Where others hold most of the memory, the logger is to write it out; where most of the places, to give up what it can. */
+/* Under lock. Where others hold most of the memory, the logger is to write it out; where most of the places, to give up
+ * what it can. */
 static void share_and_wake(struct session *s)
 {
     if (session_share(s) < s->budget_chunks / 2 || session_places_scarce(s))
         wake_logger(s);
 }
 
-/* What was whose place it is now. A successor that finds a part of it drops that too: the epoch says that it is nobody's. */
+/* What was whose place it is now. A successor that finds a part of it drops that too: the epoch says that it is
+ * nobody's. */
 static void place_clear(struct session *s, unsigned n)
 {
     struct session_uid *u = &s->uid[n];
@@ -190,14 +204,17 @@ static void place_clear(struct session *s, unsigned n)
 static void user_refused(struct session *s, uint32_t uid, bool has_place)
 {
     char text[200];
-    snprintf(text, sizeof text,
-             has_place ? "there is no memory for the streams of the programs of uid %u: their events are lost"
-                       : "programs of 255 users are being traced, so there is no place for uid %u: the events of its programs are lost",
-             uid);
-    session_user_condition(s, W_NOT_ENOUGH_MEMORY, false, text, "users",
-                           has_place ? "end programs that need memory"
-                                     : "end the programs of users that need not be traced: their places are given to others then",
-                           text);
+    snprintf(
+        text, sizeof text,
+        has_place
+            ? "there is no memory for the streams of the programs of uid %u: their events are lost"
+            : "programs of 255 users are being traced, so there is no place for uid %u: the events of its programs are lost",
+        uid);
+    session_user_condition(
+        s, W_NOT_ENOUGH_MEMORY, false, text, "users",
+        has_place ? "end programs that need memory"
+                  : "end the programs of users that need not be traced: their places are given to others then",
+        text);
 }
 
 /* A place and streams for who has none. NULL: no memory. */
@@ -207,8 +224,10 @@ static struct session_uid *user_begin(struct session *s, unsigned n, uint32_t ui
     const bool         has_place = n < STATE_UIDS - 1;
     struct reason      why;
     fresh.admitted = has_place && streams_make(s, uid, true, &fresh.streams, &why) == W_SUCCESS;
-    /* without memory for its streams the user gets a set without chunks: its events are lost with error 8, and counted */
-    if (fresh.event_fd < 0 || !session_watch(s, fresh.event_fd) || (!fresh.admitted && streams_make(s, uid, false, &fresh.streams, &why))) {
+    /* without memory for its streams the user gets a set without chunks: its events are lost with error 8, and
+     * counted */
+    if (fresh.event_fd < 0 || !session_watch(s, fresh.event_fd) ||
+        (!fresh.admitted && streams_make(s, uid, false, &fresh.streams, &why))) {
         stream_set_destroy(fresh.streams);
         if (fresh.event_fd >= 0)
             close(fresh.event_fd);
@@ -276,7 +295,8 @@ static void users_note(struct session *s, struct session_uid *u, bool *noted, ws
         return;
     *noted = true;
     snprintf(text, sizeof text, "programs of uid %u %s", u->uid, what);
-    session_user_condition(s, number, true, text, "users", "look at the programs of this user: the provider library does no such thing", text);
+    session_user_condition(s, number, true, text, "users",
+                           "look at the programs of this user: the provider library does no such thing", text);
 }
 
 void session_users_trim(struct session *s)
@@ -297,11 +317,15 @@ void session_users_look(struct session *s)
             continue;
         stream_counters(u->streams, session_now_ns(s), &c);
         if (c.adjusted)
-            users_note(s, u, &u->times_noted, W_INVALID_DATA, "wrote events with times of the future or of the past: these have the time at which they were read");
+            users_note(
+                s, u, &u->times_noted, W_INVALID_DATA,
+                "wrote events with times of the future or of the past: these have the time at which they were read");
         if (c.falsified)
-            users_note(s, u, &u->counts_noted, W_INVALID_DATA, "wrote counts of lost events that cannot be true: they are not counted");
+            users_note(s, u, &u->counts_noted, W_INVALID_DATA,
+                       "wrote counts of lost events that cannot be true: they are not counted");
         if (u->trimmed)
-            users_note(s, u, &u->memory_noted, W_NOT_ENOUGH_MEMORY, "took memory that is no part of the session's buffers: it was taken back");
+            users_note(s, u, &u->memory_noted, W_NOT_ENOUGH_MEMORY,
+                       "took memory that is no part of the session's buffers: it was taken back");
     }
     pthread_mutex_unlock(&s->lock);
 }

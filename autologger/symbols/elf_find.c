@@ -92,17 +92,17 @@ static uint64_t page_ceil(uint64_t v) { return page_floor(v + PAGE - 1); }
 struct elf_image_place elf_image_place(Elf *elf, uint64_t image_size)
 {
     struct elf_image_place at      = {.low = UINT64_MAX};
-    uint64_t         mapping = 0;
-    unsigned         fits    = 0;
-    size_t           count   = 0;
+    uint64_t               mapping = 0;
+    unsigned               fits    = 0;
+    size_t                 count   = 0;
     elf_getphdrnum(elf, &count);
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr p;
         if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD)
             continue;
         uint64_t from = page_floor(p.p_vaddr), to = page_ceil(p.p_vaddr + p.p_memsz);
-        at.low        = from < at.low ? from : at.low;
-        at.high       = to > at.high ? to : at.high;
+        at.low  = from < at.low ? from : at.low;
+        at.high = to > at.high ? to : at.high;
         if ((p.p_flags & PF_X) && page_ceil(p.p_vaddr + p.p_filesz) - from == image_size) {
             mapping = from;
             fits++;

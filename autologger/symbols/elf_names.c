@@ -19,10 +19,10 @@ char *__cxa_demangle(const char *name, char *out, size_t *size, int *status); /*
 
 enum { PAGE = 4096, CODE_RANGES = 8 };
 #define PLT "@plt"
-struct function { /* in the file's addresses */
+struct function {            /* in the file's addresses */
     uint64_t    start, size; /* 0: to the next one */
-    const char *name; /* elfutils' */
-    uint8_t     rank; /* of several names of one address the lowest is taken */
+    const char *name;        /* elfutils' */
+    uint8_t     rank;        /* of several names of one address the lowest is taken */
 };
 struct named {
     uint64_t start;
@@ -33,19 +33,21 @@ struct elf_names {
     struct elf_wanted        wanted;
     Dwfl                    *dwfl;
     Dwfl_Module             *module;
-    bool                     placed; /* `shift` is known */
-    uint64_t                 shift; /* address in the image's own numbers = address - base + shift */
+    bool                     placed;   /* `shift` is known */
+    uint64_t                 shift;    /* address in the image's own numbers = address - base + shift */
     struct function         *function; /* by start, one each */
     size_t                   functions, capacity;
     char                   **made; /* names of our own */
     size_t                   made_count;
-    struct { uint64_t from, to; } code[CODE_RANGES]; /* what can be executed, in the file's addresses */
-    unsigned                 code_count;
-    struct idmap             known; /* address in the file + 1 -> struct named */
+    struct {
+        uint64_t from, to;
+    } code[CODE_RANGES]; /* what can be executed, in the file's addresses */
+    unsigned     code_count;
+    struct idmap known; /* address in the file + 1 -> struct named */
 };
 
-static int elf_names_find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
-                      GElf_Word crc, char **out)
+static int elf_names_find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+                                const char *file, const char *link, GElf_Word crc, char **out)
 {
     struct elf_names *n = *userdata;
     char              path[ELF_PATH_SIZE];
@@ -60,7 +62,7 @@ static int elf_names_find_debug(Dwfl_Module *module, void **userdata, const char
 static void elf_names_place(struct elf_names *n, Elf *elf)
 {
     struct elf_image_place at    = elf_image_place(elf, n->wanted.size);
-    size_t           count = 0;
+    size_t                 count = 0;
     elf_getphdrnum(elf, &count);
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr p;
@@ -76,10 +78,13 @@ static void elf_names_place(struct elf_names *n, Elf *elf)
 static int elf_names_by_start(const void *a, const void *b)
 {
     const struct function *x = a, *y = b;
-    return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
+    return x->start != y->start ? (x->start < y->start ? -1 : 1)
+           : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1)
+                                : strcmp(x->name, y->name);
 }
 
-/* Functions with a size before labels, exported names before others, those without underscores in front before those with. */
+/* Functions with a size before labels, exported names before others, those without underscores in front before those
+ * with. */
 static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
 {
     size_t under = strspn(name, "_");
@@ -126,7 +131,8 @@ static void functions_read(struct elf_names *n, Elf *elf)
         GElf_Word   section;
         const char *name = dwfl_module_getsym_info(n->module, i, &symbol, &address, &section, NULL, NULL);
         unsigned    type = GELF_ST_TYPE(symbol.st_info);
-        if (name && *name && section != SHN_UNDEF && section != SHN_ABS && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+        if (name && *name && section != SHN_UNDEF && section != SHN_ABS &&
+            (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
             !elf_names_function_add(n, &(struct function){address, symbol.st_size, name, rank_of(&symbol, name)}))
             break;
     }
@@ -141,7 +147,8 @@ static void functions_read(struct elf_names *n, Elf *elf)
 
 static bool elf_names_report(struct elf_names *n, int fd, const char *path)
 {
-    static const Dwfl_Callbacks callbacks = {.find_debuginfo = elf_names_find_debug, .section_address = dwfl_offline_section_address};
+    static const Dwfl_Callbacks callbacks = {.find_debuginfo  = elf_names_find_debug,
+                                             .section_address = dwfl_offline_section_address};
     void                      **userdata;
     GElf_Addr                   bias;
 
@@ -200,7 +207,8 @@ void elf_names_destroy(struct elf_names *n)
 
 bool elf_names_found(const struct elf_names *n) { return n->module != NULL; }
 
-/* As people write it, without the version of a symbol ("@@GLIBC_2.2.5"); a name that is not of C++ (or Rust's older ones) stays. */
+/* As people write it, without the version of a symbol ("@@GLIBC_2.2.5"); a name that is not of C++ (or Rust's older
+ * ones) stays. */
 static struct named *named_make(const char *symbol, uint64_t start)
 {
     int           status = -1;
@@ -218,7 +226,8 @@ static struct named *named_make(const char *symbol, uint64_t start)
     return out;
 }
 
-/* The last one that begins at or before the address and reaches it; one with a small one inside it may begin earlier. */
+/* The last one that begins at or before the address and reaches it; one with a small one inside it may begin
+ * earlier. */
 static const struct function *function_at(const struct elf_names *n, uint64_t address)
 {
     enum { BACK = 16 };

@@ -47,7 +47,9 @@ void elf_plt(Elf *elf, bool (*take)(void *ctx, uint64_t address, uint64_t size, 
     for (uint64_t i = 0; i < relocations.sh_size / relocations.sh_entsize; i++) {
         GElf_Rela   r;
         uint64_t    at   = first + i * ENTRY;
-        const char *name = at + ENTRY <= plt.sh_size && gelf_getrela(data, (int)i, &r) ? elf_plt_called(elf, names, symbols.sh_link, r.r_info) : NULL;
+        const char *name = at + ENTRY <= plt.sh_size && gelf_getrela(data, (int)i, &r)
+                               ? elf_plt_called(elf, names, symbols.sh_link, r.r_info)
+                               : NULL;
         if (name && *name && !take(ctx, plt.sh_addr + at, ENTRY, name))
             return;
     }

@@ -1,5 +1,5 @@
-/* elf_plt.h - the entries through which a file calls functions of others: they are code without a symbol, and their names stand in
- * relocations. x86-64's layout; on others there are none. Threads: any. */
+/* elf_plt.h - the entries through which a file calls functions of others: they are code without a symbol, and their
+ * names stand in relocations. x86-64's layout; on others there are none. Threads: any. */
 #ifndef AUTOLOGGER_SYMBOLS_ELF_PLT_H
 #define AUTOLOGGER_SYMBOLS_ELF_PLT_H
 #include <gelf.h>

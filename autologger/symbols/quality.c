@@ -7,14 +7,18 @@ enum { THREAD = 1, ENTRY = 2, PAGE = 256 };
 
 static int root_of(const char *function)
 {
-    static const struct { const char *name; int what; } roots[] = {
+    static const struct {
+        const char *name;
+        int         what;
+    } roots[] = {
 #define ROOT(name, what) {name, what},
 #include "autologger/symbols/roots.def"
 #undef ROOT
     };
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
         size_t n = strlen(roots[i].name);
-        if (roots[i].name[n - 1] == '*' ? strncmp(function, roots[i].name, n - 1) == 0 : strcmp(function, roots[i].name) == 0)
+        if (roots[i].name[n - 1] == '*' ? strncmp(function, roots[i].name, n - 1) == 0
+                                        : strcmp(function, roots[i].name) == 0)
             return roots[i].what;
     }
     return 0;
@@ -67,8 +71,8 @@ void quality_ready(struct quality *q)
 static struct quality_trigger *trigger_at(const struct quality *q, int64_t time, uint16_t cpu, bool seen)
 {
     const struct quality_trigger key = {.time = time, .cpu = cpu};
-    struct quality_trigger      *at  = q->count ? bsearch(&key, q->trigger, q->count, sizeof key, quality_by_time) : NULL;
-    size_t                       low = 0, high = q->count;
+    struct quality_trigger *at  = q->count ? bsearch(&key, q->trigger, q->count, sizeof key, quality_by_time) : NULL;
+    size_t                  low = 0, high = q->count;
 
     if (at && (!seen || at->hook != QUALITY_NO_EVENT))
         return at;
@@ -95,7 +99,8 @@ static struct quality_row *quality_row_of(struct quality *q, uint16_t hook)
 
 void quality_event(struct quality *q, const struct etl_event *e)
 {
-    if ((e->kind != ETL_KIND_SYSTEM && e->kind != ETL_KIND_PERFINFO) || e->hook >> 8 == ETL_GROUP_STACKWALK || !q->count)
+    if ((e->kind != ETL_KIND_SYSTEM && e->kind != ETL_KIND_PERFINFO) || e->hook >> 8 == ETL_GROUP_STACKWALK ||
+        !q->count)
         return;
     struct quality_row     *row = quality_row_of(q, e->hook);
     struct quality_trigger *at  = trigger_at(q, e->raw_time, e->cpu, false);
@@ -133,7 +138,8 @@ static enum stack_end quality_whole_of(enum stack_end kernel, bool root, enum st
 static void quality_row_add(struct quality_row *row, struct quality_trigger *to, const struct quality_parts *p)
 {
     enum stack_end kernel = p->kernel, user = p->user;
-    bool           root = p->kernel_root, joins = to->whole != STACK_NO_PART && (to->kernel == STACK_NO_PART || kernel == STACK_NO_PART) &&
+    bool           root = p->kernel_root, joins = to->whole != STACK_NO_PART &&
+                                        (to->kernel == STACK_NO_PART || kernel == STACK_NO_PART) &&
                                         (to->user == STACK_NO_PART || user == STACK_NO_PART);
     if (joins) {
         row->whole[to->whole]--;
@@ -155,8 +161,8 @@ static void quality_row_add(struct quality_row *row, struct quality_trigger *to,
 
 void quality_stack(struct quality *q, int64_t trigger, uint16_t cpu, const struct quality_parts *parts)
 {
-    struct quality_trigger  nobody = {.hook = QUALITY_NO_EVENT}, *at = trigger_at(q, trigger, cpu, true);
-    struct quality_row     *row    = quality_row_of(q, at ? at->hook : QUALITY_NO_EVENT);
+    struct quality_trigger nobody = {.hook = QUALITY_NO_EVENT}, *at = trigger_at(q, trigger, cpu, true);
+    struct quality_row    *row = quality_row_of(q, at ? at->hook : QUALITY_NO_EVENT);
     if (row)
         quality_row_add(row, at ? at : &nobody, parts);
     else
@@ -176,12 +182,16 @@ void quality_inside(struct quality *q, const struct quality_parts *parts)
     quality_row_add(row, &nobody, parts);
 }
 
-static uint64_t quality_stacks(const struct quality_row *r) { return r->whole[STACK_COMPLETE] + r->whole[STACK_CUT] + r->whole[STACK_END_UNKNOWN]; }
+static uint64_t quality_stacks(const struct quality_row *r)
+{
+    return r->whole[STACK_COMPLETE] + r->whole[STACK_CUT] + r->whole[STACK_END_UNKNOWN];
+}
 
 static int by_stacks(const void *a, const void *b)
 {
     const struct quality_row *x = a, *y = b;
-    return quality_stacks(x) != quality_stacks(y) ? (quality_stacks(x) > quality_stacks(y) ? -1 : 1) : x->hook - y->hook;
+    return quality_stacks(x) != quality_stacks(y) ? (quality_stacks(x) > quality_stacks(y) ? -1 : 1)
+                                                  : x->hook - y->hook;
 }
 
 struct quality_row *quality_rows(const struct quality *q, size_t *count)

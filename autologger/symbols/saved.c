@@ -104,7 +104,10 @@ const char *saved_kernel_build_id(const struct saved *s) { return s->build_id; }
 const char *saved_why(const struct saved *s) { return s->why; }
 void        saved_finish(struct saved *s) { kernel_symbols_finish(&s->symbols); }
 
-static int saved_hex_digit(uint16_t c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int saved_hex_digit(uint16_t c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 bool build_id_version(const struct etl_event *e, uint64_t *key, struct build_id *out)
 {

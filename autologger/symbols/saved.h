@@ -1,5 +1,5 @@
-/* saved.h - the kernel's functions: as a merge saved them in the trace (wire/names.h), or, where it did not and this is still the boot
- * that was traced, as the kernel tells them now. Threads: one. Ownership: zeros at first, finish. */
+/* saved.h - the kernel's functions: as a merge saved them in the trace (wire/names.h), or, where it did not and this is
+ * still the boot that was traced, as the kernel tells them now. Threads: one. Ownership: zeros at first, finish. */
 #ifndef AUTOLOGGER_SYMBOLS_SAVED_H
 #define AUTOLOGGER_SYMBOLS_SAVED_H
 #include "autologger/consumer/kernel_symbols.h"

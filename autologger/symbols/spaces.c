@@ -47,8 +47,9 @@ bool spaces_see(struct spaces *s, uint16_t hook, int64_t time, const struct imag
         space->image    = grown;
         space->capacity = n;
     }
-    space->image[space->count++] = (struct space_image){image->base, image->size, hook == HOOK_IMAGE_LOAD ? time : INT64_MIN,
-                                                        hook == HOOK_IMAGE_UNLOAD ? time : INT64_MAX, file};
+    space->image[space->count++] =
+        (struct space_image){image->base, image->size, hook == HOOK_IMAGE_LOAD ? time : INT64_MIN,
+                             hook == HOOK_IMAGE_UNLOAD ? time : INT64_MAX, file};
     return true;
 }
 

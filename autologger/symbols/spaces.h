@@ -9,7 +9,7 @@
 struct space_image {
     uint64_t base, size;
     int64_t  from, to; /* raw times, the second not included */
-    size_t   file; /* the caller's number for it */
+    size_t   file;     /* the caller's number for it */
 };
 struct spaces {
     struct idmap process; /* pid + 1 -> struct space */
@@ -17,5 +17,5 @@ struct spaces {
 /* False: no memory. `file`: the caller's number. */
 bool spaces_see(struct spaces *s, uint16_t hook, int64_t time, const struct image_fields *image, size_t file);
 const struct space_image *spaces_find(const struct spaces *s, uint32_t pid, int64_t time, uint64_t address);
-void spaces_finish(struct spaces *s);
+void                      spaces_finish(struct spaces *s);
 #endif

@@ -20,22 +20,23 @@ struct symbols_file { /* one that was mapped somewhere */
     char              build_id_text[41];
     uint64_t          key, size;
     uint32_t          stamp;
-    struct elf_names *names; /* NULL: not looked for yet */
+    struct elf_names *names;       /* NULL: not looked for yet */
     uint64_t          frames_lost; /* because it was not found */
 };
 struct symbols {
-    struct elf_search        search;
-    struct symbols_file             *file;
-    size_t                   files, capacity;
-    struct spaces            spaces;
-    struct stack_keys        keys;
-    struct saved             saved;
-    struct idmap             build_ids; /* of images, by what Image events carry of them */
-    struct quality           quality;
-    struct symbols_counts    counts;
-    struct image_fields      image;
-    bool                     is_linux, is_foreign; /* a Linux file was mapped, or its names saved; the kernel has images that Linux has not */
-    bool                     failed; /* no memory */
+    struct elf_search     search;
+    struct symbols_file  *file;
+    size_t                files, capacity;
+    struct spaces         spaces;
+    struct stack_keys     keys;
+    struct saved          saved;
+    struct idmap          build_ids; /* of images, by what Image events carry of them */
+    struct quality        quality;
+    struct symbols_counts counts;
+    struct image_fields   image;
+    /* a Linux file was mapped, or its names saved; the kernel has images that Linux has not */
+    bool is_linux, is_foreign;
+    bool failed; /* no memory */
 };
 
 /* ---- reading the trace ---- */
@@ -59,7 +60,7 @@ static size_t symbols_file_of(struct symbols *s, const struct image_fields *imag
         s->capacity = n;
     }
     struct symbols_file *f = &s->file[s->files];
-    *f             = (struct symbols_file){.path = strdup(image->path), .key = key, .size = image->size, .stamp = image->stamp};
+    *f = (struct symbols_file){.path = strdup(image->path), .key = key, .size = image->size, .stamp = image->stamp};
     if (!f->path) {
         s->failed = true;
         return 0;
@@ -108,7 +109,7 @@ static void learn(struct symbols *s, const struct etl_event *e)
 static void files_identify(struct symbols *s)
 {
     for (size_t i = 0; i < s->files; i++) {
-        struct symbols_file           *f     = &s->file[i];
+        struct symbols_file   *f     = &s->file[i];
         const struct build_id *known = f->key ? idmap_get(&s->build_ids, f->key) : NULL;
         if (known)
             f->build_id = *known;
@@ -171,7 +172,8 @@ void symbols_close(struct symbols *s)
 
 /* ---- one frame ---- */
 
-/* A frame that no saved function has: of a module that Image events tell, of vmlinux where Linux was traced, else of a kernel that nothing tells. */
+/* A frame that no saved function has: of a module that Image events tell, of vmlinux where Linux was traced, else of a
+ * kernel that nothing tells. */
 static void kernel_module_frame(struct symbols *s, int64_t time, uint64_t address, bool exact, struct frame_name *out)
 {
     const struct space_image *image = spaces_find(&s->spaces, 0, time, address - !exact);
@@ -208,7 +210,8 @@ static void kernel_frame(struct symbols *s, int64_t time, uint64_t address, bool
     kernel_module_frame(s, time, address, exact, out);
 }
 
-static bool vdso_frame(struct symbols *s, const struct space_image *image, uint64_t address, bool exact, struct frame_name *out)
+static bool vdso_frame(struct symbols *s, const struct space_image *image, uint64_t address, bool exact,
+                       struct frame_name *out)
 {
     const struct kernel_module *m;
     uint64_t                    start;
@@ -221,7 +224,8 @@ static bool vdso_frame(struct symbols *s, const struct space_image *image, uint6
     return true;
 }
 
-static void user_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t address, bool exact, struct frame_name *out)
+static void user_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t address, bool exact,
+                       struct frame_name *out)
 {
     uint64_t                  start, at = address - !exact;
     const struct space_image *image = spaces_find(&s->spaces, pid, time, at);
@@ -232,10 +236,10 @@ static void user_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t a
         return;
     }
     struct symbols_file *f = &s->file[image->file];
-    out->path      = f->path;
-    out->module    = image_base_name(f->path);
-    out->build_id  = f->build_id_text;
-    out->offset    = address - image->base;
+    out->path              = f->path;
+    out->module            = image_base_name(f->path);
+    out->build_id          = f->build_id_text;
+    out->offset            = address - image->base;
     if (vdso_frame(s, image, address, exact, out))
         return;
     out->state = FRAME_NO_IMAGE;
@@ -257,8 +261,10 @@ static void user_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t a
     f->frames_lost += !found;
 }
 
-/* `kernel`: before the first frame of the program. Behind it the kernel's addresses are something that lay in the program's memory. */
-static void name_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t address, bool kernel, bool exact, struct frame_name *out)
+/* `kernel`: before the first frame of the program. Behind it the kernel's addresses are something that lay in the
+ * program's memory. */
+static void name_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t address, bool kernel, bool exact,
+                       struct frame_name *out)
 {
     *out = (struct frame_name){.address = address, .build_id = ""};
     if (kernel)
@@ -280,15 +286,16 @@ struct chain {
 };
 
 /* The stack that an event is, or carries; *trigger: the raw time of the event it belongs to, 0: this one. */
-static bool chain_get(const struct symbols *s, const struct etl_event *e, unsigned most, struct chain *out, int64_t *trigger)
+static bool chain_get(const struct symbols *s, const struct etl_event *e, unsigned most, struct chain *out,
+                      int64_t *trigger)
 {
     struct stack_fields stack;
 
     most       = most < FRAMES_MAX ? most : FRAMES_MAX;
     out->count = out->kernel = 0;
     if (stack_keys_stack(&s->keys, e, &stack)) {
-        out->pid  = stack.process_id;
-        *trigger  = stack.trigger;
+        out->pid = stack.process_id;
+        *trigger = stack.trigger;
         for (; out->count < stack.count && out->count < most; out->count++)
             out->frames[out->count] = stack_frame(&stack, out->count);
     } else {
@@ -302,15 +309,16 @@ static bool chain_get(const struct symbols *s, const struct etl_event *e, unsign
     return out->count > 0;
 }
 
-/* Addresses behind the first one are those that calls return to, which may be the beginning of the next function; but where the kernel
- * was entered, the user's address is again the one that was reached. */
+/* Addresses behind the first one are those that calls return to, which may be the beginning of the next function; but
+ * where the kernel was entered, the user's address is again the one that was reached. */
 static void chain_name(struct symbols *s, const struct chain *c, unsigned i, struct frame_name *out)
 {
     name_frame(s, c->pid, c->time, c->frames[i], i < c->kernel, i == 0 || i == c->kernel, out);
 }
 
-static void symbols_count_stack(struct symbols *s, const struct etl_event *e, int64_t trigger, struct quality_parts *parts, const struct frame_name *kernel,
-                        const struct frame_name *user)
+static void symbols_count_stack(struct symbols *s, const struct etl_event *e, int64_t trigger,
+                                struct quality_parts *parts, const struct frame_name *kernel,
+                                const struct frame_name *user)
 {
     bool thread = false;
     if (kernel)
@@ -339,7 +347,8 @@ static unsigned symbols_on_stack(void *ctx, const struct etl_event *e, struct fr
         s->counts.by_state[out[i].state]++;
         *(kernel ? &parts.kernel_named : &parts.user_named) += out[i].state == FRAME_NAMED;
     }
-    symbols_count_stack(s, e, trigger, &parts, c.kernel ? &out[c.kernel - 1] : NULL, c.kernel < c.count ? &out[c.count - 1] : NULL);
+    symbols_count_stack(s, e, trigger, &parts, c.kernel ? &out[c.kernel - 1] : NULL,
+                        c.kernel < c.count ? &out[c.count - 1] : NULL);
     return c.count;
 }
 
@@ -356,13 +365,17 @@ void symbols_judge(struct symbols *s, const struct etl_event *e)
         chain_name(s, &c, c.kernel - 1, &kernel);
     if (c.kernel < c.count)
         chain_name(s, &c, c.count - 1, &user);
-    symbols_count_stack(s, e, trigger, &(struct quality_parts){.kernel_frames = c.kernel, .user_frames = c.count - c.kernel}, c.kernel ? &kernel : NULL,
-                c.kernel < c.count ? &user : NULL);
+    symbols_count_stack(s, e, trigger,
+                        &(struct quality_parts){.kernel_frames = c.kernel, .user_frames = c.count - c.kernel},
+                        c.kernel ? &kernel : NULL, c.kernel < c.count ? &user : NULL);
 }
 
 struct frame_namer symbols_namer(struct symbols *s) { return (struct frame_namer){symbols_on_stack, s}; }
 
-bool symbols_stack(const struct symbols *s, const struct etl_event *e, struct stack_fields *out) { return stack_keys_stack(&s->keys, e, out); }
+bool symbols_stack(const struct symbols *s, const struct etl_event *e, struct stack_fields *out)
+{
+    return stack_keys_stack(&s->keys, e, out);
+}
 
 bool symbols_file(const struct symbols *s, size_t i, const char **path, const char **build_id)
 {
@@ -388,7 +401,8 @@ static bool quality_sum(struct symbols *s)
     free(n->rows);
     if (!(n->rows = quality_rows(&s->quality, &n->row_count)))
         return false;
-    n->kernel_frames = n->kernel_named = n->user_frames = n->user_named = n->complete = n->cut = n->unknown = n->missing = 0;
+    n->kernel_frames = n->kernel_named = n->user_frames = n->user_named = n->complete = n->cut = n->unknown =
+        n->missing                                                                             = 0;
     for (size_t i = 0; i < n->row_count; i++) {
         const struct quality_row *r = &n->rows[i];
         n->kernel_frames += r->kernel_frames;

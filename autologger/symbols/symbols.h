@@ -1,6 +1,7 @@
-/* symbols.h - names of the frames in a trace's stacks: user frames from ELF files that are the mapped ones (elf_names.h), kernel
- * frames from the symbols that a merge saved, or, in the boot that was traced, from the kernel itself.
- * The trace is read once before (images, build ids, kernel symbols), so that rundown at its end counts for its beginning.
+/* symbols.h - names of the frames in a trace's stacks: user frames from ELF files that are the mapped ones
+ * (elf_names.h), kernel frames from the symbols that a merge saved, or, in the boot that was traced, from the kernel
+ * itself. The trace is read once before (images, build ids, kernel symbols), so that rundown at its end counts for its
+ * beginning.
  * Threads: one. Ownership: open/close. Names live until close, frames until the next call.
  * Not for: showing events (consumer/dump.h). */
 #ifndef AUTOLOGGER_SYMBOLS_SYMBOLS_H
@@ -15,7 +16,8 @@ struct symbols_options {
 };
 struct symbols;
 /* Status of etl_reader_open; W_NOT_ENOUGH_MEMORY without memory. */
-wstatus symbols_open(const char *trace, const struct symbols_options *options, struct symbols **out, struct reason *why);
+wstatus symbols_open(const char *trace, const struct symbols_options *options, struct symbols **out,
+                     struct reason *why);
 void    symbols_close(struct symbols *s); /* NULL is fine */
 /* For dump, which gives it every event that it shows: names its stack, and counts. */
 struct frame_namer symbols_namer(struct symbols *s);
@@ -28,24 +30,25 @@ struct symbols_missing { /* a file that frames lie in, and that was not found */
     uint64_t    frames;
 };
 struct symbols_counts {
-    uint64_t kernel_frames, kernel_named, user_frames, user_named;
-    uint64_t by_state[FRAME_NO_CODE + 1];
-    uint64_t complete; /* stacks that end where threads begin */
-    uint64_t cut; /* that end elsewhere */
-    uint64_t unknown; /* whose last frame has no name because its file is not there */
-    uint64_t missing; /* events of a kind that has stacks, without one */
-    struct quality_row *rows; /* the same by kind of event, most stacks first */
-    size_t              row_count;
-    enum symbols_kernel kernel;
-    const char         *kernel_why; /* why there are no kernel symbols, or "" */
-    uint64_t            images; /* mapped by programs; none: whose code a frame is, nobody knows */
-    struct symbols_missing *list; /* most frames first */
+    uint64_t                kernel_frames, kernel_named, user_frames, user_named;
+    uint64_t                by_state[FRAME_NO_CODE + 1];
+    uint64_t                complete; /* stacks that end where threads begin */
+    uint64_t                cut;      /* that end elsewhere */
+    uint64_t                unknown;  /* whose last frame has no name because its file is not there */
+    uint64_t                missing;  /* events of a kind that has stacks, without one */
+    struct quality_row     *rows;     /* the same by kind of event, most stacks first */
+    size_t                  row_count;
+    enum symbols_kernel     kernel;
+    const char             *kernel_why; /* why there are no kernel symbols, or "" */
+    uint64_t                images;     /* mapped by programs; none: whose code a frame is, nobody knows */
+    struct symbols_missing *list;       /* most frames first */
     size_t                  list_count;
 };
 /* The stack that an event is, by itself or by a key (consumer/stack_keys.h); frames live until close. */
 struct stack_fields;
 bool symbols_stack(const struct symbols *s, const struct etl_event *e, struct stack_fields *out);
-/* The files that were mapped, each once: what identifies it, "" where nothing does. False: there are no more than `i`. Borrowed. */
+/* The files that were mapped, each once: what identifies it, "" where nothing does. False: there are no more than `i`.
+ * Borrowed. */
 bool symbols_file(const struct symbols *s, size_t i, const char **path, const char **build_id);
 /* Of what was asked for so far; borrowed. False: no memory. */
 bool symbols_counts(struct symbols *s, struct symbols_counts *out);

@@ -15,11 +15,11 @@
 enum { SPACES_MOST = 64, NAME_SIZE = 32 };
 
 struct unwind_file { /* one that was mapped somewhere; opened when a process that has it is unwound */
-    char            *path;
-    uint64_t         key, size;
-    uint32_t         stamp;
-    bool             looked;
-    int              fd; /* -1: it is not there */
+    char                  *path;
+    uint64_t               key, size;
+    uint32_t               stamp;
+    bool                   looked;
+    int                    fd; /* -1: it is not there */
     struct elf_image_place place;
 };
 struct mapped {
@@ -30,7 +30,7 @@ struct unwind_space { /* of a process */
     uint32_t       pid;
     struct mapped *image;
     size_t         count, capacity;
-    Dwfl          *dwfl; /* NULL: not now */
+    Dwfl          *dwfl;    /* NULL: not now */
     bool           current; /* dwfl knows all of image[] */
     bool           attached;
     uint64_t       used; /* when, in stacks */
@@ -38,10 +38,10 @@ struct unwind_space { /* of a process */
 };
 struct unwind {
     struct elf_search         search;
-    struct unwind_file              *file;
+    struct unwind_file       *file;
     size_t                    files, capacity;
     struct idmap              process; /* pid + 1 -> struct unwind_space */
-    unsigned                  open; /* spaces with a dwfl */
+    unsigned                  open;    /* spaces with a dwfl */
     uint64_t                  stacks;
     const struct unwind_copy *copy; /* at hand */
     const uint8_t            *stack;
@@ -55,7 +55,8 @@ static size_t unwind_file_of(struct unwind *u, const struct unwind_image *i, con
 {
     uint64_t key = build_id_key(i->stamp, i->checksum);
     for (size_t n = u->files; n-- > 0;)
-        if (u->file[n].key == key && u->file[n].stamp == i->stamp && u->file[n].size == i->size && strcmp(u->file[n].path, path) == 0)
+        if (u->file[n].key == key && u->file[n].stamp == i->stamp && u->file[n].size == i->size &&
+            strcmp(u->file[n].path, path) == 0)
             return n;
     if (u->files == u->capacity) {
         size_t n     = u->capacity ? u->capacity * 2 : 64;
@@ -65,7 +66,8 @@ static size_t unwind_file_of(struct unwind *u, const struct unwind_image *i, con
         u->file     = grown;
         u->capacity = n;
     }
-    u->file[u->files] = (struct unwind_file){.path = strdup(path), .key = key, .size = i->size, .stamp = i->stamp, .fd = -1};
+    u->file[u->files] =
+        (struct unwind_file){.path = strdup(path), .key = key, .size = i->size, .stamp = i->stamp, .fd = -1};
     return u->file[u->files].path ? u->files++ : SIZE_MAX;
 }
 
@@ -87,7 +89,8 @@ static void file_look(struct unwind *u, struct unwind_file *f)
 
 /* ---- libdwfl's questions ---- */
 
-static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file_name, Elf **elf)
+static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file_name,
+                    Elf **elf)
 {
     const struct unwind *u = *userdata;
     size_t               n = strtoul(name, NULL, 10);
@@ -99,8 +102,8 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 }
 
 /* .eh_frame is in the file itself. */
-static int unwind_find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
-                      GElf_Word crc, char **out)
+static int unwind_find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file,
+                             const char *link, GElf_Word crc, char **out)
 {
     (void)module, (void)userdata, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)out;
     return -1;
@@ -140,12 +143,13 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out, void *a
 /* perf's order -> DWARF's numbers: ax dx cx bx si di bp sp, r8 to r15, ip */
 static bool registers_set(Dwfl_Thread *thread, void *arg)
 {
-    static const uint8_t order[STACK_COPY_REGISTERS] = {STACK_COPY_AX, STACK_COPY_DX, STACK_COPY_CX, STACK_COPY_BX, STACK_COPY_SI, STACK_COPY_DI,
-                                                        STACK_COPY_BP, STACK_COPY_SP, STACK_COPY_R8, STACK_COPY_R8 + 1, STACK_COPY_R8 + 2,
-                                                        STACK_COPY_R8 + 3, STACK_COPY_R8 + 4, STACK_COPY_R8 + 5, STACK_COPY_R8 + 6,
-                                                        STACK_COPY_R8 + 7, STACK_COPY_IP};
-    const struct unwind_space  *s = arg;
-    Dwarf_Word           word[STACK_COPY_REGISTERS];
+    static const uint8_t order[STACK_COPY_REGISTERS] = {
+        STACK_COPY_AX,     STACK_COPY_DX,     STACK_COPY_CX,     STACK_COPY_BX,     STACK_COPY_SI,
+        STACK_COPY_DI,     STACK_COPY_BP,     STACK_COPY_SP,     STACK_COPY_R8,     STACK_COPY_R8 + 1,
+        STACK_COPY_R8 + 2, STACK_COPY_R8 + 3, STACK_COPY_R8 + 4, STACK_COPY_R8 + 5, STACK_COPY_R8 + 6,
+        STACK_COPY_R8 + 7, STACK_COPY_IP};
+    const struct unwind_space *s = arg;
+    Dwarf_Word                 word[STACK_COPY_REGISTERS];
     for (unsigned i = 0; i < STACK_COPY_REGISTERS; i++)
         word[i] = s->owner->copy->registers[order[i]];
     return dwfl_thread_state_registers(thread, 0, STACK_COPY_REGISTERS, word);
@@ -153,10 +157,10 @@ static bool registers_set(Dwfl_Thread *thread, void *arg)
 
 static int on_frame(Dwfl_Frame *frame, void *arg)
 {
-    const struct unwind_space   *s = arg;
-    struct unwind_answer *a = s->owner->answer;
-    Dwarf_Addr            pc;
-    bool                  activation;
+    const struct unwind_space *s = arg;
+    struct unwind_answer      *a = s->owner->answer;
+    Dwarf_Addr                 pc;
+    bool                       activation;
     if (!dwfl_frame_pc(frame, &pc, &activation))
         return DWARF_CB_ABORT;
     if (pc == 0) /* nobody called it */
@@ -210,11 +214,15 @@ static void oldest_close(struct unwind *u)
 /* Modules are named by the number of their file; what did not change keeps what libdwfl has read of it. */
 static bool space_open(struct unwind *u, struct unwind_space *s)
 {
-    static char                *no_path     = NULL;
-    static const Dwfl_Callbacks callbacks   = {.find_elf = find_elf, .find_debuginfo = unwind_find_debug, .section_address = dwfl_offline_section_address,
-                                               .debuginfo_path = &no_path};
-    static const Dwfl_Thread_Callbacks thread = {.next_thread = next_thread, .get_thread = get_thread, .memory_read = memory_read,
-                                                 .set_initial_registers = registers_set};
+    static char                       *no_path   = NULL;
+    static const Dwfl_Callbacks        callbacks = {.find_elf        = find_elf,
+                                                    .find_debuginfo  = unwind_find_debug,
+                                                    .section_address = dwfl_offline_section_address,
+                                                    .debuginfo_path  = &no_path};
+    static const Dwfl_Thread_Callbacks thread    = {.next_thread           = next_thread,
+                                                    .get_thread            = get_thread,
+                                                    .memory_read           = memory_read,
+                                                    .set_initial_registers = registers_set};
     if (s->dwfl && s->current)
         return true;
     if (!s->dwfl) {
@@ -227,8 +235,8 @@ static bool space_open(struct unwind *u, struct unwind_space *s)
     dwfl_report_begin(s->dwfl);
     for (size_t i = 0; i < s->count; i++) {
         struct unwind_file *f = &u->file[s->image[i].file];
-        char         name[NAME_SIZE];
-        void       **data;
+        char                name[NAME_SIZE];
+        void              **data;
         if (!f->looked)
             file_look(u, f);
         if (f->fd < 0 || !f->place.placed)
@@ -248,7 +256,7 @@ static bool space_open(struct unwind *u, struct unwind_space *s)
 bool unwind_image(struct unwind *u, const struct unwind_image *image, const char *path)
 {
     struct unwind_space *s = unwind_space_of(u, image->process_id);
-    size_t        n = unwind_file_of(u, image, path);
+    size_t               n = unwind_file_of(u, image, path);
     if (!s || n == SIZE_MAX)
         return false;
     for (size_t i = 0; i < s->count; i++)
@@ -279,13 +287,13 @@ bool unwind_image(struct unwind *u, const struct unwind_image *image, const char
 void unwind_stack(struct unwind *u, const struct unwind_copy *copy, const uint8_t *stack, struct unwind_answer *out)
 {
     struct unwind_space *s = idmap_get(&u->process, copy->process_id + UINT64_C(1));
-    out->count      = 1;
-    out->frames[0]  = copy->registers[STACK_COPY_IP];
-    out->end        = UNWIND_NO_TABLE;
-    u->copy         = copy;
-    u->stack        = stack;
-    u->answer       = out;
-    u->beyond       = false;
+    out->count             = 1;
+    out->frames[0]         = copy->registers[STACK_COPY_IP];
+    out->end               = UNWIND_NO_TABLE;
+    u->copy                = copy;
+    u->stack               = stack;
+    u->answer              = out;
+    u->beyond              = false;
     if (!s)
         return;
     s->used = ++u->stacks;
@@ -295,13 +303,15 @@ void unwind_stack(struct unwind *u, const struct unwind_copy *copy, const uint8_
     if (out->end == UNWIND_TOO_LONG)
         return;
     bool inside = dwfl_addrmodule(s->dwfl, out->frames[out->count - 1] - (out->count > 1)) != NULL;
-    if (ended == 0 && inside && !u->beyond) /* a return address that can't be read is no end, though libdwfl takes it for one */
+    /* a return address that can't be read is no end, though libdwfl takes it for one */
+    if (ended == 0 && inside && !u->beyond)
         out->end = UNWIND_WHOLE;
     else if (inside && u->beyond)
         out->end = UNWIND_NO_MEMORY;
 }
 
-bool unwind_message(struct unwind *u, const struct unwind_message *head, const uint8_t *body, struct unwind_answer *answer)
+bool unwind_message(struct unwind *u, const struct unwind_message *head, const uint8_t *body,
+                    struct unwind_answer *answer)
 {
     struct unwind_image image;
     struct unwind_copy  copy;

@@ -11,8 +11,8 @@
 #define SYSTEMD "org.freedesktop.systemd1"
 #define UNIT_PATH "/org/freedesktop/systemd1/unit/"
 #define JOB_PATH "/org/freedesktop/systemd1/job/"
-/* While a boot is under way: the pause after a unit, of the time that its answer took. Some boots never finish by systemd's word: then it ends after
- * two minutes. */
+/* While a boot is under way: the pause after a unit, of the time that its answer took. Some boots never finish by
+ * systemd's word: then it ends after two minutes. */
 enum { GENTLE = 30, GENTLE_MOST_US = 250000, GENTLE_FOR_US = 120000000 };
 enum { WINDOW = 64, JOBS = 4096, STEP_MESSAGES = 1000, RECEIVED_MOST = 16 << 20, NAME_ROOM = 1024 };
 
@@ -23,7 +23,15 @@ struct known_unit { /* unit first: found by its name */
     bool               loaded;   /* systemd said so: asking for it does not load it */
     struct known_unit *next_wanted;
 };
-enum request_kind { REQUEST_NONE, REQUEST_LIST, REQUEST_MARKS, REQUEST_LOADED, REQUEST_UNIT, REQUEST_KIND, REQUEST_JOB };
+enum request_kind {
+    REQUEST_NONE,
+    REQUEST_LIST,
+    REQUEST_MARKS,
+    REQUEST_LOADED,
+    REQUEST_UNIT,
+    REQUEST_KIND,
+    REQUEST_JOB
+};
 struct bus_request {
     enum request_kind kind;
     uint32_t          serial, job;
@@ -34,7 +42,7 @@ struct bus {
     struct bus_sink    sink;
     void              *units; /* tsearch: struct known_unit */
     struct known_unit *first_wanted, **last_wanted;
-    struct bus_request     request[WINDOW];
+    struct bus_request request[WINDOW];
     struct unit_job    job[JOBS];
     unsigned           requests, jobs, answers;
     uint64_t           marks[BUS_MARKS];
@@ -167,21 +175,23 @@ static bool has_cgroup(const struct unit *u)
 
 /* ---- asking ---- */
 
-static bool bus_ask(struct bus *b, struct bus_request what, const char *path, const char *interface, const char *member, const char *argument,
-                const char *argument2)
+static bool bus_ask(struct bus *b, struct bus_request what, const char *path, const char *interface, const char *member,
+                    const char *argument, const char *argument2)
 {
     DBusMessage  *m = dbus_message_new_method_call(SYSTEMD, path, interface, member);
     dbus_uint32_t serial;
-    bool          sent = m && (!what.kind || b->requests < WINDOW) && (!argument || dbus_message_append_args(m, DBUS_TYPE_STRING, &argument, DBUS_TYPE_INVALID)) &&
+    bool          sent = m && (!what.kind || b->requests < WINDOW) &&
+                (!argument || dbus_message_append_args(m, DBUS_TYPE_STRING, &argument, DBUS_TYPE_INVALID)) &&
                 (!argument2 || dbus_message_append_args(m, DBUS_TYPE_STRING, &argument2, DBUS_TYPE_INVALID)) &&
-                (what.kind || (dbus_message_set_no_reply(m, TRUE), true)) && dbus_connection_send(b->connection, m, &serial);
+                (what.kind || (dbus_message_set_no_reply(m, TRUE), true)) &&
+                dbus_connection_send(b->connection, m, &serial);
     if (m)
         dbus_message_unref(m);
     if (!sent) {
         free(what.name);
         b->no_memory = true;
     } else if (what.kind) {
-        what.serial                = serial;
+        what.serial               = serial;
         b->request[b->requests++] = what;
     }
     return sent;
@@ -190,26 +200,33 @@ static bool bus_ask(struct bus *b, struct bus_request what, const char *path, co
 #define PROPERTIES "org.freedesktop.DBus.Properties"
 #define MANAGER_PATH "/org/freedesktop/systemd1"
 
-/* Properties are asked for by the unit's path, and systemd loads a unit whose path is asked for. A unit that nothing else needs is unloaded at
- * once, with UnitNew and UnitRemoved: asking for each new unit by its path would go on for ever, and take a whole processor. So first comes the
- * question whether the unit is loaded: by its name, which loads nothing. */
+/* Properties are asked for by the unit's path, and systemd loads a unit whose path is asked for. A unit that nothing
+ * else needs is unloaded at once, with UnitNew and UnitRemoved: asking for each new unit by its path would go on for
+ * ever, and take a whole processor. So first comes the question whether the unit is loaded: by its name, which loads
+ * nothing. */
 static void ask_unit(struct bus *b, struct known_unit *k)
 {
     char              path[3 * NAME_ROOM];
     const char *const name = k->unit.name, *const kind = kind_interface(name);
 
     if (!k->loaded) {
-        bus_ask(b, (struct bus_request){.kind = REQUEST_LOADED, .name = strdup(name)}, MANAGER_PATH, SYSTEMD ".Manager", "GetUnit", name, NULL);
+        bus_ask(b, (struct bus_request){.kind = REQUEST_LOADED, .name = strdup(name)}, MANAGER_PATH, SYSTEMD ".Manager",
+                "GetUnit", name, NULL);
         return;
     }
     k->loaded = false; /* until it is said again */
     name_path(name, path, sizeof path);
-    bus_ask(b, (struct bus_request){.kind = REQUEST_UNIT, .name = strdup(name)}, path, PROPERTIES, "GetAll", SYSTEMD ".Unit", NULL);
+    bus_ask(b, (struct bus_request){.kind = REQUEST_UNIT, .name = strdup(name)}, path, PROPERTIES, "GetAll",
+            SYSTEMD ".Unit", NULL);
     if (kind)
-        bus_ask(b, (struct bus_request){.kind = REQUEST_KIND, .name = strdup(name)}, path, PROPERTIES, "GetAll", kind, NULL);
+        bus_ask(b, (struct bus_request){.kind = REQUEST_KIND, .name = strdup(name)}, path, PROPERTIES, "GetAll", kind,
+                NULL);
 }
 
-static bool about_units(enum request_kind kind) { return kind == REQUEST_LOADED || kind == REQUEST_UNIT || kind == REQUEST_KIND; }
+static bool about_units(enum request_kind kind)
+{
+    return kind == REQUEST_LOADED || kind == REQUEST_UNIT || kind == REQUEST_KIND;
+}
 
 static bool units_asked(const struct bus *b)
 {
@@ -219,8 +236,8 @@ static bool units_asked(const struct bus *b)
     return false;
 }
 
-/* While systemd starts units, a boot waits for each of its answers: one unit is asked for at a time, and then it has a pause. Afterwards as many
- * questions at a time as systemd answers without anybody else waiting for long. */
+/* While systemd starts units, a boot waits for each of its answers: one unit is asked for at a time, and then it has a
+ * pause. Afterwards as many questions at a time as systemd answers without anybody else waiting for long. */
 static bool gently(const struct bus *b, uint64_t now) { return !b->hurry && now - b->opened_us < GENTLE_FOR_US; }
 
 static bool may_ask(const struct bus *b)
@@ -250,7 +267,12 @@ static void ask_more(struct bus *b)
 
 static bool bus_number_of(DBusMessageIter *at, uint64_t *out)
 {
-    union { dbus_uint64_t t; dbus_uint32_t u; dbus_int32_t i; dbus_bool_t b; } v = {0};
+    union {
+        dbus_uint64_t t;
+        dbus_uint32_t u;
+        dbus_int32_t  i;
+        dbus_bool_t   b;
+    } v      = {0};
     int type = dbus_message_iter_get_arg_type(at);
     if (type != DBUS_TYPE_UINT64 && type != DBUS_TYPE_UINT32 && type != DBUS_TYPE_INT32)
         return false;
@@ -280,7 +302,8 @@ static void bus_words_of(DBusMessageIter *at, char *out, size_t room)
     size_t          used = 0;
 
     out[0] = 0;
-    for (dbus_message_iter_recurse(at, &item); dbus_message_iter_get_arg_type(&item) == DBUS_TYPE_STRING; dbus_message_iter_next(&item)) {
+    for (dbus_message_iter_recurse(at, &item); dbus_message_iter_get_arg_type(&item) == DBUS_TYPE_STRING;
+         dbus_message_iter_next(&item)) {
         const char *text;
         dbus_message_iter_get_basic(&item, &text);
         const size_t n = strlen(text);
@@ -320,9 +343,11 @@ static void bus_properties(struct bus *b, DBusMessageIter *at, property_fn take,
     DBusMessageIter entry, pair, value;
     const char     *name;
 
-    if (dbus_message_iter_get_arg_type(at) != DBUS_TYPE_ARRAY || dbus_message_iter_get_element_type(at) != DBUS_TYPE_DICT_ENTRY)
+    if (dbus_message_iter_get_arg_type(at) != DBUS_TYPE_ARRAY ||
+        dbus_message_iter_get_element_type(at) != DBUS_TYPE_DICT_ENTRY)
         return;
-    for (dbus_message_iter_recurse(at, &entry); dbus_message_iter_get_arg_type(&entry) == DBUS_TYPE_DICT_ENTRY; dbus_message_iter_next(&entry)) {
+    for (dbus_message_iter_recurse(at, &entry); dbus_message_iter_get_arg_type(&entry) == DBUS_TYPE_DICT_ENTRY;
+         dbus_message_iter_next(&entry)) {
         dbus_message_iter_recurse(&entry, &pair);
         if (dbus_message_iter_get_arg_type(&pair) != DBUS_TYPE_STRING)
             return;
@@ -342,9 +367,10 @@ static void take_unit(struct bus *b, void *to, const char *name, DBusMessageIter
 
 static void take_mark(struct bus *b, void *to, const char *name, DBusMessageIter *value)
 {
-    static const char *const names[BUS_MARKS] = {"FirmwareTimestampMonotonic", "LoaderTimestampMonotonic", "InitRDTimestampMonotonic",
-                                                 "UserspaceTimestampMonotonic", "UnitsLoadStartTimestampMonotonic",
-                                                 "UnitsLoadFinishTimestampMonotonic", "FinishTimestampMonotonic"};
+    static const char *const names[BUS_MARKS] = {
+        "FirmwareTimestampMonotonic",  "LoaderTimestampMonotonic",         "InitRDTimestampMonotonic",
+        "UserspaceTimestampMonotonic", "UnitsLoadStartTimestampMonotonic", "UnitsLoadFinishTimestampMonotonic",
+        "FinishTimestampMonotonic"};
     (void)to;
     for (unsigned i = 0; i < BUS_MARKS; i++)
         if (strcmp(name, names[i]) == 0)
@@ -395,7 +421,8 @@ static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter 
     }
 }
 
-/* A row of a(ssssssouso) begins with name, description, load state, active state and sub state. False: the message has another form. */
+/* A row of a(ssssssouso) begins with name, description, load state, active state and sub state. False: the message has
+ * another form. */
 static bool row_read(DBusMessageIter *row, const char **name, bool *starts)
 {
     enum { NAME, ACTIVE = 3, SUB };
@@ -428,7 +455,8 @@ static void take_list(struct bus *b, DBusMessageIter *at)
     if (dbus_message_iter_get_arg_type(at) != DBUS_TYPE_ARRAY)
         return;
     for (int first = 1; first >= 0; first--)
-        for (dbus_message_iter_recurse(at, &row); dbus_message_iter_get_arg_type(&row) == DBUS_TYPE_STRUCT; dbus_message_iter_next(&row)) {
+        for (dbus_message_iter_recurse(at, &row); dbus_message_iter_get_arg_type(&row) == DBUS_TYPE_STRUCT;
+             dbus_message_iter_next(&row)) {
             if (!row_read(&row, &name, &starts))
                 return;
             if (starts != first)
@@ -442,10 +470,10 @@ static void take_list(struct bus *b, DBusMessageIter *at)
 
 static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
 {
-    struct bus_request  r      = {0};
-    const bool      failed = dbus_message_get_type(m) == DBUS_MESSAGE_TYPE_ERROR;
-    uint32_t        serial = dbus_message_get_reply_serial(m);
-    DBusMessageIter at;
+    struct bus_request r      = {0};
+    const bool         failed = dbus_message_get_type(m) == DBUS_MESSAGE_TYPE_ERROR;
+    uint32_t           serial = dbus_message_get_reply_serial(m);
+    DBusMessageIter    at;
 
     for (unsigned i = 0; i < b->requests && !r.kind; i++)
         if (b->request[i].serial == serial) {
@@ -456,7 +484,7 @@ static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
     b->hurry |= failed && r.kind == REQUEST_MARKS;
     if (about_units(r.kind) && !units_asked(b)) {
         const uint64_t now = bus_now_us(), pause = GENTLE * (now - b->asked_us);
-        b->next_us         = now + (pause < GENTLE_MOST_US ? pause : GENTLE_MOST_US);
+        b->next_us = now + (pause < GENTLE_MOST_US ? pause : GENTLE_MOST_US);
     }
     if (failed && r.kind == REQUEST_LIST)
         return reason_set(why, W_ACCESS_DENIED, "systemd does not list its units: %s", dbus_message_get_error_name(m));
@@ -513,7 +541,8 @@ static void on_changed(struct bus *b, DBusMessage *m)
     const bool whole = strcmp(interface, SYSTEMD ".Unit") == 0; /* all that may change of a unit, with its times */
     bus_properties(b, &at, take_unit, &k->unit);
     k->complete |= whole;
-    /* of the two that systemd sends, that with the kind's own comes first: then the result is there when the times come */
+    /* of the two that systemd sends, that with the kind's own comes first: then the result is there when the times
+     * come */
     unit_tell(b, k);
     if (whole && has_cgroup(&k->unit) && (!k->unit.cgroup || !*k->unit.cgroup))
         unit_want_loaded(b, name); /* its cgroup is made when it starts, and no signal says where */
@@ -533,7 +562,8 @@ static void on_job_new(struct bus *b, uint32_t id, const char *path, const char 
     b->sink.job(b->sink.ctx, j, NULL);
     j->asked = b->requests < WINDOW;
     if (j->asked) /* for its type */
-        bus_ask(b, (struct bus_request){.kind = REQUEST_JOB, .job = id}, path, PROPERTIES, "GetAll", SYSTEMD ".Job", NULL);
+        bus_ask(b, (struct bus_request){.kind = REQUEST_JOB, .job = id}, path, PROPERTIES, "GetAll", SYSTEMD ".Job",
+                NULL);
 }
 
 static void job_drop(struct bus *b, struct unit_job *j)
@@ -545,7 +575,8 @@ static void job_drop(struct bus *b, struct unit_job *j)
 
 static void ask_marks(struct bus *b)
 {
-    bus_ask(b, (struct bus_request){.kind = REQUEST_MARKS}, MANAGER_PATH, PROPERTIES, "GetAll", SYSTEMD ".Manager", NULL);
+    bus_ask(b, (struct bus_request){.kind = REQUEST_MARKS}, MANAGER_PATH, PROPERTIES, "GetAll", SYSTEMD ".Manager",
+            NULL);
 }
 
 static void bus_on_signal(struct bus *b, DBusMessage *m)
@@ -565,13 +596,13 @@ static void bus_on_signal(struct bus *b, DBusMessage *m)
         b->hurry = true;
         if (b->requests < WINDOW)
             ask_marks(b);
-    }
-    else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "JobNew") &&
-             dbus_message_get_args(m, NULL, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_STRING, &text, DBUS_TYPE_INVALID))
+    } else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "JobNew") &&
+               dbus_message_get_args(m, NULL, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_STRING,
+                                     &text, DBUS_TYPE_INVALID))
         on_job_new(b, id, path, text);
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "JobRemoved") &&
-             dbus_message_get_args(m, NULL, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_STRING, &text, DBUS_TYPE_STRING,
-                                   &result, DBUS_TYPE_INVALID)) {
+             dbus_message_get_args(m, NULL, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_STRING,
+                                   &text, DBUS_TYPE_STRING, &result, DBUS_TYPE_INVALID)) {
         struct unit_job *j = job_find(b, id), unheard = {.id = id, .unit = (char *)(uintptr_t)text};
         if (j)
             job_tell_running(b, j);
@@ -596,15 +627,17 @@ wstatus bus_open(const char *address, const struct bus_sink *sink, bool boots, s
     b->last_wanted = &b->first_wanted;
     b->connection  = dbus_connection_open_private(address, &error);
     if (!b->connection) {
-        wstatus st = reason_set(why, dbus_error_has_name(&error, DBUS_ERROR_FILE_NOT_FOUND) ? W_FILE_NOT_FOUND : W_ACCESS_DENIED,
-                                "systemd does not answer at %s: %s", address, error.message);
+        wstatus st =
+            reason_set(why, dbus_error_has_name(&error, DBUS_ERROR_FILE_NOT_FOUND) ? W_FILE_NOT_FOUND : W_ACCESS_DENIED,
+                       "systemd does not answer at %s: %s", address, error.message);
         dbus_error_free(&error);
         free(b);
         return st;
     }
     dbus_connection_set_exit_on_disconnect(b->connection, FALSE);
     dbus_connection_set_max_received_size(b->connection, RECEIVED_MOST);
-    /* process 1 sends its signals to whoever is connected to it directly; where a message bus stands between, they are asked for */
+    /* process 1 sends its signals to whoever is connected to it directly; where a message bus stands between, they are
+     * asked for */
     bus_ask(b, (struct bus_request){.kind = REQUEST_NONE}, MANAGER_PATH, SYSTEMD ".Manager", "Subscribe", NULL, NULL);
     ask_marks(b);
     bus_ask(b, (struct bus_request){.kind = REQUEST_LIST}, MANAGER_PATH, SYSTEMD ".Manager", "ListUnits", NULL, NULL);
@@ -645,7 +678,10 @@ wstatus bus_step(struct bus *b, struct reason *why)
     return st;
 }
 
-bool bus_waits(const struct bus *b) { return dbus_connection_get_dispatch_status(b->connection) == DBUS_DISPATCH_DATA_REMAINS; }
+bool bus_waits(const struct bus *b)
+{
+    return dbus_connection_get_dispatch_status(b->connection) == DBUS_DISPATCH_DATA_REMAINS;
+}
 
 int bus_wait_ms(const struct bus *b)
 {
@@ -663,7 +699,11 @@ int bus_wait_ms(const struct bus *b)
 
 unsigned bus_answers(const struct bus *b) { return b->answers; }
 
-static __thread struct { void (*unit)(void *ctx, const struct unit *u); void *ctx; } each; /* twalk has no argument of ours */
+/* twalk has no argument of ours */
+static __thread struct {
+    void (*unit)(void *ctx, const struct unit *u);
+    void *ctx;
+} each;
 static void each_node(const void *node, VISIT visit, int depth)
 {
     const struct known_unit *k = *(const struct known_unit *const *)node;

@@ -1,9 +1,9 @@
 /* bus.h - listens to systemd over D-Bus: all units with their times, then every change. What it learns goes to a sink.
  * It speaks to process 1 directly (/run/systemd/private), so no message bus need run.
- * While systemd has not finished the boot, for two minutes at most, each unit is asked for by itself, with a pause of 30 times its answer's time: a
- * boot waits for process 1.
- * Threads: one. Blocks only in bus_open, and in bus_step as long as its caller says. Ownership: open/close. Not for: what the
- * times mean (unit.h). The only file that sees libdbus is bus.c. */
+ * While systemd has not finished the boot, for two minutes at most, each unit is asked for by itself, with a pause of
+ * 30 times its answer's time: a boot waits for process 1.
+ * Threads: one. Blocks only in bus_open, and in bus_step as long as its caller says. Ownership: open/close. Not for:
+ * what the times mean (unit.h). The only file that sees libdbus is bus.c. */
 #ifndef AUTOLOGGER_UNITS_BUS_H
 #define AUTOLOGGER_UNITS_BUS_H
 #include "autologger/units/unit.h"
@@ -18,7 +18,16 @@ struct unit_job {
     bool     asked, untold;   /* its type was asked for; it runs, which waits for that */
 };
 /* When the manager did what, in us of CLOCK_MONOTONIC (the first two: before the kernel began, us); 0 = not told. */
-enum bus_mark { BUS_FIRMWARE, BUS_LOADER, BUS_INITRD, BUS_USERSPACE, BUS_LOAD_START, BUS_LOAD_FINISH, BUS_FINISH, BUS_MARKS };
+enum bus_mark {
+    BUS_FIRMWARE,
+    BUS_LOADER,
+    BUS_INITRD,
+    BUS_USERSPACE,
+    BUS_LOAD_START,
+    BUS_LOAD_FINISH,
+    BUS_FINISH,
+    BUS_MARKS
+};
 
 struct bus_sink {
     void *ctx;
@@ -36,7 +45,8 @@ struct bus_sink {
 };
 struct bus;
 
-/* Connects and asks for everything; answers come with bus_step. `boots`: gently, as said above. W_ACCESS_DENIED, W_FILE_NOT_FOUND, W_TIMEOUT ... with the reason. */
+/* Connects and asks for everything; answers come with bus_step. `boots`: gently, as said above. W_ACCESS_DENIED,
+ * W_FILE_NOT_FOUND, W_TIMEOUT ... with the reason. */
 wstatus bus_open(const char *address, const struct bus_sink *sink, bool boots, struct bus **out, struct reason *why);
 int     bus_fd(const struct bus *b); /* readable: bus_step has something to do */
 /* Takes what is there. Not 0: the connection is over, or its answers make no sense. */
@@ -44,9 +54,9 @@ wstatus bus_step(struct bus *b, struct reason *why);
 /* Calls the sink's `unit` for each unit that is known. */
 void bus_each(const struct bus *b, void (*unit)(void *ctx, const struct unit *u), void *ctx);
 /* There are messages that bus_step has not taken yet, though nothing comes any more: call it again without waiting. */
-bool    bus_waits(const struct bus *b);
+bool bus_waits(const struct bus *b);
 /* How long bus_step may be left alone while nothing comes, ms; -1: for ever. */
 int      bus_wait_ms(const struct bus *b);
 unsigned bus_answers(const struct bus *b); /* answers so far */
-void bus_close(struct bus *b); /* NULL is fine */
+void     bus_close(struct bus *b);         /* NULL is fine */
 #endif

@@ -11,7 +11,10 @@ enum { PATH_ROOM = 4096, FOLDERS_MOST = 64 /* whose group it is makes as many as
 static const char *const cgroup_roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd"};
 enum { ROOTS = sizeof cgroup_roots / sizeof *cgroup_roots, ROOTS_OF_2 = 2 /* version 1 has other ids */ };
 
-static bool full_path(unsigned root, const char *path, char out[PATH_ROOM]) { return snprintf(out, PATH_ROOM, "%s%s", cgroup_roots[root], path) < PATH_ROOM; }
+static bool full_path(unsigned root, const char *path, char out[PATH_ROOM])
+{
+    return snprintf(out, PATH_ROOM, "%s%s", cgroup_roots[root], path) < PATH_ROOM;
+}
 
 uint64_t cgroup_id(const char *path)
 {

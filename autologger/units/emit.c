@@ -29,12 +29,12 @@ struct units_emit_row {
     unsigned        provider;
 };
 struct emitter {
-    struct units_emit_row      *rows;
-    struct provider *providers;
-    unsigned         row_count, provider_count;
+    struct units_emit_row *rows;
+    struct provider       *providers;
+    unsigned               row_count, provider_count;
     void (*asked)(void *ctx);
-    void            *ctx;
-    struct times     times;
+    void        *ctx;
+    struct times times;
     /* of the event being written */
     const struct provider *at;
     const char            *unit; /* NULL: of no unit, whoever listens gets it */
@@ -69,7 +69,8 @@ static bool session_wants(void *ctx, uint32_t session)
 }
 
 /* Where EventWriteTransfer stands in what TraceLoggingWrite becomes. */
-static void emit_write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+static void emit_write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
+                             const EVENT_DATA_DESCRIPTOR *data)
 {
     const struct event_told told = {.ctx = e, .time = emit_time_for, .wants = session_wants};
     event_told_send(handle, d, n, data, &told, EMIT_PATIENCE_MS, &e->impatient);
@@ -78,8 +79,8 @@ static void emit_write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRI
 
 #define TEXT(value, name) TraceLoggingUtf8String((value) ? (value) : "", name)
 /* The event for each provider. `e`, `p` are those of the caller. */
-#define EMIT(name_, level_, keyword_, ...)                                                                             \
-    for (e->at = e->providers; e->at < e->providers + e->provider_count; e->at++)                                      \
+#define EMIT(name_, level_, keyword_, ...) \
+    for (e->at = e->providers; e->at < e->providers + e->provider_count; e->at++) \
     TraceLoggingWrite(&e->at->tlg, name_, TraceLoggingLevel(level_), TraceLoggingKeyword(keyword_), __VA_ARGS__)
 
 static void emit_about(struct emitter *e, const char *unit, uint64_t time)
@@ -89,21 +90,24 @@ static void emit_about(struct emitter *e, const char *unit, uint64_t time)
     times_sync(&e->times);
 }
 
-#define STATE_FIELDS(u, time_)                                                                                         \
-    TEXT((u)->name, "Unit"), TEXT((u)->active, "ActiveState"), TEXT((u)->sub, "SubState"), TEXT((u)->result, "Result"), \
-        TraceLoggingUInt64(time_, "MonotonicUs"), TraceLoggingUtf8String((u)->invocation, "InvocationId")
+#define STATE_FIELDS(u, time_) \
+    TEXT((u)->name, "Unit"), TEXT((u)->active, "ActiveState"), TEXT((u)->sub, "SubState"), \
+        TEXT((u)->result, "Result"), TraceLoggingUInt64(time_, "MonotonicUs"), \
+        TraceLoggingUtf8String((u)->invocation, "InvocationId")
 
 void emit_moment(struct emitter *e, uint64_t us) { e->moment = us; }
 
 void emit_step(struct emitter *e, const struct unit_event *event)
 {
-    const struct unit *u    = event->unit;
-    const uint64_t     wait = event->step == UNIT_ACTIVATING && u->queued && u->queued <= event->time ? event->time - u->queued : 0;
+    const struct unit *u = event->unit;
+    const uint64_t     wait =
+        event->step == UNIT_ACTIVATING && u->queued && u->queued <= event->time ? event->time - u->queued : 0;
 
     emit_about(e, u->name, event->time);
     switch (event->step) {
     case UNIT_ACTIVATING:
-        EMIT("UnitActivating", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time), TraceLoggingUInt64(wait, "JobWaitUs"));
+        EMIT("UnitActivating", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time),
+             TraceLoggingUInt64(wait, "JobWaitUs"));
         break;
     case UNIT_ACTIVE: EMIT("UnitActive", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time)); break;
     case UNIT_DEACTIVATING: EMIT("UnitDeactivating", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time)); break;
@@ -114,13 +118,14 @@ void emit_step(struct emitter *e, const struct unit_event *event)
             EMIT("UnitInactive", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time));
         break;
     case UNIT_PROCESS_START:
-        EMIT("UnitMainProcessStart", INFORMATION, EMIT_PROCESS, TEXT(u->name, "Unit"), TraceLoggingPid(u->exec_pid, "ProcessId"),
-             TraceLoggingUInt64(event->time, "MonotonicUs"), TEXT(u->cgroup, "ControlGroup"));
+        EMIT("UnitMainProcessStart", INFORMATION, EMIT_PROCESS, TEXT(u->name, "Unit"),
+             TraceLoggingPid(u->exec_pid, "ProcessId"), TraceLoggingUInt64(event->time, "MonotonicUs"),
+             TEXT(u->cgroup, "ControlGroup"));
         break;
     case UNIT_PROCESS_EXIT:
-        EMIT("UnitMainProcessExit", INFORMATION, EMIT_PROCESS, TEXT(u->name, "Unit"), TraceLoggingPid(u->exec_pid, "ProcessId"),
-             TraceLoggingInt32(u->exec_code, "Code"), TraceLoggingInt32(u->exec_status, "ExitStatus"),
-             TraceLoggingUInt64(event->time, "MonotonicUs"));
+        EMIT("UnitMainProcessExit", INFORMATION, EMIT_PROCESS, TEXT(u->name, "Unit"),
+             TraceLoggingPid(u->exec_pid, "ProcessId"), TraceLoggingInt32(u->exec_code, "Code"),
+             TraceLoggingInt32(u->exec_status, "ExitStatus"), TraceLoggingUInt64(event->time, "MonotonicUs"));
         break;
     case UNIT_STEPS: break;
     }
@@ -129,16 +134,18 @@ void emit_step(struct emitter *e, const struct unit_event *event)
 void emit_cgroup(struct emitter *e, const struct unit *u, const char *path, uint64_t id)
 {
     emit_about(e, u->name, 0);
-    EMIT("UnitCgroup", INFORMATION, EMIT_CGROUP, TEXT(u->name, "Unit"), TraceLoggingUInt64(id, "CgroupId"), TEXT(path, "ControlGroup"));
+    EMIT("UnitCgroup", INFORMATION, EMIT_CGROUP, TEXT(u->name, "Unit"), TraceLoggingUInt64(id, "CgroupId"),
+         TEXT(path, "ControlGroup"));
 }
 
 void emit_job(struct emitter *e, const struct unit_job *j, const char *result, uint64_t us)
 {
     const uint64_t wait = j->running && j->queued ? j->running - j->queued : 0;
 
-#define JOB_FIELDS                                                                                                     \
-    TEXT(j->unit, "Unit"), TraceLoggingUInt32(j->id, "JobId"), TEXT(j->type, "JobType"), TraceLoggingUInt64(j->queued, "QueuedUs"), \
-        TraceLoggingUInt64(j->running, "RunningUs"), TraceLoggingUInt64(wait, "JobWaitUs")
+#define JOB_FIELDS \
+    TEXT(j->unit, "Unit"), TraceLoggingUInt32(j->id, "JobId"), TEXT(j->type, "JobType"), \
+        TraceLoggingUInt64(j->queued, "QueuedUs"), TraceLoggingUInt64(j->running, "RunningUs"), \
+        TraceLoggingUInt64(wait, "JobWaitUs")
     emit_about(e, j->unit, us);
     if (result)
         EMIT("UnitJobEnd", INFORMATION, EMIT_JOB, JOB_FIELDS, TEXT(result, "Result"));
@@ -151,40 +158,48 @@ void emit_job(struct emitter *e, const struct unit_job *j, const char *result, u
 void emit_waiting(struct emitter *e, const char *unit, uint64_t since_us, uint32_t pid, const struct waiting *w)
 {
     emit_about(e, unit, 0);
-    EMIT("UnitWaiting", INFORMATION, EMIT_WAITING, TEXT(unit, "Unit"), TraceLoggingUInt64(since_us, "SinceUs"), TraceLoggingPid(pid, "ProcessId"),
-         TEXT(w->name, "Name"), TEXT(waiting_word(w->kind), "Kind"), TEXT(w->object, "Object"), TraceLoggingUInt8(w->guessed, "Guessed"),
+    EMIT("UnitWaiting", INFORMATION, EMIT_WAITING, TEXT(unit, "Unit"), TraceLoggingUInt64(since_us, "SinceUs"),
+         TraceLoggingPid(pid, "ProcessId"), TEXT(w->name, "Name"), TEXT(waiting_word(w->kind), "Kind"),
+         TEXT(w->object, "Object"), TraceLoggingUInt8(w->guessed, "Guessed"),
          TraceLoggingPid(w->holder, "HolderProcessId"), TEXT(w->call, "Call"), TEXT(w->function, "Function"));
 }
 
 void emit_marks(struct emitter *e, const uint64_t m[BUS_MARKS])
 {
     emit_about(e, NULL, 0);
-    EMIT("ManagerTimes", INFORMATION, EMIT_BOOT, TraceLoggingUInt64(m[BUS_FIRMWARE], "FirmwareUs"), TraceLoggingUInt64(m[BUS_LOADER], "LoaderUs"),
-         TraceLoggingUInt64(m[BUS_INITRD], "InitRDMonotonicUs"), TraceLoggingUInt64(m[BUS_USERSPACE], "UserspaceMonotonicUs"),
-         TraceLoggingUInt64(m[BUS_LOAD_START], "UnitsLoadStartMonotonicUs"), TraceLoggingUInt64(m[BUS_LOAD_FINISH], "UnitsLoadFinishMonotonicUs"),
+    EMIT("ManagerTimes", INFORMATION, EMIT_BOOT, TraceLoggingUInt64(m[BUS_FIRMWARE], "FirmwareUs"),
+         TraceLoggingUInt64(m[BUS_LOADER], "LoaderUs"), TraceLoggingUInt64(m[BUS_INITRD], "InitRDMonotonicUs"),
+         TraceLoggingUInt64(m[BUS_USERSPACE], "UserspaceMonotonicUs"),
+         TraceLoggingUInt64(m[BUS_LOAD_START], "UnitsLoadStartMonotonicUs"),
+         TraceLoggingUInt64(m[BUS_LOAD_FINISH], "UnitsLoadFinishMonotonicUs"),
          TraceLoggingUInt64(m[BUS_FINISH], "FinishMonotonicUs"));
 }
 
 void emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id)
 {
     emit_about(e, u->name, 0);
-    EMIT("UnitRundown", INFORMATION, EMIT_RUNDOWN, TEXT(u->name, "Unit"), TEXT(u->active, "ActiveState"), TEXT(u->sub, "SubState"),
-         TEXT(u->result, "Result"), TraceLoggingUInt64(u->time[UNIT_ACTIVATING], "InactiveExitMonotonicUs"),
-         TraceLoggingUInt64(u->time[UNIT_ACTIVE], "ActiveEnterMonotonicUs"), TraceLoggingUInt64(u->time[UNIT_DEACTIVATING], "ActiveExitMonotonicUs"),
-         TraceLoggingUInt64(u->time[UNIT_INACTIVE], "InactiveEnterMonotonicUs"), TraceLoggingPid(u->main_pid, "MainProcessId"),
-         TraceLoggingUInt64(cgroup_id, "CgroupId"), TEXT(u->cgroup, "ControlGroup"), TraceLoggingUtf8String(u->invocation, "InvocationId"),
+    EMIT("UnitRundown", INFORMATION, EMIT_RUNDOWN, TEXT(u->name, "Unit"), TEXT(u->active, "ActiveState"),
+         TEXT(u->sub, "SubState"), TEXT(u->result, "Result"),
+         TraceLoggingUInt64(u->time[UNIT_ACTIVATING], "InactiveExitMonotonicUs"),
+         TraceLoggingUInt64(u->time[UNIT_ACTIVE], "ActiveEnterMonotonicUs"),
+         TraceLoggingUInt64(u->time[UNIT_DEACTIVATING], "ActiveExitMonotonicUs"),
+         TraceLoggingUInt64(u->time[UNIT_INACTIVE], "InactiveEnterMonotonicUs"),
+         TraceLoggingPid(u->main_pid, "MainProcessId"), TraceLoggingUInt64(cgroup_id, "CgroupId"),
+         TEXT(u->cgroup, "ControlGroup"), TraceLoggingUtf8String(u->invocation, "InvocationId"),
          TEXT(u->after, "After"));
 }
 
 /* ---- providers ---- */
 
-static void NTAPI emit_on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
+static void NTAPI emit_on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                                 PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
 {
     struct provider *p        = ctx;
     const unsigned   sessions = registration_sessions(p->tlg.RegHandle);
     (void)source, (void)level, (void)any, (void)all, (void)filter;
     /* "enabled" is also said when one of several sessions has ended: the others have their rundown */
-    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER && (code != EVENT_CONTROL_CODE_ENABLE_PROVIDER || sessions >= p->sessions))
+    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER &&
+        (code != EVENT_CONTROL_CODE_ENABLE_PROVIDER || sessions >= p->sessions))
         p->emitter->asked(p->emitter->ctx);
     p->sessions = sessions;
 }
@@ -203,7 +218,8 @@ static unsigned emit_provider_of(struct emitter *e, const struct guid *guid)
     return i;
 }
 
-wstatus emit_create(const struct emit_row *rows, unsigned count, void (*asked)(void *ctx), void *ctx, struct emitter **out, struct reason *why)
+wstatus emit_create(const struct emit_row *rows, unsigned count, void (*asked)(void *ctx), void *ctx,
+                    struct emitter **out, struct reason *why)
 {
     struct emitter *e = calloc(1, sizeof *e);
     if (e)
@@ -216,7 +232,8 @@ wstatus emit_create(const struct emit_row *rows, unsigned count, void (*asked)(v
     e->ctx   = ctx;
     times_init(&e->times);
     for (unsigned i = 0; i < count; i++) {
-        e->rows[i] = (struct units_emit_row){rows[i], rows[i].patterns ? strdup(rows[i].patterns) : NULL, emit_provider_of(e, &rows[i].guid)};
+        e->rows[i] = (struct units_emit_row){rows[i], rows[i].patterns ? strdup(rows[i].patterns) : NULL,
+                                             emit_provider_of(e, &rows[i].guid)};
         e->row_count++;
     }
     *out = e;

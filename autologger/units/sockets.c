@@ -16,7 +16,14 @@
 #include <unistd.h>
 
 /* The kernel's states of TCP, as the tables have them (include/net/tcp_states.h). */
-enum { TABLE_MOST = 4 << 20, DNS_PORT = 53, TCP_IS_CONNECTING = 2, TCP_IS_LISTENING = 10, ANSWER = 64 << 10, PATH_ROOM = 112 };
+enum {
+    TABLE_MOST        = 4 << 20,
+    DNS_PORT          = 53,
+    TCP_IS_CONNECTING = 2,
+    TCP_IS_LISTENING  = 10,
+    ANSWER            = 64 << 10,
+    PATH_ROOM         = 112
+};
 
 static FILE *table_open(int proc, uint32_t pid, const char *name)
 {
@@ -100,7 +107,7 @@ static void internet_find(int proc, uint32_t pid, const char *table, struct sock
 
 /* ---- Unix ---- */
 
-struct unix_end { /* beside a struct socket_end */
+struct unix_end {  /* beside a struct socket_end */
     uint64_t peer; /* inode of the other end; 0: nobody has it open yet */
     char     name[PATH_ROOM], of_peer[PATH_ROOM], of_listener[PATH_ROOM];
     bool     there, listens;
@@ -123,10 +130,10 @@ static void name_copy(char out[PATH_ROOM], const struct rtattr *a)
 /* One socket of the answer. Whose other end it is is known from the second pass on. */
 static void unix_take(const struct nlmsghdr *h, struct unix_look *l)
 {
-    const struct unix_diag_msg *m     = NLMSG_DATA(h);
-    const struct rtattr        *name  = NULL, *icons = NULL;
-    uint32_t                    peer  = 0;
-    unsigned                    left  = (unsigned)(h->nlmsg_len - NLMSG_LENGTH(sizeof *m));
+    const struct unix_diag_msg *m    = NLMSG_DATA(h);
+    const struct rtattr        *name = NULL, *icons = NULL;
+    uint32_t                    peer = 0;
+    unsigned                    left = (unsigned)(h->nlmsg_len - NLMSG_LENGTH(sizeof *m));
 
     if (h->nlmsg_len < NLMSG_LENGTH(sizeof *m))
         return;
@@ -149,7 +156,8 @@ static void unix_take(const struct nlmsghdr *h, struct unix_look *l)
         } else if (name && end->peer && m->udiag_ino == end->peer) {
             name_copy(end->of_peer, name);
         }
-        for (size_t k = 0; name && icons && k < RTA_PAYLOAD(icons) / sizeof(uint32_t); k++) { /* who waits to be let in */
+        /* who waits to be let in */
+        for (size_t k = 0; name && icons && k < RTA_PAYLOAD(icons) / sizeof(uint32_t); k++) {
             uint32_t one;
             memcpy(&one, (const char *)RTA_DATA(icons) + k * sizeof one, sizeof one);
             if (one == l->ends[i].inode)
@@ -165,17 +173,20 @@ static bool unix_pass(int fd, struct unix_look *l)
     struct {
         struct nlmsghdr      head;
         struct unix_diag_req request;
-    } q = {.head    = {.nlmsg_len = sizeof q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-           .request = {.sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_ICONS}};
+    } q = {
+        .head = {.nlmsg_len = sizeof q, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+        .request = {.sdiag_family = AF_UNIX,
+                    .udiag_states = UINT32_MAX,
+                    .udiag_show   = UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_ICONS}};
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 
     if (sendto(fd, &q, sizeof q, 0, (const struct sockaddr *)&kernel, sizeof kernel) != (ssize_t)sizeof q)
         return false;
     for (;;) {
-        struct sockaddr_nl from  = {0};
-        socklen_t          size  = sizeof from;
-        const ssize_t      n     = recvfrom(fd, answer, sizeof answer, 0, (struct sockaddr *)&from, &size);
-        unsigned           left  = n > 0 ? (unsigned)n : 0;
+        struct sockaddr_nl from = {0};
+        socklen_t          size = sizeof from;
+        const ssize_t      n    = recvfrom(fd, answer, sizeof answer, 0, (struct sockaddr *)&from, &size);
+        unsigned           left = n > 0 ? (unsigned)n : 0;
         if (n <= 0)
             return false;
         if (from.nl_pid != 0) /* not of the kernel */
@@ -192,8 +203,8 @@ static bool unix_pass(int fd, struct unix_look *l)
 
 static bool has_line(const char *path, const char *part)
 {
-    char  *line = NULL;
-    size_t room = 0;
+    char  *line  = NULL;
+    size_t room  = 0;
     bool   found = false;
     FILE  *f     = fopen(path, "re");
     while (f && !found && getline(&line, &room, f) > 0)
@@ -204,8 +215,8 @@ static bool has_line(const char *path, const char *part)
     return found;
 }
 
-/* The kernel loads the module that answers, where it is one: a boot that is traced is not to load more than it would without. True: it is there, it is
- * built in, or this kernel has no modules. */
+/* The kernel loads the module that answers, where it is one: a boot that is traced is not to load more than it would
+ * without. True: it is there, it is built in, or this kernel has no modules. */
 static bool unix_diag_is_there(void)
 {
     static bool    known;
@@ -224,7 +235,7 @@ static void unix_find(struct socket_end *ends, unsigned count)
     const struct timeval patience = {.tv_sec = 1};
     struct unix_look     l        = {.ends = ends, .count = count};
     bool                 again    = false;
-    const int            fd       = unix_diag_is_there() ? socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG) : -1;
+    const int fd = unix_diag_is_there() ? socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG) : -1;
 
     if (fd < 0)
         return;
@@ -250,7 +261,8 @@ static void unix_find(struct socket_end *ends, unsigned count)
 /* ---- all ---- */
 
 /* "... INODE" at the column, counted from 0. */
-static void listed_find(int proc, uint32_t pid, const char *table, unsigned column, enum wait_kind kind, struct socket_end *ends, unsigned count)
+static void listed_find(int proc, uint32_t pid, const char *table, unsigned column, enum wait_kind kind,
+                        struct socket_end *ends, unsigned count)
 {
     char  *line = NULL, *rest;
     size_t room = 0, seen = 0;
@@ -294,6 +306,7 @@ void sockets_find(int proc, uint32_t pid, struct socket_end *ends, unsigned coun
         unix_find(ends, count);
     if (!all_known(ends, count))
         listed_find(proc, pid, "netlink", 9, WAIT_NETLINK, ends, count);
-    if (!all_known(ends, count)) /* of another network namespace, or of a kernel that does not say more: nobody tells its other end */
+    /* of another network namespace, or of a kernel that does not say more: nobody tells its other end */
+    if (!all_known(ends, count))
         listed_find(proc, pid, "unix", 6, WAIT_UNIX, ends, count);
 }

@@ -23,7 +23,10 @@ static uint64_t next_look(uint64_t since_us, uint64_t from_us)
 }
 
 /* Of one that is heard of late: now. */
-static uint64_t first_look(uint64_t since_us, uint64_t now_us) { return since_us + 1000000 > now_us ? since_us + 1000000 : now_us; }
+static uint64_t first_look(uint64_t since_us, uint64_t now_us)
+{
+    return since_us + 1000000 > now_us ? since_us + 1000000 : now_us;
+}
 
 static bool starting_text_set(char **at, const char *text)
 {
@@ -64,7 +67,10 @@ void starting_see(struct starting *s, const char *name, const char *cgroup, uint
         free(u->name);
 }
 
-bool starting_has(const struct starting *s, const char *name) { return units_starting_find((struct starting *)(uintptr_t)s, name) != NULL; }
+bool starting_has(const struct starting *s, const char *name)
+{
+    return units_starting_find((struct starting *)(uintptr_t)s, name) != NULL;
+}
 
 void starting_pause(struct starting *s, const char *name)
 {

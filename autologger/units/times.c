@@ -30,7 +30,8 @@ static void times_pair_take(struct times *t)
         t->count--;
     }
     for (int i = 0; i < TRIES; i++) {
-        uint64_t before = read_ns(CLOCK_MONOTONIC), raw = read_ns(CLOCK_MONOTONIC_RAW), after = read_ns(CLOCK_MONOTONIC);
+        uint64_t before = read_ns(CLOCK_MONOTONIC), raw = read_ns(CLOCK_MONOTONIC_RAW),
+                 after = read_ns(CLOCK_MONOTONIC);
         if (after - before >= best)
             continue;
         best                           = after - before;
@@ -58,7 +59,8 @@ uint64_t times_raw(const struct times *t, uint64_t monotonic_us)
         i--;
     if (i == t->count - 1 || t->pair[i].monotonic_ns > ns) /* outside of all pairs: at the distance of the nearest */
         return ns + t->pair[i].raw_ns > t->pair[i].monotonic_ns ? ns + t->pair[i].raw_ns - t->pair[i].monotonic_ns : 0;
-    const uint64_t length = t->pair[i + 1].monotonic_ns - t->pair[i].monotonic_ns, raw = t->pair[i + 1].raw_ns - t->pair[i].raw_ns;
+    const uint64_t length = t->pair[i + 1].monotonic_ns - t->pair[i].monotonic_ns,
+                   raw    = t->pair[i + 1].raw_ns - t->pair[i].raw_ns;
     return t->pair[i].raw_ns + (uint64_t)((unsigned __int128)(ns - t->pair[i].monotonic_ns) * raw / length);
 }
 

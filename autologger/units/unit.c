@@ -23,7 +23,7 @@ bool unit_copy(const struct unit *u, struct unit *out)
     const char *const from[] = {u->name, u->active, u->sub, u->result, u->cgroup, u->after};
     bool              all    = true;
 
-    *out            = *u;
+    *out              = *u;
     char **const to[] = {&out->name, &out->active, &out->sub, &out->result, &out->cgroup, &out->after};
     for (size_t i = 0; i < sizeof to / sizeof *to; i++)
         *to[i] = from[i] ? strdup(from[i]) : NULL;
@@ -36,15 +36,24 @@ bool unit_copy(const struct unit *u, struct unit *out)
 
 /* ---- properties ---- */
 
-static const struct { const char *property; size_t offset; } texts[] = {
-    {"Id", offsetof(struct unit, name)},           {"ActiveState", offsetof(struct unit, active)},
-    {"SubState", offsetof(struct unit, sub)},      {"Result", offsetof(struct unit, result)},
-    {"ControlGroup", offsetof(struct unit, cgroup)}, {"After", offsetof(struct unit, after)},
+static const struct {
+    const char *property;
+    size_t      offset;
+} texts[] = {
+    {"Id", offsetof(struct unit, name)},
+    {"ActiveState", offsetof(struct unit, active)},
+    {"SubState", offsetof(struct unit, sub)},
+    {"Result", offsetof(struct unit, result)},
+    {"ControlGroup", offsetof(struct unit, cgroup)},
+    {"After", offsetof(struct unit, after)},
 };
-static const struct { const char *property; enum unit_step step; } unit_times[] = {
-    {"InactiveExitTimestampMonotonic", UNIT_ACTIVATING},      {"ActiveEnterTimestampMonotonic", UNIT_ACTIVE},
-    {"ActiveExitTimestampMonotonic", UNIT_DEACTIVATING},      {"InactiveEnterTimestampMonotonic", UNIT_INACTIVE},
-    {"ExecMainStartTimestampMonotonic", UNIT_PROCESS_START},  {"ExecMainExitTimestampMonotonic", UNIT_PROCESS_EXIT},
+static const struct {
+    const char    *property;
+    enum unit_step step;
+} unit_times[] = {
+    {"InactiveExitTimestampMonotonic", UNIT_ACTIVATING},     {"ActiveEnterTimestampMonotonic", UNIT_ACTIVE},
+    {"ActiveExitTimestampMonotonic", UNIT_DEACTIVATING},     {"InactiveEnterTimestampMonotonic", UNIT_INACTIVE},
+    {"ExecMainStartTimestampMonotonic", UNIT_PROCESS_START}, {"ExecMainExitTimestampMonotonic", UNIT_PROCESS_EXIT},
 };
 
 bool unit_set_text(struct unit *u, const char *property, const char *text)
@@ -168,7 +177,8 @@ int unit_event_order(const void *a, const void *b)
     return names ? names : (int)x->step - (int)y->step;
 }
 
-unsigned unit_news(const struct unit_known *known, const struct unit *u, struct unit_event events[UNIT_STEPS], bool *full)
+unsigned unit_news(const struct unit_known *known, const struct unit *u, struct unit_event events[UNIT_STEPS],
+                   bool *full)
 {
     const uint64_t name  = unit_hash(u->name);
     unsigned       count = 0;
@@ -181,10 +191,12 @@ unsigned unit_news(const struct unit_known *known, const struct unit *u, struct 
     for (unsigned s = 0; s < UNIT_STEPS; s++) {
         if (!u->time[s] || (found && known->place[at].time[s] == u->time[s]))
             continue;
-        events[count++] = (struct unit_event){
-            .step = (enum unit_step)s, .time = u->time[s], .unit = u,
-            /* only the state that it is in says so; what it was before is not kept by systemd */
-            .failed = s == UNIT_INACTIVE && u->active && strcmp(u->active, "failed") == 0};
+        events[count++] =
+            (struct unit_event){.step = (enum unit_step)s,
+                                .time = u->time[s],
+                                .unit = u,
+                                /* only the state that it is in says so; what it was before is not kept by systemd */
+                                .failed = s == UNIT_INACTIVE && u->active && strcmp(u->active, "failed") == 0};
     }
     qsort(events, count, sizeof *events, unit_event_order);
     return count;
@@ -211,7 +223,9 @@ bool unit_matches(const char *patterns, const char *name)
         size_t n = strcspn(p, ";, \t");
         if (n && n < sizeof pattern) {
             snprintf(pattern, sizeof pattern, "%.*s", (int)n, p);
-            if (fnmatch(pattern, name, 0) == 0 || (!strchr(pattern, '.') && unit_ends_with(name, strlen(name), ".service") && fnmatch(pattern, bare, 0) == 0))
+            if (fnmatch(pattern, name, 0) == 0 ||
+                (!strchr(pattern, '.') && unit_ends_with(name, strlen(name), ".service") &&
+                 fnmatch(pattern, bare, 0) == 0))
                 return true;
         }
         p += n;

@@ -1,7 +1,7 @@
-/* autologger-units - the provider of systemd's units: a program beside the daemon, which starts it where a session wants units, and
- * which never waits for it. It listens to systemd (bus.h), finds out what is new (unit.h) and writes events (emit.h) like any program.
- * It ends with the thread that started it; when the connection to systemd ends it says why and ends, and is started again: what
- * was told is kept in memory of the daemon's (--known). */
+/* autologger-units - the provider of systemd's units: a program beside the daemon, which starts it where a session
+ * wants units, and which never waits for it. It listens to systemd (bus.h), finds out what is new (unit.h) and writes
+ * events (emit.h) like any program. It ends with the thread that started it; when the connection to systemd ends it
+ * says why and ends, and is started again: what was told is kept in memory of the daemon's (--known). */
 #include "autologger/kernel/source/reach.h"
 #include "autologger/units/cgroup.h"
 #include "autologger/units/emit.h"
@@ -22,8 +22,21 @@
 #include <unistd.h>
 
 enum { BOOT_US = 600000000 /* a machine that is up for longer starts no units that somebody waits for */ };
-enum { ROWS_MOST = 256, ANSWER_S = 60, PROCESSES_MOST = 16, LOOKS_US = 50000, STUCK_MOST = 3, EXIT_BUS = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_BUS = 1000,
-       OPTION_PROVIDER, OPTION_KNOWN, OPTION_RUNTIME_DIR, OPTION_REACH };
+enum {
+    ROWS_MOST       = 256,
+    ANSWER_S        = 60,
+    PROCESSES_MOST  = 16,
+    LOOKS_US        = 50000,
+    STUCK_MOST      = 3,
+    EXIT_BUS        = 1,
+    EXIT_WRONG_CALL = 100,
+    EXIT_REFUSED    = 111,
+    OPTION_BUS      = 1000,
+    OPTION_PROVIDER,
+    OPTION_KNOWN,
+    OPTION_RUNTIME_DIR,
+    OPTION_REACH
+};
 
 /* What became of a job before the list was complete: written in its place among the units' times. */
 struct early_job {
@@ -44,18 +57,20 @@ struct units_program {
     struct unit_event *first; /* of all units, to be sorted */
     size_t             first_count, first_room;
     struct unit_known *held; /* until then: as `known`, with what is in `first` */
-    struct unit      **copy; /* what units were when their events were heard: some are gone, or start once more, before the list is complete */
-    size_t             copies;
-    struct early_job  *jobs;
-    size_t             job_count, job_done;
-    struct starting    starting;
-    unsigned           stuck; /* looks that the kernel did not answer */
-    int                proc; /* a descriptor of /proc; -1: nobody is looked at */
+    /* what units were when their events were heard: some are gone, or start once more, before the list is complete */
+    struct unit     **copy;
+    size_t            copies;
+    struct early_job *jobs;
+    size_t            job_count, job_done;
+    struct starting   starting;
+    unsigned          stuck; /* looks that the kernel did not answer */
+    int               proc;  /* a descriptor of /proc; -1: nobody is looked at */
 };
 
 static const struct argp_option units_program_options[] = {
     {"bus", OPTION_BUS, "ADDRESS", 0, "where systemd listens (default " BUS_SYSTEMD ")", 0},
-    {"provider", OPTION_PROVIDER, "{GUID}[,SESSION[,UNITS]]", 0, "a provider: its GUID, the session that it is for, which units", 0},
+    {"provider", OPTION_PROVIDER, "{GUID}[,SESSION[,UNITS]]", 0,
+     "a provider: its GUID, the session that it is for, which units", 0},
     {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
     {"reach", OPTION_REACH, "FD", OPTION_HIDDEN, "a socket to who has the rights that it needs", 0},
     {"known", OPTION_KNOWN, "FILE", 0, "memory that says what was told before", 0},
@@ -65,7 +80,7 @@ static const struct argp_option units_program_options[] = {
 static error_t units_parse(int key, char *arg, struct argp_state *state)
 {
     struct units_program *p = state->input;
-    char            guid[40];
+    char                  guid[40];
 
     switch (key) {
     case OPTION_BUS: p->bus_address = arg; return 0;
@@ -100,7 +115,8 @@ static uint64_t units_now_us(void)
 
 /* ---- what systemd says ---- */
 
-/* Before systemd is asked: where it puts services that say nothing else. A service that lasts for a moment is gone before the question. */
+/* Before systemd is asked: where it puts services that say nothing else. A service that lasts for a moment is gone
+ * before the question. */
 static const char *usual_cgroup(const char *name, char *out, size_t size)
 {
     const char *at = strchr(name, '@'), *dot = strrchr(name, '.');
@@ -176,7 +192,8 @@ static void starting_follow(struct units_program *p, const struct unit *u)
         starting_over(&p->starting, u->name);
 }
 
-/* What systemd says waits meanwhile: so not for long at a time. Where somebody's files hold the looks up nobody is looked at any more. */
+/* What systemd says waits meanwhile: so not for long at a time. Where somebody's files hold the looks up nobody is
+ * looked at any more. */
 static void starting_look(struct units_program *p)
 {
     const uint64_t              until = units_now_us() + LOOKS_US;
@@ -204,7 +221,7 @@ static void starting_look(struct units_program *p)
 static void news_unit(void *ctx, const struct unit *u)
 {
     struct units_program *p = ctx;
-    bool            full;
+    bool                  full;
 
     if (p->first_count + UNIT_STEPS > p->first_room) {
         size_t             room  = p->first_room ? 2 * p->first_room : 1024;
@@ -244,9 +261,9 @@ static void unit_hold(struct units_program *p, const struct unit *u)
 
 static void on_unit(void *ctx, const struct unit *u)
 {
-    struct units_program   *p = ctx;
-    struct unit_event events[UNIT_STEPS];
-    bool              full;
+    struct units_program *p = ctx;
+    struct unit_event     events[UNIT_STEPS];
+    bool                  full;
 
     starting_follow(p, u);
     if (!p->listed) {
@@ -276,8 +293,8 @@ static void job_keep(struct units_program *p, const struct unit_job *job, const 
     struct early_job *grown = realloc(p->jobs, (p->job_count + 1) * sizeof *grown);
     if (!grown)
         return;
-    p->jobs             = grown;
-    grown[p->job_count] = (struct early_job){*job, result ? strdup(result) : NULL, us};
+    p->jobs                      = grown;
+    grown[p->job_count]          = (struct early_job){*job, result ? strdup(result) : NULL, us};
     grown[p->job_count].job.unit = strdup(job->unit);
     grown[p->job_count].job.type = job->type ? strdup(job->type) : NULL;
     p->job_count++;
@@ -298,7 +315,7 @@ static void jobs_write(struct units_program *p, uint64_t until)
 static void on_job(void *ctx, const struct unit_job *job, const char *result)
 {
     struct units_program *p  = ctx;
-    const uint64_t  us = !result && job->running ? job->running : units_now_us();
+    const uint64_t        us = !result && job->running ? job->running : units_now_us();
     if (p->listed)
         emit_job(p->emitter, job, result, us);
     else
@@ -308,7 +325,7 @@ static void on_job(void *ctx, const struct unit_job *job, const char *result)
 static void rundown_unit(void *ctx, const struct unit *u)
 {
     struct units_program *p = ctx;
-    char            usual[CGROUP_ROOM];
+    char                  usual[CGROUP_ROOM];
     emit_rundown(p->emitter, u, cgroup_id(units_cgroup_of(u, usual)));
 }
 
@@ -318,8 +335,8 @@ static void told_unit(void *ctx, const struct unit *u) { unit_told(((struct unit
 
 static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
 {
-    struct units_program *p = ctx;
-    const uint64_t  listed_us = units_now_us();
+    struct units_program *p         = ctx;
+    const uint64_t        listed_us = units_now_us();
 
     p->listed = true;
     alarm(0);
@@ -355,7 +372,10 @@ static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
 }
 
 /* The time of systemd's end of the boot is not known before it. */
-static void on_finished(void *ctx, const uint64_t marks[BUS_MARKS]) { emit_marks(((struct units_program *)ctx)->emitter, marks); }
+static void on_finished(void *ctx, const uint64_t marks[BUS_MARKS])
+{
+    emit_marks(((struct units_program *)ctx)->emitter, marks);
+}
 
 /* ---- the program ---- */
 
@@ -399,7 +419,8 @@ static int listen_to_systemd(struct units_program *p, struct reason *why)
     for (unsigned answers = 0;;) {
         struct pollfd fds[2] = {{.fd = bus_fd(p->bus), .events = POLLIN}, {.fd = p->asked_fd, .events = POLLIN}};
         eventfd_t     count;
-        const int bus_ms = bus_wait_ms(p->bus), look_ms = p->proc < 0 ? -1 : starting_wait_ms(&p->starting, units_now_us());
+        const int     bus_ms = bus_wait_ms(p->bus),
+                  look_ms    = p->proc < 0 ? -1 : starting_wait_ms(&p->starting, units_now_us());
         if (poll(fds, 2, bus_ms < 0 || (look_ms >= 0 && look_ms < bus_ms) ? look_ms : bus_ms) < 0 && errno != EINTR)
             return units_failed(why, EXIT_REFUSED);
         starting_look(p);
@@ -419,9 +440,15 @@ static int listen_to_systemd(struct units_program *p, struct reason *why)
 int main(int argc, char **argv)
 {
     static struct units_program p    = {.bus_address = BUS_SYSTEMD};
-    const struct argp     argp = {units_program_options, units_parse, NULL, "Writes what systemd's units do as events. The daemon starts it.", NULL, NULL, NULL};
-    const struct bus_sink sink = {&p, on_unit, on_starts, on_listed, on_gone, on_job, on_finished};
-    struct reason         why  = {0};
+    const struct argp           argp = {units_program_options,
+                                        units_parse,
+                                        NULL,
+                                        "Writes what systemd's units do as events. The daemon starts it.",
+                                        NULL,
+                                        NULL,
+                                        NULL};
+    const struct bus_sink       sink = {&p, on_unit, on_starts, on_listed, on_gone, on_job, on_finished};
+    struct reason               why  = {0};
 
     argp_err_exit_status = EXIT_WRONG_CALL;
     argp_parse(&argp, argc, argv, 0, NULL, &p);

@@ -15,7 +15,20 @@
 enum { DESCRIPTORS = 64, LOCKS_MOST = 64 << 10, LINE = 512 };
 
 /* How a system call's arguments tell what it waits for. */
-enum call_how { HOW_FD, HOW_ANY, HOW_LOCKED, HOW_CONTROL, HOW_SLEEP, HOW_CHILD, HOW_SIGNAL, HOW_FUTEX, HOW_MODULE, HOW_MOUNT, HOW_RANDOM, HOW_OTHER };
+enum call_how {
+    HOW_FD,
+    HOW_ANY,
+    HOW_LOCKED,
+    HOW_CONTROL,
+    HOW_SLEEP,
+    HOW_CHILD,
+    HOW_SIGNAL,
+    HOW_FUTEX,
+    HOW_MODULE,
+    HOW_MOUNT,
+    HOW_RANDOM,
+    HOW_OTHER
+};
 static const struct waiting_call {
     long          number;
     const char   *name;
@@ -80,8 +93,8 @@ static const struct waiting_call *call_read(struct waiting_look *l, bool *paged)
     if (n <= 0)
         return NULL;
     *paged = strncmp(text, "-1 ", 3) == 0;
-    if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &argument[0], &argument[1], &argument[2],
-               &argument[3], &argument[4], &argument[5], &stack) != 8 ||
+    if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &number,
+               &argument[0], &argument[1], &argument[2], &argument[3], &argument[4], &argument[5], &stack) != 8 ||
         stack <= UINT32_MAX) /* a program of 32 bits, whose calls have other numbers */
         return NULL;
     memcpy(l->argument, argument, sizeof l->argument);
@@ -109,7 +122,10 @@ static bool waiting_descriptor(const struct waiting_look *l, uint64_t fd, char *
     return fd < INT32_MAX && reach_link(l->proc, path, out, size) > 0;
 }
 
-static bool is_socket(const char *target, uint64_t *inode) { return sscanf(target, "socket:[%" SCNu64 "]", inode) == 1; }
+static bool is_socket(const char *target, uint64_t *inode)
+{
+    return sscanf(target, "socket:[%" SCNu64 "]", inode) == 1;
+}
 
 static void descriptor_name(const struct waiting_look *l, uint64_t fd)
 {
@@ -132,8 +148,8 @@ static void descriptor_name(const struct waiting_look *l, uint64_t fd)
         memcpy(l->out->object, target, sizeof target);
 }
 
-/* Of several the likeliest: nobody who has a connection that does not come up, or a question to a name server, waits for something else. Connections
- * to systemd's journal and the like are held by everybody. */
+/* Of several the likeliest: nobody who has a connection that does not come up, or a question to a name server, waits
+ * for something else. Connections to systemd's journal and the like are held by everybody. */
 static int likelihood(enum wait_kind kind, const char *object)
 {
     switch (kind) {
@@ -141,7 +157,11 @@ static int likelihood(enum wait_kind kind, const char *object)
     case WAIT_DNS: return 5;
     case WAIT_TCP: return 4;
     case WAIT_UDP: return 3;
-    case WAIT_UNIX: return !*object || strncmp(object, "/run/systemd/journal/", 21) == 0 || strcmp(object, "/run/systemd/notify") == 0 ? 0 : 2;
+    case WAIT_UNIX:
+        return !*object || strncmp(object, "/run/systemd/journal/", 21) == 0 ||
+                       strcmp(object, "/run/systemd/notify") == 0
+                   ? 0
+                   : 2;
     case WAIT_NETLINK: return 1;
     default: return 0;
     }
@@ -225,13 +245,16 @@ static void lock_name(const struct waiting_look *l)
 /* A call that looks at several descriptors and has none only waits for time. */
 static bool looks_at_none(const struct waiting_look *l)
 {
-    return strstr(l->call, "poll") && strncmp(l->call, "epoll", 5) != 0 ? l->argument[1] == 0 : strstr(l->call, "select") && l->argument[0] == 0;
+    return strstr(l->call, "poll") && strncmp(l->call, "epoll", 5) != 0
+               ? l->argument[1] == 0
+               : strstr(l->call, "select") && l->argument[0] == 0;
 }
 
 static void by_call(struct waiting_look *l, enum call_how how)
 {
-    static const enum wait_kind kinds[] = {[HOW_SLEEP] = WAIT_SLEEP,   [HOW_CHILD] = WAIT_CHILD, [HOW_SIGNAL] = WAIT_SIGNAL, [HOW_FUTEX] = WAIT_FUTEX,
-                                           [HOW_MODULE] = WAIT_MODULE, [HOW_MOUNT] = WAIT_MOUNT, [HOW_RANDOM] = WAIT_RANDOM, [HOW_OTHER] = WAIT_OTHER};
+    static const enum wait_kind kinds[] = {
+        [HOW_SLEEP] = WAIT_SLEEP,   [HOW_CHILD] = WAIT_CHILD, [HOW_SIGNAL] = WAIT_SIGNAL, [HOW_FUTEX] = WAIT_FUTEX,
+        [HOW_MODULE] = WAIT_MODULE, [HOW_MOUNT] = WAIT_MOUNT, [HOW_RANDOM] = WAIT_RANDOM, [HOW_OTHER] = WAIT_OTHER};
     switch (how) {
     case HOW_FD: descriptor_name(l, l->argument[0]); break;
     case HOW_LOCKED: lock_name(l); break;
@@ -254,8 +277,8 @@ static void by_call(struct waiting_look *l, enum call_how how)
 bool waiting_look(int proc, uint32_t pid, struct waiting *out)
 {
     struct waiting_look l = {.proc = proc, .pid = pid, .out = out, .call = ""};
-    char        state;
-    bool        paged;
+    char                state;
+    bool                paged;
 
     *out = (struct waiting){0};
     if (!state_read(proc, pid, out->name, &state) || (state != 'S' && state != 'D'))

@@ -1,11 +1,12 @@
-/* alraw.h - the file that the early program writes when no daemon comes (.alraw): everything that it keeps in memory, as it stands.
+/* alraw.h - the file that the early program writes when no daemon comes (.alraw): everything that it keeps in memory,
+ * as it stands.
  *
  *   struct alraw_head | items: struct alraw_item, name, segments: struct alraw_segment, bytes | ... | ALRAW_END
  *
- * Native byte order: `autologger recover` reads it on the same machine, with a program of the same state version. A file whose
- * `file_bytes` is 0 was not completed. The daemon's own memory becomes paths and rights again, so the file has a seal: the
- * HMAC-SHA-256, by the key of the machine, of all that follows the head, then of the head with seal and crc of 0. Holes of a memory
- * item are left out: bytes that no segment covers are 0.
+ * Native byte order: `autologger recover` reads it on the same machine, with a program of the same state version. A
+ * file whose `file_bytes` is 0 was not completed. The daemon's own memory becomes paths and rights again, so the file
+ * has a seal: the HMAC-SHA-256, by the key of the machine, of all that follows the head, then of the head with seal and
+ * crc of 0. Holes of a memory item are left out: bytes that no segment covers are 0.
  * Every crc is the CRC-32 of what it stands before, up to the next one. */
 #ifndef AUTOLOGGER_WIRE_ALRAW_H
 #define AUTOLOGGER_WIRE_ALRAW_H
@@ -21,12 +22,12 @@ struct alraw_head {
     uint64_t magic;
     uint32_t version; /* STATE_VERSION */
     uint32_t items;
-    uint64_t file_bytes; /* of the complete file */
+    uint64_t file_bytes;  /* of the complete file */
     uint64_t realtime_ns; /* when it was written, since 1970 */
     char     boot_id[64];
     uint8_t  seal[32];
     uint32_t sealed; /* 0: there was no key where it was written */
-    uint32_t crc; /* of all before it */
+    uint32_t crc;    /* of all before it */
 };
 struct alraw_item {
     uint32_t magic;

@@ -38,18 +38,34 @@ AT(struct etl_buffer_header, flag, 0x34);
 AT(struct etl_buffer_header, reference_time, 0x38);
 
 enum {
-    ETL_BUFFER_FLUSH_MARKER = 0x01, ETL_BUFFER_EVENTS_LOST = 0x02, ETL_BUFFER_BUFFER_LOST = 0x04,
-    ETL_BUFFER_RTBACKUP = 0x10, ETL_BUFFER_PROC_INDEX = 0x20, ETL_BUFFER_COMPRESSED = 0x40,
-    ETL_BUFFER_TYPE_GENERIC = 0, ETL_BUFFER_TYPE_HEADER = 4,
-    ETL_BUFFER_STATE_FLUSH = 3
+    ETL_BUFFER_FLUSH_MARKER = 0x01,
+    ETL_BUFFER_EVENTS_LOST  = 0x02,
+    ETL_BUFFER_BUFFER_LOST  = 0x04,
+    ETL_BUFFER_RTBACKUP     = 0x10,
+    ETL_BUFFER_PROC_INDEX   = 0x20,
+    ETL_BUFFER_COMPRESSED   = 0x40,
+    ETL_BUFFER_TYPE_GENERIC = 0,
+    ETL_BUFFER_TYPE_HEADER  = 4,
+    ETL_BUFFER_STATE_FLUSH  = 3
 };
 
 /* Header types (third byte of an event) and markers */
 enum {
-    ETL_SYSTEM32 = 1, ETL_SYSTEM64 = 2, ETL_COMPACT32 = 3, ETL_COMPACT64 = 4, ETL_FULL32 = 0x0A, ETL_INSTANCE32 = 0x0B,
-    ETL_ERROR = 0x0D, ETL_PERFINFO32 = 0x10, ETL_PERFINFO64 = 0x11, ETL_EVENT32 = 0x12, ETL_EVENT64 = 0x13,
-    ETL_FULL64 = 0x14, ETL_INSTANCE64 = 0x15,
-    ETL_MARKER = 0xC0, ETL_MARKER_MESSAGE = 0x90
+    ETL_SYSTEM32       = 1,
+    ETL_SYSTEM64       = 2,
+    ETL_COMPACT32      = 3,
+    ETL_COMPACT64      = 4,
+    ETL_FULL32         = 0x0A,
+    ETL_INSTANCE32     = 0x0B,
+    ETL_ERROR          = 0x0D,
+    ETL_PERFINFO32     = 0x10,
+    ETL_PERFINFO64     = 0x11,
+    ETL_EVENT32        = 0x12,
+    ETL_EVENT64        = 0x13,
+    ETL_FULL64         = 0x14,
+    ETL_INSTANCE64     = 0x15,
+    ETL_MARKER         = 0xC0,
+    ETL_MARKER_MESSAGE = 0x90
 };
 #define ETL_FILLER UINT32_C(0xFFFFFFFF)
 
@@ -140,25 +156,34 @@ struct etl_ext_item {
     uint16_t data_size;
 };
 enum {
-    ETL_EXT_RELATED_ACTIVITY = 1, ETL_EXT_SID = 2, ETL_EXT_TS_ID = 3, ETL_EXT_STACK32 = 5, ETL_EXT_STACK64 = 6,
-    ETL_EXT_PSM_KEY = 9, ETL_EXT_EVENT_KEY = 10, ETL_EXT_SCHEMA_TL = 11, ETL_EXT_PROV_TRAITS = 12,
-    ETL_EXT_PROCESS_START_KEY = 13, ETL_EXT_CONTAINER_ID = 16,
+    ETL_EXT_RELATED_ACTIVITY  = 1,
+    ETL_EXT_SID               = 2,
+    ETL_EXT_TS_ID             = 3,
+    ETL_EXT_STACK32           = 5,
+    ETL_EXT_STACK64           = 6,
+    ETL_EXT_PSM_KEY           = 9,
+    ETL_EXT_EVENT_KEY         = 10,
+    ETL_EXT_SCHEMA_TL         = 11,
+    ETL_EXT_PROV_TRAITS       = 12,
+    ETL_EXT_PROCESS_START_KEY = 13,
+    ETL_EXT_CONTAINER_ID      = 16,
     ETL_EXT_INNER_IDS = 0x4101, /* ours: process and thread id (u32 each) in the program's own process namespace */
-    ETL_EXT_CPU_TIMES = 0x4102  /* ours: ns of the thread in kernel and in user mode (u64 each); the logger puts them into the header too */
+    ETL_EXT_CPU_TIMES =
+        0x4102 /* ours: ns of the thread in kernel and in user mode (u64 each); the logger puts them into the header too */
 };
 
 /* TRACE_LOGFILE_HEADER, 64-bit; the two names follow it */
 struct etl_logfile_header {
-    uint32_t buffer_size; /* bytes */
+    uint32_t buffer_size;                  /* bytes */
     uint8_t  major, minor, sub, sub_minor; /* 0A 00 01 05; sub 2, sub_minor 0 for buffers over 1 MB or compressed */
-    uint32_t provider_version; /* OS build */
+    uint32_t provider_version;             /* OS build */
     uint32_t processors;
     int64_t  end_time; /* FILETIME, 0 = not finalised */
     uint32_t timer_resolution;
     uint32_t maximum_file_size; /* MB, KB with mode 0x2000 */
     uint32_t log_file_mode;
     uint32_t buffers_written; /* counts the header buffer */
-    uint32_t start_buffers; /* 1 */
+    uint32_t start_buffers;   /* 1 */
     uint32_t pointer_size;
     uint32_t events_lost;
     uint32_t cpu_mhz; /* never 0 */
@@ -182,19 +207,42 @@ AT(struct etl_logfile_header, clock_type, 0x110);
 
 /* LogFileMode bits */
 enum {
-    ETL_MODE_SEQUENTIAL = 0x1, ETL_MODE_CIRCULAR = 0x2, ETL_MODE_APPEND = 0x4, ETL_MODE_NEWFILE = 0x8,
-    ETL_MODE_MS_FLUSH_TIMER = 0x10, ETL_MODE_PREALLOCATE = 0x20, ETL_MODE_NONSTOPPABLE = 0x40, ETL_MODE_SECURE = 0x80,
-    ETL_MODE_REAL_TIME = 0x100, ETL_MODE_DELAY_OPEN = 0x200, ETL_MODE_BUFFERING = 0x400, ETL_MODE_PRIVATE = 0x800,
-    ETL_MODE_KBYTES = 0x2000, ETL_MODE_GLOBAL_SEQUENCE = 0x4000, ETL_MODE_LOCAL_SEQUENCE = 0x8000,
-    ETL_MODE_RELOG = 0x10000, ETL_MODE_PRIVATE_IN_PROC = 0x20000, ETL_MODE_PAGED = 0x01000000, ETL_MODE_SYSTEM_LOGGER = 0x02000000,
-    ETL_MODE_COMPRESSED = 0x04000000, ETL_MODE_INDEPENDENT = 0x08000000, ETL_MODE_NO_PER_PROCESSOR = 0x10000000
+    ETL_MODE_SEQUENTIAL       = 0x1,
+    ETL_MODE_CIRCULAR         = 0x2,
+    ETL_MODE_APPEND           = 0x4,
+    ETL_MODE_NEWFILE          = 0x8,
+    ETL_MODE_MS_FLUSH_TIMER   = 0x10,
+    ETL_MODE_PREALLOCATE      = 0x20,
+    ETL_MODE_NONSTOPPABLE     = 0x40,
+    ETL_MODE_SECURE           = 0x80,
+    ETL_MODE_REAL_TIME        = 0x100,
+    ETL_MODE_DELAY_OPEN       = 0x200,
+    ETL_MODE_BUFFERING        = 0x400,
+    ETL_MODE_PRIVATE          = 0x800,
+    ETL_MODE_KBYTES           = 0x2000,
+    ETL_MODE_GLOBAL_SEQUENCE  = 0x4000,
+    ETL_MODE_LOCAL_SEQUENCE   = 0x8000,
+    ETL_MODE_RELOG            = 0x10000,
+    ETL_MODE_PRIVATE_IN_PROC  = 0x20000,
+    ETL_MODE_PAGED            = 0x01000000,
+    ETL_MODE_SYSTEM_LOGGER    = 0x02000000,
+    ETL_MODE_COMPRESSED       = 0x04000000,
+    ETL_MODE_INDEPENDENT      = 0x08000000,
+    ETL_MODE_NO_PER_PROCESSOR = 0x10000000
 };
 #define ETL_MAX_EVENT 65535u /* bytes of one event, headers included */
 
 /* Kernel groups (high byte of a hook id) */
 enum {
-    ETL_GROUP_HEADER = 0, ETL_GROUP_IO = 1, ETL_GROUP_MEMORY = 2, ETL_GROUP_PROCESS = 3, ETL_GROUP_FILE = 4,
-    ETL_GROUP_THREAD = 5, ETL_GROUP_CONFIG = 0x0B, ETL_GROUP_PERFINFO = 0x0F, ETL_GROUP_IMAGE = 0x14,
+    ETL_GROUP_HEADER    = 0,
+    ETL_GROUP_IO        = 1,
+    ETL_GROUP_MEMORY    = 2,
+    ETL_GROUP_PROCESS   = 3,
+    ETL_GROUP_FILE      = 4,
+    ETL_GROUP_THREAD    = 5,
+    ETL_GROUP_CONFIG    = 0x0B,
+    ETL_GROUP_PERFINFO  = 0x0F,
+    ETL_GROUP_IMAGE     = 0x14,
     ETL_GROUP_STACKWALK = 0x18
 };
 #undef AT

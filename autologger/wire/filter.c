@@ -13,8 +13,10 @@ wstatus filter_add(struct filter_block **block, uint32_t type, const void *data,
 
     if (*block && filter_part(*block, type, &there))
         return reason_set(why, W_INVALID_PARAMETER, "a filter of type 0x%x is there twice", type);
-    if (size > FILTER_BLOCK_MAX || before + sizeof(struct filter_part) + filter_padded(size) > FILTER_BLOCK_MAX || (*block && (*block)->parts == FILTER_PARTS))
-        return reason_set(why, W_INVALID_PARAMETER, "the filters are more than %d, or have more than %d bytes", FILTER_PARTS, FILTER_BLOCK_MAX);
+    if (size > FILTER_BLOCK_MAX || before + sizeof(struct filter_part) + filter_padded(size) > FILTER_BLOCK_MAX ||
+        (*block && (*block)->parts == FILTER_PARTS))
+        return reason_set(why, W_INVALID_PARAMETER, "the filters are more than %d, or have more than %d bytes",
+                          FILTER_PARTS, FILTER_BLOCK_MAX);
     const struct filter_part part  = {type, (uint32_t)size};
     const size_t             grown = before + sizeof part + filter_padded(size);
     struct filter_block     *b     = realloc(*block, grown);

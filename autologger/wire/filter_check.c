@@ -52,7 +52,8 @@ static wstatus ids_check(const struct type *t, const uint8_t *data, size_t size,
     cur_u8(&c);
     const uint16_t count = cur_u16(&c);
     if (count > FILTER_IDS)
-        return reason_set(why, W_INVALID_PARAMETER, "the filter '%s' has %u ids, more than %d", t->name, count, FILTER_IDS);
+        return reason_set(why, W_INVALID_PARAMETER, "the filter '%s' has %u ids, more than %d", t->name, count,
+                          FILTER_IDS);
     if (!count || in > 1)
         return malformed(t, "names no event, or does not say whether it lets in or keeps out", why);
     return cur_left(&c) == 2u * count ? W_SUCCESS : malformed(t, "has another length than its count says", why);
@@ -116,7 +117,8 @@ static wstatus filter_check_names_check(const struct type *t, const uint8_t *dat
             return malformed(t, "has a name that is empty, has control characters or does not end", why);
         at += n + 1;
     }
-    return count == head.count && at == size ? W_SUCCESS : malformed(t, "has another number of names than it says", why);
+    return count == head.count && at == size ? W_SUCCESS
+                                             : malformed(t, "has another number of names than it says", why);
 }
 static void names_describe(const struct type *t, const uint8_t *data, size_t size, char *out, size_t room)
 {
@@ -186,8 +188,8 @@ static const struct type filter_check_types[] = {
     {FILTER_EVENT_NAME, "event names", NAMES_AT, FILTER_NAMES, filter_check_names_check, names_describe},
     {FILTER_STACK_ID, "stacks of ids", 4, 4 + 2 * FILTER_IDS, ids_check, ids_describe},
     {FILTER_STACK_NAME, "stacks of names", NAMES_AT, FILTER_NAMES, filter_check_names_check, names_describe},
-    {FILTER_STACK_LEVEL_KEYWORD, "stacks of", sizeof(struct filter_level_keyword), sizeof(struct filter_level_keyword), level_keyword_check,
-     level_keyword_describe},
+    {FILTER_STACK_LEVEL_KEYWORD, "stacks of", sizeof(struct filter_level_keyword), sizeof(struct filter_level_keyword),
+     level_keyword_check, level_keyword_describe},
     {FILTER_PAYLOAD, "payload", sizeof(struct payload_head), FILTER_PAYLOAD_MAX, predicates_check, predicates_describe},
     {FILTER_SCHEMATIZED, "provider's own filter", 1, FILTER_SCHEMATIZED_MAX, any_check, size_describe},
 };
@@ -209,7 +211,8 @@ wstatus filter_part_check(uint32_t type, const void *data, size_t size, struct r
     if (!t)
         return reason_set(why, W_NOT_SUPPORTED, "there is no filter of type 0x%x here", type);
     if (size < t->least || size > t->most)
-        return reason_set(why, W_INVALID_PARAMETER, "the filter '%s' has %zu bytes; %zu to %zu are possible", t->name, size, t->least, t->most);
+        return reason_set(why, W_INVALID_PARAMETER, "the filter '%s' has %zu bytes; %zu to %zu are possible", t->name,
+                          size, t->least, t->most);
     return t->check(t, data, size, why);
 }
 

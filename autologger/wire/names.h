@@ -3,8 +3,9 @@
  *   Boot         BootId, Release: text                       at the start of a kernel session
  *   BuildId      TimeDateStamp, ImageCheckSum: hex32         once for each distinct file, before its first Image event;
  *                BuildId: binary                             the first two are the first 8 bytes of the third
- *   KernelModule Name: text, Base, Size: hex64, BuildId      at the end of a merged file: each part of the kernel that a
- *                                                            symbol of the next event is in; the kernel itself: "vmlinux"
+ *   KernelModule Name: text, Base, Size: hex64, BuildId      at the end of a merged file: each part of the kernel that
+ *                                                            a symbol of the next event is in; the kernel itself:
+ *                                                            "vmlinux"
  *   KernelSymbols Module: text, Symbols: array of            functions that stacks of the file have addresses in
  *                {Address: hex64, Size: uint32, Name: text}
  * Not for: Windows' own identity events (ImageID: consumer/identity.h). */

@@ -21,7 +21,8 @@ static void *room(struct payload_bytes *b, size_t size)
 }
 static wstatus payload_build_full(struct reason *why)
 {
-    return reason_set(why, W_INVALID_PARAMETER, "the payload filters of a provider have more than %d bytes together", FILTER_PAYLOAD_MAX);
+    return reason_set(why, W_INVALID_PARAMETER, "the payload filters of a provider have more than %d bytes together",
+                      FILTER_PAYLOAD_MAX);
 }
 
 /* ---- operands ---- */
@@ -81,40 +82,47 @@ static wstatus operands(const struct payload_asked *a, struct payload_predicate 
         return W_SUCCESS;
     }
     if (!comma || (size_t)(comma - a->text) >= sizeof low)
-        return reason_set(why, W_INVALID_PARAMETER, "'%.40s' are not two numbers, as in 5,10, for the field '%.40s'", a->text, a->field);
+        return reason_set(why, W_INVALID_PARAMETER, "'%.40s' are not two numbers, as in 5,10, for the field '%.40s'",
+                          a->text, a->field);
     memcpy(low, a->text, (size_t)(comma - a->text));
     low[comma - a->text] = 0;
     forms_of(low, 0, p);
     const uint8_t first = p->forms;
     p->forms            = 0;
     forms_of(comma + 1 + strspn(comma + 1, " "), 1, p);
-    p->forms = (uint8_t)((first & p->forms & (PAYLOAD_NUMBER | PAYLOAD_REAL)) | (first & PAYLOAD_NEGATIVE) | (p->forms & PAYLOAD_NEGATIVE_SECOND));
+    p->forms = (uint8_t)((first & p->forms & (PAYLOAD_NUMBER | PAYLOAD_REAL)) | (first & PAYLOAD_NEGATIVE) |
+                         (p->forms & PAYLOAD_NEGATIVE_SECOND));
     if (!(p->forms & (PAYLOAD_NUMBER | PAYLOAD_REAL)))
-        return reason_set(why, W_INVALID_PARAMETER, "'%.40s' are not two numbers, as in 5,10, for the field '%.40s'", a->text, a->field);
+        return reason_set(why, W_INVALID_PARAMETER, "'%.40s' are not two numbers, as in 5,10, for the field '%.40s'",
+                          a->text, a->field);
     return W_SUCCESS;
 }
 
 static bool orders(uint8_t op) { return op >= PAYLOAD_LE && op <= PAYLOAD_MODULO; }
 
 /* Whether operator and operand are of the type; of PAYLOAD_FORM_NONE nothing is known before the event is there. */
-static wstatus payload_build_fits(const struct payload_asked *a, const struct payload_predicate *p, enum payload_form form, struct reason *why)
+static wstatus payload_build_fits(const struct payload_asked *a, const struct payload_predicate *p,
+                                  enum payload_form form, struct reason *why)
 {
     static const char *const kinds[] = {"", "whole number", "whole number", "number", "GUID", "text", "text"};
-    const bool               contains = a->op == PAYLOAD_CONTAINS || a->op == PAYLOAD_NOT_CONTAINS, known = form != PAYLOAD_FORM_NONE;
-    const bool               number = form == PAYLOAD_FORM_UNSIGNED || form == PAYLOAD_FORM_SIGNED;
-    if (known && ((contains && form != PAYLOAD_FORM_TEXT && form != PAYLOAD_FORM_WIDE) || (orders(a->op) && !number && form != PAYLOAD_FORM_REAL) ||
-                  (a->op == PAYLOAD_MODULO && !number)))
-        return reason_set(why, W_INVALID_PARAMETER, "the field '%.40s' is a %s, which does not go with '%s'", a->field, kinds[form], payload_operator_word(a->op));
-    if (((number || a->op == PAYLOAD_MODULO) && !(p->forms & PAYLOAD_NUMBER)) || ((form == PAYLOAD_FORM_REAL || orders(a->op)) && !(p->forms & (PAYLOAD_NUMBER | PAYLOAD_REAL))) ||
+    const bool contains = a->op == PAYLOAD_CONTAINS || a->op == PAYLOAD_NOT_CONTAINS, known = form != PAYLOAD_FORM_NONE;
+    const bool number = form == PAYLOAD_FORM_UNSIGNED || form == PAYLOAD_FORM_SIGNED;
+    if (known && ((contains && form != PAYLOAD_FORM_TEXT && form != PAYLOAD_FORM_WIDE) ||
+                  (orders(a->op) && !number && form != PAYLOAD_FORM_REAL) || (a->op == PAYLOAD_MODULO && !number)))
+        return reason_set(why, W_INVALID_PARAMETER, "the field '%.40s' is a %s, which does not go with '%s'", a->field,
+                          kinds[form], payload_operator_word(a->op));
+    if (((number || a->op == PAYLOAD_MODULO) && !(p->forms & PAYLOAD_NUMBER)) ||
+        ((form == PAYLOAD_FORM_REAL || orders(a->op)) && !(p->forms & (PAYLOAD_NUMBER | PAYLOAD_REAL))) ||
         (form == PAYLOAD_FORM_GUID && !(p->forms & PAYLOAD_GUID)))
-        return reason_set(why, W_INVALID_PARAMETER, "'%.40s' is no %s, which the field '%.40s' is compared with", a->text,
-                          known ? kinds[form] : "number", a->field);
+        return reason_set(why, W_INVALID_PARAMETER, "'%.40s' is no %s, which the field '%.40s' is compared with",
+                          a->text, known ? kinds[form] : "number", a->field);
     if (a->op == PAYLOAD_MODULO && !p->number[0])
         return reason_set(why, W_INVALID_PARAMETER, "the field '%.40s' cannot be divided by 0", a->field);
     return W_SUCCESS;
 }
 
-static wstatus predicate_add(struct payload_bytes *b, const struct payload_clause *c, const struct payload_asked *a, struct reason *why)
+static wstatus predicate_add(struct payload_bytes *b, const struct payload_clause *c, const struct payload_asked *a,
+                             struct reason *why)
 {
     struct payload_predicate p    = {.step = a->step, .op = a->op};
     const size_t             name = strlen(a->field) + 1, text = strlen(a->text) + 1;
@@ -123,12 +131,16 @@ static wstatus predicate_add(struct payload_bytes *b, const struct payload_claus
     if (!payload_operator_word(a->op))
         return reason_set(why, W_INVALID_PARAMETER, "there is no operator %u", a->op);
     if (name < 2 || name > PAYLOAD_TEXT || text > PAYLOAD_TEXT)
-        return reason_set(why, W_INVALID_PARAMETER, "a field's name or operand has no letters, or more than %d", PAYLOAD_TEXT - 1);
+        return reason_set(why, W_INVALID_PARAMETER, "a field's name or operand has no letters, or more than %d",
+                          PAYLOAD_TEXT - 1);
     if (!(c->flags & PAYLOAD_NAMED)) {
         const struct payload_step *s = a->step < c->steps ? &c->step[a->step] : NULL;
         form                         = s && !(s->how & PAYLOAD_ARRAY) ? payload_type_of(s->in).form : PAYLOAD_FORM_NONE;
         if (form == PAYLOAD_FORM_NONE)
-            return reason_set(why, W_INVALID_PARAMETER, "the field '%.40s' is of a type that is not compared: an array, a structure, bytes, a time or a SID", a->field);
+            return reason_set(
+                why, W_INVALID_PARAMETER,
+                "the field '%.40s' is of a type that is not compared: an array, a structure, bytes, a time or a SID",
+                a->field);
     }
     const size_t wide = utf8_to_utf16le(a->text, text - 1, NULL, 0);
     wstatus      st   = operands(a, &p, why);
@@ -165,12 +177,19 @@ static bool payload_build_counted(struct payload_bytes *b)
 
 wstatus payload_add(struct payload_bytes *b, const struct payload_clause *c, struct reason *why)
 {
-    struct payload_event e = {.id = c->id, .version = c->version, .flags = c->flags, .steps = (uint8_t)c->steps, .predicates = (uint8_t)c->predicates};
+    struct payload_event e    = {.id         = c->id,
+                                 .version    = c->version,
+                                 .flags      = c->flags,
+                                 .steps      = (uint8_t)c->steps,
+                                 .predicates = (uint8_t)c->predicates};
     const size_t         name = strlen(c->event) + 1;
     wstatus              st   = W_SUCCESS;
 
-    if (!c->predicates || c->predicates > PAYLOAD_PREDICATES || c->steps > PAYLOAD_STEPS || name < 2 || name > PAYLOAD_TEXT)
-        return reason_set(why, W_INVALID_PARAMETER, "an event has no name, no predicate, more than %d, or more than %d fields", PAYLOAD_PREDICATES, PAYLOAD_STEPS);
+    if (!c->predicates || c->predicates > PAYLOAD_PREDICATES || c->steps > PAYLOAD_STEPS || name < 2 ||
+        name > PAYLOAD_TEXT)
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "an event has no name, no predicate, more than %d, or more than %d fields",
+                          PAYLOAD_PREDICATES, PAYLOAD_STEPS);
     if (!payload_build_counted(b))
         return payload_build_full(why);
     const size_t before = b->size;
@@ -189,7 +208,7 @@ wstatus payload_add(struct payload_bytes *b, const struct payload_clause *c, str
 
 wstatus payload_append(struct payload_bytes *b, const struct payload_event *entry, uint8_t flags, struct reason *why)
 {
-    struct payload_event e = *entry;
+    struct payload_event e  = *entry;
     uint8_t             *at = payload_build_counted(b) ? room(b, entry->size) : NULL;
     if (!at)
         return payload_build_full(why);

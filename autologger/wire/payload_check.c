@@ -10,12 +10,18 @@
 static const struct {
     uint8_t     op;
     const char *word;
-} operators[] = {{PAYLOAD_EQ, "="},           {PAYLOAD_NE, "!="},
-                 {PAYLOAD_LE, "<="},          {PAYLOAD_GT, ">"},
-                 {PAYLOAD_LT, "<"},           {PAYLOAD_GE, ">="},
-                 {PAYLOAD_BETWEEN, "between"}, {PAYLOAD_NOT_BETWEEN, "not between"},
-                 {PAYLOAD_MODULO, "modulo"},  {PAYLOAD_CONTAINS, "contains"},
-                 {PAYLOAD_NOT_CONTAINS, "not contains"}, {PAYLOAD_IS, "is"},
+} operators[] = {{PAYLOAD_EQ, "="},
+                 {PAYLOAD_NE, "!="},
+                 {PAYLOAD_LE, "<="},
+                 {PAYLOAD_GT, ">"},
+                 {PAYLOAD_LT, "<"},
+                 {PAYLOAD_GE, ">="},
+                 {PAYLOAD_BETWEEN, "between"},
+                 {PAYLOAD_NOT_BETWEEN, "not between"},
+                 {PAYLOAD_MODULO, "modulo"},
+                 {PAYLOAD_CONTAINS, "contains"},
+                 {PAYLOAD_NOT_CONTAINS, "not contains"},
+                 {PAYLOAD_IS, "is"},
                  {PAYLOAD_IS_NOT, "is not"}};
 
 const char *payload_operator_word(unsigned op)
@@ -28,13 +34,17 @@ const char *payload_operator_word(unsigned op)
 
 static size_t payload_check_padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
-static wstatus payload_check_wrong(struct reason *why, const char *what) { return reason_set(why, W_INVALID_PARAMETER, "the payload filter %s", what); }
+static wstatus payload_check_wrong(struct reason *why, const char *what)
+{
+    return reason_set(why, W_INVALID_PARAMETER, "the payload filter %s", what);
+}
 
 /* A text of that size with its NUL at the end, and printable before it. */
 static const char *payload_check_text_take(struct cursor *c, size_t size, bool may_be_empty)
 {
     const char *text = cur_take(c, size);
-    if (!text || !size || (size == 1 && !may_be_empty) || size > PAYLOAD_TEXT || memchr(text, 0, size) != text + size - 1)
+    if (!text || !size || (size == 1 && !may_be_empty) || size > PAYLOAD_TEXT ||
+        memchr(text, 0, size) != text + size - 1)
         return NULL;
     for (size_t i = 0; i + 1 < size; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
@@ -46,12 +56,15 @@ static bool step_sound(const struct payload_step *s, unsigned *filled)
 {
     const struct payload_type t     = payload_type_of(s->in);
     const bool                count = s->how & PAYLOAD_COUNT_SLOT, length = s->how & PAYLOAD_LENGTH_SLOT;
-    if (t.end == PAYLOAD_END_UNKNOWN || s->how > (PAYLOAD_ARRAY | PAYLOAD_FIXED_LENGTH | PAYLOAD_LENGTH_SLOT | PAYLOAD_BIG_ENDIAN) ||
-        (count && (s->count >= PAYLOAD_SLOTS || !(*filled >> s->count & 1))) || (length && (s->length >= PAYLOAD_SLOTS || !(*filled >> s->length & 1))))
+    if (t.end == PAYLOAD_END_UNKNOWN ||
+        s->how > (PAYLOAD_ARRAY | PAYLOAD_FIXED_LENGTH | PAYLOAD_LENGTH_SLOT | PAYLOAD_BIG_ENDIAN) ||
+        (count && (s->count >= PAYLOAD_SLOTS || !(*filled >> s->count & 1))) ||
+        (length && (s->length >= PAYLOAD_SLOTS || !(*filled >> s->length & 1))))
         return false;
     if (s->slot == PAYLOAD_NO_SLOT)
         return true;
-    if (s->slot >= PAYLOAD_SLOTS || s->how & PAYLOAD_ARRAY || (t.form != PAYLOAD_FORM_UNSIGNED && t.form != PAYLOAD_FORM_SIGNED))
+    if (s->slot >= PAYLOAD_SLOTS || s->how & PAYLOAD_ARRAY ||
+        (t.form != PAYLOAD_FORM_UNSIGNED && t.form != PAYLOAD_FORM_SIGNED))
         return false;
     *filled |= 1u << s->slot;
     return true;
@@ -61,11 +74,14 @@ static wstatus predicate_check(struct cursor *c, const struct payload_event *e, 
 {
     struct payload_predicate p;
     cur_copy(c, &p, sizeof p);
-    if (!cur_ok(c) || p.size % 8 || p.size != payload_check_padded(sizeof p + p.name_size + p.text_size + p.wide_size) || !payload_operator_word(p.op))
+    if (!cur_ok(c) || p.size % 8 ||
+        p.size != payload_check_padded(sizeof p + p.name_size + p.text_size + p.wide_size) ||
+        !payload_operator_word(p.op))
         return payload_check_wrong(why, "has a predicate of another size, or with another operator, than there is");
     if (e->flags & PAYLOAD_NAMED ? p.step != PAYLOAD_BY_NAME : p.step >= e->steps)
         return payload_check_wrong(why, "asks about a field that is not there");
-    if (!payload_check_text_take(c, p.name_size, false) || !payload_check_text_take(c, p.text_size, true) || p.wide_size % 2 || !cur_take(c, p.size - sizeof p - p.name_size - p.text_size))
+    if (!payload_check_text_take(c, p.name_size, false) || !payload_check_text_take(c, p.text_size, true) ||
+        p.wide_size % 2 || !cur_take(c, p.size - sizeof p - p.name_size - p.text_size))
         return payload_check_wrong(why, "has a text that does not end, or has control characters");
     if (p.op == PAYLOAD_MODULO && !p.number[0])
         return payload_check_wrong(why, "divides by 0");
@@ -80,10 +96,12 @@ static wstatus event_check(struct cursor *c, struct reason *why)
     const size_t         before = c->pos;
 
     cur_copy(c, &e, sizeof e);
-    if (!cur_ok(c) || e.flags > (PAYLOAD_ANY | PAYLOAD_ALL | PAYLOAD_NAMED) || !e.predicates || e.predicates > PAYLOAD_PREDICATES ||
-        e.steps > PAYLOAD_STEPS || (e.flags & PAYLOAD_NAMED && e.steps))
-        return payload_check_wrong(why, "has an event without predicates, with too many, or with flags that there are not");
-    if (!payload_check_text_take(c, e.name_size, false) || !cur_take(c, payload_check_padded(e.name_size) - e.name_size))
+    if (!cur_ok(c) || e.flags > (PAYLOAD_ANY | PAYLOAD_ALL | PAYLOAD_NAMED) || !e.predicates ||
+        e.predicates > PAYLOAD_PREDICATES || e.steps > PAYLOAD_STEPS || (e.flags & PAYLOAD_NAMED && e.steps))
+        return payload_check_wrong(why,
+                                   "has an event without predicates, with too many, or with flags that there are not");
+    if (!payload_check_text_take(c, e.name_size, false) ||
+        !cur_take(c, payload_check_padded(e.name_size) - e.name_size))
         return payload_check_wrong(why, "has an event without a name");
     for (unsigned i = 0; i < e.steps; i++) {
         cur_copy(c, &s, sizeof s);
@@ -95,7 +113,9 @@ static wstatus event_check(struct cursor *c, struct reason *why)
         if (st)
             return st;
     }
-    return cur_ok(c) && c->pos - before == e.size ? W_SUCCESS : payload_check_wrong(why, "has an event of another size than it says");
+    return cur_ok(c) && c->pos - before == e.size
+               ? W_SUCCESS
+               : payload_check_wrong(why, "has an event of another size than it says");
 }
 
 wstatus payload_check(const void *data, size_t size, struct reason *why)
@@ -165,7 +185,8 @@ static void event_describe(const uint8_t *at, char *out, size_t room)
     struct payload_predicate p;
     memcpy(&e, at, sizeof e);
     const char *name = (const char *)at + sizeof e;
-    payload_check_put_text(out, room, name, e.flags & PAYLOAD_NAMED && strspn(name, "0123456789") == strlen(name)); /* without quotes it is an id */
+    /* without quotes it is an id */
+    payload_check_put_text(out, room, name, e.flags & PAYLOAD_NAMED && strspn(name, "0123456789") == strlen(name));
     payload_check_put(out, room, ": ");
     at += sizeof e + payload_check_padded(e.name_size) + e.steps * sizeof(struct payload_step);
     for (unsigned i = 0; i < e.predicates; i++) {
@@ -180,7 +201,7 @@ void payload_describe(const void *data, size_t size, char *out, size_t room)
 {
     struct payload_head  head;
     struct payload_event e;
-    const uint8_t       *at   = (const uint8_t *)data + sizeof head, *end = (const uint8_t *)data + size;
+    const uint8_t       *at = (const uint8_t *)data + sizeof head, *end = (const uint8_t *)data + size;
     const char          *last = NULL; /* the event before */
     if (!room)
         return;
@@ -192,7 +213,8 @@ void payload_describe(const void *data, size_t size, char *out, size_t room)
         payload_check_put(out, room, "%s", i ? ", " : "");
         const char *const text = out + strlen(out);
         event_describe(at, out, room);
-        if (last && !(e.flags & PAYLOAD_NAMED) && strncmp(last, text, strlen(text)) == 0 && last + strlen(text) == before)
+        if (last && !(e.flags & PAYLOAD_NAMED) && strncmp(last, text, strlen(text)) == 0 &&
+            last + strlen(text) == before)
             *before = 0; /* versions of one event are said once */
         else
             last = text;

@@ -1,11 +1,13 @@
-/* stack_copy.h - a program's registers and the memory of its stack at a kernel event, as it goes from perf's sample to whoever unwinds it.
- * Between conversion and merge it is a TraceLogging event (it describes itself) of the provider STACK_COPY_PROVIDER, on the processor of
- * the event that asked for the stack, behind it:
+/* stack_copy.h - a program's registers and the memory of its stack at a kernel event, as it goes from perf's sample to
+ * whoever unwinds it. Between conversion and merge it is a TraceLogging event (it describes itself) of the provider
+ * STACK_COPY_PROVIDER, on the processor of the event that asked for the stack, behind it:
  *   UserStack   EventTimeStamp: uint64     raw time of that event, as a Stack event has it
  *               StackProcess, StackThread: uint32
- *               Registers: binary          STACK_COPY_REGISTERS of 8 bytes, in perf's order of the bits of STACK_COPY_MASK
+ *               Registers: binary          STACK_COPY_REGISTERS of 8 bytes, in perf's order of the bits of
+ *                 STACK_COPY_MASK
  *               Stack: binary              from the stack pointer on
- * A merge writes a StackWalk/Stack event with the program's frames in its place. Not for: unwinding (symbols/unwind.h). */
+ * A merge writes a StackWalk/Stack event with the program's frames in its place. Not for: unwinding
+ * (symbols/unwind.h). */
 #ifndef AUTOLOGGER_WIRE_STACK_COPY_H
 #define AUTOLOGGER_WIRE_STACK_COPY_H
 #include <stdint.h>
@@ -19,7 +21,15 @@
 #endif
 enum { STACK_COPY_REGISTERS = 17, STACK_COPY_LEAST = 512, STACK_COPY_USUAL = 8192, STACK_COPY_MOST = 32768 };
 enum stack_copy_register { /* x86-64, by their place */
-    STACK_COPY_AX, STACK_COPY_BX, STACK_COPY_CX, STACK_COPY_DX, STACK_COPY_SI, STACK_COPY_DI, STACK_COPY_BP, STACK_COPY_SP, STACK_COPY_IP,
-    STACK_COPY_R8
+                           STACK_COPY_AX,
+                           STACK_COPY_BX,
+                           STACK_COPY_CX,
+                           STACK_COPY_DX,
+                           STACK_COPY_SI,
+                           STACK_COPY_DI,
+                           STACK_COPY_BP,
+                           STACK_COPY_SP,
+                           STACK_COPY_IP,
+                           STACK_COPY_R8
 };
 #endif

@@ -1,8 +1,8 @@
-/* state.h - what must outlive a daemon, beside streams, raw kernel records and descriptors: one memfd for the daemon, one for
- * every session. A successor that gets them goes on where the predecessor stopped: nothing is lost, nothing doubled.
- * A session's logger publishes (read positions, file offset, counters) together: it fills the slot that is not current, then
- * counts `current` on (release). A reader takes the current slot only. Everything else is written by the controlling thread,
- * `in_use` last. An unknown version is refused. Native byte order: same machine, same boot. */
+/* state.h - what must outlive a daemon, beside streams, raw kernel records and descriptors: one memfd for the daemon,
+ * one for every session. A successor that gets them goes on where the predecessor stopped: nothing is lost, nothing
+ * doubled. A session's logger publishes (read positions, file offset, counters) together: it fills the slot that is not
+ * current, then counts `current` on (release). A reader takes the current slot only. Everything else is written by the
+ * controlling thread, `in_use` last. An unknown version is refused. Native byte order: same machine, same boot. */
 #ifndef AUTOLOGGER_WIRE_STATE_H
 #define AUTOLOGGER_WIRE_STATE_H
 #include "autologger/wire/tracepoint.h"
@@ -13,11 +13,22 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 27, STATE_UIDS = 256, STATE_CONNECTIONS = 4096, STATE_REGISTRATIONS = 32768, STATE_ENABLES = 256,
-       /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
-        * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
-       STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256,
-       STATE_REFUSED = 16 /* users; the last place is for all others */, STATE_QUOTAS = 32 /* the same, of users and limits */ };
+enum {
+    STATE_VERSION       = 27,
+    STATE_UIDS          = 256,
+    STATE_CONNECTIONS   = 4096,
+    STATE_REGISTRATIONS = 32768,
+    STATE_ENABLES       = 256,
+    /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the
+     * longest name that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
+    STATE_NAME      = 256,
+    STATE_KEY       = 1024,
+    STATE_CONSUMERS = 8,
+    STATE_FORMER    = 4,
+    STATE_UNITS     = 256,
+    STATE_REFUSED   = 16 /* users; the last place is for all others */,
+    STATE_QUOTAS    = 32 /* the same, of users and limits */
+};
 #define STATE_REFUSED_OTHERS UINT32_MAX
 
 struct state_connection {
@@ -33,17 +44,24 @@ struct state_connection {
     uint64_t cgroup;          /* its control group (Linux 6.13) */
     uint64_t permitted;       /* its capabilities */
     uint32_t gid;
-    uint32_t socket;          /* enum ctl_socket: where it connected */
+    uint32_t socket; /* enum ctl_socket: where it connected */
 };
-enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_REGISTERED_NO_PART = 4 /* its program got no part */,
-       STATE_REGISTERED_CALLBACK = 8, STATE_REGISTERED_TRAITS = 16, STATE_GROUP_SHIFT = 16 };
+enum {
+    STATE_REGISTERED          = 1,
+    STATE_REGISTERED_CLASSIC  = 2,
+    STATE_REGISTERED_NO_PART  = 4 /* its program got no part */,
+    STATE_REGISTERED_CALLBACK = 8,
+    STATE_REGISTERED_TRAITS   = 16,
+    STATE_GROUP_SHIFT         = 16
+};
 struct state_registration {
-    uint32_t in_use; /* 1, STATE_REGISTERED_*, and from STATE_GROUP_SHIFT on the slot of its group + 1 */
+    uint32_t in_use;     /* 1, STATE_REGISTERED_*, and from STATE_GROUP_SHIFT on the slot of its group + 1 */
     uint32_t connection; /* index in connections */
     uint32_t index;      /* the client's */
     uint32_t slot;       /* in the directory */
 };
-static inline int state_group(const struct state_registration *r) { return (int)(r->in_use >> STATE_GROUP_SHIFT) - 1; } /* -1: none */
+/* -1: none */
+static inline int state_group(const struct state_registration *r) { return (int)(r->in_use >> STATE_GROUP_SHIFT) - 1; }
 struct state_boot { /* of the machine's own boot; see daemon/boot_end.h. Zero in a rehearsal */
     uint32_t phase, reserved;
     uint64_t target_ns, idle_ns; /* the marks of boot-done, CLOCK_MONOTONIC_RAW; 0 = not reached */
@@ -51,18 +69,20 @@ struct state_boot { /* of the machine's own boot; see daemon/boot_end.h. Zero in
 };
 struct state_daemon {
     uint32_t magic, version, size, adopted; /* adopted: daemons before this one */
-    uint64_t anchor[6];  /* struct clock_anchor */
+    uint64_t anchor[6];                     /* struct clock_anchor */
     uint64_t start_raw_ns;
     uint32_t fs_ready, next_connection;
     uint64_t files_created, files_created_early;
     char     store[1024], log_dir[1024], boot_id[64];
     uint32_t rehearsal, boot_done; /* boot_done 0: a successor boots again */
-    uint64_t early_ns, held_ns, ready_ns, armed_ns; /* CLOCK_BOOTTIME: the early program began; how long it held the boot up;
-                                                       when programs were let in; when the kernel's sources were armed; 0: not known */
-    uint32_t concluded, sessions_most;  /* most: EtwMaxLoggers, 0: not known; concluded: the end of the last session was told */
+    /* CLOCK_BOOTTIME: the early program began; how long it held the boot up; when programs were let in; when the
+     * kernel's sources were armed; 0: not known */
+    uint64_t early_ns, held_ns, ready_ns, armed_ns;
+    /* most: EtwMaxLoggers, 0: not known; concluded: the end of the last session was told */
+    uint32_t concluded, sessions_most;
     uint64_t change_number; /* of the snapshot that an early boot went by */
     uint8_t  snapshot_content[20];
-    uint32_t facts_noted; /* early_facts.h */
+    uint32_t facts_noted;              /* early_facts.h */
     uint32_t message_number, reserved; /* USE_GLOBAL_SEQUENCE: the last that was given */
     struct {
         uint32_t uid, programs; /* that got no place; 0 programs: free */
@@ -77,42 +97,50 @@ struct state_daemon {
 };
 
 struct state_enable { /* which directory entries belong to the session */
-    uint32_t in_use;
-    uint32_t slot, entry;
-    uint32_t registrations; /* programs that registered it while it was enabled */
-    struct guid guid;       /* like key, kept after the end of the enablement: its last events are still to come */
-    char     key[STATE_KEY];
-    char     units[STATE_UNITS]; /* systemd's units by name and glob, for the provider of units; "" = not asked for */
+    uint32_t    in_use;
+    uint32_t    slot, entry;
+    uint32_t    registrations; /* programs that registered it while it was enabled */
+    struct guid guid;          /* like key, kept after the end of the enablement: its last events are still to come */
+    char        key[STATE_KEY];
+    char units[STATE_UNITS]; /* systemd's units by name and glob, for the provider of units; "" = not asked for */
 };
 
-/* Real time: which buffers wait in which file (wire/backup.h), and who has read how far. Under the lock of session/realtime. */
+/* Real time: which buffers wait in which file (wire/backup.h), and who has read how far. Under the lock of
+ * session/realtime. */
 struct state_consumer {
     uint32_t in_use;
-    uint32_t id;   /* of its connection */
-    uint64_t next; /* buffers below are acknowledged, or were missed */
+    uint32_t id;     /* of its connection */
+    uint64_t next;   /* buffers below are acknowledged, or were missed */
     uint64_t missed; /* buffers that it was too slow for, or that could not be read */
     uint64_t holes;  /* buffers below were given to it, or are in `missed` */
-    struct { uint64_t events, buffers, files; } told; /* losses, with the last answer */
+    struct {
+        uint64_t events, buffers, files;
+    } told; /* losses, with the last answer */
 };
 struct state_backup {
     uint64_t first, end; /* buffers of this file; end: former files only */
     uint32_t in_use, slots, buffer_size, reserved;
 };
 struct state_realtime {
-    uint32_t opened; /* former files were looked for, `delivered` holds */
+    uint32_t opened;     /* former files were looked for, `delivered` holds */
     uint32_t persistent; /* what nobody read is kept over a reboot */
     uint64_t base;       /* the first number of this boot */
     uint64_t delivered;  /* buffers below were acknowledged by a consumer */
     uint64_t missed;     /* of all consumers that there were */
     uint64_t files_lost; /* backup files that were damaged, or dropped for want of room */
-    struct { uint64_t events, buffers, files; } told; /* with what is delivered */
-    uint64_t file_from, file_to; /* buffers within are in the session's log file, too; from > to: those before `to` in one, from `from` on in another */
+    struct {
+        uint64_t events, buffers, files;
+    } told; /* with what is delivered */
+    /* buffers within are in the session's log file, too; from > to: those before `to` in one, from `from` on in
+     * another */
+    uint64_t              file_from, file_to;
     struct state_backup   current, former[STATE_FORMER];
     struct state_consumer consumer[STATE_CONSUMERS];
 };
 
-/* The published part. After the struct: kernel_time[cpus]; then last_time[cpus + 1], of the last event of each row of buffers; then open[cpus + 1]
- * (etl_writer_open); then for every uid u: pos[cpus], then fallback[cpus + 1], whose last is of events that no CPU wrote (session/logger.c, G4). */
+/* The published part. After the struct: kernel_time[cpus]; then last_time[cpus + 1], of the last event of each row of
+ * buffers; then open[cpus + 1] (etl_writer_open); then for every uid u: pos[cpus], then fallback[cpus + 1], whose last
+ * is of events that no CPU wrote (session/logger.c, G4). */
 struct state_slot {
     uint64_t file_offset;
     uint32_t buffers_written, buffers_lost;
@@ -121,23 +149,26 @@ struct state_slot {
     uint32_t uid_count;
     uint32_t realtime_lost; /* buffers */
     uint64_t realtime_end;  /* buffers below are in the backup, or were read from there */
-    uint64_t overwritten;  /* events that were in the file, or the ring in memory, and no longer are: not lost */
-    uint32_t slots;        /* of a ring; 0: the file is none */
-    uint32_t file_number;  /* NEWFILE: of the file that is being written, from 1 */
-    uint64_t path;         /* which of the session's two paths is that of its file: 0 log_path, 1 other_path */
-    uint32_t buffers_before, buffers_lost_before; /* of the session's files before this one; overwritten_before is the same of events */
+    uint64_t overwritten;   /* events that were in the file, or the ring in memory, and no longer are: not lost */
+    uint32_t slots;         /* of a ring; 0: the file is none */
+    uint32_t file_number;   /* NEWFILE: of the file that is being written, from 1 */
+    uint64_t path;          /* which of the session's two paths is that of its file: 0 log_path, 1 other_path */
+    /* of the session's files before this one; overwritten_before is the same of events */
+    uint32_t buffers_before, buffers_lost_before;
     uint32_t message_number; /* USE_LOCAL_SEQUENCE: the last that was given */
-    uint32_t oldest_events; /* see etl_write_state */
+    uint32_t oldest_events;  /* see etl_write_state */
     uint64_t overwritten_before;
     uint64_t complete_from, trimmed_to, oldest_last; /* see etl_write_state */
     uint64_t lost_before; /* events lost before the file was changed to this one: another file's header has them */
     /* of users whose places were given up (session/places.c) */
     uint64_t gone_lost, gone_filtered, gone_overwritten;
     uint32_t gone_epoch[STATE_UIDS]; /* a place is nobody's while this is the state's uid_epoch of it */
-    uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
+    /* of the fallback stream: everything before it is in the file, of every CPU */
+    uint64_t fallback_released[STATE_UIDS];
     uint64_t provider_events[STATE_ENABLES]; /* in the file, by enablement */
 };
-_Static_assert(sizeof(struct state_slot) % 8 == 0 && offsetof(struct state_slot, path) % 8 == 0, "slots are copied in words");
+_Static_assert(sizeof(struct state_slot) % 8 == 0 && offsetof(struct state_slot, path) % 8 == 0,
+               "slots are copied in words");
 /* Who started a session, when that was not root: its files are made with these rights to files, and are that user's. */
 enum { STATE_GROUPS = 64 };
 struct state_owner {
@@ -145,18 +176,20 @@ struct state_owner {
     uint32_t uid, gid, group_count;
     uint32_t group[STATE_GROUPS];
 };
-/* PRIVATE_LOGGER without PRIVATE_IN_PROC: the whole stands for what was asked for, has no events of its own, and a part for each process that
- * registers the provider that is its Guid. What parts that have ended had stays in the whole. */
+/* PRIVATE_LOGGER without PRIVATE_IN_PROC: the whole stands for what was asked for, has no events of its own, and a part
+ * for each process that registers the provider that is its Guid. What parts that have ended had stays in the whole. */
 enum { STATE_WHOLE = 1, STATE_PART = 2, STATE_WHOLE_PIDS = 8, STATE_WHOLE_NAMES = 1536 };
 /* What is added up, as ctl_session_info calls it. */
+/* clang-format off */
 #define STATE_SUMS(X) \
     X(events_written) X(bytes_written) X(overwritten) X(lost_ring) X(lost_file) X(corrupt) X(filtered) X(late_events) X(buffers_written) X(log_buffers_lost)
+/* clang-format on */
 struct state_processes {
-    uint32_t kind;           /* 0: an ordinary session */
-    uint32_t of;             /* PART: generation of its whole */
-    uint32_t begun;          /* processes that got a part; PART: which of them it is, from 1 */
-    uint32_t refused;        /* WHOLE, and all that follows: processes that got none */
-    uint32_t status;         /* why the last of these got none, or of those that got one could not write its file */
+    uint32_t kind;    /* 0: an ordinary session */
+    uint32_t of;      /* PART: generation of its whole */
+    uint32_t begun;   /* processes that got a part; PART: which of them it is, from 1 */
+    uint32_t refused; /* WHOLE, and all that follows: processes that got none */
+    uint32_t status;  /* why the last of these got none, or of those that got one could not write its file */
     uint32_t pid_count, pid[STATE_WHOLE_PIDS]; /* which processes it is for; 0: all */
     char     names[STATE_WHOLE_NAMES];         /* the same by executable, joined by ';'; "": all */
     struct {
@@ -165,8 +198,8 @@ struct state_processes {
 #undef X
     } ended;
 };
-/* One instant on the clocks that a session's times come from (session/anchor.h). The date may be another one later: it follows the
- * system's. */
+/* One instant on the clocks that a session's times come from (session/anchor.h). The date may be another one later: it
+ * follows the system's. */
 struct state_anchor {
     uint64_t value;         /* on the session's clock: the StartTime of its files; never changes */
     uint64_t raw_ns;        /* CLOCK_MONOTONIC_RAW; never changes */
@@ -180,42 +213,47 @@ struct state_session {
     struct guid guid;
     char        name[STATE_NAME], key[STATE_KEY], file_name[1024], log_path[1024];
     char        other_path[1024]; /* log_path and this take turns when the file is changed; see state_slot.path */
-    struct state_anchor anchor;
-    uint32_t    buffer_kb, minimum_buffers, maximum_buffers;
-    uint32_t    clock_type, log_file_mode, max_file_size, flush_timer;
-    uint64_t    memory_bytes;
-    uint32_t    group_mask[8], hook_count;
-    uint16_t    hooks[256];
-    uint32_t    updates; /* of the two above while it ran */
-    uint32_t    tracepoint_count;
+    struct state_anchor    anchor;
+    uint32_t               buffer_kb, minimum_buffers, maximum_buffers;
+    uint32_t               clock_type, log_file_mode, max_file_size, flush_timer;
+    uint64_t               memory_bytes;
+    uint32_t               group_mask[8], hook_count;
+    uint16_t               hooks[256];
+    uint32_t               updates; /* of the two above while it ran */
+    uint32_t               tracepoint_count;
     struct tracepoint_wish tracepoint[TRACEPOINT_WISHES];
-    uint32_t    state, status; /* as in ctl_session_info */
-    char        status_text[512];
-    uint32_t    file_created;
-    uint32_t    stop_asked; /* a successor stops it at once */
-    uint32_t    devices; /* DeviceEvents */
-    uint32_t    phase;   /* it begins with the kernel's main trace buffer: one session of a boot does */
-    uint32_t    user_stack_bytes; /* UserStacks; 0: by frame pointers */
-    uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
-    uint32_t    units; /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */
+    uint32_t               state, status; /* as in ctl_session_info */
+    char                   status_text[512];
+    uint32_t               file_created;
+    uint32_t               stop_asked; /* a successor stops it at once */
+    uint32_t               devices;    /* DeviceEvents */
+    uint32_t               phase;      /* it begins with the kernel's main trace buffer: one session of a boot does */
+    uint32_t               user_stack_bytes;                       /* UserStacks; 0: by frame pointers */
+    uint32_t               stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
+    /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */
+    uint32_t           units;
     struct state_owner owner;
-    uint32_t    private_pid; /* PRIVATE_IN_PROC, or a part: the one program whose events it takes, and with which it ends; 0: all */
-    uint32_t    flush_threshold; /* FlushThreshold as it was declared, or the field that controllers call AgeLimit too */
-    uint64_t    private_start; /* when that began, in ticks since the boot: a number comes again */
+    /* PRIVATE_IN_PROC, or a part: the one program whose events it takes, and with which it ends; 0: all */
+    uint32_t private_pid;
+    /* FlushThreshold as it was declared, or the field that controllers call AgeLimit too */
+    uint32_t               flush_threshold;
+    uint64_t               private_start; /* when that began, in ticks since the boot: a number comes again */
     struct state_processes processes;
-    uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
-    uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
-    uint32_t    uid_count;
-    uint32_t    uid_epoch[STATE_UIDS]; /* how many users a place has had */
-    struct state_enable enable[STATE_ENABLES];
+    /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
+    uint32_t              kernel_open;
+    uint32_t              uid[STATE_UIDS]; /* entries below uid_count are valid */
+    uint32_t              uid_count;
+    uint32_t              uid_epoch[STATE_UIDS]; /* how many users a place has had */
+    struct state_enable   enable[STATE_ENABLES];
     struct state_realtime realtime;
-    uint64_t    peak_bytes; /* most memory that was in use */
-    uint64_t    user_peak_bytes; /* the most that one user's programs used */
-    uint32_t    users_most, reserved2; /* users with programs attached at one time */
-    uint64_t    stream_corrupt, stream_abandoned; /* records skipped and given up in streams so far, and by predecessors */
-    uint64_t    current; /* how often it was published; the lowest bit says which slot is good */
-    uint32_t    slot_offset[2], slot_size;
-    uint32_t    private_uid, private_gid, reserved3; /* with private_pid: whose program it was when the session began */
-    uint64_t    private_process, private_permitted;  /* see state_connection */
+    uint64_t              peak_bytes;            /* most memory that was in use */
+    uint64_t              user_peak_bytes;       /* the most that one user's programs used */
+    uint32_t              users_most, reserved2; /* users with programs attached at one time */
+    /* records skipped and given up in streams so far, and by predecessors */
+    uint64_t stream_corrupt, stream_abandoned;
+    uint64_t current; /* how often it was published; the lowest bit says which slot is good */
+    uint32_t slot_offset[2], slot_size;
+    uint32_t private_uid, private_gid, reserved3; /* with private_pid: whose program it was when the session began */
+    uint64_t private_process, private_permitted;  /* see state_connection */
 };
 #endif

@@ -9,16 +9,16 @@
 
 enum { TRACEPOINT_WISHES = 16, TRACEPOINT_TEXT = 256, TRACEPOINT_NAME = 128 };
 struct tracepoint_wish {
-    struct guid guid; /* of the provider */
-    char        name[TRACEPOINT_NAME]; /* of the provider: its events carry it */
+    struct guid guid;                     /* of the provider */
+    char        name[TRACEPOINT_NAME];    /* of the provider: its events carry it */
     char        pattern[TRACEPOINT_TEXT]; /* "group:name", both with * and ?, several separated by blanks or commas */
-    char        filter[TRACEPOINT_TEXT]; /* in the kernel's words; "" = all */
-    uint32_t    stacks; /* each event with its call stack */
-    uint32_t    opened; /* how many tracepoints are; written when the sources are opened */
+    char        filter[TRACEPOINT_TEXT];  /* in the kernel's words; "" = all */
+    uint32_t    stacks;                   /* each event with its call stack */
+    uint32_t    opened;                   /* how many tracepoints are; written when the sources are opened */
 };
 
-/* The kernel's trace buffer that records a session's tracepoints before user space (below tracefs' instances), where a session of kernel
- * events has the main one: as the kernel command line names it, and the session finds it. */
+/* The kernel's trace buffer that records a session's tracepoints before user space (below tracefs' instances), where a
+ * session of kernel events has the main one: as the kernel command line names it, and the session finds it. */
 enum { TRACEPOINT_INSTANCE = 24 };
 static inline void tracepoint_instance(const struct guid *session, char out[TRACEPOINT_INSTANCE])
 {

@@ -16,11 +16,11 @@ typedef struct _USER_EVENT {
     CHAR               Text[8];
 } USER_EVENT, *PUSER_EVENT;
 
-static TRACEHANDLE     g_SessionHandle;
-static volatile BOOL   g_TraceOn;
-static volatile LONG   g_Calls;
-static volatile UCHAR  g_EnableLevel;
-static volatile ULONG  g_EnableFlags;
+static TRACEHANDLE    g_SessionHandle;
+static volatile BOOL  g_TraceOn;
+static volatile LONG  g_Calls;
+static volatile UCHAR g_EnableLevel;
+static volatile ULONG g_EnableFlags;
 
 static ULONG WINAPI ControlCallback(WMIDPREQUESTCODE RequestCode, PVOID RequestContext, ULONG *Reserved, PVOID Header)
 {
@@ -35,40 +35,38 @@ static ULONG WINAPI ControlCallback(WMIDPREQUESTCODE RequestCode, PVOID RequestC
         g_TraceOn       = TRUE;
         InterlockedIncrement(&g_Calls);
         break;
-    case WMI_DISABLE_EVENTS:
-        g_TraceOn = FALSE;
-        break;
-    default:
-        status = ERROR_INVALID_PARAMETER;
+    case WMI_DISABLE_EVENTS: g_TraceOn = FALSE; break;
+    default: status = ERROR_INVALID_PARAMETER;
     }
     return status;
 }
 
 int main(void)
 {
-    ULONG                 status;
-    TRACEHANDLE           RegistrationHandle;
-    USER_EVENT            Event;
-    EVENT_INSTANCE_INFO   Info;
-    DWORD                 waited;
-    char                  line[8];
+    ULONG               status;
+    TRACEHANDLE         RegistrationHandle;
+    USER_EVENT          Event;
+    EVENT_INSTANCE_INFO Info;
+    DWORD               waited;
+    char                line[8];
     struct {
         EVENT_INSTANCE_HEADER Header;
         ULONG                 Number;
     } Instance;
 
-    status = RegisterTraceGuids((WMIDPREQUEST)ControlCallback, NULL, &ControlGuid, sizeof(TraceGuidReg) / sizeof(TRACE_GUID_REGISTRATION), TraceGuidReg, NULL,
-                                NULL, &RegistrationHandle);
+    status = RegisterTraceGuids((WMIDPREQUEST)ControlCallback, NULL, &ControlGuid,
+                                sizeof(TraceGuidReg) / sizeof(TRACE_GUID_REGISTRATION), TraceGuidReg, NULL, NULL,
+                                &RegistrationHandle);
     if (ERROR_SUCCESS != status)
         return 1;
     for (waited = 0; !g_TraceOn && waited < 5000; waited += 10)
         Sleep(10);
     do {
         ZeroMemory(&Event, sizeof(Event));
-        Event.Header.Size       = sizeof(Event);
-        Event.Header.Flags      = WNODE_FLAG_TRACED_GUID;
-        Event.Header.Guid       = TransactionGuid;
-        Event.Header.Class.Type = EVENT_TRACE_TYPE_START;
+        Event.Header.Size          = sizeof(Event);
+        Event.Header.Flags         = WNODE_FLAG_TRACED_GUID;
+        Event.Header.Guid          = TransactionGuid;
+        Event.Header.Class.Type    = EVENT_TRACE_TYPE_START;
         Event.Header.Class.Version = 1;
         Event.Header.Class.Level   = TRACE_LEVEL_INFORMATION;
         Event.Number               = g_EnableFlags;
@@ -84,8 +82,9 @@ int main(void)
         if (ERROR_SUCCESS == status)
             status = TraceEventInstance(g_SessionHandle, &Instance.Header, &Info, NULL);
         if (ERROR_SUCCESS == status)
-            status = TraceMessage(g_SessionHandle, TRACE_MESSAGE_GUID | TRACE_MESSAGE_TIMESTAMP | TRACE_MESSAGE_SYSTEMINFO, &TransactionGuid, 12, &Event.Number,
-                                  sizeof(Event.Number), NULL);
+            status =
+                TraceMessage(g_SessionHandle, TRACE_MESSAGE_GUID | TRACE_MESSAGE_TIMESTAMP | TRACE_MESSAGE_SYSTEMINFO,
+                             &TransactionGuid, 12, &Event.Number, sizeof(Event.Number), NULL);
         if (ERROR_SUCCESS != status)
             break;
         printf("%u\n", (unsigned)g_Calls);

@@ -1,5 +1,6 @@
-/* Words of Windows' headers that programs with tracing use, in C and in C++: each is used for what it does, and the result is compared. Needs no daemon
- * but for "query": then EnumerateTraceGuids and the profile interval ask it. Exit: 1 with the line that failed. */
+/* Words of Windows' headers that programs with tracing use, in C and in C++: each is used for what it does, and the
+ * result is compared. Needs no daemon but for "query": then EnumerateTraceGuids and the profile interval ask it. Exit:
+ * 1 with the line that failed. */
 #define INITGUID
 #include <Windows.h>
 #include <Evntrace.h>
@@ -25,9 +26,9 @@
 #else
 #define AS_REF(guid) (&(guid))
 #endif
-#define CHECK(x)             \
-    do {                     \
-        if (!(x))            \
+#define CHECK(x) \
+    do { \
+        if (!(x)) \
             return __LINE__; \
     } while (0)
 
@@ -53,20 +54,24 @@ static int words(void)
     const WCHAR       *want       = AUTOLOGGER_WIDE("{68FDD900-4A3E-11D1-84F4-0000F80464E3}");
     WCHAR              text[40], small[4];
     SYSTEMTIME         day;
-    FILETIME           time = {0, 0}, back;
+    FILETIME           time   = {0, 0}, back;
     ULONG64            number = 0x0102030405060708;
     PULONG64           p      = &number;
     int                i;
     CHECK(sizeof(ALIGNED) == 64 && Sum(numbers, 3, NULL) == 6);
-    CHECK(_byteswap_uint64(*p) == 0x0807060504030201 && _byteswap_ulong(0x01020304) == 0x04030201 && _byteswap_ushort(0x0102) == 0x0201);
-    CHECK(StringFromGUID2(AS_REF(EventTraceGuid), text, 40) == 39 && StringFromGUID2(AS_REF(EventTraceGuid), text, 38) == 0);
+    CHECK(_byteswap_uint64(*p) == 0x0807060504030201 && _byteswap_ulong(0x01020304) == 0x04030201 &&
+          _byteswap_ushort(0x0102) == 0x0201);
+    CHECK(StringFromGUID2(AS_REF(EventTraceGuid), text, 40) == 39 &&
+          StringFromGUID2(AS_REF(EventTraceGuid), text, 38) == 0);
     for (i = 0; i < 39; i++)
         CHECK(text[i] == want[i]);
-    CHECK(FileTimeToSystemTime(&time, &day) && day.wYear == 1601 && day.wMonth == 1 && day.wDay == 1 && day.wDayOfWeek == 1);
+    CHECK(FileTimeToSystemTime(&time, &day) && day.wYear == 1601 && day.wMonth == 1 && day.wDay == 1 &&
+          day.wDayOfWeek == 1);
     time.dwHighDateTime = 0x019DB1DE; /* 1970 */
     time.dwLowDateTime  = 0xD53E8000u + 12340000;
     CHECK(FileTimeToSystemTime(&time, &day) && day.wYear == 1970 && day.wSecond == 1 && day.wMilliseconds == 234);
-    CHECK(SystemTimeToFileTime(&day, &back) && back.dwHighDateTime == time.dwHighDateTime && back.dwLowDateTime == time.dwLowDateTime);
+    CHECK(SystemTimeToFileTime(&day, &back) && back.dwHighDateTime == time.dwHighDateTime &&
+          back.dwLowDateTime == time.dwLowDateTime);
     day.wMonth = 2, day.wDay = 30;
     CHECK(!SystemTimeToFileTime(&day, &back));
     time.dwHighDateTime = 0x80000000u;
@@ -76,14 +81,16 @@ static int words(void)
     CHECK(LocalFree(LocalAlloc(LPTR, 16)) == NULL);
     SetLastError(ERROR_EVT_INVALID_EVENT_DATA);
     CHECK(GetLastError() == 15005);
-    CHECK(EVENT_HEADER_EXT_TYPE_MAX > EVENT_HEADER_EXT_TYPE_STACK_KEY64 && sizeof(PROCESSTRACE_HANDLE) == 8 && sizeof(CONTROLTRACE_ID) == 8);
+    CHECK(EVENT_HEADER_EXT_TYPE_MAX > EVENT_HEADER_EXT_TYPE_STACK_KEY64 && sizeof(PROCESSTRACE_HANDLE) == 8 &&
+          sizeof(CONTROLTRACE_ID) == 8);
     return 0;
 }
 
 typedef ULONG(WINAPI *REGISTER)(LPCGUID, PENABLECALLBACK, PVOID, PREGHANDLE);
 static int modules(void)
 {
-    static const char *const name[] = {"advapi32", "ADVAPI32.dll", "C:\\Windows\\System32\\advapi32.dll", "api-ms-win-eventing-provider-l1-1-0.dll"};
+    static const char *const name[] = {"advapi32", "ADVAPI32.dll", "C:\\Windows\\System32\\advapi32.dll",
+                                       "api-ms-win-eventing-provider-l1-1-0.dll"};
     TLG_PENABLECALLBACK      none   = NULL;
     HMODULE                  module = NULL;
     REGHANDLE                handle = 0;
@@ -98,12 +105,15 @@ static int modules(void)
         CHECK(call(&EventTraceGuid, none, NULL, &handle) == ERROR_SUCCESS && EventUnregister(handle) == ERROR_SUCCESS);
         CHECK(FreeLibrary(module));
     }
-    CHECK(GetModuleHandleExW(0, AUTOLOGGER_WIDE("Tdh.dll"), &module) && GetProcAddress(module, "TdhGetEventInformation") != NULL);
+    CHECK(GetModuleHandleExW(0, AUTOLOGGER_WIDE("Tdh.dll"), &module) &&
+          GetProcAddress(module, "TdhGetEventInformation") != NULL);
     CHECK(GetProcAddress(module, "EventRegister") == NULL && GetLastError() == ERROR_PROC_NOT_FOUND);
     CHECK(GetProcAddress(module, "malloc") == NULL && GetProcAddress(module, (LPCSTR)(ULONG_PTR)7) == NULL);
     CHECK(GetModuleHandleA("user32.dll") == NULL && GetLastError() == ERROR_MOD_NOT_FOUND);
-    CHECK(!GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, "tdh", &module) && GetLastError() == ERROR_NOT_SUPPORTED);
-    CHECK(!FreeLibrary((HMODULE)&i) && GetLastError() == ERROR_INVALID_HANDLE && GetProcAddress((HMODULE)&i, "x") == NULL);
+    CHECK(!GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, "tdh", &module) &&
+          GetLastError() == ERROR_NOT_SUPPORTED);
+    CHECK(!FreeLibrary((HMODULE)&i) && GetLastError() == ERROR_INVALID_HANDLE &&
+          GetProcAddress((HMODULE)&i, "x") == NULL);
     return 0;
 }
 
@@ -125,15 +135,18 @@ static int        query(void)
             found++;
         }
     CHECK(found == 1);
-    CHECK(EnumerateTraceGuids(NULL, 1, &count) == ERROR_INVALID_PARAMETER && EnumerateTraceGuids(at, 0, &count) == ERROR_INVALID_PARAMETER);
-    CHECK(TraceQueryInformation(0, TraceSampledProfileIntervalInfo, &interval, sizeof interval, &length) == ERROR_SUCCESS);
+    CHECK(EnumerateTraceGuids(NULL, 1, &count) == ERROR_INVALID_PARAMETER &&
+          EnumerateTraceGuids(at, 0, &count) == ERROR_INVALID_PARAMETER);
+    CHECK(TraceQueryInformation(0, TraceSampledProfileIntervalInfo, &interval, sizeof interval, &length) ==
+          ERROR_SUCCESS);
     CHECK(length == sizeof interval && interval.Interval == 10000);
     CHECK(TraceSetInformation(0, TraceSampledProfileIntervalInfo, &interval, sizeof interval) == ERROR_SUCCESS);
     interval.Interval = 1221;
     CHECK(TraceSetInformation(0, TraceSampledProfileIntervalInfo, &interval, sizeof interval) == ERROR_NOT_SUPPORTED);
     CHECK(TraceSetInformation(0, TraceSampledProfileIntervalInfo, &interval, 4) == ERROR_BAD_LENGTH);
     interval.Source = 2;
-    CHECK(TraceQueryInformation(0, TraceSampledProfileIntervalInfo, &interval, sizeof interval, &length) == ERROR_INVALID_PARAMETER);
+    CHECK(TraceQueryInformation(0, TraceSampledProfileIntervalInfo, &interval, sizeof interval, &length) ==
+          ERROR_INVALID_PARAMETER);
     return 0;
 }
 

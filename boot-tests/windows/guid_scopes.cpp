@@ -1,11 +1,14 @@
-// DEFINE_GUID with INITGUID at all places where C++ takes a definition, and in two files that are linked together (SECOND_FILE).
+// DEFINE_GUID with INITGUID at all places where C++ takes a definition, and in two files that are linked together
+// (SECOND_FILE).
 #define INITGUID
 #include <windows.h>
 #include <evntrace.h>
 
-namespace contoso {
+namespace contoso
+{
 DEFINE_GUID(InNamespace, 0x11111111, 0x2222, 0x3333, 1, 2, 3, 4, 5, 6, 7, 8);
-namespace {
+namespace
+{
 DEFINE_GUID(InUnnamed, 0x11111112, 0x2222, 0x3333, 1, 2, 3, 4, 5, 6, 7, 8);
 }
 } // namespace contoso
@@ -17,7 +20,8 @@ const GUID *second() { return &Outside; }
 #else
 int main()
 {
-    if (contoso::InNamespace.Data1 != 0x11111111 || contoso::InUnnamed.Data1 != 0x11111112 || SystemTraceControlGuid.Data1 != 0x9e814aad)
+    if (contoso::InNamespace.Data1 != 0x11111111 || contoso::InUnnamed.Data1 != 0x11111112 ||
+        SystemTraceControlGuid.Data1 != 0x9e814aad)
         return 1;
     if (second() != &Outside || !IsEqualGUID(*second(), Outside) || Outside.Data4[7] != 8) // one object in the program
         return 2;

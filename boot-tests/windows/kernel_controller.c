@@ -1,6 +1,7 @@
-/* A controller of the kernel's events, as it is written for Windows: C99 and C++14. SystemTraceControlGuid comes from evntrace.h by INITGUID, the
- * classes whose stacks it asks for are defined here, once in each of the two ways that Windows' documentation shows.
- * kernel_controller FILE: starts the session, asks for stacks, reads the flags back, stops. Exit: 0, or the number of the step that failed. */
+/* A controller of the kernel's events, as it is written for Windows: C99 and C++14. SystemTraceControlGuid comes from
+ * evntrace.h by INITGUID, the classes whose stacks it asks for are defined here, once in each of the two ways that
+ * Windows' documentation shows. kernel_controller FILE: starts the session, asks for stacks, reads the flags back,
+ * stops. Exit: 0, or the number of the step that failed. */
 #define INITGUID
 #include <windows.h>
 #include <evntrace.h>
@@ -24,7 +25,8 @@ static int step(int number, const char *what, ULONG status, ULONG wanted)
 
 int main(int count, char **argument)
 {
-    const ULONG      wanted  = EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_THREAD | EVENT_TRACE_FLAG_IMAGE_LOAD | EVENT_TRACE_FLAG_CSWITCH;
+    const ULONG wanted =
+        EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_THREAD | EVENT_TRACE_FLAG_IMAGE_LOAD | EVENT_TRACE_FLAG_CSWITCH;
     CLASSIC_EVENT_ID stack[] = {{PerfInfoGuid, 46, {0}}, {ThreadGuid, 36, {0}}};
     CLASSIC_EVENT_ID got[4];
     ULONG            mask[8] = {0}, length = 0;
@@ -45,11 +47,14 @@ int main(int count, char **argument)
         return failed;
     failed = step(2, "stacks", TraceSetInformation(session, TraceStackTracingInfo, stack, sizeof stack), ERROR_SUCCESS);
     if (!failed)
-        failed = step(3, "query stacks", TraceQueryInformation(session, TraceStackTracingInfo, got, sizeof got, &length), ERROR_SUCCESS);
+        failed = step(3, "query stacks",
+                      TraceQueryInformation(session, TraceStackTracingInfo, got, sizeof got, &length), ERROR_SUCCESS);
     if (!failed && (length != sizeof stack || memcmp(got, stack, sizeof stack)))
         failed = 4;
     if (!failed)
-        failed = step(5, "query flags", TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &length), ERROR_SUCCESS);
+        failed = step(5, "query flags",
+                      TraceQueryInformation(session, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &length),
+                      ERROR_SUCCESS);
     if (!failed && (mask[0] != (wanted & ~EVENT_TRACE_FLAG_CSWITCH) || mask[1] != 0x4))
         failed = 6;
     if (step(7, "stop", ControlTraceA(session, NULL, &block.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS) && !failed)

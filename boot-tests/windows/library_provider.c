@@ -1,4 +1,5 @@
-/* A provider in a shared library: it registers when the library is loaded, and writes at once; the program knows nothing of it. */
+/* A provider in a shared library: it registers when the library is loaded, and writes at once; the program knows
+ * nothing of it. */
 #include <windows.h>
 #include <TraceLoggingProvider.h>
 

@@ -1,11 +1,15 @@
-/* A provider of events with descriptors, as it is written for Windows: C, wide literals, an enable callback, annotations. */
+/* A provider of events with descriptors, as it is written for Windows: C, wide literals, an enable callback,
+ * annotations. */
 #include <windows.h>
 #include <stdio.h>
 #include <evntprov.h>
 #include <winmeta.h>
 
 // {5EA7C0DE-0001-4A5B-8C6D-111111111111}
-EXTERN_C const GUID DECLSPEC_SELECTANY ProviderGuid = {0x5ea7c0de, 0x0001, 0x4a5b, {0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}};
+EXTERN_C const GUID DECLSPEC_SELECTANY ProviderGuid = {0x5ea7c0de,
+                                                       0x0001,
+                                                       0x4a5b,
+                                                       {0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}};
 
 #define READ_KEYWORD 0x1
 #define WRITE_KEYWORD 0x2
@@ -17,8 +21,9 @@ static const EVENT_DESCRIPTOR VerboseEvent  = {2, 0, 0x10, WINEVENT_LEVEL_VERBOS
 
 static volatile LONG g_enabled;
 
-static VOID NTAPI EnableCallback(_In_ LPCGUID SourceId, _In_ ULONG IsEnabled, _In_ UCHAR Level, _In_ ULONGLONG MatchAnyKeyword,
-                                 _In_ ULONGLONG MatchAllKeyword, _In_opt_ PEVENT_FILTER_DESCRIPTOR FilterData, _Inout_opt_ PVOID Context)
+static VOID NTAPI EnableCallback(_In_ LPCGUID SourceId, _In_ ULONG IsEnabled, _In_ UCHAR Level,
+                                 _In_ ULONGLONG MatchAnyKeyword, _In_ ULONGLONG MatchAllKeyword,
+                                 _In_opt_ PEVENT_FILTER_DESCRIPTOR FilterData, _Inout_opt_ PVOID Context)
 {
     UNREFERENCED_PARAMETER(SourceId);
     UNREFERENCED_PARAMETER(Level);
@@ -32,15 +37,15 @@ static VOID NTAPI EnableCallback(_In_ LPCGUID SourceId, _In_ ULONG IsEnabled, _I
 
 int __cdecl main(int argc, char *argv[])
 {
-    DWORD                 status         = ERROR_SUCCESS;
+    DWORD                 status = ERROR_SUCCESS;
     REGHANDLE             RegistrationHandle;
     EVENT_DATA_DESCRIPTOR Descriptors[MAX_PAYLOAD_DESCRIPTORS];
-    DWORD                 i              = 0;
-    PWSTR                 pPath          = L"c:\\path\\folder\\file.ext";
+    DWORD                 i                        = 0;
+    PWSTR                 pPath                    = L"c:\\path\\folder\\file.ext";
     ULONG                 Scores[NUMBER_OF_SCORES] = {45, 63, 21};
-    BOOL                  IsLocal        = TRUE;
+    BOOL                  IsLocal                  = TRUE;
     GUID                  ActivityId;
-    ULONGLONG             deadline       = GetTickCount64() + 5000;
+    ULONGLONG             deadline = GetTickCount64() + 5000;
 
     UNREFERENCED_PARAMETER(argc);
     UNREFERENCED_PARAMETER(argv);

@@ -1,5 +1,7 @@
-// A provider class that knows nothing of EventSetInformation: each event carries the provider's and its own metadata as its first two data
-// descriptors, so on channel 11 both stand at the beginning of the payload. The class follows its enablement by the callback alone and tests
+// A provider class that knows nothing of EventSetInformation: each event carries the provider's and its own metadata as
+// its first two data
+// descriptors, so on channel 11 both stand at the beginning of the payload. The class follows its enablement by the
+// callback alone and tests
 // level and keywords by itself; it takes neither 0 for "all". Standard C++14.
 #include <windows.h>
 #include <evntprov.h>
@@ -8,7 +10,8 @@
 #include <string>
 #include <utility>
 
-namespace payload {
+namespace payload
+{
 
 enum : char { kWide = 1, kAnsi = 2, kInt32 = 7, kUInt64 = 10, kDouble = 12, kPointer = 21 };
 
@@ -16,10 +19,14 @@ enum : char { kWide = 1, kAnsi = 2, kInt32 = 7, kUInt64 = 10, kDouble = 12, kPoi
 template <std::size_t N> struct Block {
     char byte[N];
 };
-template <std::size_t N, std::size_t... I> constexpr Block<N> Copy(const char (&s)[N], std::index_sequence<I...>) { return {{s[I]...}}; }
+template <std::size_t N, std::size_t... I> constexpr Block<N> Copy(const char (&s)[N], std::index_sequence<I...>)
+{
+    return {{s[I]...}};
+}
 template <std::size_t N> constexpr Block<N> Text(const char (&s)[N]) { return Copy(s, std::make_index_sequence<N>()); }
 template <std::size_t A, std::size_t B, std::size_t... I, std::size_t... J>
-constexpr Block<A + B> Append(const Block<A> &a, std::index_sequence<I...>, const Block<B> &b, std::index_sequence<J...>)
+constexpr Block<A + B> Append(const Block<A> &a, std::index_sequence<I...>, const Block<B> &b,
+                              std::index_sequence<J...>)
 {
     return {{a.byte[I]..., b.byte[J]...}};
 }
@@ -33,7 +40,10 @@ template <std::size_t N> constexpr Block<N + 2> Sized(const Block<N> &rest)
 {
     return Block<2>{{static_cast<char>((N + 2) & 0xFF), static_cast<char>((N + 2) >> 8)}} + rest;
 }
-template <std::size_t N> constexpr Block<N + 1> Field(const char (&name)[N], char type) { return Text(name) + Block<1>{{type}}; }
+template <std::size_t N> constexpr Block<N + 1> Field(const char (&name)[N], char type)
+{
+    return Text(name) + Block<1>{{type}};
+}
 constexpr Block<0 + 1> kNoTags = {{0}};
 
 constexpr EVENT_DESCRIPTOR Descriptor(USHORT id, UCHAR level, ULONGLONG keyword)
@@ -41,7 +51,10 @@ constexpr EVENT_DESCRIPTOR Descriptor(USHORT id, UCHAR level, ULONGLONG keyword)
     return EVENT_DESCRIPTOR{id, 0, 11, level, 0, 0, keyword};
 }
 
-inline void Describe(EVENT_DATA_DESCRIPTOR &d, const std::string &s) { EventDataDescCreate(&d, s.c_str(), static_cast<ULONG>(s.size() + 1)); }
+inline void Describe(EVENT_DATA_DESCRIPTOR &d, const std::string &s)
+{
+    EventDataDescCreate(&d, s.c_str(), static_cast<ULONG>(s.size() + 1));
+}
 inline void Describe(EVENT_DATA_DESCRIPTOR &d, const WCHAR *s)
 {
     ULONG n = 0;
@@ -49,11 +62,16 @@ inline void Describe(EVENT_DATA_DESCRIPTOR &d, const WCHAR *s)
         n++;
     EventDataDescCreate(&d, s, (n + 1) * static_cast<ULONG>(sizeof *s));
 }
-template <typename T> void Describe(EVENT_DATA_DESCRIPTOR &d, const T &value) { EventDataDescCreate(&d, &value, sizeof value); }
+template <typename T> void Describe(EVENT_DATA_DESCRIPTOR &d, const T &value)
+{
+    EventDataDescCreate(&d, &value, sizeof value);
+}
 
-class Provider {
+class Provider
+{
   public:
-    Provider(const GUID &id, const char *metadata, std::size_t size) : metadata_(metadata), size_(static_cast<ULONG>(size))
+    Provider(const GUID &id, const char *metadata, std::size_t size)
+        : metadata_(metadata), size_(static_cast<ULONG>(size))
     {
         status_ = EventRegister(&id, OnChange, this, &handle_);
     }
@@ -64,7 +82,8 @@ class Provider {
     ULONG Status() const { return status_; }
 
   protected:
-    template <std::size_t N, typename... Values> void Write(const EVENT_DESCRIPTOR &event, const Block<N> &metadata, const Values &...values)
+    template <std::size_t N, typename... Values>
+    void Write(const EVENT_DESCRIPTOR &event, const Block<N> &metadata, const Values &...values)
     {
         if (!enabled_ || event.Level > level_ || (event.Keyword != 0 && (event.Keyword & keywords_) == 0))
             return;
@@ -81,7 +100,8 @@ class Provider {
     }
 
   private:
-    static VOID NTAPI OnChange(LPCGUID, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG, PEVENT_FILTER_DESCRIPTOR, PVOID context)
+    static VOID NTAPI OnChange(LPCGUID, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG, PEVENT_FILTER_DESCRIPTOR,
+                               PVOID context)
     {
         Provider *self = static_cast<Provider *>(context);
         if (code == EVENT_CONTROL_CODE_CAPTURE_STATE)
@@ -105,22 +125,24 @@ class Provider {
 static const GUID     kId   = {0x5ea7c0de, 0x000d, 0x4a5b, {0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}};
 constexpr static auto kName = payload::Sized(payload::Text("Contoso.Payload"));
 
-class SortProvider : public payload::Provider {
+class SortProvider : public payload::Provider
+{
   public:
     SortProvider() : Provider(kId, kName.byte, sizeof kName) {}
     void Began(INT32 val, const std::string &msg, const void *address)
     {
         using namespace payload;
         constexpr static auto event = Descriptor(100, 0, 0);
-        constexpr static auto meta =
-            Sized(kNoTags + Text("Began") + Field("MyIntVal", kInt32) + Field("MyMsg", kAnsi) + Field("Address", kPointer));
+        constexpr static auto meta = Sized(kNoTags + Text("Began") + Field("MyIntVal", kInt32) + Field("MyMsg", kAnsi) +
+                                           Field("Address", kPointer));
         Write(event, meta, val, msg, address);
     }
     void Sorted(ULONGLONG count, double seconds)
     {
         using namespace payload;
         constexpr static auto event = Descriptor(101, 5, 0x2);
-        constexpr static auto meta  = Sized(kNoTags + Text("Sorted") + Field("Count", kUInt64) + Field("Seconds", kDouble));
+        constexpr static auto meta =
+            Sized(kNoTags + Text("Sorted") + Field("Count", kUInt64) + Field("Seconds", kDouble));
         Write(event, meta, count, seconds);
     }
     void Ended(const WCHAR *why)

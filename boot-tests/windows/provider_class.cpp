@@ -1,4 +1,5 @@
-// Events without a manifest and without macros: metadata that constexpr functions make of literals, a base class that follows its provider's
+// Events without a manifest and without macros: metadata that constexpr functions make of literals, a base class that
+// follows its provider's
 // enablement, and one method for each event. Standard C++14.
 #include <windows.h>
 #include <evntprov.h>
@@ -7,7 +8,8 @@
 #include <string>
 #include <utility>
 
-namespace etw {
+namespace etw
+{
 
 constexpr UCHAR kChannel = 11;
 enum FieldType : char { kAnsi = 2, kInt32 = 7, kUInt64 = 10, kDouble = 12, kPointer = 21 };
@@ -15,7 +17,8 @@ enum FieldType : char { kAnsi = 2, kInt32 = 7, kUInt64 = 10, kDouble = 12, kPoin
 template <std::size_t N> struct Bytes {
     template <std::size_t... I> constexpr Bytes(const char (&s)[N], std::index_sequence<I...>) : bytes{s[I]...} {}
     template <std::size_t A, std::size_t B, std::size_t... I, std::size_t... J>
-    constexpr Bytes(const Bytes<A> &a, std::index_sequence<I...>, const Bytes<B> &b, std::index_sequence<J...>) : bytes{a.bytes[I]..., b.bytes[J]...}
+    constexpr Bytes(const Bytes<A> &a, std::index_sequence<I...>, const Bytes<B> &b, std::index_sequence<J...>)
+        : bytes{a.bytes[I]..., b.bytes[J]...}
     {
     }
     char bytes[N];
@@ -26,7 +29,8 @@ template <std::size_t A, std::size_t B> constexpr Bytes<A + B> Join(const Bytes<
     return {a, std::make_index_sequence<A>(), b, std::make_index_sequence<B>()};
 }
 template <std::size_t A> constexpr Bytes<A> JoinAll(const Bytes<A> &a) { return a; }
-template <std::size_t A, std::size_t B, typename... More> constexpr auto JoinAll(const Bytes<A> &a, const Bytes<B> &b, const More &...more)
+template <std::size_t A, std::size_t B, typename... More>
+constexpr auto JoinAll(const Bytes<A> &a, const Bytes<B> &b, const More &...more)
 {
     return JoinAll(Join(a, b), more...);
 }
@@ -40,21 +44,30 @@ template <std::size_t N> constexpr auto Sized(const Bytes<N> &rest)
     const char size[2] = {static_cast<char>((N + 2) & 0xFF), static_cast<char>((N + 2) >> 8)};
     return Join(FromText(size), rest);
 }
-template <std::size_t N, typename... Fields> constexpr auto EventMetadata(const char (&name)[N], const Fields &...fields)
+template <std::size_t N, typename... Fields>
+constexpr auto EventMetadata(const char (&name)[N], const Fields &...fields)
 {
     const char tags[1] = {0};
     return Sized(JoinAll(FromText(tags), FromText(name), fields...));
 }
 template <std::size_t N> constexpr auto ProviderMetadata(const char (&name)[N]) { return Sized(FromText(name)); }
-constexpr EVENT_DESCRIPTOR EventDescriptor(USHORT id, UCHAR level = 0, ULONGLONG keyword = 0, UCHAR opcode = 0, USHORT task = 0)
+constexpr EVENT_DESCRIPTOR EventDescriptor(USHORT id, UCHAR level = 0, ULONGLONG keyword = 0, UCHAR opcode = 0,
+                                           USHORT task = 0)
 {
     return EVENT_DESCRIPTOR{id, 0, kChannel, level, opcode, task, keyword};
 }
 
-inline void SetData(EVENT_DATA_DESCRIPTOR &d, const std::string &s) { EventDataDescCreate(&d, s.c_str(), static_cast<ULONG>(s.size() + 1)); }
-template <typename T> void SetData(EVENT_DATA_DESCRIPTOR &d, const T &value) { EventDataDescCreate(&d, &value, sizeof value); }
+inline void SetData(EVENT_DATA_DESCRIPTOR &d, const std::string &s)
+{
+    EventDataDescCreate(&d, s.c_str(), static_cast<ULONG>(s.size() + 1));
+}
+template <typename T> void SetData(EVENT_DATA_DESCRIPTOR &d, const T &value)
+{
+    EventDataDescCreate(&d, &value, sizeof value);
+}
 
-class Provider {
+class Provider
+{
   public:
     template <std::size_t N> Provider(const GUID &id, const Bytes<N> &metadata)
     {
@@ -75,21 +88,23 @@ class Provider {
             return false;
         return (level_ == 0 || d.Level <= level_) && (d.Keyword == 0 || keywords_ == 0 || (d.Keyword & keywords_) != 0);
     }
-    template <std::size_t N, typename... Values> void LogEventData(const EVENT_DESCRIPTOR &d, const Bytes<N> &metadata, const Values &...values)
+    template <std::size_t N, typename... Values>
+    void LogEventData(const EVENT_DESCRIPTOR &d, const Bytes<N> &metadata, const Values &...values)
     {
         if (!IsEventEnabled(d))
             return;
         EVENT_DATA_DESCRIPTOR data[sizeof...(values) + 1];
         EventDataDescCreate(&data[0], metadata.bytes, N);
-        data[0].Type = EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA;
-        std::size_t i = 1;
-        const int expand[] = {0, (SetData(data[i++], values), 0)...};
+        data[0].Type         = EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA;
+        std::size_t i        = 1;
+        const int   expand[] = {0, (SetData(data[i++], values), 0)...};
         (void)expand;
         status_ = EventWriteTransfer(handle_, &d, nullptr, nullptr, static_cast<ULONG>(i), data);
     }
 
   private:
-    static VOID NTAPI Callback(LPCGUID, ULONG isEnabled, UCHAR level, ULONGLONG any, ULONGLONG, PEVENT_FILTER_DESCRIPTOR, PVOID context)
+    static VOID NTAPI Callback(LPCGUID, ULONG isEnabled, UCHAR level, ULONGLONG any, ULONGLONG,
+                               PEVENT_FILTER_DESCRIPTOR, PVOID context)
     {
         auto *self      = static_cast<Provider *>(context);
         self->level_    = level;
@@ -108,20 +123,23 @@ class Provider {
 // {5EA7C0DE-0004-4A5B-8C6D-111111111111}
 static const GUID kProviderId = {0x5ea7c0de, 0x0004, 0x4a5b, {0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}};
 
-class SortProvider : public etw::Provider {
+class SortProvider : public etw::Provider
+{
   public:
     SortProvider() : Provider(kProviderId, Name()) {}
     void Log3Fields(INT32 val, const std::string &msg, const void *addr)
     {
         constexpr static auto event_desc = etw::EventDescriptor(100, 4, 0x1);
         constexpr static auto event_meta =
-            etw::EventMetadata("my1stEvent", etw::Field("MyIntVal", etw::kInt32), etw::Field("MyMsg", etw::kAnsi), etw::Field("Address", etw::kPointer));
+            etw::EventMetadata("my1stEvent", etw::Field("MyIntVal", etw::kInt32), etw::Field("MyMsg", etw::kAnsi),
+                               etw::Field("Address", etw::kPointer));
         LogEventData(event_desc, event_meta, val, msg, addr);
     }
     void Sorted(std::uint64_t count, double seconds)
     {
         constexpr static auto event_desc = etw::EventDescriptor(101, 5);
-        constexpr static auto event_meta = etw::EventMetadata("Sorted", etw::Field("Count", etw::kUInt64), etw::Field("Seconds", etw::kDouble));
+        constexpr static auto event_meta =
+            etw::EventMetadata("Sorted", etw::Field("Count", etw::kUInt64), etw::Field("Seconds", etw::kDouble));
         LogEventData(event_desc, event_meta, count, seconds);
     }
 

@@ -1,16 +1,18 @@
-/* What a tool that lists a provider does, in C and in C++: asks for the size, then for the rest. provider_names MANIFEST PROGRAM: a line for each
- * keyword and event of the manifest's provider. PROGRAM holds no manifest. Exit: 1 with the line that failed. */
+/* What a tool that lists a provider does, in C and in C++: asks for the size, then for the rest. provider_names
+ * MANIFEST PROGRAM: a line for each keyword and event of the manifest's provider. PROGRAM holds no manifest. Exit: 1
+ * with the line that failed. */
 #include <windows.h>
 #include <evntrace.h>
 #include <tdh.h>
 #include <TraceLoggingProvider.h>
 
-TRACELOGGING_DEFINE_PROVIDER(names, "Contoso.Names", (0x5ea7c0de, 0x0018, 0x4a5b, 0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11),
+TRACELOGGING_DEFINE_PROVIDER(names, "Contoso.Names",
+                             (0x5ea7c0de, 0x0018, 0x4a5b, 0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11),
                              TraceLoggingOptionMicrosoftTelemetry());
 static GUID shop = {0x5ea7c0de, 0x0019, 0x4a5b, {0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}};
-#define CHECK(x)             \
-    do {                     \
-        if (!(x))            \
+#define CHECK(x) \
+    do { \
+        if (!(x)) \
             return __LINE__; \
     } while (0)
 
@@ -31,7 +33,8 @@ static int keywords(void)
 {
     PPROVIDER_FIELD_INFOARRAY found;
     ULONG                     size = 0, i;
-    CHECK(TdhEnumerateProviderFieldInformation(&shop, EventKeywordInformation, NULL, &size) == ERROR_INSUFFICIENT_BUFFER);
+    CHECK(TdhEnumerateProviderFieldInformation(&shop, EventKeywordInformation, NULL, &size) ==
+          ERROR_INSUFFICIENT_BUFFER);
     CHECK((found = (PPROVIDER_FIELD_INFOARRAY)malloc(size)) != NULL);
     CHECK(TdhEnumerateProviderFieldInformation(&shop, EventKeywordInformation, found, &size) == ERROR_SUCCESS);
     for (i = 0; i < found->NumberOfElements; i++) {
@@ -48,7 +51,8 @@ static int event(PEVENT_DESCRIPTOR d)
     PTRACE_EVENT_INFO info;
     CHECK(TdhGetManifestEventInformation(&shop, d, NULL, &size) == ERROR_INSUFFICIENT_BUFFER);
     CHECK((info = (PTRACE_EVENT_INFO)malloc(size)) != NULL);
-    CHECK(TdhGetManifestEventInformation(&shop, d, info, &size) == ERROR_SUCCESS && info->DecodingSource == DecodingSourceXMLFile);
+    CHECK(TdhGetManifestEventInformation(&shop, d, info, &size) == ERROR_SUCCESS &&
+          info->DecodingSource == DecodingSourceXMLFile);
     printf("%u", info->EventDescriptor.Id);
     for (i = 0; i < info->TopLevelPropertyCount; i++) {
         putchar(' ');

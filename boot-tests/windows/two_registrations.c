@@ -1,5 +1,5 @@
-/* One provider registered twice by one process: with a callback, and with traits but none; then a provider of the older API. Prints its lines as
- * they come to be, and ends with its standard input. */
+/* One provider registered twice by one process: with a callback, and with traits but none; then a provider of the older
+ * API. Prints its lines as they come to be, and ends with its standard input. */
 #include <windows.h>
 #include <evntprov.h>
 #include <evntrace.h>
@@ -9,7 +9,8 @@
 static const GUID id      = {0x5ea7c0de, 0x000f, 0x4a5b, {0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}};
 static const GUID classic = {0x5ea7c0de, 0x0010, 0x4a5b, {0x8c, 0x6d, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11}};
 
-static VOID NTAPI on_change(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+static VOID NTAPI on_change(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                            PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
     (void)source, (void)code, (void)level, (void)any, (void)all, (void)filter, (void)context;
 }
@@ -21,12 +22,12 @@ static ULONG WINAPI on_request(WMIDPREQUESTCODE code, PVOID context, ULONG *size
 
 int main(void)
 {
-    static const char         traits[] = {14, 0, 'C', 'o', 'n', 't', 'o', 's', 'o', '.', 'T', 'w', 'o', 0};
-    TRACE_GUID_REGISTRATION   class_of = {&classic, NULL};
-    REGHANDLE                 first, second;
-    TRACEHANDLE               older;
-    char                      line[16];
-    ULONG                     status = EventRegister(&id, on_change, NULL, &first);
+    static const char       traits[] = {14, 0, 'C', 'o', 'n', 't', 'o', 's', 'o', '.', 'T', 'w', 'o', 0};
+    TRACE_GUID_REGISTRATION class_of = {&classic, NULL};
+    REGHANDLE               first, second;
+    TRACEHANDLE             older;
+    char                    line[16];
+    ULONG                   status = EventRegister(&id, on_change, NULL, &first);
     if (!status)
         status = EventRegister(&id, NULL, NULL, &second);
     if (!status)

@@ -1,5 +1,5 @@
-/* A program with WPP macros, in two sources (SECOND_FILE is the other), built without tracewpp: its .tmh has one line (autologger_wpp.h). Waits for a
- * line of input before it writes, and prints which flags are wanted. */
+/* A program with WPP macros, in two sources (SECOND_FILE is the other), built without tracewpp: its .tmh has one line
+ * (autologger_wpp.h). Waits for a line of input before it writes, and prints which flags are wanted. */
 #include <windows.h>
 #include <evntrace.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-void other_source(void);
+    void
+     other_source(void);
 void other_source(void)
 {
     FuncEntry(FLAG_IO);
@@ -22,19 +23,22 @@ void other_source(void)
 #ifdef __cplusplus
 extern "C"
 #endif
-void other_source(void);
+    void
+    other_source(void);
 
 static void everything(void)
 {
     static const GUID guid       = {0x12345678, 0x9abc, 0xdef0, {1, 2, 3, 4, 5, 6, 7, 8}};
     static WCHAR      letters[3] = {'w', 0xE4, 'x'}, pair[3] = {0xD83D, 0xDE00, 0}, text[4] = {'a', 0x20AC, 'b', 0};
-    UNICODE_STRING    counted    = {4, 6, letters};
-    ULONG             status     = 0xC0000001;
-    ULONG64           wide       = 0x123456789ABCDEF0ULL;
+    UNICODE_STRING    counted = {4, 6, letters};
+    ULONG             status  = 0xC0000001;
+    ULONG64           wide    = 0x123456789ABCDEF0ULL;
 
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%!FUNC! %!STATUS! %!GUID! %!bool!", status, &guid, TRUE);
-    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%s %hs %S %ws %ls %wZ|%-5d|%05u|%+d|%*x", "narrow", "h", pair, text, text, &counted, -7, 42u, 3, 6, 0xABu);
-    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%I64x %llu %lu %I32d %.2f %c %p", wide, 1ULL << 40, (ULONG)7, -1, 2.5, 'z', (void *)0x1234);
+    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%s %hs %S %ws %ls %wZ|%-5d|%05u|%+d|%*x", "narrow", "h", pair, text,
+                text, &counted, -7, 42u, 3, 6, 0xABu);
+    TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%I64x %llu %lu %I32d %.2f %c %p", wide, 1ULL << 40, (ULONG)7, -1, 2.5,
+                'z', (void *)0x1234);
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "%.3s|%8.2s|%s", "abcdef", "xyz", (const char *)NULL);
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "100%% %d, then %!IPADDR! and %d", 1, 0x7F000001, 2);
     TraceEvents(TRACE_LEVEL_ERROR, FLAG_INIT, "plain");
@@ -48,7 +52,8 @@ int main(void)
     WPP_INIT_TRACING(L"program");
     if (!fgets(line, sizeof line, stdin))
         return 1;
-    printf("%d %d %d\n", WPP_LEVEL_ENABLED(FLAG_INIT) != 0, WPP_LEVEL_ENABLED(FLAG_IO) != 0, WPP_LEVEL_ENABLED(FLAG_OTHER) != 0);
+    printf("%d %d %d\n", WPP_LEVEL_ENABLED(FLAG_INIT) != 0, WPP_LEVEL_ENABLED(FLAG_IO) != 0,
+           WPP_LEVEL_ENABLED(FLAG_OTHER) != 0);
     everything();
     for (i = 0; i < 3; i++)
         TraceEvents(TRACE_LEVEL_WARNING + i, FLAG_IO, "level %!LEVEL!, number %d, [%Z]", i, &none);

@@ -1,4 +1,5 @@
-/* clock.c - machine clocks, the boot's anchor, and the map from CLOCK_MONOTONIC_RAW to a session's clock. See clock.h. */
+/* clock.c - machine clocks, the boot's anchor, and the map from CLOCK_MONOTONIC_RAW to a session's clock. See
+ * clock.h. */
 #include "registry-sim/base/clock.h"
 #include "registry-sim/base/clock_kept.h"
 #include "registry-sim/win32/filetime.h"
@@ -63,11 +64,14 @@ static uint64_t clock_pair_take(unsigned tries, uint64_t *tsc, uint64_t *raw)
 /* The kernel's own scale for user space, from the first page of any perf ring: no waiting. 0: not to be had. */
 static uint64_t hz_from_perf(void)
 {
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY,
-                                   .exclude_kernel = 1, .exclude_hv = 1};
-    size_t   page = (size_t)sysconf(_SC_PAGESIZE);
-    uint64_t hz   = 0;
-    int      fd   = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    struct perf_event_attr attr = {.type           = PERF_TYPE_SOFTWARE,
+                                   .size           = sizeof attr,
+                                   .config         = PERF_COUNT_SW_DUMMY,
+                                   .exclude_kernel = 1,
+                                   .exclude_hv     = 1};
+    size_t                 page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t               hz   = 0;
+    int                    fd   = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0)
         return 0;
     struct perf_event_mmap_page *m = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);
@@ -153,7 +157,8 @@ uint64_t clock_boot_hz(void)
 /* Does reading CLOCK_MONOTONIC_RAW leave user space? The vDSO reads only these sources. */
 static bool raw_needs_syscall(void)
 {
-    static const char *const vdso[] = {"tsc", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
+    static const char *const vdso[] = {"tsc", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page",
+                                       "arch_sys_counter"};
     char                     source[64];
     slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     for (size_t i = 0; i < sizeof vdso / sizeof *vdso; i++)
@@ -205,7 +210,7 @@ void clock_anchor_take(const struct clock_machine *machine, struct clock_anchor 
 
 void clock_anchor_back(struct clock_anchor *anchor, uint64_t raw_ns)
 {
-    uint64_t back = anchor->raw_ns > raw_ns ? anchor->raw_ns - raw_ns : 0;
+    uint64_t back  = anchor->raw_ns > raw_ns ? anchor->raw_ns - raw_ns : 0;
     uint64_t ticks = (uint64_t)((unsigned __int128)back * anchor->tsc_hz / NS_PER_S);
     if (ticks > anchor->tsc || back / 100 > anchor->filetime)
         return;
@@ -249,7 +254,8 @@ uint64_t clock_pair(const struct session_clock *clock, uint64_t *raw_ns, uint64_
         return (uint64_t)((unsigned __int128)best * NS_PER_S / clock->freq / 2) + 1;
     }
     for (unsigned i = 0; i < PAIR_TRIES && clock->read_kind == CLOCK_READ_COARSE; i++) {
-        uint64_t a = base_clock_ns(CLOCK_MONOTONIC_RAW), r = base_clock_ns(CLOCK_REALTIME), b = base_clock_ns(CLOCK_MONOTONIC_RAW);
+        uint64_t a = base_clock_ns(CLOCK_MONOTONIC_RAW), r = base_clock_ns(CLOCK_REALTIME),
+                 b = base_clock_ns(CLOCK_MONOTONIC_RAW);
         if (b - a < best) {
             best    = b - a;
             *raw_ns = a + (b - a) / 2;

@@ -18,7 +18,7 @@ const char *clock_kept_path(void)
 
 static size_t clock_kept_text_read(int fd, char out[TEXT])
 {
-    const ssize_t n = fd < 0 ? -1 : read(fd, out, TEXT - 1);
+    const ssize_t n    = fd < 0 ? -1 : read(fd, out, TEXT - 1);
     out[n > 0 ? n : 0] = 0;
     return n > 0 ? (size_t)n : 0;
 }
@@ -42,8 +42,10 @@ uint64_t clock_kept_read(const char *path)
     int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return 0;
-    const bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & 022);
-    if (ours && clock_kept_text_read(fd, text) > BOOT_ID + 1 && clock_kept_boot_id(id) && memcmp(text, id, BOOT_ID) == 0)
+    const bool ours =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & 022);
+    if (ours && clock_kept_text_read(fd, text) > BOOT_ID + 1 && clock_kept_boot_id(id) &&
+        memcmp(text, id, BOOT_ID) == 0)
         hz = strtoull(text + BOOT_ID, NULL, 10);
     close(fd);
     return hz;

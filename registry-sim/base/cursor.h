@@ -42,12 +42,12 @@ static inline void cur_copy(struct cursor *c, void *out, size_t n)
     else
         memset(out, 0, n);
 }
-#define CUR_READ(name, type)                                                                                       \
-    static inline type name(struct cursor *c)                                                                      \
-    {                                                                                                              \
-        type v;                                                                                                    \
-        cur_copy(c, &v, sizeof v);                                                                                 \
-        return v;                                                                                                  \
+#define CUR_READ(name, type) \
+    static inline type name(struct cursor *c) \
+    { \
+        type v; \
+        cur_copy(c, &v, sizeof v); \
+        return v; \
     }
 CUR_READ(cur_u8, uint8_t)
 CUR_READ(cur_u16, uint16_t)

@@ -26,8 +26,8 @@ static unsigned edit_distance(const char *a, const char *b, unsigned limit)
                 best = before[j] + 1;
             if (now[j - 1] + 1 < best)
                 best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && nearest_folded(a, i - 1) == nearest_folded(b, j - 2) && nearest_folded(a, i - 2) == nearest_folded(b, j - 1) &&
-                earlier[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && nearest_folded(a, i - 1) == nearest_folded(b, j - 2) &&
+                nearest_folded(a, i - 2) == nearest_folded(b, j - 1) && earlier[j - 2] + 1 < best)
                 best = earlier[j - 2] + 1;
             now[j] = best;
         }

@@ -15,7 +15,10 @@ static const struct opening *opener;
 
 void opening_by(const struct opening *by) { opener = by; }
 
-int opening_file(const char *path, int flags) { return opener ? opener->open(opener->ctx, path) : open(path, HOW | flags); }
+int opening_file(const char *path, int flags)
+{
+    return opener ? opener->open(opener->ctx, path) : open(path, HOW | flags);
+}
 
 int opening_regular(const char *path)
 {
@@ -54,7 +57,8 @@ int opening_elf_for(const char *path)
         return -1;
     }
     int at = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-    if (at < 0 && (errno == ENOSYS || errno == EPERM)) /* an old kernel, a daemon with --confine, or a process that gave up its rights */
+    /* an old kernel, a daemon with --confine, or a process that gave up its rights */
+    if (at < 0 && (errno == ENOSYS || errno == EPERM))
         at = open(path, O_PATH | O_CLOEXEC);
     if (at < 0)
         return -1;

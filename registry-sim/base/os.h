@@ -29,16 +29,18 @@ struct os {
     ssize_t (*pread)(struct os *os, int fd, void *data, size_t size, uint64_t offset);
     ssize_t (*pwrite)(struct os *os, int fd, const void *data, size_t size, uint64_t offset); /* may be short */
     int (*ftruncate)(struct os *os, int fd, uint64_t size);
-    int (*allocate)(struct os *os, int fd, uint64_t size); /* sets space aside for `size` bytes, which the file then has */
+    /* sets space aside for `size` bytes, which the file then has */
+    int (*allocate)(struct os *os, int fd, uint64_t size);
     int (*fsync)(struct os *os, int fd);
-    /* Locks the whole file for this descriptor alone, until it is closed or `on` is false; it must be open for writing. Each descriptor of open()
-     * is another one, in this process too. -EAGAIN: another has it; -EOPNOTSUPP: the file system has no locks. */
+    /* Locks the whole file for this descriptor alone, until it is closed or `on` is false; it must be open for writing.
+     * Each descriptor of open() is another one, in this process too. -EAGAIN: another has it; -EOPNOTSUPP: the file
+     * system has no locks. */
     int (*lock)(struct os *os, int fd, bool on);
     int (*mkdir)(struct os *os, const char *path, unsigned mode);
     int (*unlink)(struct os *os, const char *path);
     int (*rename)(struct os *os, const char *from, const char *to);
-    int (*stat)(struct os *os, const char *path, struct os_stat *out);  /* follows links */
-    int (*lstat)(struct os *os, const char *path, struct os_stat *out); /* does not */
+    int (*stat)(struct os *os, const char *path, struct os_stat *out);   /* follows links */
+    int (*lstat)(struct os *os, const char *path, struct os_stat *out);  /* does not */
     int (*space)(struct os *os, const char *path, struct os_space *out); /* of the volume that holds `path` */
     /* the machine */
     uint64_t (*realtime_ns)(struct os *os); /* CLOCK_REALTIME, ns since 1970 */

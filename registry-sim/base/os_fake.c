@@ -12,7 +12,7 @@
 enum { FIRST_FD = 1 << 20, MAX_LINKS = 8 };
 
 struct os_fake_node {
-    char    *path; /* NULL: unlinked, but still open */
+    char    *path;   /* NULL: unlinked, but still open */
     char    *target; /* of a link */
     uint8_t *data;
     uint64_t size;
@@ -74,7 +74,8 @@ static unsigned os_fake_volume_of(const struct os_fake *f, const char *path)
 {
     unsigned best = 0;
     for (unsigned i = 1; i < f->volume_count; i++)
-        if (os_fake_is_below(path, f->volumes[i].prefix) && strlen(f->volumes[i].prefix) > strlen(f->volumes[best].prefix))
+        if (os_fake_is_below(path, f->volumes[i].prefix) &&
+            strlen(f->volumes[i].prefix) > strlen(f->volumes[best].prefix))
             best = i;
     return best;
 }
@@ -85,9 +86,9 @@ static int parent_check(struct os_fake *f, const char *path)
     char *up    = strdup(path), *slash;
     int   error = -ENOMEM;
     if (up && (slash = strrchr(up, '/'))) {
-        slash[slash == up] = 0;
+        slash[slash == up]        = 0;
         struct os_fake_node *node = follow(f, up, &error);
-        error = !node ? error : S_ISDIR(node->mode) ? 0 : -ENOTDIR;
+        error                     = !node ? error : S_ISDIR(node->mode) ? 0 : -ENOTDIR;
         /* a file further up gives ENOTDIR too */
         while (error == -ENOENT && (slash = strrchr(up, '/')) && slash > up) {
             *slash = 0;
@@ -205,7 +206,7 @@ static int fake_open(struct os *os, const char *path, int flags, unsigned mode)
     struct os_fake      *f     = fake_of(os);
     int                  r     = os_fake_called(f, FAKE_OPEN), error;
     bool                 write = (flags & O_ACCMODE) != O_RDONLY;
-    struct os_fake_node *link  = os_fake_find(f, path), *node = follow(f, path, &error);
+    struct os_fake_node *link = os_fake_find(f, path), *node = follow(f, path, &error);
 
     if (r < 0)
         return r;
@@ -362,7 +363,7 @@ static int fake_rename(struct os *os, const char *from, const char *to)
 {
     struct os_fake      *f    = fake_of(os);
     struct os_fake_node *node = os_fake_find(f, from), *old = os_fake_find(f, to);
-    int                  r    = os_fake_called(f, FAKE_RENAME);
+    int                  r = os_fake_called(f, FAKE_RENAME);
     if (r < 0 || !node)
         return r < 0 ? r : -ENOENT;
     if (S_ISDIR(node->mode))
@@ -387,7 +388,8 @@ static int fake_rename(struct os *os, const char *from, const char *to)
     return 0;
 }
 
-static int os_fake_fill(struct os_fake *f, const char *path, const struct os_fake_node *node, int error, struct os_stat *out)
+static int os_fake_fill(struct os_fake *f, const char *path, const struct os_fake_node *node, int error,
+                        struct os_stat *out)
 {
     int r = os_fake_called(f, FAKE_STAT);
     if (r == 0 && !node)
@@ -417,8 +419,9 @@ static int fake_space(struct os *os, const char *path, struct os_space *out)
     if (!follow(f, path, &error))
         return error;
     const struct os_fake_volume *v = &f->volumes[os_fake_volume_of(f, path)];
-    *out = (struct os_space){.free_bytes  = v->capacity > v->used ? v->capacity - v->used : 0,
-                             .total_bytes = v->capacity, .read_only = v->read_only};
+    *out                           = (struct os_space){.free_bytes  = v->capacity > v->used ? v->capacity - v->used : 0,
+                                                       .total_bytes = v->capacity,
+                                                       .read_only   = v->read_only};
     return 0;
 }
 
@@ -453,10 +456,25 @@ static int      fake_shm_create(struct os *os, const char *name, uint64_t size, 
 }
 
 static const struct os os_fake_calls = {
-    .open = fake_open, .close = fake_close, .pread = fake_pread, .pwrite = fake_pwrite, .ftruncate = fake_ftruncate, .allocate = fake_ftruncate,
-    .fsync = fake_fsync, .lock = fake_lock, .mkdir = fake_mkdir, .unlink = fake_unlink, .rename = fake_rename, .stat = fake_stat,
-    .lstat = fake_lstat, .space = fake_space, .realtime_ns = fake_realtime, .raw_ns = fake_raw,
-    .cpu_count = fake_cpu_count, .ram_bytes = fake_ram, .shm_create = fake_shm_create,
+    .open        = fake_open,
+    .close       = fake_close,
+    .pread       = fake_pread,
+    .pwrite      = fake_pwrite,
+    .ftruncate   = fake_ftruncate,
+    .allocate    = fake_ftruncate,
+    .fsync       = fake_fsync,
+    .lock        = fake_lock,
+    .mkdir       = fake_mkdir,
+    .unlink      = fake_unlink,
+    .rename      = fake_rename,
+    .stat        = fake_stat,
+    .lstat       = fake_lstat,
+    .space       = fake_space,
+    .realtime_ns = fake_realtime,
+    .raw_ns      = fake_raw,
+    .cpu_count   = fake_cpu_count,
+    .ram_bytes   = fake_ram,
+    .shm_create  = fake_shm_create,
 };
 
 struct os_fake *os_fake_create(void)
@@ -547,7 +565,7 @@ struct os_fake_volume *os_fake_mount(struct os_fake *f, const char *prefix, uint
     if (f->volume_count == sizeof f->volumes / sizeof *f->volumes)
         return NULL;
     struct os_fake_volume *v = &f->volumes[f->volume_count++];
-    *v = (struct os_fake_volume){.prefix = prefix, .capacity = capacity, .read_only = read_only};
+    *v                       = (struct os_fake_volume){.prefix = prefix, .capacity = capacity, .read_only = read_only};
     return os_fake_put_folder(f, prefix) == 0 ? v : NULL;
 }
 

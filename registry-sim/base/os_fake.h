@@ -8,8 +8,17 @@
 #include "registry-sim/base/os.h"
 
 enum os_fake_call {
-    FAKE_OPEN, FAKE_PREAD, FAKE_PWRITE, FAKE_FTRUNCATE, FAKE_FSYNC, FAKE_MKDIR, FAKE_UNLINK, FAKE_RENAME, FAKE_STAT,
-    FAKE_SHM, FAKE_CALLS,
+    FAKE_OPEN,
+    FAKE_PREAD,
+    FAKE_PWRITE,
+    FAKE_FTRUNCATE,
+    FAKE_FSYNC,
+    FAKE_MKDIR,
+    FAKE_UNLINK,
+    FAKE_RENAME,
+    FAKE_STAT,
+    FAKE_SHM,
+    FAKE_CALLS,
 };
 
 struct os_fake_volume {

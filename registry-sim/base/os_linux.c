@@ -46,7 +46,8 @@ static int lin_allocate(struct os *os, int fd, uint64_t size)
 {
     (void)os;
     int r = os_linux_result(fallocate(fd, 0, 0, (off_t)size));
-    return r == -EOPNOTSUPP ? os_linux_result(ftruncate(fd, (off_t)size)) : r; /* a file system that can't: the size alone */
+    /* a file system that can't: the size alone */
+    return r == -EOPNOTSUPP ? os_linux_result(ftruncate(fd, (off_t)size)) : r;
 }
 static int lin_fsync(struct os *os, int fd)
 {
@@ -152,10 +153,25 @@ static int lin_shm_create(struct os *os, const char *name, uint64_t size, uint64
 }
 
 static struct os linux_os = {
-    .open = lin_open, .close = lin_close, .pread = lin_pread, .pwrite = lin_pwrite, .ftruncate = lin_ftruncate,
-    .allocate = lin_allocate, .fsync = lin_fsync, .lock = lin_lock, .mkdir = lin_mkdir, .unlink = lin_unlink, .rename = lin_rename, .stat = lin_stat,
-    .lstat = lin_lstat, .space = lin_space, .realtime_ns = lin_realtime, .raw_ns = lin_raw,
-    .cpu_count = lin_cpu_count, .ram_bytes = lin_ram, .shm_create = lin_shm_create,
+    .open        = lin_open,
+    .close       = lin_close,
+    .pread       = lin_pread,
+    .pwrite      = lin_pwrite,
+    .ftruncate   = lin_ftruncate,
+    .allocate    = lin_allocate,
+    .fsync       = lin_fsync,
+    .lock        = lin_lock,
+    .mkdir       = lin_mkdir,
+    .unlink      = lin_unlink,
+    .rename      = lin_rename,
+    .stat        = lin_stat,
+    .lstat       = lin_lstat,
+    .space       = lin_space,
+    .realtime_ns = lin_realtime,
+    .raw_ns      = lin_raw,
+    .cpu_count   = lin_cpu_count,
+    .ram_bytes   = lin_ram,
+    .shm_create  = lin_shm_create,
 };
 
 struct os *os_linux(void) { return &linux_os; }

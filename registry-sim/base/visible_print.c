@@ -89,10 +89,10 @@ static size_t limited(const char *text, int precision)
 
 static int visible_print_string(FILE *to, const struct conversion *c, const char *text)
 {
-    const size_t size   = limited(text, c->precision);
-    const bool   left   = strchr(c->flags, '-') || c->width < -1;
-    const int    width  = c->width < -1 ? -c->width : c->width;
-    size_t       shown  = 0;
+    const size_t size  = limited(text, c->precision);
+    const bool   left  = strchr(c->flags, '-') || c->width < -1;
+    const int    width = c->width < -1 ? -c->width : c->width;
+    size_t       shown = 0;
     char         escape[VISIBLE_ESCAPE];
     for (size_t at = 0; at < size;) {
         size_t plain = visible_length(text + at, size - at);
@@ -116,37 +116,49 @@ static int integer(FILE *to, const struct conversion *c, va_list *args)
 {
     char       format[32];
     const bool is_signed = c->kind == 'd' || c->kind == 'i';
-    const char l         = c->length[0], ll = c->length[1];
+    const char l = c->length[0], ll = c->length[1];
     uintmax_t  value;
 
     if (is_signed) {
-        intmax_t v = l == 'l' && ll == 'l' ? va_arg(*args, long long) : l == 'l' ? va_arg(*args, long) : l == 'j' ? va_arg(*args, intmax_t)
-                   : l == 'z' || l == 't' ? va_arg(*args, ptrdiff_t) : va_arg(*args, int);
+        intmax_t v = l == 'l' && ll == 'l'  ? va_arg(*args, long long)
+                     : l == 'l'             ? va_arg(*args, long)
+                     : l == 'j'             ? va_arg(*args, intmax_t)
+                     : l == 'z' || l == 't' ? va_arg(*args, ptrdiff_t)
+                                            : va_arg(*args, int);
         value      = (uintmax_t)(l == 'h' ? ll == 'h' ? (signed char)v : (short)v : v);
     } else {
-        value = l == 'l' && ll == 'l' ? va_arg(*args, unsigned long long) : l == 'l' ? va_arg(*args, unsigned long) : l == 'j' ? va_arg(*args, uintmax_t)
-              : l == 'z' || l == 't' ? va_arg(*args, size_t) : va_arg(*args, unsigned);
+        value = l == 'l' && ll == 'l'  ? va_arg(*args, unsigned long long)
+                : l == 'l'             ? va_arg(*args, unsigned long)
+                : l == 'j'             ? va_arg(*args, uintmax_t)
+                : l == 'z' || l == 't' ? va_arg(*args, size_t)
+                                       : va_arg(*args, unsigned);
         value = l == 'h' ? ll == 'h' ? (unsigned char)value : (unsigned short)value : value;
     }
     snprintf(format, sizeof format, c->precision < 0 ? "%%%s*j%c" : "%%%s*.*j%c", c->flags, c->kind);
     const int width = c->width == -1 ? 0 : c->width;
     if (c->precision < 0)
         return is_signed ? fprintf(to, format, width, (intmax_t)value) : fprintf(to, format, width, value);
-    return is_signed ? fprintf(to, format, width, c->precision, (intmax_t)value) : fprintf(to, format, width, c->precision, value);
+    return is_signed ? fprintf(to, format, width, c->precision, (intmax_t)value)
+                     : fprintf(to, format, width, c->precision, value);
 }
 
 static int visible_print_convert(FILE *to, const struct conversion *c, va_list *args)
 {
-    char       format[32], one[2] = {0};
+    char        format[32], one[2] = {0};
     const char *text;
-    const int  width = c->width == -1 ? 0 : c->width;
+    const int   width = c->width == -1 ? 0 : c->width;
 
     switch (c->kind) {
     case '%': return fputc('%', to) == EOF ? 0 : 1;
     case 's': text = va_arg(*args, const char *); return visible_print_string(to, c, text ? text : "(null)");
     case 'c': one[0] = (char)va_arg(*args, int); return visible_print_string(to, c, one);
     case 'p': return fprintf(to, "%*p", width, va_arg(*args, void *));
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G':
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
         snprintf(format, sizeof format, "%%%s*.*%c", c->flags, c->kind);
         return fprintf(to, format, width, c->precision, va_arg(*args, double));
     default: return integer(to, c, args);
@@ -194,8 +206,8 @@ void visible_line(FILE *to, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size = visible_escape(text, strlen(text), shown, sizeof shown - 1);
-    size = size < sizeof shown - 1 ? size : strlen(shown);
+    size        = visible_escape(text, strlen(text), shown, sizeof shown - 1);
+    size        = size < sizeof shown - 1 ? size : strlen(shown);
     shown[size] = '\n';
     fwrite(shown, 1, size + 1, to);
 }

@@ -1,7 +1,7 @@
-/* change_number.h - how often what a boot reads was changed: a number in the store (HKLM\SOFTWARE\autologger, ChangeNumber).
- * Whoever changes the boot's configuration bumps it in the same transaction, so that a snapshot, a guard file and a Status can
- * say which configuration they are about. Threads: as regstore.h. Not for: whether a snapshot is current (its content hash
- * tells, see snapshot.h). */
+/* change_number.h - how often what a boot reads was changed: a number in the store (HKLM\SOFTWARE\autologger,
+ * ChangeNumber). Whoever changes the boot's configuration bumps it in the same transaction, so that a snapshot, a guard
+ * file and a Status can say which configuration they are about. Threads: as regstore.h. Not for: whether a snapshot is
+ * current (its content hash tells, see snapshot.h). */
 #ifndef REGISTRY_SIM_STORE_CHANGE_NUMBER_H
 #define REGISTRY_SIM_STORE_CHANGE_NUMBER_H
 #include "registry-sim/store/regstore.h"

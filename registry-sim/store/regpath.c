@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const char *const regpath_roots[][2] = {
-    {"HKEY_LOCAL_MACHINE", "HKLM"},  {"HKEY_CURRENT_USER", "HKCU"},   {"HKEY_USERS", "HKU"},
-    {"HKEY_CLASSES_ROOT", "HKCR"},   {"HKEY_CURRENT_CONFIG", "HKCC"},
+    {"HKEY_LOCAL_MACHINE", "HKLM"}, {"HKEY_CURRENT_USER", "HKCU"},   {"HKEY_USERS", "HKU"},
+    {"HKEY_CLASSES_ROOT", "HKCR"},  {"HKEY_CURRENT_CONFIG", "HKCC"},
 };
 
 const char *regpath_root_get(const char *name)
@@ -59,12 +59,12 @@ static wstatus regpath_take_part(struct regpath *path, char **end, const char *p
 
 wstatus regpath_split(const char *key, struct regpath *out, struct reason *why)
 {
-    *out            = (struct regpath){0};
-    size_t  first   = strcspn(key, "\\/");
+    *out         = (struct regpath){0};
+    size_t first = strcspn(key, "\\/");
     /* only the root can grow, "HKLM" to "HKEY_LOCAL_MACHINE"; the copy to cut stands behind the list */
-    size_t  room    = strlen(key) + sizeof "HKEY_CURRENT_CONFIG", size = strlen(key) + 1;
-    char   *end     = out->names = malloc(room + size);
-    wstatus st      = W_SUCCESS;
+    size_t  room = strlen(key) + sizeof "HKEY_CURRENT_CONFIG", size = strlen(key) + 1;
+    char   *end = out->names = malloc(room + size);
+    wstatus st               = W_SUCCESS;
 
     if (!end)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path");

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 enum {
-    REGPATH_MAX_PARTS = 512,
-    REGPATH_MAX_NAME = 255,
+    REGPATH_MAX_PARTS      = 512,
+    REGPATH_MAX_NAME       = 255,
     REGPATH_MAX_VALUE_NAME = 16383
 }; /* as Windows; in UTF-16 units */
 
@@ -22,8 +22,8 @@ struct regpath {
     bool     alias; /* CurrentControlSet was written */
 };
 
-/* Status W_INVALID_PARAMETER with the reason when `key` is no path, W_NOT_ENOUGH_MEMORY when out of memory; out may be passed to regpath_finish
- * always. */
+/* Status W_INVALID_PARAMETER with the reason when `key` is no path, W_NOT_ENOUGH_MEMORY when out of memory; out may be
+ * passed to regpath_finish always. */
 wstatus regpath_split(const char *key, struct regpath *out, struct reason *why);
 void    regpath_finish(struct regpath *path);
 /* The full spelling of a root key ("HKLM" or "HKEY_LOCAL_MACHINE", any case), or NULL; static. */

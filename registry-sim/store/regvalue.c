@@ -7,8 +7,18 @@
 #include <string.h>
 
 static const char *const type_names[] = {
-    "REG_NONE", "REG_SZ", "REG_EXPAND_SZ", "REG_BINARY", "REG_DWORD", "REG_DWORD_BIG_ENDIAN", "REG_LINK",
-    "REG_MULTI_SZ", "REG_RESOURCE_LIST", "REG_FULL_RESOURCE_DESCRIPTOR", "REG_RESOURCE_REQUIREMENTS_LIST", "REG_QWORD",
+    "REG_NONE",
+    "REG_SZ",
+    "REG_EXPAND_SZ",
+    "REG_BINARY",
+    "REG_DWORD",
+    "REG_DWORD_BIG_ENDIAN",
+    "REG_LINK",
+    "REG_MULTI_SZ",
+    "REG_RESOURCE_LIST",
+    "REG_FULL_RESOURCE_DESCRIPTOR",
+    "REG_RESOURCE_REQUIREMENTS_LIST",
+    "REG_QWORD",
 };
 
 static const char *type_name(uint32_t type)
@@ -24,8 +34,8 @@ static wstatus expect(const struct regvalue *value, uint32_t type, uint32_t size
         return reason_set(why, W_INVALID_PARAMETER, "%s is %s (type %u), but must be %s", regvalue_shown(value),
                           type_name(value->type), value->type, type_name(type));
     if (value->size < size)
-        return reason_set(why, W_INVALID_PARAMETER, "%s has %u bytes, but %s needs %u", regvalue_shown(value), value->size,
-                          type_name(type), size);
+        return reason_set(why, W_INVALID_PARAMETER, "%s has %u bytes, but %s needs %u", regvalue_shown(value),
+                          value->size, type_name(type), size);
     return W_SUCCESS;
 }
 

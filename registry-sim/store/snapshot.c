@@ -47,7 +47,7 @@ static wstatus snapshot_no_memory(struct reason *why)
 struct snapshot_opening {
     struct snapshot_store *s;
     struct cursor          c;
-    const char            *source; /* the file of the place before */
+    const char            *source;       /* the file of the place before */
     uint32_t               keys, values; /* so far */
 };
 
@@ -72,7 +72,7 @@ static wstatus check_order(const char *before, const char *name)
 {
     if (!before)
         return W_SUCCESS;
-    char   *a  = name_fold_dup(before), *b = name_fold_dup(name);
+    char   *a = name_fold_dup(before), *b = name_fold_dup(name);
     wstatus st = !a || !b ? W_NOT_ENOUGH_MEMORY : strcmp(a, b) < 0 ? W_SUCCESS : W_INVALID_DATA;
     free(a);
     free(b);
@@ -131,8 +131,8 @@ struct level {
 static wstatus take_tree(struct snapshot_opening *o)
 {
     struct level levels[REGPATH_MAX_PARTS + 1] = {{0}};
-    unsigned     depth = 0;
-    wstatus      st    = take_key(o, NULL, &levels[0].left);
+    unsigned     depth                         = 0;
+    wstatus      st                            = take_key(o, NULL, &levels[0].left);
 
     while (st == W_SUCCESS) {
         struct level *l = &levels[depth];
@@ -144,13 +144,13 @@ static wstatus take_tree(struct snapshot_opening *o)
         }
         if (depth == REGPATH_MAX_PARTS)
             return W_INVALID_DATA;
-        struct key  *keys = o->s->keys;
-        uint32_t     at   = o->keys, children;
-        st                = take_key(o, l->last_child ? keys[l->last_child].info.name : NULL, &children);
+        struct key *keys = o->s->keys;
+        uint32_t    at   = o->keys, children;
+        st               = take_key(o, l->last_child ? keys[l->last_child].info.name : NULL, &children);
         if (st)
             break;
         *(l->last_child ? &keys[l->last_child].next : &keys[l->key].first_child) = at;
-        l->last_child                                                           = at;
+        l->last_child                                                            = at;
         l->left--;
         levels[++depth] = (struct level){.key = at, .left = children};
     }
@@ -176,8 +176,7 @@ static wstatus check_whole(struct snapshot_opening *o, const uint8_t *bytes, siz
     sha1_update(&sha1, bytes, size - sizeof digest);
     sha1_final(&sha1, digest);
     if (memcmp(digest, bytes + size - sizeof digest, sizeof digest) != 0)
-        return reason_set(why, W_INVALID_DATA, "boot snapshot %s is damaged: its checksum is wrong",
-                          o->s->shown);
+        return reason_set(why, W_INVALID_DATA, "boot snapshot %s is damaged: its checksum is wrong", o->s->shown);
     o->c.size -= sizeof digest;
     return W_SUCCESS;
 }
@@ -214,10 +213,10 @@ static wstatus take_head(struct snapshot_opening *o, struct snapshot_head *head,
 static wstatus open_owned(uint8_t *bytes, size_t size, const char *shown, struct regstore **out,
                           struct snapshot_head *head, struct reason *why)
 {
-    struct snapshot_head  unused;
-    struct snapshot_store *s = calloc(1, sizeof *s);
-    struct snapshot_opening        o = {.s = s, .c = cur_make(bytes, size)};
-    wstatus               st;
+    struct snapshot_head    unused;
+    struct snapshot_store  *s = calloc(1, sizeof *s);
+    struct snapshot_opening o = {.s = s, .c = cur_make(bytes, size)};
+    wstatus                 st;
 
     if (!s || !(s->shown = strdup(shown))) {
         free(bytes);
@@ -236,7 +235,8 @@ static wstatus open_owned(uint8_t *bytes, size_t size, const char *shown, struct
         if (st == W_SUCCESS && (cur_left(&o.c) || o.keys != s->key_count || o.values != s->value_count))
             st = W_INVALID_DATA;
         if (st)
-            st = st == W_INVALID_DATA ? snapshot_damaged(&o, "a key or value is malformed", why) : snapshot_no_memory(why);
+            st = st == W_INVALID_DATA ? snapshot_damaged(&o, "a key or value is malformed", why)
+                                      : snapshot_no_memory(why);
     }
     if (st)
         regstore_close(&s->base);
@@ -391,8 +391,10 @@ static wstatus snapshot_enum_values(struct regstore *store, const char *key, reg
 
 static wstatus snapshot_refused(struct regstore *store, struct reason *why)
 {
-    return reason_set(why, W_WRITE_PROTECT, "boot snapshot %s is read-only: change the store it was made of and seal it "
-                      "again", snapshot_self(store)->shown);
+    return reason_set(why, W_WRITE_PROTECT,
+                      "boot snapshot %s is read-only: change the store it was made of and seal it "
+                      "again",
+                      snapshot_self(store)->shown);
 }
 
 static wstatus snapshot_begin(struct regstore *store, struct reason *why) { return snapshot_refused(store, why); }

@@ -1,11 +1,11 @@
-/* snapshot.h - the sealed snapshot: what a boot reads of the store, packed into one read-only file that needs no library,
- * no lock and no writable volume. It holds the key WMI with all below (names, types, bytes, place of declaration, times) and a
- * head. SHA-1 over all of it stands at its end: a flipped bit or a missing byte is found when it is opened.
- * Invariants  N1 at most SNAPSHOT_MAX bytes, checked before anything is believed
+/* snapshot.h - the sealed snapshot: what a boot reads of the store, packed into one read-only file that needs no
+ * library, no lock and no writable volume. It holds the key WMI with all below (names, types, bytes, place of
+ * declaration, times) and a head. SHA-1 over all of it stands at its end: a flipped bit or a missing byte is found when
+ * it is opened. Invariants  N1 at most SNAPSHOT_MAX bytes, checked before anything is believed
  *             N2 one store packs into the same bytes whenever it is packed, but for the head's time
  *             N3 names below one key are strictly ascending by their folded form, as regstore.h enumerates
- * Threads: as regstore.h. Ownership: an opened snapshot is a struct regstore, freed by regstore_close; it keeps a copy of the
- * bytes, so the file may change or go. Not for: results and Status of a boot, which go to its journal. */
+ * Threads: as regstore.h. Ownership: an opened snapshot is a struct regstore, freed by regstore_close; it keeps a copy
+ * of the bytes, so the file may change or go. Not for: results and Status of a boot, which go to its journal. */
 #ifndef REGISTRY_SIM_STORE_SNAPSHOT_H
 #define REGISTRY_SIM_STORE_SNAPSHOT_H
 #include "registry-sim/base/os.h"
@@ -14,9 +14,9 @@
 enum { SNAPSHOT_MAX = 4 << 20, SNAPSHOT_TEXT = 1024, SNAPSHOT_HASH = 20 };
 
 struct snapshot_head {
-    uint64_t change_number; /* of the store when it was packed, see change_number.h */
-    uint64_t time;          /* FILETIME of the packing */
-    uint8_t  content[SNAPSHOT_HASH]; /* snapshot_content_hash of the store when it was packed */
+    uint64_t change_number;             /* of the store when it was packed, see change_number.h */
+    uint64_t time;                      /* FILETIME of the packing */
+    uint8_t  content[SNAPSHOT_HASH];    /* snapshot_content_hash of the store when it was packed */
     char     store_path[SNAPSHOT_TEXT]; /* the store that the snapshot was made of */
     char     log_dir[SNAPSHOT_TEXT];    /* the log folder of that store's boots */
 };
@@ -26,18 +26,20 @@ struct snapshot_head {
  * transaction when others may write to the store meanwhile.
  * W_INVALID_PARAMETER: more than SNAPSHOT_MAX bytes; else what the store or the volume refused, with its reason. */
 wstatus snapshot_seal(struct os *os, struct regstore *from, const struct snapshot_head *head, const char *path,
-                       struct reason *why);
+                      struct reason *why);
 /* The same in memory, with `head->time` as it is. *bytes is malloc. */
 wstatus snapshot_pack(struct regstore *from, const struct snapshot_head *head, uint8_t **bytes, size_t *size,
                       struct reason *why);
-/* SHA-1 of what a boot goes by: names, types, bytes and places of declaration below WMI, without times and without what a boot
- * itself writes there (Status; FileCounter of sessions). A snapshot is current exactly when its head holds the same. */
+/* SHA-1 of what a boot goes by: names, types, bytes and places of declaration below WMI, without times and without what
+ * a boot itself writes there (Status; FileCounter of sessions). A snapshot is current exactly when its head holds the
+ * same. */
 wstatus snapshot_content_hash(struct regstore *store, uint8_t out[SNAPSHOT_HASH], struct reason *why);
 /* *current: whether a boot by the snapshot would read what stands in `store` now. */
-wstatus snapshot_is_current(const struct snapshot_head *head, struct regstore *store, bool *current, struct reason *why);
+wstatus snapshot_is_current(const struct snapshot_head *head, struct regstore *store, bool *current,
+                            struct reason *why);
 
-/* Opens a snapshot as a store for reading; whatever writes gives W_WRITE_PROTECT. `head` may be NULL.
- * W_FILE_NOT_FOUND: no such file, W_INVALID_DATA: damaged or no snapshot, W_NOT_SUPPORTED: of a version that is not known here. */
+/* Opens a snapshot as a store for reading; whatever writes gives W_WRITE_PROTECT. `head` may be NULL. W_FILE_NOT_FOUND:
+ * no such file, W_INVALID_DATA: damaged or no snapshot, W_NOT_SUPPORTED: of a version that is not known here. */
 wstatus regstore_open_snapshot(const char *path, struct regstore **out, struct snapshot_head *head, struct reason *why);
 /* The same from memory; `shown` is the name for reasons. */
 wstatus regstore_open_snapshot_bytes(const void *bytes, size_t size, const char *shown, struct regstore **out,

@@ -1,7 +1,7 @@
-/* snapshot_format.h - the bytes of a sealed snapshot (see snapshot.h); what snapshot_pack.c writes and snapshot.c reads.
- * Little-endian, unaligned, texts NUL-terminated UTF-8:
- *   head    magic[8], version u32, size of the file u32, keys u32, values u32, change number u64, time u64, content[20],
- *           store path text, log folder text
+/* snapshot_format.h - the bytes of a sealed snapshot (see snapshot.h); what snapshot_pack.c writes and snapshot.c
+ * reads. Little-endian, unaligned, texts NUL-terminated UTF-8:
+ *   head    magic[8], version u32, size of the file u32, keys u32, values u32, change number u64, time u64,
+ *           content[20], store path text, log folder text
  *   key     name text, last write u64, place, values u32, subkeys u32, the values, the subkeys (each a key)
  *   value   name text, type u32, place, size u32, the bytes
  *   place   u8: 0 none, 1 the file of the place before, 2 a text follows; then the line u32
@@ -13,9 +13,9 @@
 #define SNAPSHOT_MAGIC "ALSNAP\x1a\n"
 #define SNAPSHOT_WMI "HKEY_LOCAL_MACHINE\\SYSTEM\\ControlSet001\\Control\\WMI"
 enum {
-    SNAPSHOT_VERSION = 1,
-    SNAPSHOT_AT_SIZE = 12, /* where the head's size, keys and values stand: known at the end */
-    SNAPSHOT_KEY_LEAST = 22,   /* bytes of the smallest key */
+    SNAPSHOT_VERSION     = 1,
+    SNAPSHOT_AT_SIZE     = 12, /* where the head's size, keys and values stand: known at the end */
+    SNAPSHOT_KEY_LEAST   = 22, /* bytes of the smallest key */
     SNAPSHOT_VALUE_LEAST = 14, /* and value */
 };
 enum snapshot_place { PLACE_NONE, PLACE_SAME, PLACE_NEW };

@@ -25,14 +25,14 @@ struct bytes {
 enum snapshot_pack_role { ROLE_WMI, ROLE_BOOT, ROLE_SESSION, ROLE_PROVIDER, ROLE_OTHER };
 
 struct packer {
-    struct regstore *from;
-    struct bytes     out;
-    struct bytes     path;   /* of the key at hand; its NUL stands behind `size` */
-    char            *source; /* the last file that was named */
-    bool             content; /* for the content hash: no times, nothing that a boot writes itself */
-    enum snapshot_pack_role        role;   /* of the key at hand */
-    uint32_t         keys, values;
-    uint32_t         below; /* subkeys or values of the key at hand so far */
+    struct regstore        *from;
+    struct bytes            out;
+    struct bytes            path;    /* of the key at hand; its NUL stands behind `size` */
+    char                   *source;  /* the last file that was named */
+    bool                    content; /* for the content hash: no times, nothing that a boot writes itself */
+    enum snapshot_pack_role role;    /* of the key at hand */
+    uint32_t                keys, values;
+    uint32_t                below; /* subkeys or values of the key at hand so far */
 };
 
 /* ---- bytes ---- */
@@ -120,19 +120,16 @@ static enum snapshot_pack_role snapshot_pack_role_of(enum snapshot_pack_role par
         return name_compare(name, "GlobalLogger") == 0 ? ROLE_SESSION
                : name_compare(name, "Autologger") == 0 ? ROLE_BOOT
                                                        : ROLE_OTHER;
-    case ROLE_BOOT:
-        return ROLE_SESSION;
-    case ROLE_SESSION:
-        return ROLE_PROVIDER;
-    default:
-        return ROLE_OTHER;
+    case ROLE_BOOT: return ROLE_SESSION;
+    case ROLE_SESSION: return ROLE_PROVIDER;
+    default: return ROLE_OTHER;
     }
 }
 
 /* What a boot writes into its own configuration. */
 static bool written_by_boot(enum snapshot_pack_role role, const char *name)
 {
-    bool status  = role == ROLE_BOOT || role == ROLE_SESSION || role == ROLE_PROVIDER;
+    bool status = role == ROLE_BOOT || role == ROLE_SESSION || role == ROLE_PROVIDER;
     return (status && name_compare(name, "Status") == 0) ||
            (role == ROLE_SESSION && name_compare(name, "FileCounter") == 0);
 }
@@ -187,9 +184,9 @@ static wstatus pack_tree(struct packer *p, const struct regkey_info *info)
 
 static wstatus pack_key(void *ctx, const struct regkey_info *info)
 {
-    struct packer *p    = ctx;
-    size_t         size = p->path.size;
-    enum snapshot_pack_role      role = p->role;
+    struct packer          *p    = ctx;
+    size_t                  size = p->path.size;
+    enum snapshot_pack_role role = p->role;
 
     p->below++;
     p->role = snapshot_pack_role_of(role, info->name);
@@ -203,7 +200,8 @@ static wstatus pack_key(void *ctx, const struct regkey_info *info)
     return st;
 }
 
-/* The change number as it stands in a store, so that change_number_get has it of a snapshot too. It comes before SYSTEM (N3). */
+/* The change number as it stands in a store, so that change_number_get has it of a snapshot too. It comes before SYSTEM
+ * (N3). */
 static void pack_change_number(struct packer *p, uint64_t number)
 {
     uint8_t       raw[8];
@@ -239,8 +237,8 @@ static wstatus pack_way(struct packer *p, uint64_t change_number)
             st = p->out.failed ? p->out.failed : p->path.failed;
             break;
         }
-        st           = regstore_key_info(p->from, (const char *)p->path.data, &info);
-        bool missing = st == W_FILE_NOT_FOUND;
+        st            = regstore_key_info(p->from, (const char *)p->path.data, &info);
+        bool missing  = st == W_FILE_NOT_FOUND;
         bool numbered = i == 1 && change_number; /* below HKEY_LOCAL_MACHINE */
         snapshot_pack_put_u32(&p->out, (missing ? 0 : 1) + (numbered ? 1 : 0));
         if (numbered)
@@ -392,7 +390,7 @@ static int snapshot_pack_file_put(struct os *os, const char *path, const uint8_t
 }
 
 wstatus snapshot_seal(struct os *os, struct regstore *from, const struct snapshot_head *head, const char *path,
-                       struct reason *why)
+                      struct reason *why)
 {
     struct snapshot_head now = *head;
     uint8_t             *bytes;

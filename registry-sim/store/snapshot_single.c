@@ -14,7 +14,8 @@ static int snapshot_single_by_name(const void *a, const void *b)
     return name_compare(((const struct regvalue *)a)->name, ((const struct regvalue *)b)->name);
 }
 
-static void snapshot_single_put_key(struct writer *w, const char *name, size_t length, uint32_t values, uint32_t subkeys)
+static void snapshot_single_put_key(struct writer *w, const char *name, size_t length, uint32_t values,
+                                    uint32_t subkeys)
 {
     wr_bytes(w, name, length);
     wr_u8(w, 0);
@@ -50,14 +51,15 @@ static uint32_t snapshot_single_put_path(struct writer *w, const char *path, uin
     }
 }
 
-wstatus snapshot_single(const char *below, struct regvalue *values, unsigned count, uint8_t **bytes, size_t *size, struct reason *why)
+wstatus snapshot_single(const char *below, struct regvalue *values, unsigned count, uint8_t **bytes, size_t *size,
+                        struct reason *why)
 {
     size_t room = 256 + 16 * SNAPSHOT_KEY_LEAST + sizeof SNAPSHOT_WMI + strlen(below) * (1 + SNAPSHOT_KEY_LEAST);
     for (unsigned i = 0; i < count; i++)
         room += SNAPSHOT_VALUE_LEAST + strlen(values[i].name) + 1 + values[i].size;
     if (room > SNAPSHOT_MAX)
         return reason_set(why, W_INVALID_PARAMETER, "the values have %zu bytes, more than a snapshot holds", room);
-    uint8_t *out = malloc(room);
+    uint8_t *out  = malloc(room);
     char    *path = malloc(sizeof SNAPSHOT_WMI + strlen(below) + 1);
     if (!out || !path) {
         free(out);

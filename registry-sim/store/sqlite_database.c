@@ -1,7 +1,8 @@
-/* sqlite_database.c - the database of a store, in a file or in memory: opened, made, repaired; its transactions, and what its errors mean.
- * Invariants  S2 no statement is left running between calls: a reader outside a transaction holds no lock; it creates no
- *                file (the journal is a rollback journal, temporary tables stay in memory). It writes in one case: what a writer
- *                left that died is taken back when the store is opened, where that can be
+/* sqlite_database.c - the database of a store, in a file or in memory: opened, made, repaired; its transactions, and
+ * what its errors mean. Invariants  S2 no statement is left running between calls: a reader outside a transaction holds
+ * no lock; it creates no
+ *                file (the journal is a rollback journal, temporary tables stay in memory). It writes in one case: what
+ *                a writer left that died is taken back when the store is opened, where that can be
  * Threads, ownership: as in regstore.h. Not for: keys and values (store_sqlite.c). */
 #include "registry-sim/store/sqlite_database.h"
 
@@ -33,10 +34,18 @@ static wstatus status_of(sqlite3 *db, int rc)
         int     rc;
         wstatus status;
     } rows[] = {
-        {SQLITE_NOMEM, W_NOT_ENOUGH_MEMORY}, {SQLITE_PERM, W_ACCESS_DENIED},      {SQLITE_AUTH, W_ACCESS_DENIED},
-        {SQLITE_BUSY, W_BUSY},               {SQLITE_LOCKED, W_BUSY},             {SQLITE_READONLY, W_ACCESS_DENIED},
-        {SQLITE_CORRUPT, W_INVALID_DATA},    {SQLITE_NOTADB, W_INVALID_DATA},     {SQLITE_FULL, W_DISK_FULL},
-        {SQLITE_ERROR, W_INVALID_DATA},      {SQLITE_TOOBIG, W_INVALID_PARAMETER}, {SQLITE_SCHEMA, W_INVALID_DATA},
+        {SQLITE_NOMEM, W_NOT_ENOUGH_MEMORY},
+        {SQLITE_PERM, W_ACCESS_DENIED},
+        {SQLITE_AUTH, W_ACCESS_DENIED},
+        {SQLITE_BUSY, W_BUSY},
+        {SQLITE_LOCKED, W_BUSY},
+        {SQLITE_READONLY, W_ACCESS_DENIED},
+        {SQLITE_CORRUPT, W_INVALID_DATA},
+        {SQLITE_NOTADB, W_INVALID_DATA},
+        {SQLITE_FULL, W_DISK_FULL},
+        {SQLITE_ERROR, W_INVALID_DATA},
+        {SQLITE_TOOBIG, W_INVALID_PARAMETER},
+        {SQLITE_SCHEMA, W_INVALID_DATA},
     };
     int primary = rc & 0xFF;
     int error   = db ? sqlite3_system_errno(db) : 0;
@@ -52,8 +61,10 @@ static wstatus status_of(sqlite3 *db, int rc)
 wstatus sqlite_fail(struct sqlite_store *s, int rc, struct reason *why)
 {
     if ((rc & 0xFF) == SQLITE_READONLY && sqlite3_extended_errcode(s->db) == SQLITE_READONLY_ROLLBACK)
-        return reason_set(why, W_NOT_READY, "store %s: the last write was cut short, and only who may write can repair "
-                          "it. Do: run the command as root, on a file system that can be written", s->path);
+        return reason_set(why, W_NOT_READY,
+                          "store %s: the last write was cut short, and only who may write can repair "
+                          "it. Do: run the command as root, on a file system that can be written",
+                          s->path);
     return reason_set(why, status_of(s->db, rc), "store %s: %s", s->path, sqlite3_errmsg(s->db));
 }
 
@@ -129,8 +140,10 @@ static wstatus sqlite_database_file_check(const char *path, bool write, struct r
                           "that wrote it, or export there and import here",
                           path, big_endian(head + 60), SCHEMA_VERSION);
     if (head[18] != 1 && !write)
-        return reason_set(why, W_INVALID_DATA, "store %s was switched to a write-ahead log; any command that writes to "
-                          "it switches it back", path);
+        return reason_set(why, W_INVALID_DATA,
+                          "store %s was switched to a write-ahead log; any command that writes to "
+                          "it switches it back",
+                          path);
     return W_SUCCESS;
 }
 
@@ -146,7 +159,9 @@ static wstatus schema_create(struct sqlite_store *s, struct reason *why)
     bool empty = rc == SQLITE_ROW && sqlite3_column_int(st, 0) == 0; /* another process may have been faster */
     if (rc == SQLITE_OK || rc == SQLITE_ROW)
         sqlite3_finalize(st);
-    result = rc != SQLITE_ROW ? sqlite_fail(s, rc, why) : empty ? sqlite_run(s, sqlite_database_schema, why) : W_SUCCESS;
+    result = rc != SQLITE_ROW ? sqlite_fail(s, rc, why)
+             : empty          ? sqlite_run(s, sqlite_database_schema, why)
+                              : W_SUCCESS;
     if (result == W_SUCCESS)
         result = sqlite_run(s, "COMMIT", why);
     if (result != W_SUCCESS)
@@ -159,9 +174,12 @@ static wstatus set_up(struct sqlite_store *s, bool write, struct reason *why)
     int64_t id;
     sqlite3_extended_result_codes(s->db, 1);
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    wstatus st = sqlite_run(s, "PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
-                        "PRAGMA cell_size_check=ON", why);
-    /* EXTRA: the folder is synced when the journal is removed, else a power cut brings it back and takes back a commit */
+    wstatus st = sqlite_run(s,
+                            "PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
+                            "PRAGMA cell_size_check=ON",
+                            why);
+    /* EXTRA: the folder is synced when the journal is removed, else a power cut brings it back and takes back a
+     * commit */
     if (st == W_SUCCESS && write)
         st = sqlite_run(s, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA", why);
     if (st == W_SUCCESS && write)
@@ -220,8 +238,8 @@ out:
     return st;
 }
 
-/* Takes back what a writer that died, or a power cut, left half written. The one thing that a reader writes: a boot must not go
- * without its declarations until somebody comes who writes. */
+/* Takes back what a writer that died, or a power cut, left half written. The one thing that a reader writes: a boot
+ * must not go without its declarations until somebody comes who writes. */
 static void cut_short_repair(const char *path)
 {
     sqlite3 *db = NULL;
@@ -244,7 +262,8 @@ static wstatus open_file(const char *path, const char *shown, bool write, struct
 wstatus regstore_open(const char *path, bool write, struct regstore **out, struct reason *why)
 {
     *out       = NULL;
-    wstatus st = *path ? sqlite_database_file_check(path, write, why) : reason_set(why, W_BAD_PATHNAME, "the store's path is empty");
+    wstatus st = *path ? sqlite_database_file_check(path, write, why)
+                       : reason_set(why, W_BAD_PATHNAME, "the store's path is empty");
     if (st != W_SUCCESS)
         return st;
     if (*path != ':') /* SQLite gives names like ":memory:" a meaning */

@@ -1,5 +1,5 @@
-/* sqlite_database.h - what store_sqlite.c (keys and values) and sqlite_database.c (the database beneath them) share. Nobody else includes it, and
- * nothing else includes sqlite3.h. Threads, ownership: as in regstore.h. */
+/* sqlite_database.h - what store_sqlite.c (keys and values) and sqlite_database.c (the database beneath them) share.
+ * Nobody else includes it, and nothing else includes sqlite3.h. Threads, ownership: as in regstore.h. */
 #ifndef REGISTRY_SIM_STORE_SQLITE_DATABASE_H
 #define REGISTRY_SIM_STORE_SQLITE_DATABASE_H
 #include "registry-sim/store/backend.h"
@@ -7,7 +7,16 @@
 #include <sqlite3.h>
 
 enum statement {
-    KEY_FIND, KEY_ADD, KEY_SOURCE, KEY_TOUCH, KEY_INFO, KEY_DELETE, VALUE_SET, VALUE_GET, VALUE_DELETE, VALUE_RENAME,
+    KEY_FIND,
+    KEY_ADD,
+    KEY_SOURCE,
+    KEY_TOUCH,
+    KEY_INFO,
+    KEY_DELETE,
+    VALUE_SET,
+    VALUE_GET,
+    VALUE_DELETE,
+    VALUE_RENAME,
     STATEMENTS,
 };
 struct sqlite_store {
@@ -21,7 +30,10 @@ struct sqlite_store {
 };
 
 static inline struct sqlite_store *sqlite_self(struct regstore *store) { return (struct sqlite_store *)store; }
-static inline wstatus sqlite_no_memory(struct reason *why) { return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory in the store"); }
+static inline wstatus              sqlite_no_memory(struct reason *why)
+{
+    return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory in the store");
+}
 
 /* ---- sqlite_database.c ---- */
 

@@ -113,8 +113,8 @@ struct store_sqlite_source {
     uint32_t    line;
 };
 
-static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *name, struct store_sqlite_source source, int64_t *id,
-                         struct reason *why)
+static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *name, struct store_sqlite_source source,
+                         int64_t *id, struct reason *why)
 {
     sqlite3_stmt *st;
     char         *fold = name_fold_dup(name);
@@ -137,7 +137,8 @@ static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *nam
     return parent ? key_touch(s, parent, why) : W_SUCCESS; /* a new subkey is a change of its parent */
 }
 
-static wstatus store_sqlite_key_make(struct sqlite_store *s, const char *key, struct store_sqlite_source source, int64_t *id, struct reason *why)
+static wstatus store_sqlite_key_make(struct sqlite_store *s, const char *key, struct store_sqlite_source source,
+                                     int64_t *id, struct reason *why)
 {
     struct regpath path;
     wstatus        st   = regpath_split(key, &path, why);
@@ -179,7 +180,7 @@ static wstatus store_sqlite_change_end(struct sqlite_store *s, bool own, wstatus
 static wstatus sqlite_create_key(struct regstore *store, const char *key, const char *source_file, uint32_t source_line,
                                  struct reason *why)
 {
-    struct sqlite_store *s  = sqlite_self(store);
+    struct sqlite_store *s = sqlite_self(store);
     bool                 own;
     int64_t              id;
     sqlite3_stmt        *statement;
@@ -227,7 +228,7 @@ static wstatus key_delete_row(struct sqlite_store *s, const char *key, int64_t i
 
 static wstatus sqlite_delete_key(struct regstore *store, const char *key, struct reason *why)
 {
-    struct sqlite_store *s  = sqlite_self(store);
+    struct sqlite_store *s = sqlite_self(store);
     bool                 own;
     int64_t              id;
     wstatus              st = change_begin(s, &own, why);
@@ -286,19 +287,19 @@ static void row_to_key(sqlite3_stmt *st, struct regkey_info *out)
 static void row_to_value(sqlite3_stmt *st, struct regvalue *out)
 {
     const void *data = sqlite3_column_blob(st, 2);
-    *out = (struct regvalue){.name        = column_text(st, 0),
-                             .type        = (uint32_t)sqlite3_column_int64(st, 1),
-                             .data        = data ? data : (const uint8_t *)"",
-                             .size        = (uint32_t)sqlite3_column_bytes(st, 2),
-                             .source_file = column_text(st, 3),
-                             .source_line = (uint32_t)sqlite3_column_int64(st, 4)};
+    *out             = (struct regvalue){.name        = column_text(st, 0),
+                                         .type        = (uint32_t)sqlite3_column_int64(st, 1),
+                                         .data        = data ? data : (const uint8_t *)"",
+                                         .size        = (uint32_t)sqlite3_column_bytes(st, 2),
+                                         .source_file = column_text(st, 3),
+                                         .source_line = (uint32_t)sqlite3_column_int64(st, 4)};
     if (!out->name)
         out->name = "";
 }
 
 static wstatus sqlite_key_info(struct regstore *store, const char *key, struct regkey_info *out)
 {
-    struct sqlite_store *s      = sqlite_self(store);
+    struct sqlite_store *s = sqlite_self(store);
     sqlite3_stmt        *st;
     int64_t              id;
     wstatus              result = store_sqlite_key_find(s, key, &id, NULL);
@@ -342,7 +343,7 @@ static wstatus value_check(const struct regvalue *value, struct reason *why)
 
 static wstatus sqlite_set(struct regstore *store, const char *key, const struct regvalue *value, struct reason *why)
 {
-    struct sqlite_store *s  = sqlite_self(store);
+    struct sqlite_store *s = sqlite_self(store);
     bool                 own;
     int64_t              id;
     sqlite3_stmt        *statement;
@@ -353,7 +354,9 @@ static wstatus sqlite_set(struct regstore *store, const char *key, const struct 
     if (st != W_SUCCESS)
         return st;
     char *fold = name_fold_dup(value->name);
-    st = fold ? store_sqlite_key_make(s, key, (struct store_sqlite_source){value->source_file, value->source_line}, &id, why) : sqlite_no_memory(why);
+    st = fold ? store_sqlite_key_make(s, key, (struct store_sqlite_source){value->source_file, value->source_line}, &id,
+                                      why)
+              : sqlite_no_memory(why);
     if (st == W_SUCCESS) {
         int rc = statement_get(s, VALUE_SET, &statement);
         if (rc == SQLITE_OK) {
@@ -381,8 +384,8 @@ static wstatus answer_value(struct sqlite_store *s, sqlite3_stmt *st, struct reg
     char *at = answer_room(s, row.size + store_sqlite_text_size(row.name) + store_sqlite_text_size(row.source_file));
     if (!at)
         return W_NOT_ENOUGH_MEMORY;
-    *out             = row;
-    out->data        = memcpy(at, row.data, row.size);
+    *out      = row;
+    out->data = memcpy(at, row.data, row.size);
     at += row.size;
     out->name        = answer_text(&at, row.name);
     out->source_file = answer_text(&at, row.source_file);
@@ -391,7 +394,7 @@ static wstatus answer_value(struct sqlite_store *s, sqlite3_stmt *st, struct reg
 
 static wstatus sqlite_get(struct regstore *store, const char *key, const char *name, struct regvalue *out)
 {
-    struct sqlite_store *s      = sqlite_self(store);
+    struct sqlite_store *s = sqlite_self(store);
     sqlite3_stmt        *st;
     int64_t              id;
     wstatus              result = store_sqlite_key_find(s, key, &id, NULL);
@@ -407,7 +410,9 @@ static wstatus sqlite_get(struct regstore *store, const char *key, const char *n
         sqlite3_bind_int64(st, 1, id);
         bind_text(st, 2, fold);
         rc     = sqlite3_step(st);
-        result = rc == SQLITE_ROW ? answer_value(s, st, out) : rc == SQLITE_DONE ? W_FILE_NOT_FOUND : sqlite_fail(s, rc, NULL);
+        result = rc == SQLITE_ROW    ? answer_value(s, st, out)
+                 : rc == SQLITE_DONE ? W_FILE_NOT_FOUND
+                                     : sqlite_fail(s, rc, NULL);
         sqlite3_reset(st);
         sqlite3_clear_bindings(st);
     } else {
@@ -418,12 +423,13 @@ static wstatus sqlite_get(struct regstore *store, const char *key, const char *n
 }
 
 /* One change of one existing value: deletes it, or gives it the name `to`. */
-static wstatus value_change(struct sqlite_store *s, const char *key, const char *name, const char *to, struct reason *why)
+static wstatus value_change(struct sqlite_store *s, const char *key, const char *name, const char *to,
+                            struct reason *why)
 {
     sqlite3_stmt *statement;
     int64_t       id;
-    wstatus       st    = store_sqlite_key_find(s, key, &id, why);
-    char         *fold  = name_fold_dup(name), *fold_to = name_fold_dup(to ? to : "");
+    wstatus       st   = store_sqlite_key_find(s, key, &id, why);
+    char         *fold = name_fold_dup(name), *fold_to = name_fold_dup(to ? to : "");
     int           rc;
 
     if (st != W_SUCCESS)
@@ -456,7 +462,7 @@ out:
 
 static wstatus sqlite_delete_value(struct regstore *store, const char *key, const char *name, struct reason *why)
 {
-    struct sqlite_store *s  = sqlite_self(store);
+    struct sqlite_store *s = sqlite_self(store);
     bool                 own;
     wstatus              st = change_begin(s, &own, why);
     return st == W_SUCCESS ? store_sqlite_change_end(s, own, value_change(s, key, name, NULL, why), why) : st;
@@ -465,7 +471,7 @@ static wstatus sqlite_delete_value(struct regstore *store, const char *key, cons
 static wstatus sqlite_rename_value(struct regstore *store, const char *key, const char *from, const char *to,
                                    struct reason *why)
 {
-    struct sqlite_store *s  = sqlite_self(store);
+    struct sqlite_store *s = sqlite_self(store);
     bool                 own;
     wstatus              st = value_check(&(struct regvalue){.name = to}, why);
     if (st == W_SUCCESS)

@@ -19,7 +19,7 @@ typedef void (*diag_fn)(void *ctx, const struct diag *diag);
 struct diag_sink {
     diag_fn  fn; /* may be NULL */
     void    *ctx;
-    unsigned errors;   /* counted by diag_report */
+    unsigned errors; /* counted by diag_report */
     unsigned warnings;
 };
 void diag_report(struct diag_sink *sink, enum diag_kind kind, const char *file, uint32_t line, const char *advice,
@@ -35,20 +35,25 @@ struct ini_vocabulary {
      * W_BAD_PATHNAME: no value of this key is known at all; the importer names the section, once. */
     wstatus (*parse)(void *ctx, const char *key, const char *name, const char *text, const char *base_dir,
                      struct regvalue *out, struct reason *why);
-    /* Typed value -> the human text that parse() turns back into the same bytes, malloc; NULL when there is none, and the
-     * exporter writes a .reg literal. */
+    /* Typed value -> the human text that parse() turns back into the same bytes, malloc; NULL when there is none, and
+     * the exporter writes a .reg literal. */
     char *(*print)(void *ctx, const char *key, const struct regvalue *value);
-    /* The GUID of a provider that is known by this name, where it is another one than the hash of it; NULL: there are none. */
+    /* The GUID of a provider that is known by this name, where it is another one than the hash of it; NULL: there are
+     * none. */
     bool (*provider)(void *ctx, const char *name, struct guid *out);
-    /* What the section of `key` (name NULL), or its value `name` with these words, says of a REG_DWORD that is not written there: its name and
-     * *number; NULL: nothing. A name behind INI_ABOVE is one of the key above, unless that has a section of its own. An exporter has no words (text NULL) and wants the name alone. NULL: there is nothing of the kind. */
+    /* What the section of `key` (name NULL), or its value `name` with these words, says of a REG_DWORD that is not
+     * written there: its name and *number; NULL: nothing. A name behind INI_ABOVE is one of the key above, unless that
+     * has a section of its own. An exporter has no words (text NULL) and wants the name alone. NULL: there is nothing
+     * of the kind. */
     const char *(*implies)(void *ctx, const char *key, const char *name, const char *text, uint32_t *number);
 };
 
-enum { REG_IMPORT_LENIENT = 1 }; /* accept a missing header and typographic quotes (U+201C, U+201D, U+2033) with warnings */
+/* accept a missing header and typographic quotes (U+201C, U+201D, U+2033) with warnings */
+enum { REG_IMPORT_LENIENT = 1 };
 
 /* Imports `size` bytes of a .reg (UTF-16LE with BOM, UTF-8 with or without BOM, or REGEDIT4 8-bit). `file` is the name
- * for messages and for the source of each value. Status W_INVALID_DATA when anything was refused (details in `sink`). */
+ * for messages and for the source of each value. Status W_INVALID_DATA when anything was refused (details in
+ * `sink`). */
 wstatus reg_import(struct regstore *store, const void *data, size_t size, const char *file, unsigned flags,
                    struct diag_sink *sink, struct reason *why);
 /* Exports the tree below `key` as regedit would write it, in UTF-8 (utf16: UTF-16LE with BOM), CRLF for utf16. */
@@ -58,9 +63,9 @@ wstatus reg_export(struct regstore *store, const char *key, bool utf16, void **o
 wstatus ini_import(struct regstore *store, const void *data, size_t size, const char *file,
                    const struct ini_vocabulary *words, struct diag_sink *sink, struct reason *why);
 /* Exports the tree below `key`; W_NOT_SUPPORTED names what INI cannot say and that .reg can. */
-wstatus ini_export(struct regstore *store, const char *key, const struct ini_vocabulary *words, char **out, size_t *size,
-                   struct reason *why);
+wstatus ini_export(struct regstore *store, const char *key, const struct ini_vocabulary *words, char **out,
+                   size_t *size, struct reason *why);
 /* Reads a file and imports it by its content: .reg header or "[HKEY_" -> .reg, else INI. */
-wstatus dialect_import_file(struct regstore *store, const char *path, unsigned flags, const struct ini_vocabulary *words,
-                            struct diag_sink *sink, struct reason *why);
+wstatus dialect_import_file(struct regstore *store, const char *path, unsigned flags,
+                            const struct ini_vocabulary *words, struct diag_sink *sink, struct reason *why);
 #endif

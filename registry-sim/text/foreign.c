@@ -9,16 +9,23 @@
 
 enum { LOOKED_AT = 256 << 10 }; /* bytes of UTF-8: what a file is stands near its beginning */
 
-/* A line that is in files of this kind alone: it begins with `begin` and holds `holds`; of XML, the line holds the element. */
+/* A line that is in files of this kind alone: it begins with `begin` and holds `holds`; of XML, the line holds the
+ * element. */
 static const struct foreign_kind {
     const char *begin, *holds, *what, *advice;
 } foreign_kinds[] = {
-    {"Signature", "$Windows NT$", "this is an INF file of a driver package, which is not read", "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
-    {"Signature", "$CHICAGO$", "this is an INF file of a driver package, which is not read", "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
-    {"HKLM,", "", "this is an AddReg section of an INF file, which is not read", "write its lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
-    {"HKR,", "", "this is an AddReg section of an INF file, which is not read", "write its lines as .reg or INI, below the key that HKR stands for in the package"},
-    {"<WindowsPerformanceRecorder", "", "this is a profile of Windows Performance Recorder (.wprp), which is not read", "write its providers into an INI configuration, a section [Autologger/SESSION/PROVIDER] each, or start one of `autologger profiles`"},
-    {"<instrumentationManifest", "", "this is an instrumentation manifest, not a configuration", "install it with `autologger manifest install FILE`"},
+    {"Signature", "$Windows NT$", "this is an INF file of a driver package, which is not read",
+     "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
+    {"Signature", "$CHICAGO$", "this is an INF file of a driver package, which is not read",
+     "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
+    {"HKLM,", "", "this is an AddReg section of an INF file, which is not read",
+     "write its lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
+    {"HKR,", "", "this is an AddReg section of an INF file, which is not read",
+     "write its lines as .reg or INI, below the key that HKR stands for in the package"},
+    {"<WindowsPerformanceRecorder", "", "this is a profile of Windows Performance Recorder (.wprp), which is not read",
+     "write its providers into an INI configuration, a section [Autologger/SESSION/PROVIDER] each, or start one of `autologger profiles`"},
+    {"<instrumentationManifest", "", "this is an instrumentation manifest, not a configuration",
+     "install it with `autologger manifest install FILE`"},
 };
 
 static const char *foreign_holds(const char *line, size_t n, const char *word)
@@ -42,7 +49,7 @@ static bool foreign_line_is(const char *line, size_t n, const struct foreign_kin
 
 wstatus foreign_find(const void *data, size_t size, struct foreign *out)
 {
-    char         *text = NULL;
+    char         *text   = NULL;
     size_t        length = 0;
     enum encoding was;
     struct reason why;

@@ -1,5 +1,5 @@
-/* foreign.h - files of other programs that look like a configuration: recognised, so that they are refused with one sentence, not with a mistake
- * a line. Pure; any thread. Not for: reading them. */
+/* foreign.h - files of other programs that look like a configuration: recognised, so that they are refused with one
+ * sentence, not with a mistake a line. Pure; any thread. Not for: reading them. */
 #ifndef REGISTRY_SIM_TEXT_FOREIGN_H
 #define REGISTRY_SIM_TEXT_FOREIGN_H
 #include "registry-sim/text/dialect.h"

@@ -24,9 +24,10 @@ struct exporter {
     size_t                       section_size;
     wstatus                      failed; /* of a look into the store */
     const char                  *hidden; /* value that the section's name stands for, or NULL */
-    const char                  *implied[4]; /* by the section, or by values written in words: said when they are not there */
-    unsigned                     implied_count;
-    struct reason               *why;
+    /* by the section, or by values written in words: said when they are not there */
+    const char    *implied[4];
+    unsigned       implied_count;
+    struct reason *why;
 };
 
 #define SAY_REG "; export it as .reg instead"
@@ -120,7 +121,8 @@ static char *words_dup(struct exporter *e, const struct regvalue *v)
 static const char *implied(const struct exporter *e, const char *value)
 {
     uint32_t    number;
-    const char *name = e->words && e->words->implies ? e->words->implies(e->words->ctx, e->path.data, value, NULL, &number) : NULL;
+    const char *name =
+        e->words && e->words->implies ? e->words->implies(e->words->ctx, e->path.data, value, NULL, &number) : NULL;
     return name && strncmp(name, INI_ABOVE, strlen(INI_ABOVE)) == 0 ? NULL : name;
 }
 static void remember_implied(struct exporter *e, const char *value)
@@ -194,7 +196,7 @@ static char *friendly_dup(struct exporter *e)
 {
     struct regvalue v;
     struct guid     guid;
-    bool ok = !ini_export_look(e, "Guid", &v) && ini_export_look(e, "ProviderFriendlyName", &v) &&
+    bool            ok = !ini_export_look(e, "Guid", &v) && ini_export_look(e, "ProviderFriendlyName", &v) &&
               strcmp(v.name, "ProviderFriendlyName") == 0;
     char *name = ok ? string_dup(&v) : NULL;
     if (name && *name && part_is_sayable(name) && strlen(name) <= REGPATH_MAX_NAME && !guid_parse_braced(name, &guid) &&
@@ -216,7 +218,8 @@ static bool guid_is_implied(struct exporter *e, const char *friendly, const char
     struct regvalue v;
     char            text[GUID_TEXT_SIZE];
     struct guid     guid = guid_from_name(friendly);
-    return strcmp(guid_format(&guid, text), key) == 0 && !ini_export_look(e, "Unit", &v) && !ini_export_look(e, "Tracepoint", &v);
+    return strcmp(guid_format(&guid, text), key) == 0 && !ini_export_look(e, "Unit", &v) &&
+           !ini_export_look(e, "Tracepoint", &v);
 }
 
 static wstatus write_header(struct exporter *e)
@@ -271,14 +274,14 @@ static wstatus found_value(void *ctx, const struct regvalue *value)
 static wstatus write_section(struct exporter *e)
 {
     bool    values = false, keys = false;
-    wstatus st     = regstore_enum_values(e->store, e->path.data, found_value, &values);
+    wstatus st = regstore_enum_values(e->store, e->path.data, found_value, &values);
     if (st == W_SUCCESS)
         st = regstore_enum_keys(e->store, e->path.data, ini_export_found, &keys);
     if (st != W_SUCCESS && st != W_CANCELLED)
         return reason_set(e->why, st, "%.300s can't be read: %s", e->path.data, wstatus_text(st));
     if (!values && keys && !implied(e, NULL))
         return W_SUCCESS;
-    st = write_header(e);
+    st               = write_header(e);
     e->implied_count = 0;
     remember_implied(e, NULL);
     if (st == W_SUCCESS)

@@ -46,7 +46,8 @@ static void ini_import_mistake(struct importer *m, uint32_t line, const char *ad
     diag_report(m->sink, DIAG_ERROR, m->file, line, advice, "%s", what);
 }
 
-static void ini_import_result(struct importer *m, uint32_t line, wstatus st, const struct reason *why, const char *advice)
+static void ini_import_result(struct importer *m, uint32_t line, wstatus st, const struct reason *why,
+                              const char *advice)
 {
     if (st == W_INVALID_PARAMETER)
         ini_import_mistake(m, line, advice, why->text);
@@ -93,7 +94,7 @@ static bool ini_import_provider_guid(struct importer *m, unsigned section, char 
         strcpy(out, place->provider);
         if (given && !guid_equal(&guid, &own)) {
             ini_import_mistake(m, given->line, "remove this line, or name the section otherwise",
-                    "the section names another GUID");
+                               "the section names another GUID");
             return false;
         }
         return true;
@@ -161,7 +162,8 @@ static void report_stray(struct importer *m, unsigned section)
     bool        found = ini_place_suggest(name, near, sizeof near);
 
     m->sections[section].stray = needs_words(m, section);
-    diag_report(m->sink, m->sections[section].stray ? DIAG_ERROR : DIAG_WARNING, m->file, m->scan.sections[section].line,
+    diag_report(m->sink, m->sections[section].stray ? DIAG_ERROR : DIAG_WARNING, m->file,
+                m->scan.sections[section].line,
                 "use [Boot], [GlobalLogger], [Autologger/session] or [Autologger/session/provider]",
                 "nothing reads the key of [%.100s]%s%s%s", name, found ? ", did you mean [" : "", found ? near : "",
                 found ? "]?" : "");
@@ -169,18 +171,18 @@ static void report_stray(struct importer *m, unsigned section)
 
 static void resolve(struct importer *m, unsigned section)
 {
-    struct reason     why = {0};
-    const char       *name = m->scan.sections[section].name;
+    struct reason     why   = {0};
+    const char       *name  = m->scan.sections[section].name;
     struct ini_place *place = &m->sections[section].place;
-    uint32_t          line = m->scan.sections[section].line;
-    size_t            last = strlen(name) - 1; /* no name is empty */
+    uint32_t          line  = m->scan.sections[section].line;
+    size_t            last  = strlen(name) - 1; /* no name is empty */
     const char       *below;
-    wstatus           st   = ini_place_resolve(name, place, &why);
+    wstatus           st = ini_place_resolve(name, place, &why);
 
     ini_import_result(m, line, st, &why, path_advice);
     if (st == W_SUCCESS && strchr("/\\", name[last]) && ini_place_below_wmi(place->key, &below) && *below) {
-        diag_report(m->sink, DIAG_ERROR, m->file, line, path_advice, "[%.100s] lacks the name behind its last '%c'", name,
-                    name[last]);
+        diag_report(m->sink, DIAG_ERROR, m->file, line, path_advice, "[%.100s] lacks the name behind its last '%c'",
+                    name, name[last]);
         ini_place_finish(place);
     } else if (st == W_SUCCESS && !place->known) {
         report_stray(m, section);
@@ -189,14 +191,15 @@ static void resolve(struct importer *m, unsigned section)
 
 static void resolve_provider(struct importer *m, unsigned section)
 {
-    struct section_state *s = &m->sections[section];
+    struct section_state *s   = &m->sections[section];
     struct reason         why = {0};
     char                  guid[GUID_TEXT_SIZE];
     if (!s->place.key || (s->place.kind != INI_PROVIDER && s->place.kind != INI_BELOW_PROVIDER))
         return;
     if (!ini_import_provider_guid(m, declaring(m, section), guid))
         return;
-    ini_import_result(m, m->scan.sections[section].line, ini_place_set_provider(&s->place, guid, &why), &why, path_advice);
+    ini_import_result(m, m->scan.sections[section].line, ini_place_set_provider(&s->place, guid, &why), &why,
+                      path_advice);
 }
 
 /* Sections that reach one key share a home; two different names for one provider are a mistake. */
@@ -281,8 +284,8 @@ static bool parse_value(struct importer *m, const struct ini_value *v, const cha
         return st == W_SUCCESS;
     }
     const char *name = strcmp(v->name, "@") == 0 ? "" : v->name;
-    st = m->words ? m->words->parse(m->words->ctx, key, name, v->text, m->base_dir, out, &why)
-                  : plain_string(v->text, out, &why);
+    st               = m->words ? m->words->parse(m->words->ctx, key, name, v->text, m->base_dir, out, &why)
+                                : plain_string(v->text, out, &why);
     if (st != W_SUCCESS && !(st == W_BAD_PATHNAME && m->sections[v->section].stray))
         word_mistake(m, v, st, &why);
     return st == W_SUCCESS;
@@ -326,10 +329,10 @@ static void set_or_delete(struct importer *m, const struct ini_value *v, const c
 
 static void import_value(struct importer *m, unsigned index)
 {
-    const struct ini_value  *v       = &m->scan.values[index];
-    struct section_state    *s       = &m->sections[v->section];
+    const struct ini_value   *v       = &m->scan.values[index];
+    struct section_state     *s       = &m->sections[v->section];
     const struct ini_section *section = &m->scan.sections[v->section];
-    const char              *read    = ini_values_get(m->values, section->name, v->name);
+    const char               *read    = ini_values_get(m->values, section->name, v->name);
 
     if (!read || strcmp(read, v->text) != 0) {
         diag_report(m->sink, DIAG_ERROR, m->file, v->line, "write the line in a plainer way, or use .reg",
@@ -349,10 +352,14 @@ static void import_value(struct importer *m, unsigned index)
 
 static void imply_dword_at(struct importer *m, unsigned section, const char *key, const char *name, uint32_t number)
 {
-    struct reason   why  = {0};
+    struct reason   why     = {0};
     uint8_t         data[4] = {(uint8_t)number};
-    struct regvalue v    = {.name = name, .type = REG_TYPE_DWORD, .data = data, .size = 4, .source_file = m->file,
-                            .source_line = m->scan.sections[section].line};
+    struct regvalue v       = {.name        = name,
+                               .type        = REG_TYPE_DWORD,
+                               .data        = data,
+                               .size        = 4,
+                               .source_file = m->file,
+                               .source_line = m->scan.sections[section].line};
     ini_import_result(m, v.source_line, regstore_set(m->store, key, &v, &why), &why, path_advice);
 }
 static void imply_dword(struct importer *m, unsigned section, const char *name, uint32_t number)
@@ -363,7 +370,7 @@ static void imply_dword(struct importer *m, unsigned section, const char *name, 
 /* Of the key above; a section of that key speaks for itself. */
 static void imply_above(struct importer *m, unsigned section, const char *name, uint32_t number)
 {
-    const char *key   = m->sections[section].place.key, *last = strrchr(key, '\\');
+    const char *key = m->sections[section].place.key, *last = strrchr(key, '\\');
     char       *above = last ? strndup(key, (size_t)(last - key)) : NULL;
     if (!above) {
         m->fatal = reason_set(m->why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
@@ -393,12 +400,14 @@ static void imply_string(struct importer *m, unsigned section, const char *name,
     ini_import_result(m, m->scan.sections[section].line, st, &why, path_advice);
 }
 
-/* What the vocabulary adds to a section, or to one of its values, unless it is given in one of the sections of that key. */
+/* What the vocabulary adds to a section, or to one of its values, unless it is given in one of the sections of that
+ * key. */
 static void imply_words(struct importer *m, unsigned section, const struct ini_value *v)
 {
     const unsigned home   = m->sections[section].home;
     uint32_t       number = 0;
-    const char    *name   = m->words->implies(m->words->ctx, m->sections[section].place.key, v ? v->name : NULL, v ? v->text : NULL, &number);
+    const char    *name   = m->words->implies(m->words->ctx, m->sections[section].place.key, v ? v->name : NULL,
+                                         v ? v->text : NULL, &number);
     if (name && strncmp(name, INI_ABOVE, strlen(INI_ABOVE)) == 0) {
         imply_above(m, section, name + strlen(INI_ABOVE), number);
         return;
@@ -412,7 +421,8 @@ static void imply_words(struct importer *m, unsigned section, const struct ini_v
 
 static void imply_below_provider(struct importer *m, unsigned section)
 {
-    if (!m->words || !m->words->implies || !m->sections[section].place.key || m->sections[section].place.kind != INI_BELOW_PROVIDER)
+    if (!m->words || !m->words->implies || !m->sections[section].place.key ||
+        m->sections[section].place.kind != INI_BELOW_PROVIDER)
         return;
     if (m->sections[section].home == section)
         imply_words(m, section, NULL);
@@ -455,7 +465,7 @@ static void warn_orphan(struct importer *m, unsigned section)
         m->fatal = reason_set(m->why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
     if (up && strrchr(up, '\\')) {
         *strrchr(up, '\\') = 0;
-        wstatus st = regstore_get(m->store, up, "Start", &start);
+        wstatus st         = regstore_get(m->store, up, "Start", &start);
         if (st != W_SUCCESS && st != W_FILE_NOT_FOUND)
             m->fatal = reason_set(m->why, st, "%.300s can't be read: %s", up, wstatus_text(st));
         struct nearest near = nearest_make(place->session, 2);
@@ -532,10 +542,10 @@ wstatus ini_import(struct regstore *store, const void *data, size_t size, const 
 {
     struct diag_sink own   = {0};
     struct reason    local = {0};
-    struct importer  m     = {.store = store, .file = file, .words = words, .sink = sink ? sink : &own,
-                              .why = why ? why : &local};
-    const char      *text  = size ? data : "";
-    const char      *what  = NULL, *advice = "save it as UTF-8";
+    struct importer  m     = {
+             .store = store, .file = file, .words = words, .sink = sink ? sink : &own, .why = why ? why : &local};
+    const char *text = size ? data : "";
+    const char *what = NULL, *advice = "save it as UTF-8";
 
     wstatus known = foreign_refuse(text, size, file, m.sink, why);
     if (known != W_SUCCESS)

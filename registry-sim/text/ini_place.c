@@ -13,7 +13,10 @@
 
 enum { WMI_PARTS = 5 };
 
-static wstatus ini_place_no_memory(struct reason *why) { return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path"); }
+static wstatus ini_place_no_memory(struct reason *why)
+{
+    return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
+}
 
 /* "a / b\c" -> "\a\b\c"; an empty part stays, and is refused with the path. */
 static void ini_place_put_parts(struct textbuf *out, const char *section)
@@ -80,8 +83,8 @@ static bool is_filters(const char *autologger, unsigned count)
 
 static wstatus classify(const struct regpath *path, struct ini_place *out, struct reason *why)
 {
-    const char *first  = below_wmi(path);
-    unsigned    count  = first ? path->count - WMI_PARTS : 0;
+    const char *first = below_wmi(path);
+    unsigned    count = first ? path->count - WMI_PARTS : 0;
     struct guid guid;
 
     out->known = count == 0;
@@ -122,7 +125,8 @@ wstatus ini_place_resolve(const char *section, struct ini_place *out, struct rea
         textbuf_puts(&text, WINPATH_WMI);
     ini_place_put_parts(&text, name_compare(section, "Boot") == 0 ? "Autologger" : section);
     if (st == W_SUCCESS)
-        st = text.bad ? ini_place_no_memory(why) : regpath_split(text.data + absolute, &path, why); /* without the first '\\' */
+        st = text.bad ? ini_place_no_memory(why)
+                      : regpath_split(text.data + absolute, &path, why); /* without the first '\\' */
     if (st == W_SUCCESS && !(out->key = path_dup(&path, 0, NULL)))
         st = ini_place_no_memory(why);
     if (st == W_SUCCESS)

@@ -24,7 +24,8 @@ wstatus ini_place_resolve(const char *section, struct ini_place *out, struct rea
 /* Puts `guid` ("{...}") in the place of the provider's part of the key. */
 wstatus ini_place_set_provider(struct ini_place *place, const char *guid, struct reason *why);
 void    ini_place_finish(struct ini_place *place);
-/* For a section that is not known: the nearest one that is, as in "Autologger/web" for "Autolgger/web". False: none is near. */
+/* For a section that is not known: the nearest one that is, as in "Autologger/web" for "Autolgger/web". False: none is
+ * near. */
 bool ini_place_suggest(const char *section, char *out, size_t size);
 /* True for a canonical path of a key below WMI; *relative is what follows the WMI key ("" for itself). */
 bool ini_place_below_wmi(const char *key, const char **relative);

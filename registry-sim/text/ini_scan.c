@@ -8,10 +8,10 @@
 
 struct scanner {
     struct ini_scan  *scan;
-    struct textbuf    joined; /* one logical line, as iniparser joins it */
-    unsigned          section; /* index + 1; 0: before the first */
+    struct textbuf    joined;      /* one logical line, as iniparser joins it */
+    unsigned          section;     /* index + 1; 0: before the first */
     bool              section_bad; /* its header was refused: values below are not blamed for it */
-    uint32_t          line; /* first line of the logical line */
+    uint32_t          line;        /* first line of the logical line */
     const char       *file;
     struct diag_sink *sink;
     bool              no_memory, full;
@@ -94,7 +94,7 @@ static bool read_section(struct scanner *s, const char *p, const char *end)
         return ini_scan_refuse(s, "write [section] on a line of its own", "the section is not closed by ']'");
     if (close + 1 != end)
         return ini_scan_refuse(s, "put comments on a line of their own; a name with ']' can only be said in .reg",
-                      "there is text after the section's ']'");
+                               "there is text after the section's ']'");
     char *name = trimmed_dup(p + 1, close);
     if (name && !*name) {
         free(name);
@@ -119,7 +119,7 @@ static bool ini_scan_read_text(struct scanner *s, const char *p, const char *end
             after++;
         if (after < end && *after != ';' && *after != '#')
             return ini_scan_refuse(s, "a quoted value ends at its second quote; use the other kind of quote around it",
-                          "there is text after the quoted value");
+                                   "there is text after the quoted value");
         if (memchr(p, '\\', (size_t)(close - p)))
             return ini_scan_refuse(s, "use / for \\, or leave the quotes away", "a backslash in a quoted value");
         out->quoted = true;
@@ -131,7 +131,7 @@ static bool ini_scan_read_text(struct scanner *s, const char *p, const char *end
         cut++;
     if (cut < end && cut > p && !ini_scan_is_blank(cut[-1]))
         return ini_scan_refuse(s, "put quotes around the value, or a blank before the comment",
-                      "the value would end at ';' or '#'");
+                               "the value would end at ';' or '#'");
     if (cut < end && memchr(p, '"', (size_t)(cut - p)))
         return ini_scan_refuse(s, "put the whole value in '...'", "a ';' or '#' behind a quote inside the value");
     out->text = trimmed_dup(p, cut);
@@ -148,7 +148,8 @@ static bool check_name(struct scanner *s, const struct ini_value *value)
     if (strchr(value->name, ':'))
         return ini_scan_refuse(s, "use .reg for such a name", "a ':' in the name of a value");
     if (strlen(value->name) + strlen(section->name) > INI_MAX_NAMES)
-        return ini_scan_refuse(s, "use .reg for such long names", "section and name together have more than 1,000 bytes");
+        return ini_scan_refuse(s, "use .reg for such long names",
+                               "section and name together have more than 1,000 bytes");
     for (unsigned i = section->last_value; i; i = s->scan->values[i - 1].previous)
         if (strcmp(s->scan->values[i - 1].fold, value->fold) == 0) {
             diag_report(s->sink, DIAG_ERROR, s->file, s->line, "remove one of the two lines",
@@ -170,8 +171,9 @@ static bool ini_scan_read_value(struct scanner *s, const char *p, const char *en
     if (!equals)
         return ini_scan_refuse(s, "write name = value, [section], or ; before a comment", "the line has no '='");
     if (!s->section)
-        return s->section_bad ? false
-                              : ini_scan_refuse(s, "put a line with its [section] above", "a value before the first section");
+        return s->section_bad
+                   ? false
+                   : ini_scan_refuse(s, "put a line with its [section] above", "a value before the first section");
     struct ini_value value = {.section = s->section - 1, .line = s->line, .name = trimmed_dup(p, equals)};
     value.previous         = scan->sections[value.section].last_value;
     value.fold             = value.name ? name_fold_dup(value.name) : NULL;
@@ -184,7 +186,7 @@ static bool ini_scan_read_value(struct scanner *s, const char *p, const char *en
         free(value.text);
         return false;
     }
-    scan->values[scan->value_count++]         = value;
+    scan->values[scan->value_count++]        = value;
     scan->sections[value.section].last_value = scan->value_count;
     return true;
 }
@@ -213,7 +215,8 @@ static bool read_logical(struct scanner *s, bool continued)
         return true;
     bool comment = *p == ';' || *p == '#';
     if (comment && continued)
-        return ini_scan_refuse(s, "remove the '\\' at the end of the comment", "the comment would swallow the next line");
+        return ini_scan_refuse(s, "remove the '\\' at the end of the comment",
+                               "the comment would swallow the next line");
     if (s->joined.size > INI_MAX_LINE) {
         diag_report(s->sink, DIAG_ERROR, s->file, s->line, "shorten it; long binary values go into a .reg file",
                     "the line has %zu bytes, more than %d", s->joined.size, INI_MAX_LINE);
@@ -245,7 +248,7 @@ static const char *continuation(const char *p, const char *eol)
 static const char *next_logical(struct scanner *s, const char *p, const char *end, uint32_t *line)
 {
     const char *start = p;
-    bool        ok    = true, continued = false;
+    bool        ok = true, continued = false;
     uint32_t    lines = 0;
 
     s->line = *line;
@@ -261,7 +264,7 @@ static const char *next_logical(struct scanner *s, const char *p, const char *en
         continued = true;
         if (p == end || (*p != ' ' && *p != '\t')) { /* who means it, indents the next line */
             ok = ok && ini_scan_refuse(s, "use / at the end of a folder, or indent the line that continues this one",
-                              "the line ends in '\\' and would swallow the next one");
+                                       "the line ends in '\\' and would swallow the next one");
             break;
         }
     }

@@ -15,7 +15,7 @@ enum { INI_MAX_LINE = 1022, INI_MAX_NAMES = 1000, INI_MAX_SECTIONS = 4096, INI_M
 struct ini_section {
     char    *name; /* as first written, without outer blanks */
     char    *fold;
-    uint32_t line; /* of its first header */
+    uint32_t line;       /* of its first header */
     unsigned last_value; /* index + 1 of its latest value, 0 = none */
 };
 struct ini_value {

@@ -28,8 +28,8 @@ static bool literal_starts(const char *text, size_t length, const char *word)
 
 bool literal_looks_like(const char *text, size_t length)
 {
-    return literal_starts(text, length, "hex:") || literal_starts(text, length, "hex(") || literal_starts(text, length, "dword:") ||
-           literal_starts(text, length, "qword:");
+    return literal_starts(text, length, "hex:") || literal_starts(text, length, "hex(") ||
+           literal_starts(text, length, "dword:") || literal_starts(text, length, "qword:");
 }
 
 static wstatus literal_wrong(struct literal *out, const char *advice, const char *what)
@@ -57,9 +57,9 @@ static wstatus literal_parse_number(const char *p, const char *end, bool quad, s
     uint64_t v;
     if (!literal_number(p, end, quad ? 16 : 8, &v))
         return quad ? literal_wrong(out, "write qword: and 1 to 16 hex digits, without 0x",
-                            "qword: is not followed by 1 to 16 hex digits")
+                                    "qword: is not followed by 1 to 16 hex digits")
                     : literal_wrong(out, "write dword: and 1 to 8 hex digits, without 0x",
-                            "dword: is not followed by 1 to 8 hex digits");
+                                    "dword: is not followed by 1 to 8 hex digits");
     out->type = quad ? REG_TYPE_QWORD : REG_TYPE_DWORD;
     out->size = quad ? 8 : 4;
     if (!(out->data = malloc(8)))
@@ -83,7 +83,8 @@ static wstatus parse_bytes(const char *p, const char *end, struct literal *out)
             return literal_wrong(out, hex_advice, "a comma is missing between two bytes");
         int high = digit(*p), low = high >= 0 && p + 1 < end ? digit(p[1]) : -1;
         if (high < 0)
-            return literal_wrong(out, hex_advice, *p == ',' ? "a byte is missing between two commas" : "this is no hex digit");
+            return literal_wrong(out, hex_advice,
+                                 *p == ',' ? "a byte is missing between two commas" : "this is no hex digit");
         if (low >= 0)
             p++;
         out->data[out->size++] = (uint8_t)(low >= 0 ? high << 4 | low : high);
@@ -105,7 +106,7 @@ static wstatus parse_hex(const char *p, const char *end, struct literal *out)
         uint64_t    type;
         if (!close || !literal_number(p + 1, close, 8, &type) || close + 1 == end || close[1] != ':')
             return literal_wrong(out, "write hex(N): with the type N as a hex number, as in hex(b):",
-                         "the type of hex(...): is not a hex number");
+                                 "the type of hex(...): is not a hex number");
         unchecked = p[1] == '0';
         out->type = (uint32_t)type;
         p         = close + 1;
@@ -119,7 +120,7 @@ static wstatus parse_hex(const char *p, const char *end, struct literal *out)
 wstatus literal_parse(const char *text, size_t length, struct literal *out)
 {
     const char *p = text, *end = text + length;
-    *out          = (struct literal){0};
+    *out = (struct literal){0};
     while (p < end && blank(*p))
         p++;
     while (end > p && blank(end[-1]))

@@ -6,16 +6,17 @@
 #include "registry-sim/text/textbuf.h"
 
 struct literal {
-    uint32_t       type;
-    uint8_t       *data; /* malloc; NULL only before a success */
-    uint32_t       size;
-    char           what[120]; /* after a failure: what is wrong */
-    const char    *advice;    /* and what to do; static */
+    uint32_t    type;
+    uint8_t    *data; /* malloc; NULL only before a success */
+    uint32_t    size;
+    char        what[120]; /* after a failure: what is wrong */
+    const char *advice;    /* and what to do; static */
 };
 
 /* True when the text starts like a literal ("hex", "dword:" ...), so that literal_parse decides on it. */
 bool literal_looks_like(const char *text, size_t length);
-/* Reads one literal that fills the text (blanks around it are fine). Status 0, W_NOT_ENOUGH_MEMORY or W_INVALID_DATA; data is the caller's. */
+/* Reads one literal that fills the text (blanks around it are fine). Status 0, W_NOT_ENOUGH_MEMORY or W_INVALID_DATA;
+ * data is the caller's. */
 wstatus literal_parse(const char *text, size_t length, struct literal *out);
 /* Writes `value` as regedit does: dword: for four bytes, else hex(...). A QWORD of less than 8 bytes is written
  * hex(0b):, the form that is read back unchecked. `column` > 0: where the line is now, and lines are wrapped at 80

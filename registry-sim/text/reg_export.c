@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct export {
+struct export
+{
     struct regstore *store;
     struct textbuf   out, path; /* path: of the key being written */
     const char      *newline;
@@ -129,7 +130,7 @@ static wstatus reg_export_spell_path(struct export *e, const char *key)
 wstatus reg_export(struct regstore *store, const char *key, bool utf16, void **out, size_t *size, struct reason *why)
 {
     struct export e = {.store = store, .newline = utf16 ? "\r\n" : "\n", .why = why};
-    wstatus       st = reg_export_spell_path(&e, key);
+    wstatus st      = reg_export_spell_path(&e, key);
 
     *out = NULL;
     textbuf_puts(&e.out, "Windows Registry Editor Version 5.00");

@@ -18,7 +18,7 @@ struct reader {
     uint32_t          line;    /* of p */
     const char       *file;
     bool              lenient, ansi, warned, warned_hive;
-    char             *key; /* current key, malloc; NULL: none yet */
+    char             *key;     /* current key, malloc; NULL: none yet */
     bool              key_bad; /* its line was refused: the values below are read, but go nowhere */
     struct textbuf    name, data;
     struct diag_sink *sink;
@@ -38,7 +38,8 @@ static void reg_import_mistake(struct reader *r, uint32_t line, const char *advi
 static void store_result(struct reader *r, uint32_t line, wstatus st, const struct reason *why)
 {
     if (st == W_INVALID_PARAMETER)
-        reg_import_mistake(r, line, "use a full path such as [HKEY_LOCAL_MACHINE\\SYSTEM\\...], and shorter names", why->text);
+        reg_import_mistake(r, line, "use a full path such as [HKEY_LOCAL_MACHINE\\SYSTEM\\...], and shorter names",
+                           why->text);
     else if (st != W_SUCCESS)
         r->fatal = reason_set(r->why, st, "%s", why->text);
 }
@@ -149,13 +150,14 @@ static bool read_string(struct reader *r, struct textbuf *out, char must)
                 reg_import_mistake(r, r->line, "write \"name\"=data", "the name is not followed by '='");
             else
                 reg_import_mistake(r, r->line, "write \\\" for a quote inside a string, and ; before a comment",
-                        "there is text after the string");
+                                   "there is text after the string");
             return false;
         }
         n = STRING_OPEN;
     }
     if (n == STRING_ESCAPE)
-        reg_import_mistake(r, r->line, "write \\\\ for a backslash and \\\" for a quote", "a single backslash in a string");
+        reg_import_mistake(r, r->line, "write \\\\ for a backslash and \\\" for a quote",
+                           "a single backslash in a string");
     else if (n == STRING_NUL)
         reg_import_mistake(r, r->line, "write the value as hex(1):", "a NUL character in a string");
     else
@@ -184,7 +186,8 @@ static void warn_slip(struct reader *r, uint32_t line)
         ini_place_finish(&place);
 }
 
-/* A hive of another system, which was loaded under a name of its own, or another control set: nothing reads it here. Said once a file. */
+/* A hive of another system, which was loaded under a name of its own, or another control set: nothing reads it here.
+ * Said once a file. */
 static void warn_hive(struct reader *r, uint32_t line)
 {
     static const char control[] = "\\Control\\WMI\\";
@@ -203,9 +206,11 @@ static void warn_hive(struct reader *r, uint32_t line)
         return;
     if (!ini_place_below_wmi(place.key, &relative)) {
         r->warned_hive = true;
-        diag_report(r->sink, DIAG_WARNING, r->file, line,
-                    "replace that part by SYSTEM\\CurrentControlSet in the file, if its sessions are meant for this system",
-                    "nothing reads keys of %.*s: it is another system's hive, or a control set that is not in use", (int)(below - hive), hive);
+        diag_report(
+            r->sink, DIAG_WARNING, r->file, line,
+            "replace that part by SYSTEM\\CurrentControlSet in the file, if its sessions are meant for this system",
+            "nothing reads keys of %.*s: it is another system's hive, or a control set that is not in use",
+            (int)(below - hive), hive);
     }
     ini_place_finish(&place);
 }
@@ -257,7 +262,8 @@ static bool join_data(struct reader *r)
     textbuf_clear(&r->data);
     textbuf_put(&r->data, "", 0);
     for (;;) {
-        const char *eol = reg_import_line_end(r, r->p), *cut = memchr(r->p, ';', (size_t)(eol - r->p)), *end = cut ? cut : eol;
+        const char *eol = reg_import_line_end(r, r->p), *cut = memchr(r->p, ';', (size_t)(eol - r->p)),
+                   *end = cut ? cut : eol;
         while (end > r->p && reg_import_is_blank(end[-1]))
             end--;
         bool more = end > r->p && end[-1] == '\\';
@@ -271,7 +277,7 @@ static bool join_data(struct reader *r)
         const char *p = skip_blanks(r->p, r->end);
         if (p == r->end || *p == '\n' || *p == '[' || *p == '"' || *p == '@') {
             reg_import_mistake(r, line, "remove the '\\', or add the rest of the data below",
-                    "the line ends in '\\', but no data follows");
+                               "the line ends in '\\', but no data follows");
             return false;
         }
     }
@@ -327,8 +333,12 @@ static bool read_data(struct reader *r, struct literal *out)
 static void set_value(struct reader *r, uint32_t line, const struct literal *lit)
 {
     struct reason   why   = {0};
-    struct regvalue value = {.name = r->name.data, .type = lit->type, .data = lit->data, .size = lit->size,
-                             .source_file = r->file, .source_line = line};
+    struct regvalue value = {.name        = r->name.data,
+                             .type        = lit->type,
+                             .data        = lit->data,
+                             .size        = lit->size,
+                             .source_file = r->file,
+                             .source_line = line};
     store_result(r, line, regstore_set(r->store, r->key, &value, &why), &why);
 }
 
@@ -363,7 +373,7 @@ static void reg_import_read_value(struct reader *r)
     const char *eol = reg_import_line_end(r, r->p);
     go_to(r, skip_blanks(r->p + 1, eol));
     bool erase = r->p < eol && *r->p == '-' && rest_is_blank(r, r->p + 1);
-    bool read = erase || read_data(r, &lit);
+    bool read  = erase || read_data(r, &lit);
     if (read && !r->key_bad && !r->name.bad) {
         if (erase)
             delete_value(r, line);
@@ -411,7 +421,7 @@ static void read_line(struct reader *r)
         reg_import_mistake(r, r->line, r->lenient ? "use \" in its place" : QUOTE_ADVICE, "a typographic quote");
     else
         reg_import_mistake(r, r->line, "write [key], \"name\"=data, @=data, or ; before a comment",
-                "this is no key, no value and no comment");
+                           "this is no key, no value and no comment");
     if (r->name.bad || r->data.bad)
         r->fatal = reason_set(r->why, W_NOT_ENOUGH_MEMORY, "no memory for the text");
     next_line(r);
@@ -420,9 +430,13 @@ static void read_line(struct reader *r)
 wstatus reg_import(struct regstore *store, const void *data, size_t size, const char *file, unsigned flags,
                    struct diag_sink *sink, struct reason *why)
 {
-    struct diag_sink own = {0};
-    struct reader    r   = {.store = store, .line = 1, .file = file, .lenient = flags & REG_IMPORT_LENIENT,
-                            .sink = sink ? sink : &own, .why = why};
+    struct diag_sink own    = {0};
+    struct reader    r      = {.store   = store,
+                               .line    = 1,
+                               .file    = file,
+                               .lenient = flags & REG_IMPORT_LENIENT,
+                               .sink    = sink ? sink : &own,
+                               .why     = why};
     unsigned         before = r.sink->errors;
     char            *text   = NULL;
     size_t           length = 0;
@@ -446,8 +460,8 @@ wstatus reg_import(struct regstore *store, const void *data, size_t size, const 
         read_line(&r);
     st = r.fatal;
     if (st == W_SUCCESS && r.sink->errors != before)
-        st = reason_set(why, W_INVALID_DATA, "%s: %u mistake%s, nothing was imported", file,
-                        r.sink->errors - before, r.sink->errors - before == 1 ? "" : "s");
+        st = reason_set(why, W_INVALID_DATA, "%s: %u mistake%s, nothing was imported", file, r.sink->errors - before,
+                        r.sink->errors - before == 1 ? "" : "s");
     if (st == W_SUCCESS)
         st = regstore_commit(store, why);
     if (st != W_SUCCESS)

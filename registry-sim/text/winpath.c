@@ -24,7 +24,9 @@ static wstatus check_text(const char *name, struct reason *why)
     if (!encoding_is_utf8(name, length))
         return reason_set(why, W_INVALID_NAME, "the file name is not UTF-8: %.200s", name);
     if (!visible_is(name)) /* it would be shown in terminals and in the journal */
-        return reason_set(why, W_INVALID_NAME, "there is a control character in the file name, or one that turns the direction of text: %.200s", name);
+        return reason_set(
+            why, W_INVALID_NAME,
+            "there is a control character in the file name, or one that turns the direction of text: %.200s", name);
     if ((is_separator(name[0]) && is_separator(name[1])) || (name[0] == '\\' && name[1] == '?'))
         return reason_set(why, W_BAD_PATHNAME, "%.80s: device and network paths are not supported", name);
     if (name[0] == '\\')
@@ -92,7 +94,10 @@ wstatus winpath_map(const char *file_name, const char *log_dir, bool absolute_ok
     if (st == W_SUCCESS && path.bad)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
     if (st == W_SUCCESS && absolute && !absolute_ok && !winpath_is_below(path.data, log_dir, dir))
-        st = reason_set(why, W_BAD_PATHNAME, "%.200s lies outside of the log folder %.200s. Do: write a name below it, or one without a folder", file_name, log_dir);
+        st = reason_set(
+            why, W_BAD_PATHNAME,
+            "%.200s lies outside of the log folder %.200s. Do: write a name below it, or one without a folder",
+            file_name, log_dir);
     if (st == W_SUCCESS) {
         *out      = path.data;
         path.data = NULL;

@@ -4,8 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 20, LIST_HEAD = 8, ENTRY_HEAD = 8, DACL_PRESENT = 4, SACL_PRESENT = 0x10, SELF_RELATIVE = 0x8000, ALLOW = 0, DENY = 1, INHERIT_ONLY = 8,
-       LIST_REVISION = 2, LIST_REVISION_OBJECTS = 4, UNIX = 22, UNIX_USER = 1, UNIX_GROUP = 2 };
+enum {
+    HEAD                  = 20,
+    LIST_HEAD             = 8,
+    ENTRY_HEAD            = 8,
+    DACL_PRESENT          = 4,
+    SACL_PRESENT          = 0x10,
+    SELF_RELATIVE         = 0x8000,
+    ALLOW                 = 0,
+    DENY                  = 1,
+    INHERIT_ONLY          = 8,
+    LIST_REVISION         = 2,
+    LIST_REVISION_OBJECTS = 4,
+    UNIX                  = 22,
+    UNIX_USER             = 1,
+    UNIX_GROUP            = 2
+};
 #define GENERIC_ALL UINT32_C(0x10000000)
 
 /* ---- little-endian numbers; the caller has looked that they are there ---- */
@@ -78,7 +92,10 @@ const char *sid_format(const struct sid *s, char out[SID_TEXT])
     return out;
 }
 
-bool sid_equal(const struct sid *a, const struct sid *b) { return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0; }
+bool sid_equal(const struct sid *a, const struct sid *b)
+{
+    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
 
 static struct sid of_unix(uint32_t kind, uint32_t id)
 {
@@ -90,7 +107,7 @@ static struct sid of_unix(uint32_t kind, uint32_t id)
 
 static bool is_unix(const struct sid *s, uint32_t kind, uint32_t *id)
 {
-    *id                      = s->size == SID_HEAD + 8 ? get32(s->bytes + SID_HEAD + 4) : 0;
+    *id                   = s->size == SID_HEAD + 8 ? get32(s->bytes + SID_HEAD + 4) : 0;
     const struct sid like = of_unix(kind, *id);
     return sid_equal(s, &like);
 }
@@ -136,7 +153,8 @@ bool security_valid(const void *bytes, size_t size)
     if (size < HEAD || size > SECURITY_MOST || p[0] != 1 || !(get16(p + 2) & SELF_RELATIVE))
         return false;
     const uint32_t control = get16(p + 2);
-    return sid_at(p, size, get32(p + 4)) && sid_at(p, size, get32(p + 8)) && (!(control & SACL_PRESENT) || security_list_at(p, size, get32(p + 12))) &&
+    return sid_at(p, size, get32(p + 4)) && sid_at(p, size, get32(p + 8)) &&
+           (!(control & SACL_PRESENT) || security_list_at(p, size, get32(p + 12))) &&
            (!(control & DACL_PRESENT) || security_list_at(p, size, get32(p + 16)));
 }
 
@@ -166,7 +184,8 @@ static bool walk_next(struct security_walk *w, struct security_entry *out)
         const uint8_t *e    = w->list + w->at;
         const size_t   size = get16(e + 2);
         w->at += size;
-        if (size < ENTRY_HEAD || e[0] > DENY || e[1] & INHERIT_ONLY || !sid_read(e + ENTRY_HEAD, size - ENTRY_HEAD, &out->who))
+        if (size < ENTRY_HEAD || e[0] > DENY || e[1] & INHERIT_ONLY ||
+            !sid_read(e + ENTRY_HEAD, size - ENTRY_HEAD, &out->who))
             continue;
         out->rights = get32(e + 4);
         out->deny   = e[0] == DENY;
@@ -181,13 +200,14 @@ bool security_entry_get(const void *bytes, size_t size, unsigned i, struct secur
     if (!security_valid(bytes, size))
         return false;
     struct security_walk w     = security_walk_begin(bytes);
-    bool        found = walk_next(&w, out);
+    bool                 found = walk_next(&w, out);
     for (; found && i; i--)
         found = walk_next(&w, out);
     return found;
 }
 
-bool security_granted(const void *bytes, size_t size, uint32_t wanted, bool (*is)(void *ctx, const struct sid *s), void *ctx)
+bool security_granted(const void *bytes, size_t size, uint32_t wanted, bool (*is)(void *ctx, const struct sid *s),
+                      void *ctx)
 {
     struct security_entry e;
     if (!security_valid(bytes, size))

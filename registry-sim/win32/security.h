@@ -1,6 +1,7 @@
-/* security.h - security descriptors in Windows' own bytes (self-relative): who may do what to one object. The bytes are what the registry
- * keeps below WMI\Security, so an export of Windows can be imported.
- * A SID of Linux: S-1-22-1-uid is a user, S-1-22-2-gid a group (as Samba writes them); root is S-1-5-18 (LocalSystem) and an Administrator.
+/* security.h - security descriptors in Windows' own bytes (self-relative): who may do what to one object. The bytes are
+ * what the registry keeps below WMI\Security, so an export of Windows can be imported.
+ * A SID of Linux: S-1-22-1-uid is a user, S-1-22-2-gid a group (as Samba writes them); root is S-1-5-18 (LocalSystem)
+ * and an Administrator.
  * Invariants: N1 bytes are hostile: nothing is read beyond `size`, and a descriptor that is not sound grants nothing.
  * Threads: none of its own, pure. Not for: which rights there are, and who is asked (autologger/control/rights.h). */
 #ifndef REGISTRY_SIM_WIN32_SECURITY_H
@@ -41,8 +42,11 @@ bool sid_is_group(const struct sid *s, uint32_t *gid);
 bool security_valid(const void *bytes, size_t size);
 /* Entry `i` of the access list; false: there is none. A descriptor without a list has none, and lets everybody in. */
 bool security_entry_get(const void *bytes, size_t size, unsigned i, struct security_entry *out);
-/* As Windows' access check: entry by entry, the first that speaks of a right decides. `is(ctx, sid)` says whether the caller is that. */
-bool security_granted(const void *bytes, size_t size, uint32_t wanted, bool (*is)(void *ctx, const struct sid *s), void *ctx);
-/* A descriptor of these entries, those that refuse first, malloc. W_NOT_ENOUGH_MEMORY, W_INVALID_PARAMETER (more than fit). */
+/* As Windows' access check: entry by entry, the first that speaks of a right decides. `is(ctx, sid)` says whether the
+ * caller is that. */
+bool security_granted(const void *bytes, size_t size, uint32_t wanted, bool (*is)(void *ctx, const struct sid *s),
+                      void *ctx);
+/* A descriptor of these entries, those that refuse first, malloc. W_NOT_ENOUGH_MEMORY, W_INVALID_PARAMETER (more than
+ * fit). */
 wstatus security_build(const struct security_entry *entries, unsigned count, uint8_t **out, size_t *size);
 #endif

@@ -1,5 +1,5 @@
-/* sha1.h - SHA-1, for the name-to-GUID hash and for finding damage and changes (the early-boot program links libc alone).
- * Not for security. Threads: a struct sha1 by one at a time. */
+/* sha1.h - SHA-1, for the name-to-GUID hash and for finding damage and changes (the early-boot program links libc
+ * alone). Not for security. Threads: a struct sha1 by one at a time. */
 #ifndef REGISTRY_SIM_WIN32_SHA1_H
 #define REGISTRY_SIM_WIN32_SHA1_H
 #include <stddef.h>

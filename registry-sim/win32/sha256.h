@@ -1,4 +1,5 @@
-/* sha256.h - SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for marks that nobody without the machine's key can make.
+/* sha256.h - SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for marks that nobody without the machine's key can
+ * make.
  * Threads: a struct by one at a time. Not for: passwords, random numbers. */
 #ifndef REGISTRY_SIM_WIN32_SHA256_H
 #define REGISTRY_SIM_WIN32_SHA256_H

@@ -14,7 +14,7 @@ static uint32_t utf8_next(const uint8_t **p, const uint8_t *end)
 {
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
     uint32_t              c       = *(*p)++;
-    int                   more    = c < 0x80 ? 0 : c >= 0xC2 && c < 0xE0 ? 1 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xF0 && c < 0xF5 ? 3 : -1;
+    int more = c < 0x80 ? 0 : c >= 0xC2 && c < 0xE0 ? 1 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xF0 && c < 0xF5 ? 3 : -1;
 
     if (more < 0 || end - *p < more)
         return REPLACEMENT;
@@ -121,7 +121,8 @@ int name_compare(const char *a, const char *b)
 
     /* nearly all names are ASCII, and a boot waits while it finds its own in the store */
     for (; *p < 0x80 && *q < 0x80; p++, q++) {
-        uint8_t x = *p >= 'a' && *p <= 'z' ? (uint8_t)(*p - 32) : *p, y = *q >= 'a' && *q <= 'z' ? (uint8_t)(*q - 32) : *q;
+        uint8_t x = *p >= 'a' && *p <= 'z' ? (uint8_t)(*p - 32) : *p,
+                y = *q >= 'a' && *q <= 'z' ? (uint8_t)(*q - 32) : *q;
         if (x != y)
             return x < y ? -1 : 1;
         if (!x)

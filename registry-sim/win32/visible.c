@@ -31,8 +31,8 @@ size_t visible_character(const char *text, size_t size, uint32_t *code, bool *va
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const uint8_t        *p       = (const uint8_t *)text;
-    const size_t          n       = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
-    uint32_t              value   = n > 1 ? p[0] & 0x7Fu >> n : p[0];
+    const size_t n     = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+    uint32_t     value = n > 1 ? p[0] & 0x7Fu >> n : p[0];
 
     *valid = n && n <= size;
     for (size_t i = 1; *valid && i < n; i++) {
@@ -96,7 +96,7 @@ static size_t whole(const char *text, size_t most)
 size_t visible_escape(const char *text, size_t size, char *out, size_t capacity)
 {
     size_t needed = 0, filled = 0;
-    bool   full   = capacity == 0;
+    bool   full = capacity == 0;
 
     for (size_t at = 0; at < size;) {
         char         escape[VISIBLE_ESCAPE];
@@ -124,7 +124,7 @@ size_t visible_escape(const char *text, size_t size, char *out, size_t capacity)
 char *visible_dup(const char *text)
 {
     const size_t size = strlen(text), needed = visible_escape(text, size, NULL, 0);
-    char        *out  = malloc(needed + 1);
+    char        *out = malloc(needed + 1);
     if (out)
         visible_escape(text, size, out, needed + 1);
     return out;

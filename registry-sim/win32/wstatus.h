@@ -39,8 +39,8 @@ struct reason {
     wstatus status;
     char    text[512];
 };
-/* Sets both and returns `status`, so that a failing line reads: return reason_set(why, W_X, "...", ...). `why` may be NULL.
- * Hidden characters are escaped (visible.h): reasons quote names that any user chose, and end in terminals and in the journal. */
-wstatus reason_set(struct reason *why, wstatus status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Sets both and returns `status`, so that a failing line reads: return reason_set(why, W_X, "...", ...). `why` may be
+ * NULL. Hidden characters are escaped (visible.h): reasons quote names that any user chose, and end in terminals and in
+ * the journal. */
+wstatus reason_set(struct reason *why, wstatus status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #endif

@@ -6,10 +6,7 @@ static const char *named_store = CMDLINE_DEFAULT_STORE;
 
 const char *cmdline_store(void) { return named_store; }
 
-void cmdline_init(void)
-{
-    argp_err_exit_status = VERB_USAGE;
-}
+void cmdline_init(void) { argp_err_exit_status = VERB_USAGE; }
 
 error_t cmdline_option(struct cmdline *c, int key, char *arg)
 {

@@ -1,6 +1,6 @@
-/* cmdline.h - the options that verbs share, and the words that their helps share; argp does the rest.
- * A verb lists the shared options that it takes (OPT_STORE, OPT_RUNTIME_DIR, OPT_JSON) and hands keys it doesn't know to
- * cmdline_option. Threads: one. Not for: opening what the options name (store_access.h). */
+/* cmdline.h - the options that verbs share, and the words that their helps share; argp does the rest. A verb lists the
+ * shared options that it takes (OPT_STORE, OPT_RUNTIME_DIR, OPT_JSON) and hands keys it doesn't know to cmdline_option.
+ * Threads: one. Not for: opening what the options name (store_access.h). */
 #ifndef TOOLS_CMDLINE_H
 #define TOOLS_CMDLINE_H
 #include <argp.h>
@@ -16,14 +16,23 @@ struct cmdline {
 };
 
 enum { KEY_STORE = 's', KEY_RUNTIME_DIR = 0x500, KEY_JSON = 'j' };
-#define OPT_STORE {"store", KEY_STORE, "FILE", 0, "the store (default " CMDLINE_DEFAULT_STORE ")", 0}
-#define OPT_RUNTIME_DIR                                                                                            \
-    {"runtime-dir", KEY_RUNTIME_DIR, "DIR", 0, "the daemon's folder (default $AUTOLOGGER_RUNTIME_DIR, else /run/autologger)", 0}
-#define OPT_JSON {"json", KEY_JSON, NULL, 0, "print JSON", 0}
+#define OPT_STORE \
+    { \
+        "store", KEY_STORE, "FILE", 0, "the store (default " CMDLINE_DEFAULT_STORE ")", 0 \
+    }
+#define OPT_RUNTIME_DIR \
+    { \
+        "runtime-dir", KEY_RUNTIME_DIR, "DIR", 0, \
+            "the daemon's folder (default $AUTOLOGGER_RUNTIME_DIR, else /run/autologger)", 0 \
+    }
+#define OPT_JSON \
+    { \
+        "json", KEY_JSON, NULL, 0, "print JSON", 0 \
+    }
 
 /* The text of a help: what it does, before the options; then an example and the exit codes, after them. */
-#define CMDLINE_DOC(what, example)                                                                                 \
-    what "\vExample:\n" example                                                                                    \
+#define CMDLINE_DOC(what, example) \
+    what "\vExample:\n" example \
          "\n\nExit codes: 0 fine, 1 what was asked about failed, 100 called wrongly, 111 the system refused."
 
 void cmdline_init(void);

@@ -13,10 +13,7 @@ struct json {
     FILE    *to; /* NULL: somebody else's */
 };
 
-static void json_out_put(void *ctx, const char *text, size_t size)
-{
-    visible_json(ctx, text, size);
-}
+static void json_out_put(void *ctx, const char *text, size_t size) { visible_json(ctx, text, size); }
 
 struct json *json_create(FILE *to, bool pretty)
 {
@@ -84,14 +81,8 @@ void json_array(struct json *j, const char *name)
     name_put(j, name);
     yajl_gen_array_open(j->gen);
 }
-void json_object_end(struct json *j)
-{
-    yajl_gen_map_close(j->gen);
-}
-void json_array_end(struct json *j)
-{
-    yajl_gen_array_close(j->gen);
-}
+void json_object_end(struct json *j) { yajl_gen_map_close(j->gen); }
+void json_array_end(struct json *j) { yajl_gen_array_close(j->gen); }
 void json_text(struct json *j, const char *name, const char *value)
 {
     name_put(j, name);

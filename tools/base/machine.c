@@ -75,7 +75,7 @@ char *machine_read(const struct machine *m, const char *path, size_t *size)
     char   full[MACHINE_PATH];
     char  *text = NULL;
     size_t have = 0, room = 0;
-    int    fd   = open(machine_path(m, path, full), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int    fd = open(machine_path(m, path, full), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return NULL;
     for (;;) { /* /proc and /sys do not tell sizes */
@@ -133,7 +133,8 @@ void machine_folder_sync(const struct machine *m, const char *path)
     base_machine_folder_sync(machine_path(m, path, full));
 }
 
-wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode, struct reason *why)
+wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode,
+                      struct reason *why)
 {
     char full[MACHINE_PATH], beside[MACHINE_PATH + 8];
     int  rc = os_mkdir_parents(os_linux(), machine_path(m, path, full), 0755);
@@ -209,7 +210,7 @@ static void machine_become(const struct machine *m, const char *const *argv, int
     dup2(out >= 0 ? out : quiet ? null : 2, 1);
     if (quiet)
         dup2(null, 2);
-    char *const *words;
+    char *const       *words;
     const char *const *given = all;
     memcpy(&words, &given, sizeof words); /* execvp leaves them alone */
     execvp(all[0], words);
@@ -251,7 +252,8 @@ static void wait_told(pid_t pid, int *status, const char *what)
         visible_printf(stderr, "\r%*s\r", 70, "");
 }
 
-static wstatus base_machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, const char *what, struct reason *why)
+static wstatus base_machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet,
+                                const char *what, struct reason *why)
 {
     int pipe_fd[2] = {-1, -1}, status = 0;
     if (out && pipe2(pipe_fd, O_CLOEXEC) < 0)
@@ -282,7 +284,8 @@ static wstatus base_machine_run(const struct machine *m, const char *const *argv
                       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
-wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, struct reason *why)
+wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet,
+                    struct reason *why)
 {
     return base_machine_run(m, argv, out, size, quiet, NULL, why);
 }

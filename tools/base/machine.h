@@ -1,8 +1,9 @@
-/* machine.h - the machine that is being set up: its files below a root folder, and its own commands.
- * The root is "/" for this machine, or the tree of another one (an image, a fixture): its commands are then run by "chroot ROOT".
- * Invariants: M1 a file is replaced as a whole or not at all: written beside, synced, renamed. M2 no path leaves the root: paths
- * are the machine's own, absolute, and made here.
- * Threads: one. Ownership: texts are malloc, the caller's. Not for: what the files mean (boot_entry, initramfs, system_check). */
+/* machine.h - the machine that is being set up: its files below a root folder, and its own commands. The root is "/"
+ * for this machine, or the tree of another one (an image, a fixture): its commands are then run by "chroot ROOT".
+ * Invariants: M1 a file is replaced as a whole or not at all: written beside, synced, renamed. M2 no path leaves the
+ * root: paths are the machine's own, absolute, and made here.
+ * Threads: one. Ownership: texts are malloc, the caller's. Not for: what the files mean (boot_entry, initramfs,
+ * system_check). */
 #ifndef TOOLS_MACHINE_H
 #define TOOLS_MACHINE_H
 #include "registry-sim/win32/wstatus.h"
@@ -13,13 +14,15 @@
 
 /* Where the sealed snapshot is, without the leading '/'; the same in the initramfs. */
 #define SETUP_SNAPSHOT "var/lib/autologger/boot.snapshot"
-/* What became of putting back what apply put in place for one boot (put_back.h); while it is there no new image has the early program. */
+/* What became of putting back what apply put in place for one boot (put_back.h); while it is there no new image has the
+ * early program. */
 #define SETUP_PUT_BACK "var/lib/autologger/put-back"
 enum { MACHINE_PATH = 1024, MACHINE_KERNEL = 128 };
 
 struct machine {
     char root[MACHINE_PATH]; /* "" for this machine, else without a '/' at the end */
-    char kernel[MACHINE_KERNEL]; /* release: the running one; of another tree the newest below /lib/modules; "" = none */
+    /* release: the running one; of another tree the newest below /lib/modules; "" = none */
+    char kernel[MACHINE_KERNEL];
 };
 
 /* `root` NULL or "/": this machine. W_PATH_NOT_FOUND when there is no such folder. */
@@ -30,17 +33,19 @@ bool        machine_has(const struct machine *m, const char *path);
 /* The whole file with a NUL behind it; NULL when it can't be read (errno) or is over 16 MB. *size may be NULL. */
 char *machine_read(const struct machine *m, const char *path, size_t *size);
 /* M1; makes missing folders. W_ACCESS_DENIED, W_WRITE_PROTECT, W_DISK_FULL ... with the path. */
-wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode, struct reason *why);
+wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode,
+                      struct reason *why);
 /* The names in the folder of `path` are on the disk. */
 void machine_folder_sync(const struct machine *m, const char *path);
 /* Fine when there is none; *was (may be NULL) says whether there was. */
 wstatus machine_remove(const struct machine *m, const char *path, bool *was, struct reason *why);
 /* The command of this name is installed: below the root's four program folders, or, on this machine, in PATH. */
 bool machine_has_command(const struct machine *m, const char *name);
-/* Runs argv (NULL-terminated) and waits. Its output goes to `out` (size bytes, NUL added, may be cut), or to standard error as
- * progress when `out` is NULL; its errors always to standard error, or nowhere with `quiet`. Status 0 when it ended with 0; W_FILE_NOT_FOUND when it
- * could not be run. */
-wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, struct reason *why);
+/* Runs argv (NULL-terminated) and waits. Its output goes to `out` (size bytes, NUL added, may be cut), or to standard
+ * error as progress when `out` is NULL; its errors always to standard error, or nowhere with `quiet`. Status 0 when it
+ * ended with 0; W_FILE_NOT_FOUND when it could not be run. */
+wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet,
+                    struct reason *why);
 /* The same for what takes long: its output goes to standard error, and so does how long "what" has taken so far. */
 wstatus machine_run_told(const struct machine *m, const char *const *argv, const char *what, struct reason *why);
 #endif

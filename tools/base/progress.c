@@ -15,7 +15,10 @@ static int64_t progress_now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-struct progress progress_start(const char *what) { return (struct progress){what, progress_now(), 0, isatty(STDERR_FILENO) == 1}; }
+struct progress progress_start(const char *what)
+{
+    return (struct progress){what, progress_now(), 0, isatty(STDERR_FILENO) == 1};
+}
 
 void progress_tell(void *progress, unsigned per_mille)
 {
@@ -26,8 +29,8 @@ void progress_tell(void *progress, unsigned per_mille)
         return;
     p->shown        = t;
     unsigned filled = (per_mille > 1000 ? 1000 : per_mille) * WIDTH / 1000;
-    visible_printf(stderr, "\r%s [%.*s%*s] %3u %%", p->what, (int)filled, "########################################", (int)(WIDTH - filled), "",
-            (per_mille > 1000 ? 1000 : per_mille) / 10);
+    visible_printf(stderr, "\r%s [%.*s%*s] %3u %%", p->what, (int)filled, "########################################",
+                   (int)(WIDTH - filled), "", (per_mille > 1000 ? 1000 : per_mille) / 10);
 }
 
 void progress_end(struct progress *p)

@@ -51,6 +51,7 @@ int read_apart(const char *verb, const char *about, int (*body)(void *), void *a
         ;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    visible_printf(stderr, "%s: the process that read %s was ended by the signal %d (%s)\n", verb, about, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    visible_printf(stderr, "%s: the process that read %s was ended by the signal %d (%s)\n", verb, about,
+                   WTERMSIG(status), strsignal(WTERMSIG(status)));
     return VERB_FAILED;
 }

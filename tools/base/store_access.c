@@ -10,8 +10,9 @@
 int exit_of(wstatus status)
 {
     static const wstatus refusals[] = {
-        W_ACCESS_DENIED, W_NOT_ENOUGH_MEMORY, W_OUTOFMEMORY, W_WRITE_PROTECT, W_NOT_READY, W_SHARING_VIOLATION, W_DISK_FULL,
-        W_BUSY, W_NO_SUCH_PRIVILEGE, W_PRIVILEGE_NOT_HELD, W_NO_SYSTEM_RESOURCES, W_TIMEOUT,
+        W_ACCESS_DENIED,     W_NOT_ENOUGH_MEMORY,  W_OUTOFMEMORY,         W_WRITE_PROTECT,
+        W_NOT_READY,         W_SHARING_VIOLATION,  W_DISK_FULL,           W_BUSY,
+        W_NO_SUCH_PRIVILEGE, W_PRIVILEGE_NOT_HELD, W_NO_SYSTEM_RESOURCES, W_TIMEOUT,
     };
     if (status == W_SUCCESS)
         return VERB_FINE;
@@ -21,15 +22,9 @@ int exit_of(wstatus status)
     return VERB_FAILED;
 }
 
-const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
+const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
-const char *sentence_end(const char *text)
-{
-    return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";
-}
+const char *sentence_end(const char *text) { return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : "."; }
 
 static const struct {
     enum failure_about about;
@@ -42,11 +37,13 @@ static const struct {
     {ABOUT_CONFIGURATION, W_BAD_PATHNAME, "pass a configuration file, INI or .reg"},
     {ABOUT_CONFIGURATION, W_INVALID_DATA, "pass a configuration file, INI or .reg"},
     {ABOUT_CONFIGURATION, W_FILE_NOT_FOUND, "check the name of the configuration file"},
-    {ABOUT_STORE, W_FILE_NOT_FOUND, "name the store with --store, or make one: autologger import --store FILE CONFIGURATION"},
+    {ABOUT_STORE, W_FILE_NOT_FOUND,
+     "name the store with --store, or make one: autologger import --store FILE CONFIGURATION"},
     {ABOUT_STORE, W_PATH_NOT_FOUND, "create the folder, or name another store with --store"},
     {ABOUT_STORE, W_BAD_PATHNAME, "name a store, which is a file, with --store"},
     {ABOUT_STORE, W_INVALID_DATA, "name a store with --store; a configuration is passed as FILE"},
-    {ABOUT_STORE, W_REVISION_MISMATCH, "boot once more, or run autologger rehearse with this store: what that writes is shown"},
+    {ABOUT_STORE, W_REVISION_MISMATCH,
+     "boot once more, or run autologger rehearse with this store: what that writes is shown"},
     {ABOUT_RESULT, W_FILE_NOT_FOUND, "create the folder, or choose another name with -o"},
     {ABOUT_RESULT, W_PATH_NOT_FOUND, "create the folder, or choose another name with -o"},
     {ABOUT_RESULT, W_DIRECTORY, "choose another name with -o"},
@@ -99,11 +96,15 @@ wstatus store_access_open(const struct cmdline *c, bool write, struct regstore *
     }
     wstatus st = regstore_open(c->store, write, out, why);
     if (st == W_FILE_NOT_FOUND && !c->store_given)
-        reason_set(why, st, "nothing was declared on this machine yet: there is no store %s. Do: autologger trace-boot, or name a store with --store", c->store);
+        reason_set(
+            why, st,
+            "nothing was declared on this machine yet: there is no store %s. Do: autologger trace-boot, or name a store with --store",
+            c->store);
     return st;
 }
 
-wstatus store_access_machine(struct cmdline *c, const char *root, struct machine *out, char path[MACHINE_PATH], struct reason *why)
+wstatus store_access_machine(struct cmdline *c, const char *root, struct machine *out, char path[MACHINE_PATH],
+                             struct reason *why)
 {
     wstatus st = machine_open(root, out, why);
     if (!st && !c->store_given)

@@ -111,7 +111,7 @@ static void line_print(const char *line, unsigned limit, FILE *to)
         return;
     }
     for (const char *p = line; *p;) {
-        int spaces = (int)strspn(p, " "), bytes = (int)strcspn(p + spaces, " ");
+        int  spaces = (int)strspn(p, " "), bytes = (int)strcspn(p + spaces, " ");
         char word[512];
         snprintf(word, sizeof word, "%.*s", bytes, p + spaces);
         if (column > indent && column + spaces + width(word) > (int)limit)

@@ -1,7 +1,8 @@
 /* text_table.h - rows of text in columns that line up; lines of their own may stand between rows.
  * With a width, what stands between rows is broken at spaces, and goes on below its own text; rows are never broken.
  * Threads: one. Ownership: init/finish; cells are copied.
- * Names that any user chose end in cells and lines: hidden characters are escaped (registry-sim/win32/visible.h), newlines too. Widths count characters, not bytes. */
+ * Names that any user chose end in cells and lines: hidden characters are escaped (registry-sim/win32/visible.h),
+ * newlines too. Widths count characters, not bytes. */
 #ifndef TOOLS_TEXT_TABLE_H
 #define TOOLS_TEXT_TABLE_H
 #include <stdio.h>
@@ -23,6 +24,6 @@ void text_table_row(struct text_table *t, ...);
 void text_table_line(struct text_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* `text`, or its beginning and "..", at most `most` (4 or more) characters. Returns `out`. */
 const char *text_table_cut(const char *text, unsigned most, char *out, size_t size);
-void text_table_print(const struct text_table *t, FILE *to);
-void text_table_finish(struct text_table *t);
+void        text_table_print(const struct text_table *t, FILE *to);
+void        text_table_finish(struct text_table *t);
 #endif

@@ -90,7 +90,8 @@ bool verb_help(const char *group, FILE *to)
     group_print(g, to);
     if (g == VERB_FIRST) {
         others_print(to);
-        fputs("\nExamples, as root: now, and at the next boot:\n  autologger rehearse boot\n  autologger trace-boot\n", to);
+        fputs("\nExamples, as root: now, and at the next boot:\n  autologger rehearse boot\n  autologger trace-boot\n",
+              to);
     }
     ending_print(to);
     return true;

@@ -1,6 +1,6 @@
 /* verb.h - what a verb of the command is, and how it ends.
- * Every verb is one function int cmd_<name>(int argc, char **argv) in cmd_<name>.c; it parses with argp, prints results on
- * stdout and mistakes on stderr, and returns an exit code of enum verb_exit.
+ * Every verb is one function int cmd_<name>(int argc, char **argv) in cmd_<name>.c; it parses with argp, prints results
+ * on stdout and mistakes on stderr, and returns an exit code of enum verb_exit.
  * Threads: one. Not for: options that several verbs share (cmdline.h). */
 #ifndef TOOLS_VERB_H
 #define TOOLS_VERB_H

@@ -37,9 +37,9 @@ static void rest(void) { nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL); 
 /* One half after the other, each as soon as it is free. */
 static void *bench_bare_fill(void *ctx)
 {
-    struct bare  *b    = ctx;
-    const size_t  half = b->size->memory / HALVES;
-    cpu_set_t     set;
+    struct bare *b    = ctx;
+    const size_t half = b->size->memory / HALVES;
+    cpu_set_t    set;
 
     CPU_ZERO(&set);
     CPU_SET((size_t)b->size->filler_cpu, &set);
@@ -59,13 +59,13 @@ static void *bench_bare_fill(void *ctx)
 /* 0 or an errno. */
 static int copy_half(struct bare *b, const uint8_t *from, struct bench_bare *spent)
 {
-    const size_t half  = b->size->memory / HALVES, record = b->size->record;
+    const size_t half = b->size->memory / HALVES, record = b->size->record;
     double       since = cpu_ns();
 
     for (size_t at = 0; at + record <= half; at += record) {
         if (b->filled + record > b->size->buffer) {
-            const double copied = cpu_ns();
-            const ssize_t wrote = pwrite(b->fd, b->buffer, b->size->buffer, (off_t)b->file_bytes);
+            const double  copied = cpu_ns();
+            const ssize_t wrote  = pwrite(b->fd, b->buffer, b->size->buffer, (off_t)b->file_bytes);
             if (wrote != (ssize_t)b->size->buffer)
                 return wrote < 0 ? errno : ENOSPC;
             b->file_bytes += b->size->buffer;

@@ -1,6 +1,6 @@
-/* bench_bare.h - the least that a logger with a file does, and nothing else: another processor fills memory with records, this one copies each
- * into a buffer, and a full buffer goes to the disk, past the page cache where that is possible. No look at a record, no sessions, no clients:
- * what this costs on a machine, a logger costs at least.
+/* bench_bare.h - the least that a logger with a file does, and nothing else: another processor fills memory with
+ * records, this one copies each into a buffer, and a full buffer goes to the disk, past the page cache where that is
+ * possible. No look at a record, no sessions, no clients: what this costs on a machine, a logger costs at least.
  * Threads: two, one of its own, both while it runs. The file is removed. */
 #ifndef TOOLS_BENCH_BARE_H
 #define TOOLS_BENCH_BARE_H
@@ -9,9 +9,10 @@
 #include <stddef.h>
 
 struct bench_bare_size {
-    size_t   memory, buffer; /* bytes, of what is filled and of what is written at once: multiples of 4 KB, memory of 2 x buffer */
-    unsigned record;         /* bytes: of 8 */
-    unsigned records;        /* at least as many are copied */
+    /* bytes, of what is filled and of what is written at once: multiples of 4 KB, memory of 2 x buffer */
+    size_t   memory, buffer;
+    unsigned record;  /* bytes: of 8 */
+    unsigned records; /* at least as many are copied */
     int      filler_cpu;
 };
 /* Nanoseconds of this thread's processor time a record. */

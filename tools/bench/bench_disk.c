@@ -15,14 +15,25 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECORD = 88, COPY_BUFFER = 1 << 20, COPIES = 8 /* as long as the daemon takes, about */, PAYLOAD = 8, FIRST_PAYLOAD = 36, IDLE_MINIMUM_MB = 4, IDLE_MS = 300, MEMFDS = 512 };
+enum {
+    RECORD          = 88,
+    COPY_BUFFER     = 1 << 20,
+    COPIES          = 8 /* as long as the daemon takes, about */,
+    PAYLOAD         = 8,
+    FIRST_PAYLOAD   = 36,
+    IDLE_MINIMUM_MB = 4,
+    IDLE_MS         = 300,
+    MEMFDS          = 512
+};
 
 struct bench_disk_disk {
     struct bench_stand s;
     unsigned           events;
-    double             rate[BENCH_SIDES][BENCH_DISK_MOST]; /* events a second, from the first call to the complete file */
-    double             cpu_ns[BENCH_SIDES][BENCH_DISK_MOST], copy_ns[BENCH_DISK_MOST], bare_ns[BENCH_DISK_MOST]; /* an event */
-    double             idle_mb[BENCH_DISK_MOST];
+    /* events a second, from the first call to the complete file */
+    double rate[BENCH_SIDES][BENCH_DISK_MOST];
+    /* an event */
+    double cpu_ns[BENCH_SIDES][BENCH_DISK_MOST], copy_ns[BENCH_DISK_MOST], bare_ns[BENCH_DISK_MOST];
+    double idle_mb[BENCH_DISK_MOST];
 };
 
 /* The file holds each event of the bench once: the numbers 0 .. events - 1 in order, for one thread wrote them. */
@@ -42,13 +53,14 @@ static wstatus bench_disk_file_check(const struct bench_disk_disk *d, const char
     }
     etl_reader_close(r);
     if (!st && (bad || next != d->events))
-        st = reason_set(why, W_GEN_FAILURE, "%llu of %u events are in the file, %llu of them in the wrong place", (unsigned long long)next, d->events,
-                        (unsigned long long)bad);
+        st = reason_set(why, W_GEN_FAILURE, "%llu of %u events are in the file, %llu of them in the wrong place",
+                        (unsigned long long)next, d->events, (unsigned long long)bad);
     return st;
 }
 
 /* What was refused was repeated until it was taken: it is counted as lost, and none is. */
-static wstatus ours_check(const struct bench_disk_disk *d, const struct ctl_session_info *last, double refused, struct reason *why)
+static wstatus ours_check(const struct bench_disk_disk *d, const struct ctl_session_info *last, double refused,
+                          struct reason *why)
 {
     char path[400];
     if ((double)ctl_events_lost(last) != refused)
@@ -66,10 +78,10 @@ static double side_cpu(const struct bench_disk_disk *d, enum bench_side side)
 
 static wstatus flood(struct bench_disk_disk *d, enum bench_side side, unsigned round, struct reason *why)
 {
-    static const char *const flush[] = {"flush", BENCH_SESSION, NULL};
-    struct ctl_session_info last = {0};
-    double                  first[2] = {0, 0}, answer[2] = {0, 0}, cpu = 0, start = 0;
-    wstatus                 st = bench_session_begin(&d->s, side, BENCH_ON_DISK, why);
+    static const char *const flush[]  = {"flush", BENCH_SESSION, NULL};
+    struct ctl_session_info  last     = {0};
+    double                   first[2] = {0, 0}, answer[2] = {0, 0}, cpu = 0, start = 0;
+    wstatus                  st = bench_session_begin(&d->s, side, BENCH_ON_DISK, why);
 
     if (!st) /* until the session's memory is all in use: what that costs is no event's either */
         st = bench_ask(&d->s, side, first, 2, why, "flood %u %u", FIRST_PAYLOAD, d->events / 3);
@@ -82,8 +94,9 @@ static wstatus flood(struct bench_disk_disk *d, enum bench_side side, unsigned r
         st    = bench_ask(&d->s, side, answer, 2, why, "flood %u %u", PAYLOAD, d->events);
     }
     if (!st && side == BENCH_SIDE_OURS) {
-        st                     = bench_self_run(&d->s, flush, why);
-        d->cpu_ns[side][round] = (side_cpu(d, side) - cpu) / d->events; /* all are in the file; what a session's end costs is no event's */
+        st = bench_self_run(&d->s, flush, why);
+        /* all are in the file; what a session's end costs is no event's */
+        d->cpu_ns[side][round] = (side_cpu(d, side) - cpu) / d->events;
     }
     if (!st)
         st = bench_session_end(&d->s, side, &last, why);
@@ -93,7 +106,8 @@ static wstatus flood(struct bench_disk_disk *d, enum bench_side side, unsigned r
     if (st)
         return st;
     if (side == BENCH_SIDE_LTTNG)
-        return last.lost_ring ? reason_set(why, W_GEN_FAILURE, "LTTng lost events: the figures mean nothing") : W_SUCCESS;
+        return last.lost_ring ? reason_set(why, W_GEN_FAILURE, "LTTng lost events: the figures mean nothing")
+                              : W_SUCCESS;
     return ours_check(d, &last, first[1] + answer[1], why);
 }
 
@@ -101,8 +115,9 @@ static wstatus flood(struct bench_disk_disk *d, enum bench_side side, unsigned r
 static wstatus copy_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
     const size_t size = (size_t)BENCH_DISK_MB_A_CPU << 20;
-    uint8_t     *from = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0), *to = malloc(COPY_BUFFER);
-    size_t       at = 0, records = 0;
+    uint8_t     *from = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0),
+            *to       = malloc(COPY_BUFFER);
+    size_t at = 0, records = 0;
 
     if (from == MAP_FAILED || !to) {
         free(to);
@@ -130,11 +145,14 @@ static wstatus copy_round(struct bench_disk_disk *d, unsigned round, struct reas
 static wstatus bare_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
     char                         path[400];
-    const struct bench_bare_size size = {.memory = (size_t)BENCH_DISK_MB_A_CPU << 20, .buffer = (size_t)BENCH_DISK_BUFFER_MB << 20, .record = RECORD,
-                                         .records = d->events, .filler_cpu = d->s.cpu[0]};
+    const struct bench_bare_size size = {.memory     = (size_t)BENCH_DISK_MB_A_CPU << 20,
+                                         .buffer     = (size_t)BENCH_DISK_BUFFER_MB << 20,
+                                         .record     = RECORD,
+                                         .records    = d->events,
+                                         .filler_cpu = d->s.cpu[0]};
     struct bench_bare            bare;
     sync();
-    wstatus st = bench_bare(bench_stand_path(&d->s, "logs/bare", path), &size, &bare, why);
+    wstatus st        = bench_bare(bench_stand_path(&d->s, "logs/bare", path), &size, &bare, why);
     d->bare_ns[round] = bare.copy + bare.write;
     return st;
 }
@@ -170,7 +188,8 @@ static double memory_mb(pid_t pid)
         struct stat st;
         char        to[64] = "";
         unsigned    i      = 0;
-        if (readlinkat(dirfd(dir), e->d_name, to, sizeof to - 1) <= 0 || strncmp(to, "/memfd:", 7) != 0 || fstatat(dirfd(dir), e->d_name, &st, 0))
+        if (readlinkat(dirfd(dir), e->d_name, to, sizeof to - 1) <= 0 || strncmp(to, "/memfd:", 7) != 0 ||
+            fstatat(dirfd(dir), e->d_name, &st, 0))
             continue;
         while (i < count && seen[i] != st.st_ino)
             i++;
@@ -187,8 +206,12 @@ static double memory_mb(pid_t pid)
 /* With a program that could write into it, and does not. */
 static wstatus idle_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
-    static const char *const start[] = {"start", BENCH_SESSION, "--set", "BufferSize=64KB", "--set", "MinimumBuffers=64", "--output", "idle.etl", "--provider",
-                                        "{1d2c6e54-3b7f-5a10-8e21-6b656e636801}", NULL};
+    static const char *const start[] = {"start",      BENCH_SESSION,
+                                        "--set",      "BufferSize=64KB",
+                                        "--set",      "MinimumBuffers=64",
+                                        "--output",   "idle.etl",
+                                        "--provider", "{1d2c6e54-3b7f-5a10-8e21-6b656e636801}",
+                                        NULL};
     char                     path[400];
     double                   before = memory_mb(d->s.daemon);
     wstatus                  st     = bench_self_run(&d->s, start, why);
@@ -211,7 +234,11 @@ static void bench_disk_rows_make(const struct bench_disk_disk *d, unsigned round
     out->count = 0;
     memcpy(row.peer_version, d->s.lttng_version, sizeof row.peer_version);
     bench_row_add(out, &row, d->rate[BENCH_SIDE_OURS], d->rate[BENCH_SIDE_LTTNG], 0, rounds);
-    row = (struct bench_row){.row = "daemon CPU an event, to disk", .peer = "memcpy of the record", .lower_is_better = true, .goal = 1.5, .unit = "ns"};
+    row = (struct bench_row){.row             = "daemon CPU an event, to disk",
+                             .peer            = "memcpy of the record",
+                             .lower_is_better = true,
+                             .goal            = 1.5,
+                             .unit            = "ns"};
     snprintf(row.peer_version, sizeof row.peer_version, "glibc %s", gnu_get_libc_version());
     bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->copy_ns, 0, rounds);
     row.goal = 0;
@@ -220,7 +247,11 @@ static void bench_disk_rows_make(const struct bench_disk_disk *d, unsigned round
     snprintf(row.peer, sizeof row.peer, "LTTng-UST's daemons"); /* whose record has 14 bytes */
     memcpy(row.peer_version, d->s.lttng_version, sizeof row.peer_version);
     bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->cpu_ns[BENCH_SIDE_LTTNG], 0, rounds);
-    row = (struct bench_row){.row = "memory of an idle session", .peer = "MinimumBuffers + 1 MB", .lower_is_better = true, .goal = 1, .unit = "MB"};
+    row = (struct bench_row){.row             = "memory of an idle session",
+                             .peer            = "MinimumBuffers + 1 MB",
+                             .lower_is_better = true,
+                             .goal            = 1,
+                             .unit            = "MB"};
     bench_row_add(out, &row, d->idle_mb, NULL, IDLE_MINIMUM_MB + 1, rounds);
 }
 

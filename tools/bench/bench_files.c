@@ -13,11 +13,24 @@
 #include <time.h>
 
 #define PROVIDER "Contoso-Requests"
-enum { BUFFER = 64 << 10, HEAD = sizeof(struct etl_buffer_header), RECORD_MOST = 512, TICKS = 230, CPU_RUN = 512, CHANNEL = 11, LEVEL = 4 };
+enum {
+    BUFFER      = 64 << 10,
+    HEAD        = sizeof(struct etl_buffer_header),
+    RECORD_MOST = 512,
+    TICKS       = 230,
+    CPU_RUN     = 512,
+    CHANNEL     = 11,
+    LEVEL       = 4
+};
 
-/* The two items that describe the events: traits, then the schema; each begins with its size, and takes a multiple of 8. */
-static const char traits[] = PROVIDER;
-static const char bench_files_schema[] = "\0request\0number\0\x08" "bytes\0\x0A" "status\0\x07" "load\0\x0C" "path\0\x02";
+/* The two items that describe the events: traits, then the schema; each begins with its size, and takes a multiple of
+ * 8. */
+static const char traits[]             = PROVIDER;
+static const char bench_files_schema[] = "\0request\0number\0\x08"
+                                         "bytes\0\x0A"
+                                         "status\0\x07"
+                                         "load\0\x0C"
+                                         "path\0\x02";
 
 static void bench_files_put_item(struct writer *w, uint16_t type, bool more, const void *data, size_t size)
 {
@@ -35,8 +48,15 @@ static uint32_t put_request(uint8_t *at, uint32_t i, int64_t time, const struct 
 {
     struct writer           w = wr_make(at, RECORD_MOST);
     struct bench_request    r = bench_request(i);
-    struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = ETL_EVENT_EXTENDED, .thread_id = 1000, .process_id = 1000,
-                                 .time = time, .provider = *provider, .channel = CHANNEL, .level = LEVEL};
+    struct etl_event_header h = {.header_type = ETL_EVENT64,
+                                 .marker      = ETL_MARKER,
+                                 .flags       = ETL_EVENT_EXTENDED,
+                                 .thread_id   = 1000,
+                                 .process_id  = 1000,
+                                 .time        = time,
+                                 .provider    = *provider,
+                                 .channel     = CHANNEL,
+                                 .level       = LEVEL};
     wr_bytes(&w, &h, sizeof h);
     bench_files_put_item(&w, ETL_EXT_PROV_TRAITS, true, traits, sizeof traits);
     bench_files_put_item(&w, ETL_EXT_SCHEMA_TL, false, bench_files_schema, sizeof bench_files_schema - 1);
@@ -71,7 +91,7 @@ static wstatus bench_files_add(struct bench_files_making *m, uint16_t cpu, uint3
 
     if (m->filled[cpu] + RECORD_MOST > BUFFER)
         st = bench_files_flush(m, cpu, why);
-    uint8_t *at = m->buffer[cpu] + m->filled[cpu];
+    uint8_t *at   = m->buffer[cpu] + m->filled[cpu];
     uint32_t size = put_request(at, i, m->time, &m->provider), whole = (size + 7) & ~7u;
     memset(at + size, 0, whole - size);
     m->filled[cpu] += whole;
@@ -82,11 +102,22 @@ static wstatus bench_files_add(struct bench_files_making *m, uint16_t cpu, uint3
 /* Both files of a pair have one clock and one anchor. */
 static wstatus bench_files_begin(struct bench_files_making *m, const char *path, struct reason *why)
 {
-    struct etl_file_info info = {.logger_name = "bench", .file_name = path, .buffer_size = BUFFER, .processors = 2, .logger_id = 1,
-                                 .log_file_mode = ETL_MODE_SEQUENTIAL, .clock_type = 1, .perf_freq = 1000000000, .cpu_mhz = 1000,
-                                 .boot_time = FILETIME_UNIX_EPOCH + UINT64_C(17000000000000000), .start_raw = 1000000, .thread_id = 1, .process_id = 1};
-    info.start_time = info.boot_time + 10000;
-    *m              = (struct bench_files_making){.provider = guid_from_name(PROVIDER), .time = info.start_raw, .filled = {HEAD, HEAD}};
+    struct etl_file_info info = {.logger_name   = "bench",
+                                 .file_name     = path,
+                                 .buffer_size   = BUFFER,
+                                 .processors    = 2,
+                                 .logger_id     = 1,
+                                 .log_file_mode = ETL_MODE_SEQUENTIAL,
+                                 .clock_type    = 1,
+                                 .perf_freq     = 1000000000,
+                                 .cpu_mhz       = 1000,
+                                 .boot_time     = FILETIME_UNIX_EPOCH + UINT64_C(17000000000000000),
+                                 .start_raw     = 1000000,
+                                 .thread_id     = 1,
+                                 .process_id    = 1};
+    info.start_time           = info.boot_time + 10000;
+    *m                        = (struct bench_files_making){
+                               .provider = guid_from_name(PROVIDER), .time = info.start_raw, .filled = {HEAD, HEAD}};
     for (int i = 0; i < 2; i++)
         if (!(m->buffer[i] = malloc(BUFFER)))
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a buffer");
@@ -109,7 +140,7 @@ static wstatus bench_files_end(struct bench_files_making *m, wstatus st, struct 
 wstatus bench_etl_requests(const char *path, uint32_t count, struct reason *why)
 {
     struct bench_files_making m;
-    wstatus       st = bench_files_begin(&m, path, why);
+    wstatus                   st = bench_files_begin(&m, path, why);
 
     for (uint32_t i = 0; i < count && !st; i++)
         st = bench_files_add(&m, 0, i, why);
@@ -119,7 +150,7 @@ wstatus bench_etl_requests(const char *path, uint32_t count, struct reason *why)
 wstatus bench_etl_large(const char *path, uint32_t megabytes, unsigned which, struct reason *why)
 {
     struct bench_files_making m;
-    wstatus       st = bench_files_begin(&m, path, why);
+    wstatus                   st = bench_files_begin(&m, path, why);
 
     m.time += which * TICKS / 2;
     for (uint32_t i = 0; !st && ((uint64_t)etl_writer_state(m.writer).file_offset >> 20) < megabytes; i++)
@@ -160,9 +191,10 @@ wstatus bench_decode(const char *path, uint64_t *events, struct reason *why)
     struct etl_reader *r;
     struct etl_event   e;
     uint64_t           n = 0, values = 0;
-    struct schema_set *set = schema_set_new();
+    struct schema_set *set      = schema_set_new();
     on_event *volatile callback = see_event;
-    wstatus            st  = set ? etl_reader_open(path, &r, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for descriptions");
+    wstatus st =
+        set ? etl_reader_open(path, &r, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for descriptions");
 
     if (!st) {
         etl_reader_map(r); /* as dump and summary do */

@@ -1,4 +1,5 @@
-/* bench_files.h - the traces of `autologger bench read`: the same events as LTTng's, as an .etl; two large files of one clock.
+/* bench_files.h - the traces of `autologger bench read`: the same events as LTTng's, as an .etl; two large files of one
+ * clock.
  * Threads: one. Ownership: the caller removes the folder. */
 #ifndef TOOLS_BENCH_FILES_H
 #define TOOLS_BENCH_FILES_H
@@ -10,7 +11,7 @@
 wstatus bench_etl_requests(const char *path, uint32_t count, struct reason *why);
 /* About `megabytes` of the same, by turns on two CPUs; `which` of two files whose times interleave. */
 wstatus bench_etl_large(const char *path, uint32_t megabytes, unsigned which, struct reason *why);
-/* Goes through a file, decodes every field, and calls a function for each event: what a program does with ProcessTrace and the fields.
- * The number of events that were decoded wholly. */
+/* Goes through a file, decodes every field, and calls a function for each event: what a program does with ProcessTrace
+ * and the fields. The number of events that were decoded wholly. */
 wstatus bench_decode(const char *path, uint64_t *events, struct reason *why);
 #endif

@@ -1,12 +1,13 @@
-/* bench_kernel.h - `autologger bench kernel`: what recording a context switch costs, beside perf and the kernel's own trace instance.
- * Each round has the work with each of the tracers alone, untraced before and after each, without stacks and with; a row is the median
- * over the rounds.
+/* bench_kernel.h - `autologger bench kernel`: what recording a context switch costs, beside perf and the kernel's own
+ * trace instance. Each round has the work with each of the tracers alone, untraced before and after each, without
+ * stacks and with; a row is the median over the rounds.
  * Threads: one. Not for: the tracers (bench_tracer.h), the work (bench_switches.h). */
 #ifndef TOOLS_BENCH_KERNEL_H
 #define TOOLS_BENCH_KERNEL_H
 #include "autologger/provider/bench/bench.h"
 
 enum { BENCH_KERNEL_ROUNDS = 9, BENCH_KERNEL_LEAST = 3, BENCH_KERNEL_MOST = 100 };
-/* `programs`: the folder of the project's programs; NULL: where they are installed. W_PRIVILEGE_NOT_HELD without root, W_FILE_NOT_FOUND when a peer is missing: the reason says which, and what to do. */
+/* `programs`: the folder of the project's programs; NULL: where they are installed. W_PRIVILEGE_NOT_HELD without root,
+ * W_FILE_NOT_FOUND when a peer is missing: the reason says which, and what to do. */
 wstatus bench_kernel(unsigned rounds, const char *programs, struct bench_result *out, struct reason *why);
 #endif

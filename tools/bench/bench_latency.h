@@ -12,8 +12,9 @@ struct bench_latency_size {
     unsigned run_ms;
 };
 extern const struct bench_latency_size bench_latency_usual;
-/* An event after a sweep over 8 MiB, against LTTng-UST; how soon a running program sees an enable or a disable; a program that sorts and
- * writes 10,000 events a second, with its events on and off by turns. `runs_file`: where the times of each pair go, JSON; NULL: nowhere. */
-wstatus bench_latency(unsigned rounds, const struct bench_latency_size *size, const char *programs, const char *runs_file, struct bench_result *out,
-                      struct reason *why);
+/* An event after a sweep over 8 MiB, against LTTng-UST; how soon a running program sees an enable or a disable; a
+ * program that sorts and writes 10,000 events a second, with its events on and off by turns. `runs_file`: where the
+ * times of each pair go, JSON; NULL: nowhere. */
+wstatus bench_latency(unsigned rounds, const struct bench_latency_size *size, const char *programs,
+                      const char *runs_file, struct bench_result *out, struct reason *why);
 #endif

@@ -26,9 +26,9 @@ struct bench_read_used { /* by a program */
 };
 enum { TEXT, DECODE, MERGE, WORKS };
 struct bed {
-    char        dir[PATH_BYTES / 2], self[PATH_BYTES], ust[PATH_BYTES];
-    char        version[80];
-    pid_t       sessiond;
+    char                   dir[PATH_BYTES / 2], self[PATH_BYTES], ust[PATH_BYTES];
+    char                   version[80];
+    pid_t                  sessiond;
     struct bench_read_used ours[WORKS][BENCH_READ_MOST], theirs[WORKS][BENCH_READ_MOST];
 };
 
@@ -44,8 +44,9 @@ static const char *bench_read_below(const struct bed *b, const char *name, char 
 static void bench_read_child_begin(const struct bed *b, const char *out)
 {
     char path[PATH_BYTES];
-    int  null = open("/dev/null", O_RDWR | O_CLOEXEC), said = open(bench_read_below(b, "said", path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int  to = out ? open(bench_read_below(b, out, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : null;
+    int  null = open("/dev/null", O_RDWR | O_CLOEXEC),
+        said  = open(bench_read_below(b, "said", path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int to    = out ? open(bench_read_below(b, out, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : null;
 
     dup2(null, 0);
     dup2(to, 1);
@@ -65,14 +66,15 @@ static double now_s(void)
 
 static void wait_for(pid_t pid, double start, struct bench_read_used *out)
 {
-    struct rusage r = {0};
+    struct rusage r      = {0};
     int           status = -1;
 
     *out = (struct bench_read_used){.code = -1};
     while (pid > 0 && wait4(pid, &status, 0, &r) < 0 && errno == EINTR)
         ;
     out->clock_s = now_s() - start;
-    out->cpu_s   = (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+    out->cpu_s =
+        (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
     out->peak_mb = (double)r.ru_maxrss / 1024;
     out->code    = pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -113,13 +115,14 @@ static wstatus bench_read_run(const struct bed *b, const char *what, const char 
 
 static wstatus peer_check(const struct bed *b, const char *program, struct reason *why)
 {
-    const char *const argv[] = {program, "--version", NULL};
-    struct bench_read_used       used;
+    const char *const      argv[] = {program, "--version", NULL};
+    struct bench_read_used used;
 
     run_to(b, argv, "version", &used);
     if (used.code == 0)
         return W_SUCCESS;
-    return reason_set(why, W_FILE_NOT_FOUND, "%s, which the bench compares with, is missing. Do: run tools/bench-peers", program);
+    return reason_set(why, W_FILE_NOT_FOUND, "%s, which the bench compares with, is missing. Do: run tools/bench-peers",
+                      program);
 }
 
 /* ---- LTTng ---- */
@@ -161,15 +164,26 @@ static wstatus trace_lttng(struct bed *b, uint32_t events, struct reason *why)
     snprintf(of, sizeof of, "--session=%s", name);
     snprintf(number, sizeof number, "%u", events);
     snprintf(output, sizeof output, "--output=%s", bench_read_below(b, "lttng", path));
-    const char *const create[] = {"lttng", "--no-sessiond", "create", name, output, NULL};
-    const char *const channel[] = {"lttng", "--no-sessiond", "enable-channel", of, "-u", "all", "--subbuf-size=8M", "--num-subbuf=8", "--blocking-timeout=inf", NULL};
-    const char *const event[]   = {"lttng", "--no-sessiond", "enable-event", of, "-u", "-c", "all", "contoso:request", NULL};
-    const char *const start[]   = {"lttng", "--no-sessiond", "start", name, NULL};
-    const char *const write[]   = {b->ust, number, NULL};
-    const char *const stop[]    = {"lttng", "--no-sessiond", "destroy", name, NULL};
-    const char *const *const steps[] = {create, channel, event, start, write, stop};
+    const char *const        create[]  = {"lttng", "--no-sessiond", "create", name, output, NULL};
+    const char *const        channel[] = {"lttng",
+                                          "--no-sessiond",
+                                          "enable-channel",
+                                          of,
+                                          "-u",
+                                          "all",
+                                          "--subbuf-size=8M",
+                                          "--num-subbuf=8",
+                                          "--blocking-timeout=inf",
+                                          NULL};
+    const char *const        event[]   = {"lttng", "--no-sessiond", "enable-event",    of,  "-u",
+                                          "-c",    "all",           "contoso:request", NULL};
+    const char *const        start[]   = {"lttng", "--no-sessiond", "start", name, NULL};
+    const char *const        write[]   = {b->ust, number, NULL};
+    const char *const        stop[]    = {"lttng", "--no-sessiond", "destroy", name, NULL};
+    const char *const *const steps[]   = {create, channel, event, start, write, stop};
 
-    setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1); /* of the program that writes: it waits where the ring is full, so that none is lost */
+    /* of the program that writes: it waits where the ring is full, so that none is lost */
+    setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1);
     wstatus st = start_sessiond(b, why);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !st; i++)
         st = bench_read_run(b, steps[i][0] == b->ust ? "autologger-bench-ust" : "lttng", steps[i], why);
@@ -196,11 +210,11 @@ static uint64_t lines_of(const char *path)
 /* Both programs tell as many events as were written: else the ratio would mean nothing. */
 static wstatus check_events(const struct bed *b, uint32_t events, struct reason *why)
 {
-    char              lttng[PATH_BYTES], etl[PATH_BYTES], text[PATH_BYTES];
-    const char *const theirs[] = {"babeltrace2", bench_read_below(b, "lttng", lttng), NULL};
-    const char *const ours[]   = {b->self, "dump", bench_read_below(b, "requests.etl", etl), NULL};
-    struct bench_read_used       used;
-    uint64_t          decoded;
+    char                   lttng[PATH_BYTES], etl[PATH_BYTES], text[PATH_BYTES];
+    const char *const      theirs[] = {"babeltrace2", bench_read_below(b, "lttng", lttng), NULL};
+    const char *const      ours[]   = {b->self, "dump", bench_read_below(b, "requests.etl", etl), NULL};
+    struct bench_read_used used;
+    uint64_t               decoded;
 
     run_to(b, theirs, "text", &used);
     uint64_t n = lines_of(bench_read_below(b, "text", text));
@@ -209,7 +223,8 @@ static wstatus check_events(const struct bed *b, uint32_t events, struct reason 
     run_to(b, ours, "text", &used);
     n = lines_of(text);
     if (used.code || n != events + 1ull) /* and the header event */
-        return reason_set(why, W_GEN_FAILURE, "autologger dump tells %llu of %u events", (unsigned long long)n, events + 1);
+        return reason_set(why, W_GEN_FAILURE, "autologger dump tells %llu of %u events", (unsigned long long)n,
+                          events + 1);
     unlink(text);
     wstatus st = bench_decode(etl, &decoded, why);
     if (!st && decoded != events + 1ull)
@@ -219,16 +234,16 @@ static wstatus check_events(const struct bed *b, uint32_t events, struct reason 
 
 static void read_version(struct bed *b)
 {
-    const char *const argv[] = {"babeltrace2", "--version", NULL};
-    struct bench_read_used       used;
-    char              path[PATH_BYTES];
+    const char *const      argv[] = {"babeltrace2", "--version", NULL};
+    struct bench_read_used used;
+    char                   path[PATH_BYTES];
 
     run_to(b, argv, "version", &used);
     FILE *f = fopen(bench_read_below(b, "version", path), "re");
     if (!f || !fgets(b->version, sizeof b->version, f))
         *b->version = 0;
     b->version[strcspn(b->version, "\n\"")] = 0;
-    b->version[strcspn(b->version, "\n")] = 0;
+    b->version[strcspn(b->version, "\n")]   = 0;
     if (f)
         fclose(f);
 }
@@ -249,8 +264,10 @@ static wstatus find_programs(struct bed *b, const char *programs, struct reason 
         program_find("autologger-bench-ust", b->ust, sizeof b->ust, why);
     }
     if (!st && access(b->ust, X_OK))
-        return reason_set(why, W_FILE_NOT_FOUND, "autologger-bench-ust, which writes the events for LTTng, is not built. Do: run tools/bench-peers, which "
-                                                 "builds it in the build tree");
+        return reason_set(
+            why, W_FILE_NOT_FOUND,
+            "autologger-bench-ust, which writes the events for LTTng, is not built. Do: run tools/bench-peers, which "
+            "builds it in the build tree");
     return st;
 }
 
@@ -308,13 +325,15 @@ static void decode(const struct bed *b, struct bench_read_used *out)
 /* Copies, and waits for the disk, as the merge does. */
 static void bench_read_copy(const struct bed *b, struct bench_read_used *out)
 {
-    char        from[2][PATH_BYTES], to[PATH_BYTES];
+    char                   from[2][PATH_BYTES], to[PATH_BYTES];
     struct bench_read_used last;
-    const char *const argv[] = {"cp", bench_read_below(b, "a.etl", from[0]), bench_read_below(b, "b.etl", from[1]), bench_read_below(b, "copies", to), NULL};
+    const char *const      argv[] = {"cp", bench_read_below(b, "a.etl", from[0]), bench_read_below(b, "b.etl", from[1]),
+                                     bench_read_below(b, "copies", to), NULL};
 
     mkdir(to, MODE_DIR);
     run_to(b, argv, NULL, out);
-    const char *const sync[] = {"sync", bench_read_below(b, "copies/a.etl", from[0]), bench_read_below(b, "copies/b.etl", from[1]), NULL};
+    const char *const sync[] = {"sync", bench_read_below(b, "copies/a.etl", from[0]),
+                                bench_read_below(b, "copies/b.etl", from[1]), NULL};
     run_to(b, sync, NULL, &last);
     out->clock_s += last.clock_s;
     out->code |= last.code;
@@ -336,11 +355,11 @@ static wstatus check_codes(const struct bed *b, unsigned i, unsigned work, const
 
 static wstatus reading_round(struct bed *b, unsigned i, struct reason *why)
 {
-    char              etl[PATH_BYTES], lttng[PATH_BYTES];
-    const char *const ours_text[] = {b->self, "dump", bench_read_below(b, "requests.etl", etl), NULL};
-    const char *const text[]      = {"babeltrace2", bench_read_below(b, "lttng", lttng), NULL};
-    const char *const dummy[]     = {"babeltrace2", "-o", "dummy", lttng, NULL};
-    struct bench_read_used       one;
+    char                   etl[PATH_BYTES], lttng[PATH_BYTES];
+    const char *const      ours_text[] = {b->self, "dump", bench_read_below(b, "requests.etl", etl), NULL};
+    const char *const      text[]      = {"babeltrace2", bench_read_below(b, "lttng", lttng), NULL};
+    const char *const      dummy[]     = {"babeltrace2", "-o", "dummy", lttng, NULL};
+    struct bench_read_used one;
 
     run_to(b, ours_text, NULL, &b->ours[TEXT][i]);
     run_to(b, text, NULL, &b->theirs[TEXT][i]);
@@ -358,7 +377,13 @@ static wstatus reading_round(struct bed *b, unsigned i, struct reason *why)
 static wstatus merging_round(struct bed *b, unsigned i, struct reason *why)
 {
     char              one[PATH_BYTES], two[PATH_BYTES], merged[PATH_BYTES];
-    const char *const merge[] = {b->self, "merge", "-o", bench_read_below(b, "merged.etl", merged), bench_read_below(b, "a.etl", one), bench_read_below(b, "b.etl", two), NULL};
+    const char *const merge[] = {b->self,
+                                 "merge",
+                                 "-o",
+                                 bench_read_below(b, "merged.etl", merged),
+                                 bench_read_below(b, "a.etl", one),
+                                 bench_read_below(b, "b.etl", two),
+                                 NULL};
 
     sync();
     run_to(b, merge, NULL, &b->ours[MERGE][i]);
@@ -368,7 +393,8 @@ static wstatus merging_round(struct bed *b, unsigned i, struct reason *why)
     return check_codes(b, i, MERGE, "merging or copying", why);
 }
 
-/* Gigabytes that come and go leave a machine busy for a while, virtual ones above all: so merges come when all else is done. */
+/* Gigabytes that come and go leave a machine busy for a while, virtual ones above all: so merges come when all else is
+ * done. */
 static wstatus rounds_play(struct bed *b, unsigned rounds, const struct bench_read_size *size, struct reason *why)
 {
     char    path[PATH_BYTES];
@@ -390,7 +416,8 @@ static double rate(const struct bench_read_used *u, unsigned work, const struct 
     return work == MERGE ? 2.0 * size->megabytes / u->clock_s : size->events / u->cpu_s;
 }
 
-static void bench_read_row_add(const struct bed *b, const struct bench_row *like, unsigned work, unsigned rounds, const struct bench_read_size *size, struct bench_result *out)
+static void bench_read_row_add(const struct bed *b, const struct bench_row *like, unsigned work, unsigned rounds,
+                               const struct bench_read_size *size, struct bench_result *out)
 {
     struct bench_row *row = &out->row[out->count++];
     double            ratio[BENCH_READ_MOST], ours[BENCH_READ_MOST], theirs[BENCH_READ_MOST];
@@ -413,7 +440,8 @@ static void row_memory(const struct bed *b, unsigned rounds, struct bench_result
     struct bench_row *row = &out->row[out->count++];
     double            ratio[BENCH_READ_MOST], peak[BENCH_READ_MOST];
 
-    *row = (struct bench_row){.row = "peak memory of the merge", .peer = "256 MB", .lower_is_better = true, .goal = 1, .unit = "MB"};
+    *row = (struct bench_row){
+        .row = "peak memory of the merge", .peer = "256 MB", .lower_is_better = true, .goal = 1, .unit = "MB"};
     for (unsigned i = 0; i < rounds; i++) {
         peak[i]  = b->ours[MERGE][i].peak_mb;
         ratio[i] = peak[i] / (double)MEMORY_GOAL_MB;
@@ -423,16 +451,28 @@ static void row_memory(const struct bed *b, unsigned rounds, struct bench_result
     row->theirs = MEMORY_GOAL_MB;
 }
 
-static void bench_read_rows_make(const struct bed *b, unsigned rounds, const struct bench_read_size *size, struct bench_result *out)
+static void bench_read_rows_make(const struct bed *b, unsigned rounds, const struct bench_read_size *size,
+                                 struct bench_result *out)
 {
     out->count = 0;
-    bench_read_row_add(b, &(struct bench_row){.row = "events to text, one thread", .peer = "babeltrace2, text", .goal = 5, .unit = "events/s"}, TEXT, rounds, size, out);
-    bench_read_row_add(b, &(struct bench_row){.row = "decoded, a callback per event", .peer = "babeltrace2, dummy sink", .goal = 10, .unit = "events/s"}, DECODE, rounds, size, out);
-    bench_read_row_add(b, &(struct bench_row){.row = "merge of two files", .peer = "cp and sync of both", .goal = 0.5, .unit = "MB/s"}, MERGE, rounds, size, out);
+    bench_read_row_add(
+        b,
+        &(struct bench_row){
+            .row = "events to text, one thread", .peer = "babeltrace2, text", .goal = 5, .unit = "events/s"},
+        TEXT, rounds, size, out);
+    bench_read_row_add(
+        b,
+        &(struct bench_row){
+            .row = "decoded, a callback per event", .peer = "babeltrace2, dummy sink", .goal = 10, .unit = "events/s"},
+        DECODE, rounds, size, out);
+    bench_read_row_add(
+        b, &(struct bench_row){.row = "merge of two files", .peer = "cp and sync of both", .goal = 0.5, .unit = "MB/s"},
+        MERGE, rounds, size, out);
     row_memory(b, rounds, out);
 }
 
-wstatus bench_read(unsigned rounds, const struct bench_read_size *size, const char *programs, struct bench_result *out, struct reason *why)
+wstatus bench_read(unsigned rounds, const struct bench_read_size *size, const char *programs, struct bench_result *out,
+                   struct reason *why)
 {
     struct bed *b = calloc(1, sizeof *b);
 

@@ -1,7 +1,9 @@
-/* bench_read.h - what reading a trace costs, against babeltrace2 on the same events traced by LTTng, and merging against cp.
- * Everything is in one run, by turns: events to text, events decoded for a callback, the merge of two files. The ratios of the first two are
- * of CPU time (one thread each), that of the merge of time on the clock, with all data on the disk at the end of both.
- * Threads: one. Needs babeltrace2, lttng and the program autologger-bench-ust; a missing one is an error that says what to do. */
+/* bench_read.h - what reading a trace costs, against babeltrace2 on the same events traced by LTTng, and merging
+ * against cp. Everything is in one run, by turns: events to text, events decoded for a callback, the merge of two
+ * files. The ratios of the first two are of CPU time (one thread each), that of the merge of time on the clock, with
+ * all data on the disk at the end of both.
+ * Threads: one. Needs babeltrace2, lttng and the program autologger-bench-ust; a missing one is an error that says what
+ * to do. */
 #ifndef TOOLS_BENCH_READ_H
 #define TOOLS_BENCH_READ_H
 #include "autologger/provider/bench/bench.h"
@@ -10,10 +12,11 @@
 
 enum { BENCH_READ_ROUNDS = 5, BENCH_READ_LEAST = 1, BENCH_READ_MOST = 100 };
 struct bench_read_size {
-    uint32_t events;   /* traced and read */
+    uint32_t events;    /* traced and read */
     uint32_t megabytes; /* of each of the two files that are merged */
 };
 extern const struct bench_read_size bench_read_usual;
 /* `programs`: a folder of a build; NULL: beside this program, or installed. */
-wstatus bench_read(unsigned rounds, const struct bench_read_size *size, const char *programs, struct bench_result *out, struct reason *why);
+wstatus bench_read(unsigned rounds, const struct bench_read_size *size, const char *programs, struct bench_result *out,
+                   struct reason *why);
 #endif

@@ -54,8 +54,8 @@ double bench_lttng_cpu(const struct bench_stand *s)
     snprintf(path, sizeof path, "/proc/%d/task", (int)s->sessiond);
     DIR *tasks = opendir(path);
     while (tasks && (e = readdir(tasks))) { /* any of its threads may have started a consumer */
-        char  children[360];
-        int   child;
+        char children[360];
+        int  child;
         snprintf(children, sizeof children, "%s/%s/children", path, e->d_name);
         FILE *f = *e->d_name == '.' ? NULL : fopen(children, "re");
         while (f && fscanf(f, "%d", &child) == 1)
@@ -125,7 +125,8 @@ static wstatus bench_stand_run(const struct bench_stand *s, const char *const ar
         return W_SUCCESS;
     bench_stand_said(s, text, sizeof text);
     text[strcspn(text, "\n")] = 0;
-    return reason_set(why, W_GEN_FAILURE, "%s %s failed: %s", argv[0], argv[1] ? argv[1] : "", *text ? text : "it said nothing");
+    return reason_set(why, W_GEN_FAILURE, "%s %s failed: %s", argv[0], argv[1] ? argv[1] : "",
+                      *text ? text : "it said nothing");
 }
 
 wstatus bench_self_run(const struct bench_stand *s, const char *const args[], struct reason *why)
@@ -138,9 +139,10 @@ wstatus bench_self_run(const struct bench_stand *s, const char *const args[], st
 
 static wstatus bench_stand_programs_find(struct bench_stand *s, const char *programs, struct reason *why)
 {
-    static const char *const names[] = {"autologger", "autologgerd", "autologger-bench-writer", "autologger-bench-lttng"};
-    char *const              place[] = {s->self, s->daemon_path, s->writer_path[BENCH_SIDE_OURS], s->writer_path[BENCH_SIDE_LTTNG]};
-    struct reason            ignored;
+    static const char *const names[] = {"autologger", "autologgerd", "autologger-bench-writer",
+                                        "autologger-bench-lttng"};
+    char *const place[] = {s->self, s->daemon_path, s->writer_path[BENCH_SIDE_OURS], s->writer_path[BENCH_SIDE_LTTNG]};
+    struct reason ignored;
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         if (programs)
@@ -148,8 +150,11 @@ static wstatus bench_stand_programs_find(struct bench_stand *s, const char *prog
         else
             program_find(names[i], place[i], sizeof s->self, &ignored);
         if (access(place[i], X_OK))
-            return reason_set(why, W_FILE_NOT_FOUND, "%s is not built. Do: build autologger, run tools/bench-peers, which builds it, and run the bench "
-                                                     "from the build tree", names[i]);
+            return reason_set(
+                why, W_FILE_NOT_FOUND,
+                "%s is not built. Do: build autologger, run tools/bench-peers, which builds it, and run the bench "
+                "from the build tree",
+                names[i]);
     }
     return W_SUCCESS;
 }
@@ -160,7 +165,8 @@ static wstatus peers_find(struct bench_stand *s, struct reason *why)
     for (unsigned i = 0; i < sizeof peers / sizeof *peers; i++) {
         const char *const argv[] = {peers[i], "--version", NULL};
         if (bench_stand_run(s, argv, why))
-            return reason_set(why, W_FILE_NOT_FOUND, "%s, which the bench compares with, is missing. Do: run tools/bench-peers", peers[i]);
+            return reason_set(why, W_FILE_NOT_FOUND,
+                              "%s, which the bench compares with, is missing. Do: run tools/bench-peers", peers[i]);
         if (i == 0)
             bench_stand_said(s, s->lttng_version, sizeof s->lttng_version);
     }
@@ -177,9 +183,15 @@ static wstatus daemon_begin(struct bench_stand *s, struct reason *why)
     char                   store[PATH_BYTES], logs[PATH_BYTES], runtime[PATH_BYTES];
     struct control_client *c      = NULL;
     bool                   runs   = false;
-    const char *const      argv[] = {s->daemon_path, "--store", bench_stand_path(s, "store", store), "--log-dir", bench_stand_path(s, "logs", logs),
-                                     "--runtime-dir", bench_stand_path(s, "run", runtime), NULL};
-    s->daemon = bench_stand_program_start(s, argv, -1, -1);
+    const char *const      argv[] = {s->daemon_path,
+                                     "--store",
+                                     bench_stand_path(s, "store", store),
+                                     "--log-dir",
+                                     bench_stand_path(s, "logs", logs),
+                                     "--runtime-dir",
+                                     bench_stand_path(s, "run", runtime),
+                                     NULL};
+    s->daemon                     = bench_stand_program_start(s, argv, -1, -1);
     for (unsigned waited = 0; waited < START_MS && !runs; waited += STEP_MS)
         if (!(runs = control_open(runtime, &c, why) == W_SUCCESS))
             bench_stand_pause_ms(STEP_MS);
@@ -232,7 +244,7 @@ static wstatus writer_begin(struct bench_stand *s, enum bench_side side, struct 
     CPU_SET((size_t)s->cpu[0], &set);
     if (p->pid <= 0 || !p->to || !p->from)
         return reason_set(why, W_GEN_FAILURE, "%s cannot be started", s->writer_path[side]);
-    double ready[4];
+    double  ready[4];
     wstatus st = bench_ask(s, side, ready, 4, why, "addresses");
     sched_setaffinity(p->pid, sizeof set, &set);
     return st;
@@ -252,8 +264,8 @@ wstatus bench_tell(struct bench_stand *s, enum bench_side side, struct reason *w
 {
     va_list args;
     va_start(args, format);
-    bool ok = s->program[side].to && vfprintf(s->program[side].to, format, args) > 0 && fputc('\n', s->program[side].to) != EOF &&
-              fflush(s->program[side].to) == 0;
+    bool ok = s->program[side].to && vfprintf(s->program[side].to, format, args) > 0 &&
+              fputc('\n', s->program[side].to) != EOF && fflush(s->program[side].to) == 0;
     va_end(args);
     return ok ? W_SUCCESS : reason_set(why, W_GEN_FAILURE, "%s has ended", s->writer_path[side]);
 }
@@ -273,7 +285,8 @@ wstatus bench_hear(struct bench_stand *s, enum bench_side side, double *answer, 
     return at ? W_SUCCESS : reason_set(why, W_GEN_FAILURE, "%s does not answer", s->writer_path[side]);
 }
 
-wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, unsigned count, struct reason *why, const char *format, ...)
+wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, unsigned count, struct reason *why,
+                  const char *format, ...)
 {
     char    command[160];
     va_list args;
@@ -291,30 +304,47 @@ enum { MEMORY_MB_A_CPU = 4 };
 
 static wstatus bench_stand_ours_begin(struct bench_stand *s, enum bench_keep keep, struct reason *why)
 {
-    static const char *const providers[] = {"{1d2c6e54-3b7f-5a10-8e21-6b656e636801}", "{1d2c6e54-3b7f-5a10-8e21-6b656e636802}"};
+    static const char *const providers[] = {"{1d2c6e54-3b7f-5a10-8e21-6b656e636801}",
+                                            "{1d2c6e54-3b7f-5a10-8e21-6b656e636802}"};
     char                     buffers[32], size[32], least[32], most[32];
     const long               cpus = sysconf(_SC_NPROCESSORS_CONF);
     snprintf(least, sizeof least, "MinimumBuffers=%ld", MEMORY_MB_A_CPU * cpus);
     snprintf(most, sizeof most, "MaximumBuffers=%ld", MEMORY_MB_A_CPU * cpus);
-    const char *const memory[] = {"start", BENCH_SESSION, "--set", "LogFileMode=buffering", "--set", "BufferSize=1024KB", "--set", least, "--set", most,
-                                  "--provider", providers[0], "--provider", providers[1], NULL};
+    const char *const memory[] = {"start",      BENCH_SESSION,
+                                  "--set",      "LogFileMode=buffering",
+                                  "--set",      "BufferSize=1024KB",
+                                  "--set",      least,
+                                  "--set",      most,
+                                  "--provider", providers[0],
+                                  "--provider", providers[1],
+                                  NULL};
     snprintf(buffers, sizeof buffers, "MinimumBuffers=%ld", BENCH_DISK_MB_A_CPU / BENCH_DISK_BUFFER_MB * cpus);
     snprintf(size, sizeof size, "BufferSize=%dKB", BENCH_DISK_BUFFER_MB * 1024);
-    const char *const disk[] = {"start", BENCH_SESSION, "--set", size, "--set", buffers, "--set", "MaxFileSize=0", "--output", "bench.etl",
-                                "--provider", providers[0], NULL};
+    const char *const disk[] = {"start", BENCH_SESSION,   "--set",    size,        "--set",      buffers,
+                                "--set", "MaxFileSize=0", "--output", "bench.etl", "--provider", providers[0],
+                                NULL};
     return bench_self_run(s, keep == BENCH_IN_MEMORY ? memory : disk, why);
 }
 
 static wstatus lttng_begin(struct bench_stand *s, enum bench_keep keep, struct reason *why)
 {
-    char              path[PATH_BYTES], output[PATH_BYTES + 16];
+    char path[PATH_BYTES], output[PATH_BYTES + 16];
     snprintf(output, sizeof output, "--output=%s", bench_stand_path(s, "lttng-trace", path));
     const bool        memory    = keep == BENCH_IN_MEMORY;
     const char *const create[]  = {LTTNG, "create", BENCH_SESSION, output, memory ? "--snapshot" : NULL, NULL};
-    const char *const channel[] = {LTTNG, "enable-channel", "-u", "all", memory ? "--subbuf-size=1M" : "--subbuf-size=4M",
-                                   memory ? "--num-subbuf=4" /* MEMORY_MB_A_CPU */ : "--num-subbuf=16", memory ? "--overwrite" : "--blocking-timeout=inf", NULL};
-    const char *const number[]  = {LTTNG, "enable-event", "-u", "-c", "all", "contoso_bench:number,contoso_bench:text,contoso_bench:bytes,contoso_bench:step", NULL};
-    const char *const start[]   = {LTTNG, "start", NULL};
+    const char *const channel[] = {LTTNG,
+                                   "enable-channel",
+                                   "-u",
+                                   "all",
+                                   memory ? "--subbuf-size=1M" : "--subbuf-size=4M",
+                                   memory ? "--num-subbuf=4" /* MEMORY_MB_A_CPU */ : "--num-subbuf=16",
+                                   memory ? "--overwrite" : "--blocking-timeout=inf",
+                                   NULL};
+    const char *const number[]  = {
+         LTTNG, "enable-event", "-u",
+         "-c",  "all",          "contoso_bench:number,contoso_bench:text,contoso_bench:bytes,contoso_bench:step",
+         NULL};
+    const char *const        start[] = {LTTNG, "start", NULL};
     const char *const *const steps[] = {create, channel, number, start};
     wstatus                  st      = W_SUCCESS;
 
@@ -327,7 +357,6 @@ wstatus bench_session_begin(struct bench_stand *s, enum bench_side side, enum be
 {
     return side == BENCH_SIDE_OURS ? bench_stand_ours_begin(s, keep, why) : lttng_begin(s, keep, why);
 }
-
 
 static wstatus bench_stand_ours_end(struct bench_stand *s, struct ctl_session_info *out, struct reason *why)
 {
@@ -344,8 +373,8 @@ static wstatus bench_stand_ours_end(struct bench_stand *s, struct ctl_session_in
 static wstatus lttng_end(struct bench_stand *s, struct ctl_session_info *out, struct reason *why)
 {
     static const char *const stop[] = {LTTNG, "stop", NULL}, *const destroy[] = {LTTNG, "destroy", BENCH_SESSION, NULL};
-    char                     text[2000];
-    wstatus                  st = bench_stand_run(s, stop, why);
+    char    text[2000];
+    wstatus st = bench_stand_run(s, stop, why);
 
     bench_stand_said(s, text, sizeof text);
     if (out)

@@ -1,6 +1,8 @@
-/* bench_stand.h - what `autologger bench write, latency and disk` stand on: a daemon of this project's and LTTng's session daemon, both
- * with folders of their own, and two programs that write the same events when told (tools/writers/bench_writer.h).
- * Threads: one. Ownership: what make made, remove removes, whatever happened between. A missing program is an error that says what to do.
+/* bench_stand.h - what `autologger bench write, latency and disk` stand on: a daemon of this project's and LTTng's
+ * session daemon, both with folders of their own, and two programs that write the same events when told
+ * (tools/writers/bench_writer.h).
+ * Threads: one. Ownership: what make made, remove removes, whatever happened between. A missing program is an error
+ * that says what to do.
  * Not for: figures (bench_write_peer.h, bench_latency.h, bench_disk.h). */
 #ifndef TOOLS_BENCH_STAND_H
 #define TOOLS_BENCH_STAND_H
@@ -32,20 +34,23 @@ enum { BENCH_DISK_MB_A_CPU = 64, BENCH_DISK_BUFFER_MB = 4 };
 #define BENCH_SESSION "bench"
 
 /* `programs`: the folder of the built programs; NULL: beside this one. */
-wstatus bench_stand_make(struct bench_stand *s, const char *programs, struct reason *why);
-void    bench_stand_remove(struct bench_stand *s);
+wstatus     bench_stand_make(struct bench_stand *s, const char *programs, struct reason *why);
+void        bench_stand_remove(struct bench_stand *s);
 const char *bench_stand_path(const struct bench_stand *s, const char *name, char out[400]);
 
 wstatus bench_session_begin(struct bench_stand *s, enum bench_side side, enum bench_keep keep, struct reason *why);
-/* *out (may be NULL): the session's last numbers; of LTTng's events_lost alone, from what it says of discarded events. */
-wstatus bench_session_end(struct bench_stand *s, enum bench_side side, struct ctl_session_info *out, struct reason *why);
+/* *out (may be NULL): the session's last numbers; of LTTng's events_lost alone, from what it says of discarded
+ * events. */
+wstatus bench_session_end(struct bench_stand *s, enum bench_side side, struct ctl_session_info *out,
+                          struct reason *why);
 /* Runs the command with `args` (NULL at the end) against the stand's daemon. */
 wstatus bench_self_run(const struct bench_stand *s, const char *const args[], struct reason *why);
 
 /* Tells a program a command and waits for its line of numbers: `count` of them, or an error. */
-wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, unsigned count, struct reason *why, const char *format, ...)
-    __attribute__((format(printf, 6, 7)));
-wstatus bench_tell(struct bench_stand *s, enum bench_side side, struct reason *why, const char *format, ...) __attribute__((format(printf, 4, 5)));
+wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, unsigned count, struct reason *why,
+                  const char *format, ...) __attribute__((format(printf, 6, 7)));
+wstatus bench_tell(struct bench_stand *s, enum bench_side side, struct reason *why, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 wstatus bench_hear(struct bench_stand *s, enum bench_side side, double *answer, unsigned count, struct reason *why);
 /* Processor time so far, ns: of the stand's daemon; of LTTng's session daemon and its consumers. */
 double bench_daemon_cpu(const struct bench_stand *s);

@@ -23,7 +23,8 @@ static bool is_mark(pid_t pid, uint64_t ip)
 }
 
 /* The program is before the instruction at `ip`. */
-static void arrived(pid_t pid, struct bench_steps_walk *w, struct bench_steps *calls, unsigned count, uint64_t ip, uint64_t sp)
+static void arrived(pid_t pid, struct bench_steps_walk *w, struct bench_steps *calls, unsigned count, uint64_t ip,
+                    uint64_t sp)
 {
     if (w->inside && ip == w->back)
         w->inside = NULL;
@@ -46,7 +47,7 @@ static bool all_called(const struct bench_steps_walk *w, const struct bench_step
 
 wstatus bench_steps_count(pid_t pid, struct bench_steps *calls, unsigned count, struct reason *why)
 {
-    struct bench_steps_walk             w = {0};
+    struct bench_steps_walk w = {0};
     struct user_regs_struct r;
     int                     status = 0;
 
@@ -55,11 +56,14 @@ wstatus bench_steps_count(pid_t pid, struct bench_steps *calls, unsigned count, 
     for (unsigned steps = 0; steps < STEPS_MOST && !all_called(&w, calls, count); steps++) {
         if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
             ptrace(PTRACE_GETREGS, pid, NULL, &r))
-            return reason_set(why, W_ACCESS_DENIED, "a program of the bench cannot be gone through step by step: %s", strerror(errno));
+            return reason_set(why, W_ACCESS_DENIED, "a program of the bench cannot be gone through step by step: %s",
+                              strerror(errno));
         arrived(pid, &w, calls, count, r.rip, r.rsp);
     }
     ptrace(PTRACE_DETACH, pid, NULL, NULL);
-    return all_called(&w, calls, count) ? W_SUCCESS : reason_set(why, W_GEN_FAILURE, "a call whose instructions are to be counted was not made");
+    return all_called(&w, calls, count)
+               ? W_SUCCESS
+               : reason_set(why, W_GEN_FAILURE, "a call whose instructions are to be counted was not made");
 }
 #else
 wstatus bench_steps_count(pid_t pid, struct bench_steps *calls, unsigned count, struct reason *why)

@@ -17,12 +17,15 @@
 #include <unistd.h>
 
 enum { WARM_UP = 2000, REST_US = 12000, KEEPERS_MOST = 15, ASKED_MOST = 1000000 };
-struct shared { /* between the processes of a measurement */
-    double   ns; /* what is measured */
-    uint32_t quiet; /* 1: now; a futex */
+struct shared {       /* between the processes of a measurement */
+    double   ns;      /* what is measured */
+    uint32_t quiet;   /* 1: now; a futex */
     uint32_t keeping; /* so many do */
 };
-struct partner { int in, out; unsigned turns; };
+struct partner {
+    int      in, out;
+    unsigned turns;
+};
 
 /* Nobody else comes in between, if that may be asked for. */
 static void alone(void)
@@ -52,9 +55,9 @@ static bool pin_to(int cpu)
 
 /* ---- quiet ---- */
 
-/* What others do on the other processors, which may share caches or even a core with ours, costs a switch more than any tracer does. So
- * during a burst, which is milliseconds, each of them is kept by a process of ours that does nothing. Where there are many, the load
- * of a few is no matter. */
+/* What others do on the other processors, which may share caches or even a core with ours, costs a switch more than any
+ * tracer does. So during a burst, which is milliseconds, each of them is kept by a process of ours that does nothing.
+ * Where there are many, the load of a few is no matter. */
 static void keeper(struct shared *s, int cpu)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -178,5 +181,6 @@ wstatus bench_switches(double *ns, struct reason *why)
     bool done = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status);
     *ns       = shared->ns;
     munmap(shared, sizeof *shared);
-    return done && *ns > 0 ? W_SUCCESS : reason_set(why, W_GEN_FAILURE, "the threads that switch could not be run on one CPU");
+    return done && *ns > 0 ? W_SUCCESS
+                           : reason_set(why, W_GEN_FAILURE, "the threads that switch could not be run on one CPU");
 }

@@ -76,7 +76,8 @@ static int bench_tracer_program_end(pid_t pid, double *cpu_ns)
     int           status;
     if (pid <= 0 || wait4(pid, &status, 0, &used) != pid)
         return -1;
-    *cpu_ns += (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e9 + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e3;
+    *cpu_ns += (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e9 +
+               (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e3;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -105,34 +106,50 @@ static wstatus session_declare(const struct bench_bed *bed, struct reason *why)
 {
     char   text[512], ini[PATH_BYTES], store[PATH_BYTES], message[160];
     double unused = 0;
-    snprintf(text, sizeof text,
-             "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD+CSWITCH\n%sBufferSize = 1024 KB\nMinimumBuffers = 16\nMaximumBuffers = 64\n"
-             "MaxFileSize = 0\nFileName = C:\\bench.etl\n",
-             bed->stacks ? "StackWalkingFilter = CSwitch\n" : "");
-    char *const argv[] = {(char *)bed->self, "import", "--store", (char *)bench_tracer_below(bed, "store", store), (char *)bench_tracer_below(bed, "bench.ini", ini), NULL};
+    snprintf(
+        text, sizeof text,
+        "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD+CSWITCH\n%sBufferSize = 1024 KB\nMinimumBuffers = 16\nMaximumBuffers = 64\n"
+        "MaxFileSize = 0\nFileName = C:\\bench.etl\n",
+        bed->stacks ? "StackWalkingFilter = CSwitch\n" : "");
+    char *const argv[] = {(char *)bed->self,
+                          "import",
+                          "--store",
+                          (char *)bench_tracer_below(bed, "store", store),
+                          (char *)bench_tracer_below(bed, "bench.ini", ini),
+                          NULL};
     unlink(store);
-    if (!bench_tracer_text_write(ini, text) || bench_tracer_program_end(bench_tracer_program_start(bed, argv, NULL), &unused))
-        return reason_set(why, W_GEN_FAILURE, "the session of the bench cannot be declared: %s", bench_tracer_said(bed, message));
+    if (!bench_tracer_text_write(ini, text) ||
+        bench_tracer_program_end(bench_tracer_program_start(bed, argv, NULL), &unused))
+        return reason_set(why, W_GEN_FAILURE, "the session of the bench cannot be declared: %s",
+                          bench_tracer_said(bed, message));
     return W_SUCCESS;
 }
 
 static wstatus bench_tracer_ours_begin(struct bench_bed *bed, struct reason *why)
 {
-    char                     store[PATH_BYTES], logs[PATH_BYTES], run[PATH_BYTES], message[160];
-    struct control_client   *c = NULL;
-    struct ctl_session_info  info;
-    wstatus                  st = session_declare(bed, why);
+    char                    store[PATH_BYTES], logs[PATH_BYTES], run[PATH_BYTES], message[160];
+    struct control_client  *c = NULL;
+    struct ctl_session_info info;
+    wstatus                 st = session_declare(bed, why);
     if (st)
         return st;
-    char *const argv[] = {(char *)bed->daemon, "--store", (char *)bench_tracer_below(bed, "store", store), "--log-dir", (char *)bench_tracer_below(bed, "logs", logs),
-                          "--runtime-dir", (char *)bench_tracer_below(bed, "run", run), NULL};
-    bed->pid = bench_tracer_program_start(bed, argv, NULL);
+    char *const argv[] = {(char *)bed->daemon,
+                          "--store",
+                          (char *)bench_tracer_below(bed, "store", store),
+                          "--log-dir",
+                          (char *)bench_tracer_below(bed, "logs", logs),
+                          "--runtime-dir",
+                          (char *)bench_tracer_below(bed, "run", run),
+                          NULL};
+    bed->pid           = bench_tracer_program_start(bed, argv, NULL);
     for (unsigned waited = 0; waited < START_MS; waited += 5, usleep(5000))
         if (control_open(run, &c, why) == W_SUCCESS)
             break;
     st = c ? control_query(c, SESSION, &info, why) : W_TIMEOUT;
     control_close(c);
-    return st ? reason_set(why, st, "the session of the bench does not run: %s", c ? why->text : bench_tracer_said(bed, message)) : W_SUCCESS;
+    return st ? reason_set(why, st, "the session of the bench does not run: %s",
+                           c ? why->text : bench_tracer_said(bed, message))
+              : W_SUCCESS;
 }
 
 /* Switches and their stacks in the file; no stacks but theirs were asked for. */
@@ -182,7 +199,8 @@ static bool perf_command(const struct bench_bed *bed, const char *command)
 {
     char          answer[16];
     struct pollfd p = {bed->control[1], POLLIN, 0};
-    return write(bed->control[0], command, strlen(command)) > 0 && poll(&p, 1, START_MS) == 1 && read(bed->control[1], answer, sizeof answer) > 0;
+    return write(bed->control[0], command, strlen(command)) > 0 && poll(&p, 1, START_MS) == 1 &&
+           read(bed->control[1], answer, sizeof answer) > 0;
 }
 
 static wstatus perf_begin(struct bench_bed *bed, struct reason *why)
@@ -195,9 +213,24 @@ static wstatus perf_begin(struct bench_bed *bed, struct reason *why)
         (bed->control[0] = open(ctl, O_RDWR | O_CLOEXEC)) < 0 || (bed->control[1] = open(ack, O_RDWR | O_CLOEXEC)) < 0)
         return reason_set(why, wstatus_from_errno(errno), "cannot make the bench's pipes: %s", strerror(errno));
     /* the same rings as ours; without its own work at the end (-B), or a cache of what it saw (-N) */
-    char *const argv[] = {"perf", "record", "-q", "-a", "-B", "-N", "-m", "4M", "-D", "-1", control, "-e", "sched:sched_switch", "-o",
-                          (char *)bench_tracer_below(bed, "perf.data", data), bed->stacks ? "-g" : NULL, NULL};
-    bed->pid = bench_tracer_program_start(bed, argv, NULL);
+    char *const argv[] = {"perf",
+                          "record",
+                          "-q",
+                          "-a",
+                          "-B",
+                          "-N",
+                          "-m",
+                          "4M",
+                          "-D",
+                          "-1",
+                          control,
+                          "-e",
+                          "sched:sched_switch",
+                          "-o",
+                          (char *)bench_tracer_below(bed, "perf.data", data),
+                          bed->stacks ? "-g" : NULL,
+                          NULL};
+    bed->pid           = bench_tracer_program_start(bed, argv, NULL);
     if (bed->pid > 0 && perf_command(bed, "enable\n"))
         return W_SUCCESS;
     return reason_set(why, W_GEN_FAILURE, "perf record does not record: %s", bench_tracer_said(bed, message));
@@ -226,7 +259,7 @@ static uint64_t samples_read(int fd, uint64_t *with_stack, bool stacks)
 /* "Warning:\nProcessed N events and lost M chunks!": what is lost costs less. */
 static bool perf_lost(const struct bench_bed *bed)
 {
-    char text[512], path[PATH_BYTES];
+    char   text[512], path[PATH_BYTES];
     FILE  *f = fopen(bench_tracer_below(bed, "said", path), "re");
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     text[n]  = 0;
@@ -237,10 +270,13 @@ static bool perf_lost(const struct bench_bed *bed)
 
 static wstatus perf_script(struct bench_bed *bed, const char *data, struct bench_taken *out, struct reason *why)
 {
-    char        message[160];
-    int         fd;
+    char message[160];
+    int  fd;
     /* addresses, no names: ours are not asked for names either */
-    char *const argv[] = {"perf", "script", "-i", (char *)data, "-F", bed->stacks ? "comm,tid,cpu,time,event,trace,ip" : "comm,tid,cpu,time,event,trace", NULL};
+    char *const argv[] = {"perf", "script",
+                          "-i",   (char *)data,
+                          "-F",   bed->stacks ? "comm,tid,cpu,time,event,trace,ip" : "comm,tid,cpu,time,event,trace",
+                          NULL};
     pid_t       pid    = bench_tracer_program_start(bed, argv, &fd);
     if (pid > 0)
         out->switches = samples_read(fd, &out->stacks, bed->stacks);
@@ -262,9 +298,10 @@ static wstatus perf_end(struct bench_bed *bed, struct bench_taken *out, struct r
         if (bed->control[i] >= 0)
             close(bed->control[i]);
     bed->control[0] = bed->control[1] = -1;
-    out->bytes = file_bytes(bench_tracer_below(bed, "perf.data", data));
+    out->bytes                        = file_bytes(bench_tracer_below(bed, "perf.data", data));
     if (code != 0 && code != 128 + SIGINT)
-        return reason_set(why, W_RETRY, "perf record ended with %d (does another session record on this machine?): %s", code, bench_tracer_said(bed, message));
+        return reason_set(why, W_RETRY, "perf record ended with %d (does another session record on this machine?): %s",
+                          code, bench_tracer_said(bed, message));
     wstatus st = perf_script(bed, data, out, why);
     unlink(data);
     return st;
@@ -286,10 +323,14 @@ static bool instance_write(const char *name, const char *text)
 static wstatus ftrace_begin(struct bench_bed *bed, struct reason *why)
 {
     if (mkdir(INSTANCE, MODE_DIR) && errno != EEXIST)
-        return reason_set(why, wstatus_from_errno(errno), "no trace instance can be made in /sys/kernel/tracing: %s", strerror(errno));
-    if (!instance_write("buffer_size_kb", "4096") || (bed->stacks && (!instance_write("options/stacktrace", "1") || !instance_write("options/userstacktrace", "1"))) ||
+        return reason_set(why, wstatus_from_errno(errno), "no trace instance can be made in /sys/kernel/tracing: %s",
+                          strerror(errno));
+    if (!instance_write("buffer_size_kb", "4096") ||
+        (bed->stacks &&
+         (!instance_write("options/stacktrace", "1") || !instance_write("options/userstacktrace", "1"))) ||
         !instance_write("events/sched/sched_switch/enable", "1"))
-        return reason_set(why, wstatus_from_errno(errno), "the trace instance refuses context switches: %s", strerror(errno));
+        return reason_set(why, wstatus_from_errno(errno), "the trace instance refuses context switches: %s",
+                          strerror(errno));
     return W_SUCCESS;
 }
 
@@ -311,16 +352,18 @@ const struct bench_tracer bench_tracers[BENCH_TRACERS] = {
 
 static wstatus perf_find(struct bench_bed *bed, struct reason *why)
 {
-    char       *argv[] = {"perf", "--version", NULL};
-    int         fd     = -1;
-    double      unused = 0;
-    pid_t       pid    = bench_tracer_program_start(bed, argv, &fd);
-    ssize_t     n      = pid > 0 ? read(fd, bed->perf_version, sizeof bed->perf_version - 1) : -1;
+    char   *argv[] = {"perf", "--version", NULL};
+    int     fd     = -1;
+    double  unused = 0;
+    pid_t   pid    = bench_tracer_program_start(bed, argv, &fd);
+    ssize_t n      = pid > 0 ? read(fd, bed->perf_version, sizeof bed->perf_version - 1) : -1;
     if (fd >= 0)
         close(fd);
     if (bench_tracer_program_end(pid, &unused) || n <= 0)
-        return reason_set(why, W_FILE_NOT_FOUND, "perf, which the bench compares with, is missing. Do: run tools/bench-peers, or install linux-perf");
-    bed->perf_version[n] = 0;
+        return reason_set(
+            why, W_FILE_NOT_FOUND,
+            "perf, which the bench compares with, is missing. Do: run tools/bench-peers, or install linux-perf");
+    bed->perf_version[n]                                = 0;
     bed->perf_version[strcspn(bed->perf_version, "\n")] = 0;
     return W_SUCCESS;
 }
@@ -330,9 +373,10 @@ wstatus bench_bed_make(struct bench_bed *bed, const char *programs, struct reaso
     static const char *const folders[] = {"logs", "run"};
     char                     path[PATH_BYTES];
     const char              *tmp = getenv("TMPDIR");
-    *bed = (struct bench_bed){.control = {-1, -1}};
+    *bed                         = (struct bench_bed){.control = {-1, -1}};
     if (geteuid() != 0)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "the bench of kernel events records the whole machine. Do: run it as root");
+        return reason_set(why, W_PRIVILEGE_NOT_HELD,
+                          "the bench of kernel events records the whole machine. Do: run it as root");
     snprintf(bed->dir, sizeof bed->dir, "%.200s/autologger-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(bed->dir)) {
         *bed->dir = 0;
@@ -350,8 +394,10 @@ wstatus bench_bed_make(struct bench_bed *bed, const char *programs, struct reaso
     if (!st)
         st = perf_find(bed, why);
     if (!st && access("/sys/kernel/tracing/instances", W_OK))
-        st = reason_set(why, W_NOT_SUPPORTED, "the kernel's trace instances, which the bench compares with, are not at /sys/kernel/tracing. Do: "
-                                              "mount -t tracefs none /sys/kernel/tracing");
+        st = reason_set(
+            why, W_NOT_SUPPORTED,
+            "the kernel's trace instances, which the bench compares with, are not at /sys/kernel/tracing. Do: "
+            "mount -t tracefs none /sys/kernel/tracing");
     return st;
 }
 

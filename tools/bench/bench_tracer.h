@@ -1,7 +1,9 @@
-/* bench_tracer.h - who records context switches for `autologger bench kernel`, one at a time and system-wide: this project's daemon,
- * Debian's perf, a trace instance of the kernel's own. Each is begun, sees work, is ended, and tells what that took.
- * perf 6.1 ends with an error while any session of ours records (build ids in the kernel's mapping records): hence one at a time.
- * Threads: one. Ownership: what begin made, end removes. Needs root. Not for: the work (bench_switches.h), ratios (bench_kernel.h). */
+/* bench_tracer.h - who records context switches for `autologger bench kernel`, one at a time and system-wide: this
+ * project's daemon, Debian's perf, a trace instance of the kernel's own. Each is begun, sees work, is ended, and tells
+ * what that took. perf 6.1 ends with an error while any session of ours records (build ids in the kernel's mapping
+ * records): hence one at a time.
+ * Threads: one. Ownership: what begin made, end removes. Needs root. Not for: the work (bench_switches.h), ratios
+ * (bench_kernel.h). */
 #ifndef TOOLS_BENCH_TRACER_H
 #define TOOLS_BENCH_TRACER_H
 #include "registry-sim/win32/wstatus.h"
@@ -10,23 +12,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct bench_bed { /* what the tracers share */
-    char  dir[256]; /* a folder of the run; everything is below it */
+struct bench_bed {                /* what the tracers share */
+    char  dir[256];               /* a folder of the run; everything is below it */
     char  self[512], daemon[512]; /* the command, autologgerd */
     char  perf_version[80];
-    bool  stacks; /* kernel and user stacks with each switch */
-    pid_t pid; /* of what records */
+    bool  stacks;     /* kernel and user stacks with each switch */
+    pid_t pid;        /* of what records */
     int   control[2]; /* of perf: how it is told, and how it answers */
 };
-struct bench_taken { /* by one recording, conversion to something readable included */
-    double   cpu_ns; /* of the processes that record and convert; 0: none have any */
+struct bench_taken {           /* by one recording, conversion to something readable included */
+    double   cpu_ns;           /* of the processes that record and convert; 0: none have any */
     uint64_t switches, stacks; /* that came out */
-    uint64_t bytes; /* of the file */
+    uint64_t bytes;            /* of the file */
 };
 struct bench_tracer {
     const char *name;
     wstatus (*begin)(struct bench_bed *bed, struct reason *why); /* recording when it returns */
-    wstatus (*end)(struct bench_bed *bed, struct bench_taken *out, struct reason *why); /* also after a begin that failed */
+    /* also after a begin that failed */
+    wstatus (*end)(struct bench_bed *bed, struct bench_taken *out, struct reason *why);
 };
 enum { BENCH_OURS, BENCH_PERF, BENCH_FTRACE, BENCH_TRACERS };
 extern const struct bench_tracer bench_tracers[BENCH_TRACERS];

@@ -9,26 +9,37 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCHES = 30, BATCH_BYTES = 1500000, ROUNDS_MOST = BENCH_ROUNDS_MOST, KINDS = 3, CALL_LIMIT = 8, MACRO_LIMIT = 3, TRIES = 50 };
+enum {
+    BATCHES     = 30,
+    BATCH_BYTES = 1500000,
+    ROUNDS_MOST = BENCH_ROUNDS_MOST,
+    KINDS       = 3,
+    CALL_LIMIT  = 8,
+    MACRO_LIMIT = 3,
+    TRIES       = 50
+};
 #define HEADER_BYTES 80u
 
 static const struct bench_write_peer_kind {
     unsigned    bytes; /* of the payload; its name for the programs */
     const char *row;
     double      goal;
-} bench_write_peer_kinds[KINDS] = {{8, "write 8 bytes, enabled", 0.35}, {36, "write int + 32 B string, enabled", 0.35}, {320, "write 64 + 256 bytes, enabled", 0.40}};
+} bench_write_peer_kinds[KINDS] = {{8, "write 8 bytes, enabled", 0.35},
+                                   {36, "write int + 32 B string, enabled", 0.35},
+                                   {320, "write 64 + 256 bytes, enabled", 0.40}};
 
 struct bench_write_peer_figures {
-    double write[KINDS][BENCH_SIDES][ROUNDS_MOST]; /* ns an event */
+    double write[KINDS][BENCH_SIDES][ROUNDS_MOST];                       /* ns an event */
     double one[BENCH_SIDES][ROUNDS_MOST], two[BENCH_SIDES][ROUNDS_MOST]; /* events a microsecond */
 };
 
 static unsigned batch_of(unsigned bytes) { return BATCH_BYTES / ((HEADER_BYTES + bytes + 7) & ~7u); }
 
-/* A batch of which none was refused, for what is refused costs less: the last of the numbers. A daemon that does not get a processor
- * just then is waited for. */
-static __attribute__((format(printf, 6, 7))) wstatus batch_play(struct bench_stand *s, enum bench_side side, double *answer, unsigned count,
-                                                                struct reason *why, const char *format, ...)
+/* A batch of which none was refused, for what is refused costs less: the last of the numbers. A daemon that does not
+ * get a processor just then is waited for. */
+static __attribute__((format(printf, 6, 7))) wstatus batch_play(struct bench_stand *s, enum bench_side side,
+                                                                double *answer, unsigned count, struct reason *why,
+                                                                const char *format, ...)
 {
     char    command[80];
     va_list args;
@@ -41,11 +52,14 @@ static __attribute__((format(printf, 6, 7))) wstatus batch_play(struct bench_sta
             return st;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
-    return reason_set(why, W_NOT_READY, "%.0f events of a batch were refused, again and again: the session does not keep up", answer[count - 1]);
+    return reason_set(why, W_NOT_READY,
+                      "%.0f events of a batch were refused, again and again: the session does not keep up",
+                      answer[count - 1]);
 }
 
 /* By turns, batch by batch; of each side the median batch. */
-static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, struct bench_write_peer_figures *f, struct reason *why)
+static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, struct bench_write_peer_figures *f,
+                           struct reason *why)
 {
     double         times[BENCH_SIDES][BATCHES], answer[2];
     const unsigned n  = batch_of(bench_write_peer_kinds[k].bytes);
@@ -61,7 +75,8 @@ static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, st
     return st;
 }
 
-/* Rates by the processor time of each thread: what others do on the machine is not counted, what the two do to each other is. */
+/* Rates by the processor time of each thread: what others do on the machine is not counted, what the two do to each
+ * other is. */
 static wstatus two_round(struct bench_stand *s, unsigned round, struct bench_write_peer_figures *f, struct reason *why)
 {
     double         one[BENCH_SIDES][BATCHES], two[BENCH_SIDES][BATCHES], answer[4];
@@ -70,7 +85,8 @@ static wstatus two_round(struct bench_stand *s, unsigned round, struct bench_wri
 
     for (unsigned b = 0; b < BATCHES; b++)
         for (unsigned side = 0; side < BENCH_SIDES && !st; side++) {
-            st           = batch_play(s, side, answer, 4, why, "two %u %u %d %d", bench_write_peer_kinds[0].bytes, n, s->cpu[0], s->cpu[1]);
+            st = batch_play(s, side, answer, 4, why, "two %u %u %d %d", bench_write_peer_kinds[0].bytes, n, s->cpu[0],
+                            s->cpu[1]);
             one[side][b] = n / answer[0] * 1e3;
             two[side][b] = (n / answer[1] + n / answer[2]) * 1e3;
         }
@@ -81,7 +97,8 @@ static wstatus two_round(struct bench_stand *s, unsigned round, struct bench_wri
     return st;
 }
 
-static void bench_write_peer_rows_make(const struct bench_stand *s, const struct bench_write_peer_figures *f, unsigned rounds, struct bench_result *out)
+static void bench_write_peer_rows_make(const struct bench_stand *s, const struct bench_write_peer_figures *f,
+                                       unsigned rounds, struct bench_result *out)
 {
     struct bench_row row = {.peer = "LTTng-UST", .lower_is_better = true, .unit = "ns"};
 
@@ -93,8 +110,10 @@ static void bench_write_peer_rows_make(const struct bench_stand *s, const struct
     }
     if (s->cpu[0] == s->cpu[1]) /* one processor */
         return;
-    bench_row_add(out, &(struct bench_row){.row = "two writers on two CPUs", .peer = "one writer", .goal = 1.8, .unit = "M events/s"}, f->two[BENCH_SIDE_OURS],
-            f->one[BENCH_SIDE_OURS], 0, rounds);
+    bench_row_add(
+        out,
+        &(struct bench_row){.row = "two writers on two CPUs", .peer = "one writer", .goal = 1.8, .unit = "M events/s"},
+        f->two[BENCH_SIDE_OURS], f->one[BENCH_SIDE_OURS], 0, rounds);
     row = (struct bench_row){.row = "two writers on two CPUs", .peer = "LTTng-UST", .unit = "M events/s"};
     memcpy(row.peer_version, s->lttng_version, sizeof row.peer_version);
     bench_row_add(out, &row, f->two[BENCH_SIDE_OURS], f->two[BENCH_SIDE_LTTNG], 0, rounds);
@@ -102,9 +121,10 @@ static void bench_write_peer_rows_make(const struct bench_stand *s, const struct
 
 static void row_steps(struct bench_result *out, const char *name, unsigned count, unsigned limit)
 {
-    struct bench_row *row = &out->row[out->count++];
+    struct bench_row *row   = &out->row[out->count++];
     double            ratio = (double)count / limit;
-    *row = (struct bench_row){.lower_is_better = true, .goal = 1, .ours = count, .theirs = limit, .unit = "instructions"};
+    *row =
+        (struct bench_row){.lower_is_better = true, .goal = 1, .ours = count, .theirs = limit, .unit = "instructions"};
     snprintf(row->row, sizeof row->row, "%s", name);
     snprintf(row->peer, sizeof row->peer, "%u instructions", limit);
     bench_quartiles(&ratio, 1, row);
@@ -135,8 +155,8 @@ static wstatus instructions(struct bench_stand *s, struct bench_result *out, str
 
 wstatus bench_write_peer(unsigned rounds, const char *programs, struct bench_result *out, struct reason *why)
 {
-    struct bench_stand s;
-    struct bench_write_peer_figures    *f = calloc(1, sizeof *f);
+    struct bench_stand               s;
+    struct bench_write_peer_figures *f = calloc(1, sizeof *f);
 
     if (!f)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the bench");

@@ -1,5 +1,6 @@
-/* foreign.h - the folder of traces that other programs made, for tests with the label "foreign". They are no part of the project: AUTOLOGGER_DATA
- * names their folder, else they are looked for beside the source, and a test without them is skipped. Not for: what every clone must prove. */
+/* foreign.h - the folder of traces that other programs made, for tests with the label "foreign". They are no part of
+ * the project: AUTOLOGGER_DATA names their folder, else they are looked for beside the source, and a test without them
+ * is skipped. Not for: what every clone must prove. */
 #ifndef TOOLS_DEV_FOREIGN_H
 #define TOOLS_DEV_FOREIGN_H
 #include <stdio.h>

@@ -1,8 +1,9 @@
-/* read_back.h - for tests: proves that the classes a test makes are read back, field by field. Each event that a test's fixture gets
- * is decoded as `dump` does it; of each class the one with the most fields filled is kept, and at the end
+/* read_back.h - for tests: proves that the classes a test makes are read back, field by field. Each event that a test's
+ * fixture gets is decoded as `dump` does it; of each class the one with the most fields filled is kept, and at the end
  *   - it has a row in autologger/kernel/tables/written.def;
- *   - a row that names this test is compared, field by field, with the line of tests/data/read-back/TEST.txt, which was held against
- *     what went in; a field that is 0 there must be said to be so always, and one that is said so must be 0.
+ *   - a row that names this test is compared, field by field, with the line of tests/data/read-back/TEST.txt, which was
+ *     held against what went in; a field that is 0 there must be said to be so always, and one that is said so must be
+ *     0.
  * What came out is written to AL_BINARY_DIR/read-back/TEST.txt, to be looked at when a class is new.
  * Threads: one. Ownership: the process'. Not for: values of any but that one event. */
 #ifndef TOOLS_DEV_READ_BACK_H
@@ -23,24 +24,33 @@
 #include <cmocka.h>
 
 #ifndef READ_BACK_LIVE
-#define READ_BACK_LIVE "" /* fields that have a value on living machines alone; who defines it says which test reads them */
+/* fields that have a value on living machines alone; who defines it says which test reads them */
+#define READ_BACK_LIVE ""
 #endif
 enum { READ_BACK_CLASSES = 256, READ_BACK_LINE = 4096 };
 struct read_back {
-    char     key[200]; /* "TcpIp/SendIPV4 060A v2", "Autologger-Kernel-Power/CpuIdle" */
-    char     line[READ_BACK_LINE];
-    char     bad[1200]; /* what is wrong with its layout, or "" */
-    char     fields[1024], filled_names[1024]; /* of all events of the class: names, and those of fields that once had a value */
+    char key[200]; /* "TcpIp/SendIPV4 060A v2", "Autologger-Kernel-Power/CpuIdle" */
+    char line[READ_BACK_LINE];
+    char bad[1200]; /* what is wrong with its layout, or "" */
+    /* of all events of the class: names, and those of fields that once had a value */
+    char                        fields[1024], filled_names[1024];
     const struct written_class *row;
-    unsigned filled; /* fields of the event that is kept */
+    unsigned                    filled; /* fields of the event that is kept */
 };
 static struct read_back read_back[READ_BACK_CLASSES];
 static unsigned         read_back_count;
 
 static inline bool read_back_empty(const struct field *f)
 {
-    static const char *const nothing[] = {"", "0", "0x0", "false", "0.0.0.0", "::", "{00000000-0000-0000-0000-000000000000}", "0x",
-                                        "1601-01-01T00:00:00.000000000Z"};
+    static const char *const nothing[] = {"",
+                                          "0",
+                                          "0x0",
+                                          "false",
+                                          "0.0.0.0",
+                                          "::",
+                                          "{00000000-0000-0000-0000-000000000000}",
+                                          "0x",
+                                          "1601-01-01T00:00:00.000000000Z"};
     for (unsigned i = 0; i < sizeof nothing / sizeof *nothing; i++)
         if (strcmp(f->text, nothing[i]) == 0)
             return true;
@@ -56,11 +66,12 @@ static inline void read_back_add(char *list, size_t size, const char *name)
 
 static inline void read_back_field(void *self, const struct field *f)
 {
-    struct read_back *r = self;
-    size_t            n = strlen(r->line);
-    const char       *built = strstr(f->text, AL_BINARY_DIR); /* where the test was built does not matter */
+    struct read_back *r      = self;
+    size_t            n      = strlen(r->line);
+    const char       *built  = strstr(f->text, AL_BINARY_DIR); /* where the test was built does not matter */
     int               before = (int)(built ? built - f->text : 0);
-    snprintf(r->line + n, sizeof r->line - n, " %s=%.*s%s%s;", f->path, before, f->text, built ? "@BUILD@" : "", built ? built + sizeof AL_BINARY_DIR - 1 : f->text);
+    snprintf(r->line + n, sizeof r->line - n, " %s=%.*s%s%s;", f->path, before, f->text, built ? "@BUILD@" : "",
+             built ? built + sizeof AL_BINARY_DIR - 1 : f->text);
     read_back_add(r->fields, sizeof r->fields, f->path);
     if (!read_back_empty(f)) {
         read_back_add(r->filled_names, sizeof r->filled_names, f->path);
@@ -71,8 +82,11 @@ static inline void read_back_field(void *self, const struct field *f)
 /* The fields of an event that describes itself, as written.def has them. */
 static inline void read_back_schema(const struct etl_event *e, char out[1024])
 {
-    static const struct { uint8_t in; const char *word; } types[] = {{2, "utf8"}, {5, "int16"}, {6, "uint16"}, {7, "int32"}, {8, "uint32"}, {9, "int64"},
-                                                                     {10, "uint64"}, {14, "binary"}, {20, "hex32"}, {21, "hex64"}, {24, "struct"}};
+    static const struct {
+        uint8_t     in;
+        const char *word;
+    } types[] = {{2, "utf8"},    {5, "int16"},   {6, "uint16"}, {7, "int32"},  {8, "uint32"}, {9, "int64"},
+                 {10, "uint64"}, {14, "binary"}, {20, "hex32"}, {21, "hex64"}, {24, "struct"}};
     const uint8_t *p;
     uint32_t       size, at = 2;
     *out = 0;
@@ -89,7 +103,8 @@ static inline void read_back_schema(const struct etl_event *e, char out[1024])
             at += p[at] & 0x80 ? 2 : 1;
         for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
             word = types[i].in == (in & 0x1F) ? types[i].word : word;
-        snprintf(out + strlen(out), 1024 - strlen(out), "%s%s:%s%s", *out ? " " : "", name, word, in & 0x40 ? "[]" : "");
+        snprintf(out + strlen(out), 1024 - strlen(out), "%s%s:%s%s", *out ? " " : "", name, word,
+                 in & 0x40 ? "[]" : "");
     }
 }
 
@@ -121,7 +136,8 @@ static inline void read_back_see(const void *record, size_t size)
     }
     enum decode_result result = decoded_fields(&e, &names, &sink, &used);
     if (result != DECODE_OK || used != e.payload_size)
-        snprintf(r.bad, sizeof r.bad, "%s: %u of %u bytes are described", result == DECODE_UNKNOWN ? "no layout" : "another layout", used, e.payload_size);
+        snprintf(r.bad, sizeof r.bad, "%s: %u of %u bytes are described",
+                 result == DECODE_UNKNOWN ? "no layout" : "another layout", used, e.payload_size);
     field_sink_finish(&sink);
     unsigned i = 0;
     while (i < read_back_count && strcmp(read_back[i].key, r.key) != 0)
@@ -143,13 +159,15 @@ static inline void read_back_see(const void *record, size_t size)
     memcpy(read_back[i].filled_names, all, sizeof all);
 }
 
-/* A field that no event of the class had a value in, though its row does not say so, or the other way round; NULL: none. */
+/* A field that no event of the class had a value in, though its row does not say so, or the other way round; NULL:
+ * none. */
 static inline const char *read_back_wrong(const struct read_back *r, char name[64])
 {
     for (const char *word = r->fields; *word; word += strspn(word, " ")) {
         size_t n = strcspn(word, " ");
         snprintf(name, 64, "%.*s", (int)n, word);
-        if (written_has_word(r->filled_names, name) == written_has_word(r->row->never, name) && !written_has_word(READ_BACK_LIVE, name))
+        if (written_has_word(r->filled_names, name) == written_has_word(r->row->never, name) &&
+            !written_has_word(READ_BACK_LIVE, name))
             return written_has_word(r->row->never, name) ? "is said to be empty always, and is not" : "is never filled";
         word += n;
     }
@@ -191,15 +209,15 @@ static inline void read_back_save(const char *test)
 /* The last test of a program: its classes. */
 static inline void every_class_is_read_back(void **state)
 {
-    const char *test = strrchr(program_invocation_short_name, '.') + 1;
-    unsigned    bad  = 0, proved = 0;
-    size_t      count;
+    const char                 *test = strrchr(program_invocation_short_name, '.') + 1;
+    unsigned                    bad = 0, proved = 0;
+    size_t                      count;
     const struct written_class *row = written_classes(&count);
     char                        line[READ_BACK_LINE];
     (void)state;
     read_back_save(test);
     for (unsigned i = 0; i < read_back_count; i++) {
-        const struct read_back *r = &read_back[i];
+        const struct read_back *r     = &read_back[i];
         const char             *wrong = NULL;
         char                    name[64];
         if (!r->row) {
@@ -211,7 +229,8 @@ static inline void every_class_is_read_back(void **state)
             print_message("%s: %s%s %s\n  %s\n", r->key, r->bad, wrong ? name : "", wrong ? wrong : "", r->line);
             print_message("  fields: %s\n  filled: %s\n", r->fields, r->filled_names);
             bad++;
-        } else if (!read_back_wanted(test, r->key, line) || strcmp(line, r->line) != 0) { /* held against what went in */
+        } else if (!read_back_wanted(test, r->key, line) ||
+                   strcmp(line, r->line) != 0) { /* held against what went in */
             print_message("%s:\n  expected%s\n  found   %s\n", r->key, line, r->line);
             bad++;
         } else {
@@ -223,7 +242,8 @@ static inline void every_class_is_read_back(void **state)
         for (unsigned k = 0; k < read_back_count && !found; k++)
             found = read_back[k].row == &row[i];
         if (!found) {
-            print_message("row %04X %s of written.def names this test, which has no such event\n", row[i].hook, row[i].event ? row[i].event : "");
+            print_message("row %04X %s of written.def names this test, which has no such event\n", row[i].hook,
+                          row[i].event ? row[i].event : "");
             bad++;
         }
     }

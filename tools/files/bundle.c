@@ -38,8 +38,9 @@ wstatus bundle_init(struct bundle *b, struct reason *why)
     const char *temporary = getenv("TMPDIR");
     char        path[BUNDLE_PATH];
 
-    *b = (struct bundle){0};
-    int n = snprintf(b->folder, sizeof b->folder, "%s/autologger-bundle-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    *b    = (struct bundle){0};
+    int n = snprintf(b->folder, sizeof b->folder, "%s/autologger-bundle-XXXXXX",
+                     temporary && *temporary ? temporary : "/tmp");
     if (n >= (int)sizeof b->folder || !mkdtemp(b->folder)) {
         int error    = n >= (int)sizeof b->folder ? ENAMETOOLONG : errno;
         b->folder[0] = 0;
@@ -108,7 +109,7 @@ void bundle_command(struct bundle *b, const char *name, const char *const *words
 {
     struct bundle_part *p = part_add(b, name, needed);
     char                path[BUNDLE_PATH], *argv[16] = {(char *)"autologger"};
-    struct stat         st = {0};
+    struct stat         st   = {0};
     int                 argc = 1;
 
     if (!p)
@@ -204,12 +205,16 @@ static void bundle_copy_text(FILE *to, const char *path)
 
 void bundle_versions(struct bundle *b, const char *version)
 {
-    static const char *const texts[] = {"/etc/os-release", "/proc/cmdline", "/proc/sys/kernel/random/boot_id", "/proc/sys/kernel/perf_event_paranoid",
-                                        "/sys/kernel/security/lockdown", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    static const char *const texts[] = {"/etc/os-release",
+                                        "/proc/cmdline",
+                                        "/proc/sys/kernel/random/boot_id",
+                                        "/proc/sys/kernel/perf_event_paranoid",
+                                        "/sys/kernel/security/lockdown",
+                                        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                                         "/proc/meminfo"};
-    struct bundle_part *p = part_add(b, "versions.txt", true);
-    struct utsname      name;
-    char                path[BUNDLE_PATH];
+    struct bundle_part      *p       = part_add(b, "versions.txt", true);
+    struct utsname           name;
+    char                     path[BUNDLE_PATH];
 
     if (!p)
         return;
@@ -222,7 +227,8 @@ void bundle_versions(struct bundle *b, const char *version)
     }
     visible_printf(to, "autologger %s\n", version);
     if (uname(&name) == 0)
-        visible_printf(to, "%s %s %s %s, %ld processors\n", name.sysname, name.release, name.version, name.machine, sysconf(_SC_NPROCESSORS_ONLN));
+        visible_printf(to, "%s %s %s %s, %ld processors\n", name.sysname, name.release, name.version, name.machine,
+                       sysconf(_SC_NPROCESSORS_ONLN));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         bundle_copy_text(to, texts[i]);
     p->bytes = (uint64_t)ftell(to);
@@ -259,7 +265,8 @@ static bool redact_trace(struct redactor *r, const char *link, struct bundle_par
     char                copy[BUNDLE_PATH + 8];
 
     snprintf(copy, sizeof copy, "%s.copy", link);
-    if (merge_files_with(os_linux(), (const char *const *)&link, 1, copy, &(struct merge_options){.plain = true, .redactor = r}, &n, &why)) {
+    if (merge_files_with(os_linux(), (const char *const *)&link, 1, copy,
+                         &(struct merge_options){.plain = true, .redactor = r}, &n, &why)) {
         snprintf(p->without, sizeof p->without, "it can't be redacted: %.150s", why.text);
         return false;
     }
@@ -296,11 +303,13 @@ bool bundle_redact(struct bundle *b, struct redact_option *redact, int *code)
         for (size_t k = 0; k < sizeof unreadable / sizeof *unreadable; k++)
             left |= strcmp(p->name, unreadable[k]) == 0;
         if (!left)
-            fine = strncmp(p->name, "traces/", 7) == 0 ? redact_trace(redact->redactor, path, p) : redact_text_file(redact->redactor, path);
+            fine = strncmp(p->name, "traces/", 7) == 0 ? redact_trace(redact->redactor, path, p)
+                                                       : redact_text_file(redact->redactor, path);
         if (left || !fine) {
             unlink(path);
             if (!p->without[0])
-                snprintf(p->without, sizeof p->without, left ? "its texts are in hex, where nothing private can be found" : "it can't be redacted");
+                snprintf(p->without, sizeof p->without,
+                         left ? "its texts are in hex, where nothing private can be found" : "it can't be redacted");
             p->needed = p->needed && !left;
         }
     }
@@ -322,7 +331,8 @@ static bool contents_write(const struct bundle *b)
     FILE *to = fopen(path, "we");
     for (unsigned i = 0; to && i < b->count; i++) {
         const struct bundle_part *p = &b->parts[i];
-        visible_printf(to, p->without[0] ? "%-24s %s\n    left out: %s\n" : "%-24s %s%s\n", p->name, p->what, p->without);
+        visible_printf(to, p->without[0] ? "%-24s %s\n    left out: %s\n" : "%-24s %s%s\n", p->name, p->what,
+                       p->without);
     }
     return to && fclose(to) == 0;
 }
@@ -342,9 +352,11 @@ wstatus bundle_write(struct bundle *b, const char *path, struct reason *why)
     int         code   = bundle_run("tar", argv, fd, -1);
     wstatus     st     = W_SUCCESS;
     if (code == 127)
-        st = reason_set(why, W_FILE_NOT_FOUND, "tar could not be run. Do: install tar, or copy the trace files by hand");
+        st =
+            reason_set(why, W_FILE_NOT_FOUND, "tar could not be run. Do: install tar, or copy the trace files by hand");
     else if (code)
-        st = reason_set(why, W_DISK_FULL, "tar ended with exit code %d while writing %s. Do: look for free space there", code, path);
+        st = reason_set(why, W_DISK_FULL, "tar ended with exit code %d while writing %s. Do: look for free space there",
+                        code, path);
     else if (fsync(fd) < 0 || rename(beside, path) < 0)
         st = reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
     close(fd);

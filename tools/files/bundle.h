@@ -1,7 +1,9 @@
-/* bundle.h - one .tar of a boot, to be taken to another machine or sent to somebody: the trace files, the Status table as text and JSON,
- * the configuration, what the machine is and what `check` says about it.
- * The texts are what the command's own verbs print, each run as a child process; tar(1) packs, so a trace is never copied twice.
- * Invariants: B1 the archive appears whole or not at all, readable by its owner alone. B2 nothing else is left behind, whatever fails.
+/* bundle.h - one .tar of a boot, to be taken to another machine or sent to somebody: the trace files, the Status table
+ * as text and JSON, the configuration, what the machine is and what `check` says about it.
+ * The texts are what the command's own verbs print, each run as a child process; tar(1) packs, so a trace is never
+ * copied twice.
+ * Invariants: B1 the archive appears whole or not at all, readable by its owner alone. B2 nothing else is left behind,
+ * whatever fails.
  * B3 what could not be had is a part with a reason, never silently missing.
  * Threads: one. Ownership: bundle_finish. Not for: choosing what was traced. */
 #ifndef TOOLS_BUNDLE_H
@@ -13,10 +15,10 @@
 enum { BUNDLE_PATH = 1200, BUNDLE_PARTS = 96 };
 
 struct bundle_part {
-    char     name[128];  /* in the archive, below its one folder */
-    char     what[160];  /* the command, or the file, that it is from */
+    char     name[128];    /* in the archive, below its one folder */
+    char     what[160];    /* the command, or the file, that it is from */
     char     without[200]; /* why it is not in the archive; "" = it is */
-    bool     needed; /* a bundle without it is not what was asked for */
+    bool     needed;       /* a bundle without it is not what was asked for */
     uint64_t bytes;
 };
 struct bundle {
@@ -28,15 +30,16 @@ struct bundle {
 /* Makes the work folder. */
 wstatus bundle_init(struct bundle *b, struct reason *why);
 void    bundle_finish(struct bundle *b); /* removes the work folder */
-/* What `autologger WORDS...` of this very program prints, both outputs, becomes the part `name`. `words` ends with NULL. Exit codes up to
- * `worst` are a result; a worse one, or no output at all, makes it a part without. */
+/* What `autologger WORDS...` of this very program prints, both outputs, becomes the part `name`. `words` ends with
+ * NULL. Exit codes up to `worst` are a result; a worse one, or no output at all, makes it a part without. */
 void bundle_command(struct bundle *b, const char *name, const char *const *words, int worst, bool needed);
 /* A file of this machine becomes the part `name`; it is read when the archive is made. */
 void bundle_file(struct bundle *b, const char *name, const char *path, bool needed);
 /* The trace files of a boot: the merged one where there is one, else those of the sessions. Returns how many. */
 unsigned bundle_traces(struct bundle *b, const struct result_list *rows);
-/* Replaces what is private in all parts, with one redactor, so that a token means the same in each: traces are copied, texts are changed in
- * their place; what can't be looked through is left out. `redact` is to be closed by the caller. False: *code is the exit code. */
+/* Replaces what is private in all parts, with one redactor, so that a token means the same in each: traces are copied,
+ * texts are changed in their place; what can't be looked through is left out. `redact` is to be closed by the caller.
+ * False: *code is the exit code. */
 struct redact_option;
 bool bundle_redact(struct bundle *b, struct redact_option *redact, int *code);
 /* Which kernel, which distribution, which hardware: "versions.txt". */

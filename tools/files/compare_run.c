@@ -20,8 +20,8 @@ static void name_all(const char *const *files, unsigned count, char *out, size_t
         n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", files[i]);
 }
 
-wstatus compare_files(const char *verb, const char *const *before, unsigned count, const struct boot *boot, const char *after, int64_t least,
-                      struct compared *out, struct reason *why)
+wstatus compare_files(const char *verb, const char *const *before, unsigned count, const struct boot *boot,
+                      const char *after, int64_t least, struct compared *out, struct reason *why)
 {
     static const struct boot_options quick = {.no_stacks = true};
     struct boot                     *boots[COMPARE_FILES];
@@ -86,7 +86,8 @@ static int compare_run_text_print(void *arg)
     if (!st)
         st = compare_files("autologger compare", before, n, boot, after, (int64_t)(a->least_ms * 1e6), &c, &why);
     if (!st && !c.comparison)
-        st = reason_set(&why, W_FILE_NOT_FOUND, "there is no boot to compare with. Do: name its trace, or see autologger boots");
+        st = reason_set(&why, W_FILE_NOT_FOUND,
+                        "there is no boot to compare with. Do: name its trace, or see autologger boots");
     if (!st && a->common.json)
         st = compare_run_json_print(&c, &why);
     else if (!st)
@@ -101,8 +102,13 @@ static int compare_run_text_print(void *arg)
 int compare_run(const struct compare_run *a)
 {
     const char       *after = a->files[a->file_count - 1];
-    struct report_run page  = {.common = a->common, .file = after, .page = a->page, .before = a->files, .before_count = a->file_count - 1,
-                               .last = a->last, .quiet = true};
+    struct report_run page  = {.common       = a->common,
+                               .file         = after,
+                               .page         = a->page,
+                               .before       = a->files,
+                               .before_count = a->file_count - 1,
+                               .last         = a->last,
+                               .quiet        = true};
     page.common.json        = false;
     const int code          = read_apart("autologger compare", after, compare_run_text_print, (void *)(uintptr_t)a);
     return code == VERB_FINE && a->page ? report_run(&page) : code;

@@ -1,4 +1,5 @@
-/* compare_run.h - carries out `autologger compare`, and the comparison of a report: reads the boots, holds them against each other.
+/* compare_run.h - carries out `autologger compare`, and the comparison of a report: reads the boots, holds them against
+ * each other.
  * Threads: one. Not for: options (cmd_compare.c). */
 #ifndef TOOLS_COMPARE_RUN_H
 #define TOOLS_COMPARE_RUN_H
@@ -17,12 +18,13 @@ struct compare_run {
 /* An exit code of enum verb_exit. */
 int compare_run(const struct compare_run *a);
 
-/* A boot against others, with what the others are in words. A trace that cannot be read is left out, and said on stderr. */
+/* A boot against others, with what the others are in words. A trace that cannot be read is left out, and said on
+ * stderr. */
 struct compared {
     struct boot_comparison *comparison; /* NULL: there is nothing to compare with */
     char                    before[300], after[300];
 };
-wstatus compare_files(const char *verb, const char *const *before, unsigned count, const struct boot *boot, const char *after, int64_t least,
-                      struct compared *out, struct reason *why);
+wstatus compare_files(const char *verb, const char *const *before, unsigned count, const struct boot *boot,
+                      const char *after, int64_t least, struct compared *out, struct reason *why);
 void    compared_finish(struct compared *c);
 #endif

@@ -10,13 +10,18 @@ bool describe_open(struct describe *d, const char *verb, int *code)
 {
     struct manifest_source s   = {.forgiving = true, .quiet = true};
     struct reason          why = {0};
-    wstatus                st  = (d->set = schema_set_new()) ? W_SUCCESS : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for descriptions of events");
+    wstatus                st  = (d->set = schema_set_new())
+                                     ? W_SUCCESS
+                                     : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for descriptions of events");
 
-    d->installed = (struct publishers){.folder = d->store ? publishers_beside(d->store, d->folder) : publishers_folder(), .culture = publishers_culture(d->culture)};
+    d->installed =
+        (struct publishers){.folder  = d->store ? publishers_beside(d->store, d->folder) : publishers_folder(),
+                            .culture = publishers_culture(d->culture)};
     for (unsigned i = 0; i < d->file_count && !st; i++)
         st = manifest_source_read(&s, d->files[i], &why);
     for (unsigned i = 0; i < s.count && !st; i++)
-        st = manifest_schemas(s.list[i], manifest_culture_find(s.list[i], d->installed.culture), SCHEMA_MANIFEST, d->set, &why);
+        st = manifest_schemas(s.list[i], manifest_culture_find(s.list[i], d->installed.culture), SCHEMA_MANIFEST,
+                              d->set, &why);
     d->learn = (struct learn_files){d->traces, d->trace_count, manifest_learn, (void *)(uintptr_t)d->installed.culture};
     if (!st) {
         schema_set_ask(d->set, publishers_ask, &d->installed);
@@ -34,8 +39,10 @@ void describe_report(const struct describe *d, const char *verb)
     if (!d->installed.failed)
         return;
     fflush(stdout);
-    visible_printf(stderr, "%s: %u installed manifest%s could not be read: %s. Do: install %s again (autologger manifest list)\n", verb, d->installed.failed,
-            plural(d->installed.failed), d->installed.why.text, d->installed.failed == 1 ? "it" : "them");
+    visible_printf(
+        stderr, "%s: %u installed manifest%s could not be read: %s. Do: install %s again (autologger manifest list)\n",
+        verb, d->installed.failed, plural(d->installed.failed), d->installed.why.text,
+        d->installed.failed == 1 ? "it" : "them");
 }
 
 void describe_close(struct describe *d)

@@ -1,5 +1,6 @@
-/* describe.h - what describes the events of a trace for a verb that reads one: manifests named on the command line, installed ones, what is in
- * the trace; in the texts of one culture. Threads: one. Ownership: open/close; the set is the struct's. Not for: the order in which they count (schema/set.h). */
+/* describe.h - what describes the events of a trace for a verb that reads one: manifests named on the command line,
+ * installed ones, what is in the trace; in the texts of one culture. Threads: one. Ownership: open/close; the set is
+ * the struct's. Not for: the order in which they count (schema/set.h). */
 #ifndef TOOLS_DESCRIBE_H
 #define TOOLS_DESCRIBE_H
 #include "autologger/schema/learn.h"
@@ -12,7 +13,7 @@ struct describe {
     unsigned           file_count;
     const char        *culture; /* --culture, or NULL */
     const char        *store;   /* --store, or NULL: installed manifests are beside it */
-    const char *const *traces; /* the files that are read: a merge put descriptions into them */
+    const char *const *traces;  /* the files that are read: a merge put descriptions into them */
     unsigned           trace_count;
     struct learn_files learn;
     struct schema_set *set;

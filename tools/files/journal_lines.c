@@ -24,7 +24,9 @@ extern char **environ;
 static bool is_unit(const char *name)
 {
     const size_t n = strlen(name);
-    return n > 2 && isalnum((unsigned char)*name) && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@") == n && strchr(name, '.');
+    return n > 2 && isalnum((unsigned char)*name) &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@") == n &&
+           strchr(name, '.');
 }
 
 /* Its 32 digits. False: it is none. */
@@ -65,7 +67,7 @@ static bool line_take(const struct journal_ask *ask, char *line, struct journal_
     const int64_t at = (int64_t)(seconds * 1e9);
     if (at > ask->to_ns + SLACK_NS)
         return false;
-    const char *text = end + 1 + strspn(end + 1, " ");
+    const char *text          = end + 1 + strspn(end + 1, " ");
     line[strcspn(line, "\n")] = 0;
     if (at < ask->from_ns - SLACK_NS || !*text)
         return true;
@@ -77,10 +79,12 @@ static bool line_take(const struct journal_ask *ask, char *line, struct journal_
     return true;
 }
 
-static void journal_lines_run(const struct journal_ask *ask, const char *boot, const char *priority, struct journal_told *out)
+static void journal_lines_run(const struct journal_ask *ask, const char *boot, const char *priority,
+                              struct journal_told *out)
 {
-    char                       unit[300], *line = NULL;
-    const char *const          argv[] = {"journalctl", "--quiet", "--no-pager", "--no-hostname", "--output=short-monotonic", "--boot", boot, unit, priority, NULL};
+    char              unit[300], *line = NULL;
+    const char *const argv[] = {"journalctl", "--quiet", "--no-pager", "--no-hostname", "--output=short-monotonic",
+                                "--boot",     boot,      unit,         priority,        NULL};
     posix_spawn_file_actions_t actions;
     size_t                     room = 0;
     pid_t                      pid;
@@ -99,14 +103,16 @@ static void journal_lines_run(const struct journal_ask *ask, const char *boot, c
     FILE *f = error ? NULL : fdopen(p[0], "r");
     if (!f)
         close(p[0]);
-    while (f && getline(&line, &room, f) > 0 && line_take(ask, line, out)) {} /* the oldest comes first */
+    while (f && getline(&line, &room, f) > 0 && line_take(ask, line, out)) {
+    } /* the oldest comes first */
     free(line);
     if (f)
         fclose(f);
     if (!error)
         kill(pid, SIGKILL); /* it may have more to say */
     if (!error)
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
 }
 
 /* ---- the process that answers ---- */
@@ -141,7 +147,8 @@ static void journal_lines_answer(int fd)
     struct journal_told out = {0};
     char                boot[33];
 
-    if (recv(fd, &ask, sizeof ask, 0) != (ssize_t)sizeof ask || !memchr(ask.unit, 0, sizeof ask.unit) || !memchr(ask.boot_id, 0, sizeof ask.boot_id))
+    if (recv(fd, &ask, sizeof ask, 0) != (ssize_t)sizeof ask || !memchr(ask.unit, 0, sizeof ask.unit) ||
+        !memchr(ask.boot_id, 0, sizeof ask.boot_id))
         return;
     alarm(PATIENCE_S);
     if (is_unit(ask.unit) && journal_lines_boot_id(ask.boot_id, boot)) {
@@ -155,7 +162,7 @@ static void journal_lines_answer(int fd)
 struct journal_lines journal_begin(void)
 {
     struct journal_lines j = {-1, -1};
-    int            pair[2];
+    int                  pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return j;
     fflush(NULL);
@@ -176,8 +183,8 @@ struct journal_lines journal_begin(void)
 
 void journal_ask(struct journal_lines *j, const struct journal_ask *ask, struct journal_told *out)
 {
-    struct pollfd p = {.fd = j->fd, .events = POLLIN};
-    *out            = (struct journal_told){0};
+    struct pollfd p           = {.fd = j->fd, .events = POLLIN};
+    *out                      = (struct journal_told){0};
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN); /* it may have been killed */
     if (j->fd < 0 || write(j->fd, ask, sizeof *ask) != (ssize_t)sizeof *ask || poll(&p, 1, PATIENCE_S * 1000) != 1 ||
         read(j->fd, out, sizeof *out) != (ssize_t)sizeof *out || out->count > JOURNAL_LINES)
@@ -194,7 +201,8 @@ void journal_end(struct journal_lines *j)
     if (j->pid > 0) {
         kill(-j->pid, SIGKILL);
         kill(j->pid, SIGKILL); /* where it has not made its group yet */
-        while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR) {}
+        while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
     }
     *j = (struct journal_lines){-1, -1};
 }

@@ -1,4 +1,5 @@
-/* manifest_source.h - the manifests of a file on a command line (XML, binary form, program), with what is wrong on standard error.
+/* manifest_source.h - the manifests of a file on a command line (XML, binary form, program), with what is wrong on
+ * standard error.
  * Threads: one. Ownership: manifest_source_finish frees what was read, also after a failure. */
 #ifndef TOOLS_MANIFEST_SOURCE_H
 #define TOOLS_MANIFEST_SOURCE_H

@@ -22,7 +22,10 @@ void mapped_reader(const char *verb, const char *path, struct etl_reader *reader
 {
     struct sigaction act = {.sa_handler = on_bus};
 
-    snprintf(mapped_said, sizeof mapped_said, "%s: %.800s was made shorter, or can no longer be read, while it was read. Do: wait until nobody writes to it, and try again\n", verb, path);
+    snprintf(
+        mapped_said, sizeof mapped_said,
+        "%s: %.800s was made shorter, or can no longer be read, while it was read. Do: wait until nobody writes to it, and try again\n",
+        verb, path);
     if (sigaction(SIGBUS, &act, NULL) == 0)
         etl_reader_map(reader);
 }

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 /* A store that is not there, or not readable, is no mistake: the file is merged without. */
-static bool merge_options_configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH])
+static bool merge_options_configuration(void *ctx, const char *boot_id, uint64_t *change_number,
+                                        char hash[PROVENANCE_HASH])
 {
     const struct merge_help *h       = ctx;
     struct regstore         *store   = NULL;

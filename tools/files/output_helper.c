@@ -42,7 +42,8 @@ static int make_in(struct output_made *o, const struct output_ask *ask)
 
     if (o->folder < 0 || !n || ask->name[n] || ask->mode & ~0666u)
         return -EACCES;
-    return output_helper_result(openat(o->folder, ask->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)ask->mode));
+    return output_helper_result(
+        openat(o->folder, ask->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)ask->mode));
 }
 
 static int output_helper_gone(struct output_made *o, int r)
@@ -69,10 +70,10 @@ static const struct {
     bool              folder, passes; /* asked of a folder; the result is a descriptor */
     int (*act)(struct output_made *o, const struct output_ask *ask);
 } output_helper_acts[] = {{OUTPUT_MAKE, false, true, output_helper_file_make},
-            {OUTPUT_PLACE, false, false, output_helper_place},
-            {OUTPUT_DROP, false, false, output_helper_drop},
-            {OUTPUT_MAKE, true, false, folder_make},
-            {OUTPUT_MAKE_IN, true, true, make_in}};
+                          {OUTPUT_PLACE, false, false, output_helper_place},
+                          {OUTPUT_DROP, false, false, output_helper_drop},
+                          {OUTPUT_MAKE, true, false, folder_make},
+                          {OUTPUT_MAKE_IN, true, true, make_in}};
 
 static void output_helper_unwind_end(struct output_helper *h)
 {
@@ -94,8 +95,9 @@ static int output_helper_unwind_begin(struct output_helper *h, struct output_rep
 
 int output_helper_reply(struct output_helper *h, const struct output_ask *ask, struct output_reply *reply)
 {
-    struct output_made *o  = ask->which < h->count && memchr(ask->name, 0, sizeof ask->name) ? &h->output[ask->which] : NULL;
-    int                 fd = -1;
+    struct output_made *o =
+        ask->which < h->count && memchr(ask->name, 0, sizeof ask->name) ? &h->output[ask->which] : NULL;
+    int fd = -1;
 
     *reply = (struct output_reply){.result = -EINVAL};
     if (ask->what == OUTPUT_UNWIND && h->unwinds) {
@@ -115,7 +117,8 @@ int output_helper_reply(struct output_helper *h, const struct output_ask *ask, s
 
 void output_helper_run(struct output_helper *h, int socket)
 {
-    static const int    not_its_own[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}; /* a terminal's are for the command: this one ends behind it */
+    /* a terminal's are for the command: this one ends behind it */
+    static const int    not_its_own[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE};
     struct output_ask   ask;
     struct output_reply reply;
     int                 stray;

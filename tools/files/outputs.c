@@ -35,10 +35,12 @@ static int outputs_asked(const struct output_ask *ask, struct output_reply *repl
     int fd = -1;
 
     *reply = (struct output_reply){.result = -EPIPE};
-    if (!merge_ask_send(helper_socket, ask, sizeof *ask, -1) || !merge_ask_receive(helper_socket, reply, sizeof *reply, &fd)) {
+    if (!merge_ask_send(helper_socket, ask, sizeof *ask, -1) ||
+        !merge_ask_receive(helper_socket, reply, sizeof *reply, &fd)) {
         if (fd >= 0)
             close(fd);
-        *reply = (struct output_reply){.result = -EPIPE, .why = "the process that starts programs for this one is gone"};
+        *reply =
+            (struct output_reply){.result = -EPIPE, .why = "the process that starts programs for this one is gone"};
         return -EPIPE;
     }
     return fd >= 0 ? fd : reply->result;
@@ -63,8 +65,8 @@ static unsigned of_temporary(const char *path)
 static unsigned of_folder(const char *path, size_t length)
 {
     unsigned i = 0;
-    while (i < helped.count &&
-           (helped.output[i].temporary || strlen(helped.output[i].path) != length || memcmp(helped.output[i].path, path, length) != 0))
+    while (i < helped.count && (helped.output[i].temporary || strlen(helped.output[i].path) != length ||
+                                memcmp(helped.output[i].path, path, length) != 0))
         i++;
     return i;
 }
@@ -98,7 +100,8 @@ static int helped_rename(struct os *os, const char *from, const char *to)
 {
     const unsigned which = of_temporary(from);
     (void)os;
-    return which < helped.count && strcmp(helped.output[which].path, to) == 0 ? asked_of(OUTPUT_PLACE, which, 0, 0) : -EACCES;
+    return which < helped.count && strcmp(helped.output[which].path, to) == 0 ? asked_of(OUTPUT_PLACE, which, 0, 0)
+                                                                              : -EACCES;
 }
 
 static int helped_unlink(struct os *os, const char *path)
@@ -173,7 +176,10 @@ struct os *outputs_guard(const char *verb, const struct output *outputs, unsigne
     }
     helped.unwinds = unwinds;
     if (!outputs_helper_start(outputs, count)) {
-        visible_printf(stderr, "%s: there is no process that could write the result: %s. Do: try again when the system is less busy\n", verb, strerror(errno));
+        visible_printf(
+            stderr,
+            "%s: there is no process that could write the result: %s. Do: try again when the system is less busy\n",
+            verb, strerror(errno));
         *code = VERB_REFUSED;
         return NULL;
     }
@@ -213,7 +219,8 @@ wstatus output_end(struct os *os, struct output_stream *out, wstatus st, struct 
 
     errno = 0;
     if ((fclose(out->file) != 0 || bad) && !st)
-        st = reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "%s: %s", out->output->path, errno ? strerror(errno) : wstatus_text(W_DISK_FULL));
+        st = reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "%s: %s", out->output->path,
+                        errno ? strerror(errno) : wstatus_text(W_DISK_FULL));
     const int r = st ? 0 : os->rename(os, out->temporary, out->output->path);
     if (r < 0)
         st = reason_set(why, wstatus_from_errno(-r), "%s: %s", out->output->path, strerror(-r));

@@ -21,5 +21,6 @@ wstatus program_find(const char *name, char *out, size_t size, struct reason *wh
         if (access(out, X_OK) == 0)
             return W_SUCCESS;
     }
-    return reason_set(why, W_FILE_NOT_FOUND, "%s is neither in %s nor installed. Do: build or install all of autologger", name, self);
+    return reason_set(why, W_FILE_NOT_FOUND,
+                      "%s is neither in %s nor installed. Do: build or install all of autologger", name, self);
 }

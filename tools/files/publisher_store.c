@@ -16,12 +16,14 @@ static const char *publisher_store_key_of(const struct guid *guid, char out[KEY_
     return out;
 }
 
-static wstatus publisher_store_put_text(struct regstore *store, const char *key, const char *name, const char *text, struct reason *why)
+static wstatus publisher_store_put_text(struct regstore *store, const char *key, const char *name, const char *text,
+                                        struct reason *why)
 {
     return text ? regstore_set_string(store, key, name, text, why) : W_SUCCESS;
 }
 
-static wstatus put_channels(struct regstore *store, const char *key, const struct manifest_provider *p, struct reason *why)
+static wstatus put_channels(struct regstore *store, const char *key, const struct manifest_provider *p,
+                            struct reason *why)
 {
     char    all[KEY_MAX + 32], one[KEY_MAX + 64];
     wstatus st;
@@ -42,8 +44,8 @@ static wstatus put_channels(struct regstore *store, const char *key, const struc
     return st;
 }
 
-wstatus publisher_put(struct regstore *store, const struct manifest *m, const struct manifest_provider *p, const struct publisher_files *files,
-                      const char *metadata, struct reason *why)
+wstatus publisher_put(struct regstore *store, const struct manifest *m, const struct manifest_provider *p,
+                      const struct publisher_files *files, const char *metadata, struct reason *why)
 {
     char    key[KEY_MAX];
     wstatus st = W_SUCCESS;
@@ -55,11 +57,14 @@ wstatus publisher_put(struct regstore *store, const struct manifest *m, const st
     if (!st)
         st = regstore_set_string(store, key, "", p->name, why);
     if (!st)
-        st = publisher_store_put_text(store, key, "ResourceFileName", files->resource ? files->resource : p->resource_file, why);
+        st = publisher_store_put_text(store, key, "ResourceFileName",
+                                      files->resource ? files->resource : p->resource_file, why);
     if (!st)
-        st = publisher_store_put_text(store, key, "MessageFileName", files->message ? files->message : p->message_file, why);
+        st = publisher_store_put_text(store, key, "MessageFileName", files->message ? files->message : p->message_file,
+                                      why);
     if (!st)
-        st = publisher_store_put_text(store, key, "ParameterFileName", files->parameter ? files->parameter : p->parameter_file, why);
+        st = publisher_store_put_text(store, key, "ParameterFileName",
+                                      files->parameter ? files->parameter : p->parameter_file, why);
     if (!st)
         st = publisher_store_put_text(store, key, "MetadataFileName", metadata, why);
     return st ? st : put_channels(store, key, p, why);
@@ -70,7 +75,8 @@ wstatus publisher_remove(struct regstore *store, const struct guid *guid, struct
     char key[KEY_MAX];
 
     if (!regstore_key_exists(store, publisher_store_key_of(guid, key)))
-        return reason_set(why, W_NOT_FOUND, "the provider %s is not installed. Do: autologger manifest list", strrchr(key, '\\') + 1);
+        return reason_set(why, W_NOT_FOUND, "the provider %s is not installed. Do: autologger manifest list",
+                          strrchr(key, '\\') + 1);
     return regstore_delete_key(store, key, why);
 }
 
@@ -95,7 +101,7 @@ wstatus publisher_each(struct regstore *store, publisher_fn fn, void *ctx)
     if (st == W_FILE_NOT_FOUND)
         st = W_SUCCESS;
     for (unsigned i = 0; g && i < g->count && !st; i++) {
-        char  key[KEY_MAX], *name = NULL;
+        char key[KEY_MAX], *name = NULL;
         if (regstore_get_string_dup(store, publisher_store_key_of(&g->at[i], key), "", &name, NULL) == W_SUCCESS)
             st = fn(ctx, &g->at[i], name);
         free(name);
@@ -105,10 +111,10 @@ wstatus publisher_each(struct regstore *store, publisher_fn fn, void *ctx)
 }
 
 struct publisher_store_search {
-    const char    *which;
-    struct guid    guid, *out;
-    bool           by_guid, found;
-    char          *name, near[256];
+    const char *which;
+    struct guid guid, *out;
+    bool        by_guid, found;
+    char       *name, near[256];
 };
 
 static wstatus publisher_store_compare(void *ctx, const struct guid *guid, const char *name)
@@ -144,5 +150,6 @@ wstatus publisher_find(struct regstore *store, const char *which, struct guid *g
     }
     if (st)
         return reason_set(why, st, "the store's list of providers cannot be read");
-    return reason_set(why, W_NOT_FOUND, "the provider %s is not installed%s Do: autologger manifest list", which, *s.near ? s.near : ".");
+    return reason_set(why, W_NOT_FOUND, "the provider %s is not installed%s Do: autologger manifest list", which,
+                      *s.near ? s.near : ".");
 }

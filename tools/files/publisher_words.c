@@ -89,8 +89,8 @@ static const struct manifest_provider *publisher_words_provider_of(const struct 
         return p;
     if (!last.asked || !guid_equal(&last.guid, guid)) {
         manifest_free(last.manifest);
-        last.manifest = NULL;
-        publisher_words_described.of  = NULL; /* what it was made of is gone; it is made anew at the next question */
+        last.manifest                = NULL;
+        publisher_words_described.of = NULL; /* what it was made of is gone; it is made anew at the next question */
         publishers_load(publishers_beside(cmdline_store(), folder), guid, &last.manifest, &ignored);
         last.guid  = *guid;
         last.asked = true;
@@ -107,11 +107,12 @@ static bool item_is(const struct manifest_item *i, const char *word, uint64_t *v
     return strcasecmp(i->name, word) == 0 || (i->symbol && strcmp(i->symbol, word) == 0);
 }
 
-static enum publisher_answer publisher_word_of(void *ctx, const struct guid *provider, enum publisher_word kind, const char *word, uint64_t *value, char *near)
+static enum publisher_answer publisher_word_of(void *ctx, const struct guid *provider, enum publisher_word kind,
+                                               const char *word, uint64_t *value, char *near)
 {
-    const struct manifest_provider *p = publisher_words_provider_of(provider);
-    struct nearest                  n = nearest_make(word, 3);
-    size_t                          count;
+    const struct manifest_provider   *p = publisher_words_provider_of(provider);
+    struct nearest                    n = nearest_make(word, 3);
+    size_t                            count;
     const struct manifest_predefined *w = manifest_predefined(&count);
 
     (void)ctx;
@@ -121,14 +122,16 @@ static enum publisher_answer publisher_word_of(void *ctx, const struct guid *pro
     for (unsigned i = 0; i < items; i++)
         if (item_is(kind == PUBLISHER_KEYWORD ? &p->keywords.at[i] : &p->levels.at[i], word, value, &n))
             return PUBLISHER_FOUND;
-    for (unsigned i = 0; kind == PUBLISHER_KEYWORD && i < p->channels.count; i++) { /* a channel chooses its events by a bit, too */
+    /* a channel chooses its events by a bit, too */
+    for (unsigned i = 0; kind == PUBLISHER_KEYWORD && i < p->channels.count; i++) {
         struct manifest_item channel = p->channels.at[i].item;
         channel.value                = p->channels.at[i].keyword;
         if (item_is(&channel, word, value, &n))
             return PUBLISHER_FOUND;
     }
     for (size_t i = 0; i < count; i++)
-        if (w[i].kind == (kind == PUBLISHER_KEYWORD ? WORDS_KEYWORD : WORDS_LEVEL) && strcasecmp(w[i].name, word) == 0) {
+        if (w[i].kind == (kind == PUBLISHER_KEYWORD ? WORDS_KEYWORD : WORDS_LEVEL) &&
+            strcasecmp(w[i].name, word) == 0) {
             *value = w[i].value;
             return PUBLISHER_FOUND;
         }
@@ -155,10 +158,10 @@ static bool event_is(const struct schema_event *e, bool id, const char *word)
     return id ? strtoul(word, NULL, 10) == e->id && strlen(word) <= 5 : e->name && strcasecmp(e->name, word) == 0;
 }
 
-static enum publisher_answer publisher_words_layout_of(void *ctx, const struct guid *provider, bool id, unsigned nth, struct payload_clause *clause, bool *more,
-                                       struct reason *why)
+static enum publisher_answer publisher_words_layout_of(void *ctx, const struct guid *provider, bool id, unsigned nth,
+                                                       struct payload_clause *clause, bool *more, struct reason *why)
 {
-    const struct manifest_provider *p = publisher_words_provider_of(provider);
+    const struct manifest_provider *p     = publisher_words_provider_of(provider);
     const struct schema_event      *found = NULL;
     struct nearest                  n     = nearest_make(clause->event, 3);
 
@@ -181,8 +184,8 @@ static enum publisher_answer publisher_words_layout_of(void *ctx, const struct g
     }
     if (found)
         return payload_layout(found, clause, why) ? PUBLISHER_UNKNOWN : PUBLISHER_FOUND;
-    reason_set(why, W_INVALID_PARAMETER, "the provider's manifest has no event '%.40s'%s%.40s%s", clause->event, n.found ? ", did you mean '" : "",
-               n.found ? n.found : "", n.found ? "'?" : "");
+    reason_set(why, W_INVALID_PARAMETER, "the provider's manifest has no event '%.40s'%s%.40s%s", clause->event,
+               n.found ? ", did you mean '" : "", n.found ? n.found : "", n.found ? "'?" : "");
     return PUBLISHER_UNKNOWN;
 }
 
@@ -195,7 +198,8 @@ static void publisher_words_forget(void)
 
 void publisher_words_use(void)
 {
-    static const struct plan_publishers installed = {NULL, publisher_words_guid_of, publisher_word_of, publisher_words_layout_of};
+    static const struct plan_publishers installed = {NULL, publisher_words_guid_of, publisher_word_of,
+                                                     publisher_words_layout_of};
     plan_publishers_use(&installed);
     atexit(publisher_words_forget);
 }

@@ -1,5 +1,6 @@
-/* publisher_words.h - names of manifests for configurations (autologger/plan/publishers.h): of those named on the command line (--manifest),
- * then of those installed in the store of this command line, which is opened when the first name is asked for. Threads: one. */
+/* publisher_words.h - names of manifests for configurations (autologger/plan/publishers.h): of those named on the
+ * command line (--manifest), then of those installed in the store of this command line, which is opened when the first
+ * name is asked for. Threads: one. */
 #ifndef TOOLS_PUBLISHER_WORDS_H
 #define TOOLS_PUBLISHER_WORDS_H
 #include <argp.h>
@@ -13,10 +14,15 @@ struct publisher_option {
     unsigned    count;
 };
 #define KEY_PUBLISHER 0x560
-#define OPT_PUBLISHER                                                                                              \
-    {"manifest", KEY_PUBLISHER, "FILE", 0, "names of providers, keywords and levels may be those of this manifest (.man, or a program that holds one), installed or not (repeat for more)", 0}
+#define OPT_PUBLISHER \
+    { \
+        "manifest", KEY_PUBLISHER, "FILE", 0, \
+            "names of providers, keywords and levels may be those of this manifest (.man, or a program that holds one), installed or not (repeat for more)", \
+            0 \
+    }
 /* For argp parsers. */
 void publisher_option_add(struct publisher_option *o, const char *file, struct argp_state *state);
-/* Reads them; mistakes in them are on standard error. False: *code is the exit code to end with. They stay until the process ends. */
+/* Reads them; mistakes in them are on standard error. False: *code is the exit code to end with. They stay until the
+ * process ends. */
 bool publisher_option_open(const struct publisher_option *o, const char *verb, int *code);
 #endif

@@ -15,7 +15,8 @@ error_t redact_option_parse(struct redact_option *o, int key, char *arg, struct 
         if (!arg)
             o->what = REDACT_USUAL;
         else if (!redact_parse(arg, &o->what))
-            argp_error(state, "--redact takes arguments, names, addresses, paths or all, joined by commas, not \"%s\"", arg);
+            argp_error(state, "--redact takes arguments, names, addresses, paths or all, joined by commas, not \"%s\"",
+                       arg);
         return 0;
     case KEY_REDACT_WORD:
         if (o->words == REDACT_WORDS)
@@ -49,7 +50,8 @@ bool redact_option_open(struct redact_option *o, const char *verb, const char *c
     if (!st)
         redactor_describe(o->redactor, o->describe.set);
     for (unsigned i = 0; i < o->words && !st; i++)
-        st = redactor_word(o->redactor, o->word[i]) ? W_SUCCESS : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for words");
+        st = redactor_word(o->redactor, o->word[i]) ? W_SUCCESS
+                                                    : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for words");
     for (unsigned i = 0; i < count && !st; i++)
         st = redactor_learn_file(o->redactor, files[i], &why);
     if (st)
@@ -62,8 +64,8 @@ void redact_option_print(const struct redact_option *o)
     if (!o->redactor)
         return;
     const struct redact_counts *n = redactor_counts(o->redactor);
-    printf("redacted: %" PRIu64 " arguments, %" PRIu64 " names, %" PRIu64 " addresses, %" PRIu64 " values of variables, %" PRIu64 " parts of paths; %" PRIu64
-           " payloads without a description were zeroed\n",
+    printf("redacted: %" PRIu64 " arguments, %" PRIu64 " names, %" PRIu64 " addresses, %" PRIu64
+           " values of variables, %" PRIu64 " parts of paths; %" PRIu64 " payloads without a description were zeroed\n",
            n->arguments, n->names, n->addresses, n->environment, n->paths, n->zeroed);
 }
 

@@ -31,7 +31,10 @@ struct made {
 
 /* ---- what the file and the store say besides ---- */
 
-static void report_run_configuration(void *ctx, struct yajl_gen_t *gen) { report_store_json(&((struct made *)ctx)->store, gen); }
+static void report_run_configuration(void *ctx, struct yajl_gen_t *gen)
+{
+    report_store_json(&((struct made *)ctx)->store, gen);
+}
 
 static void comparison(void *ctx, struct yajl_gen_t *gen)
 {
@@ -47,15 +50,21 @@ static wstatus report_run_compare(const struct report_run *a, struct made *m, st
         files[n] = a->before[n];
     if (a->last)
         n += report_store_files(&m->store, m->boot->boot_id, a->last, files + n);
-    return n ? compare_files("autologger report", files, n, m->boot, a->file, COMPARE_LEAST_NS, &m->compared, why) : W_SUCCESS;
+    return n ? compare_files("autologger report", files, n, m->boot, a->file, COMPARE_LEAST_NS, &m->compared, why)
+             : W_SUCCESS;
 }
 
 static void report_run_tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
 
-static wstatus report_run_make(const struct report_run *a, struct schema_set *schemas, struct made *m, struct reason *why)
+static wstatus report_run_make(const struct report_run *a, struct schema_set *schemas, struct made *m,
+                               struct reason *why)
 {
     struct progress           bar = progress_start("reading");
-    const struct boot_options o   = {.folders = a->folders, .folder_count = a->folder_count, .progress = report_run_tell, .progress_ctx = &bar, .schemas = schemas};
+    const struct boot_options o   = {.folders      = a->folders,
+                                     .folder_count = a->folder_count,
+                                     .progress     = report_run_tell,
+                                     .progress_ctx = &bar,
+                                     .schemas      = schemas};
     wstatus                   st  = boot_read(a->file, &o, &m->boot, why);
     progress_end(&bar);
     if (!st)
@@ -85,7 +94,7 @@ struct written { /* shared with the process that writes it */
     bool begun, whole;
 };
 struct page {
-    int             fd; /* -1: none is asked for */
+    int             fd;   /* -1: none is asked for */
     bool            made; /* it was not there before */
     struct written *written;
 };
@@ -138,11 +147,16 @@ static bool incomplete(const struct report_run *a, const struct boot_trust *t)
         return false;
     fflush(stdout);
     if (t->lost || t->buffers_lost)
-        visible_printf(stderr, "autologger report: %s lacks %" PRIu64 " event%s and %" PRIu64 " buffer%s that were lost when it was recorded: the cause may be among them. "
-                        "Do: autologger analyse losses %s\n", a->file, t->lost, plural(t->lost), t->buffers_lost, plural(t->buffers_lost), a->file);
+        visible_printf(stderr,
+                       "autologger report: %s lacks %" PRIu64 " event%s and %" PRIu64
+                       " buffer%s that were lost when it was recorded: the cause may be among them. "
+                       "Do: autologger analyse losses %s\n",
+                       a->file, t->lost, plural(t->lost), t->buffers_lost, plural(t->buffers_lost), a->file);
     if (t->damaged)
-        visible_printf(stderr, "autologger report: %s is damaged in %" PRIu64 " place%s; what lies between was read. Do: copy the file again from where it was written\n",
-                a->file, t->damaged, plural(t->damaged));
+        visible_printf(stderr,
+                       "autologger report: %s is damaged in %" PRIu64
+                       " place%s; what lies between was read. Do: copy the file again from where it was written\n",
+                       a->file, t->damaged, plural(t->damaged));
     return true;
 }
 
@@ -156,7 +170,11 @@ static int report_run_run(const struct report_run *a, const struct page *page)
         return code;
     wstatus st = report_run_make(a, d.set, &m, &why);
     if (!st) {
-        const struct report r = {.boot = m.boot, .path = m.path, .verdict = &m.verdict, .file = a->file, .ctx = &m,
+        const struct report r = {.boot          = m.boot,
+                                 .path          = m.path,
+                                 .verdict       = &m.verdict,
+                                 .file          = a->file,
+                                 .ctx           = &m,
                                  .configuration = m.store.rows.count ? report_run_configuration : NULL,
                                  .comparison    = m.compared.comparison ? comparison : NULL};
         if (a->page)
@@ -198,14 +216,17 @@ static int run_reading(void *arg)
 
 int report_run(const struct report_run *a)
 {
-    struct written local = {false, false}, *shared = mmap(NULL, sizeof local, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    struct page    page  = {-1, false, shared == MAP_FAILED ? &local : shared};
-    struct reason  why   = {0};
+    struct written local   = {false, false},
+                   *shared = mmap(NULL, sizeof local, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct page   page     = {-1, false, shared == MAP_FAILED ? &local : shared};
+    struct reason why      = {0};
 
     wstatus st = a->page ? page_open(a->page, &page, &why) : W_SUCCESS;
     if (st)
         return failure_print_about(ABOUT_TRACE, "autologger report", st, &why);
-    const int code = shared != MAP_FAILED ? read_apart("autologger report", a->file, run_reading, &(struct report_run_reading){a, &page}) : report_run_run(a, &page);
+    const int code = shared != MAP_FAILED
+                         ? read_apart("autologger report", a->file, run_reading, &(struct report_run_reading){a, &page})
+                         : report_run_run(a, &page);
     if (a->page)
         page_close(a->page, &page);
     if (shared != MAP_FAILED)

@@ -11,7 +11,7 @@ struct report_run {
     bool               text, quiet; /* quiet: nothing on stdout but what was asked for */
     const char        *folders[REPORT_FOLDERS];
     unsigned           folder_count;
-    unsigned           last; /* compare with so many boots of the store */
+    unsigned           last;   /* compare with so many boots of the store */
     const char *const *before; /* and with these traces */
     unsigned           before_count;
 };

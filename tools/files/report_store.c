@@ -46,7 +46,8 @@ wstatus report_store_open(struct report_store *s, const struct cmdline *c, const
 static void report_store_row_json(const struct result_row *r, struct json *j)
 {
     char name[600];
-    snprintf(name, sizeof name, "%s%s%s", r->session, *r->provider ? " / " : "", *r->provider ? (*r->name ? r->name : r->provider) : "");
+    snprintf(name, sizeof name, "%s%s%s", r->session, *r->provider ? " / " : "",
+             *r->provider ? (*r->name ? r->name : r->provider) : "");
     json_object(j, NULL);
     json_text(j, "name", name);
     json_number(j, "status", r->status);
@@ -100,7 +101,8 @@ static const char *trace_of(const struct report_store *s, const struct history_b
     if (result_load_number(s->store, b->list.number, &rows, &why) == W_SUCCESS)
         for (unsigned i = 0; i < rows.count && !found; i++)
             for (unsigned k = 0; k < b->file_count && !found; k++)
-                if (*rows.rows[i].merged_path && strcmp(rows.rows[i].merged_path, b->files[k]) == 0 && report_store_is_there(b->files[k]))
+                if (*rows.rows[i].merged_path && strcmp(rows.rows[i].merged_path, b->files[k]) == 0 &&
+                    report_store_is_there(b->files[k]))
                     found = b->files[k];
     result_list_finish(&rows);
     for (unsigned k = b->file_count; k-- > 0 && !found;)

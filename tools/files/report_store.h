@@ -1,5 +1,5 @@
-/* report_store.h - what the store knows of the boot that a report is about: its rows with Status and effective values, what is declared,
- * and the files of the boots before it.
+/* report_store.h - what the store knows of the boot that a report is about: its rows with Status and effective values,
+ * what is declared, and the files of the boots before it.
  * Threads: one. Ownership: zeros at first, finish. Not for: reading traces (report_run.c). */
 #ifndef TOOLS_REPORT_STORE_H
 #define TOOLS_REPORT_STORE_H
@@ -9,9 +9,9 @@
 struct report_store {
     struct regstore   *store; /* NULL: there is none */
     struct history     history;
-    struct result_list rows; /* of the boot; none when the store does not know it */
+    struct result_list rows;     /* of the boot; none when the store does not know it */
     char              *declared; /* INI text of what is declared now; NULL */
-    bool               same; /* that is what this boot was booted with */
+    bool               same;     /* that is what this boot was booted with */
 };
 /* Without --store, a store that cannot be read is none. */
 wstatus report_store_open(struct report_store *s, const struct cmdline *c, const char *boot_id, struct reason *why);

@@ -20,10 +20,12 @@ static void summary_headers_print_text(const struct etl_reader *r)
     const struct etl_file_header *h = etl_reader_header(r);
     char                          start[FILETIME_TEXT_SIZE], end[FILETIME_TEXT_SIZE];
 
-    visible_printf(stdout, "logger    %s\nlog file  %s\nstart     %s\nend       %s\n", h->logger_name, h->file_name, filetime_format((uint64_t)h->raw.start_time, start),
-           h->raw.end_time ? filetime_format((uint64_t)h->raw.end_time, end) : "not finished");
-    printf("size      %" PRIu64 " bytes, %" PRIu32 " buffers; the header says %" PRIu32 "\nlost      %" PRIu32 " events, %" PRIu32 " buffers\n", h->file_size,
-           h->buffers_found, h->raw.buffers_written, h->raw.events_lost, h->raw.buffers_lost);
+    visible_printf(stdout, "logger    %s\nlog file  %s\nstart     %s\nend       %s\n", h->logger_name, h->file_name,
+                   filetime_format((uint64_t)h->raw.start_time, start),
+                   h->raw.end_time ? filetime_format((uint64_t)h->raw.end_time, end) : "not finished");
+    printf("size      %" PRIu64 " bytes, %" PRIu32 " buffers; the header says %" PRIu32 "\nlost      %" PRIu32
+           " events, %" PRIu32 " buffers\n",
+           h->file_size, h->buffers_found, h->raw.buffers_written, h->raw.events_lost, h->raw.buffers_lost);
     for (uint32_t cpu = 0; cpu <= h->highest_cpu; cpu++) {
         struct totals t;
         etl_reader_cpu(r, (uint16_t)cpu, &t.buffers, &t.used);

@@ -25,8 +25,11 @@ bool damage_print(const char *verb, const char *path, const struct etl_reader *r
     for (unsigned i = 0; i < count && i < DAMAGE_SHOWN; i++)
         visible_printf(stderr, "%s: %s: offset %" PRIu64 ": %s\n", verb, path, damage[i].offset, damage[i].text);
     if (count)
-        visible_printf(stderr, "%s: %s is damaged in %u place%s; what lies between was read. Do: copy the file again from where it was "
-                        "written\n", verb, path, count, plural(count));
+        visible_printf(
+            stderr,
+            "%s: %s is damaged in %u place%s; what lies between was read. Do: copy the file again from where it was "
+            "written\n",
+            verb, path, count, plural(count));
     return count != 0;
 }
 
@@ -35,8 +38,10 @@ void lacks_print(const char *verb, const char *path, uint64_t events, uint64_t b
     if (!events && !buffers)
         return;
     fflush(stdout);
-    visible_printf(stderr, "%s: %s lacks %" PRIu64 " event%s and %" PRIu64 " buffer%s that were lost when it was recorded. Do: autologger analyse losses %s\n", verb, path,
-            events, plural(events), buffers, plural(buffers), analyse);
+    visible_printf(stderr,
+                   "%s: %s lacks %" PRIu64 " event%s and %" PRIu64
+                   " buffer%s that were lost when it was recorded. Do: autologger analyse losses %s\n",
+                   verb, path, events, plural(events), buffers, plural(buffers), analyse);
 }
 
 bool losses_banner(const char *verb, const char *path, const struct etl_reader *reader)
@@ -47,10 +52,10 @@ bool losses_banner(const char *verb, const char *path, const struct etl_reader *
 }
 
 struct watcher {
-    struct symbols    *symbols;
-    struct frame_name *frames; /* NULL: names are not asked for */
-    struct unit_table  units;
-    struct provenance  provenance;
+    struct symbols        *symbols;
+    struct frame_name     *frames; /* NULL: names are not asked for */
+    struct unit_table      units;
+    struct provenance      provenance;
     const struct unit_row *rows; /* once all is seen */
     unsigned               row_count;
 };
@@ -98,9 +103,10 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
     struct watcher      w       = {0};
     struct describe     d       = {.traces = &path, .trace_count = 1};
     struct progress     bar     = progress_start("reading");
-    struct summary_more more    = {.see = summary_view_see, .json = members, .ctx = &w, .progress = progress_tell, .progress_ctx = &bar};
-    int                 code    = VERB_FINE;
-    wstatus             st      = etl_reader_open(path, &reader, &why);
+    struct summary_more more    = {
+           .see = summary_view_see, .json = members, .ctx = &w, .progress = progress_tell, .progress_ctx = &bar};
+    int     code = VERB_FINE;
+    wstatus st   = etl_reader_open(path, &reader, &why);
     if (!st)
         st = watcher_open(&w, path, how, &why);
     if (!st && !describe_open(&d, verb, &code)) {

@@ -18,9 +18,9 @@
 enum { BESIDES_SHOWN = 4, LINES_MOST = 3, DOUBTS_MOST = 8, DOUBT = 160 };
 
 struct why_look {
-    const char    *file;
-    const char    *without; /* a unit, or NULL */
-    bool           as_json;
+    const char          *file;
+    const char          *without; /* a unit, or NULL */
+    bool                 as_json;
     struct journal_lines journal;
 };
 /* What may hide the cause, or another one. */
@@ -37,7 +37,8 @@ static const struct boot_finding *another(const struct boot_verdict *v, unsigned
 {
     const bool device = strcmp(v->finding[0].rule, "device") == 0; /* then all of its unit is */
     for (; *i < v->findings; ++*i)
-        if ((!device && strcmp(v->finding[*i].rule, "slow-unit") != 0) || v->finding[*i].unit != v->finding[0].unit || v->finding[*i].unit == BOOT_NONE)
+        if ((!device && strcmp(v->finding[*i].rule, "slow-unit") != 0) || v->finding[*i].unit != v->finding[0].unit ||
+            v->finding[*i].unit == BOOT_NONE)
             return &v->finding[(*i)++];
     return NULL;
 }
@@ -51,7 +52,8 @@ static void doubts_find(const struct boot *b, struct doubts *d)
     *d      = (struct doubts){0};
     d->lost = t->lost || t->buffers_lost || t->damaged;
     if (t->lost || t->buffers_lost)
-        DOUBT_ADD(d, "%" PRIu64 " events and %" PRIu64 " buffers were lost: the cause may be among them", t->lost, t->buffers_lost);
+        DOUBT_ADD(d, "%" PRIu64 " events and %" PRIu64 " buffers were lost: the cause may be among them", t->lost,
+                  t->buffers_lost);
     if (t->damaged)
         DOUBT_ADD(d, "the file is damaged in %" PRIu64 " place%s", t->damaged, plural(t->damaged));
     if (!b->switches)
@@ -97,14 +99,19 @@ static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct
     return f->unit != BOOT_NONE && tells_order(b) && boot_without(b, f->unit, out);
 }
 
-static bool why_run_is_part(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_'; }
+static bool why_run_is_part(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_';
+}
 
 /* The name as a word: 1-1 is not in "usb 1-10: new device". */
 static bool names_it(const char *text, const char *name)
 {
     const size_t n = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at++) {
-        const bool begins = at == text || (!why_run_is_part(at[-1]) && at[-1] != ':'), ends = !why_run_is_part(at[n]) && (at[n] != ':' || at[n + 1] == ' ' || !at[n + 1]);
+        const bool begins = at == text || (!why_run_is_part(at[-1]) && at[-1] != ':'),
+                   ends   = !why_run_is_part(at[n]) && (at[n] != ':' || at[n + 1] == ' ' || !at[n + 1]);
         if (begins && ends)
             return true;
     }
@@ -117,23 +124,26 @@ static unsigned log_lines(const struct boot *b, const struct boot_finding *f, co
     const int64_t around = 50000000;
     unsigned      count  = 0;
     for (unsigned i = 0; f && f->about && *f->about && i < b->texts && count < LINES_MOST; i++)
-        if (!b->text[i].provider && b->text[i].at >= f->start - around && b->text[i].at <= f->end + around && names_it(b->text[i].text, f->about))
+        if (!b->text[i].provider && b->text[i].at >= f->start - around && b->text[i].at <= f->end + around &&
+            names_it(b->text[i].text, f->about))
             out[count++] = &b->text[i];
     return count;
 }
 
 /* ---- as text ---- */
 
-static void why_run_text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
+static void why_run_text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v,
+                               const struct doubts *d, const struct journal_told *said)
 {
     const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
 
     visible_printf(stdout, "%s\n\n", v->sentence);
-    visible_printf(stdout, "  %-8s %.1f s%s%s\n", b->live ? "time" : "boot", why_run_seconds(b->finish), b->release && *b->release ? ", kernel " : "",
-                   b->release ? b->release : "");
+    visible_printf(stdout, "  %-8s %.1f s%s%s\n", b->live ? "time" : "boot", why_run_seconds(b->finish),
+                   b->release && *b->release ? ", kernel " : "", b->release ? b->release : "");
     if (f) {
         struct boot_without x;
-        visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this", "gain", why_run_seconds(f->cost), b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
+        visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this", "gain", why_run_seconds(f->cost),
+                       b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
         if (unit_gain(b, f, &x))
             visible_printf(stdout, "; %.1f s without %s at all", why_run_seconds(x.gain), b->unit[f->unit].name);
         visible_printf(stdout, "\n");
@@ -150,13 +160,15 @@ static void why_run_text_print(const struct why_look *l, const struct boot *b, c
     for (unsigned i = 0; i < d->count; i++)
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "unsure", d->text[i]);
     if (!d->count)
-        visible_printf(stdout, "  %-8s yes: nothing was lost; who ran, who waited and who ended it was recorded\n", "sure");
+        visible_printf(stdout, "  %-8s yes: nothing was lost; who ran, who waited and who ended it was recorded\n",
+                       "sure");
     visible_printf(stdout, "  %-8s autologger report %s -o boot.html\n", "more", l->file);
 }
 
 /* ---- as JSON: the manual page has the members ---- */
 
-static void finding_json(const struct boot *b, const struct boot_finding *f, const char *name, const struct journal_told *said, struct json *j)
+static void finding_json(const struct boot *b, const struct boot_finding *f, const char *name,
+                         const struct journal_told *said, struct json *j)
 {
     json_object(j, name);
     json_text(j, "rule", f->rule);
@@ -194,7 +206,8 @@ static void doubts_json(const struct doubts *d, struct json *j)
     json_array_end(j);
 }
 
-static void why_run_json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
+static void why_run_json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v,
+                               const struct doubts *d, const struct journal_told *said)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -260,14 +273,22 @@ static void without_json(const struct boot *b, const char *unit, const struct bo
 static void without_text(const struct boot *b, const char *unit, const struct boot_without *x, const struct doubts *d)
 {
     if (why_run_ms(x->gain) < 1)
-        visible_printf(stdout, "Without %s this boot would have taken as long: %.1f s. Others were done later, or did not wait for it.\n\n", unit, why_run_seconds(b->finish));
+        visible_printf(
+            stdout,
+            "Without %s this boot would have taken as long: %.1f s. Others were done later, or did not wait for it.\n\n",
+            unit, why_run_seconds(b->finish));
     else
-        visible_printf(stdout, "Without %s this boot would have taken %.1f s instead of %.1f s.\n\n", unit, why_run_seconds(b->finish - x->gain), why_run_seconds(b->finish));
-    visible_printf(stdout, "  %-8s %.1f s (%.0f %%); between %.1f s and %.1f s, by who would have the processors then\n", "gain", why_run_seconds(x->gain),
-                   100 * (double)x->gain / (double)b->finish, why_run_seconds(x->least), why_run_seconds(x->most));
+        visible_printf(stdout, "Without %s this boot would have taken %.1f s instead of %.1f s.\n\n", unit,
+                       why_run_seconds(b->finish - x->gain), why_run_seconds(b->finish));
+    visible_printf(stdout,
+                   "  %-8s %.1f s (%.0f %%); between %.1f s and %.1f s, by who would have the processors then\n",
+                   "gain", why_run_seconds(x->gain), 100 * (double)x->gain / (double)b->finish,
+                   why_run_seconds(x->least), why_run_seconds(x->most));
     if (x->next != BOOT_NONE)
         visible_printf(stdout, "  %-8s %s\n", "last", b->unit[x->next].name);
-    visible_printf(stdout, "  %-8s all other units take as long as they did; what it would have started itself is still there\n", "assumes");
+    visible_printf(
+        stdout, "  %-8s all other units take as long as they did; what it would have started itself is still there\n",
+        "assumes");
     for (unsigned i = 0; i < d->count; i++)
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "unsure", d->text[i]);
 }
@@ -280,9 +301,15 @@ static wstatus without_print(const struct why_look *l, const struct boot *b, con
     if (b->live || !b->finish)
         return reason_set(why, W_NOT_FOUND, "%s has no boot to its end. Do: name the trace of a boot", l->file);
     if (!tells_order(b))
-        return reason_set(why, W_NOT_SUPPORTED, "%s does not tell what units are ordered after. Do: trace a boot with a provider of units (profile boot)", l->file);
+        return reason_set(
+            why, W_NOT_SUPPORTED,
+            "%s does not tell what units are ordered after. Do: trace a boot with a provider of units (profile boot)",
+            l->file);
     if (unit == BOOT_NONE || !boot_without(b, unit, &x))
-        return reason_set(why, W_NOT_FOUND, "this boot did not start a unit \"%s\". Do: autologger why %s, which names those that took long", l->without, l->file);
+        return reason_set(
+            why, W_NOT_FOUND,
+            "this boot did not start a unit \"%s\". Do: autologger why %s, which names those that took long",
+            l->without, l->file);
     (l->as_json ? without_json : without_text)(b, b->unit[unit].name, &x, d);
     return W_SUCCESS;
 }
@@ -291,11 +318,11 @@ static void why_run_tell(void *ctx, double done) { progress_tell(ctx, (unsigned)
 
 static int why_run_look(void *arg)
 {
-    struct why_look          *l    = arg;
-    struct progress           bar  = progress_start("reading");
-    const struct boot_options o    = {.progress = why_run_tell, .progress_ctx = &bar};
-    struct boot              *b    = NULL;
-    struct boot_path         *p    = NULL;
+    struct why_look          *l   = arg;
+    struct progress           bar = progress_start("reading");
+    const struct boot_options o   = {.progress = why_run_tell, .progress_ctx = &bar};
+    struct boot              *b   = NULL;
+    struct boot_path         *p   = NULL;
     struct boot_verdict       v;
     struct doubts             d;
     struct journal_told       said;

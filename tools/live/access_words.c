@@ -13,9 +13,9 @@ static const struct {
     const char *word;
     uint32_t    right;
 } rights[] = {
-    {"query", ACCESS_QUERY},         {"realtime", ACCESS_CREATE_REALTIME}, {"ondisk", ACCESS_CREATE_ONDISK},    {"enable", ACCESS_GUID_ENABLE},
-    {"kernel", ACCESS_KERNEL_LOGGER}, {"log", ACCESS_LOG_EVENT},           {"consume", ACCESS_REALTIME},        {"register", ACCESS_REGISTER_GUIDS},
-    {"join", ACCESS_JOIN_GROUP},
+    {"query", ACCESS_QUERY},        {"realtime", ACCESS_CREATE_REALTIME}, {"ondisk", ACCESS_CREATE_ONDISK},
+    {"enable", ACCESS_GUID_ENABLE}, {"kernel", ACCESS_KERNEL_LOGGER},     {"log", ACCESS_LOG_EVENT},
+    {"consume", ACCESS_REALTIME},   {"register", ACCESS_REGISTER_GUIDS},  {"join", ACCESS_JOIN_GROUP},
 };
 enum { RIGHTS = sizeof rights / sizeof *rights };
 
@@ -51,7 +51,8 @@ bool access_object_parse(const char *name, struct guid *out)
 
 /* ---- names of users and groups ---- */
 
-/* Read from the files: a static program has no name service. Either by name or, name NULL, by id, whose name then goes to `out`. */
+/* Read from the files: a static program has no name service. Either by name or, name NULL, by id, whose name then goes
+ * to `out`. */
 static bool user_find(const char *name, uint32_t *id, char *out, size_t size)
 {
     FILE *f     = fopen("/etc/passwd", "re");
@@ -101,15 +102,19 @@ static wstatus who_parse(const char *text, struct sid *out, struct reason *why)
             return sid_parse(access_words_known[i].sid, out) ? W_SUCCESS : W_INVALID_PARAMETER;
     if (strncmp(text, "group:", 6) == 0) {
         if (!access_words_number(text + 6, &id) && !group_find(text + 6, &id, NULL, 0))
-            return reason_set(why, W_INVALID_PARAMETER, "there is no group \"%s\" in /etc/group. Do: give its number", text + 6);
+            return reason_set(why, W_INVALID_PARAMETER, "there is no group \"%s\" in /etc/group. Do: give its number",
+                              text + 6);
         *out = sid_of_group(id);
         return W_SUCCESS;
     }
     if (sid_parse(text, out))
         return W_SUCCESS;
     if (!access_words_number(text, &id) && !user_find(text, &id, NULL, 0))
-        return reason_set(why, W_INVALID_PARAMETER, "there is no user \"%s\" in /etc/passwd. Do: give a number, or write group:NAME, everyone, root "
-                          "or a SID", text);
+        return reason_set(
+            why, W_INVALID_PARAMETER,
+            "there is no user \"%s\" in /etc/passwd. Do: give a number, or write group:NAME, everyone, root "
+            "or a SID",
+            text);
     *out = sid_of_user(id);
     return W_SUCCESS;
 }
@@ -164,11 +169,15 @@ static wstatus rights_parse(char *text, uint32_t *out, struct reason *why)
         for (size_t i = 0; i < RIGHTS; i++)
             bits |= strcmp(word, rights[i].word) == 0 ? rights[i].right : 0;
         if (!bits && (!access_words_number(word, &bits) || !bits || bits & ~(uint32_t)ACCESS_ALL))
-            return reason_set(why, W_INVALID_PARAMETER, "there is no right \"%s\". Do: query, realtime, ondisk, enable, log, consume, register, join "
-                              "or all, joined by commas", word);
+            return reason_set(
+                why, W_INVALID_PARAMETER,
+                "there is no right \"%s\". Do: query, realtime, ondisk, enable, log, consume, register, join "
+                "or all, joined by commas",
+                word);
         *out |= bits;
     }
-    return *out ? W_SUCCESS : reason_set(why, W_INVALID_PARAMETER, "no right is named. Do: write for example alice=log");
+    return *out ? W_SUCCESS
+                : reason_set(why, W_INVALID_PARAMETER, "no right is named. Do: write for example alice=log");
 }
 
 wstatus access_entry_parse(const char *text, struct security_entry *out, struct reason *why)
@@ -176,9 +185,10 @@ wstatus access_entry_parse(const char *text, struct security_entry *out, struct 
     char        copy[ACCESS_WHO + ACCESS_RIGHTS];
     const char *split = strrchr(text, '=');
     if (!split || strlen(text) >= sizeof copy)
-        return reason_set(why, W_INVALID_PARAMETER, "\"%.100s\" is not WHO=RIGHTS. Do: write for example alice=log", text);
+        return reason_set(why, W_INVALID_PARAMETER, "\"%.100s\" is not WHO=RIGHTS. Do: write for example alice=log",
+                          text);
     snprintf(copy, sizeof copy, "%s", text);
     copy[split - text] = 0;
-    wstatus st = who_parse(copy, &out->who, why);
+    wstatus st         = who_parse(copy, &out->who, why);
     return st ? st : rights_parse(copy + (split - text) + 1, &out->rights, why);
 }

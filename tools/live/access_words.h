@@ -7,8 +7,8 @@
 
 enum { ACCESS_WHO = 256, ACCESS_RIGHTS = 160 };
 
-/* "WHO=RIGHT,...": WHO is a user's name or number, group:NAME, everyone, root, or a SID; names are looked up in /etc/passwd and /etc/group.
- * W_INVALID_PARAMETER with what is wrong. */
+/* "WHO=RIGHT,...": WHO is a user's name or number, group:NAME, everyone, root, or a SID; names are looked up in
+ * /etc/passwd and /etc/group. W_INVALID_PARAMETER with what is wrong. */
 wstatus access_entry_parse(const char *text, struct security_entry *out, struct reason *why);
 /* As access_entry_parse reads it; a user or group without a name by number. Return `out`. */
 const char *access_who(const struct sid *s, char out[ACCESS_WHO]);

@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By the words of a declaration's value of that name, for the provider: its manifest, where one is installed, has words of its own. */
-static uint64_t enablement_words(struct argp_state *state, const struct guid *provider, const char *value, const char *text)
+/* By the words of a declaration's value of that name, for the provider: its manifest, where one is installed, has words
+ * of its own. */
+static uint64_t enablement_words(struct argp_state *state, const struct guid *provider, const char *value,
+                                 const char *text)
 {
-    char key[128], guid[GUID_TEXT_SIZE];
+    char                         key[128], guid[GUID_TEXT_SIZE];
     const struct ini_vocabulary *v   = plan_vocabulary();
     struct regvalue              out = {0};
     struct reason                why = {0};
@@ -37,13 +39,16 @@ static uint64_t enablement_words(struct argp_state *state, const struct guid *pr
     return n;
 }
 
-static const char *verb_name(const struct enablement *a) { return a->request.code == CTL_CODE_DISABLE ? "autologger disable" : "autologger enable"; }
+static const char *verb_name(const struct enablement *a)
+{
+    return a->request.code == CTL_CODE_DISABLE ? "autologger disable" : "autologger enable";
+}
 
 error_t enablement_option(int key, char *arg, struct argp_state *state)
 {
-    struct enablement *a = state->input;
-    struct reason       why = {0};
-    char               *end;
+    struct enablement *a   = state->input;
+    struct reason      why = {0};
+    char              *end;
     switch (key) {
     case 'l': a->level = arg; return 0;
     case 'k': a->any = arg; return 0;
@@ -83,7 +88,8 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
         if (a->all)
             a->request.all = enablement_words(state, &a->request.provider, "MatchAllKeyword", a->all);
         if (a->property)
-            a->request.property = (uint32_t)enablement_words(state, &a->request.provider, "EnableProperty", a->property);
+            a->request.property =
+                (uint32_t)enablement_words(state, &a->request.provider, "EnableProperty", a->property);
         if ((a->pairs || a->pids) && filter_words(&a->request.provider, a->pair, a->pairs, a->pids, &a->filter, &why))
             argp_error(state, "%s", why.text);
         return 0;
@@ -124,8 +130,10 @@ static void places_explain(const struct enablement *a, struct control_client *cl
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", p->enable[i].session);
     }
-    reason_set(why, W_NO_SYSTEM_RESOURCES, "%s is enabled in %d sessions, and a provider cannot be in more: %.300s. Do: autologger disable SESSION %s in one of them",
-               a->provider, CTL_PROVIDER_ENABLES, names, a->provider);
+    reason_set(
+        why, W_NO_SYSTEM_RESOURCES,
+        "%s is enabled in %d sessions, and a provider cannot be in more: %.300s. Do: autologger disable SESSION %s in one of them",
+        a->provider, CTL_PROVIDER_ENABLES, names, a->provider);
 }
 
 int enablement_run(const struct argp *argp, int argc, char **argv, struct enablement *a)

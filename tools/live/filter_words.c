@@ -1,4 +1,5 @@
-/* filter_words.c - see filter_words.h. The pairs are made a configuration of one provider, so that they mean what they mean there. */
+/* filter_words.c - see filter_words.h. The pairs are made a configuration of one provider, so that they mean what they
+ * mean there. */
 #include "tools/live/filter_words.h"
 
 #include "autologger/plan/plan.h"
@@ -26,15 +27,18 @@ static bool pair_parse(const char *pair, char part[64], const char **rest)
     return **rest != '=';
 }
 
-static wstatus write_configuration(FILE *f, const struct guid *provider, char *const *pairs, unsigned count, struct reason *why)
+static wstatus write_configuration(FILE *f, const struct guid *provider, char *const *pairs, unsigned count,
+                                   struct reason *why)
 {
     char        guid[GUID_TEXT_SIZE], part[64];
     const char *rest;
 
-    fprintf(f, "[Autologger/x]\nFileName = x.etl\n[" SECTION "]\nGuid = %s\n[" SECTION "/Filters]\n", guid_format(provider, guid));
+    fprintf(f, "[Autologger/x]\nFileName = x.etl\n[" SECTION "]\nGuid = %s\n[" SECTION "/Filters]\n",
+            guid_format(provider, guid));
     for (unsigned i = 0; i < count; i++) {
         if (!pair_parse(pairs[i], part, &rest))
-            return reason_set(why, W_INVALID_PARAMETER, "--filter takes VALUE=TEXT, such as \"EventIds=not 17, 100-120\", not \"%s\"", pairs[i]);
+            return reason_set(why, W_INVALID_PARAMETER,
+                              "--filter takes VALUE=TEXT, such as \"EventIds=not 17, 100-120\", not \"%s\"", pairs[i]);
         fprintf(f, "[" SECTION "/Filters%s]\n%s\n", part, rest);
     }
     return W_SUCCESS;
@@ -48,7 +52,8 @@ static void first_mistake(void *ctx, const struct diag *d)
         reason_set(why, W_INVALID_PARAMETER, "--filter: %s", d->what);
 }
 
-static wstatus filter_words_declared(struct regstore *store, const struct guid *provider, char *const *pairs, unsigned count, struct reason *why)
+static wstatus filter_words_declared(struct regstore *store, const struct guid *provider, char *const *pairs,
+                                     unsigned count, struct reason *why)
 {
     struct reason    mistake = {0};
     struct diag_sink sink    = {.fn = first_mistake, .ctx = &mistake};
@@ -87,17 +92,19 @@ static wstatus pids_add(struct filter_block **block, const char *text, struct re
     return n ? filter_add(block, FILTER_PID, pid, n * sizeof *pid, why) : W_SUCCESS;
 }
 
-wstatus filter_words(const struct guid *provider, char *const *pairs, unsigned count, const char *pids, struct filter_block **out,
-                     struct reason *why)
+wstatus filter_words(const struct guid *provider, char *const *pairs, unsigned count, const char *pids,
+                     struct filter_block **out, struct reason *why)
 {
-    const struct plan_limits limits = {.processors = 1, .ram_bytes = 1u << 30, .memory_left = 1u << 27, .log_dir = "/", .now = true};
-    struct regstore         *store  = NULL;
-    struct plan              plan   = {0};
+    const struct plan_limits limits = {
+        .processors = 1, .ram_bytes = 1u << 30, .memory_left = 1u << 27, .log_dir = "/", .now = true};
+    struct regstore *store = NULL;
+    struct plan      plan  = {0};
 
     *out       = NULL;
     wstatus st = regstore_open_memory(&store, why);
     st         = st ? st : filter_words_declared(store, provider, pairs, count, why);
-    if (!st && !(st = plan_from_key(store, WINPATH_WMI "\\Autologger\\x", &limits, &plan, why)) && plan.provider_count == 1) {
+    if (!st && !(st = plan_from_key(store, WINPATH_WMI "\\Autologger\\x", &limits, &plan, why)) &&
+        plan.provider_count == 1) {
         struct plan_provider *p = &plan.providers[0];
         if (p->status)
             st = reason_set(why, p->status, "--filter: %s", p->reason.text);

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static void live_rows_session_fill(const struct ctl_session_info *s, const struct ctl_terms_answer *a, struct result_row *row)
+static void live_rows_session_fill(const struct ctl_session_info *s, const struct ctl_terms_answer *a,
+                                   struct result_row *row)
 {
     snprintf(row->session, sizeof row->session, "%s", s->name);
-    snprintf(row->key, sizeof row->key, "%s", *a->session.key ? a->session.key : "autologger start, or another controller");
+    snprintf(row->key, sizeof row->key, "%s",
+             *a->session.key ? a->session.key : "autologger start, or another controller");
     snprintf(row->log_path, sizeof row->log_path, "%s", s->log_path);
     row->start           = true;
     row->status          = s->status;
@@ -24,9 +26,11 @@ static void live_rows_session_fill(const struct ctl_session_info *s, const struc
     row->filtered        = s->filtered;
 }
 
-static void live_rows_provider_fill(const struct ctl_terms_answer *a, const struct names_of_providers *names, const char *session, struct result_row *row)
+static void live_rows_provider_fill(const struct ctl_terms_answer *a, const struct names_of_providers *names,
+                                    const char *session, struct result_row *row)
 {
-    const char *given = *a->row.key == '{' ? strchr(a->row.key, ' ') : NULL, *known = provider_names_find(names, &a->row.guid);
+    const char *given = *a->row.key == '{' ? strchr(a->row.key, ' ') : NULL,
+               *known = provider_names_find(names, &a->row.guid);
     snprintf(row->session, sizeof row->session, "%s", session);
     guid_format(&a->row.guid, row->provider);
     snprintf(row->name, sizeof row->name, "%s", given ? given + 1 : *a->row.name ? a->row.name : known ? known : "");
@@ -47,14 +51,16 @@ static void live_rows_provider_fill(const struct ctl_terms_answer *a, const stru
         char advice[160];
         snprintf(advice, sizeof advice, "autologger access %s --allow %u=register", row->provider, a->denied - 1);
         condition_add(&row->conditions, W_ACCESS_DENIED, true, row->provider, "", 0, advice,
-                      "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED", a->denied - 1);
+                      "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED",
+                      a->denied - 1);
     }
 }
 
-wstatus live_rows_add(struct result_list *list, struct control_client *client, const struct ctl_session_info *session, struct reason *why)
+wstatus live_rows_add(struct result_list *list, struct control_client *client, const struct ctl_session_info *session,
+                      struct reason *why)
 {
     const struct ctl_terms_answer *a;
-    struct names_of_providers          names;
+    struct names_of_providers      names;
     wstatus                        st    = control_terms(client, session->name, 0, &a, why);
     const uint32_t                 total = st ? 0 : a->total;
     struct result_row             *row   = st ? NULL : result_add(list);

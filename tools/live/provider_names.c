@@ -13,12 +13,13 @@
 
 enum { LETTERS_OFF = 3 };
 
-static void provider_name_add(struct names_of_providers *n, const struct guid *guid, const char *name, enum provider_how how)
+static void provider_name_add(struct names_of_providers *n, const struct guid *guid, const char *name,
+                              enum provider_how how)
 {
     struct provider_name *more = *name ? realloc(n->at, (n->count + 1) * sizeof *more) : NULL;
     if (!more)
         return;
-    n->at = more;
+    n->at          = more;
     more[n->count] = (struct provider_name){*guid, strdup(name), how};
     n->count += more[n->count].name != NULL;
 }
@@ -77,7 +78,10 @@ bool provider_names_warn(const struct names_of_providers *n, const char *verb, c
     if (!near.found || *text == '{')
         return false;
     fflush(stdout);
-    visible_printf(stderr, "%s: no provider named \"%s\" is built in, installed or registered; did you mean \"%s\"? The session waits for a program that "
-                    "registers \"%s\"\n", verb, text, near.found, text);
+    visible_printf(
+        stderr,
+        "%s: no provider named \"%s\" is built in, installed or registered; did you mean \"%s\"? The session waits for a program that "
+        "registers \"%s\"\n",
+        verb, text, near.found, text);
     return true;
 }

@@ -1,5 +1,7 @@
-/* provider_names.h - the names of providers that are known here: built in, of installed manifests, and registered with the daemon.
- * Threads: one. Ownership: load/finish. Not for: what a name means in a configuration (autologger/plan/publishers.h). */
+/* provider_names.h - the names of providers that are known here: built in, of installed manifests, and registered with
+ * the daemon.
+ * Threads: one. Ownership: load/finish. Not for: what a name means in a configuration
+ * (autologger/plan/publishers.h). */
 #ifndef TOOLS_PROVIDER_NAMES_H
 #define TOOLS_PROVIDER_NAMES_H
 #include "autologger/control/client.h"
@@ -21,6 +23,7 @@ void provider_names_load(struct names_of_providers *n, struct control_client *cl
 void provider_names_finish(struct names_of_providers *n);
 /* The name of a GUID, or NULL. */
 const char *provider_names_find(const struct names_of_providers *n, const struct guid *guid);
-/* Says on standard error that no provider has this name, where one with a name near to it is known. False: nothing to say. */
+/* Says on standard error that no provider has this name, where one with a name near to it is known. False: nothing to
+ * say. */
 bool provider_names_warn(const struct names_of_providers *n, const char *verb, const char *text);
 #endif

@@ -57,7 +57,8 @@ bool balance_of(const struct result_list *list, const struct result_row *row, co
 {
     if (row->provider[0] || !row->start || (row->status && !row->stopped))
         return false;
-    *out = (struct balance){.session = row->session, .written = row->written, .lost = result_lost(row), .lost_file = row->lost_file};
+    *out = (struct balance){
+        .session = row->session, .written = row->written, .lost = result_lost(row), .lost_file = row->lost_file};
     if (row->kernel) {
         out->kernel     = true;
         out->counted_by = "the kernel";
@@ -85,8 +86,9 @@ bool balance_holds(const struct balance *b)
 
 static void kernel_print(const struct balance *b, FILE *to)
 {
-    visible_printf(to, "%s: attempted %" PRIu64 " %s converted %" PRIu64 " + lost %" PRIu64 "   (records, counted by the kernel", b->session, b->attempted,
-            balance_holds(b) ? "=" : "DIFFERS FROM", b->converted, b->lost - b->lost_file);
+    visible_printf(
+        to, "%s: attempted %" PRIu64 " %s converted %" PRIu64 " + lost %" PRIu64 "   (records, counted by the kernel",
+        b->session, b->attempted, balance_holds(b) ? "=" : "DIFFERS FROM", b->converted, b->lost - b->lost_file);
     if (b->withheld)
         fprintf(to, "; %" PRIu64 " of the lost were withheld by a filter of this kernel", b->withheld);
     fprintf(to, "); events written %" PRIu64, b->written);
@@ -102,12 +104,16 @@ void balance_print(const struct balance *b, FILE *to)
         return;
     }
     if (!b->counted_by) {
-        visible_printf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written, b->lost);
+        visible_printf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written,
+                       b->lost);
         return;
     }
-    visible_printf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s)\n", b->session,
-            b->attempted, b->attempted == b->written + b->lost ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost,
-            b->counted_by, b->filtered ? "; the session filters" : "");
+    visible_printf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s)\n",
+                   b->session, b->attempted,
+                   b->attempted == b->written + b->lost ? "="
+                   : b->filtered                        ? ">"
+                                                        : "DIFFERS FROM",
+                   b->written, b->lost, b->counted_by, b->filtered ? "; the session filters" : "");
 }
 
 void balance_json(const struct balance *b, struct json *j)

@@ -1,5 +1,5 @@
-/* rehearse_balance.h - attempted = written + lost, where attempted was counted by another program than the session: the kernel
- * (kernel sessions) or the demo program itself (user sessions).
+/* rehearse_balance.h - attempted = written + lost, where attempted was counted by another program than the session: the
+ * kernel (kernel sessions) or the demo program itself (user sessions).
  * Threads: one. Ownership: init/finish by the caller's array. */
 #ifndef TOOLS_REHEARSE_BALANCE_H
 #define TOOLS_REHEARSE_BALANCE_H
@@ -11,16 +11,21 @@ enum { BALANCE_PROVIDERS = 16 };
 /* What the demo program counted, by provider. */
 struct demo_report {
     unsigned count;
-    struct { struct guid guid; uint64_t attempted; } provider[BALANCE_PROVIDERS];
+    struct {
+        struct guid guid;
+        uint64_t    attempted;
+    } provider[BALANCE_PROVIDERS];
 };
 struct balance {
-    const char *session; /* borrowed from the row */
+    const char *session;    /* borrowed from the row */
     const char *counted_by; /* "the kernel", "autologger-demo", or NULL: nobody */
-    bool        filtered; /* the session's filters keep some events out: the sum may stay below attempted */
-    bool        kernel; /* attempted are records, of which each may become several events: attempted = converted + (lost - lost_file) */
-    uint64_t    attempted, converted;
-    uint64_t    written, lost; /* events in the file; EventsLost */
-    uint64_t    lost_file, withheld; /* parts of lost: events on the way to the file; what the kernel counted and kept back */
+    bool        filtered;   /* the session's filters keep some events out: the sum may stay below attempted */
+    /* attempted are records, of which each may become several events: attempted = converted + (lost - lost_file) */
+    bool     kernel;
+    uint64_t attempted, converted;
+    uint64_t written, lost; /* events in the file; EventsLost */
+    /* parts of lost: events on the way to the file; what the kernel counted and kept back */
+    uint64_t lost_file, withheld;
 };
 
 /* Reads "provider={guid} attempted=N ..." lines; a missing file leaves an empty report. */

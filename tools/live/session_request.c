@@ -33,14 +33,14 @@ static error_t session_request_parse(int key, char *arg, struct argp_state *stat
 
 int session_request_run(const struct session_request *request, int argc, char **argv)
 {
-    static const struct argp_option none       = {0};
-    const struct argp_option        options[]  = {OPT_RUNTIME_DIR, OPT_JSON, request->option ? *request->option : none, {0}};
-    const struct argp               argp      = {options, session_request_parse, "NAME", request->doc, NULL, NULL, NULL};
-    struct request_args             a         = {.request = request};
-    struct control_client          *client    = NULL;
-    struct ctl_session_info         info      = {0};
-    struct reason                   why       = {0};
-    int                             code;
+    static const struct argp_option none = {0};
+    const struct argp_option options[]   = {OPT_RUNTIME_DIR, OPT_JSON, request->option ? *request->option : none, {0}};
+    const struct argp        argp        = {options, session_request_parse, "NAME", request->doc, NULL, NULL, NULL};
+    struct request_args      a           = {.request = request};
+    struct control_client   *client      = NULL;
+    struct ctl_session_info  info        = {0};
+    struct reason            why         = {0};
+    int                      code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     wstatus st = control_open(a.common.runtime_dir, &client, &why);

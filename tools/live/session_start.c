@@ -15,18 +15,22 @@
 #define GLOBAL_LOGGER "GlobalLogger"
 #define AUTOLOGGERS "Autologger\\"
 
-static wstatus session_start_no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
+static wstatus session_start_no_memory(struct reason *why)
+{
+    return reason_set(why, W_OUTOFMEMORY, "not enough memory");
+}
 
 static char *session_start_key_of(const char *name, const char *provider)
 {
     char *key = NULL;
-    if (asprintf(&key, "%s\\%s%s%s%s", WINPATH_WMI, *name ? AUTOLOGGERS : GLOBAL_LOGGER, name, provider ? "\\" : "", provider ? provider : "") < 0)
+    if (asprintf(&key, "%s\\%s%s%s%s", WINPATH_WMI, *name ? AUTOLOGGERS : GLOBAL_LOGGER, name, provider ? "\\" : "",
+                 provider ? provider : "") < 0)
         return NULL;
     return key;
 }
 
-wstatus session_value_set(struct regstore *store, const char *name, const char *provider, const char *value, const char *text,
-                          struct reason *why)
+wstatus session_value_set(struct regstore *store, const char *name, const char *provider, const char *value,
+                          const char *text, struct reason *why)
 {
     const struct ini_vocabulary *words = plan_vocabulary();
     struct regvalue              v     = {.name = value};
@@ -56,7 +60,8 @@ wstatus session_mode_add(struct regstore *store, const char *name, uint32_t bits
 wstatus provider_guid(const char *text, struct guid *out, struct reason *why)
 {
     if (*text == '{')
-        return guid_parse(text, out) ? W_SUCCESS : reason_set(why, W_INVALID_PARAMETER, "\"%s\" is not a GUID in braces", text);
+        return guid_parse(text, out) ? W_SUCCESS
+                                     : reason_set(why, W_INVALID_PARAMETER, "\"%s\" is not a GUID in braces", text);
     if (!*text)
         return reason_set(why, W_INVALID_PARAMETER, "a provider's name or {GUID} is missing");
     *out = plan_provider_guid(text);
@@ -92,7 +97,8 @@ static bool session_start_starts(struct regstore *store, const char *below)
 {
     char    *key = NULL;
     uint32_t on  = 0;
-    bool     yes = asprintf(&key, "%s\\%s", WINPATH_WMI, below) >= 0 && regstore_get_dword(store, key, "Start", &on, NULL) == W_SUCCESS && on;
+    bool     yes = asprintf(&key, "%s\\%s", WINPATH_WMI, below) >= 0 &&
+               regstore_get_dword(store, key, "Start", &on, NULL) == W_SUCCESS && on;
     free(key);
     return yes;
 }
@@ -141,9 +147,9 @@ static wstatus value_copy(void *ctx, const struct regvalue *value)
 /* The key, its values and all below it, with the places of their declarations. */
 static wstatus copy_below(struct regstore *from, struct regstore *to, const char *key, struct reason *why)
 {
-    struct session_start_copying     c    = {to, key, why};
-    struct regkey_info info = {0};
-    struct key_names   names;
+    struct session_start_copying c    = {to, key, why};
+    struct regkey_info           info = {0};
+    struct key_names             names;
     regstore_key_info(from, key, &info);
     char   *file = info.source_file ? strdup(info.source_file) : NULL;
     wstatus st   = regstore_create_key(to, key, file, info.source_line, why);
@@ -153,25 +159,27 @@ static wstatus copy_below(struct regstore *from, struct regstore *to, const char
         return st;
     for (unsigned i = 0; !st && i < names.count; i++) {
         char *below = NULL;
-        st          = asprintf(&below, "%s\\%s", key, names.names[i]) < 0 ? session_start_no_memory(why) : copy_below(from, to, below, why);
+        st          = asprintf(&below, "%s\\%s", key, names.names[i]) < 0 ? session_start_no_memory(why)
+                                                                          : copy_below(from, to, below, why);
         free(below);
     }
     key_names_finish(&names);
     return st;
 }
 
-wstatus session_start_declared(struct control_client *c, struct regstore *store, const char *key, struct ctl_update_answer *out,
-                               struct reason *why)
+wstatus session_start_declared(struct control_client *c, struct regstore *store, const char *key,
+                               struct ctl_update_answer *out, struct reason *why)
 {
     const struct snapshot_head head  = {.change_number = 0};
     struct regstore           *one   = NULL;
     uint8_t                   *bytes = NULL;
     size_t                     size  = 0;
     char                      *full  = NULL;
-    wstatus st = asprintf(&full, "%s\\%s", WINPATH_WMI, key) < 0 ? session_start_no_memory(why) : regstore_open_memory(&one, why);
-    st         = st ? st : copy_below(store, one, full, why);
-    st         = st ? st : snapshot_pack(one, &head, &bytes, &size, why);
-    st         = st ? st : control_start(c, bytes, size, out, why);
+    wstatus                    st    = asprintf(&full, "%s\\%s", WINPATH_WMI, key) < 0 ? session_start_no_memory(why)
+                                                                                       : regstore_open_memory(&one, why);
+    st                               = st ? st : copy_below(store, one, full, why);
+    st                               = st ? st : snapshot_pack(one, &head, &bytes, &size, why);
+    st                               = st ? st : control_start(c, bytes, size, out, why);
     free(bytes);
     regstore_close(one);
     free(full);

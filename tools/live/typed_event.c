@@ -1,5 +1,5 @@
-/* typed_event.c - see typed_event.h. Layout of the metadata: facts of TraceLogging; size u16, tags, name NUL, then for each
- * field its name NUL, in-type (bit 7: an out-type follows). */
+/* typed_event.c - see typed_event.h. Layout of the metadata: facts of TraceLogging; size u16, tags, name NUL, then for
+ * each field its name NUL, in-type (bit 7: an out-type follows). */
 #include "tools/live/typed_event.h"
 #include "autologger/control/client.h"
 #include "autologger/include/evntprov.h"
@@ -14,17 +14,27 @@
 #include <string.h>
 #include <time.h>
 
-enum { IN_ANSISTRING = 2, IN_INT64 = 9, IN_DOUBLE = 12, IN_BOOL32 = 13, IN_HEXINT64 = 21, OUT_FOLLOWS = 0x80, OUT_UTF8 = 35 };
+enum {
+    IN_ANSISTRING = 2,
+    IN_INT64      = 9,
+    IN_DOUBLE     = 12,
+    IN_BOOL32     = 13,
+    IN_HEXINT64   = 21,
+    OUT_FOLLOWS   = 0x80,
+    OUT_UTF8      = 35
+};
 enum { CHANNEL_TRACELOGGING = 11, WAIT_MS = 1000 };
 
-static wstatus metadata_add(struct typed_event *e, const char *name, const uint8_t *types, size_t count, struct reason *why)
+static wstatus metadata_add(struct typed_event *e, const char *name, const uint8_t *types, size_t count,
+                            struct reason *why)
 {
     struct writer w = wr_make(e->metadata, sizeof e->metadata);
     w.pos           = e->metadata_size;
     wr_bytes(&w, name, strlen(name) + 1);
     wr_bytes(&w, types, count);
     if (!wr_ok(&w))
-        return reason_set(why, W_INVALID_PARAMETER, "the names of the fields have more than %d bytes", TYPED_EVENT_METADATA);
+        return reason_set(why, W_INVALID_PARAMETER, "the names of the fields have more than %d bytes",
+                          TYPED_EVENT_METADATA);
     e->metadata_size = w.pos;
     uint16_t size    = (uint16_t)w.pos;
     memcpy(e->metadata, &size, sizeof size);
@@ -82,7 +92,8 @@ static bool integer_parse(const char *text, uint8_t *type, int64_t *out)
 static bool real_parse(const char *text, double *out)
 {
     char *end;
-    if (!*text || strspn(text, "+-.0123456789eE") != strlen(text) || !strpbrk(text, "0123456789") || !strpbrk(text, ".eE"))
+    if (!*text || strspn(text, "+-.0123456789eE") != strlen(text) || !strpbrk(text, "0123456789") ||
+        !strpbrk(text, ".eE"))
         return false;
     *out = strtod(text, &end);
     return *end == 0;
@@ -162,9 +173,10 @@ wstatus typed_event_write(const struct typed_event *e, const struct typed_event_
         return reason_set(why, st, "the provider \"%s\" could not be registered", to->provider);
     EventSetInformation(handle, EventProviderSetTraits, traits, (ULONG)size);
     if (!typed_event_wanted(handle, &d)) {
-        st = reason_set(why, W_NOT_FOUND, "no session takes events of \"%.200s\" (level %u, keyword 0x%llx). Do: name it in the "
-                        "configuration, [Autologger/SESSION/PROVIDER], with a level that takes it", to->provider, to->level,
-                        (unsigned long long)to->keyword);
+        st = reason_set(why, W_NOT_FOUND,
+                        "no session takes events of \"%.200s\" (level %u, keyword 0x%llx). Do: name it in the "
+                        "configuration, [Autologger/SESSION/PROVIDER], with a level that takes it",
+                        to->provider, to->level, (unsigned long long)to->keyword);
     } else {
         EVENT_DATA_DESCRIPTOR data[3];
         EventDataDescCreate(&data[0], traits, (ULONG)size);
@@ -178,8 +190,10 @@ wstatus typed_event_write(const struct typed_event *e, const struct typed_event_
         if (st)
             reason_set(why, st, "the event could not be written: %s", wstatus_text(st));
         else if (!let_in) /* written to nobody, and counted as filtered */
-            st = reason_set(why, W_NOT_FOUND, "a filter keeps this event out of every session that takes events of \"%.200s\". Do: autologger providers --registered",
-                            to->provider);
+            st = reason_set(
+                why, W_NOT_FOUND,
+                "a filter keeps this event out of every session that takes events of \"%.200s\". Do: autologger providers --registered",
+                to->provider);
     }
     EventUnregister(handle);
     return st;

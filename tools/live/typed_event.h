@@ -1,5 +1,5 @@
-/* typed_event.h - an event put together at run time: its name and typed fields as TraceLogging metadata, its payload, and
- * writing it by the public provider API. The type of a field is the syntax of its value:
+/* typed_event.h - an event put together at run time: its name and typed fields as TraceLogging metadata, its payload,
+ * and writing it by the public provider API. The type of a field is the syntax of its value:
  *   -5, 80      Int64            0x1F        HexInt64           0.5, 1e3    Double
  *   true false  Boolean          else        a UTF-8 string     'text       a string whatever it looks like
  * Threads: one. Ownership: the caller's struct holds everything; nothing to free. */
@@ -31,7 +31,7 @@ struct typed_event_target {
     uint8_t     level;
     uint64_t    keyword;
 };
-/* Registers the provider, writes, unregisters. W_WMI_INSTANCE_NOT_FOUND: no daemon; W_NOT_FOUND: no session wants it, or filters keep it out; else
- * what the write gave. */
+/* Registers the provider, writes, unregisters. W_WMI_INSTANCE_NOT_FOUND: no daemon; W_NOT_FOUND: no session wants it,
+ * or filters keep it out; else what the write gave. */
 wstatus typed_event_write(const struct typed_event *e, const struct typed_event_target *to, struct reason *why);
 #endif

@@ -116,7 +116,8 @@ static wstatus self_put(const char *path, struct reason *why)
     char        beside[PATH_ROOM];
     struct stat st;
     snprintf(beside, sizeof beside, "%s.new", path);
-    int  from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0755);
+    int from  = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+        to    = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0755);
     bool fine = from >= 0 && to >= 0 && fstat(from, &st) == 0;
     for (off_t at = 0; fine && at < st.st_size;)
         fine = sendfile(to, from, &at, (size_t)(st.st_size - at)) > 0;
@@ -137,8 +138,10 @@ static wstatus place_take(const char *list, const char *path, struct reason *why
 {
     wstatus st;
     if (access(path, F_OK) == 0 && !list_has(list, path))
-        return reason_set(why, W_ALREADY_EXISTS, "%s is there already and not from this program. Do: use the autologger that is installed, or remove its package",
-                          path);
+        return reason_set(
+            why, W_ALREADY_EXISTS,
+            "%s is there already and not from this program. Do: use the autologger that is installed, or remove its package",
+            path);
     if ((st = folders_make(path, true, why)) || list_has(list, path))
         return st;
     return installed_list_add(path, why);
@@ -226,9 +229,10 @@ wstatus installed_remove(struct reason *why)
 
 wstatus private_make(char folder[64], struct reason *why)
 {
-    static const char *const others[] = {"autologger", "autologger-demo", "autologger-units", "autologger-processes", "autologger-unwind"};
-    char    path[PATH_ROOM];
-    wstatus st;
+    static const char *const others[] = {"autologger", "autologger-demo", "autologger-units", "autologger-processes",
+                                         "autologger-unwind"};
+    char                     path[PATH_ROOM];
+    wstatus                  st;
 
     strcpy(folder, "/tmp/autologger-portable-XXXXXX");
     if (!mkdtemp(folder))
@@ -247,7 +251,8 @@ wstatus private_make(char folder[64], struct reason *why)
         if (!strncmp(payload_files[i].path, PROFILES, strlen(PROFILES))) {
             snprintf(path, sizeof path, "%s/config/profiles/%s", folder, payload_files[i].path + strlen(PROFILES));
             if (!(st = folders_make(path, false, why)))
-                st = bytes_put(path, payload_files[i].mode, payload_files[i].start, (size_t)(payload_files[i].end - payload_files[i].start), why);
+                st = bytes_put(path, payload_files[i].mode, payload_files[i].start,
+                               (size_t)(payload_files[i].end - payload_files[i].start), why);
         }
     return st;
 }

@@ -1,7 +1,8 @@
-/* autologger-portable: the command, the daemon and all that a boot needs in one static file, for a machine on which nothing is installed.
- * Called as autologgerd it is the daemon, as autologger-units and autologger-processes its providers beside, as autologger-unwind what unwinds stacks for a merge, as
- * autologger-demo the demo program, else the command. `apply` and `trace-boot` first put on the machine what a package would
- * have put there; `clean` afterwards takes all of it away again, with the logs and the store. */
+/* autologger-portable: the command, the daemon and all that a boot needs in one static file, for a machine on which
+ * nothing is installed. Called as autologgerd it is the daemon, as autologger-units and autologger-processes its
+ * providers beside, as autologger-unwind what unwinds stacks for a merge, as autologger-demo the demo program, else the
+ * command. `apply` and `trace-boot` first put on the machine what a package would have put there; `clean` afterwards
+ * takes all of it away again, with the logs and the store. */
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/portable/installed.h"
@@ -90,7 +91,7 @@ static int with_install(const struct machine *m, int argc, char **argv)
 
 static int with_removal(const struct machine *m, int argc, char **argv)
 {
-    struct reason    why       = {0};
+    struct reason    why = {0};
     struct initramfs initramfs;
     int              code = command_run(NULL, argc, argv);
     if (code != VERB_FINE || !installed_here())
@@ -112,8 +113,8 @@ static int with_removal(const struct machine *m, int argc, char **argv)
 static int with_private_folder(int argc, char **argv)
 {
     char          folder[64] = "", path[128];
-    struct reason why = {0};
-    wstatus       st  = private_make(folder, &why);
+    struct reason why        = {0};
+    wstatus       st         = private_make(folder, &why);
     int           code;
     if (st) {
         code = failure_print("autologger-portable", st, &why);
@@ -129,10 +130,11 @@ static int with_private_folder(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const char *const installs[] = {"apply", "trace-boot", NULL}, *const cleans[] = {"clean", NULL},
-                     *const besides[]   = {"rehearse", "profiles", "check", "apply", "trace-boot", NULL},
-                     *const only_says[] = {"--dry-run", "-n", "--help", "-?", "--usage", "--root", "-R", "--once", NULL};
-    struct machine machine;
-    const char    *name = argc > 0 ? base_name(argv[0]) : "";
+                             *const besides[]   = {"rehearse", "profiles", "check", "apply", "trace-boot", NULL},
+                             *const only_says[] = {"--dry-run", "-n", "--help", "-?", "--usage",
+                                                   "--root",    "-R", "--once", NULL};
+    struct machine                  machine;
+    const char                     *name = argc > 0 ? base_name(argv[0]) : "";
 
     if (!strcmp(name, "autologgerd"))
         return autologgerd_main(argc, argv);
@@ -144,7 +146,8 @@ int main(int argc, char **argv)
         return processes_main(argc, argv);
     if (!strcmp(name, "autologger-unwind"))
         return unwind_main();
-    bool portable = strcmp(name, "autologger") != 0; /* under that name it is the command of an installation, or of a private folder */
+    /* under that name it is the command of an installation, or of a private folder */
+    bool portable = strcmp(name, "autologger") != 0;
     if (!portable || argc < 2 || !verb_find(argv[1]) || machine_open(NULL, &machine, NULL))
         return command_main(argc, argv);
     if (verb_is(argc, argv, installs) && !asked(argc, argv, only_says))

@@ -59,19 +59,21 @@ static wstatus apply_file_read(struct proposal *p, unsigned *mistakes, struct re
     if (!p->o->file)
         return W_SUCCESS;
     wstatus st = regstore_open_memory(&p->file, why);
-    st                    = st ? st : dialect_import_file(p->file, p->o->file, 0, plan_vocabulary(), &sink, why);
-    *mistakes             = sink.errors;
+    st         = st ? st : dialect_import_file(p->file, p->o->file, 0, plan_vocabulary(), &sink, why);
+    *mistakes  = sink.errors;
     if (!st && regstore_key_exists(p->file, STORE_TREE_OWN))
-        st = reason_set(why, W_INVALID_PARAMETER, "%s declares keys below %s, which are autologger's own. Do: take them out", p->o->file, STORE_TREE_OWN);
+        st = reason_set(why, W_INVALID_PARAMETER,
+                        "%s declares keys below %s, which are autologger's own. Do: take them out", p->o->file,
+                        STORE_TREE_OWN);
     if (!st && p->o->tune)
         st = tune_by_store(p->o->store, p->file, &p->tuned, why);
     st = st ? st : declared_of(p->file, &p->new, why);
     if (st)
         return st;
-    char *path      = realpath(p->o->file, NULL);
-    p->new.file     = path ? path : strdup(p->o->file);
-    p->new.profile  = strcmp(p->o->word, p->o->file) ? strdup(p->o->word) : NULL;
-    p->new.time     = filetime_from_unix_ns(os_linux()->realtime_ns(os_linux()));
+    char *path     = realpath(p->o->file, NULL);
+    p->new.file    = path ? path : strdup(p->o->file);
+    p->new.profile = strcmp(p->o->word, p->o->file) ? strdup(p->o->word) : NULL;
+    p->new.time    = filetime_from_unix_ns(os_linux()->realtime_ns(os_linux()));
     return p->new.file ? W_SUCCESS : reason_set(why, W_OUTOFMEMORY, "not enough memory");
 }
 
@@ -79,14 +81,15 @@ static wstatus apply_file_read(struct proposal *p, unsigned *mistakes, struct re
 static wstatus after_make(struct proposal *p, struct reason *why)
 {
     struct diag_sink quiet = {0};
-    wstatus          st    = access(p->o->store, F_OK) ? regstore_open_memory(&p->before, why) : regstore_open(p->o->store, false, &p->before, why);
+    wstatus          st    = access(p->o->store, F_OK) ? regstore_open_memory(&p->before, why)
+                                                       : regstore_open(p->o->store, false, &p->before, why);
     st                     = st ? st : regstore_open_memory(&p->after, why);
     st                     = st ? st : store_tree_copy(p->before, p->after, why);
     st                     = st ? st : declared_load(p->before, &p->old, why);
     if (!st && !p->o->file) /* as it is: what was declared by which file is known as before */
         return declared_load(p->before, &p->new, why);
-    st                     = st ? st : declared_remove(p->after, &p->old, &p->new, why);
-    st                     = st ? st : dialect_import_file(p->after, p->o->file, 0, plan_vocabulary(), &quiet, why);
+    st = st ? st : declared_remove(p->after, &p->old, &p->new, why);
+    st = st ? st : dialect_import_file(p->after, p->o->file, 0, plan_vocabulary(), &quiet, why);
     if (!st && p->o->tune)
         st = tune_by_store(p->o->store, p->after, NULL, why);
     return st ? st : store_tree_compare(p->before, p->after, &p->changes, why);
@@ -99,14 +102,17 @@ static wstatus judge(struct proposal *p, struct json *j, struct reason *why)
     boot_settings_read(p->after, &p->settings, NULL);
     check_view_begin(&p->rows, j);
     p->rows.failed_only = p->o->brief;
-    p->rows.elsewhere = p->o->machine.root[0] != 0;
+    p->rows.elsewhere   = p->o->machine.root[0] != 0;
     return st ? st : check_view_rows(&p->rows, p->after, p->o->log_dir, NULL, why);
 }
 
 /* ---- saying it ---- */
 
 /* What is applied, in words. */
-static const char *what(const struct proposal *p) { return p->o->file ? p->new.file : "what the store declares, as it is"; }
+static const char *what(const struct proposal *p)
+{
+    return p->o->file ? p->new.file : "what the store declares, as it is";
+}
 
 static void brief_print(const struct proposal *p)
 {
@@ -116,10 +122,12 @@ static void brief_print(const struct proposal *p)
         system_report_print(&p->system, SYSTEM_FAILED, stdout);
     if (p->rows.failed)
         check_view_print(&p->rows, stdout);
-    visible_printf(stdout, "%u value%s of the store change%s; %u check%s, %u session%s and provider%s: %s%u failed, %u note%s%s\n", p->changes.count,
-           plural(p->changes.count), p->changes.count == 1 ? "s" : "", p->system.count, plural(p->system.count), p->rows.rows,
-           plural(p->rows.rows), plural(p->rows.rows), failed ? "" : "fine, ", failed, p->system.notes + p->rows.conditions,
-           plural(p->system.notes + p->rows.conditions), p->o->dry_run ? "" : " (all of them: --verbose)");
+    visible_printf(
+        stdout, "%u value%s of the store change%s; %u check%s, %u session%s and provider%s: %s%u failed, %u note%s%s\n",
+        p->changes.count, plural(p->changes.count), p->changes.count == 1 ? "s" : "", p->system.count,
+        plural(p->system.count), p->rows.rows, plural(p->rows.rows), plural(p->rows.rows), failed ? "" : "fine, ",
+        failed, p->system.notes + p->rows.conditions, plural(p->system.notes + p->rows.conditions),
+        p->o->dry_run ? "" : " (all of them: --verbose)");
     fflush(stdout);
 }
 
@@ -128,7 +136,8 @@ static void proposal_print(const struct proposal *p)
     const struct apply_options *o = p->o;
     visible_printf(stdout, "%s %s\n\n", o->dry_run ? "would apply" : "applying", what(p));
     if (p->tuned)
-        printf("Tuned by what the last boot needed%s\n%s\n", *p->tuned ? ":" : ": nothing to change", p->tuned); /* visible: lines of tune.c's own */
+        printf("Tuned by what the last boot needed%s\n%s\n", *p->tuned ? ":" : ": nothing to change",
+               p->tuned); /* visible: lines of tune.c's own */
     if (tree_changes_seen(&p->changes))
         tree_changes_print(&p->changes, stdout);
     else if (o->file)
@@ -150,13 +159,15 @@ static void meaning_print(const struct proposal *p)
     if (s->once)
         puts("The next boot is traced, and no other (Once = yes).");
     else if (p->new.file && is_reg_file(p->new.file))
-        puts("Every boot is traced from now on: a .reg keeps Windows' way. For one boot declare [Boot] Once = yes; 'autologger clean' ends it.");
+        puts(
+            "Every boot is traced from now on: a .reg keeps Windows' way. For one boot declare [Boot] Once = yes; 'autologger clean' ends it.");
     else
         puts("Every boot is traced from now on (no [Boot] Once = yes); 'autologger clean' ends it.");
     if (!s->stops)
         puts("The sessions run until they are stopped: autologger stop --merge.");
     if (p->need.kernel_phase)
-        puts("The kernel records from its first moment, in a boot entry of its own; a power cycle gives the normal boot.");
+        puts(
+            "The kernel records from its first moment, in a boot entry of its own; a power cycle gives the normal boot.");
 }
 
 static bool declares_session(const struct proposal *p)
@@ -180,12 +191,15 @@ static void refusal_of(const struct proposal *p, char *out, size_t size)
     unsigned failed = p->rows.failed + p->system.failed - p->system.dangers;
     *out            = 0;
     if (p->system.dangers)
-        snprintf(out, size, "%u check%s found a danger. Do: what the check says; --force does not go on here", p->system.dangers, plural(p->system.dangers));
+        snprintf(out, size, "%u check%s found a danger. Do: what the check says; --force does not go on here",
+                 p->system.dangers, plural(p->system.dangers));
     else if (!declares_session(p))
         snprintf(out, size, "%s declares no session. Do: %s", p->o->file ? p->o->file : "the store",
-                 p->o->file ? "see the profiles: autologger profiles" : "autologger apply FILE or PROFILE; see: autologger profiles");
+                 p->o->file ? "see the profiles: autologger profiles"
+                            : "autologger apply FILE or PROFILE; see: autologger profiles");
     else if (failed && !p->o->force)
-        snprintf(out, size, "%u check%s or row%s failed. Do: correct them, or go on with --force", failed, plural(failed), plural(failed));
+        snprintf(out, size, "%u check%s or row%s failed. Do: correct them, or go on with --force", failed,
+                 plural(failed), plural(failed));
 }
 
 /* ---- doing it ---- */
@@ -206,13 +220,13 @@ static wstatus store_change(const struct proposal *p, struct regstore *store, st
 
 static wstatus apply_steps(const struct proposal *p, struct regstore *store, struct setup *s, struct reason *why)
 {
-    const struct initramfs *i       = &p->need.initramfs;
-    struct put_in_place     in      = put_in_place_load(store);
-    bool                    image   = i->hook && !p->o->no_initramfs;
-    wstatus                 st      = store_change(p, store, why);
-    st                         = st ? st : setup_snapshot(s, store, p->o->store, p->o->log_dir, why);
-    st                         = st ? st : setup_entry(s, why);
-    st                         = st ? st : setup_unit(s, why);
+    const struct initramfs *i     = &p->need.initramfs;
+    struct put_in_place     in    = put_in_place_load(store);
+    bool                    image = i->hook && !p->o->no_initramfs;
+    wstatus                 st    = store_change(p, store, why);
+    st                            = st ? st : setup_snapshot(s, store, p->o->store, p->o->log_dir, why);
+    st                            = st ? st : setup_entry(s, why);
+    st                            = st ? st : setup_unit(s, why);
     if (st)
         return st;
     setup_logs(s, p->o->log_dir);
@@ -224,7 +238,8 @@ static wstatus apply_steps(const struct proposal *p, struct regstore *store, str
     if (image)
         st = setup_initramfs(s, why);
     else
-        setup_say(s, i->hook ? "initramfs: left as it is (--no-initramfs); the next boot follows the old image" : "initramfs: autologger has no part in it");
+        setup_say(s, i->hook ? "initramfs: left as it is (--no-initramfs); the next boot follows the old image"
+                             : "initramfs: autologger has no part in it");
     return st ? st : regstore_commit(store, why);
 }
 
@@ -232,13 +247,15 @@ static wstatus apply_carry_out(const struct proposal *p, struct setup *s, struct
 {
     struct regstore *store = NULL;
     int              rc    = os_mkdir_parents(os_linux(), p->o->store, 0755);
-    wstatus          st    = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", p->o->store, strerror(-rc)) : W_SUCCESS;
-    bool             fresh = access(p->o->store, F_OK) != 0;
-    char             snapshot[MACHINE_PATH];
+    wstatus st = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", p->o->store,
+                                     strerror(-rc))
+                        : W_SUCCESS;
+    bool    fresh = access(p->o->store, F_OK) != 0;
+    char    snapshot[MACHINE_PATH];
     os_mkdir_parents(os_linux(), machine_path(&p->o->machine, "/" SETUP_SNAPSHOT, snapshot), 0755);
-    st                     = st ? st : setup_lock(s, why);
-    st                     = st ? st : regstore_open(p->o->store, true, &store, why);
-    st                     = st ? st : regstore_begin(store, why);
+    st = st ? st : setup_lock(s, why);
+    st = st ? st : regstore_open(p->o->store, true, &store, why);
+    st = st ? st : regstore_begin(store, why);
     if (!st && (st = apply_steps(p, store, s, why)) != W_SUCCESS) {
         regstore_rollback(store);
         setup_undo(s);
@@ -251,7 +268,8 @@ static wstatus apply_carry_out(const struct proposal *p, struct setup *s, struct
 
 /* ---- the whole ---- */
 
-static void done_json(struct json *j, const struct proposal *p, const struct setup *s, const char *refused, bool applied)
+static void done_json(struct json *j, const struct proposal *p, const struct setup *s, const char *refused,
+                      bool applied)
 {
     tree_changes_json(&p->changes, j);
     system_report_json(&p->system, j);
@@ -323,7 +341,8 @@ int apply_run(const struct apply_options *o, struct apply_result *out)
     *out       = (struct apply_result){0};
     wstatus st = apply_file_read(&p, &mistakes, &why);
     if (mistakes) {
-        visible_printf(stderr, "%s: %s: %u mistake%s, nothing was changed\n", o->verb, o->file, mistakes, plural(mistakes));
+        visible_printf(stderr, "%s: %s: %u mistake%s, nothing was changed\n", o->verb, o->file, mistakes,
+                       plural(mistakes));
         proposal_finish(&p);
         return VERB_FAILED;
     }

@@ -1,8 +1,10 @@
-/* apply.h - declaring a configuration for the next boots, as a whole or not at all: the store, the sealed snapshot, the boot entry, the
- * daemon's unit and the initramfs.
- *   read the file -> what would change -> what this machine lacks -> (refuse, or) store, snapshot, entry, unit, initramfs -> commit
- * Invariants: A1 nothing is touched before everything was looked at. A2 the store's transaction stays open until the last step is
- * done; when a step fails, those before it are put back. A3 what a former apply declared is replaced, what others declared stays.
+/* apply.h - declaring a configuration for the next boots, as a whole or not at all: the store, the sealed snapshot, the
+ * boot entry, the daemon's unit and the initramfs.
+ *   read the file -> what would change -> what this machine lacks -> (refuse, or) store, snapshot, entry, unit,
+ *   initramfs -> commit
+ * Invariants: A1 nothing is touched before everything was looked at. A2 the store's transaction stays open until the
+ * last step is done; when a step fails, those before it are put back. A3 what a former apply declared is replaced, what
+ * others declared stays.
  * Threads: one. Ownership: options are borrowed. Not for: parsing command lines (cmd_apply, cmd_trace_boot). */
 #ifndef TOOLS_APPLY_H
 #define TOOLS_APPLY_H
@@ -18,7 +20,7 @@ struct apply_options {
     struct machine machine;
     bool           dry_run, force, accept_tpm, no_initramfs, json;
     bool           brief; /* what matters in a few lines: of checks and rows those that failed */
-    bool           tune; /* with the buffers that the last boot suggests instead of the file's */
+    bool           tune;  /* with the buffers that the last boot suggests instead of the file's */
 };
 /* What came of it, for whoever goes on from there. */
 struct apply_result {
@@ -32,7 +34,7 @@ int apply_run(const struct apply_options *o, struct apply_result *out);
 struct clean_options {
     const char    *store, *log_dir;
     struct machine machine;
-    bool           once; /* see put_back.h */
+    bool           once;                    /* see put_back.h */
     bool           all, no_initramfs, json; /* all: the history of boots and the log files that it names, too */
     bool           declared;                /* also what import declared */
 };

@@ -22,7 +22,8 @@ enum { GRUBS = sizeof grubs / sizeof *grubs };
 
 const char *boot_loader_name(enum boot_loader loader)
 {
-    static const char *const names[] = {"an unknown boot loader", "GRUB", "systemd-boot", "systemd-boot with a unified kernel image"};
+    static const char *const names[] = {"an unknown boot loader", "GRUB", "systemd-boot",
+                                        "systemd-boot with a unified kernel image"};
     return names[loader];
 }
 
@@ -33,20 +34,23 @@ static void efi_text(const struct machine *m, const char *name, char *out, size_
     size_t length = 0, n = 0;
     snprintf(path, sizeof path, "/sys/firmware/efi/efivars/%s-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f", name);
     char *data = machine_read(m, path, &length);
-    for (size_t i = 4; data && i + 1 < length && n + 1 < size && data[i]; i += 2) /* 4 bytes of attributes, then UTF-16 */
+    /* 4 bytes of attributes, then UTF-16 */
+    for (size_t i = 4; data && i + 1 < length && n + 1 < size && data[i]; i += 2)
         out[n++] = data[i + 1] ? '?' : data[i];
     out[n] = 0;
     free(data);
 }
 
-/* The Type #1 entry of the running kernel below `partition`: the one that was selected, else one that names the release. */
+/* The Type #1 entry of the running kernel below `partition`: the one that was selected, else one that names the
+ * release. */
 static bool systemd_source(const struct machine *m, const char *partition, char out[MACHINE_PATH])
 {
     char selected[256], path[MACHINE_PATH], full[MACHINE_PATH];
     bool found = false;
     efi_text(m, "LoaderEntrySelected", selected, sizeof selected);
     snprintf(path, sizeof path, "%s/loader/entries/%s", partition, selected);
-    if (selected[0] && !strchr(selected, '/') && strcmp(selected, ENTRY_NAME) && strstr(selected, ".conf") && machine_has(m, path)) {
+    if (selected[0] && !strchr(selected, '/') && strcmp(selected, ENTRY_NAME) && strstr(selected, ".conf") &&
+        machine_has(m, path)) {
         snprintf(out, MACHINE_PATH, "%.1000s", path);
         return true;
     }
@@ -141,21 +145,28 @@ static bool source_path(const struct machine *m, const struct boot_entry *e, cha
     return false;
 }
 
-static wstatus text_make(const struct machine *m, const struct boot_entry *e, const char *arguments, char **out, struct reason *why)
+static wstatus text_make(const struct machine *m, const struct boot_entry *e, const char *arguments, char **out,
+                         struct reason *why)
 {
     char path[MACHINE_PATH];
     *out = NULL;
     if (e->loader == LOADER_UNKNOWN)
-        return reason_set(why, W_NOT_SUPPORTED, "no boot loader that can boot an entry once was found (GRUB's grub.cfg or systemd-boot's "
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "no boot loader that can boot an entry once was found (GRUB's grub.cfg or systemd-boot's "
                           "loader/entries). Do: leave out KernelPhase; the trace then begins in the initramfs");
     if (e->loader == LOADER_UKI)
-        return reason_set(why, W_NOT_SUPPORTED, "the kernel is a unified image: its arguments are sealed in it, and an entry of its own would need "
-                          "another signed image. Do: leave out KernelPhase; the trace then begins in the initramfs");
+        return reason_set(
+            why, W_NOT_SUPPORTED,
+            "the kernel is a unified image: its arguments are sealed in it, and an entry of its own would need "
+            "another signed image. Do: leave out KernelPhase; the trace then begins in the initramfs");
     if (!machine_has_command(m, e->tool))
-        return reason_set(why, W_NOT_SUPPORTED, "%s is not installed: the entry could not be chosen for one boot. Do: install it, or leave "
-                          "out KernelPhase", e->tool);
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "%s is not installed: the entry could not be chosen for one boot. Do: install it, or leave "
+                          "out KernelPhase",
+                          e->tool);
     if (!source_path(m, e, path))
-        return reason_set(why, W_NOT_SUPPORTED, "the boot entry of the running kernel was not found. Do: leave out KernelPhase");
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "the boot entry of the running kernel was not found. Do: leave out KernelPhase");
     char *source = machine_read(m, path, NULL);
     if (!source)
         return reason_set(why, W_NOT_SUPPORTED, "%s cannot be read. Do: run as root, or leave out KernelPhase", path);
@@ -195,15 +206,18 @@ static void unchoose(const struct machine *m, const struct boot_entry *e)
     }
     const char *const list[]  = {editor, "-", "list", NULL};
     const char *const unset[] = {editor, "-", "unset", "next_entry", NULL};
-    if (machine_has_command(m, editor) && !machine_run(m, list, text, sizeof text, true, NULL) && strstr(text, "next_entry=autologger\n"))
+    if (machine_has_command(m, editor) && !machine_run(m, list, text, sizeof text, true, NULL) &&
+        strstr(text, "next_entry=autologger\n"))
         machine_run(m, unset, NULL, 0, true, NULL);
 }
 
 /* `entry` NULL: the place without an entry of ours. */
-static wstatus place_write(const struct machine *m, const struct boot_entry *e, const char *entry, bool *was, struct reason *why)
+static wstatus place_write(const struct machine *m, const struct boot_entry *e, const char *entry, bool *was,
+                           struct reason *why)
 {
     if (e->loader == LOADER_SYSTEMD)
-        return entry ? machine_write(m, e->place, entry, strlen(entry), 0644, why) : machine_remove(m, e->place, was, why);
+        return entry ? machine_write(m, e->place, entry, strlen(entry), 0644, why)
+                     : machine_remove(m, e->place, was, why);
     char   *old  = machine_read(m, e->place, NULL);
     char   *text = grub_custom_make(old, entry);
     wstatus st   = W_SUCCESS;
@@ -252,7 +266,8 @@ wstatus boot_entry_remove(const struct machine *m, const struct boot_entry *e, b
     return place_write(m, e, NULL, &there, why);
 }
 
-size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, bool devices, char *out, size_t size)
+size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, bool devices, char *out,
+                            size_t size)
 {
     struct klog_config config = {.hook_count = hook_count, .devices = devices};
     memcpy(config.mask, mask, sizeof config.mask);

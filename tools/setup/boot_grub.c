@@ -23,7 +23,11 @@ static bool boot_grub_line_is(const char *line, const char *word)
     return !strncmp(line, word, n) && (line[n] == ' ' || line[n] == '\t' || line[n] == '\n' || !line[n]);
 }
 
-static bool is_linux_line(const char *line) { return boot_grub_line_is(line, "linux") || boot_grub_line_is(line, "linux16") || boot_grub_line_is(line, "linuxefi"); }
+static bool is_linux_line(const char *line)
+{
+    return boot_grub_line_is(line, "linux") || boot_grub_line_is(line, "linux16") ||
+           boot_grub_line_is(line, "linuxefi");
+}
 
 /* The next menuentry at or behind `p`; grub-mkconfig closes each with a line that is '}' alone. */
 static bool block_next(const char *p, struct boot_grub_block *b)
@@ -31,7 +35,7 @@ static bool block_next(const char *p, struct boot_grub_block *b)
     for (; *p; p = boot_grub_line_end(p) + (*boot_grub_line_end(p) == '\n')) {
         if (!boot_grub_line_is(p, "menuentry"))
             continue;
-        const char *end = boot_grub_line_end(p);
+        const char *end  = boot_grub_line_end(p);
         const char *open = end;
         while (open > p && *open != '{')
             open--;
@@ -77,8 +81,9 @@ static bool block_of(const char *cfg, const char *kernel, struct boot_grub_block
 /* The modules that mean: GRUB reads this /boot, and cannot write its environment block there. */
 static const char *unwritable(const struct boot_grub_block *b)
 {
-    static const char *const modules[] = {"lvm",   "diskfilter", "mdraid09", "mdraid1x", "btrfs", "zfs",  "cryptodisk",
-                                          "luks",  "luks2",      "raid5rec", "raid6rec", "f2fs",  "squash4", "iso9660"};
+    static const char *const modules[] = {"lvm",      "diskfilter", "mdraid09", "mdraid1x", "btrfs",
+                                          "zfs",      "cryptodisk", "luks",     "luks2",    "raid5rec",
+                                          "raid6rec", "f2fs",       "squash4",  "iso9660"};
     for (const char *p = b->body; p < b->end; p = boot_grub_line_end(p) + 1) {
         if (!boot_grub_line_is(p, "insmod"))
             continue;
@@ -105,21 +110,28 @@ static void header_write(const struct boot_grub_block *b, const char *kernel, st
     textbuf_puts(out, " --id autologger {\n");
 }
 
-static wstatus boot_grub_possible(const char *grub_cfg, const char *kernel, struct boot_grub_block *b, struct reason *why)
+static wstatus boot_grub_possible(const char *grub_cfg, const char *kernel, struct boot_grub_block *b,
+                                  struct reason *why)
 {
     if (!strstr(grub_cfg, "custom.cfg"))
-        return reason_set(why, W_NOT_SUPPORTED, "GRUB's configuration does not read custom.cfg. Do: restore /etc/grub.d/41_custom and "
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "GRUB's configuration does not read custom.cfg. Do: restore /etc/grub.d/41_custom and "
                           "run update-grub, or leave out KernelPhase");
     if (!strstr(grub_cfg, "next_entry"))
-        return reason_set(why, W_NOT_SUPPORTED, "GRUB's configuration knows no entry for one boot (next_entry). Do: run update-grub "
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "GRUB's configuration knows no entry for one boot (next_entry). Do: run update-grub "
                           "of GRUB 2.00 or later, or leave out KernelPhase");
     if (!kernel[0] || !block_of(grub_cfg, kernel, b))
-        return reason_set(why, W_NOT_SUPPORTED, "GRUB's configuration has no entry for the kernel %s. Do: run update-grub, or leave "
-                          "out KernelPhase", kernel[0] ? kernel : "(none)");
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "GRUB's configuration has no entry for the kernel %s. Do: run update-grub, or leave "
+                          "out KernelPhase",
+                          kernel[0] ? kernel : "(none)");
     const char *module = unwritable(b);
     if (module)
-        return reason_set(why, W_NOT_SUPPORTED, "/boot lies on %s, where GRUB cannot take back the choice of an entry: every boot "
-                          "would be traced. Do: leave out KernelPhase", module);
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "/boot lies on %s, where GRUB cannot take back the choice of an entry: every boot "
+                          "would be traced. Do: leave out KernelPhase",
+                          module);
     return W_SUCCESS;
 }
 
@@ -135,10 +147,10 @@ static void words_put(struct textbuf *text, const char *words)
 
 wstatus grub_entry_make(const char *grub_cfg, const char *kernel, const char *arguments, char **out, struct reason *why)
 {
-    struct boot_grub_block   b    = {0};
-    struct textbuf text = {0};
-    wstatus        st   = boot_grub_possible(grub_cfg, kernel, &b, why);
-    *out                = NULL;
+    struct boot_grub_block b    = {0};
+    struct textbuf         text = {0};
+    wstatus                st   = boot_grub_possible(grub_cfg, kernel, &b, why);
+    *out                        = NULL;
     if (st)
         return st;
     header_write(&b, kernel, &text);
@@ -174,7 +186,7 @@ char *grub_custom_make(const char *custom, const char *entry)
     bool           ours = false;
     textbuf_puts(&text, "");
     for (const char *p = custom ? custom : ""; *p;) {
-        const char *end  = boot_grub_line_end(p) + (*boot_grub_line_end(p) == '\n');
+        const char *end = boot_grub_line_end(p) + (*boot_grub_line_end(p) == '\n');
         /* a begin without its end is a line like any other: what follows it is not ours */
         bool begin = line_equals(p, MARK_BEGIN), over = line_equals(p, MARK_END);
         if (!ours && begin && strstr(p, MARK_END))

@@ -15,8 +15,9 @@ wstatus systemd_entry_make(const char *conf, const char *arguments, char **out, 
 {
     struct textbuf text    = {0};
     bool           options = false, kernel = false;
-    *out                   = NULL;
-    textbuf_puts(&text, "# made by 'autologger apply', taken away by 'autologger clean'\ntitle autologger: one traced boot\n");
+    *out = NULL;
+    textbuf_puts(&text,
+                 "# made by 'autologger apply', taken away by 'autologger clean'\ntitle autologger: one traced boot\n");
     for (const char *p = conf, *end; *p; p = *end ? end + 1 : end) {
         end = p + strcspn(p, "\n");
         p += strspn(p, " \t");
@@ -40,9 +41,11 @@ wstatus systemd_entry_make(const char *conf, const char *arguments, char **out, 
         textbuf_puts(&text, "\n");
     }
     wstatus st = text.bad ? reason_set(why, W_OUTOFMEMORY, "not enough memory")
-                 : kernel ? W_SUCCESS
-                          : reason_set(why, W_NOT_SUPPORTED, "the entry of the running kernel names no kernel file (an EFI image carries its own "
-                                       "arguments). Do: leave out KernelPhase");
+                 : kernel
+                     ? W_SUCCESS
+                     : reason_set(why, W_NOT_SUPPORTED,
+                                  "the entry of the running kernel names no kernel file (an EFI image carries its own "
+                                  "arguments). Do: leave out KernelPhase");
     if (st)
         textbuf_finish(&text);
     *out = text.data;

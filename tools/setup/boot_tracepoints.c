@@ -30,7 +30,7 @@ static void words_add(struct boot_tracepoints *t, const char *pattern)
     snprintf(copy, sizeof copy, "%s", pattern);
     while ((one = strsep(&rest, " ,;\t"))) {
         size_t group = strspn(one, LETTERS), name = one[group] == ':' ? strspn(one + group + 1, LETTERS) : 0;
-        char  *end   = one + group + 1 + name;
+        char  *end = one + group + 1 + name;
         if (group && one[group] == ':' && (name ? !*end : strcmp(end, "*") == 0))
             event_add(t, one, NULL);
     }
@@ -56,8 +56,8 @@ bool boot_tracepoints_find(const struct plan *plan, struct boot_tracepoints *out
 
 bool boot_tracepoints_main(const struct boot_tracepoints *t, char *out, size_t size)
 {
-    return (size_t)snprintf(out, size, "autologger=kernel trace_event=%s trace_buf_size=8M trace_clock=perf%s", t->events,
-                            t->stacks ? " trace_options=stacktrace" : "") < size;
+    return (size_t)snprintf(out, size, "autologger=kernel trace_event=%s trace_buf_size=8M trace_clock=perf%s",
+                            t->events, t->stacks ? " trace_options=stacktrace" : "") < size;
 }
 
 /* One word of the text for another, where that fits. */
@@ -78,7 +78,8 @@ uint64_t boot_tracepoints_sizes(uint64_t count, uint64_t ram_bytes, char *text, 
     char     word[40];
     while (kb > BUFFER_LEAST_KB && count * kb * 1024 > ram_bytes / 8)
         kb /= 2;
-    snprintf(word, sizeof word, kb < 1024 ? " trace_buf_size=%uK" : " trace_buf_size=%uM", (unsigned)(kb < 1024 ? kb : kb / 1024));
+    snprintf(word, sizeof word, kb < 1024 ? " trace_buf_size=%uK" : " trace_buf_size=%uM",
+             (unsigned)(kb < 1024 ? kb : kb / 1024));
     if (!word_change(text, size, " trace_buf_size=8M", word))
         kb = BUFFER_KB;
     return count * kb * 1024;

@@ -49,7 +49,7 @@ static wstatus tracepoints_check(struct check_here *h, const struct plan_provide
         return W_SUCCESS;
     snprintf(copy, sizeof copy, "%s", p->tracepoint);
     while ((one = strsep(&rest, " ,;\t"))) {
-        struct near_name n = {.near = nearest_make(one, LETTERS_OFF)};
+        struct near_name n                     = {.near = nearest_make(one, LETTERS_OFF)};
         char             meant[NAME_MOST + 24] = "";
         if (!*one || tracepoints_match(h->tracefs, one, matched, NULL) != 0)
             continue;
@@ -57,9 +57,12 @@ static wstatus tracepoints_check(struct check_here *h, const struct plan_provide
         if (n.near.found)
             snprintf(meant, sizeof meant, "; did you mean '%.80s'?", n.name);
         if (!all)
-            return reason_set(&h->why, W_NOT_SUPPORTED, "this kernel has no tracepoint '%.120s'%s Do: autologger providers --tracepoints shows those that it has", one,
-                              *meant ? meant : ".");
-        condition_add(found, W_NOT_SUPPORTED, false, "Tracepoint", p->source_file, p->source_line, "autologger providers --tracepoints shows those that it has",
+            return reason_set(
+                &h->why, W_NOT_SUPPORTED,
+                "this kernel has no tracepoint '%.120s'%s Do: autologger providers --tracepoints shows those that it has",
+                one, *meant ? meant : ".");
+        condition_add(found, W_NOT_SUPPORTED, false, "Tracepoint", p->source_file, p->source_line,
+                      "autologger providers --tracepoints shows those that it has",
                       "this kernel has no tracepoint '%.80s'%.*s", one, *meant ? (int)strlen(meant) - 1 : 0, meant);
     }
     return W_SUCCESS;
@@ -73,7 +76,8 @@ static bool program_there(const char *name)
     char        dirs[2048], file[4096], *rest = dirs, *dir;
     if (strchr(name, '/'))
         return access(name, F_OK) == 0;
-    snprintf(dirs, sizeof dirs, "%.1800s:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", path ? path : "");
+    snprintf(dirs, sizeof dirs, "%.1800s:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+             path ? path : "");
     while ((dir = strsep(&rest, ":"))) {
         snprintf(file, sizeof file, "%s/%s", dir, name);
         if (*dir && access(file, F_OK) == 0)
@@ -86,18 +90,21 @@ static void programs_check(const struct plan_provider *p, struct condition_list 
 {
     uint32_t    size  = 0;
     const char *names = filter_part(p->filter, FILTER_EXECUTABLE, &size);
-    char       *copy  = names ? strndup(names, size) : NULL, *rest = copy, *one;
+    char       *copy = names ? strndup(names, size) : NULL, *rest = copy, *one;
     while (copy && (one = strsep(&rest, ";")))
         if (*one && !program_there(one))
-            condition_add(found, W_FILE_NOT_FOUND, true, "ExeFilter", p->source_file, p->source_line, "check its spelling, or write its path",
+            condition_add(found, W_FILE_NOT_FOUND, true, "ExeFilter", p->source_file, p->source_line,
+                          "check its spelling, or write its path",
                           strchr(one, '/') ? "there is no file %.160s" : "no program named %.160s is in PATH", one);
     free(copy);
 }
 
 /* ---- units ---- */
 
-static const char *const check_here_unit_folders[] = {"/etc/systemd/system", "/run/systemd/system", "/run/systemd/generator", "/run/systemd/generator.early",
-                                           "/run/systemd/generator.late", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"};
+static const char *const check_here_unit_folders[] = {"/etc/systemd/system",         "/run/systemd/system",
+                                                      "/run/systemd/generator",      "/run/systemd/generator.early",
+                                                      "/run/systemd/generator.late", "/usr/local/lib/systemd/system",
+                                                      "/usr/lib/systemd/system",     "/lib/systemd/system"};
 
 /* Kinds that have a file; mounts, devices and scopes come without one. */
 static bool has_file_kind(const char *name)
@@ -140,8 +147,9 @@ static void units_check(const struct plan_provider *p, struct condition_list *fo
         one[strcspn(one, " \t")] = 0;
         snprintf(name, sizeof name, "%.200s%s", one, strchr(one, '.') ? "" : ".service");
         if (*one && !strpbrk(one, "*?[") && has_file_kind(name) && !unit_there(name))
-            condition_add(found, W_FILE_NOT_FOUND, true, "Unit", p->source_file, p->source_line, "check its spelling: systemctl list-unit-files",
-                          "systemd has no file of a unit named %.160s", name);
+            condition_add(found, W_FILE_NOT_FOUND, true, "Unit", p->source_file, p->source_line,
+                          "check its spelling: systemctl list-unit-files", "systemd has no file of a unit named %.160s",
+                          name);
     }
     free(copy);
 }

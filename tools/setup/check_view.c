@@ -24,8 +24,8 @@ static void plan_lines(const struct plan *p, struct text_table *t)
     if (p->asked.buffer_kb != p->given.buffer_kb || p->asked.minimum_buffers != p->given.minimum_buffers ||
         p->asked.maximum_buffers != p->given.maximum_buffers)
         text_table_line(t, "    buffers: asked %u KB x %u..%u, given %u KB x %u..%u", p->asked.buffer_kb,
-                        p->asked.minimum_buffers, p->asked.maximum_buffers, p->given.buffer_kb, p->given.minimum_buffers,
-                        p->given.maximum_buffers);
+                        p->asked.minimum_buffers, p->asked.maximum_buffers, p->given.buffer_kb,
+                        p->given.minimum_buffers, p->given.maximum_buffers);
     else
         text_table_line(t, "    buffers: %u KB x %u..%u", p->given.buffer_kb, p->given.minimum_buffers,
                         p->given.maximum_buffers);
@@ -56,10 +56,12 @@ static void plan_json(const struct plan *p, struct json *j)
 /* As configurations have it, and as TRACELOGGING_DEFINE_PROVIDER takes it. */
 static void guid_line(const struct guid *g, struct text_table *t)
 {
-    char text[GUID_TEXT_SIZE];
+    char           text[GUID_TEXT_SIZE];
     const uint8_t *e = g->data4;
-    text_table_line(t, "    GUID: %s, in C: (0x%08x, 0x%04x, 0x%04x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x)",
-                    guid_format(g, text), g->data1, g->data2, g->data3, e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]);
+    text_table_line(
+        t,
+        "    GUID: %s, in C: (0x%08x, 0x%04x, 0x%04x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x)",
+        guid_format(g, text), g->data1, g->data2, g->data3, e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]);
 }
 
 static void check_view_row_json(const struct check_row *row, const struct outcome *o, struct json *j)
@@ -84,8 +86,9 @@ static void check_view_row_json(const struct check_row *row, const struct outcom
 static void show_row(void *ctx, const struct check_row *row)
 {
     struct check_view *r = ctx;
-    struct outcome o = {result_word(row), row->status, row->reason, row->conditions, row->source_file, row->source_line};
-    char           status[OUTCOME_STATUS_SIZE];
+    struct outcome     o = {result_word(row), row->status,      row->reason,
+                            row->conditions,  row->source_file, row->source_line};
+    char               status[OUTCOME_STATUS_SIZE];
     r->rows++;
     r->failed += row->status != W_SUCCESS;
     r->conditions += row->conditions->count;
@@ -97,8 +100,10 @@ static void show_row(void *ctx, const struct check_row *row)
         return;
     bool        provider = row->kind == CHECK_PROVIDER;
     const char *session  = provider ? row->plan->name : row->name;
-    const char *who      = provider ? row->name : row->kind == CHECK_BOOT ? "(settings)" : row->plan->kernel ? "(kernel session)"
-                                                                                                           : "(session)";
+    const char *who      = provider                  ? row->name
+                           : row->kind == CHECK_BOOT ? "(settings)"
+                           : row->plan->kernel       ? "(kernel session)"
+                                                     : "(session)";
     text_table_row(&r->table, session, who, o.result, outcome_status(row->status, status));
     outcome_lines(&o, &r->table);
     if (provider && !guid_is_zero(&row->provider->guid))
@@ -118,7 +123,8 @@ static void look_here(void *ctx, const struct check_row *row)
         condition_add(&found, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
     }
     found.dropped += row->conditions->dropped;
-    if (row->kind == CHECK_PROVIDER && !v->elsewhere && (more.status = check_here_provider(&v->here, row->provider, &found)))
+    if (row->kind == CHECK_PROVIDER && !v->elsewhere &&
+        (more.status = check_here_provider(&v->here, row->provider, &found)))
         more.reason = v->here.why.text;
     if (!more.status)
         more.status = row->status;
@@ -163,8 +169,8 @@ void check_view_begin(struct check_view *v, struct json *json)
     text_table_init(&v->table, titles);
 }
 
-wstatus check_view_rows(struct check_view *v, struct regstore *store, const char *log_dir, const struct refusal_list *refusals,
-                        struct reason *why)
+wstatus check_view_rows(struct check_view *v, struct regstore *store, const char *log_dir,
+                        const struct refusal_list *refusals, struct reason *why)
 {
     struct plan_limits limits = system_limits(log_dir);
     if (v->json)
@@ -186,7 +192,7 @@ void check_view_print(const struct check_view *v, FILE *to)
     if (v->rows)
         fputc('\n', to);
     visible_printf(to, "%u row%s, %u failed, %u condition%s\n", v->rows, plural(v->rows), v->failed, v->conditions,
-            plural(v->conditions));
+                   plural(v->conditions));
 }
 
 void check_view_finish(struct check_view *v) { text_table_finish(&v->table); }

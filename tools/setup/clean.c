@@ -21,8 +21,8 @@ struct cleaning {
     const struct clean_options *o;
     struct setup                setup; /* collects the lines; undoes files when the store refuses */
     struct system_need          need;
-    bool                        removed; /* anything at all */
-    bool                        starting; /* a session that apply did not declare still starts */
+    bool                        removed;      /* anything at all */
+    bool                        starting;     /* a session that apply did not declare still starts */
     char                        staying[512]; /* the sessions that are still declared */
 };
 
@@ -82,7 +82,8 @@ static wstatus store_clean(struct cleaning *c, struct regstore *store, struct re
     if (!st && d.count)
         st = change_number_bump(store, NULL, why);
     if (!st && d.count) {
-        setup_say(&c->setup, "declarations: %u session%s and provider%s of %s", sessions, plural(sessions), plural(sessions), d.file ? d.file : "an earlier apply");
+        setup_say(&c->setup, "declarations: %u session%s and provider%s of %s", sessions, plural(sessions),
+                  plural(sessions), d.file ? d.file : "an earlier apply");
         c->removed = true;
     }
     declared_finish(&d);
@@ -105,7 +106,8 @@ static void trace_remove(struct cleaning *c, const char *path, const char *kind)
     }
 }
 
-/* Premerge files that outlived their merge always go; the rest with --all. A path at which the boot made no file is somebody else's. */
+/* Premerge files that outlived their merge always go; the rest with --all. A path at which the boot made no file is
+ * somebody else's. */
 static void traces_clean_boot(struct cleaning *c, const struct result_list *list)
 {
     for (unsigned i = 0; i < list->count; i++) {
@@ -186,11 +188,15 @@ static void clean_report(const struct cleaning *c, bool failed)
 {
     if (!c->o->json) {
         for (unsigned i = 0; i < c->setup.line_count; i++)
-            visible_printf(stdout, "%s %s\n", strncmp(c->setup.lines[i], "initramfs:", 10) ? "removed" : "       ", c->setup.lines[i]);
+            visible_printf(stdout, "%s %s\n", strncmp(c->setup.lines[i], "initramfs:", 10) ? "removed" : "       ",
+                           c->setup.lines[i]);
         if (!c->removed && !failed)
             puts("there was nothing to remove");
         if (*c->staying)
-            visible_printf(stdout, "still declared, not by apply: %s. Do: autologger clean --declared takes them too, autologger import --remove NAME takes one\n", c->staying);
+            visible_printf(
+                stdout,
+                "still declared, not by apply: %s. Do: autologger clean --declared takes them too, autologger import --remove NAME takes one\n",
+                c->staying);
         return;
     }
     struct json *j = json_create(stdout, true);

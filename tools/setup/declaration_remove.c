@@ -32,7 +32,8 @@ static bool declaration_remove_key_of(const char *name, char out[KEY_MAX])
         n = snprintf(out, KEY_MAX, "%s\\%.*s\\%s", AUTOLOGGERS, (int)(slash - name), name, slash + 1);
     else {
         const struct guid provider = plan_provider_guid(slash + 1);
-        n = snprintf(out, KEY_MAX, "%s\\%.*s\\%s", AUTOLOGGERS, (int)(slash - name), name, guid_format(&provider, guid));
+        n                          = snprintf(out, KEY_MAX, "%s\\%.*s\\%s", AUTOLOGGERS, (int)(slash - name), name,
+                                              guid_format(&provider, guid));
     }
     return n > 0 && n < KEY_MAX;
 }
@@ -44,7 +45,8 @@ static bool named_provider(struct regstore *store, const char *name, char out[KE
     struct key_names below;
     char             session[KEY_MAX];
     bool             found = false;
-    if (!slash || snprintf(session, sizeof session, "%s\\%.*s", AUTOLOGGERS, (int)(slash - name), name) >= (int)sizeof session ||
+    if (!slash ||
+        snprintf(session, sizeof session, "%s\\%.*s", AUTOLOGGERS, (int)(slash - name), name) >= (int)sizeof session ||
         key_names_load(store, session, &below))
         return false;
     for (unsigned i = 0; i < below.count && !found; i++) {
@@ -68,8 +70,9 @@ static wstatus none_of_that_name(struct regstore *store, const char *name, struc
         for (unsigned i = 0; i < names.count; i++)
             nearest_try(&near, names.names[i]);
     const unsigned count = declaration_names(store, all, sizeof all);
-    wstatus        st    = reason_set(why, W_FILE_NOT_FOUND, "nothing is declared as \"%s\"%s%s%s Do: name one of: %s", name, near.found ? "; did you mean \"" : "",
-                                      near.found ? near.found : "", near.found ? "\"?" : ".", count ? all : "(nothing is declared)");
+    wstatus st = reason_set(why, W_FILE_NOT_FOUND, "nothing is declared as \"%s\"%s%s%s Do: name one of: %s", name,
+                            near.found ? "; did you mean \"" : "", near.found ? near.found : "",
+                            near.found ? "\"?" : ".", count ? all : "(nothing is declared)");
     key_names_finish(&names);
     return st;
 }
@@ -123,7 +126,7 @@ wstatus declaration_remove_all(struct regstore *store, struct reason *why)
 struct store_moment {
     struct declaration_remove_entry {
         char *key, *value; /* value NULL: the key itself */
-    } *at;
+    } * at;
     unsigned count;
     bool     failed;
 };
@@ -135,9 +138,9 @@ static void entry_add(struct store_moment *m, const char *key, const char *value
         m->failed = true;
         return;
     }
-    m->at                = more;
-    more[m->count]       = (struct declaration_remove_entry){strdup(key), value ? strdup(value) : NULL};
-    m->failed           |= !more[m->count].key || (value && !more[m->count].value);
+    m->at          = more;
+    more[m->count] = (struct declaration_remove_entry){strdup(key), value ? strdup(value) : NULL};
+    m->failed |= !more[m->count].key || (value && !more[m->count].value);
     m->count++;
 }
 
@@ -176,7 +179,8 @@ static void declaration_remove_walk(struct store_moment *m, struct regstore *sto
 
 struct store_moment *store_moment_take(struct regstore *store)
 {
-    static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
+    static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT",
+                                        "HKEY_CURRENT_CONFIG"};
     struct store_moment     *m       = calloc(1, sizeof *m);
     for (size_t i = 0; m && i < sizeof roots / sizeof *roots; i++)
         declaration_remove_walk(m, store, roots[i], true);

@@ -4,8 +4,9 @@
 #define TOOLS_DECLARATION_REMOVE_H
 #include "registry-sim/store/regstore.h"
 
-/* Removes a declaration with all below it: "GlobalLogger", an Autologger session "web", a provider of one "web/Contoso-Web" or "web/{GUID}", or
- * a key by its full path. W_FILE_NOT_FOUND: there is none; the reason names what is near. */
+/* Removes a declaration with all below it: "GlobalLogger", an Autologger session "web", a provider of one
+ * "web/Contoso-Web" or "web/{GUID}", or a key by its full path. W_FILE_NOT_FOUND: there is none; the reason names what
+ * is near. */
 wstatus declaration_remove(struct regstore *store, const char *name, struct reason *why);
 /* The declared sessions, "GlobalLogger" first, as "a, b"; cut where it is too long. Returns how many there are. */
 unsigned declaration_names(struct regstore *store, char *out, size_t size);

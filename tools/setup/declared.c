@@ -48,10 +48,11 @@ static struct declared_key *declared_key_add(struct declared *d, const char *key
     struct declared_key *keys = realloc(d->keys, (d->count + 1) * sizeof *keys);
     if (!keys)
         return NULL;
-    d->keys               = keys;
+    d->keys                = keys;
     struct declared_key *k = &keys[d->count];
     *k                     = (struct declared_key){.key = strdup(key)};
-    k->own = (value_scope_of(key) & (IN_GLOBAL_LOGGER | IN_AUTOLOGGER | IN_PROVIDER | IN_WPP | IN_FILTERS | IN_FILTER_PART)) != 0;
+    k->own                 = (value_scope_of(key) &
+              (IN_GLOBAL_LOGGER | IN_AUTOLOGGER | IN_PROVIDER | IN_WPP | IN_FILTERS | IN_FILTER_PART)) != 0;
     if (k->key)
         d->count++;
     return k->key ? k : NULL;
@@ -69,7 +70,8 @@ static wstatus declared_collect(struct regstore *s, const char *key, struct decl
         char                *child = declared_below(key, names.names[i]);
         struct declared_key *k     = child ? declared_key_add(d, child) : NULL;
         st                         = k ? regstore_enum_values(s, child, declared_take_name, k) : W_OUTOFMEMORY;
-        st = st ? reason_set(why, st, "the values of %s cannot be read", child ? child : key) : declared_collect(s, child, d, why);
+        st                         = st ? reason_set(why, st, "the values of %s cannot be read", child ? child : key)
+                                        : declared_collect(s, child, d, why);
         free(child);
     }
     key_names_finish(&names);
@@ -78,7 +80,8 @@ static wstatus declared_collect(struct regstore *s, const char *key, struct decl
 
 wstatus declared_of(struct regstore *configuration, struct declared *out, struct reason *why)
 {
-    static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
+    static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT",
+                                        "HKEY_CURRENT_CONFIG"};
     wstatus                  st      = W_SUCCESS;
     *out                             = (struct declared){0};
     for (size_t i = 0; !st && i < sizeof roots / sizeof *roots; i++)
@@ -183,7 +186,8 @@ static wstatus values_remove(struct regstore *s, const struct declared_key *k, s
     return st;
 }
 
-wstatus declared_remove(struct regstore *store, const struct declared *d, const struct declared *next, struct reason *why)
+wstatus declared_remove(struct regstore *store, const struct declared *d, const struct declared *next,
+                        struct reason *why)
 {
     wstatus st = W_SUCCESS;
     for (unsigned i = d->count; i-- > 0 && !st;) { /* the deepest first */

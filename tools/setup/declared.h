@@ -1,6 +1,6 @@
-/* declared.h - what `apply` declared, remembered in the store so that the next apply replaces it and `clean` takes it away:
- * HKLM\SOFTWARE\autologger\Applied with File, Profile, Time, and below Declared a numbered key for each key of the declaration
- * (its path as the default value, the names of its values below Names).
+/* declared.h - what `apply` declared, remembered in the store so that the next apply replaces it and `clean` takes it
+ * away: HKLM\SOFTWARE\autologger\Applied with File, Profile, Time, and below Declared a numbered key for each key of
+ * the declaration (its path as the default value, the names of its values below Names).
  * Threads: one. Ownership: declared_finish. Not for: what the declarations mean. */
 #ifndef TOOLS_DECLARED_H
 #define TOOLS_DECLARED_H
@@ -18,7 +18,7 @@ struct declared {
     struct declared_key *keys; /* malloc; a key before those below it */
     unsigned             count;
     char                *file, *profile; /* malloc or NULL; profile: the name that was given */
-    uint64_t             time; /* FILETIME */
+    uint64_t             time;           /* FILETIME */
 };
 
 /* All that a store with nothing but one configuration holds. */
@@ -29,7 +29,9 @@ wstatus declared_load(struct regstore *store, struct declared *out, struct reaso
 wstatus declared_save(struct regstore *store, const struct declared *d, struct reason *why);
 /* Nothing is remembered any more. Fine when there was nothing. */
 wstatus declared_forget(struct regstore *store, struct reason *why);
-/* Takes the declarations out of `store`. What `next` (may be NULL) declares as well keeps its key, and so what boots wrote there. */
-wstatus declared_remove(struct regstore *store, const struct declared *d, const struct declared *next, struct reason *why);
+/* Takes the declarations out of `store`. What `next` (may be NULL) declares as well keeps its key, and so what boots
+ * wrote there. */
+wstatus declared_remove(struct regstore *store, const struct declared *d, const struct declared *next,
+                        struct reason *why);
 void    declared_finish(struct declared *d);
 #endif

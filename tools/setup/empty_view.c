@@ -30,7 +30,8 @@ struct session_steps {
     struct step              step[STEPS_MAX];
 };
 
-static struct step *empty_view_add(struct session_steps *s, const char *name, enum step_state state, const char *text, const char *advice)
+static struct step *empty_view_add(struct session_steps *s, const char *name, enum step_state state, const char *text,
+                                   const char *advice)
 {
     struct step *step = &s->step[s->count < STEPS_MAX ? s->count++ : STEPS_MAX - 1];
     *step             = (struct step){.name = name, .state = state};
@@ -50,15 +51,17 @@ static void step_start(struct session_steps *s)
         snprintf(text, sizeof text, "%.600s", r->key);
     empty_view_add(s, "declared", STEP_FINE, text, "");
     if (r->kept_off)
-        empty_view_add(s, "Start", STEP_WRONG, *r->reason ? r->reason : "the guard kept it from starting", "see autologger status");
+        empty_view_add(s, "Start", STEP_WRONG, *r->reason ? r->reason : "the guard kept it from starting",
+                       "see autologger status");
     else if (!r->start)
-        empty_view_add(s, "Start", STEP_WRONG, "Start is not 1, so the boot did not start it", "set Start = 1, and apply again");
+        empty_view_add(s, "Start", STEP_WRONG, "Start is not 1, so the boot did not start it",
+                       "set Start = 1, and apply again");
     else
         empty_view_add(s, "Start", STEP_FINE, "1", "");
     if (!r->start || r->kept_off)
         return;
-    snprintf(text, sizeof text, "%" PRIu32 "%s%s%s%s", r->status, r->status ? " " : "", r->status ? wstatus_name(r->status) : "",
-             *r->reason ? ": " : "", r->reason);
+    snprintf(text, sizeof text, "%" PRIu32 "%s%s%s%s", r->status, r->status ? " " : "",
+             r->status ? wstatus_name(r->status) : "", *r->reason ? ": " : "", r->reason);
     empty_view_add(s, "Status", r->status ? STEP_WRONG : STEP_FINE, text, r->status ? wstatus_advice(r->status) : "");
 }
 
@@ -70,12 +73,14 @@ static void step_file(struct session_steps *s)
     char                     text[1200];
 
     if (!*path) {
-        empty_view_add(s, "file", STEP_NOTE, "it has no log file (real time, or in memory alone)", "autologger watch shows its events as they come");
+        empty_view_add(s, "file", STEP_NOTE, "it has no log file (real time, or in memory alone)",
+                       "autologger watch shows its events as they come");
         return;
     }
     if (stat(path, &st) != 0) {
         snprintf(text, sizeof text, "%s is not there", path);
-        empty_view_add(s, "file", STEP_WRONG, text, r->file_created ? "it was moved or removed since" : "see the Status of the session");
+        empty_view_add(s, "file", STEP_WRONG, text,
+                       r->file_created ? "it was moved or removed since" : "see the Status of the session");
         return;
     }
     snprintf(text, sizeof text, "%s, %lld bytes", path, (long long)st.st_size);
@@ -103,13 +108,16 @@ static void step_events(struct session_steps *s)
         snprintf(text, sizeof text, "%" PRIu64 " are in its file", r->written);
         empty_view_add(s, "events", STEP_FINE, text, "");
     } else if (result_lost(r)) {
-        snprintf(text, sizeof text, "none is in its file, and %" PRIu64 " were lost: buffers %" PRIu64 ", memory %" PRIu64 ", conversion %" PRIu64 ", file %" PRIu64 ", withheld by the kernel %" PRIu64,
+        snprintf(text, sizeof text,
+                 "none is in its file, and %" PRIu64 " were lost: buffers %" PRIu64 ", memory %" PRIu64
+                 ", conversion %" PRIu64 ", file %" PRIu64 ", withheld by the kernel %" PRIu64,
                  result_lost(r), r->lost_ring, r->lost_memory, r->lost_conversion, r->lost_file, r->withheld);
         empty_view_add(s, "events", STEP_WRONG, text, "raise MaximumBuffers, or make room on the disk");
     } else if (!r->stopped && nobody_writes(s, &c)) {
         empty_view_add(s, "events", STEP_WRONG, c.reason, c.advice);
     } else if (!r->stopped) {
-        empty_view_add(s, "events", STEP_NOTE, "it still runs: what is in its file is not counted yet", "autologger flush, or autologger stop --merge");
+        empty_view_add(s, "events", STEP_NOTE, "it still runs: what is in its file is not counted yet",
+                       "autologger flush, or autologger stop --merge");
     } else if (explain_empty(r, s->providers, s->provider_count, &c)) {
         empty_view_add(s, "events", STEP_WRONG, c.reason, c.advice);
     } else {
@@ -144,14 +152,15 @@ static void provider_words(const struct result_row *p, char *text, size_t size, 
         snprintf(text, size, "Enabled is not 1");
         snprintf(advice, advice_size, "set Enabled = 1");
     } else if (p->status) {
-        snprintf(text, size, "%" PRIu32 " %s%s%s", p->status, wstatus_name(p->status), *p->reason ? ": " : "", p->reason);
+        snprintf(text, size, "%" PRIu32 " %s%s%s", p->status, wstatus_name(p->status), *p->reason ? ": " : "",
+                 p->reason);
         snprintf(advice, advice_size, "%s", wstatus_advice(p->status));
     } else if (explain_provider(p, &c)) {
         snprintf(text, size, "%s", c.reason);
         snprintf(advice, advice_size, "%s", c.advice);
     } else {
-        snprintf(text, size, "%" PRIu64 " events; registered by %" PRIu32 " program%s; level %s, keywords 0x%" PRIx64, p->written, p->registrations,
-                 plural(p->registrations), explain_level(p->level, level), p->match_any);
+        snprintf(text, size, "%" PRIu64 " events; registered by %" PRIu32 " program%s; level %s, keywords 0x%" PRIx64,
+                 p->written, p->registrations, plural(p->registrations), explain_level(p->level, level), p->match_any);
     }
 }
 
@@ -174,7 +183,8 @@ static bool empty_view_print_text(const struct session_steps *s)
             visible_printf(stdout, "                   do: %s\n", advice);
     }
     if (wrong)
-        visible_printf(stdout, "It has no events because of %s: %s\n  do: %s\n", wrong->name, wrong->text, *wrong->advice ? wrong->advice : "see autologger status");
+        visible_printf(stdout, "It has no events because of %s: %s\n  do: %s\n", wrong->name, wrong->text,
+                       *wrong->advice ? wrong->advice : "see autologger status");
     return wrong != NULL;
 }
 
@@ -294,14 +304,17 @@ static int rows_view(const struct cmdline *common, const struct result_list *lis
     }
     if (!shown && session) {
         fflush(stdout);
-        visible_printf(stderr, "autologger analyse: the last %s had no session \"%s\", and no controller has started one. Do: see autologger status and autologger sessions\n",
-                list->rehearsal ? "rehearsal" : "boot", session);
+        visible_printf(
+            stderr,
+            "autologger analyse: the last %s had no session \"%s\", and no controller has started one. Do: see autologger status and autologger sessions\n",
+            list->rehearsal ? "rehearsal" : "boot", session);
         return VERB_FAILED;
     }
     return wrong ? VERB_FAILED : VERB_FINE;
 }
 
-/* Sessions that a controller started, which no boot and no store has: `session`, or all. A daemon that does not run has none. */
+/* Sessions that a controller started, which no boot and no store has: `session`, or all. A daemon that does not run has
+ * none. */
 static void live_add(struct result_list *list, const struct cmdline *common, const char *session)
 {
     struct control_client   *client = NULL;
@@ -312,7 +325,8 @@ static void live_add(struct result_list *list, const struct cmdline *common, con
     if (!control_query_all(client, &all, &count, NULL))
         for (unsigned i = 0; i < count; i++) {
             const struct ctl_terms_answer *a;
-            if ((!session || !strcasecmp(all[i].name, session)) && !control_terms(client, all[i].name, UINT32_MAX, &a, NULL) && !*a->session.key)
+            if ((!session || !strcasecmp(all[i].name, session)) &&
+                !control_terms(client, all[i].name, UINT32_MAX, &a, NULL) && !*a->session.key)
                 live_rows_add(list, client, &all[i], NULL);
         }
     free(all);

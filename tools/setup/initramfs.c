@@ -16,9 +16,15 @@ static const struct {
     const char *name, *command, *list, *hooks[3];
 } tools[] = {
     [INITRAMFS_NONE]   = {"none", "", "", {NULL}},
-    [INITRAMFS_TOOLS]  = {"initramfs-tools", "update-initramfs", "lsinitramfs",
-                          {"/usr/share/initramfs-tools/hooks/autologger", "/etc/initramfs-tools/hooks/autologger", NULL}},
-    [INITRAMFS_DRACUT] = {"dracut", "dracut", "lsinitrd", {"/usr/lib/dracut/modules.d/90autologger/module-setup.sh", NULL}},
+    [INITRAMFS_TOOLS]  = {"initramfs-tools",
+                          "update-initramfs",
+                          "lsinitramfs",
+                          {"/usr/share/initramfs-tools/hooks/autologger", "/etc/initramfs-tools/hooks/autologger",
+                           NULL}},
+    [INITRAMFS_DRACUT] = {"dracut",
+                          "dracut",
+                          "lsinitrd",
+                          {"/usr/lib/dracut/modules.d/90autologger/module-setup.sh", NULL}},
 };
 
 const char *initramfs_tool_name(enum initramfs_tool tool) { return tools[tool].name; }
@@ -65,8 +71,8 @@ enum initramfs_content initramfs_content(const struct machine *m, const struct i
 static wstatus initramfs_place(const struct machine *m, const char *from, const char *to, struct reason *why)
 {
     char full[MACHINE_PATH], target[MACHINE_PATH];
-    int  fd = open(machine_path(m, from, full), O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0 && rename(full, machine_path(m, to, target)) == 0;
+    int  fd    = open(machine_path(m, from, full), O_RDONLY | O_CLOEXEC);
+    bool ok    = fd >= 0 && fsync(fd) == 0 && rename(full, machine_path(m, to, target)) == 0;
     int  error = errno;
     if (fd >= 0)
         close(fd);
@@ -92,9 +98,14 @@ wstatus initramfs_rebuild(const struct machine *m, const struct initramfs *i, st
 {
     const char *const debian[] = {"update-initramfs", "-u", "-k", m->kernel, NULL};
     if (!m->kernel[0])
-        return reason_set(why, W_NOT_SUPPORTED, "no kernel is installed, so there is no image to build. Do: install a kernel, or use --no-initramfs");
+        return reason_set(
+            why, W_NOT_SUPPORTED,
+            "no kernel is installed, so there is no image to build. Do: install a kernel, or use --no-initramfs");
     if (i->tool == INITRAMFS_DRACUT && !i->image[0])
-        return reason_set(why, W_NOT_SUPPORTED, "there is no image of the kernel %s below /boot. Do: build one with dracut, or use --no-initramfs", m->kernel);
+        return reason_set(
+            why, W_NOT_SUPPORTED,
+            "there is no image of the kernel %s below /boot. Do: build one with dracut, or use --no-initramfs",
+            m->kernel);
     return i->tool == INITRAMFS_TOOLS ? machine_run_told(m, debian, BUILDING, why) : dracut_rebuild(m, i, why);
 }
 
@@ -118,7 +129,8 @@ wstatus initramfs_take_out(const struct machine *m, const struct initramfs *i, s
     machine_path(m, name, kept);
     unlink(kept); /* of a run that was cut off: the image is whole, whichever it is */
     if (link(image, kept) < 0)
-        return reason_set(why, W_NOT_SUPPORTED, "the old image %s cannot be kept beside the new one: %s", image, strerror(errno));
+        return reason_set(why, W_NOT_SUPPORTED, "the old image %s cannot be kept beside the new one: %s", image,
+                          strerror(errno));
     wstatus st = initramfs_rebuild(m, i, why);
     if (!st && initramfs_content(m, i) != CONTENT_ABSENT)
         st = reason_set(why, W_GEN_FAILURE, "the new image has the early program still, or cannot be listed");

@@ -114,7 +114,7 @@ static bool profile_name_of(const char *file, char name[PROFILE_NAME])
 static void summary_read(struct profile *p)
 {
     char  line[256];
-    FILE *from = fopen(p->path, "r");
+    FILE *from    = fopen(p->path, "r");
     p->summary[0] = 0;
     if (!from)
         return;
@@ -130,8 +130,8 @@ static void summary_read(struct profile *p)
 
 static wstatus folder_read(const struct folder *f, struct profile_list *l, struct reason *why)
 {
-    DIR     *d  = opendir(f->path);
-    wstatus  st = W_SUCCESS;
+    DIR     *d      = opendir(f->path);
+    wstatus  st     = W_SUCCESS;
     unsigned before = l->count;
     for (struct dirent *e; d && !st && (e = readdir(d));) {
         char name[PROFILE_NAME];
@@ -188,8 +188,8 @@ void profile_list_finish(struct profile_list *list)
 /* No such profile: what there is, as a suggestion or a list. */
 static wstatus nothing_found(const char *word, const char *root, struct reason *why)
 {
-    struct profile_list l    = {0};
-    struct nearest      near = nearest_make(word, 2);
+    struct profile_list l          = {0};
+    struct nearest      near       = nearest_make(word, 2);
     char                names[256] = "";
     profile_list_load(root, &l, NULL);
     for (unsigned i = 0; i < l.count; i++)
@@ -198,7 +198,8 @@ static wstatus nothing_found(const char *word, const char *root, struct reason *
             nearest_try(&near, l.items[i].name);
             snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", l.items[i].name);
         }
-    wstatus st = reason_set(why, W_FILE_NOT_FOUND, "there is no file and no profile \"%s\"%s%s%s. Do: name a file, or one of: %s", word,
+    wstatus st = reason_set(why, W_FILE_NOT_FOUND,
+                            "there is no file and no profile \"%s\"%s%s%s. Do: name a file, or one of: %s", word,
                             near.found ? ", did you mean " : "", near.found ? near.found : "", near.found ? "?" : "",
                             names[0] ? names : "(no profiles are installed)");
     profile_list_finish(&l);
@@ -235,7 +236,8 @@ wstatus profile_own_path(const char *name, char path[PROFILE_PATH], struct reaso
     else
         own_add(&f);
     if (!f.count)
-        return reason_set(why, W_BAD_PATHNAME, "there is no folder for profiles: neither HOME nor AUTOLOGGER_PROFILES is set");
+        return reason_set(why, W_BAD_PATHNAME,
+                          "there is no folder for profiles: neither HOME nor AUTOLOGGER_PROFILES is set");
     snprintf(path, PROFILE_PATH, "%.900s/%s.ini", f.at[0].path, name);
     return W_SUCCESS;
 }

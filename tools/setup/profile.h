@@ -1,8 +1,10 @@
 /* profile.h - ready-made configurations by name: the shipped ones and those of the user.
- * A profile is NAME.ini or NAME.reg in one of the profile folders; the first folder that has the name wins, in this order:
- * $AUTOLOGGER_PROFILES (folders joined by ':'), etc/autologger/profiles and usr/share/autologger/profiles of the machine that --root names, $XDG_CONFIG_HOME/autologger/profiles (~/.config), /etc/autologger/profiles,
+ * A profile is NAME.ini or NAME.reg in one of the profile folders; the first folder that has the name wins, in this
+ * order: $AUTOLOGGER_PROFILES (folders joined by ':'), etc/autologger/profiles and usr/share/autologger/profiles of the
+ * machine that --root names, $XDG_CONFIG_HOME/autologger/profiles (~/.config), /etc/autologger/profiles,
  * /usr/share/autologger/profiles, and config/profiles of the source that this program was built from.
- * Threads: one. Ownership: profile_list_finish; paths are copied into the caller's buffers. Not for: reading them (dialect.h). */
+ * Threads: one. Ownership: profile_list_finish; paths are copied into the caller's buffers. Not for: reading them
+ * (dialect.h). */
 #ifndef TOOLS_PROFILE_H
 #define TOOLS_PROFILE_H
 #include "registry-sim/win32/wstatus.h"
@@ -25,11 +27,12 @@ struct profile_list {
 /* All profiles of all folders; `root`: of the machine whose root that is, or NULL. W_NOT_ENOUGH_MEMORY. */
 wstatus profile_list_load(const char *root, struct profile_list *out, struct reason *why);
 void    profile_list_finish(struct profile_list *list);
-/* What a user calls FILE or PROFILE, as a path: a word without '/' and '.' is looked for in the folders first; anything else, and
- * what is not found there but is a file, is a path already. W_FILE_NOT_FOUND with what was looked for when there is neither. */
+/* What a user calls FILE or PROFILE, as a path: a word without '/' and '.' is looked for in the folders first; anything
+ * else, and what is not found there but is a file, is a path already. W_FILE_NOT_FOUND with what was looked for when
+ * there is neither. */
 wstatus profile_resolve(const char *word, const char *root, char path[PROFILE_PATH], struct reason *why);
-/* Where a profile of this user is kept: $AUTOLOGGER_PROFILES' first folder, else $XDG_CONFIG_HOME/autologger/profiles, else
- * the machine's for root and ~/.config/autologger/profiles for others.
+/* Where a profile of this user is kept: $AUTOLOGGER_PROFILES' first folder, else $XDG_CONFIG_HOME/autologger/profiles,
+ * else the machine's for root and ~/.config/autologger/profiles for others.
  * W_BAD_PATHNAME when there is no home folder. */
 wstatus profile_own_path(const char *name, char path[PROFILE_PATH], struct reason *why);
 /* A name of letters, digits, '-' and '_', at most PROFILE_NAME - 1 of them. */

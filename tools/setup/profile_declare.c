@@ -13,7 +13,8 @@ enum { KB = 1024, KEY_MAX = CTL_PATH + GUID_TEXT_SIZE + 64 };
 
 /* ---- the session ---- */
 
-static wstatus put_binary(struct regstore *s, const char *key, const char *name, const void *data, uint32_t size, struct reason *why)
+static wstatus put_binary(struct regstore *s, const char *key, const char *name, const void *data, uint32_t size,
+                          struct reason *why)
 {
     struct regvalue v = {.name = name, .type = REG_TYPE_BINARY, .data = data, .size = size};
     return regstore_set(s, key, &v, why);
@@ -38,7 +39,8 @@ static wstatus put_kernel(struct regstore *s, const char *key, const struct ctl_
         put_le(hooks + 4 * i, d->hooks[i]);
     put_le(cache, a->stack_cache_bytes / KB);
     put_le(cache + 4, a->stack_cache_buckets);
-    wstatus st = used ? put_binary(s, key, value_rows[VALUE_ENABLE_KERNEL_FLAGS].name, mask, sizeof mask, why) : W_SUCCESS;
+    wstatus st =
+        used ? put_binary(s, key, value_rows[VALUE_ENABLE_KERNEL_FLAGS].name, mask, sizeof mask, why) : W_SUCCESS;
     if (!st && d->hook_count)
         st = put_binary(s, key, value_rows[VALUE_STACK_WALKING_FILTER].name, hooks, 4 * d->hook_count, why);
     if (!st && a->stack_cache_bytes)
@@ -47,11 +49,13 @@ static wstatus put_kernel(struct regstore *s, const char *key, const struct ctl_
 }
 
 /* What a running session does not show, as its key has it. */
-static wstatus put_stored(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, struct reason *why)
+static wstatus put_stored(const struct declaring *v, const char *key, const struct ctl_terms_answer *a,
+                          struct reason *why)
 {
-    static const enum value_id stored[] = {VALUE_FILE_MAX, VALUE_POOL_TAG_FILTER, VALUE_ENABLE_SECURITY_PROVIDER,
-                                           VALUE_DISALLOW_LIST, VALUE_BOOT, VALUE_OWNING_CHANNEL};
-    wstatus                    st       = W_SUCCESS;
+    static const enum value_id stored[] = {
+        VALUE_FILE_MAX, VALUE_POOL_TAG_FILTER, VALUE_ENABLE_SECURITY_PROVIDER, VALUE_DISALLOW_LIST,
+        VALUE_BOOT,     VALUE_OWNING_CHANNEL};
+    wstatus st = W_SUCCESS;
     if (!v->from || !*a->session.key)
         return W_SUCCESS;
     for (size_t i = 0; i < sizeof stored / sizeof *stored && !st; i++) {
@@ -65,7 +69,8 @@ static wstatus put_stored(const struct declaring *v, const char *key, const stru
 }
 
 /* The terms are without FlushThreshold, which the session's row has. */
-static wstatus profile_declare_put_session(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, uint32_t flush_threshold, struct reason *why)
+static wstatus profile_declare_put_session(const struct declaring *v, const char *key, const struct ctl_terms_answer *a,
+                                           uint32_t flush_threshold, struct reason *why)
 {
     const struct ctl_declaration *d = &a->session;
     const struct {
@@ -101,15 +106,18 @@ static wstatus profile_declare_put_session(const struct declaring *v, const char
 
 /* ---- filters ---- */
 
-static wstatus profile_declare_put_text(struct regstore *to, const char *key, enum value_id id, const char *text, size_t size, struct reason *why)
+static wstatus profile_declare_put_text(struct regstore *to, const char *key, enum value_id id, const char *text,
+                                        size_t size, struct reason *why)
 {
     char   *copy = strndup(text, size);
-    wstatus st   = copy ? regstore_set_string(to, key, value_rows[id].name, copy, why) : reason_set(why, W_OUTOFMEMORY, "not enough memory");
+    wstatus st   = copy ? regstore_set_string(to, key, value_rows[id].name, copy, why)
+                        : reason_set(why, W_OUTOFMEMORY, "not enough memory");
     free(copy);
     return st;
 }
 
-static wstatus put_ids(struct regstore *to, const char *key, enum value_id in, enum value_id id, const void *data, size_t size, struct reason *why)
+static wstatus put_ids(struct regstore *to, const char *key, enum value_id in, enum value_id id, const void *data,
+                       size_t size, struct reason *why)
 {
     const struct filter_ids *ids = data;
     const size_t             at  = offsetof(struct filter_ids, id);
@@ -118,7 +126,8 @@ static wstatus put_ids(struct regstore *to, const char *key, enum value_id in, e
 }
 
 /* EVENT_FILTER_LEVEL_KW begins as EVENT_FILTER_EVENT_NAME does; the latter has its names behind. */
-static wstatus put_part(struct regstore *to, const char *filters, const char *below, const void *data, size_t size, struct reason *why)
+static wstatus put_part(struct regstore *to, const char *filters, const char *below, const void *data, size_t size,
+                        struct reason *why)
 {
     struct filter_level_keyword terms;
     char                        key[KEY_MAX];
@@ -147,7 +156,8 @@ static wstatus put_part(struct regstore *to, const char *filters, const char *be
     return st;
 }
 
-static wstatus put_filter_part(struct regstore *to, const char *key, uint32_t type, const void *data, uint32_t size, struct reason *why)
+static wstatus put_filter_part(struct regstore *to, const char *key, uint32_t type, const void *data, uint32_t size,
+                               struct reason *why)
 {
     switch (type) {
     case FILTER_EXECUTABLE: return profile_declare_put_text(to, key, VALUE_EXE_FILTER, data, size, why);
@@ -165,7 +175,8 @@ static wstatus put_filter_part(struct regstore *to, const char *key, uint32_t ty
     }
 }
 
-wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids, struct reason *why)
+wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids,
+                         struct reason *why)
 {
     const uint8_t *at = (const uint8_t *)(filter + 1);
     wstatus        st = filter_check(filter, filter->size, why);
@@ -186,7 +197,8 @@ wstatus declaring_filter(struct regstore *to, const char *key, const struct filt
 
 /* ---- a provider ---- */
 
-/* Its name: the one that the declaration or the controller gave it, else the one that a program registered. Malloc, or NULL. */
+/* Its name: the one that the declaration or the controller gave it, else the one that a program registered. Malloc, or
+ * NULL. */
 static char *friendly_name(const struct declaring *v, const struct ctl_enabled_row *row)
 {
     char *friendly = NULL;
@@ -200,7 +212,8 @@ static char *friendly_name(const struct declaring *v, const struct ctl_enabled_r
     return *row->name ? strdup(row->name) : NULL;
 }
 
-static wstatus put_terms(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, struct reason *why)
+static wstatus put_terms(const struct declaring *v, const char *key, const struct ctl_terms_answer *a,
+                         struct reason *why)
 {
     const uint32_t property = a->property | (a->tracepoint_stacks ? PROPERTY_STACK_TRACE : 0u);
     wstatus        st       = regstore_set_dword(v->to, key, value_rows[VALUE_ENABLED].name, 1, why);
@@ -215,18 +228,20 @@ static wstatus put_terms(const struct declaring *v, const char *key, const struc
     const struct {
         enum value_id id;
         const char   *text;
-    } texts[] = {{VALUE_UNIT, a->units}, {VALUE_TRACEPOINT, a->tracepoint}, {VALUE_TRACEPOINT_FILTER, a->tracepoint_filter}};
+    } texts[] = {
+        {VALUE_UNIT, a->units}, {VALUE_TRACEPOINT, a->tracepoint}, {VALUE_TRACEPOINT_FILTER, a->tracepoint_filter}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts && !st; i++)
         if (*texts[i].text)
             st = regstore_set_string(v->to, key, value_rows[texts[i].id].name, texts[i].text, why);
     return st;
 }
 
-static wstatus put_provider(struct declaring *v, const char *session, const struct ctl_terms_answer *a, struct reason *why)
+static wstatus put_provider(struct declaring *v, const char *session, const struct ctl_terms_answer *a,
+                            struct reason *why)
 {
-    char    key[KEY_MAX], filters[KEY_MAX + 16], guid[GUID_TEXT_SIZE], text[CTL_NAME + CTL_NAME + 128];
-    char   *name = friendly_name(v, &a->row);
-    bool    pids = false;
+    char  key[KEY_MAX], filters[KEY_MAX + 16], guid[GUID_TEXT_SIZE], text[CTL_NAME + CTL_NAME + 128];
+    char *name = friendly_name(v, &a->row);
+    bool  pids = false;
     snprintf(key, sizeof key, "%s\\%s", session, guid_format(&a->row.guid, guid));
     snprintf(filters, sizeof filters, "%s\\Filters", key);
     wstatus st = put_terms(v, key, a, why);
@@ -235,8 +250,9 @@ static wstatus put_provider(struct declaring *v, const char *session, const stru
     if (!st && a->filter_bytes)
         st = declaring_filter(v->to, filters, (const void *)(a + 1), &pids, why);
     if (!st && pids && v->left_out) {
-        snprintf(text, sizeof text, "session \"%s\", provider %s: the filter by process ids, which no configuration can have", a->session.name,
-                 name ? name : guid);
+        snprintf(text, sizeof text,
+                 "session \"%s\", provider %s: the filter by process ids, which no configuration can have",
+                 a->session.name, name ? name : guid);
         v->left_out(v->ctx, text);
     }
     free(name);
@@ -244,10 +260,12 @@ static wstatus put_provider(struct declaring *v, const char *session, const stru
     return st;
 }
 
-/* The key that would declare it: its own, or, of a session that a controller started, the one that its Guid and name give. */
+/* The key that would declare it: its own, or, of a session that a controller started, the one that its Guid and name
+ * give. */
 static void session_key(const struct ctl_terms_answer *a, char out[CTL_PATH])
 {
-    static const struct guid global_logger = {0xe8908abc, 0xaa84, 0x11d2, {0x9a, 0x93, 0x00, 0x80, 0x5f, 0x85, 0xd7, 0xc6}};
+    static const struct guid global_logger = {
+        0xe8908abc, 0xaa84, 0x11d2, {0x9a, 0x93, 0x00, 0x80, 0x5f, 0x85, 0xd7, 0xc6}};
     if (*a->session.key)
         snprintf(out, CTL_PATH, "%s", a->session.key);
     else if (guid_equal(&a->session.guid, &global_logger))
@@ -263,13 +281,15 @@ static bool of_a_boot(const struct declaring *v, const struct ctl_declaration *s
     char       text[CTL_NAME + 128];
     if (!private_one && !(s->log_file_mode & ETL_MODE_NEWFILE))
         return true;
-    snprintf(text, sizeof text, "session \"%s\": %s, which a boot cannot have", s->name, private_one ? "it is a private session" : "its mode is NEWFILE");
+    snprintf(text, sizeof text, "session \"%s\": %s, which a boot cannot have", s->name,
+             private_one ? "it is a private session" : "its mode is NEWFILE");
     if (v->left_out)
         v->left_out(v->ctx, text);
     return false;
 }
 
-wstatus declaring_session(struct declaring *v, struct control_client *c, const struct ctl_session_info *session, struct reason *why)
+wstatus declaring_session(struct declaring *v, struct control_client *c, const struct ctl_session_info *session,
+                          struct reason *why)
 {
     const char                    *name = session->name;
     const struct ctl_terms_answer *a;

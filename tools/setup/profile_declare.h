@@ -1,7 +1,9 @@
-/* profile_declare.h - a session that runs, written into a store as the declaration that would start it again.
- * What the daemon tells is what is in force; values that no running session shows (FileMax and the values that have no effect here) are
- * taken from the session's own key in the daemon's store. Its opposite is plan_from_key (autologger/plan/plan.h).
- * Threads: one. Ownership: the caller's stores. Not for: the file that a store becomes (registry-sim/text/dialect.h). */
+/* profile_declare.h - a session that runs, written into a store as the declaration that would start it again. What the
+ * daemon tells is what is in force; values that no running session shows (FileMax and the values that have no effect
+ * here) are taken from the session's own key in the daemon's store. Its opposite is plan_from_key
+ * (autologger/plan/plan.h).
+ * Threads: one. Ownership: the caller's stores. Not for: the file that a store becomes
+ * (registry-sim/text/dialect.h). */
 #ifndef TOOLS_PROFILE_DECLARE_H
 #define TOOLS_PROFILE_DECLARE_H
 #include "autologger/control/client.h"
@@ -15,8 +17,12 @@ struct declaring {
     void (*left_out)(void *ctx, const char *what);
     void *ctx;
 };
-/* Declares this running session with all of its providers. W_WMI_INSTANCE_NOT_FOUND; what the daemon and the store give. */
-wstatus declaring_session(struct declaring *d, struct control_client *c, const struct ctl_session_info *session, struct reason *why);
-/* The parts of a filter as values below `key`, the provider's `Filters` key. *pids: a list of process ids was in it, which is left out. */
-wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids, struct reason *why);
+/* Declares this running session with all of its providers. W_WMI_INSTANCE_NOT_FOUND; what the daemon and the store
+ * give. */
+wstatus declaring_session(struct declaring *d, struct control_client *c, const struct ctl_session_info *session,
+                          struct reason *why);
+/* The parts of a filter as values below `key`, the provider's `Filters` key. *pids: a list of process ids was in it,
+ * which is left out. */
+wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids,
+                         struct reason *why);
 #endif

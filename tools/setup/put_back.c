@@ -135,7 +135,9 @@ static wstatus image_back(struct putting *p, struct reason *why)
     if (!p->in.image || initramfs_content(m, &p->need.initramfs) == CONTENT_ABSENT)
         return W_SUCCESS;
     if (sealed_root_find(m, sealed, sizeof sealed))
-        return reason_set(why, W_NOT_SUPPORTED, "%s, and another initramfs may lock it. Do: autologger clean, with the recovery key at hand", sealed);
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "%s, and another initramfs may lock it. Do: autologger clean, with the recovery key at hand",
+                          sealed);
     wstatus st = initramfs_take_out(m, &p->need.initramfs, why);
     if (st && sigismember(&p->setup.signals, SIGTERM) == 0) {
         sigset_t pending; /* the machine goes down: the tool was ended, not at fault */
@@ -144,8 +146,8 @@ static wstatus image_back(struct putting *p, struct reason *why)
             return reason_set(why, W_CANCELLED, "the machine was shut down meanwhile");
     }
     if (!st)
-        setup_say(&p->setup, "initramfs: built anew by %s for the kernel %s, without the early program", initramfs_tool_name(p->need.initramfs.tool),
-                  m->kernel);
+        setup_say(&p->setup, "initramfs: built anew by %s for the kernel %s, without the early program",
+                  initramfs_tool_name(p->need.initramfs.tool), m->kernel);
     return st;
 }
 
@@ -169,7 +171,8 @@ static wstatus put_back_steps(struct putting *p, struct reason *why)
         if (setup_unit_disable(m))
             setup_say(&p->setup, "daemon: " SETUP_UNIT " is not started at boot any more");
         else if (!image)
-            image = reason_set(&left, W_GEN_FAILURE, SETUP_UNIT " could not be disabled. Do: systemctl disable " SETUP_UNIT);
+            image = reason_set(&left, W_GEN_FAILURE,
+                               SETUP_UNIT " could not be disabled. Do: systemctl disable " SETUP_UNIT);
     }
     if (image)
         setup_say(&p->setup, "left in place: %s", left.text);
@@ -208,7 +211,8 @@ int put_back_run(const struct clean_options *o)
     setpriority(PRIO_PROCESS, 0, 19); /* and of the tools that it runs */
     boot_entry_find(&o->machine, &p.need.entry);
     initramfs_find(&o->machine, &p.need.initramfs);
-    if (!(nothing = setup_put_back_look(&p)) && p.in.image && !dpkg_lock(&p)) /* first: dpkg's own scripts may wait for the lock of setup */
+    /* first: dpkg's own scripts may wait for the lock of setup */
+    if (!(nothing = setup_put_back_look(&p)) && p.in.image && !dpkg_lock(&p))
         nothing = "dpkg is at work; the next boot tries again";
     setup_begin(&p.setup, &o->machine, &p.need);
     wstatus st = nothing ? W_SUCCESS : setup_lock(&p.setup, &why);

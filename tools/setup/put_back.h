@@ -1,13 +1,15 @@
-/* put_back.h - after the last boot that was asked for ([Boot] Once = yes): the daemon's unit, the boot entry and the early program in the
- * initramfs are put back as they were before apply. Declarations, logs and history stay; the sealed snapshot and the guard stay, too, for
- * they are how a daemon that somebody starts knows that nothing is to be traced any more.
+/* put_back.h - after the last boot that was asked for ([Boot] Once = yes): the daemon's unit, the boot entry and the
+ * early program in the initramfs are put back as they were before apply. Declarations, logs and history stay; the
+ * sealed snapshot and the guard stay, too, for they are how a daemon that somebody starts knows that nothing is to be
+ * traced any more.
  *   the daemon: used up -> autologger-once.service -> "autologger clean --once" -> put_back_run
  * Invariants
  *   B1 Only what apply put in place goes: it is remembered in the store (struct put_in_place).
- *   B2 At every moment the machine boots: the image is replaced as a whole, a new one that cannot be listed is not kept, and dpkg is locked
- *      out meanwhile. What stands in the way of that leaves the image as it is: the early program in it then starts at a boot, sees the guard
- *      as soon as there is a root, and ends.
- *   B3 It may be killed at any point, and by a power cut: the next boot's daemon asks again until the file put-back says done or left.
+ *   B2 At every moment the machine boots: the image is replaced as a whole, a new one that cannot be listed is not
+ *      kept, and dpkg is locked out meanwhile. What stands in the way of that leaves the image as it is: the early
+ *      program in it then starts at a boot, sees the guard as soon as there is a root, and ends.
+ *   B3 It may be killed at any point, and by a power cut: the next boot's daemon asks again until the file put-back
+ *     says done or left.
  * Threads: one. Not for: taking away what was declared (clean). */
 #ifndef TOOLS_PUT_BACK_H
 #define TOOLS_PUT_BACK_H

@@ -41,7 +41,9 @@ wstatus runs_load(struct regstore *store, struct runs *out, struct reason *why)
     st         = st ? st : regstore_get_dword(store, RUNS_KEY, "From", &out->from, why);
     st         = st ? st : regstore_get_string_dup(store, RUNS_KEY, "Word", &word, why);
     if (st)
-        return st == W_FILE_NOT_FOUND ? reason_set(why, st, "no runs were asked for. Do: autologger trace-boot --runs 5") : st;
+        return st == W_FILE_NOT_FOUND
+                   ? reason_set(why, st, "no runs were asked for. Do: autologger trace-boot --runs 5")
+                   : st;
     snprintf(out->word, sizeof out->word, "%s", word);
     free(word);
     out->reboot       = flag_load(store, "Reboot");
@@ -56,9 +58,10 @@ wstatus runs_save(struct regstore *store, const struct runs *r, struct reason *w
     const struct {
         const char *name;
         uint32_t    value;
-    } numbers[] = {{"Runs", r->wanted}, {"From", r->from}, {"Reboot", r->reboot}, {"Force", r->force}, {"AcceptTpm", r->accept_tpm},
-                   {"NoInitramfs", r->no_initramfs}};
-    wstatus st = regstore_begin(store, why);
+    } numbers[] = {{"Runs", r->wanted},          {"From", r->from},
+                   {"Reboot", r->reboot},        {"Force", r->force},
+                   {"AcceptTpm", r->accept_tpm}, {"NoInitramfs", r->no_initramfs}};
+    wstatus st  = regstore_begin(store, why);
     if (st)
         return st;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !st; i++)
@@ -165,7 +168,7 @@ void runs_print(const struct runs *r, const struct history *h, FILE *to)
     text_table_print(&t, to);
     text_table_finish(&t);
     visible_printf(to, "\n%u of %u boots%s; times since the sessions were started\n", runs_done(r, h), r->wanted,
-            given_up(r, h) ? " (older ones were given up by Keep)" : "");
+                   given_up(r, h) ? " (older ones were given up by Keep)" : "");
 }
 
 void runs_json(const struct runs *r, const struct history *h, struct json *j)

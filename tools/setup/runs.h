@@ -1,7 +1,8 @@
-/* runs.h - several traced boots in a row: how many were asked for, which of the history's boots are theirs, and how their times differ.
- * Kept in the store: HKLM\SOFTWARE\autologger\TraceBoot with Word, Runs, From (the number of the last boot before them), Reboot and
- * what apply was asked for.
- * Threads: one. Ownership: a struct runs is a value; history is the caller's. Not for: tracing and rebooting (cmd_trace_boot). */
+/* runs.h - several traced boots in a row: how many were asked for, which of the history's boots are theirs, and how
+ * their times differ. Kept in the store: HKLM\SOFTWARE\autologger\TraceBoot with Word, Runs, From (the number of the
+ * last boot before them), Reboot and what apply was asked for.
+ * Threads: one. Ownership: a struct runs is a value; history is the caller's. Not for: tracing and rebooting
+ * (cmd_trace_boot). */
 #ifndef TOOLS_RUNS_H
 #define TOOLS_RUNS_H
 #include "autologger/boot/history.h"
@@ -23,7 +24,7 @@ wstatus runs_save(struct regstore *store, const struct runs *r, struct reason *w
 bool     runs_has(const struct runs *r, const struct history_boot *b);
 unsigned runs_done(const struct runs *r, const struct history *h);
 /* Another one is to be traced. Not when so many were, and Keep gave up some of them: that would go on for ever. */
-bool     runs_left(const struct runs *r, const struct history *h);
+bool runs_left(const struct runs *r, const struct history *h);
 
 struct runs_spread {
     uint64_t median, least, most;

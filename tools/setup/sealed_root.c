@@ -24,7 +24,7 @@ static char *luks_json(const char *path)
         for (int i = 8; i < 16; i++)
             size = size << 8 | head[i];
         if (size > LUKS_BINARY && size <= LUKS_HEADER_MAX && (json = malloc(size - LUKS_BINARY + 1))) {
-            ssize_t n               = pread(fd, json, size - LUKS_BINARY, LUKS_BINARY);
+            ssize_t n           = pread(fd, json, size - LUKS_BINARY, LUKS_BINARY);
             json[n > 0 ? n : 0] = 0;
         }
     }
@@ -35,8 +35,9 @@ static char *luks_json(const char *path)
 /* "UUID=x", "/dev/sda2" -> a path below the root */
 static bool device_path(const struct machine *m, const char *device, char out[MACHINE_PATH])
 {
-    static const char *const tags[][2] = {{"UUID=", "by-uuid"}, {"LABEL=", "by-label"}, {"PARTUUID=", "by-partuuid"}, {"PARTLABEL=", "by-partlabel"}};
-    char                     path[MACHINE_PATH];
+    static const char *const tags[][2] = {
+        {"UUID=", "by-uuid"}, {"LABEL=", "by-label"}, {"PARTUUID=", "by-partuuid"}, {"PARTLABEL=", "by-partlabel"}};
+    char path[MACHINE_PATH];
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
         if (!strncasecmp(device, tags[i][0], strlen(tags[i][0]))) {
             snprintf(path, sizeof path, "/dev/disk/%s/%.255s", tags[i][1], device + strlen(tags[i][0]));
@@ -73,7 +74,7 @@ bool sealed_root_find(const struct machine *m, char *what, size_t size)
 {
     bool  found = false;
     char *table = machine_read(m, "/etc/crypttab", NULL), *arguments = machine_read(m, "/proc/cmdline", NULL);
-    char *rest  = NULL;
+    char *rest = NULL;
     for (char *line = table ? strtok_r(table, "\n", &rest) : NULL; line && !found; line = strtok_r(NULL, "\n", &rest))
         found = line_seals(m, line, what, size);
     if (!found && arguments && strstr(arguments, "rd.luks.options=") && strstr(arguments, "tpm2-device=")) {

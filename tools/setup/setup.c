@@ -32,16 +32,20 @@ void setup_begin(struct setup *s, const struct machine *m, const struct system_n
     sigprocmask(SIG_BLOCK, &wait, &s->signals);
 }
 
-/* The folder itself is the lock: nothing is left behind. Without the folder nothing was ever set up; without the right to open it a later
- * step fails, with a better reason. */
+/* The folder itself is the lock: nothing is left behind. Without the folder nothing was ever set up; without the right
+ * to open it a later step fails, with a better reason. */
 wstatus setup_lock(struct setup *s, struct reason *why)
 {
     enum { WAIT_S = 120 };
     char path[MACHINE_PATH];
     s->lock_fd = open(machine_path(s->machine, "/var/lib/autologger", path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (unsigned waited = 0; s->lock_fd >= 0 && flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK; waited++) {
+    for (unsigned waited = 0; s->lock_fd >= 0 && flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+         waited++) {
         if (waited == WAIT_S)
-            return reason_set(why, W_BUSY, "another autologger has been setting this machine up for %u s. Do: try again when it has ended", waited);
+            return reason_set(
+                why, W_BUSY,
+                "another autologger has been setting this machine up for %u s. Do: try again when it has ended",
+                waited);
         if (!waited)
             fputs("waiting for another autologger that sets this machine up ...\n", stderr);
         sleep(1);
@@ -139,7 +143,8 @@ wstatus setup_initramfs(struct setup *s, struct reason *why)
 static void put_back(const struct setup *s, const struct setup_file *f)
 {
     struct reason why = {0};
-    wstatus       st  = f->data ? machine_write(s->machine, f->path, f->data, f->size, strstr(f->path, "snapshot") || strstr(f->path, "guard") ? 0600 : 0644, &why)
+    wstatus       st  = f->data ? machine_write(s->machine, f->path, f->data, f->size,
+                                         strstr(f->path, "snapshot") || strstr(f->path, "guard") ? 0600 : 0644, &why)
                                 : machine_remove(s->machine, f->path, NULL, &why);
     if (st)
         visible_printf(stderr, "could not be put back: %s. Do: autologger clean\n", why.text);
@@ -156,5 +161,7 @@ void setup_undo(struct setup *s)
     if (s->unit_enabled && !setup_unit_disable(s->machine))
         fprintf(stderr, SETUP_UNIT " could not be disabled. Do: systemctl disable " SETUP_UNIT "\n");
     if (s->rebuilt && initramfs_rebuild(s->machine, &s->need->initramfs, &why))
-        visible_printf(stderr, "the initramfs could not be built as it was: %s. Do: correct that, then autologger clean\n", why.text);
+        visible_printf(stderr,
+                       "the initramfs could not be built as it was: %s. Do: correct that, then autologger clean\n",
+                       why.text);
 }

@@ -16,10 +16,10 @@ static const char group_name[] = "autologger";
 /* The machine's own group: that of its /etc/group. */
 static bool group_of(const struct machine *m, gid_t *out)
 {
-    char           path[MACHINE_PATH];
-    FILE          *f     = fopen(machine_path(m, "/etc/group", path), "re");
-    struct group  *g     = NULL;
-    bool           found = false;
+    char          path[MACHINE_PATH];
+    FILE         *f     = fopen(machine_path(m, "/etc/group", path), "re");
+    struct group *g     = NULL;
+    bool          found = false;
 
     while (f && !found && (g = fgetgrent(f)))
         if (strcmp(g->gr_name, group_name) == 0) {

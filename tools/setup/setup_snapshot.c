@@ -23,7 +23,8 @@ static void own_path(const struct machine *m, const char *path, char *out, size_
     free(full);
 }
 
-wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *store_path, const char *log_dir, struct reason *why)
+wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *store_path, const char *log_dir,
+                       struct reason *why)
 {
     struct snapshot_head head = {0};
     char                 path[MACHINE_PATH];
@@ -36,8 +37,8 @@ wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *stor
     own_path(s->machine, store_path, head.store_path, sizeof head.store_path);
     snprintf(head.log_dir, sizeof head.log_dir, "%s", log_dir);
     int rc = os_mkdir_parents(os_linux(), machine_path(s->machine, "/" SETUP_SNAPSHOT, path), 0755);
-    st     = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", path, strerror(-rc))
-                    : snapshot_seal(os_linux(), store, &head, path, why);
+    st = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", path, strerror(-rc))
+                : snapshot_seal(os_linux(), store, &head, path, why);
     if (!st) { /* what is applied starts afresh, also where a damaged guard does not know which change it is about */
         unlink(machine_path(s->machine, "/" GUARD_PATH, path));
         unlink(machine_path(s->machine, "/" SETUP_PUT_BACK, path));

@@ -153,7 +153,8 @@ static struct refusal *refusal_for(struct trial *t, const char *path)
     return r;
 }
 
-/* Notes a finding once. Only the first round sees the file as it is: later ones miss what was taken out, and would warn. */
+/* Notes a finding once. Only the first round sees the file as it is: later ones miss what was taken out, and would
+ * warn. */
 static void sound_import_keep(struct trial *t, const struct diag *d)
 {
     struct refusal_list *l = t->refusals;
@@ -263,8 +264,8 @@ static wstatus sound_import_settle(struct trial *t, struct regstore *store, stru
         if (!st || (!sink.errors && st))
             return st;
         if (t->homeless)
-            return reason_set(why, W_INVALID_DATA, "%s: %u mistake%s outside of every section, nothing was read", t->file,
-                              t->homeless, plural(t->homeless));
+            return reason_set(why, W_INVALID_DATA, "%s: %u mistake%s outside of every section, nothing was read",
+                              t->file, t->homeless, plural(t->homeless));
         if (!t->new_refusals)
             return st;
         blank_refused(t);

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const store_tree_roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
+static const char *const store_tree_roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS",
+                                               "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
 enum { ROOTS = sizeof store_tree_roots / sizeof *store_tree_roots, HEX_SHOWN = 16 };
 
 /* A value taken out of a store, so that the store may be asked again. */
@@ -21,7 +22,7 @@ struct store_tree_kept {
 };
 struct kept_list {
     struct store_tree_kept *items;
-    unsigned     count;
+    unsigned                count;
 };
 
 static wstatus store_tree_no_memory(struct reason *why) { return reason_set(why, W_OUTOFMEMORY, "not enough memory"); }
@@ -39,13 +40,14 @@ static void kept_finish(struct kept_list *l)
 
 static wstatus keep_value(void *ctx, const struct regvalue *v)
 {
-    struct kept_list *l    = ctx;
-    struct store_tree_kept      *more = realloc(l->items, (l->count + 1) * sizeof *more);
+    struct kept_list       *l    = ctx;
+    struct store_tree_kept *more = realloc(l->items, (l->count + 1) * sizeof *more);
     if (!more)
         return W_OUTOFMEMORY;
     struct store_tree_kept *k = &more[l->count++];
-    l->items       = more;
-    *k             = (struct store_tree_kept){*v, strdup(v->name), v->source_file ? strdup(v->source_file) : NULL, malloc(v->size + 1u)};
+    l->items                  = more;
+    *k = (struct store_tree_kept){*v, strdup(v->name), v->source_file ? strdup(v->source_file) : NULL,
+                                  malloc(v->size + 1u)};
     if (!k->data || !k->name || (v->source_file && !k->place))
         return W_OUTOFMEMORY;
     if (v->size)
@@ -169,8 +171,8 @@ static char *value_text(const char *key, const struct regvalue *v)
     return text;
 }
 
-static wstatus change_add(struct tree_changes *c, enum tree_change_kind kind, const char *key, const struct regvalue *before,
-                          const struct regvalue *after, struct reason *why)
+static wstatus change_add(struct tree_changes *c, enum tree_change_kind kind, const char *key,
+                          const struct regvalue *before, const struct regvalue *after, struct reason *why)
 {
     if (c->count == c->capacity) {
         unsigned            more  = c->capacity ? c->capacity * 2 : 32;
@@ -182,8 +184,12 @@ static wstatus change_add(struct tree_changes *c, enum tree_change_kind kind, co
     }
     const struct regvalue *value = after ? after : before;
     struct tree_change    *item  = &c->items[c->count++];
-    *item = (struct tree_change){.kind = kind, .is_key = !value, .key = strdup(key), .name = value ? strdup(value->name) : NULL,
-                                 .before = before ? value_text(key, before) : NULL, .after = after ? value_text(key, after) : NULL};
+    *item                        = (struct tree_change){.kind   = kind,
+                                                        .is_key = !value,
+                                                        .key    = strdup(key),
+                                                        .name   = value ? strdup(value->name) : NULL,
+                                                        .before = before ? value_text(key, before) : NULL,
+                                                        .after  = after ? value_text(key, after) : NULL};
     bool all = item->key && (!value || item->name) && (!before || item->before) && (!after || item->after);
     return all ? W_SUCCESS : store_tree_no_memory(why);
 }
@@ -194,7 +200,8 @@ static bool same_data(const struct regvalue *a, const struct regvalue *b)
 }
 static bool same_place(const struct regvalue *a, const struct regvalue *b)
 {
-    return a->source_line == b->source_line && !strcmp(a->source_file ? a->source_file : "", b->source_file ? b->source_file : "");
+    return a->source_line == b->source_line &&
+           !strcmp(a->source_file ? a->source_file : "", b->source_file ? b->source_file : "");
 }
 
 static const struct regvalue *store_tree_find(const struct kept_list *l, const char *name)
@@ -208,8 +215,8 @@ static const struct regvalue *store_tree_find(const struct kept_list *l, const c
 static wstatus values_compare(const struct pair *p, const char *key, bool new_key, struct reason *why)
 {
     struct kept_list old = {0}, new = {0};
-    wstatus          st  = new_key ? W_SUCCESS : kept_load(p->from, key, &old, why);
-    st                   = st ? st : kept_load(p->to, key, &new, why);
+    wstatus          st = new_key ? W_SUCCESS : kept_load(p->from, key, &old, why);
+    st                  = st ? st : kept_load(p->to, key, &new, why);
     for (unsigned i = 0; i < old.count && !st; i++)
         if (!store_tree_find(&new, old.items[i].value.name))
             st = change_add(p->changes, TREE_REMOVED, key, &old.items[i].value, NULL, why);
@@ -227,9 +234,9 @@ static wstatus values_compare(const struct pair *p, const char *key, bool new_ke
 
 static wstatus added_one(void *ctx, const char *key, struct reason *why)
 {
-    struct pair *p   = ctx;
-    bool         new = !regstore_key_exists(p->from, key);
-    wstatus      st  = new ? change_add(p->changes, TREE_ADDED, key, NULL, NULL, why) : W_SUCCESS;
+    struct pair *p = ctx;
+    bool new       = !regstore_key_exists(p->from, key);
+    wstatus st     = new ? change_add(p->changes, TREE_ADDED, key, NULL, NULL, why) : W_SUCCESS;
     return st ? st : values_compare(p, key, new, why);
 }
 
@@ -251,7 +258,8 @@ static wstatus removed_below(const struct pair *p, const char *key, struct reaso
     return st;
 }
 
-wstatus store_tree_compare(struct regstore *before, struct regstore *after, struct tree_changes *out, struct reason *why)
+wstatus store_tree_compare(struct regstore *before, struct regstore *after, struct tree_changes *out,
+                           struct reason *why)
 {
     struct pair p  = {.from = before, .to = after, .changes = out};
     wstatus     st = W_SUCCESS;
@@ -267,12 +275,14 @@ wstatus store_tree_compare(struct regstore *before, struct regstore *after, stru
 
 /* ---- carrying out ---- */
 
-static wstatus follow_one(struct regstore *before, struct regstore *after, const struct tree_change *c, struct reason *why)
+static wstatus follow_one(struct regstore *before, struct regstore *after, const struct tree_change *c,
+                          struct reason *why)
 {
     struct regvalue  value;
     struct kept_list one = {0};
     if (c->is_key)
-        return c->kind == TREE_REMOVED ? regstore_delete_key(before, c->key, why) : key_copy(after, before, c->key, why);
+        return c->kind == TREE_REMOVED ? regstore_delete_key(before, c->key, why)
+                                       : key_copy(after, before, c->key, why);
     if (c->kind == TREE_REMOVED)
         return regstore_delete_value(before, c->key, c->name, why);
     wstatus st = regstore_get(after, c->key, c->name, &value);
@@ -283,7 +293,8 @@ static wstatus follow_one(struct regstore *before, struct regstore *after, const
     return st;
 }
 
-wstatus store_tree_follow(struct regstore *before, struct regstore *after, const struct tree_changes *changes, struct reason *why)
+wstatus store_tree_follow(struct regstore *before, struct regstore *after, const struct tree_changes *changes,
+                          struct reason *why)
 {
     wstatus st = W_SUCCESS;
     for (unsigned i = 0; i < changes->count && !st; i++)

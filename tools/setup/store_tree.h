@@ -1,5 +1,5 @@
-/* store_tree.h - stores as trees: copying one, and what differs between two, as the changes that make one like the other.
- * What autologger keeps for itself (HKLM\SOFTWARE\autologger: history, what was applied) is no part of it.
+/* store_tree.h - stores as trees: copying one, and what differs between two, as the changes that make one like the
+ * other. What autologger keeps for itself (HKLM\SOFTWARE\autologger: history, what was applied) is no part of it.
  * Threads: one. Ownership: tree_changes_finish. Not for: what values mean. */
 #ifndef TOOLS_STORE_TREE_H
 #define TOOLS_STORE_TREE_H
@@ -8,12 +8,17 @@
 
 #define STORE_TREE_OWN "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger"
 
-enum tree_change_kind { TREE_ADDED, TREE_REMOVED, TREE_CHANGED, TREE_MOVED /* only the place of the declaration changed */ };
+enum tree_change_kind {
+    TREE_ADDED,
+    TREE_REMOVED,
+    TREE_CHANGED,
+    TREE_MOVED /* only the place of the declaration changed */
+};
 struct tree_change {
     enum tree_change_kind kind;
-    bool  is_key; /* a removed key goes with everything below it, which is not listed */
-    char *key, *name; /* name: NULL for a key */
-    char *before, *after; /* the value as people write it, or NULL */
+    bool                  is_key;         /* a removed key goes with everything below it, which is not listed */
+    char                 *key, *name;     /* name: NULL for a key */
+    char                 *before, *after; /* the value as people write it, or NULL */
 };
 struct tree_changes {
     struct tree_change *items; /* malloc; a key before what is in it */
@@ -23,9 +28,11 @@ struct tree_changes {
 /* Everything of `from` into `to`, with the places of its declarations. */
 wstatus store_tree_copy(struct regstore *from, struct regstore *to, struct reason *why);
 /* What makes `before` like `after`. */
-wstatus store_tree_compare(struct regstore *before, struct regstore *after, struct tree_changes *out, struct reason *why);
+wstatus store_tree_compare(struct regstore *before, struct regstore *after, struct tree_changes *out,
+                           struct reason *why);
 /* Carries the changes out on `before`, in its open transaction; values come from `after`. */
-wstatus store_tree_follow(struct regstore *before, struct regstore *after, const struct tree_changes *changes, struct reason *why);
+wstatus store_tree_follow(struct regstore *before, struct regstore *after, const struct tree_changes *changes,
+                          struct reason *why);
 void    tree_changes_finish(struct tree_changes *changes);
 /* Those that are shown: not TREE_MOVED, not folders on the way to a declaration. */
 unsigned tree_changes_seen(const struct tree_changes *changes);

@@ -1,4 +1,5 @@
-/* system_boot.c - checks of what boots: daemon, initramfs, boot loader, a sealed root, snapshot, guard. See system_check.h. */
+/* system_boot.c - checks of what boots: daemon, initramfs, boot loader, a sealed root, snapshot, guard. See
+ * system_check.h. */
 #include "autologger/daemon/early/guard.h"
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/win32/filetime.h"
@@ -19,8 +20,10 @@ void check_daemon(const struct system_look *l)
         system_found(l->f, SYSTEM_FAILED, "install autologger (cmake --install, or its package)",
                      "autologgerd is not installed: nothing would write the log files");
     else if (!machine_has_command(m, "systemctl"))
-        system_found(l->f, SYSTEM_NOTE, "start autologgerd at boot, after the log folder's volume is there", "this machine has no systemd: its init must start autologgerd");
-    else if (!machine_has(m, "/usr/lib/systemd/system/autologgerd.service") && !machine_has(m, "/lib/systemd/system/autologgerd.service") &&
+        system_found(l->f, SYSTEM_NOTE, "start autologgerd at boot, after the log folder's volume is there",
+                     "this machine has no systemd: its init must start autologgerd");
+    else if (!machine_has(m, "/usr/lib/systemd/system/autologgerd.service") &&
+             !machine_has(m, "/lib/systemd/system/autologgerd.service") &&
              !machine_has(m, "/etc/systemd/system/autologgerd.service"))
         system_found(l->f, SYSTEM_FAILED, "install autologger's systemd units", "autologgerd.service is not installed");
     else
@@ -34,20 +37,27 @@ void check_initramfs(const struct system_look *l)
         system_found(l->f, SYSTEM_NOTE, "nothing; or boot with init=/usr/sbin/autologger-early to begin before systemd",
                      "no initramfs-tools and no dracut: tracing begins when the daemon starts");
     else if (!i->hook)
-        system_found(l->f, SYSTEM_NOTE, "install autologger's initramfs part", "%s is there, but not autologger's hook: tracing begins when the daemon starts",
+        system_found(l->f, SYSTEM_NOTE, "install autologger's initramfs part",
+                     "%s is there, but not autologger's hook: tracing begins when the daemon starts",
                      initramfs_tool_name(i->tool));
     else if (!machine_has(l->ask->machine, "/usr/sbin/autologger-early"))
-        system_found(l->f, SYSTEM_NOTE, "install autologger-early", "%s has autologger's hook, but /usr/sbin/autologger-early is missing: tracing begins when the daemon starts",
-                     initramfs_tool_name(i->tool));
+        system_found(
+            l->f, SYSTEM_NOTE, "install autologger-early",
+            "%s has autologger's hook, but /usr/sbin/autologger-early is missing: tracing begins when the daemon starts",
+            initramfs_tool_name(i->tool));
     else if (!i->image[0])
-        system_found(l->f, SYSTEM_NOTE, "build an image for this kernel", "%s is there, but no image of the kernel %s", initramfs_tool_name(i->tool), l->ask->machine->kernel);
+        system_found(l->f, SYSTEM_NOTE, "build an image for this kernel", "%s is there, but no image of the kernel %s",
+                     initramfs_tool_name(i->tool), l->ask->machine->kernel);
     else if (l->ask->rebuilds || !l->ask->store_path)
         system_found(l->f, SYSTEM_OK, "", "%s, %s", initramfs_tool_name(i->tool), i->image);
     else if (machine_has(l->ask->machine, "/" SETUP_PUT_BACK))
-        system_found(l->f, SYSTEM_OK, "", "%s, %s; the one boot that was asked for is over, and the next image is without the early program",
+        system_found(l->f, SYSTEM_OK, "",
+                     "%s, %s; the one boot that was asked for is over, and the next image is without the early program",
                      initramfs_tool_name(i->tool), i->image);
     else if (initramfs_content(l->ask->machine, i) == CONTENT_ABSENT)
-        system_found(l->f, SYSTEM_FAILED, "autologger apply", "%s does not hold the early program: the image was not built since something was applied", i->image);
+        system_found(l->f, SYSTEM_FAILED, "autologger apply",
+                     "%s does not hold the early program: the image was not built since something was applied",
+                     i->image);
     else
         system_found(l->f, SYSTEM_OK, "", "%s, %s holds the early program", initramfs_tool_name(i->tool), i->image);
 }
@@ -56,7 +66,8 @@ void check_boot_loader(const struct system_look *l)
 {
     struct reason why = {0};
     if (!l->need->kernel_phase) {
-        system_found(l->f, SYSTEM_OK, "", "%s; nothing is asked of it (no KernelPhase)", boot_loader_name(l->need->entry.loader));
+        system_found(l->f, SYSTEM_OK, "", "%s; nothing is asked of it (no KernelPhase)",
+                     boot_loader_name(l->need->entry.loader));
         return;
     }
     if (boot_entry_check(l->ask->machine, &l->need->entry, l->need->arguments, &why)) {
@@ -65,7 +76,8 @@ void check_boot_loader(const struct system_look *l)
             *advice = 0;
         system_found(l->f, SYSTEM_DANGER, advice ? advice + 5 : "leave out KernelPhase", "%s", why.text);
     } else {
-        system_found(l->f, SYSTEM_OK, "", "%s: an entry of its own for one boot, in %s", boot_loader_name(l->need->entry.loader), l->need->entry.place);
+        system_found(l->f, SYSTEM_OK, "", "%s: an entry of its own for one boot, in %s",
+                     boot_loader_name(l->need->entry.loader), l->need->entry.place);
     }
 }
 
@@ -79,8 +91,10 @@ void check_sealed_root(const struct system_look *l)
         system_found(l->f, SYSTEM_NOTE, "have the passphrase or recovery key at hand", "%s%s", what,
                      changes ? "; another initramfs or kernel command line may keep it from being unlocked" : "");
     else
-        system_found(l->f, SYSTEM_DANGER, "have the recovery key at hand and repeat with --accept-tpm, or use --no-initramfs and no KernelPhase",
-                     "%s: with another initramfs or kernel command line it may stay locked", what);
+        system_found(
+            l->f, SYSTEM_DANGER,
+            "have the recovery key at hand and repeat with --accept-tpm, or use --no-initramfs and no KernelPhase",
+            "%s: with another initramfs or kernel command line it may stay locked", what);
 }
 
 /* Of the store that is looked at; apply is about to write a new one. */
@@ -98,16 +112,20 @@ void check_snapshot(const struct system_look *l)
     bool starts = l->need->memory_bytes != 0;
     if (st == W_FILE_NOT_FOUND)
         system_found(l->f, starts ? SYSTEM_FAILED : SYSTEM_OK, starts ? "autologger apply" : "",
-                     starts ? "there is none: what the store declares was never applied" : "there is none, and nothing is declared");
+                     starts ? "there is none: what the store declares was never applied"
+                            : "there is none, and nothing is declared");
     else if (st)
         system_found(l->f, SYSTEM_FAILED, "autologger apply makes a new one", "%s", why.text);
     else if ((st = snapshot_is_current(&head, l->ask->declared, &current, &why)) != W_SUCCESS)
         system_found(l->f, SYSTEM_FAILED, wstatus_advice(st), "%s", why.text);
     else if (!current)
-        system_found(l->f, SYSTEM_FAILED, "autologger apply", "the snapshot of change %" PRIu64 " (%s) is not what the store declares now: the next boot follows the snapshot",
+        system_found(l->f, SYSTEM_FAILED, "autologger apply",
+                     "the snapshot of change %" PRIu64
+                     " (%s) is not what the store declares now: the next boot follows the snapshot",
                      head.change_number, filetime_format(head.time, when));
     else
-        system_found(l->f, SYSTEM_OK, "", "change %" PRIu64 " of %s is what the store declares", head.change_number, filetime_format(head.time, when));
+        system_found(l->f, SYSTEM_OK, "", "change %" PRIu64 " of %s is what the store declares", head.change_number,
+                     filetime_format(head.time, when));
 }
 
 void check_guard(const struct system_look *l)
@@ -125,10 +143,14 @@ void check_guard(const struct system_look *l)
     if (g.damaged)
         system_found(l->f, SYSTEM_NOTE, "autologger apply starts afresh", "%s", g.note);
     else if (unfinished >= guard_limit(l->need->once))
-        system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_NOTE, "see why that boot did not finish; autologger apply starts afresh",
-                     "boot %" PRIu64 " was traced and did not finish: nothing is started until something is applied again", last);
+        system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_NOTE,
+                     "see why that boot did not finish; autologger apply starts afresh",
+                     "boot %" PRIu64
+                     " was traced and did not finish: nothing is started until something is applied again",
+                     last);
     else if (g.consumed)
-        system_found(l->f, l->ask->store_path ? SYSTEM_NOTE : SYSTEM_OK, l->ask->store_path ? "autologger apply, for another boot" : "",
+        system_found(l->f, l->ask->store_path ? SYSTEM_NOTE : SYSTEM_OK,
+                     l->ask->store_path ? "autologger apply, for another boot" : "",
                      "traced once in boot %" PRIu64 "; nothing is declared for the next boot", g.consumed);
     else
         system_found(l->f, SYSTEM_OK, "", g.count ? "the last traced boot finished" : "no boot was traced yet");

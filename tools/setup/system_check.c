@@ -48,7 +48,10 @@ struct plan_limits system_limits(const char *log_dir)
 {
     struct os *os  = os_linux();
     uint64_t   ram = os->ram_bytes(os);
-    return (struct plan_limits){.processors = (unsigned)os->cpu_count(os), .ram_bytes = ram, .memory_left = plan_memory_ceiling(ram), .log_dir = log_dir};
+    return (struct plan_limits){.processors  = (unsigned)os->cpu_count(os),
+                                .ram_bytes   = ram,
+                                .memory_left = plan_memory_ceiling(ram),
+                                .log_dir     = log_dir};
 }
 
 /* check_fn: adds up what starts. */
@@ -89,16 +92,20 @@ static wstatus need_fill(const struct system_ask *ask, struct system_need *n, st
     boot_entry_find(ask->machine, &n->entry);
     initramfs_find(ask->machine, &n->initramfs);
     bool main = !n->kernel_events && n->tracepoint_count; /* the first of them has the kernel's own buffer */
-    bool fits = main ? boot_tracepoints_main(&n->tracepoints[0], n->arguments, sizeof n->arguments)
-                     : boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->devices, n->arguments, sizeof n->arguments);
-    if (!fits || !boot_tracepoints_instances(n->tracepoints + main, n->tracepoint_count - main, n->arguments, sizeof n->arguments))
+    bool fits =
+        main ? boot_tracepoints_main(&n->tracepoints[0], n->arguments, sizeof n->arguments)
+             : boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->devices, n->arguments, sizeof n->arguments);
+    if (!fits || !boot_tracepoints_instances(n->tracepoints + main, n->tracepoint_count - main, n->arguments,
+                                             sizeof n->arguments))
         return reason_set(why, W_INSUFFICIENT_BUFFER, "the kernel arguments for the kernel phase are too long");
     if (n->kernel_phase)
-        n->phase_bytes = boot_tracepoints_sizes((uint64_t)limits.processors * (1 + n->tracepoint_count - main), limits.ram_bytes, n->arguments, sizeof n->arguments);
+        n->phase_bytes = boot_tracepoints_sizes((uint64_t)limits.processors * (1 + n->tracepoint_count - main),
+                                                limits.ram_bytes, n->arguments, sizeof n->arguments);
     return W_SUCCESS;
 }
 
-wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out, struct reason *why)
+wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out,
+                     struct reason *why)
 {
     *out       = (struct system_report){0};
     wstatus st = need_fill(ask, need, why);

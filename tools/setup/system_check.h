@@ -1,8 +1,9 @@
-/* system_check.h - can this machine do at its next boot what is declared? A table of checks, each with what was found and what to do.
- * Levels: ok; note (works, with less than asked); failed (would not work); danger (may lock the machine or cannot be undone:
- * --force does not go on, only what the advice names).
- * Invariants: nothing is changed by looking. Threads: one. Ownership: a report is a value. Not for: the Status of each declared
- * session (plan/check.h), which is shown below it. */
+/* system_check.h - can this machine do at its next boot what is declared? A table of checks, each with what was found
+ * and what to do.
+ * Levels: ok; note (works, with less than asked); failed (would not work); danger (may lock the machine or cannot be
+ * undone: --force does not go on, only what the advice names).
+ * Invariants: nothing is changed by looking. Threads: one. Ownership: a report is a value. Not for: the Status of each
+ * declared session (plan/check.h), which is shown below it. */
 #ifndef TOOLS_SYSTEM_CHECK_H
 #define TOOLS_SYSTEM_CHECK_H
 #include "autologger/kernel/tables/flags.h"
@@ -28,29 +29,33 @@ struct system_report {
 /* What is to be booted, and how. */
 struct system_ask {
     const struct machine *machine;
-    struct regstore      *declared;   /* what the next boot would find */
-    const char           *store_path; /* the store itself, for its snapshot; NULL: not yet applied, or not to be looked at */
-    const char           *log_dir;    /* of the machine */
-    bool                  accept_tpm;
-    bool                  rebuilds;   /* the initramfs is going to be built anew, where autologger's hook is installed */
+    struct regstore      *declared; /* what the next boot would find */
+    /* the store itself, for its snapshot; NULL: not yet applied, or not to be looked at */
+    const char *store_path;
+    const char *log_dir; /* of the machine */
+    bool        accept_tpm;
+    /* the initramfs is going to be built anew, where autologger's hook is installed */
+    bool rebuilds;
 };
 /* What a boot of the declarations needs; filled by system_check. */
 struct system_need {
-    uint32_t          mask[8];
-    uint16_t          hooks[HOOK_MAX];
-    unsigned          hook_count;
-    bool              devices; /* DeviceEvents */
-    bool              kernel_events, kernel_phase, once;
+    uint32_t                mask[8];
+    uint16_t                hooks[HOOK_MAX];
+    unsigned                hook_count;
+    bool                    devices; /* DeviceEvents */
+    bool                    kernel_events, kernel_phase, once;
     struct boot_tracepoints tracepoints[BOOT_TRACEPOINTS]; /* of sessions of programs, in their order */
-    unsigned          tracepoint_count;
-    uint64_t          memory_bytes, file_bytes; /* of all that starts; file_bytes: MaxFileSize together, UINT64_MAX = no limit */
+    unsigned                tracepoint_count;
+    /* of all that starts; file_bytes: MaxFileSize together, UINT64_MAX = no limit */
+    uint64_t          memory_bytes, file_bytes;
     struct boot_entry entry;
     struct initramfs  initramfs;
     char              arguments[1536]; /* for the kernel phase */
     uint64_t          phase_bytes;     /* the kernel's buffers of that phase, together */
 };
 
-wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out, struct reason *why);
+wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out,
+                     struct reason *why);
 /* A table of the checks of that level and worse. */
 void system_report_print(const struct system_report *r, enum system_level least, FILE *to);
 /* An array "system" of {check, result, found, advice}. */

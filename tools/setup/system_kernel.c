@@ -1,4 +1,5 @@
-/* system_kernel.c - checks of the running kernel and of room: events, rights, memory, the log folder. See system_check.h. */
+/* system_kernel.c - checks of the running kernel and of room: events, rights, memory, the log folder. See
+ * system_check.h. */
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/source/argv.h"
 #include "autologger/kernel/source/procfs.h"
@@ -26,14 +27,18 @@ void check_kernel_events(const struct system_look *l)
 {
     struct klog       *k   = NULL;
     struct reason      why = {0};
-    struct klog_config c   = {.hook_count = l->need->hook_count, .ring_bytes = 8192, .raw_bytes = 1 << 16, .condition = note_source,
+    struct klog_config c   = {.hook_count    = l->need->hook_count,
+                              .ring_bytes    = 8192,
+                              .raw_bytes     = 1 << 16,
+                              .condition     = note_source,
                               .condition_ctx = l->f};
     if (!l->need->kernel_events) {
         system_found(l->f, SYSTEM_OK, "", "none are asked for");
         return;
     }
     if (l->ask->machine->root[0]) {
-        system_found(l->f, SYSTEM_NOTE, "run this check on the machine itself", "this is another machine's root: its kernel is not running");
+        system_found(l->f, SYSTEM_NOTE, "run this check on the machine itself",
+                     "this is another machine's root: its kernel is not running");
         return;
     }
     memcpy(c.mask, l->need->mask, sizeof c.mask);
@@ -59,16 +64,17 @@ void check_command_lines(const struct system_look *l)
     if (proc >= 0)
         close(proc);
     if (st)
-        system_found(l->f, SYSTEM_NOTE, "nothing; programs that end at once have no command line in the trace", "from /proc alone: %s", why.text);
+        system_found(l->f, SYSTEM_NOTE, "nothing; programs that end at once have no command line in the trace",
+                     "from /proc alone: %s", why.text);
     else
         system_found(l->f, SYSTEM_OK, "", "copied at each exec by a BPF program");
 }
 
 void check_lockdown(const struct system_look *l)
 {
-    char *text = machine_read(l->ask->machine, "/sys/kernel/security/lockdown", NULL);
-    char *mode = text ? strchr(text, '[') : NULL;
-    size_t n   = mode ? strcspn(mode + 1, "]") : 0;
+    char  *text = machine_read(l->ask->machine, "/sys/kernel/security/lockdown", NULL);
+    char  *mode = text ? strchr(text, '[') : NULL;
+    size_t n    = mode ? strcspn(mode + 1, "]") : 0;
     if (!mode)
         system_found(l->f, SYSTEM_OK, "", "this kernel has none");
     else if (!strncmp(mode + 1, "confidentiality", n) && l->need->kernel_events)
@@ -94,20 +100,24 @@ void check_memory(const struct system_look *l)
 {
     struct os *os    = os_linux();
     uint64_t   rings = l->need->kernel_events ? (uint64_t)os->cpu_count(os) * RING_MB * MB : 0;
-    uint64_t   most  = l->need->memory_bytes + rings + l->need->phase_bytes, left = memory_available(l->ask->machine);
+    uint64_t   most = l->need->memory_bytes + rings + l->need->phase_bytes, left = memory_available(l->ask->machine);
     unsigned   all = (unsigned)(l->need->memory_bytes / MB), ring = (unsigned)((rings + l->need->phase_bytes) / MB);
     if (left && most > left)
-        system_found(l->f, SYSTEM_FAILED, "lower MaximumBuffers or BufferSize", "at most %u MB for buffers and %u MB for the kernel's rings, and %u MB are free now",
-                     all, ring, (unsigned)(left / MB));
+        system_found(l->f, SYSTEM_FAILED, "lower MaximumBuffers or BufferSize",
+                     "at most %u MB for buffers and %u MB for the kernel's rings, and %u MB are free now", all, ring,
+                     (unsigned)(left / MB));
     else if (left && most > left / 2)
-        system_found(l->f, SYSTEM_NOTE, "lower MaximumBuffers if the machine is short of memory while it boots",
-                     "at most %u MB for buffers and %u MB for the kernel's rings, more than half of the %u MB that are free now", all, ring, (unsigned)(left / MB));
+        system_found(
+            l->f, SYSTEM_NOTE, "lower MaximumBuffers if the machine is short of memory while it boots",
+            "at most %u MB for buffers and %u MB for the kernel's rings, more than half of the %u MB that are free now",
+            all, ring, (unsigned)(left / MB));
     else
         system_found(l->f, SYSTEM_OK, "", "at most %u MB for buffers and %u MB for the kernel's rings", all, ring);
 }
 
 /* The nearest folder above that exists: it decides about the volume. */
-static bool system_kernel_volume_of(const struct machine *m, const char *folder, struct os_space *space, char path[MACHINE_PATH])
+static bool system_kernel_volume_of(const struct machine *m, const char *folder, struct os_space *space,
+                                    char path[MACHINE_PATH])
 {
     char at[MACHINE_PATH];
     snprintf(at, sizeof at, "%.900s", folder);
@@ -127,16 +137,20 @@ void check_log_folder(const struct system_look *l)
     char            path[MACHINE_PATH];
     struct os_space space;
     if (!system_kernel_volume_of(l->ask->machine, l->ask->log_dir, &space, path)) {
-        system_found(l->f, SYSTEM_FAILED, "create the folder, or choose another with --log-dir", "%s: its volume cannot be looked at", l->ask->log_dir);
+        system_found(l->f, SYSTEM_FAILED, "create the folder, or choose another with --log-dir",
+                     "%s: its volume cannot be looked at", l->ask->log_dir);
         return;
     }
     unsigned free_mb = (unsigned)(space.free_bytes / MB);
     if (space.read_only)
-        system_found(l->f, SYSTEM_FAILED, "choose a log folder on a writable volume", "%s lies on a volume that is read-only", l->ask->log_dir);
+        system_found(l->f, SYSTEM_FAILED, "choose a log folder on a writable volume",
+                     "%s lies on a volume that is read-only", l->ask->log_dir);
     else if (space.free_bytes < l->need->memory_bytes + (uint64_t)LOG_FLOOR_MB * MB)
-        system_found(l->f, SYSTEM_FAILED, "free some space: what is held in memory must fit, and 64 MB stay free", "%s has %u MB free", l->ask->log_dir, free_mb);
+        system_found(l->f, SYSTEM_FAILED, "free some space: what is held in memory must fit, and 64 MB stay free",
+                     "%s has %u MB free", l->ask->log_dir, free_mb);
     else if (l->need->file_bytes == UINT64_MAX || space.free_bytes / 2 < l->need->file_bytes)
-        system_found(l->f, SYSTEM_NOTE, "lower MaxFileSize, or free some space; a full volume ends a trace, not the boot",
+        system_found(l->f, SYSTEM_NOTE,
+                     "lower MaxFileSize, or free some space; a full volume ends a trace, not the boot",
                      "%s has %u MB free, and the files and their merge may take more", l->ask->log_dir, free_mb);
     else
         system_found(l->f, SYSTEM_OK, "", "%s has %u MB free", l->ask->log_dir, free_mb);

@@ -1,5 +1,6 @@
-/* system_protection.c - checks of what protects this machine from programs of its users, and from autologger: the daemon's rights as the kernel
- * accounts for them, the kernel's own means, settings. What is not in force is a note: a boot is traced all the same. See system_check.h. */
+/* system_protection.c - checks of what protects this machine from programs of its users, and from autologger: the
+ * daemon's rights as the kernel accounts for them, the kernel's own means, settings. What is not in force is a note: a
+ * boot is traced all the same. See system_check.h. */
 #include "tools/setup/system_check.h"
 
 #include <ctype.h>
@@ -50,8 +51,8 @@ static unsigned looseness(const struct system_protection_rights *r)
 static unsigned daemon_find(const struct machine *m, struct system_protection_rights *most)
 {
     char           path[MACHINE_PATH];
-    unsigned       count  = 0;
-    DIR           *dir    = opendir(machine_path(m, "/proc", path));
+    unsigned       count = 0;
+    DIR           *dir   = opendir(machine_path(m, "/proc", path));
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         if (!isdigit((unsigned char)entry->d_name[0]))
@@ -59,8 +60,10 @@ static unsigned daemon_find(const struct machine *m, struct system_protection_ri
         snprintf(path, sizeof path, "/proc/%.20s/status", entry->d_name);
         char *status = machine_read(m, path, NULL);
         if (status && strncmp(status, "Name:\tautologgerd\n", 18) == 0) {
-            struct system_protection_rights r = {strtoul(entry->d_name, NULL, 10), (unsigned long)status_number(status, "\nSeccomp:", 10, 0),
-                               (unsigned long)status_number(status, "\nNoNewPrivs:", 10, 0), status_number(status, "\nCapEff:", 16, ~0ull)};
+            struct system_protection_rights r = {strtoul(entry->d_name, NULL, 10),
+                                                 (unsigned long)status_number(status, "\nSeccomp:", 10, 0),
+                                                 (unsigned long)status_number(status, "\nNoNewPrivs:", 10, 0),
+                                                 status_number(status, "\nCapEff:", 16, ~0ull)};
             if (!count++ || looseness(&r) > looseness(most))
                 *most = r;
         }
@@ -83,17 +86,23 @@ static void capabilities_text(unsigned long long set, char *out, size_t size)
 void check_confinement(const struct system_look *l)
 {
     struct system_protection_rights most = {0};
-    char          text[220];
-    unsigned      count = daemon_find(l->ask->machine, &most);
-    unsigned      held  = (unsigned)__builtin_popcountll(most.effective);
-    bool          all   = held >= CAPABILITIES - 1; /* an older kernel has one less */
+    char                            text[220];
+    unsigned                        count = daemon_find(l->ask->machine, &most);
+    unsigned                        held  = (unsigned)__builtin_popcountll(most.effective);
+    bool                            all   = held >= CAPABILITIES - 1; /* an older kernel has one less */
     if (!count)
         return; /* the row "daemon" says whether there is one */
     capabilities_text(most.effective, text, sizeof text);
     system_found(l->f, most.seccomp == FILTERED && most.no_new && !all ? SYSTEM_OK : SYSTEM_NOTE,
-                 most.seccomp == FILTERED && most.no_new && !all ? "" : "start the daemon by its unit: systemctl restart autologgerd",
-                 "process %lu: %s, %s, %s%s", most.pid, most.seccomp == FILTERED ? "system calls are filtered" : "no filter of system calls",
-                 most.no_new ? "NoNewPrivileges" : "may gain privileges", all ? "all capabilities" : held ? "capabilities " : "no capability",
+                 most.seccomp == FILTERED && most.no_new && !all
+                     ? ""
+                     : "start the daemon by its unit: systemctl restart autologgerd",
+                 "process %lu: %s, %s, %s%s", most.pid,
+                 most.seccomp == FILTERED ? "system calls are filtered" : "no filter of system calls",
+                 most.no_new ? "NoNewPrivileges" : "may gain privileges",
+                 all    ? "all capabilities"
+                 : held ? "capabilities "
+                        : "no capability",
                  all ? "" : text);
 }
 
@@ -101,17 +110,19 @@ void check_confinement(const struct system_look *l)
 
 void check_security_modules(const struct system_look *l)
 {
-    char *text = machine_read(l->ask->machine, "/sys/kernel/security/lsm", NULL);
+    char *text    = machine_read(l->ask->machine, "/sys/kernel/security/lsm", NULL);
     long  version = l->ask->machine->root[0] ? -1 : syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
     if (text)
         text[strcspn(text, "\n")] = 0;
     if (version > 0)
-        system_found(l->f, SYSTEM_OK, "", "%.200s; Landlock version %ld", text ? text : "their list cannot be read", version);
+        system_found(l->f, SYSTEM_OK, "", "%.200s; Landlock version %ld", text ? text : "their list cannot be read",
+                     version);
     else if (text && strstr(text, "landlock"))
         system_found(l->f, SYSTEM_OK, "", "%.200s", text);
     else if (text || !l->ask->machine->root[0])
         system_found(l->f, SYSTEM_NOTE, "add landlock to lsm= on the kernel's command line, where the kernel has it",
-                     "%.200s; no Landlock: a program cannot give up the right to files", text ? text : "their list cannot be read");
+                     "%.200s; no Landlock: a program cannot give up the right to files",
+                     text ? text : "their list cannot be read");
     free(text);
 }
 
@@ -144,9 +155,10 @@ static long system_protection_setting(const struct machine *m, const char *name)
 
 void check_user_namespaces(const struct system_look *l)
 {
-    const struct machine *m     = l->ask->machine;
-    long                  most  = system_protection_setting(m, "user/max_user_namespaces"), clone = system_protection_setting(m, "kernel/unprivileged_userns_clone");
-    long                  armor = system_protection_setting(m, "kernel/apparmor_restrict_unprivileged_userns");
+    const struct machine *m    = l->ask->machine;
+    long                  most = system_protection_setting(m, "user/max_user_namespaces"),
+         clone                 = system_protection_setting(m, "kernel/unprivileged_userns_clone");
+    long armor                 = system_protection_setting(m, "kernel/apparmor_restrict_unprivileged_userns");
     if (most < 0)
         return; /* not in this kernel, or no /proc */
     if (most == 0 || clone == 0)
@@ -154,7 +166,10 @@ void check_user_namespaces(const struct system_look *l)
     else if (armor > 0)
         system_found(l->f, SYSTEM_OK, "", "unprivileged programs make none without a profile of AppArmor's");
     else
-        system_found(l->f, SYSTEM_OK, "", "any program may make them, at most %ld a user: it then is root inside, and mounts what it likes there", most);
+        system_found(
+            l->f, SYSTEM_OK, "",
+            "any program may make them, at most %ld a user: it then is root inside, and mounts what it likes there",
+            most);
 }
 
 static const struct {
@@ -181,9 +196,11 @@ void check_settings(const struct system_look *l)
         if (value >= settings[i].least)
             continue;
         if (w < sizeof weak)
-            w += (size_t)snprintf(weak + w, sizeof weak - w, "%s%s is %ld: %s", w ? "; " : "", slash + 1, value, settings[i].otherwise);
+            w += (size_t)snprintf(weak + w, sizeof weak - w, "%s%s is %ld: %s", w ? "; " : "", slash + 1, value,
+                                  settings[i].otherwise);
         if (a < sizeof advice)
-            a += (size_t)snprintf(advice + a, sizeof advice - a, "%s%s=%ld", a ? " " : "sysctl -w ", settings[i].name, settings[i].least);
+            a += (size_t)snprintf(advice + a, sizeof advice - a, "%s%s=%ld", a ? " " : "sysctl -w ", settings[i].name,
+                                  settings[i].least);
     }
     if (w)
         system_found(l->f, SYSTEM_NOTE, advice, "%s", weak);

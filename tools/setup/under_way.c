@@ -59,7 +59,8 @@ static bool any_started(const struct result_list *rows)
     return any;
 }
 
-void under_way_look(const struct machine *m, struct regstore *store, const struct result_list *rows, struct under_way *out)
+void under_way_look(const struct machine *m, struct regstore *store, const struct result_list *rows,
+                    struct under_way *out)
 {
     struct boot_settings settings;
     struct guard         g;

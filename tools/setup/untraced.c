@@ -26,8 +26,8 @@
 static bool switched_off(const struct machine *m)
 {
     char *text = machine_read(m, "/proc/cmdline", NULL), *rest = text;
-    bool  off  = false;
-    for (char *word; text && (word = strsep(&rest, " \n")); )
+    bool  off = false;
+    for (char *word; text && (word = strsep(&rest, " \n"));)
         off |= strcmp(word, "autologger=off") == 0;
     free(text);
     return off;
@@ -40,7 +40,7 @@ struct untraced_counted {
 
 static void count_session(struct untraced_counted *c, const char *key)
 {
-    uint32_t start = 0;
+    uint32_t start  = 0;
     bool     starts = regstore_get_dword(c->store, key, "Start", &start, NULL) == W_SUCCESS && start;
     c->f->declared += starts;
     c->f->idle += !starts;
@@ -48,8 +48,8 @@ static void count_session(struct untraced_counted *c, const char *key)
 
 static void look_at_declarations(struct regstore *store, struct untraced_facts *f)
 {
-    struct untraced_counted   c = {store, f};
-    struct key_names n = {0};
+    struct untraced_counted c = {store, f};
+    struct key_names        n = {0};
     if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
         count_session(&c, WINPATH_WMI "\\GlobalLogger");
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
@@ -93,14 +93,15 @@ static void look_at_snapshot(const struct machine *m, struct regstore *store, st
 {
     struct regstore     *sealed = NULL;
     struct snapshot_head head;
-    struct reason        why     = {0};
+    struct reason        why = {0};
     char                 path[MACHINE_PATH];
     bool                 current = false;
-    wstatus              st = regstore_open_snapshot(machine_path(m, SNAPSHOT_PATH, path), &sealed, &head, &why);
-    f->snapshot             = st == W_FILE_NOT_FOUND ? SNAPSHOT_MISSING : SNAPSHOT_DAMAGED;
+    wstatus              st      = regstore_open_snapshot(machine_path(m, SNAPSHOT_PATH, path), &sealed, &head, &why);
+    f->snapshot                  = st == W_FILE_NOT_FOUND ? SNAPSHOT_MISSING : SNAPSHOT_DAMAGED;
     snprintf(f->snapshot_reason, sizeof f->snapshot_reason, "%s", st ? why.text : "");
     if (!st) {
-        f->snapshot          = snapshot_is_current(&head, store, &current, NULL) == W_SUCCESS && current ? SNAPSHOT_CURRENT : SNAPSHOT_OLD;
+        f->snapshot =
+            snapshot_is_current(&head, store, &current, NULL) == W_SUCCESS && current ? SNAPSHOT_CURRENT : SNAPSHOT_OLD;
         f->sealed_since_boot = head.time > boot_began();
     }
     regstore_close(sealed);
@@ -110,8 +111,8 @@ void untraced_look(const struct machine *m, struct regstore *store, struct untra
 {
     static const char *const wanted[] = {"/etc/systemd/system/sysinit.target.wants/autologgerd.service",
                                          "/etc/systemd/system/multi-user.target.wants/autologgerd.service"};
-    *out         = (struct untraced_facts){.off = switched_off(m)};
-    out->systemd = machine_has_command(m, "systemctl");
+    *out                              = (struct untraced_facts){.off = switched_off(m)};
+    out->systemd                      = machine_has_command(m, "systemctl");
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         char        path[MACHINE_PATH];
         struct stat st; /* the link itself: it leads to a path of that machine */
@@ -125,7 +126,8 @@ void untraced_look(const struct machine *m, struct regstore *store, struct untra
 
 /* ---- the sentence ---- */
 
-static void untraced_say(struct untraced *u, bool failed, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void untraced_say(struct untraced *u, bool failed, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 static void untraced_say(struct untraced *u, bool failed, const char *advice, const char *format, ...)
 {
     va_list args;
@@ -142,7 +144,8 @@ static void untraced_say(struct untraced *u, bool failed, const char *advice, co
 void untraced_used_up(const struct untraced_facts *f, struct untraced *u)
 {
     if (*f->left)
-        untraced_say(u, false, "autologger clean takes all of it away; autologger apply, for another boot", "%.200s. Not put back: %.400s", f->guard, f->left);
+        untraced_say(u, false, "autologger clean takes all of it away; autologger apply, for another boot",
+                     "%.200s. Not put back: %.400s", f->guard, f->left);
     else
         untraced_say(u, false, "autologger apply, for another boot", "%s", f->guard);
 }
@@ -153,10 +156,11 @@ void untraced_explain(const struct untraced_facts *f, struct untraced *u)
     if (f->off)
         untraced_say(u, false, "boot without autologger=off", "autologger=off is on the kernel command line");
     else if (!f->declared && f->idle)
-        untraced_say(u, false, "set Start to 1, or: autologger apply boot", "%u session%s declared, none with Start 1", f->idle,
-            f->idle == 1 ? " is" : "s are");
+        untraced_say(u, false, "set Start to 1, or: autologger apply boot", "%u session%s declared, none with Start 1",
+                     f->idle, f->idle == 1 ? " is" : "s are");
     else if (!f->declared)
-        untraced_say(u, false, "autologger apply boot, or see: autologger profiles", "no session is declared in the store");
+        untraced_say(u, false, "autologger apply boot, or see: autologger profiles",
+                     "no session is declared in the store");
     else if (*f->guard && f->guard_failed)
         untraced_say(u, true, "see why that boot did not finish; autologger apply starts afresh", "%s", f->guard);
     else if (f->used_up)
@@ -165,20 +169,26 @@ void untraced_explain(const struct untraced_facts *f, struct untraced *u)
         untraced_say(u, false, "autologger apply, for another boot", "%s", f->guard);
     else if (f->begun && !f->daemon_runs)
         untraced_say(u, true, "systemctl status autologgerd; autologger apply starts afresh",
-            "this boot began to be traced, and neither the early program nor the daemon runs any more");
+                     "this boot began to be traced, and neither the early program nor the daemon runs any more");
     else if (f->snapshot == SNAPSHOT_DAMAGED)
         untraced_say(u, true, "autologger apply seals it anew, then reboot", "%s", f->snapshot_reason);
     else if (f->systemd && !f->daemon_enabled)
-        untraced_say(u, true, "autologger apply, or: systemctl enable autologgerd", "autologgerd is not enabled: nothing starts at boot");
+        untraced_say(u, true, "autologger apply, or: systemctl enable autologgerd",
+                     "autologgerd is not enabled: nothing starts at boot");
     else if (f->snapshot == SNAPSHOT_MISSING)
-        untraced_say(u, true, "autologger apply, then reboot", "sessions are declared, but they were never applied: there is no " SNAPSHOT_PATH);
+        untraced_say(u, true, "autologger apply, then reboot",
+                     "sessions are declared, but they were never applied: there is no " SNAPSHOT_PATH);
     else if (f->sealed_since_boot)
-        untraced_say(u, false, "reboot", "%u session%s applied after this boot had begun", f->declared, f->declared == 1 ? " was" : "s were");
+        untraced_say(u, false, "reboot", "%u session%s applied after this boot had begun", f->declared,
+                     f->declared == 1 ? " was" : "s were");
     else if (f->snapshot == SNAPSHOT_OLD)
-        untraced_say(u, true, "autologger apply, then reboot", "the store was changed since it was applied: " SNAPSHOT_PATH " is older");
+        untraced_say(u, true, "autologger apply, then reboot",
+                     "the store was changed since it was applied: " SNAPSHOT_PATH " is older");
     else if (f->daemon_runs)
-        untraced_say(u, false, "wait for the end of the boot; see: autologger sessions", "the daemon runs and has saved no row of this boot yet");
+        untraced_say(u, false, "wait for the end of the boot; see: autologger sessions",
+                     "the daemon runs and has saved no row of this boot yet");
     else
-        untraced_say(u, true, "systemctl status autologgerd", "%u session%s declared and applied, but the daemon started none in this boot", f->declared,
-            f->declared == 1 ? " is" : "s are");
+        untraced_say(u, true, "systemctl status autologgerd",
+                     "%u session%s declared and applied, but the daemon started none in this boot", f->declared,
+                     f->declared == 1 ? " is" : "s are");
 }

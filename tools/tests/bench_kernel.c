@@ -1,5 +1,5 @@
-/* Proves: issue 4 "autologger bench kernel --json": its rows, with ratios and goals printed beside them. Needs root, perf and tracefs: else
- * skipped, and what is missing is said. */
+/* Proves: issue 4 "autologger bench kernel --json": its rows, with ratios and goals printed beside them. Needs root,
+ * perf and tracefs: else skipped, and what is missing is said. */
 // timeout: 240
 #include "tools/bench/bench_kernel.h"
 
@@ -28,7 +28,8 @@ static void rows(void **state)
     assert_int_equal(result.count, 8);
     for (unsigned i = 0; i < result.count; i++) {
         const struct bench_row *r = &result.row[i];
-        assert_true(r->ratio > 0 && r->p25 <= r->ratio && r->ratio <= r->p75 && r->ours > 0 && r->theirs > 0 && *r->unit && *r->peer_version);
+        assert_true(r->ratio > 0 && r->p25 <= r->ratio && r->ratio <= r->p75 && r->ours > 0 && r->theirs > 0 &&
+                    *r->unit && *r->peer_version);
         assert_int_equal(r->rounds, BENCH_KERNEL_LEAST);
         if (strstr(r->row, "daemon CPU"))
             assert_true(r->ratio <= r->goal); /* by far: no other load of the machine changes that */

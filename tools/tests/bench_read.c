@@ -1,5 +1,5 @@
-/* Proves: issue 5 "autologger bench read --json": its rows, with ratios and goals printed beside them. Needs babeltrace2 and LTTng: else
- * skipped, and what is missing is said. */
+/* Proves: issue 5 "autologger bench read --json": its rows, with ratios and goals printed beside them. Needs
+ * babeltrace2 and LTTng: else skipped, and what is missing is said. */
 // timeout: 240
 #include "tools/bench/bench_read.h"
 
@@ -29,7 +29,8 @@ static void rows(void **state)
     assert_int_equal(result.count, 4);
     for (unsigned i = 0; i < result.count; i++) {
         const struct bench_row *r = &result.row[i];
-        assert_true(r->ratio > 0 && r->p25 <= r->ratio && r->ratio <= r->p75 && r->ours > 0 && r->theirs > 0 && *r->unit && r->goal > 0);
+        assert_true(r->ratio > 0 && r->p25 <= r->ratio && r->ratio <= r->p75 && r->ours > 0 && r->theirs > 0 &&
+                    *r->unit && r->goal > 0);
     }
     assert_true(result.row[3].ratio < 1); /* memory: no load of the machine changes that */
 }

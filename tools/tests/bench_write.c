@@ -1,5 +1,5 @@
-/* Proves: API-07 TLG-17 TLG-18 TLG-19 (ratios, goals printed beside them): issue 6 "autologger bench write, latency, disk --json": their rows, on small
- * runs. Needs LTTng: else skipped, and what is missing is said. */
+/* Proves: API-07 TLG-17 TLG-18 TLG-19 (ratios, goals printed beside them): issue 6 "autologger bench write, latency,
+ * disk --json": their rows, on small runs. Needs LTTng: else skipped, and what is missing is said. */
 // timeout: 240
 #include "tools/bench/bench_bare.h"
 #include "tools/bench/bench_disk.h"
@@ -29,7 +29,8 @@ static void look(wstatus st, const struct reason *why, const struct bench_result
     bench_print_json(r, stdout);
     assert_int_equal(r->count, rows);
     for (unsigned i = 0; i < r->count; i++)
-        assert_true(r->row[i].ratio > 0 && r->row[i].p25 <= r->row[i].ratio && r->row[i].ratio <= r->row[i].p75 && *r->row[i].unit && r->row[i].ours > 0);
+        assert_true(r->row[i].ratio > 0 && r->row[i].p25 <= r->row[i].ratio && r->row[i].ratio <= r->row[i].p75 &&
+                    *r->row[i].unit && r->row[i].ours > 0);
 }
 
 static void test_write(void **state)
@@ -47,7 +48,7 @@ static void test_latency(void **state)
 {
     static const struct bench_latency_size small = {.samples = 21, .changes = 20, .runs = 3, .run_ms = 50};
     static struct bench_result             r;
-    struct reason                          why = {0};
+    struct reason                          why       = {0};
     char                                   line[200] = "", all[4096] = "";
     (void)state;
     look(bench_latency(1, &small, AL_BINARY_DIR, "bench-runs.json", &r, &why), &why, &r, 6);
@@ -68,12 +69,14 @@ static void test_disk(void **state)
     look(bench_disk(1, 300000, AL_BINARY_DIR, &r, &why), &why, &r, 5);
 }
 
-/* The least there is to do is done: the file has all full buffers, as long as it is there; and no folder is an error, also for who fills. */
+/* The least there is to do is done: the file has all full buffers, as long as it is there; and no folder is an error,
+ * also for who fills. */
 static void test_bare(void **state)
 {
-    static const struct bench_bare_size size = {.memory = 1 << 20, .buffer = 256 << 10, .record = 88, .records = 100000};
-    struct bench_bare                   bare;
-    struct reason                       why = {0};
+    static const struct bench_bare_size size = {
+        .memory = 1 << 20, .buffer = 256 << 10, .record = 88, .records = 100000};
+    struct bench_bare bare;
+    struct reason     why = {0};
     (void)state;
     assert_int_equal(bench_bare("bench-bare", &size, &bare, &why), W_SUCCESS);
     assert_true(bare.copy > 0 && bare.write > 0);
@@ -94,6 +97,7 @@ static void test_bare(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_write), cmocka_unit_test(test_latency), cmocka_unit_test(test_disk), cmocka_unit_test(test_bare)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_write), cmocka_unit_test(test_latency),
+                                       cmocka_unit_test(test_disk), cmocka_unit_test(test_bare)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

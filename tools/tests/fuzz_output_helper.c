@@ -1,5 +1,6 @@
-/* What a command without rights asks the maker of its outputs for, of any bytes, one request behind another: what is made has the names that the command
- * was called with, and those that a folder of its own may have; what was there before is as it was. */
+/* What a command without rights asks the maker of its outputs for, of any bytes, one request behind another: what is
+ * made has the names that the command was called with, and those that a folder of its own may have; what was there
+ * before is as it was. */
 #include "tools/files/output_helper.h"
 
 #include <dirent.h>
@@ -65,7 +66,8 @@ static void only_what_may_be(void)
 {
     static const char *const names[] = {".", "..", "target", "temporary", "made", "other", "link"};
     struct stat              st;
-    must(stat(other, &st) == 0 && st.st_ino == was.st_ino && st.st_size == was.st_size && st.st_mtim.tv_nsec == was.st_mtim.tv_nsec && st.st_nlink == 1);
+    must(stat(other, &st) == 0 && st.st_ino == was.st_ino && st.st_size == was.st_size &&
+         st.st_mtim.tv_nsec == was.st_mtim.tv_nsec && st.st_nlink == 1);
     DIR *d = opendir(folder);
     must(d);
     for (struct dirent *e; (e = readdir(d));) {
@@ -92,7 +94,8 @@ static void one(struct output_helper *h, const uint8_t *data, size_t size)
     must(reply.passed == (fd >= 0));
     if (fd >= 0) {
         const int how = fcntl(fd, F_GETFL) & O_ACCMODE; /* 3: for ioctl alone */
-        must(write(fd, "x", 1) == 1 || (how != O_WRONLY && how != O_RDWR)); /* what was there before would be seen to change */
+        /* what was there before would be seen to change */
+        must(write(fd, "x", 1) == 1 || (how != O_WRONLY && how != O_RDWR));
         close(fd);
     }
 }
@@ -102,8 +105,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static bool begun;
     if (!begun)
         begin();
-    begun = true;
-    struct output_helper h = {.output = {{target, temporary, -1, false, false}, {made, NULL, -1, false, false}}, .count = 2};
+    begun                  = true;
+    struct output_helper h = {.output = {{target, temporary, -1, false, false}, {made, NULL, -1, false, false}},
+                              .count  = 2};
     if (size && data[0] & 1) /* somebody has put a link there */
         must(symlink("other", temporary) == 0);
     for (unsigned n = 0; n < REQUESTS && size; n++) {

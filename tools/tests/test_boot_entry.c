@@ -14,11 +14,11 @@
 
 #define HEAD "if [ \"${next_entry}\" ] ; then\n  set default=\"${next_entry}\"\nfi\n"
 #define TAIL "if [ -f  ${config_directory}/custom.cfg ]; then\n  source ${config_directory}/custom.cfg\nfi\n"
-#define NORMAL                                                                                                     \
-    "menuentry 'Debian GNU/Linux' --class debian --class gnu-linux $menuentry_id_option 'gnulinux-simple-1' {\n"    \
-    "\tinsmod gzio\n\tif [ x$grub_platform = xxen ]; then insmod xzio; insmod lzopio; fi\n\tinsmod ext2\n"          \
+#define NORMAL \
+    "menuentry 'Debian GNU/Linux' --class debian --class gnu-linux $menuentry_id_option 'gnulinux-simple-1' {\n" \
+    "\tinsmod gzio\n\tif [ x$grub_platform = xxen ]; then insmod xzio; insmod lzopio; fi\n\tinsmod ext2\n" \
     "\tlinux\t/boot/vmlinuz-6.1.0-9-amd64 root=UUID=1 ro  quiet \n\tinitrd\t/boot/initrd.img-6.1.0-9-amd64\n}\n"
-#define RESCUE                                                                                                     \
+#define RESCUE \
     "submenu 'Advanced' {\n\tmenuentry 'rescue' {\n\t\tlinux /boot/vmlinuz-6.1.0-9-amd64 root=UUID=1 ro single\n\t}\n"
 
 static void grub_entry(void **state)
@@ -26,11 +26,14 @@ static void grub_entry(void **state)
     (void)state;
     char         *out = NULL;
     struct reason why = {0};
-    assert_int_equal(grub_entry_make(HEAD RESCUE NORMAL "}\n" TAIL, "6.1.0-9-amd64", "autologger=kernel x=y", &out, &why), 0);
-    assert_string_equal(out, "menuentry 'autologger: one traced boot of Linux 6.1.0-9-amd64' --class debian --class gnu-linux --id autologger {\n"
-                             "\tinsmod gzio\n\tif [ x$grub_platform = xxen ]; then insmod xzio; insmod lzopio; fi\n\tinsmod ext2\n"
-                             "\tlinux\t/boot/vmlinuz-6.1.0-9-amd64 root=UUID=1 ro  quiet autologger=kernel x=y\n"
-                             "\tinitrd\t/boot/initrd.img-6.1.0-9-amd64\n}\n");
+    assert_int_equal(
+        grub_entry_make(HEAD RESCUE NORMAL "}\n" TAIL, "6.1.0-9-amd64", "autologger=kernel x=y", &out, &why), 0);
+    assert_string_equal(
+        out,
+        "menuentry 'autologger: one traced boot of Linux 6.1.0-9-amd64' --class debian --class gnu-linux --id autologger {\n"
+        "\tinsmod gzio\n\tif [ x$grub_platform = xxen ]; then insmod xzio; insmod lzopio; fi\n\tinsmod ext2\n"
+        "\tlinux\t/boot/vmlinuz-6.1.0-9-amd64 root=UUID=1 ro  quiet autologger=kernel x=y\n"
+        "\tinitrd\t/boot/initrd.img-6.1.0-9-amd64\n}\n");
     free(out);
 }
 
@@ -40,7 +43,9 @@ static void grub_quotes(void **state)
     (void)state;
     char         *out = NULL;
     struct reason why = {0};
-    assert_int_equal(grub_entry_make(HEAD RESCUE NORMAL "}\n" TAIL, "6.1.0-9-amd64", "kprobe_event=p:a,f,x=+0($arg1):string;r:b,f", &out, &why), 0);
+    assert_int_equal(grub_entry_make(HEAD RESCUE NORMAL "}\n" TAIL, "6.1.0-9-amd64",
+                                     "kprobe_event=p:a,f,x=+0($arg1):string;r:b,f", &out, &why),
+                     0);
     assert_non_null(strstr(out, "quiet kprobe_event=p:a,f,x=+0(\\$arg1):string\\;r:b,f\n"));
     free(out);
 }
@@ -56,8 +61,10 @@ static void grub_refused(void **state)
         {HEAD NORMAL TAIL, "6.1.0-9", "no entry for the kernel 6.1.0-9."},
         {HEAD NORMAL TAIL, "", "no entry for the kernel (none)"},
         {HEAD RESCUE "}\n" TAIL, "6.1.0-9-amd64", "no entry for the kernel"},
-        {HEAD "menuentry 'x' {\n\tinsmod lvm\n\tlinux /vmlinuz-6.1.0-9-amd64 root=/dev/a/b\n}\n" TAIL, "6.1.0-9-amd64", "lies on lvm"},
-        {HEAD "menuentry 'x' {\n\tlinux /vmlinuz-6.1.0-9-amd64 root=/dev/a/b\n" TAIL, "6.1.0-9-amd64", "no entry for the kernel"},
+        {HEAD "menuentry 'x' {\n\tinsmod lvm\n\tlinux /vmlinuz-6.1.0-9-amd64 root=/dev/a/b\n}\n" TAIL, "6.1.0-9-amd64",
+         "lies on lvm"},
+        {HEAD "menuentry 'x' {\n\tlinux /vmlinuz-6.1.0-9-amd64 root=/dev/a/b\n" TAIL, "6.1.0-9-amd64",
+         "no entry for the kernel"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char         *out = NULL;
@@ -73,8 +80,9 @@ static void custom_file(void **state)
 {
     (void)state;
     static const char own[] = "menuentry 'mine' {\n}"; /* without a line end */
-    char *with  = grub_custom_make(own, "entry {\n}\n");
-    assert_true(!strncmp(with, own, strlen(own)) && strstr(with, "}\n# autologger: one traced boot") && strstr(with, "\nentry {\n}\n# autologger: end\n"));
+    char             *with  = grub_custom_make(own, "entry {\n}\n");
+    assert_true(!strncmp(with, own, strlen(own)) && strstr(with, "}\n# autologger: one traced boot") &&
+                strstr(with, "\nentry {\n}\n# autologger: end\n"));
     char *again = grub_custom_make(with, "entry {\n}\n"); /* replaced, not added */
     assert_string_equal(again, with);
     char *without = grub_custom_make(again, NULL);
@@ -94,10 +102,15 @@ static void systemd_entry(void **state)
     (void)state;
     char         *out = NULL;
     struct reason why = {0};
-    assert_int_equal(systemd_entry_make("# c\ntitle  Debian\nsort-key debian\nversion 6.1\noptions root=UUID=1 ro\nlinux /m/6.1/linux\ninitrd /m/6.1/initrd\n",
-                                        "autologger=kernel a=b", &out, &why), 0);
-    assert_string_equal(out, "# made by 'autologger apply', taken away by 'autologger clean'\ntitle autologger: one traced boot\nversion 6.1\n"
-                             "options root=UUID=1 ro autologger=kernel a=b\nlinux /m/6.1/linux\ninitrd /m/6.1/initrd\n");
+    assert_int_equal(
+        systemd_entry_make(
+            "# c\ntitle  Debian\nsort-key debian\nversion 6.1\noptions root=UUID=1 ro\nlinux /m/6.1/linux\ninitrd /m/6.1/initrd\n",
+            "autologger=kernel a=b", &out, &why),
+        0);
+    assert_string_equal(
+        out,
+        "# made by 'autologger apply', taken away by 'autologger clean'\ntitle autologger: one traced boot\nversion 6.1\n"
+        "options root=UUID=1 ro autologger=kernel a=b\nlinux /m/6.1/linux\ninitrd /m/6.1/initrd\n");
     free(out);
     assert_int_equal(systemd_entry_make("title x\nefi /EFI/Linux/a.efi\n", "a", &out, &why), W_NOT_SUPPORTED);
     assert_null(out);
@@ -113,11 +126,13 @@ static void arguments(void **state)
     char     text[512];
     assert_int_equal(group_mask_parse("PROC_THREAD+CSWITCH+DISK_IO_INIT", mask, NULL), 0);
     static const uint16_t switches = 0x0524;
-    size_t length = boot_entry_arguments(mask, NULL, 0, false, text, sizeof text);
+    size_t                length   = boot_entry_arguments(mask, NULL, 0, false, text, sizeof text);
     assert_int_equal(length, strlen(text));
-    assert_string_equal(text, "autologger=kernel trace_event=initcall:*,sched:sched_process_exec,sched:sched_switch,block:block_rq_insert,"
-                              "block:block_rq_issue,sched:sched_process_fork,sched:sched_process_exit,task:task_newtask,"
-                              "module:module_load,block:block_rq_requeue trace_buf_size=8M trace_clock=perf");
+    assert_string_equal(
+        text,
+        "autologger=kernel trace_event=initcall:*,sched:sched_process_exec,sched:sched_switch,block:block_rq_insert,"
+        "block:block_rq_issue,sched:sched_process_fork,sched:sched_process_exit,task:task_newtask,"
+        "module:module_load,block:block_rq_requeue trace_buf_size=8M trace_clock=perf");
     length = boot_entry_arguments(mask, &switches, 1, false, text, sizeof text);
     assert_string_equal(text + length - 25, " trace_options=stacktrace");
     memset(mask, 0, sizeof mask);
@@ -128,7 +143,8 @@ static void arguments(void **state)
     char long_text[1024];
     length = boot_entry_arguments(mask, NULL, 0, true, long_text, sizeof long_text);
     assert_int_equal(length, strlen(long_text));
-    const char *probes = strstr(long_text, " kprobe_event=p:autologger/probe,really_probe,dev=+0(+0($arg1)):string,drv=");
+    const char *probes =
+        strstr(long_text, " kprobe_event=p:autologger/probe,really_probe,dev=+0(+0($arg1)):string,drv=");
     assert_non_null(probes);
     assert_non_null(strstr(probes, ";r100:autologger/probed,really_probe,ret=$retval:s32;p:autologger/deferred,"));
     assert_null(strpbrk(probes + 1, " \n"));
@@ -137,11 +153,11 @@ static void arguments(void **state)
 /* Whether this machine lets us read tracefs or not: names come out as they are. */
 static void tracepoints_are_armed_too(void **state)
 {
-    char                 one[] = "task:task_rename, task:task_newtask;task:task_rename", filtered[] = "sched:sched_switch", filter[] = "prev_pid == 1",
-                         bad[] = "task:task_rename\" init=/bin/sh";
-    struct plan_provider  p[3] = {{.enabled = true, .tracepoint = one, .tracepoint_stacks = true},
-                                 {.enabled = true, .tracepoint = filtered, .tracepoint_filter = filter},
-                                 {.enabled = false, .tracepoint = filtered}};
+    char one[] = "task:task_rename, task:task_newtask;task:task_rename", filtered[] = "sched:sched_switch",
+         filter[] = "prev_pid == 1", bad[] = "task:task_rename\" init=/bin/sh";
+    struct plan_provider    p[3] = {{.enabled = true, .tracepoint = one, .tracepoint_stacks = true},
+                                    {.enabled = true, .tracepoint = filtered, .tracepoint_filter = filter},
+                                    {.enabled = false, .tracepoint = filtered}};
     struct plan             plan = {.guid = {0xABCD1234, 1, 2, {3}}, .providers = p, .provider_count = 3};
     struct boot_tracepoints t[2];
     char                    text[400];
@@ -150,25 +166,32 @@ static void tracepoints_are_armed_too(void **state)
     assert_string_equal(t[0].events, "task:task_rename,task:task_newtask");
     assert_string_equal(t[0].instance, "autologger-abcd1234");
     assert_true(boot_tracepoints_main(&t[0], text, sizeof text));
-    assert_string_equal(text, "autologger=kernel trace_event=task:task_rename,task:task_newtask trace_buf_size=8M trace_clock=perf trace_options=stacktrace");
+    assert_string_equal(
+        text,
+        "autologger=kernel trace_event=task:task_rename,task:task_newtask trace_buf_size=8M trace_clock=perf trace_options=stacktrace");
     assert_false(boot_tracepoints_main(&t[0], text, 40));
     t[1] = t[0];
     snprintf(text, sizeof text, "x trace_clock=perf y");
     assert_true(boot_tracepoints_instances(t, 0, text, sizeof text));
     assert_string_equal(text, "x trace_clock=perf y");
     assert_true(boot_tracepoints_instances(t, 2, text, sizeof text)); /* an instance's clock, for all of them */
-    assert_string_equal(text, "x trace_clock=local y trace_options=stacktrace trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask"
-                              " trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
+    assert_string_equal(
+        text,
+        "x trace_clock=local y trace_options=stacktrace trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask"
+        " trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
     t[0].stacks = false;
     snprintf(text, sizeof text, "x trace_clock=perf trace_options=stacktrace");
     assert_true(boot_tracepoints_instances(&t[1], 1, text, sizeof text));
-    assert_string_equal(text, "x trace_clock=local trace_options=stacktrace trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
+    assert_string_equal(
+        text,
+        "x trace_clock=local trace_options=stacktrace trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
     snprintf(text, sizeof text, "x");
     assert_true(boot_tracepoints_instances(t, 1, text, sizeof text));
     assert_string_equal(text, "x trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
     assert_false(boot_tracepoints_instances(t, 2, text, 100));
     snprintf(text, sizeof text, "x trace_buf_size=8M y");
-    assert_int_equal(boot_tracepoints_sizes(4, UINT64_C(256) << 20, text, sizeof text), 32 << 20); /* an eighth: as it was */
+    /* an eighth: as it was */
+    assert_int_equal(boot_tracepoints_sizes(4, UINT64_C(256) << 20, text, sizeof text), 32 << 20);
     assert_string_equal(text, "x trace_buf_size=8M y");
     assert_int_equal(boot_tracepoints_sizes(16, UINT64_C(512) << 20, text, sizeof text), 64 << 20);
     assert_string_equal(text, "x trace_buf_size=4M y");
@@ -176,7 +199,8 @@ static void tracepoints_are_armed_too(void **state)
     assert_int_equal(boot_tracepoints_sizes(256, UINT64_C(1) << 30, text, sizeof text), 128 << 20);
     assert_string_equal(text, "x trace_buf_size=512K");
     snprintf(text, sizeof text, "x trace_buf_size=8M");
-    assert_int_equal(boot_tracepoints_sizes(1024, UINT64_C(1) << 30, text, sizeof text), 256 << 20); /* more than that: check_memory says so */
+    /* more than that: check_memory says so */
+    assert_int_equal(boot_tracepoints_sizes(1024, UINT64_C(1) << 30, text, sizeof text), 256 << 20);
     assert_string_equal(text, "x trace_buf_size=256K");
     p[0].tracepoint = bad; /* nothing but names gets onto a command line */
     if (boot_tracepoints_find(&plan, &t[0]))
@@ -187,7 +211,12 @@ static void tracepoints_are_armed_too(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grub_entry), cmocka_unit_test(grub_quotes), cmocka_unit_test(grub_refused), cmocka_unit_test(custom_file),
-                                       cmocka_unit_test(systemd_entry), cmocka_unit_test(arguments), cmocka_unit_test(tracepoints_are_armed_too)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grub_entry),
+                                       cmocka_unit_test(grub_quotes),
+                                       cmocka_unit_test(grub_refused),
+                                       cmocka_unit_test(custom_file),
+                                       cmocka_unit_test(systemd_entry),
+                                       cmocka_unit_test(arguments),
+                                       cmocka_unit_test(tracepoints_are_armed_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Lines of the journal for a unit: of the time that was asked for, the last ones; and what a hostile trace may ask for: nothing else. journalctl is a
- * script of this test's; a guest of boot-tests/slow has the real one. */
+/* Lines of the journal for a unit: of the time that was asked for, the last ones; and what a hostile trace may ask for:
+ * nothing else. journalctl is a script of this test's; a guest of boot-tests/slow has the real one. */
 #include "tools/files/journal_lines.h"
 
 #include <setjmp.h>
@@ -50,9 +50,9 @@ static const char *called(void)
 
 static struct journal_told asked(const char *unit, const char *boot)
 {
-    struct journal_lines      j   = journal_begin();
-    struct journal_ask  ask = {.from_ns = 10 * S, .to_ns = 20 * S};
-    struct journal_told out;
+    struct journal_lines j   = journal_begin();
+    struct journal_ask   ask = {.from_ns = 10 * S, .to_ns = 20 * S};
+    struct journal_told  out;
     snprintf(ask.unit, sizeof ask.unit, "%s", unit);
     snprintf(ask.boot_id, sizeof ask.boot_id, "%s", boot);
     journal_ask(&j, &ask, &out);
@@ -63,13 +63,16 @@ static struct journal_told asked(const char *unit, const char *boot)
 static void last_lines_of_the_time(void **state)
 {
     (void)state;
-    script("echo '-- Boot x --'; echo '[bad] x y'; for t in 0.5 9.4 11.25 12 13 14.000001 20.4 20.6 12.5; do echo \"[   $t] prog[1]: at $t\"; done; sleep 600");
+    script(
+        "echo '-- Boot x --'; echo '[bad] x y'; for t in 0.5 9.4 11.25 12 13 14.000001 20.4 20.6 12.5; do echo \"[   $t] prog[1]: at $t\"; done; sleep 600");
     struct journal_told told = asked("slow.service", BOOT);
     assert_int_equal(told.count, 3);
     assert_string_equal(told.line[0], "prog[1]: at 13");
     assert_string_equal(told.line[1], "prog[1]: at 14.000001");
     assert_string_equal(told.line[2], "prog[1]: at 20.4");
-    assert_string_equal(called(), "--quiet --no-pager --no-hostname --output=short-monotonic --boot 13d49426a0ee460081cc7fb93601dc39 --unit=slow.service --priority=warning\n");
+    assert_string_equal(
+        called(),
+        "--quiet --no-pager --no-hostname --output=short-monotonic --boot 13d49426a0ee460081cc7fb93601dc39 --unit=slow.service --priority=warning\n");
 }
 
 /* Where there is no warning all lines are asked for. */
@@ -87,7 +90,8 @@ static void all_lines_where_there_is_no_warning(void **state)
 static void long_lines(void **state)
 {
     (void)state;
-    script("printf '[   12.0] a[1]: x'; for i in 1 2 3 4 5 6 7 8 9 10; do printf '\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244'; done; echo");
+    script(
+        "printf '[   12.0] a[1]: x'; for i in 1 2 3 4 5 6 7 8 9 10; do printf '\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244'; done; echo");
     struct journal_told told = asked("a.service", BOOT);
     assert_int_equal(told.count, 1);
     const size_t n = strlen(told.line[0]);
@@ -96,8 +100,23 @@ static void long_lines(void **state)
 
 static void hostile_questions(void **state)
 {
-    static const char *const units[] = {"", "x", "--file=/etc/shadow", "-.mount", "*.service", "a b.service", "a/../b.service", "a\n.service", "a[0-9].service", "noending"};
-    static const char *const boots[] = {"", "0", "all", "-1", "13d49426a0ee460081cc7fb93601dc3", "13d49426a0ee460081cc7fb93601dc399", "13d49426a0ee460081cc7fb93601dc3g"};
+    static const char *const units[] = {"",
+                                        "x",
+                                        "--file=/etc/shadow",
+                                        "-.mount",
+                                        "*.service",
+                                        "a b.service",
+                                        "a/../b.service",
+                                        "a\n.service",
+                                        "a[0-9].service",
+                                        "noending"};
+    static const char *const boots[] = {"",
+                                        "0",
+                                        "all",
+                                        "-1",
+                                        "13d49426a0ee460081cc7fb93601dc3",
+                                        "13d49426a0ee460081cc7fb93601dc399",
+                                        "13d49426a0ee460081cc7fb93601dc3g"};
     (void)state;
     script("echo '[   12.0] a[1]: b'");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
@@ -112,7 +131,8 @@ static void hostile_questions(void **state)
 /* It may write without end or say nothing at all: five seconds, and it is gone. */
 static void one_that_hangs_is_ended(void **state)
 {
-    static const char *const kinds[] = {"echo $$ >$(dirname $0)/pid; exec sleep 600", "echo $$ >$(dirname $0)/pid; exec yes '[   12.0] a[1]: b'"};
+    static const char *const kinds[] = {"echo $$ >$(dirname $0)/pid; exec sleep 600",
+                                        "echo $$ >$(dirname $0)/pid; exec yes '[   12.0] a[1]: b'"};
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char            path[128], text[32] = "";
@@ -129,7 +149,8 @@ static void one_that_hangs_is_ended(void **state)
         assert_non_null(fgets(text, sizeof text, f));
         fclose(f);
         unlink(path);
-        while (waitpid(-1, NULL, 0) > 0) {}
+        while (waitpid(-1, NULL, 0) > 0) {
+        }
         assert_true(kill(atoi(text), 0) < 0);
     }
 }
@@ -170,7 +191,11 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(last_lines_of_the_time), cmocka_unit_test(all_lines_where_there_is_no_warning), cmocka_unit_test(long_lines), cmocka_unit_test(hostile_questions),
-                                       cmocka_unit_test(one_that_hangs_is_ended), cmocka_unit_test(none_is_installed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(last_lines_of_the_time),
+                                       cmocka_unit_test(all_lines_where_there_is_no_warning),
+                                       cmocka_unit_test(long_lines),
+                                       cmocka_unit_test(hostile_questions),
+                                       cmocka_unit_test(one_that_hangs_is_ended),
+                                       cmocka_unit_test(none_is_installed)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

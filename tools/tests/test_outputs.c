@@ -1,5 +1,6 @@
-/* What a command without rights can have made for it: the outputs that it was called for, and nothing else, whatever it asks. A command that is
- * ended leaves no temporary, and its helper ends. Proves: finding F12 (merge, relog, convert and tracerpt of root). */
+/* What a command without rights can have made for it: the outputs that it was called for, and nothing else, whatever it
+ * asks. A command that is ended leaves no temporary, and its helper ends. Proves: finding F12 (merge, relog, convert
+ * and tracerpt of root). */
 // timeout: 60
 #include "tools/base/read_only.h"
 #include "tools/files/output_helper.h"
@@ -87,17 +88,26 @@ static void a_file_and_its_name(void **state)
 static void what_it_refuses(void **state)
 {
     (void)state;
-    struct output_helper h = {.output = {{target, temporary, -1, false, false}, {made, NULL, -1, false, false}}, .count = 2};
+    struct output_helper h = {.output = {{target, temporary, -1, false, false}, {made, NULL, -1, false, false}},
+                              .count  = 2};
     static const struct output_ask asks[] = {
-        {.what = OUTPUT_MAKE, .which = 2, .flags = NEW}, {.what = OUTPUT_MAKE, .which = UINT32_MAX, .flags = NEW}, {.what = OUTPUT_ASKED},
-        {.what = UINT32_MAX}, {.what = OUTPUT_MAKE_IN, .name = "metadata"}, /* no folder */
+        {.what = OUTPUT_MAKE, .which = 2, .flags = NEW},
+        {.what = OUTPUT_MAKE, .which = UINT32_MAX, .flags = NEW},
+        {.what = OUTPUT_ASKED},
+        {.what = UINT32_MAX},
+        {.what = OUTPUT_MAKE_IN, .name = "metadata"},             /* no folder */
         {.what = OUTPUT_MAKE_IN, .which = 1, .name = "metadata"}, /* not made */
-        {.what = OUTPUT_PLACE, .which = 1}, {.what = OUTPUT_DROP, .which = 1},
-        {.what = OUTPUT_MAKE, .flags = NEW, .mode = 04755}, {.what = OUTPUT_MAKE, .flags = NEW, .mode = 0777},
+        {.what = OUTPUT_PLACE, .which = 1},
+        {.what = OUTPUT_DROP, .which = 1},
+        {.what = OUTPUT_MAKE, .flags = NEW, .mode = 04755},
+        {.what = OUTPUT_MAKE, .flags = NEW, .mode = 0777},
         {.what = OUTPUT_MAKE, .flags = O_WRONLY | O_CREAT}, /* what is there, too */
-        {.what = OUTPUT_MAKE, .flags = NEW | O_TRUNC}, {.what = OUTPUT_MAKE, .flags = O_DIRECTORY}, {.what = OUTPUT_MAKE, .flags = O_PATH},
+        {.what = OUTPUT_MAKE, .flags = NEW | O_TRUNC},
+        {.what = OUTPUT_MAKE, .flags = O_DIRECTORY},
+        {.what = OUTPUT_MAKE, .flags = O_PATH},
         {.what = OUTPUT_MAKE, .which = 1, .mode = 01777},
-        {.what = OUTPUT_UNWIND}, {.what = OUTPUT_UNWIND_STOP}, /* it is no merge */
+        {.what = OUTPUT_UNWIND},
+        {.what = OUTPUT_UNWIND_STOP}, /* it is no merge */
     };
     for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
         const int r = asked(&h, asks[i]);
@@ -120,9 +130,9 @@ static void a_folder(void **state)
 {
     (void)state;
     static const char *const wrong[] = {"", ".", "..", "../other", "/tmp/al-outputs", "a/b", "a.b", "A", "a\n"};
-    struct output_helper h = {.output = {{made, NULL, -1, false, false}}, .count = 1};
-    struct output_ask    in = {.what = OUTPUT_MAKE_IN, .mode = 0640};
-    char                 path[80];
+    struct output_helper     h       = {.output = {{made, NULL, -1, false, false}}, .count = 1};
+    struct output_ask        in      = {.what = OUTPUT_MAKE_IN, .mode = 0640};
+    char                     path[80];
     assert_int_equal(asked(&h, (struct output_ask){.what = OUTPUT_MAKE, .mode = 0750}), 0);
     assert_true(h.output[0].folder >= 0);
     assert_int_equal(asked(&h, (struct output_ask){.what = OUTPUT_MAKE, .mode = 0750}), -EACCES);
@@ -168,7 +178,13 @@ static int command(int (*body)(struct os *edge))
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-#define MUST(condition) do { if (!(condition)) { dprintf(2, "%d: %s: %s\n", __LINE__, #condition, strerror(errno)); return __LINE__ % 90 + 1; } } while (0)
+#define MUST(condition) \
+    do { \
+        if (!(condition)) { \
+            dprintf(2, "%d: %s: %s\n", __LINE__, #condition, strerror(errno)); \
+            return __LINE__ % 90 + 1; \
+        } \
+    } while (0)
 
 static int writes_two(struct os *edge)
 {
@@ -248,7 +264,8 @@ static void a_command_that_dies(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_file_and_its_name), cmocka_unit_test(what_it_refuses), cmocka_unit_test(a_folder),
-                                       cmocka_unit_test(outputs_of_a_command), cmocka_unit_test(a_command_that_dies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_file_and_its_name), cmocka_unit_test(what_it_refuses),
+                                       cmocka_unit_test(a_folder), cmocka_unit_test(outputs_of_a_command),
+                                       cmocka_unit_test(a_command_that_dies)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

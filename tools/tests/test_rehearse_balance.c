@@ -1,5 +1,5 @@
-/* Proves: COR-20 attempted = written + lost, where attempted is another's count; a difference is not called balanced. D-76: "written" is what is in
- * the file, also of a kernel session whose file was full. */
+/* Proves: COR-20 attempted = written + lost, where attempted is another's count; a difference is not called balanced.
+ * D-76: "written" is what is in the file, also of a kernel session whose file was full. */
 #include "tools/live/rehearse_balance.h"
 
 #include <stdarg.h>
@@ -27,9 +27,13 @@ static void report_read(const char *text, struct demo_report *out)
 static void test_user_session(void **state)
 {
     (void)state;
-    static const struct { uint64_t written, lost; uint32_t level; bool holds, filtered; } rows[] = {
-        {100, 0, 0, true, false}, {90, 10, 5, true, false}, {90, 0, 0, false, false}, {101, 0, 0, false, false},
-        {40, 0, 3, true, true},   {101, 0, 3, false, true},
+    static const struct {
+        uint64_t written, lost;
+        uint32_t level;
+        bool     holds, filtered;
+    } rows[] = {
+        {100, 0, 0, true, false},  {90, 10, 5, true, false}, {90, 0, 0, false, false},
+        {101, 0, 0, false, false}, {40, 0, 3, true, true},   {101, 0, 3, false, true},
     };
     struct demo_report demo;
     report_read("nonsense\nprovider=" DEMO " attempted=100 name=x\nprovider={bad} attempted=5\n", &demo);
@@ -95,14 +99,18 @@ static void test_kernel_session(void **state)
     assert_true(balance_holds(&b));
     assert_int_equal(b.written, 700);
     assert_int_equal(b.lost, 306);
-    line_is(&b, ": attempted 50 = converted 44 + lost 6   (records, counted by the kernel); events written 700 + lost on the way to the file 300\n");
+    line_is(
+        &b,
+        ": attempted 50 = converted 44 + lost 6   (records, counted by the kernel); events written 700 + lost on the way to the file 300\n");
     row->withheld  = 2;
     row->lost_ring = 2;
     row->lost_file = 0;
     assert_true(balance_of(&list, row, &demo, NULL, &b));
     assert_true(balance_holds(&b));
-    line_is(&b, ": attempted 50 = converted 44 + lost 6   (records, counted by the kernel; 2 of the lost were withheld by a filter of this kernel); "
-                "events written 700\n");
+    line_is(
+        &b,
+        ": attempted 50 = converted 44 + lost 6   (records, counted by the kernel; 2 of the lost were withheld by a filter of this kernel); "
+        "events written 700\n");
     row->converted = 43;
     assert_true(balance_of(&list, row, &demo, NULL, &b));
     assert_false(balance_holds(&b));

@@ -80,6 +80,15 @@ class Rules(unittest.TestCase):
             code, out = run("names", self.folder)
             self.assertEqual(code, wanted, f"{text}{out}")
 
+    def test_format(self):
+        shutil.copy(SOURCE / ".clang-format", self.folder / ".clang-format")
+        for text, wanted in (("int take(void) { return 1; }\n", 0), ("int take( void ) { return 1; }\n", 1)):
+            self.put("tools/a.c", text)
+            code, out = run("format", self.folder)
+            if code == 77:
+                self.skipTest(out)
+            self.assertEqual((code, "tools/a.c:1:" in out), (wanted, bool(wanted)), out)
+
     def test_docs(self):
         self.put("tools/base/verbs.def", 'V(stop, RUNNING, "stop")\n')
         self.put("docs/ARCHITECTURE.md", "")

@@ -11,8 +11,8 @@ static void spread(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t values[5];
-        unsigned count;
+        uint64_t           values[5];
+        unsigned           count;
         struct runs_spread want;
     } rows[] = {
         {{0}, 0, {0, 0, 0}},
@@ -34,10 +34,8 @@ static void which(void **state)
 {
     (void)state;
     struct history_boot boots[] = {
-        {.finished = true, .list = {.number = 8}},
-        {.finished = true, .list = {.number = 7, .rehearsal = true}},
-        {.finished = false, .list = {.number = 6}},
-        {.finished = true, .list = {.number = 5}},
+        {.finished = true, .list = {.number = 8}},  {.finished = true, .list = {.number = 7, .rehearsal = true}},
+        {.finished = false, .list = {.number = 6}}, {.finished = true, .list = {.number = 5}},
         {.finished = true, .list = {.number = 4}},
     };
     struct history h = {.boots = boots, .count = 5};

@@ -37,16 +37,16 @@ static const struct wanted rows[] = {
     {"[Autologger/a]\nBufferSize = 64 KB\n", 0, 0, NULL, NULL, 0, "Autologger\\a", NULL},
     {"[Autologger/a]\nBufferSize = many\n[Autologger/b]\nBufferSize = 64 KB\n", 0, 1, "a", "", 2, "Autologger\\b",
      "Autologger\\a"},
-    {"[Autologger/a]\nBufferSize = 64 KB\n[Autologger/a/Web]\nEnableLevel = Lowd\n[Autologger/a/Two]\nEnabled = yes\n", 0, 1, "a",
-     "Web", 4, "Autologger\\a", NULL},
+    {"[Autologger/a]\nBufferSize = 64 KB\n[Autologger/a/Web]\nEnableLevel = Lowd\n[Autologger/a/Two]\nEnabled = yes\n",
+     0, 1, "a", "Web", 4, "Autologger\\a", NULL},
     /* a refused session takes its providers along */
     {"[Autologger/a/Web]\nEnabled = yes\n[Autologger/a]\nBufferSize = many\nFlushTimer = x\n", 0, 1, "a", "", 4, NULL,
      "Autologger\\a"},
-    {"[GlobalLogger]\nEnableKernelFlags = PROC_THRED\n[Autologger/b]\nBufferSize = 64 KB\n", 0, 1, "GlobalLogger", "", 2,
-     "Autologger\\b", "GlobalLogger"},
+    {"[GlobalLogger]\nEnableKernelFlags = PROC_THRED\n[Autologger/b]\nBufferSize = 64 KB\n", 0, 1, "GlobalLogger", "",
+     2, "Autologger\\b", "GlobalLogger"},
     {"Windows Registry Editor Version 5.00\n\n[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\a]\n"
-     "\"Start\"=dword:xyz\n\n[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\b]\n\"Start\"=dword:1\n", 0, 1,
-     "a", "", 4, "Autologger\\b", "Autologger\\a"},
+     "\"Start\"=dword:xyz\n\n[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\b]\n\"Start\"=dword:1\n",
+     0, 1, "a", "", 4, "Autologger\\b", "Autologger\\a"},
     {"BufferSize = 64 KB\n", W_INVALID_DATA, 0, NULL, NULL, 0, NULL, NULL},
 };
 
@@ -114,8 +114,9 @@ static void test_rows_of_refusals(void **state)
 static void test_encodings(void **state)
 {
     (void)state;
-    static const char text[] = "Windows Registry Editor Version 5.00\r\n\r\n"
-                               "[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\a]\r\n\"Start\"=dword:xyz\r\n";
+    static const char text[] =
+        "Windows Registry Editor Version 5.00\r\n\r\n"
+        "[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\a]\r\n\"Start\"=dword:xyz\r\n";
     char                wide[2 * sizeof text] = "\xFF\xFE";
     struct regstore    *store                 = NULL;
     struct refusal_list list                  = {0};

@@ -19,10 +19,10 @@ static struct result_row *row_add(struct result_list *rows, const char *name, ui
     struct result_row *r = result_add(rows);
     snprintf(r->session, sizeof r->session, "%s", name);
     snprintf(r->key, sizeof r->key, KEY("%s"), name);
-    r->start             = true;
-    r->asked.buffer_kb   = r->given.buffer_kb = 64;
-    r->suggested_minimum = minimum;
-    r->suggested_maximum = maximum;
+    r->start           = true;
+    r->asked.buffer_kb = r->given.buffer_kb = 64;
+    r->suggested_minimum                    = minimum;
+    r->suggested_maximum                    = maximum;
     return r;
 }
 
@@ -86,8 +86,8 @@ static void what_ran_is_tuned(void **state)
 static void a_store_that_cannot_be_written_stays(void **state)
 {
     struct regstore   *store;
-    struct result_list rows = {0};
-    struct reason      why  = {0};
+    struct result_list rows    = {0};
+    struct reason      why     = {0};
     unsigned           changes = 9;
     (void)state;
     assert_int_equal(regstore_open_memory(&store, NULL), 0);

@@ -126,7 +126,7 @@ static void how_it_ends(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_guard_is_the_witness_before_rows), cmocka_unit_test(rows_are_the_witness),
-                                       cmocka_unit_test(how_it_ends)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_guard_is_the_witness_before_rows),
+                                       cmocka_unit_test(rows_are_the_witness), cmocka_unit_test(how_it_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,12 @@
 #include <lttng/tracepoint.h>
 
 LTTNG_UST_TRACEPOINT_EVENT(contoso, request,
-                           LTTNG_UST_TP_ARGS(uint32_t, number, uint64_t, bytes, int32_t, status, double, load, const char *, path),
-                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, number, number) lttng_ust_field_integer(uint64_t, bytes, bytes)
-                                                   lttng_ust_field_integer(int32_t, status, status) lttng_ust_field_float(double, load, load)
-                                                       lttng_ust_field_string(path, path)))
+                           LTTNG_UST_TP_ARGS(uint32_t, number, uint64_t, bytes, int32_t, status, double, load,
+                                             const char *, path),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, number, number)
+                                                   lttng_ust_field_integer(uint64_t, bytes, bytes)
+                                                       lttng_ust_field_integer(int32_t, status, status)
+                                                           lttng_ust_field_float(double, load, load)
+                                                               lttng_ust_field_string(path, path)))
 #endif
 #include <lttng/tracepoint-event.h>

@@ -1,4 +1,5 @@
-/* autologger-bench-ust: writes N events by LTTng-UST, for `autologger bench read`. Built where liblttng-ust-dev is (tools/bench-peers). */
+/* autologger-bench-ust: writes N events by LTTng-UST, for `autologger bench read`. Built where liblttng-ust-dev is
+ * (tools/bench-peers). */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "tools/ust/bench_events.h"

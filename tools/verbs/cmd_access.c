@@ -26,7 +26,7 @@ struct access_arguments {
 static error_t access_parse(int key, char *arg, struct argp_state *state)
 {
     struct access_arguments *a   = state->input;
-    struct reason     why = {0};
+    struct reason            why = {0};
     switch (key) {
     case KEY_ALLOW:
     case KEY_DENY:
@@ -93,10 +93,14 @@ static wstatus access_object_find(struct access_place *p, const char *name, stru
     return provider_guid(name, out, why); /* the hash of the name, which a session declared in INI has, too */
 }
 
-static wstatus access_change(struct access_place *p, const struct guid *object, const struct security_entry *e, bool replace, struct reason *why)
+static wstatus access_change(struct access_place *p, const struct guid *object, const struct security_entry *e,
+                             bool replace, struct reason *why)
 {
     if (p->client) {
-        struct ctl_access_request r = {.object = *object, .what = replace ? CTL_ACCESS_SET : CTL_ACCESS_ADD, .rights = e->rights, .deny = e->deny,
+        struct ctl_access_request r = {.object   = *object,
+                                       .what     = replace ? CTL_ACCESS_SET : CTL_ACCESS_ADD,
+                                       .rights   = e->rights,
+                                       .deny     = e->deny,
                                        .sid_size = e->who.size};
         memcpy(r.sid, e->who.bytes, e->who.size);
         return control_access_change(p->client, &r, why);
@@ -113,15 +117,19 @@ static wstatus access_change(struct access_place *p, const struct guid *object, 
 static wstatus reset(struct access_place *p, const struct guid *object, struct reason *why)
 {
     struct ctl_access_request r  = {.object = *object, .what = CTL_ACCESS_REMOVE};
-    wstatus                   st = p->client                            ? control_access_change(p->client, &r, why)
+    wstatus                   st = p->client                        ? control_access_change(p->client, &r, why)
                                    : rights_drop(p->rights, object) ? rights_save(p->store, object, NULL, 0, why)
-                                                                        : W_FILE_NOT_FOUND;
-    return st == W_FILE_NOT_FOUND ? reason_set(why, st, "it has no rights of its own: those of default count. Do: nothing") : st;
+                                                                    : W_FILE_NOT_FOUND;
+    return st == W_FILE_NOT_FOUND
+               ? reason_set(why, st, "it has no rights of its own: those of default count. Do: nothing")
+               : st;
 }
 
-static wstatus access_descriptor(struct access_place *p, const struct guid *object, bool *own, uint8_t **bytes, size_t *size, struct reason *why)
+static wstatus access_descriptor(struct access_place *p, const struct guid *object, bool *own, uint8_t **bytes,
+                                 size_t *size, struct reason *why)
 {
-    return p->client ? control_access_query(p->client, object, own, bytes, size, why) : rights_get_dup(p->rights, object, own, bytes, size);
+    return p->client ? control_access_query(p->client, object, own, bytes, size, why)
+                     : rights_get_dup(p->rights, object, own, bytes, size);
 }
 
 static void json_row(struct json *j, const struct security_entry *e)
@@ -137,7 +145,8 @@ static void json_row(struct json *j, const struct security_entry *e)
 }
 
 /* One object: its rows. `name`: as the user calls it, or NULL. */
-static wstatus access_show(struct access_place *p, const struct guid *object, const char *name, struct json *j, struct reason *why)
+static wstatus access_show(struct access_place *p, const struct guid *object, const char *name, struct json *j,
+                           struct reason *why)
 {
     static const char *const titles[] = {"who", "may", NULL};
     char                     guid[GUID_TEXT_SIZE], who[ACCESS_WHO], words[ACCESS_RIGHTS], may[ACCESS_RIGHTS + 8];
@@ -162,7 +171,8 @@ static wstatus access_show(struct access_place *p, const struct guid *object, co
         json_array_end(j);
         json_object_end(j);
     } else {
-        visible_printf(stdout, "%s%s%s: %s\n", name ? name : "", name ? " " : "", guid, own ? "rights of its own" : "the default");
+        visible_printf(stdout, "%s%s%s: %s\n", name ? name : "", name ? " " : "", guid,
+                       own ? "rights of its own" : "the default");
         text_table_init(&t, titles);
         for (unsigned i = 0; security_entry_get(bytes, size, i, &e); i++) {
             snprintf(may, sizeof may, "%s%s", e.deny ? "not " : "", access_rights(e.rights, words));
@@ -210,23 +220,31 @@ static wstatus access_run(const struct access_arguments *a, struct access_place 
 int cmd_access(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"allow", KEY_ALLOW, "WHO=RIGHTS", 0, "give these rights: alice=log, group:devs=register,log, everyone=query, 1000=all; repeat", 0},
+        {"allow", KEY_ALLOW, "WHO=RIGHTS", 0,
+         "give these rights: alice=log, group:devs=register,log, everyone=query, 1000=all; repeat", 0},
         {"deny", KEY_DENY, "WHO=RIGHTS", 0, "refuse them, also where another line gives them; repeat", 0},
         {"only", KEY_ONLY, NULL, 0, "what --allow and --deny say is all there is, but for root", 0},
         {"reset", KEY_RESET, NULL, 0, "no rights of its own any more: the default counts", 0},
         {"store", KEY_STORE, "FILE", 0, "look at and change this store instead of asking the daemon", 0},
-        OPT_RUNTIME_DIR, OPT_JSON, {0}};
+        OPT_RUNTIME_DIR,
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, access_parse, "[SESSION|PROVIDER]",
-        CMDLINE_DOC("Who may do what with a session or a provider: query it, start it in real time (realtime) or with a file (ondisk), control and "
-                    "enable it (enable), write to it when it is SECURE (log), read it live (consume), register the provider (register). A name, a "
-                    "{GUID}, kernel for the kernel's events, or default for all that have no rights of their own. Root may do everything.",
-                    "  autologger access web --allow alice=log --allow group:devs=query,consume"),
-        NULL, NULL, NULL};
+        options,
+        access_parse,
+        "[SESSION|PROVIDER]",
+        CMDLINE_DOC(
+            "Who may do what with a session or a provider: query it, start it in real time (realtime) or with a file (ondisk), control and "
+            "enable it (enable), write to it when it is SECURE (log), read it live (consume), register the provider (register). A name, a "
+            "{GUID}, kernel for the kernel's events, or default for all that have no rights of their own. Root may do everything.",
+            "  autologger access web --allow alice=log --allow group:devs=query,consume"),
+        NULL,
+        NULL,
+        NULL};
     struct access_arguments a   = {.count = 0};
     struct access_place     p   = {0};
-    struct reason    why = {0};
-    int              code;
+    struct reason           why = {0};
+    int                     code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     wstatus st = access_place_open(&a, &p, &why);

@@ -1,4 +1,5 @@
-/* autologger analyse: answers out of trace files: pairs of events, counts, activities, the state at a time, images, losses. */
+/* autologger analyse: answers out of trace files: pairs of events, counts, activities, the state at a time, images,
+ * losses. */
 #include "autologger/consumer/losses.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/json_out.h"
@@ -17,7 +18,19 @@
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
-enum { KEY_BEGIN = 0x300, KEY_END, KEY_BY, KEY_FIELD, KEY_WORST, KEY_AT, KEY_ROWS, KEY_ACTIVITY, KEY_MANIFEST, ROWS = 20, WORST = 10 };
+enum {
+    KEY_BEGIN = 0x300,
+    KEY_END,
+    KEY_BY,
+    KEY_FIELD,
+    KEY_WORST,
+    KEY_AT,
+    KEY_ROWS,
+    KEY_ACTIVITY,
+    KEY_MANIFEST,
+    ROWS  = 20,
+    WORST = 10
+};
 enum topic { TOPIC_DELTA, TOPIC_STATS, TOPIC_ACTIVITY, TOPIC_STATE, TOPIC_IMAGES, TOPIC_LOSSES, TOPIC_EMPTY, TOPICS };
 static const char *const topics[TOPICS] = {"delta", "stats", "activity", "state", "images", "losses", "empty"};
 
@@ -43,7 +56,9 @@ static void parse_by(struct analyse_args *a, const char *arg, struct argp_state 
             a->has_by   = true;
         }
     if (!a->has_by)
-        argp_error(state, "--by is thread, process, activity or any, not \"%s\". Do: --field NAME for the value of a field", arg);
+        argp_error(state,
+                   "--by is thread, process, activity or any, not \"%s\". Do: --field NAME for the value of a field",
+                   arg);
 }
 
 static void parse_field(struct analyse_args *a, char *arg)
@@ -111,7 +126,8 @@ static error_t analyse_parse(int key, char *arg, struct argp_state *state)
 {
     struct analyse_args *a = state->input;
     switch (key) {
-    case KEY_BEGIN: case KEY_END:
+    case KEY_BEGIN:
+    case KEY_END:
         if (!event_spec_parse(arg, key == KEY_BEGIN ? &a->delta.begin : &a->delta.end))
             argp_error(state, "\"%s\" is no PROVIDER/EVENT:OPCODE", arg);
         *(key == KEY_BEGIN ? &a->has_begin : &a->has_end) = true;
@@ -144,7 +160,8 @@ static error_t analyse_parse(int key, char *arg, struct argp_state *state)
 
 /* --- topics --- */
 
-static wstatus run_delta(struct trace *t, const struct analyse_args *a, const struct analyse_view *v, struct reason *why, bool *found)
+static wstatus run_delta(struct trace *t, const struct analyse_args *a, const struct analyse_view *v,
+                         struct reason *why, bool *found)
 {
     struct delta *d;
     wstatus       st = delta_create(t, &a->delta, &d, why);
@@ -154,8 +171,12 @@ static wstatus run_delta(struct trace *t, const struct analyse_args *a, const st
     *found = d->begins && d->ends;
     if (!*found) {
         fflush(stdout);
-        visible_printf(stderr, "autologger analyse: no event is the %s of a pair. Do: autologger analyse stats FILE names the events\n",
-                d->begins ? "end" : d->ends ? "begin" : "begin or end");
+        visible_printf(
+            stderr,
+            "autologger analyse: no event is the %s of a pair. Do: autologger analyse stats FILE names the events\n",
+            d->begins ? "end"
+            : d->ends ? "begin"
+                      : "begin or end");
     }
     delta_destroy(d);
     return st;
@@ -172,7 +193,8 @@ static wstatus run_counts(struct trace *t, const struct analyse_view *v, struct 
     return st;
 }
 
-static wstatus run_activities(struct trace *t, const struct analyse_args *a, const struct analyse_view *v, struct reason *why, bool *found)
+static wstatus run_activities(struct trace *t, const struct analyse_args *a, const struct analyse_view *v,
+                              struct reason *why, bool *found)
 {
     struct activities *x;
     wstatus            st = activities_create(t, &x, why);
@@ -183,13 +205,16 @@ static wstatus run_activities(struct trace *t, const struct analyse_args *a, con
         activities_view(x, a->has_activity ? &a->activity : NULL, v);
     } else {
         char guid[GUID_TEXT_SIZE];
-        visible_printf(stderr, "autologger analyse: no event is of the activity %s. Do: leave --activity away to see all\n", guid_format(&a->activity, guid));
+        visible_printf(stderr,
+                       "autologger analyse: no event is of the activity %s. Do: leave --activity away to see all\n",
+                       guid_format(&a->activity, guid));
     }
     activities_destroy(x);
     return st;
 }
 
-static wstatus run_state(struct trace *t, const struct analyse_args *a, const struct analyse_view *v, struct reason *why)
+static wstatus run_state(struct trace *t, const struct analyse_args *a, const struct analyse_view *v,
+                         struct reason *why)
 {
     struct moment m;
     wstatus       st = moment_create(t, v->start + (uint64_t)llround(a->at * 1e7), &m, why);
@@ -223,7 +248,7 @@ static wstatus run_losses(struct trace *t, const struct analyse_view *v, struct 
     for (unsigned i = 0; i < trace_files(t); i++)
         counted += trace_header(t, i)->raw.events_lost;
     if (fits && v->json) {
-        yajl_gen gen = yajl_gen_alloc(NULL);
+        yajl_gen             gen = yajl_gen_alloc(NULL);
         const unsigned char *text;
         size_t               size;
         if (gen && yajl_gen_map_open(gen) == yajl_gen_status_ok) {
@@ -236,14 +261,16 @@ static wstatus run_losses(struct trace *t, const struct analyse_view *v, struct 
         if (gen)
             yajl_gen_free(gen);
     } else if (fits) {
-        visible_printf(stdout, "%" PRIu64 " event%s lost, in %" PRIu64 " read\n", counted, counted == 1 ? " was" : "s were", trace_events(t));
+        visible_printf(stdout, "%" PRIu64 " event%s lost, in %" PRIu64 " read\n", counted,
+                       counted == 1 ? " was" : "s were", trace_events(t));
         losses_print(&l, counted, v->start, stdout);
     }
     losses_finish(&l);
     return fits ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for losses");
 }
 
-static wstatus analyse_run(struct trace *t, const struct analyse_args *a, const struct analyse_view *v, struct reason *why, bool *found)
+static wstatus analyse_run(struct trace *t, const struct analyse_args *a, const struct analyse_view *v,
+                           struct reason *why, bool *found)
 {
     *found = true;
     switch ((enum topic)a->topic) {
@@ -253,7 +280,8 @@ static wstatus analyse_run(struct trace *t, const struct analyse_args *a, const 
     case TOPIC_STATE: return run_state(t, a, v, why);
     case TOPIC_IMAGES: return run_images(t, v, why);
     case TOPIC_LOSSES: return run_losses(t, v, why);
-    case TOPIC_EMPTY: case TOPICS: break;
+    case TOPIC_EMPTY:
+    case TOPICS: break;
     }
     return W_SUCCESS;
 }
@@ -264,8 +292,8 @@ static int analyse(struct analyse_args *a)
     struct progress progress = progress_start("reading");
     struct trace   *t        = NULL;
     struct reason   why      = {0};
-    bool            found    = true, damaged = false;
-    wstatus         st       = trace_open(a->files, a->count, &t, &why);
+    bool            found = true, damaged = false;
+    wstatus         st = trace_open(a->files, a->count, &t, &why);
     int             code;
 
     a->describe.traces      = a->files;
@@ -301,26 +329,37 @@ static int analyse(struct analyse_args *a)
 int cmd_analyse(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"begin", KEY_BEGIN, "PROVIDER/EVENT", 0, "delta: the events that begin a pair; names with * and ?, or ids; :OPCODE may follow", 0},
+        {"begin", KEY_BEGIN, "PROVIDER/EVENT", 0,
+         "delta: the events that begin a pair; names with * and ?, or ids; :OPCODE may follow", 0},
         {"end", KEY_END, "PROVIDER/EVENT", 0, "delta: the events that end it", 0},
-        {"by", KEY_BY, "WHAT", 0, "delta: begin and end are of the same thread (the default), process, activity, or any; a thread or process is the one that wrote the event, so Process/Start is its parent's: there --field ProcessId", 0},
-        {"field", KEY_FIELD, "NAME", 0, "delta: begin and end have the same value in this field of what they tell; NAME,NAME where it has another name at the end", 0},
+        {"by", KEY_BY, "WHAT", 0,
+         "delta: begin and end are of the same thread (the default), process, activity, or any; a thread or process is the one that wrote the event, so Process/Start is its parent's: there --field ProcessId",
+         0},
+        {"field", KEY_FIELD, "NAME", 0,
+         "delta: begin and end have the same value in this field of what they tell; NAME,NAME where it has another name at the end",
+         0},
         {"worst", KEY_WORST, "N", 0, "delta: show the N longest pairs (default 10)", 0},
         {"at", KEY_AT, "SECONDS", 0, "state: the time, in seconds since the start of the file", 0},
         {"activity", KEY_ACTIVITY, "{GUID}", 0, "activity: this one and what came out of it", 0},
         {"rows", KEY_ROWS, "N", 0, "rows of a table at most (default 20 as text, all as JSON; 0: all)", 0},
-        {"manifest", KEY_MANIFEST, "FILE", 0, "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},
+        {"manifest", KEY_MANIFEST, "FILE", 0,
+         "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},
         {"store", KEY_STORE, "FILE", 0, "empty: the store (default " CMDLINE_DEFAULT_STORE ")", 0},
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, analyse_parse, "delta|stats|activity|state|images|losses|empty FILE...",
-        CMDLINE_DOC("Answers out of trace files. delta: pairs of events, the time and the processor time between them. stats: counts by provider, "
-                    "event, process, processor, level and second. activity: the tree of activities over processes and files. state: what ran, "
-                    "lived and was open at a time. images: every file that programs ran, and what identifies it. losses: when events were lost. "
-                    "empty [SESSION]: why a session of the last boot has no events (no FILE; it reads the store).",
-                    "  autologger analyse delta boot.etl --begin Contoso-Web/Request:start --end Contoso-Web/Request:stop"),
-        NULL, NULL, NULL};
+        options,
+        analyse_parse,
+        "delta|stats|activity|state|images|losses|empty FILE...",
+        CMDLINE_DOC(
+            "Answers out of trace files. delta: pairs of events, the time and the processor time between them. stats: counts by provider, "
+            "event, process, processor, level and second. activity: the tree of activities over processes and files. state: what ran, "
+            "lived and was open at a time. images: every file that programs ran, and what identifies it. losses: when events were lost. "
+            "empty [SESSION]: why a session of the last boot has no events (no FILE; it reads the store).",
+            "  autologger analyse delta boot.etl --begin Contoso-Web/Request:start --end Contoso-Web/Request:stop"),
+        NULL,
+        NULL,
+        NULL};
     struct analyse_args a = {.topic = -1, .rows = UINT32_MAX, .delta.worst = WORST};
     int                 code;
     if (cmdline_parse(&argp, argc, argv, &a, &code)) {

@@ -51,7 +51,9 @@ int cmd_apply(int argc, char **argv)
     static const struct argp_option options[] = {
         OPT_STORE,
         {"dry-run", 'n', NULL, 0, "say what would change, and change nothing", 0},
-        {"tune", 't', NULL, 0, "with the MinimumBuffers and MaximumBuffers that the last boot suggests; without FILE: what was applied last", 0},
+        {"tune", 't', NULL, 0,
+         "with the MinimumBuffers and MaximumBuffers that the last boot suggests; without FILE: what was applied last",
+         0},
         {"force", 'f', NULL, 0, "go on although a check or a session failed; never where a check found a danger", 0},
         {"accept-tpm", 'T', NULL, 0, "go on although the root is unlocked by a TPM: have the recovery key at hand", 0},
         {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
@@ -61,13 +63,18 @@ int cmd_apply(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, apply_parse, "[FILE]\n[PROFILE]",
-        CMDLINE_DOC("Declare a configuration for the next boots: the store, the sealed snapshot that early boot reads, the initramfs and "
-                    "the daemon's unit; all of it, or with any failure nothing. What an earlier apply declared is replaced. Says what "
-                    "changes, what this machine lacks, and the Status to expect. Without FILE: what the store declares, as it is, once more "
-                    "(the snapshot is made anew, and the guard starts afresh).",
-                    "  autologger apply --dry-run boot\n  autologger apply boot"),
-        NULL, NULL, NULL};
+        options,
+        apply_parse,
+        "[FILE]\n[PROFILE]",
+        CMDLINE_DOC(
+            "Declare a configuration for the next boots: the store, the sealed snapshot that early boot reads, the initramfs and "
+            "the daemon's unit; all of it, or with any failure nothing. What an earlier apply declared is replaced. Says what "
+            "changes, what this machine lacks, and the Status to expect. Without FILE: what the store declares, as it is, once more "
+            "(the snapshot is made anew, and the guard starts afresh).",
+            "  autologger apply --dry-run boot\n  autologger apply boot"),
+        NULL,
+        NULL,
+        NULL};
     struct apply_args   a = {.options = {.verb = "autologger apply", .log_dir = "/var/log/autologger"}};
     struct apply_result result;
     struct reason       why = {0};

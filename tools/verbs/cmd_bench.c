@@ -47,18 +47,19 @@ static wstatus bench_reading(unsigned rounds, const char *runs_file, struct benc
     (void)runs_file;
     return bench_read(rounds, &bench_read_usual, NULL, out, why);
 }
-static const struct bench benches[] = {{"write", BENCH_ROUNDS_MIN, BENCH_ROUNDS_MIN, 1000, writing},
-                                       {"latency", BENCH_LATENCY_ROUNDS, BENCH_LATENCY_LEAST, BENCH_LATENCY_MOST, latency},
-                                       {"disk", BENCH_DISK_ROUNDS, BENCH_DISK_LEAST, BENCH_DISK_MOST, cmd_bench_disk},
-                                       {"kernel", BENCH_KERNEL_ROUNDS, BENCH_KERNEL_LEAST, BENCH_KERNEL_MOST, cmd_bench_kernel},
-                                       {"read", BENCH_READ_ROUNDS, BENCH_READ_LEAST, BENCH_READ_MOST, bench_reading}};
+static const struct bench benches[] = {
+    {"write", BENCH_ROUNDS_MIN, BENCH_ROUNDS_MIN, 1000, writing},
+    {"latency", BENCH_LATENCY_ROUNDS, BENCH_LATENCY_LEAST, BENCH_LATENCY_MOST, latency},
+    {"disk", BENCH_DISK_ROUNDS, BENCH_DISK_LEAST, BENCH_DISK_MOST, cmd_bench_disk},
+    {"kernel", BENCH_KERNEL_ROUNDS, BENCH_KERNEL_LEAST, BENCH_KERNEL_MOST, cmd_bench_kernel},
+    {"read", BENCH_READ_ROUNDS, BENCH_READ_LEAST, BENCH_READ_MOST, bench_reading}};
 enum { BENCHES = sizeof benches / sizeof *benches, KEY_RUNS = 0x700 };
 #define BENCH_NAMES "write, latency, disk, kernel or read"
 struct bench_args {
     struct cmdline      common;
     const struct bench *what;
     unsigned            rounds; /* 0: as usual */
-    const char         *runs; /* a file, of latency alone */
+    const char         *runs;   /* a file, of latency alone */
 };
 
 static error_t bench_parse(int key, char *arg, struct argp_state *state)
@@ -83,7 +84,8 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
         if (!a->what)
             argp_error(state, "what to measure is missing. Do: autologger bench " BENCH_NAMES);
         else if (a->rounds && (a->rounds < a->what->least || a->rounds > a->what->most))
-            argp_error(state, "--rounds of %s takes %u to %u, not %u", a->what->name, a->what->least, a->what->most, a->rounds);
+            argp_error(state, "--rounds of %s takes %u to %u, not %u", a->what->name, a->what->least, a->what->most,
+                       a->rounds);
         else if (a->runs && strcmp(a->what->name, "latency") != 0)
             argp_error(state, "--runs goes with latency alone");
         return 0;
@@ -94,21 +96,32 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 int cmd_bench(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"rounds", 'r', "N", 0, "how often everything is measured (default 9, for read and disk 5; least 9 for write, 3 for kernel, 1 for the others)", 0},
-        {"runs", KEY_RUNS, "FILE", 0, "of latency: write the times of the 40 runs of the sorting program, with events on, off and left out, to FILE, as JSON", 0}, OPT_JSON, {0}};
+        {"rounds", 'r', "N", 0,
+         "how often everything is measured (default 9, for read and disk 5; least 9 for write, 3 for kernel, 1 for the others)",
+         0},
+        {"runs", KEY_RUNS, "FILE", 0,
+         "of latency: write the times of the 40 runs of the sorting program, with events on, off and left out, to FILE, as JSON",
+         0},
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, bench_parse, "write|latency|disk|kernel|read",
-        CMDLINE_DOC("write: what writing an event costs: into a session of the daemon's as a ratio to LTTng-UST, the library alone as ratios to memcpy of the "
-                    "record and to one clock call; two writers against one; the instructions of an event that nobody wants. latency: an event when nothing "
-                    "is in the caches, against LTTng-UST; how soon a program sees an enable or a disable; a sorting program with 10,000 events a second. "
-                    "disk: events a second into a file, without a loss, against LTTng-UST; the daemon's CPU time for it, against copying the records, copying and writing them, and LTTng's daemons; memory of an idle session. "
-                    "kernel: what recording a context switch costs, with call stacks and without, in the "
-                    "thread that switches and in the daemon, as ratios to perf and to a trace instance of the kernel's in the same run; needs root. "
-                    "read: how fast a trace becomes text and is decoded, as ratios to babeltrace2 on the same events traced by LTTng, and a merge of two "
-                    "files of 1 GB as a ratio to cp; needs 6 GB below TMPDIR. All but kernel need LTTng (tools/bench-peers).",
-                    "  autologger bench write --json\n  autologger bench latency\n  autologger bench disk\n  sudo autologger bench kernel\n  autologger bench read --json"),
-        NULL, NULL, NULL};
-    struct bench_args          a   = {0};
+        options,
+        bench_parse,
+        "write|latency|disk|kernel|read",
+        CMDLINE_DOC(
+            "write: what writing an event costs: into a session of the daemon's as a ratio to LTTng-UST, the library alone as ratios to memcpy of the "
+            "record and to one clock call; two writers against one; the instructions of an event that nobody wants. latency: an event when nothing "
+            "is in the caches, against LTTng-UST; how soon a program sees an enable or a disable; a sorting program with 10,000 events a second. "
+            "disk: events a second into a file, without a loss, against LTTng-UST; the daemon's CPU time for it, against copying the records, copying and writing them, and LTTng's daemons; memory of an idle session. "
+            "kernel: what recording a context switch costs, with call stacks and without, in the "
+            "thread that switches and in the daemon, as ratios to perf and to a trace instance of the kernel's in the same run; needs root. "
+            "read: how fast a trace becomes text and is decoded, as ratios to babeltrace2 on the same events traced by LTTng, and a merge of two "
+            "files of 1 GB as a ratio to cp; needs 6 GB below TMPDIR. All but kernel need LTTng (tools/bench-peers).",
+            "  autologger bench write --json\n  autologger bench latency\n  autologger bench disk\n  sudo autologger bench kernel\n  autologger bench read --json"),
+        NULL,
+        NULL,
+        NULL};
+    struct bench_args          a = {0};
     static struct bench_result result;
     struct reason              why = {0};
     int                        code;

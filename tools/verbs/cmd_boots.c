@@ -46,15 +46,18 @@ static wstatus boot_find(const struct history *h, const char *word, uint32_t *ou
 {
     for (unsigned i = 0; i < h->count; i++) {
         const struct history_boot *b = &h->boots[i];
-        if (!strcmp(word, "last") || (!strcmp(word, "baseline") && b->baseline) || result_number(word) == b->list.number) {
+        if (!strcmp(word, "last") || (!strcmp(word, "baseline") && b->baseline) ||
+            result_number(word) == b->list.number) {
             *out = b->list.number;
             return W_SUCCESS;
         }
     }
-    return reason_set(why, W_FILE_NOT_FOUND, "there is no boot \"%s\" in the store. Do: autologger boots lists them", word);
+    return reason_set(why, W_FILE_NOT_FOUND, "there is no boot \"%s\" in the store. Do: autologger boots lists them",
+                      word);
 }
 
-static wstatus pair_show(struct regstore *store, const struct history *h, const struct boots_args *a, struct json *j, struct reason *why)
+static wstatus pair_show(struct regstore *store, const struct history *h, const struct boots_args *a, struct json *j,
+                         struct reason *why)
 {
     struct result_list boot[PAIR] = {0};
     wstatus            st         = W_SUCCESS;
@@ -76,7 +79,8 @@ static wstatus pair_show(struct regstore *store, const struct history *h, const 
     return st;
 }
 
-static wstatus boots_mark(struct regstore *store, const struct history *h, const struct boots_args *a, struct json *j, struct reason *why)
+static wstatus boots_mark(struct regstore *store, const struct history *h, const struct boots_args *a, struct json *j,
+                          struct reason *why)
 {
     uint32_t number = 0;
     wstatus  st     = boot_find(h, a->mark ? a->mark : a->unmark, &number, why);
@@ -85,20 +89,22 @@ static wstatus boots_mark(struct regstore *store, const struct history *h, const
         json_number(j, "number", number);
         json_flag(j, "baseline", a->mark != NULL);
     } else if (!st) {
-        visible_printf(stdout, "boot %u is %s\n", number, a->mark ? "a baseline: it is kept, and \"baseline\" names it" : "a baseline no longer");
+        visible_printf(stdout, "boot %u is %s\n", number,
+                       a->mark ? "a baseline: it is kept, and \"baseline\" names it" : "a baseline no longer");
     }
     return st;
 }
 
 static wstatus boots_act(const struct boots_args *a, struct json *j, struct reason *why)
 {
-    struct regstore *store = NULL;
-    struct history   h     = {0};
-    wstatus          st    = store_access_open(&a->common, a->mark || a->unmark, &store, why);
-    st                     = st ? st : history_load(store, &h, why);
+    struct regstore *store  = NULL;
+    struct history   h      = {0};
+    wstatus          st     = store_access_open(&a->common, a->mark || a->unmark, &store, why);
+    st                      = st ? st : history_load(store, &h, why);
     struct result_list last = {0};
     if (!st && !h.count && (st = result_load(store, &last, why)) == W_FILE_NOT_FOUND) /* else of an older version */
-        st = reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal was run with this store yet. Do: autologger apply boot, then reboot");
+        st = reason_set(why, W_FILE_NOT_FOUND,
+                        "no boot and no rehearsal was run with this store yet. Do: autologger apply boot, then reboot");
     if (st)
         goto out;
     if (a->mark || a->unmark)
@@ -127,12 +133,17 @@ int cmd_boots(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, boots_parse, "\nBOOT\nBOOT BOOT",
-        CMDLINE_DOC("The boots that the store remembers, newest first, with events, losses, memory and when boot was done; medians. "
-                    "One boot by its phases (firmware, boot loader, kernel, initramfs, user space, settling) with the events of each. Two boots side by side: times, and the Status of every session and provider. BOOT is a number, \"last\" or "
-                    "\"baseline\".",
-                    "  autologger boots --mark last\n  autologger boots baseline last"),
-        NULL, NULL, NULL};
+        options,
+        boots_parse,
+        "\nBOOT\nBOOT BOOT",
+        CMDLINE_DOC(
+            "The boots that the store remembers, newest first, with events, losses, memory and when boot was done; medians. "
+            "One boot by its phases (firmware, boot loader, kernel, initramfs, user space, settling) with the events of each. Two boots side by side: times, and the Status of every session and provider. BOOT is a number, \"last\" or "
+            "\"baseline\".",
+            "  autologger boots --mark last\n  autologger boots baseline last"),
+        NULL,
+        NULL,
+        NULL};
     struct boots_args a   = {.most = 0};
     struct reason     why = {0};
     int               code;

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 struct bundle_args {
-    struct cmdline common;
-    const char    *out;
-    bool           without_traces;
+    struct cmdline       common;
+    const char          *out;
+    bool                 without_traces;
     struct redact_option redact;
 };
 enum { KEY_NO_TRACES = 0x600 };
@@ -54,8 +54,10 @@ static void bundle_collect(struct bundle *b, const struct bundle_args *a, const 
         bundle_command(b, "status.txt", (const char *[]){"status", "--wide", "--store", store, NULL}, 1, true);
         bundle_command(b, "status.json", (const char *[]){"status", "--json", "--store", store, NULL}, 1, true);
     }
-    bundle_command(b, "configuration.reg", (const char *[]){"export", "--format", "reg", "--store", store, NULL}, 0, true);
-    bundle_command(b, "configuration.ini", (const char *[]){"export", "--format", "ini", "--store", store, NULL}, 0, false);
+    bundle_command(b, "configuration.reg", (const char *[]){"export", "--format", "reg", "--store", store, NULL}, 0,
+                   true);
+    bundle_command(b, "configuration.ini", (const char *[]){"export", "--format", "ini", "--store", store, NULL}, 0,
+                   false);
     bundle_command(b, "check.txt", (const char *[]){"check", "--store", store, NULL}, 1, false);
     bundle_command(b, "system.txt", (const char *[]){"check", "--system", "--store", store, NULL}, 1, false);
     bundle_command(b, "sessions.json", (const char *[]){"sessions", "--json", NULL}, 0, false);
@@ -128,7 +130,8 @@ static int bundle(struct bundle_args *a, const struct result_list *rows, bool bo
         redact_option_print(&a->redact);
     redact_option_close(&a->redact);
     if (!booted)
-        visible_printf(stderr, "autologger bundle: nothing was booted yet with %s: the bundle has no trace\n", a->common.store);
+        visible_printf(stderr, "autologger bundle: nothing was booted yet with %s: the bundle has no trace\n",
+                       a->common.store);
     return bundle_lacks(&b) ? VERB_FAILED : VERB_FINE;
 }
 
@@ -137,14 +140,22 @@ int cmd_bundle(int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "the archive (default autologger-HOST-TIME.tar in this folder)", 0},
         {"no-traces", KEY_NO_TRACES, NULL, 0, "the texts alone", 0},
-        OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
+        OPT_REDACT,
+        OPT_STORE,
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, bundle_parse, "",
-        CMDLINE_DOC("One .tar with all that somebody else needs to look at a boot: the trace files, the Status table as text and JSON, the "
-                    "configuration, what check says about it, versions of kernel and distribution. It holds what was traced: names of "
-                    "programs and files, command lines; --redact replaces what is private. What could not be had is named.",
-                    "  autologger bundle -o /mnt/boot.tar"),
-        NULL, NULL, NULL};
+        options,
+        bundle_parse,
+        "",
+        CMDLINE_DOC(
+            "One .tar with all that somebody else needs to look at a boot: the trace files, the Status table as text and JSON, the "
+            "configuration, what check says about it, versions of kernel and distribution. It holds what was traced: names of "
+            "programs and files, command lines; --redact replaces what is private. What could not be had is named.",
+            "  autologger bundle -o /mnt/boot.tar"),
+        NULL,
+        NULL,
+        NULL};
     struct bundle_args a     = {0};
     struct regstore   *store = NULL;
     struct result_list rows  = {0};

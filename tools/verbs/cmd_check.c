@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 struct check_args {
-    struct cmdline common;
-    const char    *file, *log_dir;
-    char           path[PROFILE_PATH]; /* of file */
-    bool           system, accept_tpm;
-    const char    *root;
-    struct machine machine;
-    char           store_path[MACHINE_PATH]; /* the default store, below the root */
+    struct cmdline          common;
+    const char             *file, *log_dir;
+    char                    path[PROFILE_PATH]; /* of file */
+    bool                    system, accept_tpm;
+    const char             *root;
+    struct machine          machine;
+    char                    store_path[MACHINE_PATH]; /* the default store, below the root */
     struct publisher_option manifests;
 };
 
@@ -46,9 +46,10 @@ static error_t check_parse(int key, char *arg, struct argp_state *state)
 
 /* The store, or a store in memory with what is sound of FILE. */
 static wstatus check_source_open(const struct check_args *a, struct regstore **store, struct refusal_list *refusals,
-                           struct reason *why)
+                                 struct reason *why)
 {
-    bool none = a->system && !a->file && !a->common.store_given && access(a->common.store, F_OK) != 0; /* a machine can be looked at before */
+    /* a machine can be looked at before */
+    bool none = a->system && !a->file && !a->common.store_given && access(a->common.store, F_OK) != 0;
     if (!a->file && !none)
         return store_access_open(&a->common, false, store, why);
     wstatus st = regstore_open_memory(store, why);
@@ -56,11 +57,13 @@ static wstatus check_source_open(const struct check_args *a, struct regstore **s
 }
 
 /* The machine's part comes first: what is missing there explains the rows. */
-static wstatus show_system(const struct check_args *a, struct regstore *store, const struct check_view *r, unsigned *failed, struct reason *why)
+static wstatus show_system(const struct check_args *a, struct regstore *store, const struct check_view *r,
+                           unsigned *failed, struct reason *why)
 {
     struct system_need   need;
     struct system_report found;
-    struct system_ask    ask = {&a->machine, store, a->file ? NULL : a->common.store, a->log_dir, a->accept_tpm, a->file != NULL};
+    struct system_ask    ask = {&a->machine, store,         a->file ? NULL : a->common.store,
+                                a->log_dir,  a->accept_tpm, a->file != NULL};
     wstatus              st  = system_check(&ask, &need, &found, why);
     if (st)
         return st;
@@ -69,8 +72,8 @@ static wstatus show_system(const struct check_args *a, struct regstore *store, c
         system_report_json(&found, r->json);
     } else {
         system_report_print(&found, SYSTEM_OK, stdout);
-        visible_printf(stdout, "\n%u check%s, %u failed, %u note%s\n\nExpected after the reboot:\n\n", found.count, plural(found.count), found.failed, found.notes,
-               plural(found.notes));
+        visible_printf(stdout, "\n%u check%s, %u failed, %u note%s\n\nExpected after the reboot:\n\n", found.count,
+                       plural(found.count), found.failed, found.notes, plural(found.notes));
     }
     return W_SUCCESS;
 }
@@ -99,14 +102,15 @@ static int check_show(const struct check_args *a, struct regstore *store, const 
         return failure_print("autologger check", st, &why);
     if (!r.rows && !a->system) {
         visible_printf(stderr, "autologger check: %s declares no session. Do: see config/examples/first-boot.ini\n",
-                a->file ? a->file : a->common.store);
+                       a->file ? a->file : a->common.store);
         return VERB_FAILED;
     }
     return r.failed + failed ? VERB_FAILED : VERB_FINE;
 }
 
 /* Not even a part of FILE could be read. */
-static int unread(const struct check_args *a, wstatus status, const struct refusal_list *refusals, const struct reason *why)
+static int unread(const struct check_args *a, wstatus status, const struct refusal_list *refusals,
+                  const struct reason *why)
 {
     struct json *j = a->common.json ? json_create(stdout, true) : NULL;
     if (j) {
@@ -129,7 +133,9 @@ int cmd_check(int argc, char **argv)
     static const struct argp_option options[] = {
         OPT_STORE,
         {"log-dir", 'l', "DIR", 0, "where log files would go (default /var/log/autologger)", 0},
-        {"system", 'S', NULL, 0, "also look at this machine: rights, memory, space, boot loader, initramfs; without FILE: at the default store", 0},
+        {"system", 'S', NULL, 0,
+         "also look at this machine: rights, memory, space, boot loader, initramfs; without FILE: at the default store",
+         0},
         {"root", 'R', "DIR", 0, "with --system: look at the machine whose root is DIR", 0},
         {"accept-tpm", 'T', NULL, 0, "with --system: a root that is unlocked by a TPM is no failure", 0},
         OPT_PUBLISHER,
@@ -137,11 +143,16 @@ int cmd_check(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, check_parse, "FILE\nPROFILE\n--store FILE\n--system",
-        CMDLINE_DOC("What a boot would do with a configuration: every session and provider with its Status, what it would be "
-                    "given, where its file would be, and every mistake with file, line and what to do.",
-                    "  autologger check config/examples/first-boot.ini\n  autologger check --system boot"),
-        NULL, NULL, NULL};
+        options,
+        check_parse,
+        "FILE\nPROFILE\n--store FILE\n--system",
+        CMDLINE_DOC(
+            "What a boot would do with a configuration: every session and provider with its Status, what it would be "
+            "given, where its file would be, and every mistake with file, line and what to do.",
+            "  autologger check config/examples/first-boot.ini\n  autologger check --system boot"),
+        NULL,
+        NULL,
+        NULL};
     struct check_args   a        = {.log_dir = "/var/log/autologger"};
     struct regstore    *store    = NULL;
     struct refusal_list refusals = {0};

@@ -20,7 +20,9 @@ static error_t clean_parse(int key, char *arg, struct argp_state *state)
     case 'R': a->root = arg; return 0;
     case ARGP_KEY_END:
         if (a->options.once && (a->options.all || a->options.declared || a->options.no_initramfs))
-            argp_error(state, "--once leaves declarations and logs alone, and puts the initramfs back: not with --all, --declared or --no-initramfs");
+            argp_error(
+                state,
+                "--once leaves declarations and logs alone, and puts the initramfs back: not with --all, --declared or --no-initramfs");
         return 0;
     case ARGP_KEY_ARG: argp_error(state, "\"%s\": clean takes no arguments", arg); return EINVAL;
     default: return cmdline_option(&a->common, key, arg);
@@ -32,8 +34,10 @@ int cmd_clean(int argc, char **argv)
     static const struct argp_option options[] = {
         OPT_STORE,
         {"all", 'a', NULL, 0, "also the history of boots and the log files it names", 0},
-        {"once", 'o', NULL, 0, "what was in place for one boot, when that boot was traced: early program, unit, boot entry; declarations stay "
-                               "(autologger-once.service does it)", 0},
+        {"once", 'o', NULL, 0,
+         "what was in place for one boot, when that boot was traced: early program, unit, boot entry; declarations stay "
+         "(autologger-once.service does it)",
+         0},
         {"declared", 'd', NULL, 0, "also what import declared: every session and the settings of [Boot]", 0},
         {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
         {"root", 'R', "DIR", 0, "of the machine whose root is DIR (an image)", 0},
@@ -41,12 +45,17 @@ int cmd_clean(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, clean_parse, "",
-        CMDLINE_DOC("Take away what apply made: the declarations, the sealed snapshot, the boot entry, the guard file, premerge files "
-                    "that are left, and the early program in the initramfs. Logs, history and what import declared stay, and it says so. "
-                    "Twice is fine.",
-                    "  autologger clean\n  autologger clean --declared --all"),
-        NULL, NULL, NULL};
+        options,
+        clean_parse,
+        "",
+        CMDLINE_DOC(
+            "Take away what apply made: the declarations, the sealed snapshot, the boot entry, the guard file, premerge files "
+            "that are left, and the early program in the initramfs. Logs, history and what import declared stay, and it says so. "
+            "Twice is fine.",
+            "  autologger clean\n  autologger clean --declared --all"),
+        NULL,
+        NULL,
+        NULL};
     struct clean_args a   = {0};
     struct reason     why = {0};
     char              store[MACHINE_PATH];

@@ -43,11 +43,16 @@ int cmd_compare(int argc, char **argv)
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, compare_parse, "BEFORE... AFTER\n--last N AFTER",
-        CMDLINE_DOC("What got slower in the boot AFTER: by phase, unit, initramfs script, process, initcall and disk. Several traces BEFORE stand "
-                    "for their median.",
-                    "  autologger compare monday.etl today.etl\n  autologger compare --last 5 /var/log/autologger/c/boot/boot.etl -o today.html"),
-        NULL, NULL, NULL};
+        options,
+        compare_parse,
+        "BEFORE... AFTER\n--last N AFTER",
+        CMDLINE_DOC(
+            "What got slower in the boot AFTER: by phase, unit, initramfs script, process, initcall and disk. Several traces BEFORE stand "
+            "for their median.",
+            "  autologger compare monday.etl today.etl\n  autologger compare --last 5 /var/log/autologger/c/boot/boot.etl -o today.html"),
+        NULL,
+        NULL,
+        NULL};
     struct compare_run a = {.least_ms = 5};
     int                code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))

@@ -20,18 +20,18 @@ enum convert_form { TO_PERFETTO, TO_CHROME, TO_FOLDED, TO_CTF, FORMS };
 static const char *const convert_words[FORMS] = {"perfetto", "chrome", "folded", "ctf"};
 
 struct convert_args {
-    struct cmdline common;
-    const char    *file, *out;
-    int            form; /* -1: not given yet */
-    bool           waiting, no_symbols;
-    const char    *event; /* NULL: samples, or waits */
-    struct event_spec spec;
-    const char    *folders[FOLDERS_MAX];
-    unsigned       folder_count;
-    struct describe describe;
+    struct cmdline       common;
+    const char          *file, *out;
+    int                  form; /* -1: not given yet */
+    bool                 waiting, no_symbols;
+    const char          *event; /* NULL: samples, or waits */
+    struct event_spec    spec;
+    const char          *folders[FOLDERS_MAX];
+    unsigned             folder_count;
+    struct describe      describe;
     struct redact_option redact;
-    struct output    output;
-    struct os       *edge;
+    struct output        output;
+    struct os           *edge;
 };
 
 static error_t convert_parse(int key, char *arg, struct argp_state *state)
@@ -128,28 +128,50 @@ static void counts_print(const struct convert_args *a, const struct convert_coun
     if (a->form == TO_CTF)
         visible_printf(stdout, "%" PRIu64 " events written, of %" PRIu64 " shapes\n", n->events, n->classes);
     else if (a->form == TO_FOLDED)
-        visible_printf(stdout, "%" PRIu64 " %s with a stack, %" PRIu64 " without; %" PRIu64 " distinct lines, %" PRIu64 " %s in all\n", n->events,
-               a->event ? "events" : a->waiting ? "waits" : "samples", n->without_stack, n->distinct, n->weight, a->event ? "events" : a->waiting ? "microseconds" : "samples");
+        visible_printf(stdout,
+                       "%" PRIu64 " %s with a stack, %" PRIu64 " without; %" PRIu64 " distinct lines, %" PRIu64
+                       " %s in all\n",
+                       n->events,
+                       a->event     ? "events"
+                       : a->waiting ? "waits"
+                                    : "samples",
+                       n->without_stack, n->distinct, n->weight,
+                       a->event     ? "events"
+                       : a->waiting ? "microseconds"
+                                    : "samples");
     else
-        visible_printf(stdout, "%" PRIu64 " switches, %" PRIu64 " wake-ups, %" PRIu64 " slices on %" PRIu64 " lanes (of two events each: %" PRIu64 "), %" PRIu64
-               " marks, %" PRIu64 " values of counters, %" PRIu64 " samples (%" PRIu64 " with a stack); %" PRIu64 " stacks and %" PRIu64
-               " events that give names\n",
-               t->switches, t->wakes, t->slices, t->lanes, t->begins, t->instants, t->counter_values, t->samples, t->sampled, t->stacks, t->names);
+        visible_printf(stdout,
+                       "%" PRIu64 " switches, %" PRIu64 " wake-ups, %" PRIu64 " slices on %" PRIu64
+                       " lanes (of two events each: %" PRIu64 "), %" PRIu64 " marks, %" PRIu64
+                       " values of counters, %" PRIu64 " samples (%" PRIu64 " with a stack); %" PRIu64
+                       " stacks and %" PRIu64 " events that give names\n",
+                       t->switches, t->wakes, t->slices, t->lanes, t->begins, t->instants, t->counter_values,
+                       t->samples, t->sampled, t->stacks, t->names);
     if (a->event && !n->events)
-        visible_printf(stderr, "autologger convert: no event %s has a stack. Do: name it in StackWalkingFilter (autologger providers --stacks)\n", a->event);
+        visible_printf(
+            stderr,
+            "autologger convert: no event %s has a stack. Do: name it in StackWalkingFilter (autologger providers --stacks)\n",
+            a->event);
     else if (a->form == TO_FOLDED && !n->events)
-        visible_printf(stderr, "autologger convert: no %s has a stack. Do: trace with %s and StackWalkingFilter = %s%s\n", a->waiting ? "context switch" : "sample",
-                a->waiting ? "CSWITCH" : "PROFILE", a->waiting ? "CSwitch" : "Profile", a->waiting ? "" : "; or, where context switches have stacks, look at --waiting");
+        visible_printf(stderr,
+                       "autologger convert: no %s has a stack. Do: trace with %s and StackWalkingFilter = %s%s\n",
+                       a->waiting ? "context switch" : "sample", a->waiting ? "CSWITCH" : "PROFILE",
+                       a->waiting ? "CSwitch" : "Profile",
+                       a->waiting ? "" : "; or, where context switches have stacks, look at --waiting");
 }
 
-static wstatus convert_convert(const struct convert_args *a, struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *n,
-                       struct reason *why)
+static wstatus convert_convert(const struct convert_args *a, struct trace *t, const struct frame_namer *namer,
+                               FILE *out, struct convert_counts *n, struct reason *why)
 {
     switch ((enum convert_form)a->form) {
     case TO_PERFETTO: return convert_perfetto(t, namer, out, n, why);
     case TO_CHROME: return convert_chrome(t, namer, out, n, why);
     case TO_FOLDED:
-        return convert_folded(t, namer, a->event ? FOLDED_EVENT : a->waiting ? FOLDED_WAITING : FOLDED_CPU, a->event ? &a->spec : NULL, out, n, why);
+        return convert_folded(t, namer,
+                              a->event     ? FOLDED_EVENT
+                              : a->waiting ? FOLDED_WAITING
+                                           : FOLDED_CPU,
+                              a->event ? &a->spec : NULL, out, n, why);
     case TO_CTF: return convert_ctf(a->edge, t, a->out, n, why);
     case FORMS: break;
     }
@@ -157,7 +179,8 @@ static wstatus convert_convert(const struct convert_args *a, struct trace *t, co
 }
 
 /* The result appears whole or not at all. */
-static wstatus convert_file(const struct convert_args *a, struct trace *t, const struct frame_namer *namer, struct convert_counts *n, struct reason *why)
+static wstatus convert_file(const struct convert_args *a, struct trace *t, const struct frame_namer *namer,
+                            struct convert_counts *n, struct reason *why)
 {
     struct output_stream out;
 
@@ -230,31 +253,40 @@ static int cmd_convert_run(struct convert_args *a)
 int cmd_convert(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"to", KEY_TO, "FORM", 0, "perfetto (ui.perfetto.dev), chrome (JSON), folded (flame graphs), ctf (babeltrace2, Trace Compass)", 0},
-        {"output", 'o', "FILE", 0, "the file to make, - for standard output; for ctf a folder that is not there yet", 0},
+        {"to", KEY_TO, "FORM", 0,
+         "perfetto (ui.perfetto.dev), chrome (JSON), folded (flame graphs), ctf (babeltrace2, Trace Compass)", 0},
+        {"output", 'o', "FILE", 0, "the file to make, - for standard output; for ctf a folder that is not there yet",
+         0},
         {"waiting", KEY_WAITING, NULL, 0, "folded: where threads waited, in microseconds, instead of samples", 0},
         {"event", KEY_EVENT, "SPEC", 0, "folded: the stacks of these events, PROVIDER/EVENT, instead of samples", 0},
         {"no-symbols", KEY_NO_SYMBOLS, NULL, 0, "addresses instead of names of functions", 0},
-        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
-        {"manifest", KEY_MANIFEST, "FILE", 0, "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},
+        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0,
+         "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
+        {"manifest", KEY_MANIFEST, "FILE", 0,
+         "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},
         OPT_REDACT,
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, convert_parse, "FILE",
-        CMDLINE_DOC("A trace file in the form of another program. perfetto and chrome: scheduling by processor, slices (transfers, file system calls, "
-                    "initcalls, units, pairs of start and stop), marks, counters, samples with stacks. folded: a line for each distinct stack. ctf: an "
-                    "event for an event.",
-                    "  autologger convert boot.etl --to perfetto -o boot.pftrace"),
-        NULL, NULL, NULL};
+        options,
+        convert_parse,
+        "FILE",
+        CMDLINE_DOC(
+            "A trace file in the form of another program. perfetto and chrome: scheduling by processor, slices (transfers, file system calls, "
+            "initcalls, units, pairs of start and stop), marks, counters, samples with stacks. folded: a line for each distinct stack. ctf: an "
+            "event for an event.",
+            "  autologger convert boot.etl --to perfetto -o boot.pftrace"),
+        NULL,
+        NULL,
+        NULL};
     struct convert_args a = {.form = -1};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     redact_option_prepare(&a.redact);
     a.output = (struct output){a.out, a.form == TO_CTF ? NULL : ".converting-"};
-    a.edge   = outputs_guard("autologger convert", &a.output, a.form == TO_CTF || strcmp(a.out, "-") != 0, false, &code);
-    code     = a.edge ? cmd_convert_run(&a) : code;
+    a.edge = outputs_guard("autologger convert", &a.output, a.form == TO_CTF || strcmp(a.out, "-") != 0, false, &code);
+    code   = a.edge ? cmd_convert_run(&a) : code;
     redact_option_close(&a.redact);
     return code;
 }

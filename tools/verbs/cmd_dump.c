@@ -121,18 +121,29 @@ static void filters_print(const struct dump_args *a, const struct dump_counts *c
     fflush(stdout);
     for (unsigned i = 0; i < a->providers && !(o->limit && counts->written == o->limit); i++)
         if (!counts->seen[i])
-            visible_printf(stderr, "autologger dump: %s has no event of the provider %s. Do: autologger summary %s names those it has\n",
-                    a->file, o->providers[i].name ? o->providers[i].name : guid_format(o->providers[i].guid, guid), a->file);
+            visible_printf(
+                stderr,
+                "autologger dump: %s has no event of the provider %s. Do: autologger summary %s names those it has\n",
+                a->file, o->providers[i].name ? o->providers[i].name : guid_format(o->providers[i].guid, guid),
+                a->file);
     if (a->units && !counts->units_told)
-        visible_printf(stderr, "autologger dump: %s does not tell which unit its processes are in. Do: trace the kernel's processes (PROC_THREAD) in a "
-                        "boot that also has a provider of units\n", a->file);
+        visible_printf(
+            stderr,
+            "autologger dump: %s does not tell which unit its processes are in. Do: trace the kernel's processes (PROC_THREAD) in a "
+            "boot that also has a provider of units\n",
+            a->file);
     if (counts->read && !counts->written)
         visible_printf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s%s%s\n", counts->read,
-                a->providers ? " --provider" : "", o->by_process ? " --process" : "", a->units ? " --unit" : "", o->match ? " --match" : "",
-                a->from >= 0 && a->to >= 0 ? " --from --to" : a->from >= 0 ? " --from" : a->to >= 0 ? " --to" : "");
+                       a->providers ? " --provider" : "", o->by_process ? " --process" : "", a->units ? " --unit" : "",
+                       o->match ? " --match" : "",
+                       a->from >= 0 && a->to >= 0 ? " --from --to"
+                       : a->from >= 0             ? " --from"
+                       : a->to >= 0               ? " --to"
+                                                  : "");
 }
 
-/* Behind the events: with JSON as its last line, else on standard error, which leaves the events alone on standard output. */
+/* Behind the events: with JSON as its last line, else on standard error, which leaves the events alone on standard
+ * output. */
 static void symbols_show(const struct dump_args *a, struct symbols *symbols)
 {
     struct symbols_counts n;
@@ -155,7 +166,7 @@ static int dump(struct dump_args *a)
     struct reason      why    = {0};
     int                code   = VERB_FINE;
     read_only();
-    wstatus            st     = etl_reader_open(a->file, &reader, &why);
+    wstatus st = etl_reader_open(a->file, &reader, &why);
     if (!st && a->symbols)
         st = symbols_open(a->file, &(struct symbols_options){a->folders, a->folder_count}, &symbols, &why);
     if (!st && symbols) {
@@ -177,9 +188,9 @@ static int dump(struct dump_args *a)
         }
         mapped_reader("autologger dump", a->file, reader);
         a->options.schemas = a->describe.set;
-        a->options.from = a->from >= 0 ? time_at(reader, a->from) : 0;
-        a->options.to   = a->to >= 0 ? time_at(reader, a->to) : 0;
-        st              = dump_events(reader, &a->options, stdout, &counts, &why);
+        a->options.from    = a->from >= 0 ? time_at(reader, a->from) : 0;
+        a->options.to      = a->to >= 0 ? time_at(reader, a->to) : 0;
+        st                 = dump_events(reader, &a->options, stdout, &counts, &why);
         progress_end(&bar);
     }
     if (!st && symbols)
@@ -192,8 +203,9 @@ static int dump(struct dump_args *a)
     }
     if (!st && (counts.unknown || counts.mismatch)) {
         fflush(stdout);
-        fprintf(stderr, "autologger dump: %" PRIu64 " of %" PRIu64 " events written without names of fields (%" PRIu64
-                        " not described, %" PRIu64 " not as described)\n",
+        fprintf(stderr,
+                "autologger dump: %" PRIu64 " of %" PRIu64 " events written without names of fields (%" PRIu64
+                " not described, %" PRIu64 " not as described)\n",
                 counts.unknown + counts.mismatch, counts.written, counts.unknown, counts.mismatch);
     }
     if (!st)
@@ -208,30 +220,46 @@ static int dump(struct dump_args *a)
 int cmd_dump(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"format", 'f', "FORMAT", 0, "text (the default) or json (a line an event), xml or csv (as tracerpt writes them)", 0},
+        {"format", 'f', "FORMAT", 0,
+         "text (the default) or json (a line an event), xml or csv (as tracerpt writes them)", 0},
         {"json", KEY_JSON, NULL, 0, "the same as --format json", 0},
         {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the file", 0},
         {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name or a {GUID} (repeat for more)", 0},
-        {"process", 'P', "PID", 0, "only events of this process: those it wrote, and those with a field that names it or one of its threads "
-                                   "(as far as Thread events told until then)", 0},
-        {"unit", KEY_UNIT, "UNIT", 0, "only events of this systemd unit: of its processes, as far as ProcessCgroup events told until then, and "
-                                      "those of the unit itself; a name with * and ?, a service where it has no suffix, or none (repeat for more)", 0},
-        {"match", KEY_MATCH, "PATTERN", 0, "only events that this regular expression fits, looked for in \"Provider/Event name=value name=value\", behind which stands channel=NAME where a manifest tells it", 0},
+        {"process", 'P', "PID", 0,
+         "only events of this process: those it wrote, and those with a field that names it or one of its threads "
+         "(as far as Thread events told until then)",
+         0},
+        {"unit", KEY_UNIT, "UNIT", 0,
+         "only events of this systemd unit: of its processes, as far as ProcessCgroup events told until then, and "
+         "those of the unit itself; a name with * and ?, a service where it has no suffix, or none (repeat for more)",
+         0},
+        {"match", KEY_MATCH, "PATTERN", 0,
+         "only events that this regular expression fits, looked for in \"Provider/Event name=value name=value\", behind which stands channel=NAME where a manifest tells it",
+         0},
         {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
         {"symbols", 's', NULL, 0, "names of the functions in stacks, and how many have one", 0},
-        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
-        {"manifest", KEY_MANIFEST, "FILE", 0, "describe events by this manifest (.man), or by the one in this program; before those installed (repeat for more)", 0},
-        {"culture", KEY_CULTURE, "CULTURE", 0, "messages and names of manifests in this culture (de-DE); default: that of LANG", 0},
+        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0,
+         "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
+        {"manifest", KEY_MANIFEST, "FILE", 0,
+         "describe events by this manifest (.man), or by the one in this program; before those installed (repeat for more)",
+         0},
+        {"culture", KEY_CULTURE, "CULTURE", 0,
+         "messages and names of manifests in this culture (de-DE); default: that of LANG", 0},
         {"limit", 'n', "N", 0, "the first N that are left, 1 or more", 0},
         {0},
     };
     static const struct argp argp = {
-        options, dump_parse, "FILE",
-        CMDLINE_DOC("The events of a trace file (.etl, of Windows too) in time order, with the names of their fields. A damaged "
-                    "file is read up to the damage, which is named; the exit code is then 1.",
-                    "  autologger dump trace.etl --provider Contoso-Demo --format json"),
-        NULL, NULL, NULL};
+        options,
+        dump_parse,
+        "FILE",
+        CMDLINE_DOC(
+            "The events of a trace file (.etl, of Windows too) in time order, with the names of their fields. A damaged "
+            "file is read up to the damage, which is named; the exit code is then 1.",
+            "  autologger dump trace.etl --provider Contoso-Demo --format json"),
+        NULL,
+        NULL,
+        NULL};
     struct dump_args a = {.from = -1, .to = -1};
     int              code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))

@@ -48,8 +48,8 @@ static bool bytes_write(const char *path, const char *mode, const void *text, si
     return fine;
 }
 
-/* The whole text or, when anything fails, what was there before: a file is written beside the target and takes its place. What
- * is no ordinary file (a pipe, a device) is written to and never removed. */
+/* The whole text or, when anything fails, what was there before: a file is written beside the target and takes its
+ * place. What is no ordinary file (a pipe, a device) is written to and never removed. */
 static int export_text_write(const char *path, const void *text, size_t size)
 {
     struct stat st;
@@ -82,21 +82,25 @@ int cmd_export(int argc, char **argv)
     static const struct argp_option options[] = {
         OPT_STORE,
         {"format", 'f', "FORMAT", 0, "reg (UTF-8, the default), reg16 (UTF-16, as regedit writes it) or ini", 0},
-        {"key", 'k', "KEY", 0, "export what is below this key (default HKLM\\SYSTEM\\CurrentControlSet\\Control\\WMI)", 0},
+        {"key", 'k', "KEY", 0, "export what is below this key (default HKLM\\SYSTEM\\CurrentControlSet\\Control\\WMI)",
+         0},
         {"output", 'o', "FILE", 0, "write to FILE, not to standard output", 0},
         {0},
     };
-    static const struct argp argp = {
-        options, export_parse, "",
-        CMDLINE_DOC("Write the store out as text that import reads back, value for value.",
-                    "  autologger export --store r.db --format ini -o boot.ini"),
-        NULL, NULL, NULL};
-    struct export_args a     = {.key = WINPATH_WMI};
-    struct regstore   *store = NULL;
-    struct reason      why   = {0};
-    void              *text  = NULL;
-    size_t             size  = 0;
-    int                code;
+    static const struct argp argp  = {options,
+                                      export_parse,
+                                      "",
+                                      CMDLINE_DOC("Write the store out as text that import reads back, value for value.",
+                                                  "  autologger export --store r.db --format ini -o boot.ini"),
+                                      NULL,
+                                      NULL,
+                                      NULL};
+    struct export_args       a     = {.key = WINPATH_WMI};
+    struct regstore         *store = NULL;
+    struct reason            why   = {0};
+    void                    *text  = NULL;
+    size_t                   size  = 0;
+    int                      code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     wstatus st = store_access_open(&a.common, false, &store, &why);
@@ -104,7 +108,8 @@ int cmd_export(int argc, char **argv)
         st = ini_export(store, a.key, plan_vocabulary(), (char **)&text, &size, &why);
     else if (!st)
         st = reg_export(store, a.key, a.utf16, &text, &size, &why);
-    code = st ? failure_print_about(store ? ABOUT_ANY : ABOUT_STORE, "autologger export", st, &why) : export_text_write(a.out, text, size);
+    code = st ? failure_print_about(store ? ABOUT_ANY : ABOUT_STORE, "autologger export", st, &why)
+              : export_text_write(a.out, text, size);
     free(text);
     regstore_close(store);
     return code;

@@ -72,7 +72,8 @@ static void count_below(struct regstore *store, const char *key, unsigned depth,
     key_names_finish(&names);
 }
 
-static wstatus import_into(const struct import_args *a, struct regstore *store, struct diag_sink *sink, struct reason *why)
+static wstatus import_into(const struct import_args *a, struct regstore *store, struct diag_sink *sink,
+                           struct reason *why)
 {
     return dialect_import_file(store, a->file, a->lenient ? REG_IMPORT_LENIENT : 0, plan_vocabulary(), sink, why);
 }
@@ -83,8 +84,8 @@ static wstatus rehearse_import(const struct import_args *a, struct import_count 
 {
     static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT",
                                         "HKEY_CURRENT_CONFIG"};
-    struct regstore *memory = NULL;
-    wstatus          st     = regstore_open_memory(&memory, why);
+    struct regstore         *memory  = NULL;
+    wstatus                  st      = regstore_open_memory(&memory, why);
     if (!st)
         st = import_into(a, memory, sink, why);
     for (size_t i = 0; !st && i < sizeof roots / sizeof roots[0]; i++)
@@ -109,21 +110,25 @@ static void import_report(const struct import_args *a, const struct import_count
         json_object_end(j);
         json_destroy(j);
     } else if (imported) {
-        visible_printf(stdout, "imported %u key%s, %u value%s from %s into %s", n->keys, plural(n->keys), n->values, plural(n->values), a->file, a->common.store);
+        visible_printf(stdout, "imported %u key%s, %u value%s from %s into %s", n->keys, plural(n->keys), n->values,
+                       plural(n->values), a->file, a->common.store);
         if (n->removed_keys || n->removed_values)
-            visible_printf(stdout, "; removed %u key%s, %u value%s", n->removed_keys, plural(n->removed_keys), n->removed_values, plural(n->removed_values));
+            visible_printf(stdout, "; removed %u key%s, %u value%s", n->removed_keys, plural(n->removed_keys),
+                           n->removed_values, plural(n->removed_values));
         putchar('\n');
     } else if (!mistakes) {
-        visible_printf(stdout, "%s is fine: %u key%s, %u value%s; nothing was changed\n", a->file, n->keys, plural(n->keys), n->values, plural(n->values));
+        visible_printf(stdout, "%s is fine: %u key%s, %u value%s; nothing was changed\n", a->file, n->keys,
+                       plural(n->keys), n->values, plural(n->values));
     }
 }
 
 /* The file into the store; *n gets what it took away. */
-static wstatus store_import(const struct import_args *a, struct regstore *store, struct import_count *n, struct reason *why)
+static wstatus store_import(const struct import_args *a, struct regstore *store, struct import_count *n,
+                            struct reason *why)
 {
     struct diag_sink     quiet  = {0};
     struct store_moment *before = store_moment_take(store);
-    wstatus              st     = before ? import_into(a, store, &quiet, why) : reason_set(why, W_OUTOFMEMORY, "not enough memory");
+    wstatus st = before ? import_into(a, store, &quiet, why) : reason_set(why, W_OUTOFMEMORY, "not enough memory");
     if (!st)
         store_moment_gone(before, store, &n->removed_keys, &n->removed_values);
     store_moment_free(before);
@@ -161,8 +166,9 @@ static int remove_run(const struct import_args *a)
         json_object_end(j);
         json_destroy(j);
     } else {
-        visible_printf(stdout, "%s %u key%s, %u value%s from %s%s\n", a->dry_run ? "would remove" : "removed", n.removed_keys, plural(n.removed_keys), n.removed_values,
-               plural(n.removed_values), a->common.store, a->dry_run ? "; nothing was changed" : "");
+        visible_printf(stdout, "%s %u key%s, %u value%s from %s%s\n", a->dry_run ? "would remove" : "removed",
+                       n.removed_keys, plural(n.removed_keys), n.removed_values, plural(n.removed_values),
+                       a->common.store, a->dry_run ? "; nothing was changed" : "");
     }
     return VERB_FINE;
 }
@@ -173,21 +179,28 @@ int cmd_import(int argc, char **argv)
         OPT_STORE,
         {"lenient", 'l', NULL, 0, "accept a .reg without its first line, and typographic quotes, with warnings", 0},
         {"dry-run", 'n', NULL, 0, "find all mistakes, change nothing", 0},
-        {"remove", 'r', NULL, 0, "take declarations out of the store: NAME is a session (GlobalLogger, web), SESSION/PROVIDER, or the full path of a key", 0},
+        {"remove", 'r', NULL, 0,
+         "take declarations out of the store: NAME is a session (GlobalLogger, web), SESSION/PROVIDER, or the full path of a key",
+         0},
         OPT_JSON,
         {0},
     };
     static const struct argp argp = {
-        options, import_parse, "FILE\n--remove NAME...",
-        CMDLINE_DOC("Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. With --remove: take "
-                    "declarations out of it.",
-                    "  autologger import --store r.db xbootmgr.reg\n  autologger import --store r.db --remove web/Contoso-Web"),
-        NULL, NULL, NULL};
+        options,
+        import_parse,
+        "FILE\n--remove NAME...",
+        CMDLINE_DOC(
+            "Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. With --remove: take "
+            "declarations out of it.",
+            "  autologger import --store r.db xbootmgr.reg\n  autologger import --store r.db --remove web/Contoso-Web"),
+        NULL,
+        NULL,
+        NULL};
     struct import_args  a     = {0};
     struct import_count n     = {0};
     struct regstore    *store = NULL;
-    struct diag_sink    sink = {.fn = diag_print};
-    struct reason       why = {0};
+    struct diag_sink    sink  = {.fn = diag_print};
+    struct reason       why   = {0};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
@@ -200,7 +213,7 @@ int cmd_import(int argc, char **argv)
     regstore_close(store);
     if (st && sink.errors) {
         visible_printf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
-                plural(sink.errors));
+                       plural(sink.errors));
         import_report(&a, &n, sink.errors, false);
         return VERB_FAILED;
     }

@@ -52,20 +52,26 @@ static wstatus name_free(struct regstore *store, const struct manifest_provider 
 
     if (publisher_find(store, p->name, &other, NULL, NULL) || guid_equal(&other, &p->guid))
         return W_SUCCESS;
-    return reason_set(why, W_ALREADY_EXISTS, "a provider %s is installed with the GUID %s. Do: autologger manifest uninstall %s", p->name,
+    return reason_set(why, W_ALREADY_EXISTS,
+                      "a provider %s is installed with the GUID %s. Do: autologger manifest uninstall %s", p->name,
                       guid_format(&other, text), p->name);
 }
 
 static void files_warn(const struct manifest_args *a, const struct manifest_provider *p)
 {
-    const char *files[] = {a->files.resource ? a->files.resource : p->resource_file, a->files.message ? a->files.message : p->message_file};
+    const char *files[] = {a->files.resource ? a->files.resource : p->resource_file,
+                           a->files.message ? a->files.message : p->message_file};
     for (int i = 0; i < 2; i++)
-        if (files[i] && *files[i] == '/' && access(files[i], F_OK) < 0 && !(i && files[0] && strcmp(files[0], files[1]) == 0))
-            visible_printf(stderr, "autologger manifest: %s: the %s file %s is not there. Do: install it, or name another one with --%s-file; events decode without it\n",
-                    p->name, i ? "message" : "resource", files[i], i ? "message" : "resource");
+        if (files[i] && *files[i] == '/' && access(files[i], F_OK) < 0 &&
+            !(i && files[0] && strcmp(files[0], files[1]) == 0))
+            visible_printf(
+                stderr,
+                "autologger manifest: %s: the %s file %s is not there. Do: install it, or name another one with --%s-file; events decode without it\n",
+                p->name, i ? "message" : "resource", files[i], i ? "message" : "resource");
 }
 
-static wstatus install_one(const struct manifest_args *a, struct regstore *store, const char *folder, const struct manifest *m, unsigned i, struct reason *why)
+static wstatus install_one(const struct manifest_args *a, struct regstore *store, const char *folder,
+                           const struct manifest *m, unsigned i, struct reason *why)
 {
     const struct manifest_provider *p = &m->providers.at[i];
     char                            path[PUBLISHERS_PATH];
@@ -87,7 +93,8 @@ static void manifest_installed_print(const struct manifest_source *s, struct jso
             char                            guid[GUID_TEXT_SIZE];
             guid_format(&p->guid, guid);
             if (!j) {
-                visible_printf(stdout, "installed %s %s: %u event%s\n", p->name, guid, p->events.count, plural(p->events.count));
+                visible_printf(stdout, "installed %s %s: %u event%s\n", p->name, guid, p->events.count,
+                               plural(p->events.count));
                 continue;
             }
             json_object(j, NULL);
@@ -100,14 +107,15 @@ static void manifest_installed_print(const struct manifest_source *s, struct jso
         json_array_end(j);
 }
 
-/* All files, or nothing: the store's transaction is the last step. A file in the folder without its key is written again next time. */
+/* All files, or nothing: the store's transaction is the last step. A file in the folder without its key is written
+ * again next time. */
 static int install(const struct manifest_args *a, struct json *j)
 {
     struct manifest_source s     = {.forgiving = true};
     struct regstore       *store = NULL;
     struct reason          why   = {0};
     char                   folder[PUBLISHERS_PATH];
-    wstatus                st = W_SUCCESS;
+    wstatus                st   = W_SUCCESS;
     int                    code = VERB_FINE;
 
     for (unsigned i = 0; i < a->count && !code; i++)
@@ -133,7 +141,8 @@ static int install(const struct manifest_args *a, struct json *j)
 /* ---- uninstall ---- */
 
 /* What a word names: providers of a manifest file that is there, or one provider by name or GUID. */
-static wstatus uninstall_one(struct regstore *store, const char *folder, const struct guid *guid, const char *name, struct json *j, struct reason *why)
+static wstatus uninstall_one(struct regstore *store, const char *folder, const struct guid *guid, const char *name,
+                             struct json *j, struct reason *why)
 {
     char    text[GUID_TEXT_SIZE];
     wstatus st = publisher_remove(store, guid, why);
@@ -149,9 +158,10 @@ static wstatus uninstall_one(struct regstore *store, const char *folder, const s
     return W_SUCCESS;
 }
 
-static wstatus uninstall_word(struct regstore *store, const char *folder, const char *word, struct json *j, struct reason *why)
+static wstatus uninstall_word(struct regstore *store, const char *folder, const char *word, struct json *j,
+                              struct reason *why)
 {
-    struct manifest_source s    = {.forgiving = true, .quiet = true, .silent = true};
+    struct manifest_source s = {.forgiving = true, .quiet = true, .silent = true};
     struct guid            guid;
     char                  *name = NULL;
     wstatus                st   = publisher_find(store, word, &guid, &name, why);
@@ -166,7 +176,8 @@ static wstatus uninstall_word(struct regstore *store, const char *folder, const 
     st = manifest_source_read(&s, word, why);
     for (unsigned k = 0; k < s.count && !st; k++)
         for (unsigned i = 0; i < s.list[k]->providers.count && !st; i++)
-            st = uninstall_one(store, folder, &s.list[k]->providers.at[i].guid, s.list[k]->providers.at[i].name, j, why);
+            st =
+                uninstall_one(store, folder, &s.list[k]->providers.at[i].guid, s.list[k]->providers.at[i].name, j, why);
     manifest_source_finish(&s);
     return st;
 }
@@ -200,11 +211,11 @@ struct manifest_listing {
 
 static wstatus list_one(void *ctx, const struct guid *guid, const char *name)
 {
-    struct manifest_listing  *l = ctx;
-    struct manifest *m;
-    struct reason    why = {0};
-    char             text[GUID_TEXT_SIZE], events[24] = "?";
-    wstatus          st = publishers_load(l->folder, guid, &m, &why);
+    struct manifest_listing *l = ctx;
+    struct manifest         *m;
+    struct reason            why = {0};
+    char                     text[GUID_TEXT_SIZE], events[24] = "?";
+    wstatus                  st = publishers_load(l->folder, guid, &m, &why);
 
     l->count++;
     guid_format(guid, text);
@@ -233,7 +244,7 @@ static int manifest_list(const struct manifest_args *a, struct json *j)
 {
     static const char *const titles[] = {"PROVIDER", "GUID", "EVENTS", NULL};
     char                     folder[PUBLISHERS_PATH];
-    struct manifest_listing           l     = {.j = j, .folder = publishers_beside(a->common.store, folder)};
+    struct manifest_listing  l     = {.j = j, .folder = publishers_beside(a->common.store, folder)};
     struct regstore         *store = NULL;
     struct reason            why   = {0};
     wstatus                  st    = store_access_open(&a->common, false, &store, &why);
@@ -360,38 +371,52 @@ static const struct {
     unsigned    least, most;
     const char *needs;
 } actions[] = {
-    {"install", install, 1, FILES_MAX, "FILE"}, {"uninstall", uninstall, 1, FILES_MAX, "PROVIDER or FILE"}, {"list", manifest_list, 0, 0, ""},
-    {"show", manifest_show, 1, FILES_MAX, "FILE or PROVIDER"}, {"check", check, 1, FILES_MAX, "FILE"}, {"template", cmd_manifest_template, 1, 1, "the name of a provider"},
+    {"install", install, 1, FILES_MAX, "FILE"}, {"uninstall", uninstall, 1, FILES_MAX, "PROVIDER or FILE"},
+    {"list", manifest_list, 0, 0, ""},          {"show", manifest_show, 1, FILES_MAX, "FILE or PROVIDER"},
+    {"check", check, 1, FILES_MAX, "FILE"},     {"template", cmd_manifest_template, 1, 1, "the name of a provider"},
 };
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
 int cmd_manifest(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"resource-file", OPT_RESOURCE, "FILE", 0, "install: the program with the metadata, instead of what the manifest names", 0},
+        {"resource-file", OPT_RESOURCE, "FILE", 0,
+         "install: the program with the metadata, instead of what the manifest names", 0},
         {"message-file", OPT_MESSAGE, "FILE", 0, "install: the same for messages", 0},
         {"parameter-file", OPT_PARAMETER, "FILE", 0, "install: the same for parameters of messages", 0},
-        {"culture", OPT_CULTURE, "CULTURE", 0, "show: texts of this culture (de-DE); default: that of LANG", 0}, OPT_STORE, OPT_JSON, {0}};
+        {"culture", OPT_CULTURE, "CULTURE", 0, "show: texts of this culture (de-DE); default: that of LANG", 0},
+        OPT_STORE,
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, manifest_parse, "install FILE...\nuninstall PROVIDER...\nlist\nshow FILE|PROVIDER...\ncheck FILE...\ntemplate NAME",
-        CMDLINE_DOC("Instrumentation manifests, which say what a provider's events mean. FILE is a manifest (.man), its binary form, or a program that "
-                    "holds it. Installed ones give names and messages to events wherever a trace is read on this machine, and the names of providers "
-                    "and keywords to configurations.",
-                    "  autologger manifest template Contoso-Web > web.man\n  autologger manifest install web.man\n  autologger manifest show Contoso-Web"),
-        NULL, NULL, NULL};
+        options,
+        manifest_parse,
+        "install FILE...\nuninstall PROVIDER...\nlist\nshow FILE|PROVIDER...\ncheck FILE...\ntemplate NAME",
+        CMDLINE_DOC(
+            "Instrumentation manifests, which say what a provider's events mean. FILE is a manifest (.man), its binary form, or a program that "
+            "holds it. Installed ones give names and messages to events wherever a trace is read on this machine, and the names of providers "
+            "and keywords to configurations.",
+            "  autologger manifest template Contoso-Web > web.man\n  autologger manifest install web.man\n  autologger manifest show Contoso-Web"),
+        NULL,
+        NULL,
+        NULL};
     struct manifest_args a = {0};
-    int         code;
-    unsigned    i = 0;
+    int                  code;
+    unsigned             i = 0;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     while (a.action && i < ACTIONS && strcmp(actions[i].name, a.action) != 0)
         i++;
     if (!a.action || i == ACTIONS || a.count < actions[i].least || a.count > actions[i].most) {
         if (!a.action || i == ACTIONS)
-            visible_printf(stderr, "autologger manifest: %s%s%s. Do: autologger manifest install | uninstall | list | show | check | template\n",
-                    a.action ? "\"" : "what to do is not said", a.action ? a.action : "", a.action ? "\" is not known" : "");
+            visible_printf(
+                stderr,
+                "autologger manifest: %s%s%s. Do: autologger manifest install | uninstall | list | show | check | template\n",
+                a.action ? "\"" : "what to do is not said", a.action ? a.action : "",
+                a.action ? "\" is not known" : "");
         else
-            visible_printf(stderr, "autologger manifest: %s takes %s. Do: autologger manifest --help\n", a.action, *actions[i].needs ? actions[i].needs : "nothing");
+            visible_printf(stderr, "autologger manifest: %s takes %s. Do: autologger manifest --help\n", a.action,
+                           *actions[i].needs ? actions[i].needs : "nothing");
         return VERB_USAGE;
     }
     struct json *j = a.common.json ? json_create(stdout, true) : NULL;

@@ -38,10 +38,15 @@ int cmd_mark(int argc, char **argv)
 {
     static const struct argp_option options[] = {OPT_RUNTIME_DIR, {0}};
     static const struct argp        argp      = {
-        options, mark_parse, "TEXT...",
-        CMDLINE_DOC("Write a text into every session that enables the provider \"autologger-mark\". Says so when none does.",
-                    "  autologger mark 'update begins'"),
-        NULL, NULL, NULL};
+                    options,
+                    mark_parse,
+                    "TEXT...",
+                    CMDLINE_DOC(
+                        "Write a text into every session that enables the provider \"autologger-mark\". Says so when none does.",
+                        "  autologger mark 'update begins'"),
+                    NULL,
+                    NULL,
+                    NULL};
     static struct mark_args   a;
     static struct typed_event event;
     struct typed_event_target to  = {.provider = "autologger-mark", .level = 4};

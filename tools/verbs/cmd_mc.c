@@ -27,8 +27,9 @@ struct mc_args {
 enum { OPT_UM = 0x300, OPT_KM, OPT_CO, OPT_CP, OPT_CS, OPT_CSS, OPT_MOF, OPT_PROJECTIONS };
 static const struct {
     const char *word, *option;
-} mc_words[] = {{"-um", "--um"}, {"-km", "--km"}, {"-co", "--co"}, {"-cp", "--cp"}, {"-cs", "--cs"}, {"-css", "--css"}, {"-mof", "--mof"},
-             {"-generateProjections", "--generateProjections"}};
+} mc_words[] = {
+    {"-um", "--um"}, {"-km", "--km"},   {"-co", "--co"},   {"-cp", "--cp"},
+    {"-cs", "--cs"}, {"-css", "--css"}, {"-mof", "--mof"}, {"-generateProjections", "--generateProjections"}};
 
 static void windows_words(int argc, char **argv)
 {
@@ -54,7 +55,7 @@ static bool is_c_name(const char *s)
 static error_t parse_windows(int key, char *arg, struct argp_state *state)
 {
     struct mc_args *a        = state->input;
-    char         word[12] = {'-', (char)key, 0};
+    char            word[12] = {'-', (char)key, 0};
     switch (key) {
     case OPT_UM: a->kernel = false; return 0;
     case OPT_KM: a->kernel = true; return 0;
@@ -69,12 +70,32 @@ static error_t parse_windows(int key, char *arg, struct argp_state *state)
     case 's': a->baseline_folder = arg; return 0;
     case 'e': a->extension = arg; return 0;
     case OPT_CP: no_effect(a, "-cp"); return 0;
-    case 'U': case 'u': case 'A': case 'a': case 'n': case 'b': case 'c': case 'd': case 'o': case 'w': case 'W': case 'x': case 'm':
-        no_effect(a, word);
+    case 'U':
+    case 'u':
+    case 'A':
+    case 'a':
+    case 'n':
+    case 'b':
+    case 'c':
+    case 'd':
+    case 'o':
+    case 'w':
+    case 'W':
+    case 'x':
+    case 'm': no_effect(a, word); return 0;
+    case OPT_CS:
+    case OPT_CSS:
+    case OPT_PROJECTIONS:
+        argp_error(state, "there are no C# classes to make here. Do: leave -cs, -css and -generateProjections away");
         return 0;
-    case OPT_CS: case OPT_CSS: case OPT_PROJECTIONS: argp_error(state, "there are no C# classes to make here. Do: leave -cs, -css and -generateProjections away"); return 0;
-    case OPT_MOF: argp_error(state, "no MOF is made: what reads traces here reads manifests. Do: leave -mof away"); return 0;
-    case 't': argp_error(state, "baselines are not compared. Do: diff the .bin that -s DIR keeps, or autologger manifest show of both"); return 0;
+    case OPT_MOF:
+        argp_error(state, "no MOF is made: what reads traces here reads manifests. Do: leave -mof away");
+        return 0;
+    case 't':
+        argp_error(
+            state,
+            "baselines are not compared. Do: diff the .bin that -s DIR keeps, or autologger manifest show of both");
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -118,7 +139,8 @@ static void base_find(struct mc_args *a)
 }
 
 /* Whole or not at all; a file that has these bytes already keeps its time, so that nothing is built again. */
-static wstatus mc_file_put(struct mc_args *a, const char *folder, const char *suffix, const struct text *content, struct reason *why)
+static wstatus mc_file_put(struct mc_args *a, const char *folder, const char *suffix, const struct text *content,
+                           struct reason *why)
 {
     char  path[PATH_MAX_], temporary[PATH_MAX_ + 32];
     FILE *f;
@@ -126,7 +148,7 @@ static wstatus mc_file_put(struct mc_args *a, const char *folder, const char *su
     snprintf(path, sizeof path, "%s%s%s%s", folder ? folder : "", folder ? "/" : "", a->base, suffix);
     snprintf(temporary, sizeof temporary, "%s.new-%d", path, (int)getpid());
     struct file_bytes old;
-    bool              same = file_bytes_read(path, &old, NULL) == W_SUCCESS && !old.elf && old.size == content->length &&
+    bool same = file_bytes_read(path, &old, NULL) == W_SUCCESS && !old.elf && old.size == content->length &&
                 (!old.size || memcmp(old.data, content->data, old.size) == 0);
     file_bytes_free(&old);
     if (!same) {
@@ -189,8 +211,9 @@ static void verbose_print(const struct manifest *m)
 {
     for (unsigned i = 0; i < m->providers.count; i++) {
         const struct manifest_provider *p = &m->providers.at[i];
-        visible_printf(stderr, "autologger mc: %s: %u event%s, %u template%s, %u keyword%s, %u culture%s\n", p->name, p->events.count, plural(p->events.count),
-                p->templates.count, plural(p->templates.count), p->keywords.count, plural(p->keywords.count), m->cultures.count, plural(m->cultures.count));
+        visible_printf(stderr, "autologger mc: %s: %u event%s, %u template%s, %u keyword%s, %u culture%s\n", p->name,
+                       p->events.count, plural(p->events.count), p->templates.count, plural(p->templates.count),
+                       p->keywords.count, plural(p->keywords.count), m->cultures.count, plural(m->cultures.count));
     }
 }
 
@@ -198,9 +221,11 @@ static void verbose_print(const struct manifest *m)
 static void without_effect_print(const struct mc_args *a)
 {
     if (*a->without_effect)
-        visible_printf(stderr, "autologger mc: without effect: %s: texts are UTF-8, and there are no message tables\n", a->without_effect);
+        visible_printf(stderr, "autologger mc: without effect: %s: texts are UTF-8, and there are no message tables\n",
+                       a->without_effect);
     if (a->kernel)
-        fprintf(stderr, "autologger mc: -km: the header is that of -um: kernel modules write no events of manifests here\n");
+        fprintf(stderr,
+                "autologger mc: -km: the header is that of -um: kernel modules write no events of manifests here\n");
 }
 
 static void made_print(struct mc_args *a)
@@ -228,7 +253,8 @@ int cmd_mc(int argc, char **argv)
     static const struct argp_option options[] = {
         {"base", 'z', "NAME", 0, "name of the files that are made (default: that of FILE)", 0},
         {"header-dir", 'h', "DIR", 0, "where NAME.h goes (default: here)", 0},
-        {"resource-dir", 'r', "DIR", 0, "where the rest goes: NAME_metadata.c, NAME.bin, NAME.CULTURE.msg (default: here)", 0},
+        {"resource-dir", 'r', "DIR", 0,
+         "where the rest goes: NAME_metadata.c, NAME.bin, NAME.CULTURE.msg (default: here)", 0},
         {NULL, 'e', "EXT", 0, "suffix of the header, instead of h", 0},
         {NULL, 'p', "PREFIX", 0, "the macros that write are PREFIXSYMBOL, not EventWriteSYMBOL", 0},
         {NULL, 'P', "PREFIX", 0, "take PREFIX from the beginning of the symbols of events", 0},
@@ -237,21 +263,40 @@ int cmd_mc(int argc, char **argv)
         {"co", OPT_CO, NULL, 0, "(also -co) give each event to MCGEN_CALLOUT, which the program defines", 0},
         {"um", OPT_UM, NULL, 0, "(also -um) code for programs: the only kind there is", 0},
         {"km", OPT_KM, NULL, 0, "(also -km) taken, and makes the same header as -um", 0},
-        {NULL, 'U', NULL, 0, "as -a -A -b -c -d -n -o -u, -m N, -w DIR, -W DIR, -x DIR and -cp NAME: taken, without effect here", 0},
-        {NULL, 'u', NULL, OPTION_HIDDEN, NULL, 0}, {NULL, 'A', NULL, OPTION_HIDDEN, NULL, 0}, {NULL, 'a', NULL, OPTION_HIDDEN, NULL, 0},
-        {NULL, 'n', NULL, OPTION_HIDDEN, NULL, 0}, {NULL, 'b', NULL, OPTION_HIDDEN, NULL, 0}, {NULL, 'c', NULL, OPTION_HIDDEN, NULL, 0},
-        {NULL, 'd', NULL, OPTION_HIDDEN, NULL, 0}, {NULL, 'o', NULL, OPTION_HIDDEN, NULL, 0}, {NULL, 'w', "DIR", OPTION_HIDDEN, NULL, 0},
-        {NULL, 'W', "DIR", OPTION_HIDDEN, NULL, 0}, {NULL, 'x', "DIR", OPTION_HIDDEN, NULL, 0}, {NULL, 'm', "N", OPTION_HIDDEN, NULL, 0},
-        {NULL, 't', "DIR", OPTION_HIDDEN, NULL, 0}, {"cp", OPT_CP, "NAME", OPTION_HIDDEN, NULL, 0}, {"cs", OPT_CS, "NAME", OPTION_HIDDEN, NULL, 0},
-        {"css", OPT_CSS, "NAME", OPTION_HIDDEN, NULL, 0}, {"mof", OPT_MOF, NULL, OPTION_HIDDEN, NULL, 0},
-        {"generateProjections", OPT_PROJECTIONS, NULL, OPTION_HIDDEN, NULL, 0}, OPT_JSON, {0}};
+        {NULL, 'U', NULL, 0,
+         "as -a -A -b -c -d -n -o -u, -m N, -w DIR, -W DIR, -x DIR and -cp NAME: taken, without effect here", 0},
+        {NULL, 'u', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'A', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'a', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'n', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'b', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'c', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'd', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'o', NULL, OPTION_HIDDEN, NULL, 0},
+        {NULL, 'w', "DIR", OPTION_HIDDEN, NULL, 0},
+        {NULL, 'W', "DIR", OPTION_HIDDEN, NULL, 0},
+        {NULL, 'x', "DIR", OPTION_HIDDEN, NULL, 0},
+        {NULL, 'm', "N", OPTION_HIDDEN, NULL, 0},
+        {NULL, 't', "DIR", OPTION_HIDDEN, NULL, 0},
+        {"cp", OPT_CP, "NAME", OPTION_HIDDEN, NULL, 0},
+        {"cs", OPT_CS, "NAME", OPTION_HIDDEN, NULL, 0},
+        {"css", OPT_CSS, "NAME", OPTION_HIDDEN, NULL, 0},
+        {"mof", OPT_MOF, NULL, OPTION_HIDDEN, NULL, 0},
+        {"generateProjections", OPT_PROJECTIONS, NULL, OPTION_HIDDEN, NULL, 0},
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, mc_parse, "FILE.man",
-        CMDLINE_DOC("Makes of a manifest what a program needs to write its events: a C and C++ header (descriptors, constants, a macro an event), a C "
-                    "file that puts names and messages into the program, and the same as files: metadata (.bin) and messages by culture (.msg).",
-                    "  autologger mc web.man\n  cc server.c web_metadata.c $(pkg-config --cflags --libs libautologger)"),
-        NULL, NULL, NULL};
-    struct mc_args            a   = {0};
+        options,
+        mc_parse,
+        "FILE.man",
+        CMDLINE_DOC(
+            "Makes of a manifest what a program needs to write its events: a C and C++ header (descriptors, constants, a macro an event), a C "
+            "file that puts names and messages into the program, and the same as files: metadata (.bin) and messages by culture (.msg).",
+            "  autologger mc web.man\n  cc server.c web_metadata.c $(pkg-config --cflags --libs libautologger)"),
+        NULL,
+        NULL,
+        NULL};
+    struct mc_args         a   = {0};
     struct manifest_source s   = {0};
     struct reason          why = {0};
     int                    code;
@@ -261,7 +306,8 @@ int cmd_mc(int argc, char **argv)
     base_find(&a);
     wstatus st = manifest_source_read(&s, a.file, &why);
     if (!st && s.count != 1)
-        st = reason_set(&why, W_INVALID_DATA, "%s holds %u manifests. Do: give mc the manifest (.man)", a.file, s.count);
+        st =
+            reason_set(&why, W_INVALID_DATA, "%s holds %u manifests. Do: give mc the manifest (.man)", a.file, s.count);
     if (st)
         code = manifest_source_failed(&s, "autologger mc", st, &why);
     else if ((st = mc_make(&a, &s, s.list[0], &why)))

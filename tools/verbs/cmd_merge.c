@@ -12,11 +12,11 @@
 #include <inttypes.h>
 
 struct merge_args {
-    struct cmdline common;
-    const char    *out;
-    const char    *files[MERGE_FILES_MAX];
-    unsigned       count;
-    bool           one_boot;
+    struct cmdline       common;
+    const char          *out;
+    const char          *files[MERGE_FILES_MAX];
+    unsigned             count;
+    bool                 one_boot;
     struct redact_option redact;
 };
 enum { OPTION_ONE_BOOT = 0x400 };
@@ -106,22 +106,31 @@ static void names_print(const struct merge_counts *n)
     const struct kernel_names_counts *k = &n->names;
     const struct unwinding_counts    *s = &n->stacks;
     if (s->copies)
-        visible_printf(stdout, "user stacks: %" PRIu64 " of %" PRIu64 " unwound to their beginning, %" PRIu64 " cut short (%" PRIu64 " at the end of what was copied, %" PRIu64
-               " without an unwind table, %" PRIu64 " too long)\n",
-               s->ends[UNWIND_WHOLE], s->copies, s->ends[UNWIND_NO_MEMORY] + s->ends[UNWIND_NO_TABLE] + s->ends[UNWIND_TOO_LONG],
-               s->ends[UNWIND_NO_MEMORY], s->ends[UNWIND_NO_TABLE], s->ends[UNWIND_TOO_LONG]);
+        visible_printf(stdout,
+                       "user stacks: %" PRIu64 " of %" PRIu64 " unwound to their beginning, %" PRIu64
+                       " cut short (%" PRIu64 " at the end of what was copied, %" PRIu64
+                       " without an unwind table, %" PRIu64 " too long)\n",
+                       s->ends[UNWIND_WHOLE], s->copies,
+                       s->ends[UNWIND_NO_MEMORY] + s->ends[UNWIND_NO_TABLE] + s->ends[UNWIND_TOO_LONG],
+                       s->ends[UNWIND_NO_MEMORY], s->ends[UNWIND_NO_TABLE], s->ends[UNWIND_TOO_LONG]);
     if (s->left)
-        visible_printf(stdout, "user stacks: %" PRIu64 " were left as they are: %s. Do: install all of autologger's packages, and merge this file again\n", s->left, s->none);
+        visible_printf(
+            stdout,
+            "user stacks: %" PRIu64
+            " were left as they are: %s. Do: install all of autologger's packages, and merge this file again\n",
+            s->left, s->none);
     if (n->identity.images)
-        printf("identity: %" PRIu64 " of %" PRIu64 " image events have a build id, %" PRIu64 " are of no file\n", n->identity.with_build_id,
-               n->identity.images, n->identity.no_file);
+        printf("identity: %" PRIu64 " of %" PRIu64 " image events have a build id, %" PRIu64 " are of no file\n",
+               n->identity.with_build_id, n->identity.images, n->identity.no_file);
     if (k->had)
         printf("kernel names: in the file already\n");
     else if (*k->none)
-        visible_printf(stdout, "kernel names: none: %s. Do: merge on the machine and in the boot that was traced, as root\n", k->none);
+        visible_printf(stdout,
+                       "kernel names: none: %s. Do: merge on the machine and in the boot that was traced, as root\n",
+                       k->none);
     else if (k->addresses)
-        printf("kernel names: %" PRIu64 " of %" PRIu64 " addresses are in %" PRIu64 " functions, %" PRIu64 " KB\n", k->named, k->addresses,
-               k->symbols, (k->bytes + 1023) / 1024);
+        printf("kernel names: %" PRIu64 " of %" PRIu64 " addresses are in %" PRIu64 " functions, %" PRIu64 " KB\n",
+               k->named, k->addresses, k->symbols, (k->bytes + 1023) / 1024);
 }
 
 static void metadata_print(const struct merge_counts *n)
@@ -129,12 +138,18 @@ static void metadata_print(const struct merge_counts *n)
     const struct embedding_counts *m = &n->metadata;
     if (!m->seen)
         return;
-    printf("descriptions: %" PRIu64 " of %" PRIu64 " kinds of events that do not describe themselves are in the file (%" PRIu64 " added, %" PRIu64 " KB)\n",
+    printf("descriptions: %" PRIu64 " of %" PRIu64
+           " kinds of events that do not describe themselves are in the file (%" PRIu64 " added, %" PRIu64 " KB)\n",
            m->described + m->had, m->seen, m->described, (m->bytes + 1023) / 1024);
     if (m->undescribed)
-        printf("descriptions: %" PRIu64 " kinds of events have no manifest here. Do: autologger manifest install FILE.man, and merge this file again\n", m->undescribed);
+        printf(
+            "descriptions: %" PRIu64
+            " kinds of events have no manifest here. Do: autologger manifest install FILE.man, and merge this file again\n",
+            m->undescribed);
     if (m->left_out)
-        printf("descriptions: %" PRIu64 " kinds of events have a description that is too large for an event, or are too many\n", m->left_out);
+        printf("descriptions: %" PRIu64
+               " kinds of events have a description that is too large for an event, or are too many\n",
+               m->left_out);
 }
 
 static void why_not_fine(const struct merge_counts *n, const char *out)
@@ -142,29 +157,44 @@ static void why_not_fine(const struct merge_counts *n, const char *out)
     lacks_print("autologger merge", out, n->events_lost, n->buffers_lost, out);
     fflush(stdout);
     if (n->unfinished)
-        visible_printf(stderr, "autologger merge: %u of the files %s never finished: what was lost last is not counted in %s\n", n->unfinished,
-                n->unfinished == 1 ? "was" : "were", out);
+        visible_printf(stderr,
+                       "autologger merge: %u of the files %s never finished: what was lost last is not counted in %s\n",
+                       n->unfinished, n->unfinished == 1 ? "was" : "were", out);
     if (n->damage)
-        visible_printf(stderr, "autologger merge: %s\nautologger merge: %u place%s of damage in all; what lies there is not in %s. Do: "
-                        "autologger summary FILE names each\n",
-                n->first_damage, n->damage, plural(n->damage), out);
+        visible_printf(
+            stderr,
+            "autologger merge: %s\nautologger merge: %u place%s of damage in all; what lies there is not in %s. Do: "
+            "autologger summary FILE names each\n",
+            n->first_damage, n->damage, plural(n->damage), out);
     if (n->inversions)
-        visible_printf(stderr, "autologger merge: %s\nautologger merge: %" PRIu64 " event%s out of time order; %s has them where they "
-                        "were found. Do: copy the file again from where it was written\n",
-                n->first_inversion, n->inversions, n->inversions == 1 ? " is" : "s are", out);
+        visible_printf(stderr,
+                       "autologger merge: %s\nautologger merge: %" PRIu64
+                       " event%s out of time order; %s has them where they "
+                       "were found. Do: copy the file again from where it was written\n",
+                       n->first_inversion, n->inversions, n->inversions == 1 ? " is" : "s are", out);
 }
 
 int cmd_merge(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0},
-        {"one-boot", OPTION_ONE_BOOT, NULL, 0, "they are of one boot, though their dates do not fit: the date was set between them", 0}, OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
+        {"one-boot", OPTION_ONE_BOOT, NULL, 0,
+         "they are of one boot, though their dates do not fit: the date was set between them", 0},
+        OPT_REDACT,
+        OPT_STORE,
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, merge_parse, "FILE...",
-        CMDLINE_DOC("One file out of several that were written in one boot with one clock, in time order. Files of different "
-                    "boots or clocks are refused, and both are named.",
-                    "  autologger merge -o boot.etl boot_km_premerge.etl boot_um_premerge.etl"),
-        NULL, NULL, NULL};
+        options,
+        merge_parse,
+        "FILE...",
+        CMDLINE_DOC(
+            "One file out of several that were written in one boot with one clock, in time order. Files of different "
+            "boots or clocks are refused, and both are named.",
+            "  autologger merge -o boot.etl boot_km_premerge.etl boot_um_premerge.etl"),
+        NULL,
+        NULL,
+        NULL};
     struct merge_args   a   = {0};
     struct merge_counts n   = {0};
     struct reason       why = {0};
@@ -193,7 +223,8 @@ int cmd_merge(int argc, char **argv)
     if (a.common.json)
         merge_counts_json(&a, &n);
     else {
-        visible_printf(stdout, "merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
+        visible_printf(stdout, "merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count,
+                       plural(a.count), n.out, n.events_lost, a.out);
         names_print(&n);
         metadata_print(&n);
         redact_option_print(&a.redact);

@@ -31,7 +31,8 @@ static error_t profile_parse(int key, char *arg, struct argp_state *state)
         if (state->arg_num == 0 && strcmp(arg, "save"))
             argp_error(state, "\"%s\": what can be done is: save NAME", arg);
         if (state->arg_num == 1 && !profile_name_fits(arg))
-            argp_error(state, "\"%s\": a profile's name has letters, digits, '-' and '_', at most %d", arg, PROFILE_NAME - 1);
+            argp_error(state, "\"%s\": a profile's name has letters, digits, '-' and '_', at most %d", arg,
+                       PROFILE_NAME - 1);
         if (state->arg_num > 1)
             argp_error(state, "one NAME at a time");
         *(state->arg_num ? &a->name : &a->action) = arg;
@@ -62,7 +63,8 @@ static wstatus sessions_take(struct declaring *v, struct control_client *c, stru
     }
     free(list);
     if (!st && !v->sessions)
-        st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "no session is running that a boot could have. Do: start one, see autologger sessions");
+        st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND,
+                        "no session is running that a boot could have. Do: start one, see autologger sessions");
     return st;
 }
 
@@ -100,8 +102,10 @@ static wstatus profile_text_check(const char *text, size_t size, const char *fil
     st                        = st ? st : ini_import(again, text, size, file, plan_vocabulary(), &sink, why);
     st                        = st ? st : plan_check(again, &limits, failed_count, &failed, why);
     if (!st && failed.count)
-        st = reason_set(why, failed.first.status, "%u of the running sessions and providers cannot be declared for a boot, the first: %s. Do: stop it, and save again",
-                        failed.count, failed.first.text);
+        st = reason_set(
+            why, failed.first.status,
+            "%u of the running sessions and providers cannot be declared for a boot, the first: %s. Do: stop it, and save again",
+            failed.count, failed.first.text);
     regstore_close(again);
     return st;
 }
@@ -110,12 +114,14 @@ static wstatus profile_file_write(const char *path, const char *text, size_t siz
 {
     struct machine here;
     if (!force && !access(path, F_OK))
-        return reason_set(why, W_ALREADY_EXISTS, "%s is there already. Do: choose another name, or replace it with --force", path);
+        return reason_set(why, W_ALREADY_EXISTS,
+                          "%s is there already. Do: choose another name, or replace it with --force", path);
     wstatus st = machine_open(NULL, &here, why);
     return st ? st : machine_write(&here, path, text, size, 0644, why);
 }
 
-static wstatus profile_save(struct declaring *v, const struct profile_args *a, char path[PROFILE_PATH], struct reason *why)
+static wstatus profile_save(struct declaring *v, const struct profile_args *a, char path[PROFILE_PATH],
+                            struct reason *why)
 {
     char          *ini  = NULL;
     size_t         size = 0;
@@ -126,10 +132,11 @@ static wstatus profile_save(struct declaring *v, const struct profile_args *a, c
     if (!st) {
         textbuf_puts(&text, "; ");
         textbuf_puts(&text, a->name);
-        textbuf_printf(&text, ": saved from %u running session%s with %u provider%s.\n", v->sessions, plural(v->sessions), v->providers,
-                       plural(v->providers));
+        textbuf_printf(&text, ": saved from %u running session%s with %u provider%s.\n", v->sessions,
+                       plural(v->sessions), v->providers, plural(v->providers));
         textbuf_put(&text, ini, size);
-        st = text.bad ? reason_set(why, W_OUTOFMEMORY, "not enough memory") : profile_text_check(text.data, text.size, path, why);
+        st = text.bad ? reason_set(why, W_OUTOFMEMORY, "not enough memory")
+                      : profile_text_check(text.data, text.size, path, why);
         st = st ? st : profile_file_write(path, text.data, text.size, a->force, why);
     }
     textbuf_finish(&text);
@@ -141,7 +148,7 @@ static int profile_run(const struct profile_args *a)
 {
     struct control_client  *client = NULL;
     struct ctl_state_answer state;
-    struct declaring         v   = {.left_out = left_out};
+    struct declaring        v   = {.left_out = left_out};
     struct reason           why = {0};
     char                    path[PROFILE_PATH];
     wstatus                 st = control_open(a->common.runtime_dir, &client, &why);
@@ -157,7 +164,8 @@ static int profile_run(const struct profile_args *a)
     control_close(client);
     if (st)
         return failure_print_about(ABOUT_RESULT, "autologger profile", st, &why);
-    visible_printf(stdout, "saved %u session%s with %u provider%s as profile %s: %s\n", v.sessions, plural(v.sessions), v.providers, plural(v.providers), a->name, path);
+    visible_printf(stdout, "saved %u session%s with %u provider%s as profile %s: %s\n", v.sessions, plural(v.sessions),
+                   v.providers, plural(v.providers), a->name, path);
     return VERB_FINE;
 }
 
@@ -169,12 +177,17 @@ int cmd_profile(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, profile_parse, "save NAME",
-        CMDLINE_DOC("Save the sessions that run now (kernel flags, stacks, buffers, enabled providers with level, keywords, properties and "
-                    "filters) as a profile of your own, for one boot. It goes to the first folder of $AUTOLOGGER_PROFILES, else to "
-                    "$XDG_CONFIG_HOME/autologger/profiles, else to /etc/autologger/profiles (root) or ~/.config/autologger/profiles.",
-                    "  autologger profile save mine\n  autologger apply mine\n  autologger start --config mine"),
-        NULL, NULL, NULL};
+        options,
+        profile_parse,
+        "save NAME",
+        CMDLINE_DOC(
+            "Save the sessions that run now (kernel flags, stacks, buffers, enabled providers with level, keywords, properties and "
+            "filters) as a profile of your own, for one boot. It goes to the first folder of $AUTOLOGGER_PROFILES, else to "
+            "$XDG_CONFIG_HOME/autologger/profiles, else to /etc/autologger/profiles (root) or ~/.config/autologger/profiles.",
+            "  autologger profile save mine\n  autologger apply mine\n  autologger start --config mine"),
+        NULL,
+        NULL,
+        NULL};
     struct profile_args a = {0};
     int                 code;
     return cmdline_parse(&argp, argc, argv, &a, &code) ? profile_run(&a) : code;

@@ -61,18 +61,24 @@ static int profiles_json_print(const struct profile_list *l)
 
 int cmd_profiles(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"root", 'R', "DIR", 0, "also those of the machine whose root is DIR (an image)", 0}, OPT_JSON, {0}};
-    static const struct argp        argp      = {
-        options, profiles_parse, "",
-        CMDLINE_DOC("The profiles: ready-made configurations that other verbs take by name. Folders, in this order: "
-                    "$AUTOLOGGER_PROFILES, those of the machine that --root names, ~/.config/autologger/profiles, /etc/autologger/profiles, "
-                    "/usr/share/autologger/profiles, config/profiles of the source.",
-                    "  autologger profiles\n  autologger check boot"),
-        NULL, NULL, NULL};
-    struct profiles_args c  = {0};
-    struct profile_list l   = {0};
-    struct reason       why = {0};
-    int                 code;
+    static const struct argp_option options[] = {
+        {"root", 'R', "DIR", 0, "also those of the machine whose root is DIR (an image)", 0}, OPT_JSON, {0}};
+    static const struct argp argp = {
+        options,
+        profiles_parse,
+        "",
+        CMDLINE_DOC(
+            "The profiles: ready-made configurations that other verbs take by name. Folders, in this order: "
+            "$AUTOLOGGER_PROFILES, those of the machine that --root names, ~/.config/autologger/profiles, /etc/autologger/profiles, "
+            "/usr/share/autologger/profiles, config/profiles of the source.",
+            "  autologger profiles\n  autologger check boot"),
+        NULL,
+        NULL,
+        NULL};
+    struct profiles_args c   = {0};
+    struct profile_list  l   = {0};
+    struct reason        why = {0};
+    int                  code;
     if (!cmdline_parse(&argp, argc, argv, &c, &code))
         return code;
     wstatus st = profile_list_load(c.root, &l, &why);
@@ -81,7 +87,9 @@ int cmd_profiles(int argc, char **argv)
     } else if (c.common.json) {
         code = profiles_json_print(&l);
     } else if (!l.count) {
-        fputs("autologger profiles: no profiles are installed. Do: install them, or name their folder in AUTOLOGGER_PROFILES\n", stderr);
+        fputs(
+            "autologger profiles: no profiles are installed. Do: install them, or name their folder in AUTOLOGGER_PROFILES\n",
+            stderr);
         code = VERB_FAILED;
     } else {
         profiles_text_print(&l);

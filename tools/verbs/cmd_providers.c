@@ -1,4 +1,5 @@
-/* autologger providers: what events there are to ask for: kernel keywords and groups, stack-walk events, tracepoints. */
+/* autologger providers: what events there are to ask for: kernel keywords and groups, stack-walk events,
+ * tracepoints. */
 #include "autologger/control/client.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/source/tracepoints.h"
@@ -40,7 +41,9 @@ static error_t providers_parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if ((a->pattern || a->fields) && !a->tracepoints)
-            argp_error(state, "a pattern and --fields are for --tracepoints. Do: autologger providers --tracepoints 'sched:*' --fields");
+            argp_error(
+                state,
+                "a pattern and --fields are for --tracepoints. Do: autologger providers --tracepoints 'sched:*' --fields");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -63,15 +66,15 @@ static enum kernel_offer keyword_offer(const struct kernel_keyword *k, const str
     return worst;
 }
 
-static const char *const offer_words[] = {
-    [KERNEL_OFFER_NOW] = "yes", [KERNEL_OFFER_PARTLY] = "in part", [KERNEL_OFFER_NONE] = "not on Linux"};
+static const char *const offer_words[] =
+    {[KERNEL_OFFER_NOW] = "yes", [KERNEL_OFFER_PARTLY] = "in part", [KERNEL_OFFER_NONE] = "not on Linux"};
 
 static void kernel_text(void)
 {
-    static const char *const  titles[] = {"KEYWORD", "SUPPORTED", "EVENTS; FROM WHAT, OR WHY NOT", NULL};
-    size_t                    count;
+    static const char *const     titles[] = {"KEYWORD", "SUPPORTED", "EVENTS; FROM WHAT, OR WHY NOT", NULL};
+    size_t                       count;
     const struct kernel_keyword *k = kernel_keywords(&count);
-    struct text_table         t;
+    struct text_table            t;
     text_table_init(&t, titles);
     for (size_t i = 0; i < count; i++) {
         const struct kernel_flag *f;
@@ -82,8 +85,8 @@ static void kernel_text(void)
     }
     text_table_print(&t, stdout);
     text_table_finish(&t);
-    static const char *const group_titles[] = {"GROUP", "KEYWORDS", NULL};
-    const struct kernel_group *g             = kernel_groups(&count);
+    static const char *const   group_titles[] = {"GROUP", "KEYWORDS", NULL};
+    const struct kernel_group *g              = kernel_groups(&count);
     fputc('\n', stdout);
     text_table_init(&t, group_titles);
     for (size_t i = 0; i < count; i++) {
@@ -169,7 +172,8 @@ struct providers_listing {
 
 static void fields_print(struct providers_listing *l, const char *folder)
 {
-    static const char *const kinds[] = {"signed", "unsigned", "pointer", "text", "text", "text", "bytes", "bytes", "bytes"};
+    static const char *const kinds[] = {"signed", "unsigned", "pointer", "text", "text",
+                                        "text",   "bytes",    "bytes",   "bytes"};
     char                     path[224], *format = malloc(FORMAT_MAX);
     const char              *next = NULL;
     struct tracepoint_field  f;
@@ -214,8 +218,10 @@ static int tracepoints_print(const struct providers_args *a, struct json *j)
 {
     struct providers_listing l = {.j = j, .fields = a->fields, .tracefs = tracefs_open()};
     if (l.tracefs < 0) {
-        visible_printf(stderr, "autologger providers: tracefs cannot be opened: %s. Do: run as root, or mount tracefs at /sys/kernel/tracing\n",
-                strerror(-l.tracefs));
+        visible_printf(
+            stderr,
+            "autologger providers: tracefs cannot be opened: %s. Do: run as root, or mount tracefs at /sys/kernel/tracing\n",
+            strerror(-l.tracefs));
         return VERB_REFUSED;
     }
     if (j)
@@ -225,11 +231,15 @@ static int tracepoints_print(const struct providers_args *a, struct json *j)
         json_array_end(j);
     close(l.tracefs);
     if (n < 0) {
-        visible_printf(stderr, "autologger providers: the tracepoints cannot be read: %s. Do: run as root\n", strerror(-n));
+        visible_printf(stderr, "autologger providers: the tracepoints cannot be read: %s. Do: run as root\n",
+                       strerror(-n));
         return VERB_REFUSED;
     }
     if (n == 0)
-        visible_printf(stderr, "autologger providers: this kernel has no tracepoint '%s'. Do: autologger providers --tracepoints\n", a->pattern ? a->pattern : "*:*");
+        visible_printf(
+            stderr,
+            "autologger providers: this kernel has no tracepoint '%s'. Do: autologger providers --tracepoints\n",
+            a->pattern ? a->pattern : "*:*");
     return n ? VERB_FINE : VERB_FAILED;
 }
 
@@ -241,8 +251,9 @@ static void sessions_text(const struct ctl_provider_answer *p, char *out, size_t
     size_t used = 0;
     *out        = 0;
     for (uint32_t i = 0; i < p->enable_count && used < size; i++) {
-        int n = snprintf(out + used, size - used, "%s%s (level %u, keywords 0x%llx%s%s)", i ? ", " : "", p->enable[i].session, p->enable[i].level,
-                         (unsigned long long)p->enable[i].any, *p->enable[i].filters ? "; " : "", p->enable[i].filters);
+        int n = snprintf(out + used, size - used, "%s%s (level %u, keywords 0x%llx%s%s)", i ? ", " : "",
+                         p->enable[i].session, p->enable[i].level, (unsigned long long)p->enable[i].any,
+                         *p->enable[i].filters ? "; " : "", p->enable[i].filters);
         used += n > 0 ? (size_t)n : 0;
     }
 }
@@ -262,10 +273,11 @@ static void programs_text(const struct ctl_provider_answer *p, char *out, size_t
 /* Built in, or of installed manifests: they can be asked for by name, whether a program has them registered or not. */
 static void providers_installed_print(struct json *j)
 {
-    static const char *const titles[] = {"PROVIDER", "NAME", "FROM", NULL}, *const from[] = {"built in", "installed manifest"};
-    struct names_of_providers    names;
-    struct text_table        t;
-    char                     guid[GUID_TEXT_SIZE];
+    static const char *const titles[] = {"PROVIDER", "NAME", "FROM", NULL}, *const from[] = {"built in",
+                                                                                             "installed manifest"};
+    struct names_of_providers names;
+    struct text_table         t;
+    char                      guid[GUID_TEXT_SIZE];
     provider_names_load(&names, NULL);
     text_table_init(&t, titles);
     if (j)
@@ -296,7 +308,8 @@ struct registrations {
     unsigned                     count;
 };
 
-static void one_registration_json(struct json *j, const struct ctl_registration_row *r, const struct ctl_provider_answer *p)
+static void one_registration_json(struct json *j, const struct ctl_registration_row *r,
+                                  const struct ctl_provider_answer *p)
 {
     char guid[GUID_TEXT_SIZE];
     json_object(j, NULL);
@@ -315,7 +328,8 @@ static void one_registration_json(struct json *j, const struct ctl_registration_
 }
 
 /* Returns how many there are. */
-static unsigned registrations_json(struct json *j, const struct registrations *all, const struct guid *provider, const struct ctl_provider_answer *p)
+static unsigned registrations_json(struct json *j, const struct registrations *all, const struct guid *provider,
+                                   const struct ctl_provider_answer *p)
 {
     unsigned n = 0;
     json_array(j, "registrations");
@@ -328,8 +342,8 @@ static unsigned registrations_json(struct json *j, const struct registrations *a
     return n;
 }
 
-static void registered_json(struct json *j, const char *guid, const struct ctl_provider_row *row, const char *name, const struct ctl_provider_answer *p,
-                            const struct registrations *all)
+static void registered_json(struct json *j, const char *guid, const struct ctl_provider_row *row, const char *name,
+                            const struct ctl_provider_answer *p, const struct registrations *all)
 {
     json_object(j, NULL);
     json_text(j, "guid", guid);
@@ -363,11 +377,13 @@ static int by_provider(const void *a, const void *b)
     return n ? n : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* Of a provider that no session enables, and that is no group, the registrations say all: thousands of questions less at a daemon that others keep
- * busy. `all` is sorted. */
-static const struct ctl_provider_answer *from_registrations(const struct ctl_provider_row *row, const struct registrations *all)
+/* Of a provider that no session enables, and that is no group, the registrations say all: thousands of questions less
+ * at a daemon that others keep busy. `all` is sorted. */
+static const struct ctl_provider_answer *from_registrations(const struct ctl_provider_row *row,
+                                                            const struct registrations    *all)
 {
-    static _Alignas(8) uint8_t  bytes[sizeof(struct ctl_provider_answer) + CTL_PROVIDER_PROGRAMS * sizeof(struct ctl_provider_program)];
+    static _Alignas(8)
+        uint8_t bytes[sizeof(struct ctl_provider_answer) + CTL_PROVIDER_PROGRAMS * sizeof(struct ctl_provider_program)];
     struct ctl_provider_answer *made  = (void *)bytes;
     unsigned                    first = 0, behind = all->count, n = 0;
     while (first < behind) {
@@ -392,8 +408,9 @@ static const struct ctl_provider_answer *from_registrations(const struct ctl_pro
     return made;
 }
 
-static wstatus registered_take(struct control_client *client, const struct ctl_provider_row *row, const struct registrations *all,
-                               const struct ctl_provider_answer **out, struct reason *why)
+static wstatus registered_take(struct control_client *client, const struct ctl_provider_row *row,
+                               const struct registrations *all, const struct ctl_provider_answer **out,
+                               struct reason *why)
 {
     if (row->enabled_count || row->group || !all->count)
         return control_provider(client, &row->guid, out, why);
@@ -403,18 +420,18 @@ static wstatus registered_take(struct control_client *client, const struct ctl_p
 
 static int registered_print(const struct providers_args *a, struct json *j)
 {
-    static const char *const titles[] = {"PROVIDER", "NAME", "PROGRAMS", "SESSIONS", NULL};
-    struct control_client   *client   = NULL;
-    struct ctl_provider_row *rows     = NULL;
-    unsigned                 count    = 0;
-    struct reason            why      = {0};
-    struct registrations     all      = {NULL, 0};
-    struct ctl_state_answer  state    = {0};
-    struct names_of_providers    names;
-    struct text_table        t;
-    wstatus                  st = control_open(a->common.runtime_dir, &client, &why);
-    st                          = st ? st : control_providers(client, &rows, &count, &why);
-    st                          = st ? st : control_state(client, &state, &why);
+    static const char *const  titles[] = {"PROVIDER", "NAME", "PROGRAMS", "SESSIONS", NULL};
+    struct control_client    *client   = NULL;
+    struct ctl_provider_row  *rows     = NULL;
+    unsigned                  count    = 0;
+    struct reason             why      = {0};
+    struct registrations      all      = {NULL, 0};
+    struct ctl_state_answer   state    = {0};
+    struct names_of_providers names;
+    struct text_table         t;
+    wstatus                   st = control_open(a->common.runtime_dir, &client, &why);
+    st                           = st ? st : control_providers(client, &rows, &count, &why);
+    st                           = st ? st : control_state(client, &state, &why);
     if (!st && (st = control_registrations(client, &all.row, &all.count, &why)) && !j)
         st = W_SUCCESS; /* an older daemon, an early program */
     if (all.count)
@@ -459,14 +476,24 @@ int cmd_providers(int argc, char **argv)
         {"stacks", 'w', NULL, 0, "events that can have a call stack, for StackWalkingFilter", 0},
         {"tracepoints", 't', NULL, 0, "the kernel's tracepoints, for Tracepoint; all, or those of PATTERN", 0},
         {"fields", OPT_FIELDS, NULL, 0, "with their fields, for TracepointFilter", 0},
-        {"registered", OPT_REGISTERED, NULL, 0, "providers of programs: registered now, or enabled by a session that runs", 0},
-        {"installed", OPT_INSTALLED, NULL, 0, "providers that are built in, or whose manifest is installed", 0}, OPT_RUNTIME_DIR, OPT_JSON, {0}};
-    static const struct argp argp = {options, providers_parse, "[PATTERN]",
-                                     CMDLINE_DOC("What events there are to ask for: each keyword with what it gives here, or why it can't.",
-                                                 "  autologger providers --kernel\n  autologger providers --tracepoints 'block:block_rq_*' --fields\n  autologger providers --registered"),
-                                     NULL, NULL, NULL};
+        {"registered", OPT_REGISTERED, NULL, 0,
+         "providers of programs: registered now, or enabled by a session that runs", 0},
+        {"installed", OPT_INSTALLED, NULL, 0, "providers that are built in, or whose manifest is installed", 0},
+        OPT_RUNTIME_DIR,
+        OPT_JSON,
+        {0}};
+    static const struct argp argp = {
+        options,
+        providers_parse,
+        "[PATTERN]",
+        CMDLINE_DOC(
+            "What events there are to ask for: each keyword with what it gives here, or why it can't.",
+            "  autologger providers --kernel\n  autologger providers --tracepoints 'block:block_rq_*' --fields\n  autologger providers --registered"),
+        NULL,
+        NULL,
+        NULL};
     struct providers_args a = {0};
-    int         code;
+    int                   code;
     if (!cmdline_parse(&argp, argc, argv, &a.common, &code))
         return code;
     struct json *j = a.common.json ? json_create(stdout, true) : NULL;

@@ -14,13 +14,14 @@ static struct {
     struct session_enabled *at;
     unsigned                count;
 } query_enabled;
-static struct result_list rows_now; /* the session's, and its providers' */
-static struct ctl_state_answer daemon_state;
-static struct session_users users;
+static struct result_list        rows_now; /* the session's, and its providers' */
+static struct ctl_state_answer   daemon_state;
+static struct session_users      users;
 static struct session_conditions query_conditions;
 
 /* What the session enables of this provider, if it does. */
-static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name, struct reason *why)
+static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name,
+                             struct reason *why)
 {
     const struct ctl_provider_answer *p;
     wstatus                           st = control_provider(c, &row->guid, &p, why);
@@ -74,7 +75,8 @@ static void query_report(const struct ctl_session_info *s, const struct cmdline 
 {
     struct condition *notes;
     const unsigned    count = notes_take(&notes);
-    session_view_show_enabled(s, &users, &query_conditions, query_enabled.at, query_enabled.count, notes, count, c->json);
+    session_view_show_enabled(s, &users, &query_conditions, query_enabled.at, query_enabled.count, notes, count,
+                              c->json);
     free(notes);
     session_refused_print(&daemon_state, c->json ? stderr : stdout);
     quota_print(&daemon_state, c->json ? stderr : stdout);
@@ -88,8 +90,12 @@ int cmd_query(int argc, char **argv)
 {
     static const struct session_request request = {
         "autologger query",
-        CMDLINE_DOC("One running session in full: state, Status, buffers, events written and lost, and what it enables, with filters; of a provider without events, why.",
-                    "  autologger query \"NT Kernel Logger\""),
-        query_ask, query_report, NULL, NULL};
+        CMDLINE_DOC(
+            "One running session in full: state, Status, buffers, events written and lost, and what it enables, with filters; of a provider without events, why.",
+            "  autologger query \"NT Kernel Logger\""),
+        query_ask,
+        query_report,
+        NULL,
+        NULL};
     return session_request_run(&request, argc, argv);
 }

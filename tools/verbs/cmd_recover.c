@@ -54,25 +54,40 @@ static void recover_show(void *ctx, const struct result_list *rows)
 int cmd_recover(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        OPT_STORE, OPT_JSON, {"log-dir", OPTION_LOG_DIR, "DIR", 0, "where the log files go (default: where that boot would have put them)", 0},
-        {"unsealed", OPTION_UNSEALED, NULL, 0, "also a file without the seal of this machine: it says which files are written", 0}, {0}};
+        OPT_STORE,
+        OPT_JSON,
+        {"log-dir", OPTION_LOG_DIR, "DIR", 0, "where the log files go (default: where that boot would have put them)",
+         0},
+        {"unsealed", OPTION_UNSEALED, NULL, 0,
+         "also a file without the seal of this machine: it says which files are written", 0},
+        {0}};
     static const struct argp argp = {
-        options, recover_parse, "FILE",
-        CMDLINE_DOC("Writes the log files and the Status of a boot for which no daemon came: the early program then saves what it holds "
-                    "in memory to one .alraw file, or a person does with autologger-early save. The file is sealed with the key of the machine, "
-                    "where the early program could read it: not in an emergency shell before the root is there. Name a file without "
-                    "that seal with --unsealed, if you know who wrote it.",
-                    "  autologger recover /var/log/autologger/boot-6c1f.alraw"),
-        NULL, NULL, NULL};
+        options,
+        recover_parse,
+        "FILE",
+        CMDLINE_DOC(
+            "Writes the log files and the Status of a boot for which no daemon came: the early program then saves what it holds "
+            "in memory to one .alraw file, or a person does with autologger-early save. The file is sealed with the key of the machine, "
+            "where the early program could read it: not in an emergency shell before the root is there. Name a file without "
+            "that seal with --unsealed, if you know who wrote it.",
+            "  autologger recover /var/log/autologger/boot-6c1f.alraw"),
+        NULL,
+        NULL,
+        NULL};
     struct recover_args a   = {0};
     struct reason       why = {0};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    const struct recover_options o = {.path = a.file, .key_store = a.common.store, .unsealed = a.unsealed, .log_dir = a.log_dir,
-                                      .store = a.common.store_given ? a.common.store : NULL, .store_open = regstore_open,
-                                      .done = recover_show, .ctx = &a};
-    wstatus st = recover_run(&o, &why);
+    const struct recover_options o  = {.path       = a.file,
+                                       .key_store  = a.common.store,
+                                       .unsealed   = a.unsealed,
+                                       .log_dir    = a.log_dir,
+                                       .store      = a.common.store_given ? a.common.store : NULL,
+                                       .store_open = regstore_open,
+                                       .done       = recover_show,
+                                       .ctx        = &a};
+    wstatus                      st = recover_run(&o, &why);
     if (st)
         return failure_print("autologger recover", st, &why);
     return a.failed ? VERB_FAILED : VERB_FINE;

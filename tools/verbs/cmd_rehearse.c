@@ -21,14 +21,14 @@
 enum { COMMANDS_MAX = 64, EARLY_MS = 1500 };
 
 struct rehearse_args {
-    struct cmdline common;
-    const char    *file;
-    char           path[PROFILE_PATH]; /* of file */
-    const char    *out;
-    const char    *commands[COMMANDS_MAX + 1];
-    unsigned       command_count;
-    unsigned       seconds;
-    bool           keep_premerge;
+    struct cmdline          common;
+    const char             *file;
+    char                    path[PROFILE_PATH]; /* of file */
+    const char             *out;
+    const char             *commands[COMMANDS_MAX + 1];
+    unsigned                command_count;
+    unsigned                seconds;
+    bool                    keep_premerge;
     struct publisher_option manifests;
 };
 /* One run: what was found before, and what came out. */
@@ -164,7 +164,7 @@ static wstatus store_prepare(struct cmd_rehearse_rehearsal *r, struct reason *wh
 
 static wstatus cmd_rehearse_run(struct cmd_rehearse_rehearsal *r, FILE *to, struct reason *why)
 {
-    const char             *demo[] = {r->demo, NULL};
+    const char             *demo[]  = {r->demo, NULL};
     struct rehearse_options options = {
         .store_path    = r->store,
         .out_dir       = r->folder,
@@ -221,19 +221,22 @@ static int report_text(const struct cmd_rehearse_rehearsal *r, struct regstore *
     if (!balances_show(r, store, NULL))
         code = VERB_FAILED;
     if (r->result.files_created_early)
-        visible_printf(stdout, "the early phase created %llu file%s; it must create none\n", (unsigned long long)r->result.files_created_early,
-               plural(r->result.files_created_early));
+        visible_printf(stdout, "the early phase created %llu file%s; it must create none\n",
+                       (unsigned long long)r->result.files_created_early, plural(r->result.files_created_early));
     if (r->result.interrupted)
         puts("interrupted: the boot was ended early, in order");
     if (r->result.merge_failed.status)
-        visible_printf(stdout, "not merged: %s%s%s\n", r->result.merge_failed.text, strstr(r->result.merge_failed.text, " Do: ") ? "" : ". Do: ",
-               strstr(r->result.merge_failed.text, " Do: ") ? "" : wstatus_advice(r->result.merge_failed.status));
+        visible_printf(stdout, "not merged: %s%s%s\n", r->result.merge_failed.text,
+                       strstr(r->result.merge_failed.text, " Do: ") ? "" : ". Do: ",
+                       strstr(r->result.merge_failed.text, " Do: ") ? ""
+                                                                    : wstatus_advice(r->result.merge_failed.status));
     if (r->result.programs_failed)
         printf("%u of the programs failed\n", r->result.programs_failed);
     if (r->result.merged_path[0])
         visible_printf(stdout, "trace: %s\n", r->result.merged_path);
     else
-        visible_printf(stdout, "trace: none, because %s\n", r->result.merge_failed.status ? "the files could not be merged" : "no session wrote a file");
+        visible_printf(stdout, "trace: none, because %s\n",
+                       r->result.merge_failed.status ? "the files could not be merged" : "no session wrote a file");
     return code;
 }
 
@@ -274,8 +277,8 @@ static int rehearse(struct cmd_rehearse_rehearsal *r)
     }
     demo_report_read(r->report, &r->counted);
     code = r->args->common.json ? report_json(r, store) : report_text(r, store);
-    if (result_view_failed(&r->rows) || r->result.files_created_early || r->result.programs_failed || r->result.interrupted ||
-        r->result.merge_failed.status)
+    if (result_view_failed(&r->rows) || r->result.files_created_early || r->result.programs_failed ||
+        r->result.interrupted || r->result.merge_failed.status)
         code = VERB_FAILED;
 out:
     regstore_close(store);
@@ -295,12 +298,17 @@ int cmd_rehearse(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, rehearse_parse, "FILE\nPROFILE\n--store FILE",
-        CMDLINE_DOC("Boot a configuration on this running machine: the early phase in memory, file system ready, programs, "
-                    "stop, merge. What is sound starts; what is refused shows with its Status. The merged file has the name of the "
-                    "kernel session's file without _km_premerge, else SESSION-merged.etl.",
-                    "  autologger rehearse config/examples/first-boot.ini --run 'make -j2'"),
-        NULL, NULL, NULL};
+        options,
+        rehearse_parse,
+        "FILE\nPROFILE\n--store FILE",
+        CMDLINE_DOC(
+            "Boot a configuration on this running machine: the early phase in memory, file system ready, programs, "
+            "stop, merge. What is sound starts; what is refused shows with its Status. The merged file has the name of the "
+            "kernel session's file without _km_premerge, else SESSION-merged.etl.",
+            "  autologger rehearse config/examples/first-boot.ini --run 'make -j2'"),
+        NULL,
+        NULL,
+        NULL};
     struct rehearse_args a = {.out = "autologger-rehearsal"};
     int                  code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))

@@ -1,5 +1,5 @@
-/* autologger relog: a trace file out of others: only some of their events, in time order, with their time stamps; uncompressed, or
- * compressed; redacted. */
+/* autologger relog: a trace file out of others: only some of their events, in time order, with their time stamps;
+ * uncompressed, or compressed; redacted. */
 #include "autologger/analysis/event_spec.h"
 #include "autologger/consumer/merge.h"
 #include "autologger/consumer/process_filter.h"
@@ -61,7 +61,8 @@ static error_t relog_parse(int key, char *arg, struct argp_state *state)
     struct relog_args *a = state->input;
     switch (key) {
     case 'o': a->out = arg; return 0;
-    case 'p': case KEY_EVENT: add_spec(a->keep, &a->keeps, arg, state); return 0;
+    case 'p':
+    case KEY_EVENT: add_spec(a->keep, &a->keeps, arg, state); return 0;
     case KEY_EXCLUDE: add_spec(a->exclude, &a->excludes, arg, state); return 0;
     case KEY_NAMES: a->names = true; return 0;
     case KEY_COMPRESS: a->compress = true; return 0;
@@ -91,16 +92,21 @@ static error_t relog_parse(int key, char *arg, struct argp_state *state)
 
 static bool relog_process_wanted(void *ctx, uint32_t process) { return process == ((struct relog_args *)ctx)->process; }
 
-/* What others need to be read: processes, threads, images and what identifies them, names of files, descriptions of events. */
+/* What others need to be read: processes, threads, images and what identifies them, names of files, descriptions of
+ * events. */
 static bool relog_is_name(const struct decoded *names)
 {
     uint16_t group = names->hook >> 8;
-    return (names->hook != CLASSIC_NONE && (group == ETL_GROUP_IMAGE || group == ETL_GROUP_PROCESS || group == HEADER_GROUP || group >= CLASSIC_IMAGE_ID >> 8 ||
-                                            (group == ETL_GROUP_THREAD && (names->hook & 0xFF) < 5) || (names->hook >= HOOK_FILE_NAME && names->hook < HOOK_FILE_MAP))) ||
-           (names->provider && (strcmp(names->provider, NAMES_PROVIDER) == 0 || strcmp(names->provider, MERGED_PROVIDER) == 0));
+    return (names->hook != CLASSIC_NONE &&
+            (group == ETL_GROUP_IMAGE || group == ETL_GROUP_PROCESS || group == HEADER_GROUP ||
+             group >= CLASSIC_IMAGE_ID >> 8 || (group == ETL_GROUP_THREAD && (names->hook & 0xFF) < 5) ||
+             (names->hook >= HOOK_FILE_NAME && names->hook < HOOK_FILE_MAP))) ||
+           (names->provider &&
+            (strcmp(names->provider, NAMES_PROVIDER) == 0 || strcmp(names->provider, MERGED_PROVIDER) == 0));
 }
 
-static bool any_matches(const struct event_spec *list, unsigned count, const struct etl_event *e, const struct decoded *names)
+static bool any_matches(const struct event_spec *list, unsigned count, const struct etl_event *e,
+                        const struct decoded *names)
 {
     for (unsigned i = 0; i < count; i++)
         if (event_spec_matches(&list[i], e, names))
@@ -146,7 +152,8 @@ static void relog_print(const struct relog_args *a, const struct merge_counts *n
         json_destroy(j);
         return;
     }
-    visible_printf(stdout, "%" PRIu64 " of %" PRIu64 " events (%" PRIu64 " left out)\ntrace: %s\n", n->out, n->in, n->left_out, a->out);
+    visible_printf(stdout, "%" PRIu64 " of %" PRIu64 " events (%" PRIu64 " left out)\ntrace: %s\n", n->out, n->in,
+                   n->left_out, a->out);
     redact_option_print(&a->redact);
 }
 
@@ -188,7 +195,10 @@ static int relog(struct relog_args *a, struct os *edge)
     }
     a->schemas = describe.set;
     a->filter  = (struct process_filter){.wanted = relog_process_wanted, .ctx = a, .actors = &a->actors};
-    struct merge_options options = {.plain = true, .keep = filtered ? relog_keep : NULL, .ctx = a, .redactor = a->redact.redactor,
+    struct merge_options options = {.plain    = true,
+                                    .keep     = filtered ? relog_keep : NULL,
+                                    .ctx      = a,
+                                    .redactor = a->redact.redactor,
                                     .compress = a->compress ? xpress_compress : NULL};
     struct merge_help    help;
     merge_help_open(&help, &a->common, &options);
@@ -204,7 +214,8 @@ static int relog(struct relog_args *a, struct os *edge)
         lacks_print("autologger relog", a->out, n.events_lost, n.buffers_lost, a->count == 1 ? a->files[0] : a->out);
         fflush(stdout);
         if (n.damage || n.inversions)
-            visible_printf(stderr, "autologger relog: %s%s\n", n.damage ? n.first_damage : n.first_inversion, n.damage ? ": what lies there is not in the result" : "");
+            visible_printf(stderr, "autologger relog: %s%s\n", n.damage ? n.first_damage : n.first_inversion,
+                           n.damage ? ": what lies there is not in the result" : "");
         code = n.damage || n.inversions ? VERB_FAILED : VERB_FINE;
     }
     process_filter_finish(&a->filter);
@@ -217,23 +228,32 @@ int cmd_relog(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0},
-        {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name with * and ?, or a {GUID} (repeat for more)", 0},
+        {"provider", 'p', "PROVIDER", 0,
+         "only events of this provider: a name with * and ?, or a {GUID} (repeat for more)", 0},
         {"event", KEY_EVENT, "PROVIDER/EVENT", 0, "only these events; :OPCODE may follow (repeat for more)", 0},
         {"exclude", KEY_EXCLUDE, "PROVIDER/EVENT", 0, "not these (repeat for more)", 0},
         {"process", 'P', "PID", 0, "only events of this process, as dump --process has them", 0},
-        {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file that starts first", 0},
+        {"from", 'a', "SECONDS", 0,
+         "only events from here on, in seconds since the start of the file that starts first", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
-        {"with-names", KEY_NAMES, NULL, 0, "also all events that give names to others: processes, threads, images, files, descriptions", 0},
-        {"compress", KEY_COMPRESS, NULL, 0, "compress the result (XPRESS); without it the result is uncompressed, whatever the files are", 0},
+        {"with-names", KEY_NAMES, NULL, 0,
+         "also all events that give names to others: processes, threads, images, files, descriptions", 0},
+        {"compress", KEY_COMPRESS, NULL, 0,
+         "compress the result (XPRESS); without it the result is uncompressed, whatever the files are", 0},
         OPT_REDACT,
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, relog_parse, "FILE...",
-        CMDLINE_DOC("A trace file (.etl) out of others of one clock: only some of their events, each byte for byte with its time stamp, in time order, "
-                    "uncompressed unless asked for otherwise. The counts of lost events stay.",
-                    "  autologger relog boot.etl --provider Contoso-Web --from 2 --to 5 -o part.etl"),
-        NULL, NULL, NULL};
+        options,
+        relog_parse,
+        "FILE...",
+        CMDLINE_DOC(
+            "A trace file (.etl) out of others of one clock: only some of their events, each byte for byte with its time stamp, in time order, "
+            "uncompressed unless asked for otherwise. The counts of lost events stay.",
+            "  autologger relog boot.etl --provider Contoso-Web --from 2 --to 5 -o part.etl"),
+        NULL,
+        NULL,
+        NULL};
     struct relog_args a = {.from = -1, .to = -1};
     int               code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))

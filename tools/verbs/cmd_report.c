@@ -46,15 +46,21 @@ int cmd_report(int argc, char **argv)
         {"text", KEY_TEXT, NULL, 0, "print text (the default, unless a page or JSON is asked for)", 0},
         {"last", 'n', "N", 0, "compare with the median of the last N boots that the store remembers", 0},
         OPT_JSON,
-        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
+        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0,
+         "look for files and .build-id folders in DIR first (repeat for more)", 0},
         OPT_STORE,
         {0}};
     static const struct argp argp = {
-        options, report_parse, "FILE",
-        CMDLINE_DOC("What made a boot slow: the verdict, and what it goes by (phases, critical path, units, processes, disks, stacks); as text, as JSON, and as a "
-                    "page to look at the boot: one file that needs nothing else.",
-                    "  autologger report /var/log/autologger/c/boot/boot.etl -o boot.html"),
-        NULL, NULL, NULL};
+        options,
+        report_parse,
+        "FILE",
+        CMDLINE_DOC(
+            "What made a boot slow: the verdict, and what it goes by (phases, critical path, units, processes, disks, stacks); as text, as JSON, and as a "
+            "page to look at the boot: one file that needs nothing else.",
+            "  autologger report /var/log/autologger/c/boot/boot.etl -o boot.html"),
+        NULL,
+        NULL,
+        NULL};
     struct report_run a = {0};
     int               code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))

@@ -19,14 +19,15 @@ static error_t sessions_parse(int key, char *arg, struct argp_state *state)
 
 /* What runs, session by session. */
 struct running {
-    struct ctl_session_info *rows;
-    struct session_users    *users;
+    struct ctl_session_info   *rows;
+    struct session_users      *users;
     struct session_conditions *conditions;
-    unsigned                 count;
-    struct ctl_state_answer  state;
+    unsigned                   count;
+    struct ctl_state_answer    state;
 };
 
-static void sessions_losses_print(struct text_table *t, const struct ctl_session_info *s, const struct session_users *users)
+static void sessions_losses_print(struct text_table *t, const struct ctl_session_info *s,
+                                  const struct session_users *users)
 {
     struct condition loss;
     char             misuse[400];
@@ -34,7 +35,8 @@ static void sessions_losses_print(struct text_table *t, const struct ctl_session
         if (user_loss(s, &users->row[i], &loss))
             text_table_line(t, "    condition %u %s: %s. Do: %s", loss.number, loss.item, loss.reason, loss.advice);
         if (user_misuse(&users->row[i], misuse, sizeof misuse))
-            text_table_line(t, "    note %u uid %u: %s. Do: look at the programs of this user", W_INVALID_DATA, users->row[i].uid, misuse);
+            text_table_line(t, "    note %u uid %u: %s. Do: look at the programs of this user", W_INVALID_DATA,
+                            users->row[i].uid, misuse);
     }
 }
 
@@ -53,7 +55,7 @@ static void table_print(const struct running *r)
     text_table_init(&t, titles);
     for (unsigned i = 0; i < r->count; i++) {
         const struct ctl_session_info *s = &r->rows[i];
-        char status[16], buffers[48], written[24], lost[24];
+        char                           status[16], buffers[48], written[24], lost[24];
         snprintf(status, sizeof status, "%u", s->status);
         snprintf(buffers, sizeof buffers, "%u x %u KB", s->number_of_buffers, s->buffer_kb);
         snprintf(written, sizeof written, "%" PRIu64, s->events_written);
@@ -91,7 +93,8 @@ static wstatus cmd_sessions_take(const char *runtime_dir, struct running *r, str
     struct control_client *client = NULL;
     wstatus                st     = control_open(runtime_dir, &client, why);
     st                            = st ? st : control_query_all(client, &r->rows, &r->count, why);
-    if (!st && (!(r->users = calloc(r->count + 1, sizeof *r->users)) || !(r->conditions = calloc(r->count + 1, sizeof *r->conditions))))
+    if (!st && (!(r->users = calloc(r->count + 1, sizeof *r->users)) ||
+                !(r->conditions = calloc(r->count + 1, sizeof *r->conditions))))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the users of %u sessions", r->count);
     for (unsigned i = 0; i < r->count && !st; i++) {
         st = session_users_take(client, r->rows[i].name, &r->users[i], why);
@@ -117,8 +120,14 @@ int cmd_sessions(int argc, char **argv)
 {
     static const struct argp_option options[] = {OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp        argp      = {
-        options, sessions_parse, "", CMDLINE_DOC("The sessions that run now, one line each, and the users whose programs lost events there.", "  autologger sessions --json"), NULL, NULL,
-        NULL};
+                    options,
+                    sessions_parse,
+                    "",
+                    CMDLINE_DOC("The sessions that run now, one line each, and the users whose programs lost events there.",
+                                "  autologger sessions --json"),
+                    NULL,
+                    NULL,
+                    NULL};
     struct cmdline c   = {0};
     struct running r   = {0};
     struct reason  why = {0};

@@ -62,13 +62,21 @@ static void snapshot_report(const struct ctl_update_answer *answer, bool as_json
 int cmd_snapshot(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "the file, in the daemon's log folder (default NAME and the time)", 0}, OPT_RUNTIME_DIR, OPT_JSON, {0}};
+        {"output", 'o', "FILE", 0, "the file, in the daemon's log folder (default NAME and the time)", 0},
+        OPT_RUNTIME_DIR,
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, snapshot_parse, "NAME",
-        CMDLINE_DOC("Write what a session has now into a file of its own: the ring of a BUFFERING session, or all of its log file so far. The session "
-                    "goes on, and its content stays as it is: two snapshots share events.",
-                    "  autologger snapshot blackbox --output crash.etl"),
-        NULL, NULL, NULL};
+        options,
+        snapshot_parse,
+        "NAME",
+        CMDLINE_DOC(
+            "Write what a session has now into a file of its own: the ring of a BUFFERING session, or all of its log file so far. The session "
+            "goes on, and its content stays as it is: two snapshots share events.",
+            "  autologger snapshot blackbox --output crash.etl"),
+        NULL,
+        NULL,
+        NULL};
     struct snapshot_args   a      = {0};
     struct control_client *client = NULL;
     struct reason          why    = {0};
@@ -80,8 +88,9 @@ int cmd_snapshot(int argc, char **argv)
     if (st)
         return failure_print_about(ABOUT_DAEMON, "autologger snapshot", st, &why);
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
-    st = answer ? control_file(client, a.name, a.output ? a.output : default_name(a.name, made, sizeof made), answer, &why)
-                : reason_set(&why, W_OUTOFMEMORY, "not enough memory");
+    st                               = answer
+                                           ? control_file(client, a.name, a.output ? a.output : default_name(a.name, made, sizeof made), answer, &why)
+                                           : reason_set(&why, W_OUTOFMEMORY, "not enough memory");
     control_close(client);
     code = VERB_FINE;
     if (st)

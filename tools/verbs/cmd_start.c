@@ -25,14 +25,14 @@ struct wish {
     const char *text;
 };
 struct start_args {
-    struct cmdline   common;
-    const char      *name, *config;
-    struct regstore *store; /* gets what options declare */
-    struct wish      wish[MAX_WISHES];
-    unsigned         wishes;
-    bool             real_time, kernel, file;
+    struct cmdline          common;
+    const char             *name, *config;
+    struct regstore        *store; /* gets what options declare */
+    struct wish             wish[MAX_WISHES];
+    unsigned                wishes;
+    bool                    real_time, kernel, file;
     struct publisher_option manifests;
-    int              code; /* of a manifest that can't be read; 0: none */
+    int                     code; /* of a manifest that can't be read; 0: none */
 };
 
 static error_t start_wish(struct start_args *a, struct argp_state *state, const char *value, const char *text)
@@ -61,21 +61,24 @@ static void start_declare(struct start_args *a, struct argp_state *state)
     char          guid[GUID_TEXT_SIZE];
     if (!*a->name || strpbrk(a->name, "\\/"))
         argp_error(state, "a session's name is not empty and has no \\ and no /: \"%s\"", a->name);
-    wstatus st = session_value_set(a->store, a->name, NULL, "Start", "yes", &why);
-    st         = st ? st : session_value_set(a->store, a->name, NULL, "Guid", guid_format(&id, guid), &why);
+    wstatus st         = session_value_set(a->store, a->name, NULL, "Start", "yes", &why);
+    st                 = st ? st : session_value_set(a->store, a->name, NULL, "Guid", guid_format(&id, guid), &why);
     const char *blamed = "NAME";
     for (unsigned i = 0; !st && i < a->wishes; i++) {
         const struct wish *w = &a->wish[i];
         blamed               = w->value ? w->value : w->text;
-        st = w->value ? session_value_set(a->store, a->name, NULL, w->value, w->text, &why) : session_provider_add(a->store, a->name, w->text, &why);
+        st                   = w->value ? session_value_set(a->store, a->name, NULL, w->value, w->text, &why)
+                                        : session_provider_add(a->store, a->name, w->text, &why);
     }
     if (!st && (a->real_time || a->kernel))
-        st = session_mode_add(a->store, a->name, (a->real_time ? ETL_MODE_REAL_TIME : 0) | (a->kernel ? ETL_MODE_SYSTEM_LOGGER : 0), &why);
+        st = session_mode_add(a->store, a->name,
+                              (a->real_time ? ETL_MODE_REAL_TIME : 0) | (a->kernel ? ETL_MODE_SYSTEM_LOGGER : 0), &why);
     if (st)
         argp_error(state, "%s: %s", blamed, why.text);
 }
 
-/* "./x.etl" is a file of the current folder, "x.etl" one of the daemon's log folder, as FileName is. Borrowed, for the process' life. */
+/* "./x.etl" is a file of the current folder, "x.etl" one of the daemon's log folder, as FileName is. Borrowed, for the
+ * process' life. */
 static const char *file_here(const char *arg, struct argp_state *state)
 {
     static char path[PATH_MAX + NAME_MAX + 2];
@@ -185,8 +188,8 @@ static int start_all(const struct start_args *a, struct regstore *store, struct 
     if (st)
         code = failure_print("autologger start", st, &why);
     else if (!n) {
-        visible_printf(stderr, "autologger start: %s declares no session%s%s that starts. Do: autologger check %s\n", a->config, a->name ? " named " : "",
-                a->name ? a->name : "", a->config);
+        visible_printf(stderr, "autologger start: %s declares no session%s%s that starts. Do: autologger check %s\n",
+                       a->config, a->name ? " named " : "", a->name ? a->name : "", a->config);
         code = VERB_FAILED;
     }
     session_declared_free(keys);
@@ -217,13 +220,14 @@ static int cmd_start_run(struct start_args *a, struct regstore *declared)
     struct reason          why    = {0};
     int                    code   = VERB_FAILED;
     char                   path[PROFILE_PATH];
-    wstatus                st     = a->config ? regstore_open_memory(&config, &why) : W_SUCCESS;
+    wstatus                st = a->config ? regstore_open_memory(&config, &why) : W_SUCCESS;
     if (!st && a->config)
         st = profile_resolve(a->config, NULL, path, &why);
     if (!st && a->config)
         st = dialect_import_file(config, path, 0, plan_vocabulary(), &sink, &why);
     if (st && sink.errors)
-        visible_printf(stderr, "autologger start: %s: %u mistake%s, nothing was started\n", a->config, sink.errors, plural(sink.errors));
+        visible_printf(stderr, "autologger start: %s: %u mistake%s, nothing was started\n", a->config, sink.errors,
+                       plural(sink.errors));
     else if (st)
         code = failure_print_about(ABOUT_CONFIGURATION, "autologger start", st, &why);
     else if ((st = control_open(a->common.runtime_dir, &client, &why)))
@@ -238,24 +242,38 @@ static int cmd_start_run(struct start_args *a, struct regstore *declared)
 int cmd_start(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"config", 'c', "FILE|PROFILE", 0, "start the sessions that this INI, .reg or profile declares, or of them NAME alone", 0},
-        {"provider", 'p', "PROVIDER[:LEVEL[:KEYWORDS]]", 0, "enable a provider, by name or {GUID}; as often as wanted", 0},
-        {"flags", 'f', "FLAGS", 0, "kernel events: keywords and groups joined by '+'; without NAME in the NT Kernel Logger, to kernel.etl", 0},
+        {"config", 'c', "FILE|PROFILE", 0,
+         "start the sessions that this INI, .reg or profile declares, or of them NAME alone", 0},
+        {"provider", 'p', "PROVIDER[:LEVEL[:KEYWORDS]]", 0, "enable a provider, by name or {GUID}; as often as wanted",
+         0},
+        {"flags", 'f', "FLAGS", 0,
+         "kernel events: keywords and groups joined by '+'; without NAME in the NT Kernel Logger, to kernel.etl", 0},
         {"stacks", 'k', "STACKS", 0, "the kernel events that get call stacks", 0},
-        {"output", 'o', "FILE", 0, "the log file: NAME.etl in the daemon's log folder; ./NAME.etl in the current folder, or an absolute path, made with your rights (default: below the log folder)", 0},
-        {"real-time", KEY_REAL_TIME, NULL, 0, "for consumers (autologger watch), without a file unless one is named", 0},
+        {"output", 'o', "FILE", 0,
+         "the log file: NAME.etl in the daemon's log folder; ./NAME.etl in the current folder, or an absolute path, made with your rights (default: below the log folder)",
+         0},
+        {"real-time", KEY_REAL_TIME, NULL, 0, "for consumers (autologger watch), without a file unless one is named",
+         0},
         OPT_PUBLISHER,
-        {"set", KEY_SET, "VALUE=TEXT", 0, "any other value of a declaration, such as BufferSize=256KB or MaximumBuffers=64", 0},
-        OPT_RUNTIME_DIR, OPT_JSON, {0}};
+        {"set", KEY_SET, "VALUE=TEXT", 0,
+         "any other value of a declaration, such as BufferSize=256KB or MaximumBuffers=64", 0},
+        OPT_RUNTIME_DIR,
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, start_parse, "[NAME]",
-        CMDLINE_DOC("Start a session now, for as long as the daemon runs or until 'autologger stop': in no store, and not at the next boot. Its "
-                    "values mean what they mean in a configuration. Providers that are registered are enabled at once, others when they come.",
-                    "  autologger start web --provider Contoso-Web:Informational --set BufferSize=256KB\n"
-                    "  autologger start cpu --flags PROC_THREAD+LOADER+CSWITCH --stacks CSwitch --output cpu.etl\n"
-                    "  autologger start --flags PROC_THREAD+LOADER --output ./kernel.etl\n"
-                    "  autologger start --config sessions.ini web"),
-        NULL, NULL, NULL};
+        options,
+        start_parse,
+        "[NAME]",
+        CMDLINE_DOC(
+            "Start a session now, for as long as the daemon runs or until 'autologger stop': in no store, and not at the next boot. Its "
+            "values mean what they mean in a configuration. Providers that are registered are enabled at once, others when they come.",
+            "  autologger start web --provider Contoso-Web:Informational --set BufferSize=256KB\n"
+            "  autologger start cpu --flags PROC_THREAD+LOADER+CSWITCH --stacks CSwitch --output cpu.etl\n"
+            "  autologger start --flags PROC_THREAD+LOADER --output ./kernel.etl\n"
+            "  autologger start --config sessions.ini web"),
+        NULL,
+        NULL,
+        NULL};
     static struct start_args a;
     struct reason            why = {0};
     int                      code;

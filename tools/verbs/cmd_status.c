@@ -34,7 +34,7 @@ struct shown {
     struct untraced           why_not;  /* of `untraced` */
     bool                      used_up;  /* the machine's present boot was the one that was asked for: why_not says so */
     struct under_way          under_way; /* the machine's present boot */
-    struct live_user_losses        live;      /* of sessions that run */
+    struct live_user_losses   live;      /* of sessions that run */
 };
 
 static error_t status_parse(int key, char *arg, struct argp_state *state)
@@ -59,7 +59,9 @@ static error_t status_parse(int key, char *arg, struct argp_state *state)
         if (a->wait && a->boot)
             argp_error(state, "--wait is for the present boot, not with --boot");
         return 0;
-    case ARGP_KEY_ARG: argp_error(state, "\"%s\": status takes no arguments. Do: name another store with --store", arg); return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\": status takes no arguments. Do: name another store with --store", arg);
+        return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
 }
@@ -76,12 +78,13 @@ static bool anything(const struct shown *s) { return s->booted || s->under_way.n
 
 static void show_under_way(const struct shown *s)
 {
-    visible_printf(stdout, "boot %u is being traced; %s\n    do:  autologger status --wait, or look at it later\n", s->under_way.number, s->under_way.ends);
+    visible_printf(stdout, "boot %u is being traced; %s\n    do:  autologger status --wait, or look at it later\n",
+                   s->under_way.number, s->under_way.ends);
 }
 
 static int show_text(const struct shown *s)
 {
-    const struct status_args *a = s->args;
+    const struct status_args *a      = s->args;
     unsigned                  failed = failures(s);
     struct result_view        how    = a->how;
     how.live                         = &s->live;
@@ -90,19 +93,22 @@ static int show_text(const struct shown *s)
         show_under_way(s);
     else if (s->untraced && !s->under_way.now && (a->check || !s->booted))
         visible_printf(a->check ? stdout : stderr, "%s%s: %s. Do: %s\n", a->check ? "" : "autologger status: ",
-                s->booted ? "this boot was not traced" : "no boot was traced yet", s->why_not.reason, s->why_not.advice);
+                       s->booted ? "this boot was not traced" : "no boot was traced yet", s->why_not.reason,
+                       s->why_not.advice);
     else if (!s->booted && a->check)
         puts("nothing was booted yet");
     else if (!s->booted)
-        visible_printf(stderr, "autologger status: nothing was booted yet with %s. Do: autologger rehearse --store %s\n", a->common.store,
-                a->common.store);
+        visible_printf(stderr,
+                       "autologger status: nothing was booted yet with %s. Do: autologger rehearse --store %s\n",
+                       a->common.store, a->common.store);
     else if (failed || !a->check)
         result_view_print(&s->list, &how, stdout);
     if (s->booted && s->under_way.now && !a->check) {
         putchar('\n');
         show_under_way(s);
     } else if (s->untraced && s->booted && !a->check) {
-        visible_printf(stdout, "\nNot of this boot, which was not traced: %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
+        visible_printf(stdout, "\nNot of this boot, which was not traced: %s\n    do:  %s\n", s->why_not.reason,
+                       s->why_not.advice);
     } else if (s->used_up && !a->check) {
         visible_printf(stdout, "\nThis boot was %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
     }
@@ -189,7 +195,8 @@ static void status_tell(const struct shown *s, unsigned waited)
     if (terminal)
         fprintf(stderr, "\rboot %u is being traced; waiting for its end: %u s ", s->under_way.number, waited);
     else if (waited % TELL_S == 0)
-        visible_printf(stderr, "boot %u is being traced; %s (waited %u s)\n", s->under_way.number, s->under_way.ends, waited);
+        visible_printf(stderr, "boot %u is being traced; %s (waited %u s)\n", s->under_way.number, s->under_way.ends,
+                       waited);
 }
 
 /* Looks until the present boot is over. W_TIMEOUT when it is not after the time. */
@@ -206,8 +213,10 @@ static wstatus look_and_wait(struct status_args *a, struct regstore **store, str
     if (waited && isatty(STDERR_FILENO) == 1)
         visible_printf(stderr, "\r%*s\r", 70, "");
     if (a->wait && !st && s->under_way.now)
-        return reason_set(why, W_TIMEOUT, "boot %u is still being traced after %u s. Do: wait longer (--wait=SECONDS), or end it: autologger stop --merge",
-                          s->under_way.number, waited);
+        return reason_set(
+            why, W_TIMEOUT,
+            "boot %u is still being traced after %u s. Do: wait longer (--wait=SECONDS), or end it: autologger stop --merge",
+            s->under_way.number, waited);
     return st;
 }
 
@@ -219,17 +228,23 @@ int cmd_status(int argc, char **argv)
         {"check", KEY_CHECK, NULL, 0, "for a unit or a script: only what failed, and nothing when nothing did", 0},
         {"boot", 'b', "N", 0, "of boot N, as 'autologger boots' lists them (default: the last one)", 0},
         {"root", 'R', "DIR", 0, "of the machine whose root is DIR (an image)", 0},
-        {"wait", 'w', "SECONDS", OPTION_ARG_OPTIONAL, "while the present boot is being traced: wait for its end, so long at most (900)", 0},
+        {"wait", 'w', "SECONDS", OPTION_ARG_OPTIONAL,
+         "while the present boot is being traced: wait for its end, so long at most (900)", 0},
         OPT_JSON,
         {0},
     };
     static const struct argp argp = {
-        options, status_parse, "",
-        CMDLINE_DOC("What became of every session and provider at the last boot or rehearsal: events, losses, buffers, Status, "
-                    "why, what to do, where it was declared; what was asked for and given. When this boot was not traced: why not. "
-                    "While it is being traced: that, and when it ends.",
-                    "  autologger status\n  autologger status --wait\n  autologger status --store r.db"),
-        NULL, NULL, NULL};
+        options,
+        status_parse,
+        "",
+        CMDLINE_DOC(
+            "What became of every session and provider at the last boot or rehearsal: events, losses, buffers, Status, "
+            "why, what to do, where it was declared; what was asked for and given. When this boot was not traced: why not. "
+            "While it is being traced: that, and when it ends.",
+            "  autologger status\n  autologger status --wait\n  autologger status --store r.db"),
+        NULL,
+        NULL,
+        NULL};
     struct status_args a     = {0};
     struct shown       s     = {.args = &a};
     struct regstore   *store = NULL;

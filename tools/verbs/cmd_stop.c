@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MERGE_DOC                                                                                                                     \
-    CMDLINE_DOC("Without NAME: stop all sessions of the machine's boot and merge their files into one, as the end of a boot does by "  \
-                "itself; where no session of a boot runs, the sessions with kernel events. With NAMEs: stop these, and merge their files.", \
-                "  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl")
+#define MERGE_DOC \
+    CMDLINE_DOC( \
+        "Without NAME: stop all sessions of the machine's boot and merge their files into one, as the end of a boot does by " \
+        "itself; where no session of a boot runs, the sessions with kernel events. With NAMEs: stop these, and merge their files.", \
+        "  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl")
 
 static struct session_conditions stop_conditions; /* of the session, as it ended */
 
@@ -25,7 +26,8 @@ static wstatus stop_ask(struct control_client *c, const char *name, struct ctl_s
     struct reason             none;
     session_conditions_take(c, name, &stop_conditions, &none); /* who may stop it need not be allowed to ask */
     const wstatus st = control_stop(c, name, out, why);
-    if (!st && session_conditions_take(c, name, &ended, &none) == W_SUCCESS && ended.count) { /* an earlier daemon has none of what has ended */
+    /* an earlier daemon has none of what has ended */
+    if (!st && session_conditions_take(c, name, &ended, &none) == W_SUCCESS && ended.count) {
         session_conditions_finish(&stop_conditions);
         stop_conditions = ended;
     }
@@ -39,7 +41,8 @@ static void stop_report(const struct ctl_session_info *s, const struct cmdline *
         session_conditions_finish(&stop_conditions);
         return;
     }
-    visible_printf(stdout, "stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written), ctl_events_lost(s));
+    visible_printf(stdout, "stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name,
+                   s->events_written, plural(s->events_written), ctl_events_lost(s));
     if (s->overwritten)
         printf(OVERWRITTEN_TEXT "\n", s->overwritten, s->events_written);
     if (s->log_path[0])
@@ -88,7 +91,7 @@ static void merged_name(const char *file, char out[CTL_PATH + 16])
 static int sessions_merge(struct merging *m, struct control_client *client)
 {
     static char   file[MERGED_MOST][CTL_PATH], own[CTL_PATH + 16];
-    char         *line[MERGED_MOST + 5] = {(char *)(uintptr_t)"autologger merge", (char *)(uintptr_t)"-o"};
+    char         *line[MERGED_MOST + 5] = {(char *)(uintptr_t) "autologger merge", (char *)(uintptr_t) "-o"};
     int           n                     = 3;
     struct reason why                   = {0};
     for (unsigned i = 0; i < m->count; i++) {
@@ -101,7 +104,8 @@ static int sessions_merge(struct merging *m, struct control_client *client)
         else
             stop_report(&last, &m->common);
         if (!last.log_path[0]) {
-            visible_printf(stderr, "autologger stop: session \"%s\" had no file, so there is nothing of it to merge\n", m->name[i]);
+            visible_printf(stderr, "autologger stop: session \"%s\" had no file, so there is nothing of it to merge\n",
+                           m->name[i]);
             continue;
         }
         snprintf(file[i], sizeof file[i], "%s", last.log_path);
@@ -113,7 +117,7 @@ static int sessions_merge(struct merging *m, struct control_client *client)
         merged_name(line[3], own);
     line[2] = (char *)(uintptr_t)(m->out ? m->out : own);
     if (m->common.json)
-        line[n++] = (char *)(uintptr_t)"--json";
+        line[n++] = (char *)(uintptr_t) "--json";
     fflush(stdout);
     return cmd_merge(n, line);
 }
@@ -146,8 +150,10 @@ static int merged_show(const char *store_path, bool as_json)
     struct reason      why   = {0};
     wstatus            st    = regstore_open(store_path, false, &store, &why);
     st                       = st ? st : result_load(store, &list, &why);
-    int code = st ? failure_print_about(ABOUT_STORE, "autologger stop", st, &why) : result_view_merged(&list)[0] ? VERB_FINE : VERB_FAILED;
-    struct json *j = !st && as_json ? json_create(stdout, true) : NULL;
+    int          code        = st ? failure_print_about(ABOUT_STORE, "autologger stop", st, &why)
+                               : result_view_merged(&list)[0] ? VERB_FINE
+                                                              : VERB_FAILED;
+    struct json *j           = !st && as_json ? json_create(stdout, true) : NULL;
     if (j) {
         json_object(j, NULL);
         result_view_json(&list, NULL, j);
@@ -156,7 +162,10 @@ static int merged_show(const char *store_path, bool as_json)
     } else if (!code) {
         visible_printf(stdout, "stopped; merged file: %s\n", result_view_merged(&list));
     } else if (!st) {
-        visible_printf(stderr, "autologger stop: the sessions are stopped, and no merged file was made. Do: autologger status --store %s\n", store_path);
+        visible_printf(
+            stderr,
+            "autologger stop: the sessions are stopped, and no merged file was made. Do: autologger status --store %s\n",
+            store_path);
     }
     result_list_finish(&list);
     regstore_close(store);
@@ -180,8 +189,10 @@ static int boot_merge(struct merging *m, struct control_client *client)
         code = sessions_merge(m, client);
     } else {
         if (st == W_NOT_SUPPORTED)
-            reason_set(&why, st, "this daemon was not started for the machine's boot, and no session with kernel events runs. Do: autologger stop "
-                                 "--merge NAME");
+            reason_set(
+                &why, st,
+                "this daemon was not started for the machine's boot, and no session with kernel events runs. Do: autologger stop "
+                "--merge NAME");
         if (st == W_WMI_INSTANCE_NOT_FOUND)
             reason_set(&why, st, "no session of this boot runs or ran. Do: autologger status");
         code = failure_print("autologger stop", st, &why);
@@ -192,9 +203,12 @@ static int boot_merge(struct merging *m, struct control_client *client)
 
 static int merge_run(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"merge", 'm', NULL, 0, "stop the sessions and merge their files", 0},
-                                                 {"output", 'o', "FILE", 0, "the merged file (default: beside the first session's, NAME-merged.etl)", 0},
-                                                 OPT_RUNTIME_DIR, OPT_JSON, {0}};
+    static const struct argp_option options[] = {
+        {"merge", 'm', NULL, 0, "stop the sessions and merge their files", 0},
+        {"output", 'o', "FILE", 0, "the merged file (default: beside the first session's, NAME-merged.etl)", 0},
+        OPT_RUNTIME_DIR,
+        OPT_JSON,
+        {0}};
     static const struct argp argp   = {options, parse_merge, "--merge [NAME...]", MERGE_DOC, NULL, NULL, NULL};
     struct merging           m      = {.count = 0};
     struct control_client   *client = NULL;
@@ -222,9 +236,13 @@ int cmd_stop(int argc, char **argv)
 {
     static const struct session_request request = {
         "autologger stop",
-        CMDLINE_DOC("Stop a running session. Its file is complete when the command returns. With --merge: stop all sessions of the "
-                    "machine's boot, or those that are named, and merge their files into one (autologger stop --merge --help).",
-                    "  autologger stop web\n  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl"),
-        stop_ask, stop_report, NULL, NULL};
+        CMDLINE_DOC(
+            "Stop a running session. Its file is complete when the command returns. With --merge: stop all sessions of the "
+            "machine's boot, or those that are named, and merge their files into one (autologger stop --merge --help).",
+            "  autologger stop web\n  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl"),
+        stop_ask,
+        stop_report,
+        NULL,
+        NULL};
     return asks_for_merge(argc, argv) ? merge_run(argc, argv) : session_request_run(&request, argc, argv);
 }

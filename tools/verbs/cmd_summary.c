@@ -43,15 +43,22 @@ int cmd_summary(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         OPT_JSON,
-        {"headers", 'H', NULL, 0, "only what the headers of the buffers say: quick for a file of any size, no events are read", 0},
+        {"headers", 'H', NULL, 0,
+         "only what the headers of the buffers say: quick for a file of any size, no events are read", 0},
         {"symbols", 's', NULL, 0, "name all frames of stacks, and say how many have a name", 0},
-        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
+        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0,
+         "look for files and .build-id folders in DIR first (repeat for more)", 0},
         {0}};
-    static const struct argp        argp      = {
-        options, summary_parse, "FILE",
-        CMDLINE_DOC("What a trace file (.etl, of Windows too) holds: time, losses, events by provider, stacks and what they are worth, damage.",
-                    "  autologger summary autologger-rehearsal/c/traces/first-boot.etl"),
-        NULL, NULL, NULL};
+    static const struct argp argp = {
+        options,
+        summary_parse,
+        "FILE",
+        CMDLINE_DOC(
+            "What a trace file (.etl, of Windows too) holds: time, losses, events by provider, stacks and what they are worth, damage.",
+            "  autologger summary autologger-rehearsal/c/traces/first-boot.etl"),
+        NULL,
+        NULL,
+        NULL};
     struct summary_args a = {0};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))

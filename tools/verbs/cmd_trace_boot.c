@@ -63,7 +63,8 @@ static error_t trace_boot_parse(int key, char *arg, struct argp_state *state)
 
 /* ---- the history ---- */
 
-static wstatus history_open(const char *path, bool write, struct regstore **store, struct history *h, struct reason *why)
+static wstatus history_open(const char *path, bool write, struct regstore **store, struct history *h,
+                            struct reason *why)
 {
     wstatus st = regstore_open(path, write, store, why);
     return st ? st : history_load(*store, h, why);
@@ -73,9 +74,12 @@ static wstatus runs_begin(const struct trace_args *a, struct reason *why)
 {
     struct regstore *store = NULL;
     struct history   h     = {0};
-    struct runs      r     = {.wanted = a->runs, .reboot = a->reboot, .force = a->options.force, .accept_tpm = a->options.accept_tpm,
+    struct runs      r     = {.wanted       = a->runs,
+                              .reboot       = a->reboot,
+                              .force        = a->options.force,
+                              .accept_tpm   = a->options.accept_tpm,
                               .no_initramfs = a->options.no_initramfs};
-    char            *full  = strchr(a->options.word, '/') || strchr(a->options.word, '.') ? realpath(a->options.word, NULL) : NULL;
+    char *full = strchr(a->options.word, '/') || strchr(a->options.word, '.') ? realpath(a->options.word, NULL) : NULL;
     snprintf(r.word, sizeof r.word, "%s", full ? full : a->options.word);
     free(full);
     wstatus st = history_open(a->options.store, true, &store, &h, why);
@@ -91,8 +95,8 @@ static wstatus runs_begin(const struct trace_args *a, struct reason *why)
 static void trace_boot_unit_set(const struct machine *m, bool on, bool json)
 {
     const char *const argv[] = {"systemctl", on ? "enable" : "disable", "--quiet", RUNS_UNIT, NULL};
-    bool              there  = machine_has(m, "/usr/lib/systemd/system/" RUNS_UNIT) && machine_has_command(m, "systemctl");
-    bool              fine   = there && !machine_run(m, argv, NULL, 0, true, NULL);
+    bool there = machine_has(m, "/usr/lib/systemd/system/" RUNS_UNIT) && machine_has_command(m, "systemctl");
+    bool fine  = there && !machine_run(m, argv, NULL, 0, true, NULL);
     if (on && !json)
         puts(fine ? "After each of these boots the next one is prepared (" RUNS_UNIT ")."
                   : "After each of these boots run: autologger trace-boot --continue");
@@ -103,7 +107,7 @@ static void trace_boot_unit_set(const struct machine *m, bool on, bool json)
 static int reboot_now(const struct machine *m)
 {
     const char *const systemd[] = {"systemctl", "reboot", NULL}, *const plain[] = {"reboot", NULL};
-    struct reason     why       = {0};
+    struct reason why = {0};
     fflush(stdout);
     sync();
     wstatus st = machine_run(m, machine_has_command(m, "systemctl") ? systemd : plain, NULL, 0, false, &why);
@@ -112,9 +116,11 @@ static int reboot_now(const struct machine *m)
 
 static void say_next(const struct trace_args *a)
 {
-    puts("It is recorded from the initramfs on, and stops by itself. One that does not finish is not traced again; autologger=off on the\n"
-         "kernel command line switches all of it off.");
-    puts(a->reboot ? "Rebooting. Then: autologger status --wait" : "Nothing reboots by itself: reboot when it suits. Then: autologger status --wait");
+    puts(
+        "It is recorded from the initramfs on, and stops by itself. One that does not finish is not traced again; autologger=off on the\n"
+        "kernel command line switches all of it off.");
+    puts(a->reboot ? "Rebooting. Then: autologger status --wait"
+                   : "Nothing reboots by itself: reboot when it suits. Then: autologger status --wait");
 }
 
 static int trace_boot_prepare(struct trace_args *a)
@@ -149,25 +155,32 @@ static bool trace_boot_is_over(const struct machine *m, struct regstore *store, 
 }
 
 /* The present boot is one of these, and over. */
-static bool this_boot_over(const struct trace_args *a, const struct runs *r, struct regstore *store, const struct history *h)
+static bool this_boot_over(const struct trace_args *a, const struct runs *r, struct regstore *store,
+                           const struct history *h)
 {
     const struct machine *m = &a->options.machine;
     char                  now[64];
     bool                  over = false;
     under_way_boot_id(m, now);
     for (unsigned i = 0; *now && i < h->count; i++)
-        over |= runs_has(r, &h->boots[i]) && !strcmp(now, h->boots[i].list.boot_id) && trace_boot_is_over(m, store, h->boots[i].list.number);
+        over |= runs_has(r, &h->boots[i]) && !strcmp(now, h->boots[i].list.boot_id) &&
+                trace_boot_is_over(m, store, h->boots[i].list.number);
     return over;
 }
 
-/* Waits until the present boot is over. 1460 when it is not after the time: whoever went on then would reboot for ever. */
-static wstatus wait_for_boot(const struct trace_args *a, const struct runs *r, struct regstore *store, struct history *h, struct reason *why)
+/* Waits until the present boot is over. 1460 when it is not after the time: whoever went on then would reboot for
+ * ever. */
+static wstatus wait_for_boot(const struct trace_args *a, const struct runs *r, struct regstore *store,
+                             struct history *h, struct reason *why)
 {
     wstatus st = W_SUCCESS;
     for (unsigned waited = 0; !st && !this_boot_over(a, r, store, h); waited += WAIT_STEP_S) {
         if (waited >= a->wait_s)
-            return reason_set(why, W_TIMEOUT, "this boot was not traced to its end within %u s: no other run is prepared, %u of %u are done. "
-                              "Do: autologger status says why; autologger trace-boot --continue goes on", a->wait_s, runs_done(r, h), r->wanted);
+            return reason_set(
+                why, W_TIMEOUT,
+                "this boot was not traced to its end within %u s: no other run is prepared, %u of %u are done. "
+                "Do: autologger status says why; autologger trace-boot --continue goes on",
+                a->wait_s, runs_done(r, h), r->wanted);
         sleep(WAIT_STEP_S);
         history_finish(h);
         *h = (struct history){0};
@@ -236,7 +249,8 @@ int cmd_trace_boot(int argc, char **argv)
         {"continue", 'c', NULL, 0, "after a boot of several: prepare the next one, or show the results", 0},
         {"wait", 'w', "SECONDS", 0, "with --continue: wait so long for this boot's results", 0},
         {"dry-run", 'n', NULL, 0, "say what would change, and change nothing", 0},
-        {"verbose", 'v', NULL, 0, "every change of the store, every check, every session and provider as apply shows them", 0},
+        {"verbose", 'v', NULL, 0,
+         "every change of the store, every check, every session and provider as apply shows them", 0},
         {"force", 'f', NULL, 0, "go on although a check or a session failed; never where a check found a danger", 0},
         {"accept-tpm", 'T', NULL, 0, "go on although the root is unlocked by a TPM: have the recovery key at hand", 0},
         {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
@@ -246,14 +260,20 @@ int cmd_trace_boot(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, trace_boot_parse, "[FILE|PROFILE]",
-        CMDLINE_DOC("Trace the next boot. Without a FILE or PROFILE: profile boot. The same as apply, and says what will happen.",
-                    "  autologger trace-boot\n  autologger trace-boot --runs 5 --reboot"),
-        NULL, NULL, NULL};
-    struct trace_args a   = {.options = {.verb = "autologger trace-boot", .log_dir = "/var/log/autologger", .brief = true}};
-    struct reason     why = {0};
-    char              store[MACHINE_PATH];
-    int               code;
+        options,
+        trace_boot_parse,
+        "[FILE|PROFILE]",
+        CMDLINE_DOC(
+            "Trace the next boot. Without a FILE or PROFILE: profile boot. The same as apply, and says what will happen.",
+            "  autologger trace-boot\n  autologger trace-boot --runs 5 --reboot"),
+        NULL,
+        NULL,
+        NULL};
+    struct trace_args a = {
+        .options = {.verb = "autologger trace-boot", .log_dir = "/var/log/autologger", .brief = true}};
+    struct reason why = {0};
+    char          store[MACHINE_PATH];
+    int           code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     wstatus st = store_access_machine(&a.common, a.root, &a.options.machine, store, &why);

@@ -21,22 +21,26 @@ enum tracerpt_kind { OUTPUT_DUMP, OUTPUT_SUMMARY, OUTPUT_REPORT, OUTPUTS };
 static const char *const output_names[OUTPUTS] = {"DumpFile", "Summary", "Report"};
 
 struct tracerpt_args {
-    struct cmdline common;
-    const char    *file, *name[OUTPUTS];
-    bool           wanted[OUTPUTS], yes, html;
-    bool           csv;
-    unsigned       rows;
+    struct cmdline     common;
+    const char        *file, *name[OUTPUTS];
+    bool               wanted[OUTPUTS], yes, html;
+    bool               csv;
+    unsigned           rows;
     struct schema_set *schemas; /* what describes the events */
     struct os         *edge;
 };
 
-/* Windows' spelling, "-o FILE" with FILE left out or not, as argp takes it: "--output=FILE". Refuses what has no meaning here. */
+/* Windows' spelling, "-o FILE" with FILE left out or not, as argp takes it: "--output=FILE". Refuses what has no
+ * meaning here. */
 static const struct {
     const char *windows, *ours;
     enum { VALUE_NONE, VALUE_MAY, VALUE_MUST } value;
-} spelling[] = {{"-o", "--output", VALUE_MAY}, {"-summary", "--summary", VALUE_MAY}, {"-report", "--report", VALUE_MAY}, {"-of", "--of", VALUE_MUST},
-                {"-f", "--f", VALUE_MUST}, {"-lr", "--lr", VALUE_NONE}, {"-y", "--y", VALUE_NONE}};
-static const char *const tracerpt_refused[] = {"-rt", "-config", "-en", "-export", "-int", "-rts", "-tp", "-i", "-pdb", "-df", "-rl", "-gmt"};
+} spelling[]                                = {{"-o", "--output", VALUE_MAY},      {"-summary", "--summary", VALUE_MAY},
+                                               {"-report", "--report", VALUE_MAY}, {"-of", "--of", VALUE_MUST},
+                                               {"-f", "--f", VALUE_MUST},          {"-lr", "--lr", VALUE_NONE},
+                                               {"-y", "--y", VALUE_NONE}};
+static const char *const tracerpt_refused[] = {"-rt", "-config", "-en",  "-export", "-int", "-rts",
+                                               "-tp", "-i",      "-pdb", "-df",     "-rl",  "-gmt"};
 
 static bool translate(int argc, char **argv, char **out, char **room, int *count)
 {
@@ -45,7 +49,8 @@ static bool translate(int argc, char **argv, char **out, char **room, int *count
         size_t s = 0;
         for (size_t k = 0; k < sizeof tracerpt_refused / sizeof *tracerpt_refused; k++)
             if (strcasecmp(argv[i], tracerpt_refused[k]) == 0) {
-                visible_printf(stderr, "%s: %s is not there. Do: autologger tracerpt --help names the options\n", argv[0], argv[i]);
+                visible_printf(stderr, "%s: %s is not there. Do: autologger tracerpt --help names the options\n",
+                               argv[0], argv[i]);
                 return false;
             }
         while (s < sizeof spelling / sizeof *spelling && strcasecmp(argv[i], spelling[s].windows) != 0)
@@ -119,7 +124,8 @@ static error_t tracerpt_parse(int key, char *arg, struct argp_state *state)
 /* The outputs that are wanted, with their default names. */
 static void complete(struct tracerpt_args *a)
 {
-    const char *const names[OUTPUTS] = {a->csv ? "dumpfile.csv" : "dumpfile.xml", "summary.txt", a->html ? "workload.html" : "workload.xml"};
+    const char *const names[OUTPUTS] = {a->csv ? "dumpfile.csv" : "dumpfile.xml", "summary.txt",
+                                        a->html ? "workload.html" : "workload.xml"};
 
     if (!a->wanted[OUTPUT_DUMP] && !a->wanted[OUTPUT_SUMMARY] && !a->wanted[OUTPUT_REPORT])
         a->wanted[OUTPUT_DUMP] = a->wanted[OUTPUT_SUMMARY] = true;
@@ -143,7 +149,8 @@ static wstatus write_dump(const struct tracerpt_args *a, FILE *out, uint64_t *ev
     return st;
 }
 
-static wstatus write_tables(const struct tracerpt_args *a, enum tracerpt_kind which, FILE *out, uint64_t *events, struct reason *why)
+static wstatus write_tables(const struct tracerpt_args *a, enum tracerpt_kind which, FILE *out, uint64_t *events,
+                            struct reason *why)
 {
     struct progress   progress = progress_start("reading");
     struct trace     *t        = NULL;
@@ -182,7 +189,10 @@ static bool may_write(const struct tracerpt_args *a, const char *name)
     return false;
 }
 
-static struct output output_of(const struct tracerpt_args *a, enum tracerpt_kind which) { return (struct output){a->name[which], ".writing-"}; }
+static struct output output_of(const struct tracerpt_args *a, enum tracerpt_kind which)
+{
+    return (struct output){a->name[which], ".writing-"};
+}
 
 /* Gives up the rights, but for those to make what is wanted. */
 static bool guard(struct tracerpt_args *a, int *code)
@@ -198,7 +208,8 @@ static bool guard(struct tracerpt_args *a, int *code)
 }
 
 /* A file appears whole or not at all, under no other name in between that would stay. */
-static wstatus write_output(const struct tracerpt_args *a, enum tracerpt_kind which, uint64_t *events, struct reason *why)
+static wstatus write_output(const struct tracerpt_args *a, enum tracerpt_kind which, uint64_t *events,
+                            struct reason *why)
 {
     const struct output  output = output_of(a, which);
     struct output_stream out;
@@ -245,8 +256,8 @@ static void tracerpt_show(const struct tracerpt_args *a, const uint64_t events[O
 
 static int tracerpt_run(struct tracerpt_args *a)
 {
-    struct etl_reader *reader = NULL;
-    struct reason      why    = {0};
+    struct etl_reader *reader          = NULL;
+    struct reason      why             = {0};
     uint64_t           events[OUTPUTS] = {0};
     wstatus            st;
     int                code;
@@ -286,10 +297,13 @@ static int tracerpt_run(struct tracerpt_args *a)
 int cmd_tracerpt(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", KEY_OUTPUT, "FILE", OPTION_ARG_OPTIONAL, "-o [FILE]: the dump (default dumpfile.xml, or dumpfile.csv)", 0},
+        {"output", KEY_OUTPUT, "FILE", OPTION_ARG_OPTIONAL,
+         "-o [FILE]: the dump (default dumpfile.xml, or dumpfile.csv)", 0},
         {"of", KEY_OF, "CSV|XML", 0, "-of CSV|XML: the dump's form", 0},
-        {"summary", KEY_SUMMARY, "FILE", OPTION_ARG_OPTIONAL, "-summary [FILE]: counts by kind of event (default summary.txt)", 0},
-        {"report", KEY_REPORT, "FILE", OPTION_ARG_OPTIONAL, "-report [FILE]: processor, hot files, disks, connections (default workload.xml, or workload.html)", 0},
+        {"summary", KEY_SUMMARY, "FILE", OPTION_ARG_OPTIONAL,
+         "-summary [FILE]: counts by kind of event (default summary.txt)", 0},
+        {"report", KEY_REPORT, "FILE", OPTION_ARG_OPTIONAL,
+         "-report [FILE]: processor, hot files, disks, connections (default workload.xml, or workload.html)", 0},
         {"f", 'f', "XML|HTML", 0, "-f XML|HTML: the report's form", 0},
         {"rows", KEY_ROWS, "N", 0, "rows of each of the report's tables (default 100; 0: all)", 0},
         {"lr", KEY_LR, NULL, 0, "-lr: also events that are not as described (they are written in any case)", 0},
@@ -297,14 +311,19 @@ int cmd_tracerpt(int argc, char **argv)
         OPT_JSON,
         {0}};
     static const struct argp argp = {
-        options, tracerpt_parse, "FILE",
-        CMDLINE_DOC("Windows' tracerpt: options may be spelled as there, -o FILE, -summary FILE, -report FILE, -of CSV, -lr, -y. Without -o, -summary "
-                    "and -report it writes dumpfile.xml and summary.txt; with any of them, only what is asked for. Nothing else is written.",
-                    "  autologger tracerpt boot.etl -o boot.csv -of CSV -report boot.html -f HTML"),
-        NULL, NULL, NULL};
+        options,
+        tracerpt_parse,
+        "FILE",
+        CMDLINE_DOC(
+            "Windows' tracerpt: options may be spelled as there, -o FILE, -summary FILE, -report FILE, -of CSV, -lr, -y. Without -o, -summary "
+            "and -report it writes dumpfile.xml and summary.txt; with any of them, only what is asked for. Nothing else is written.",
+            "  autologger tracerpt boot.etl -o boot.csv -of CSV -report boot.html -f HTML"),
+        NULL,
+        NULL,
+        NULL};
     struct tracerpt_args a = {.rows = ROWS};
     char                *out[ARGUMENTS + 1], *room[ARGUMENTS] = {0};
-    int                  count, code = VERB_USAGE;
+    int                  count, code                          = VERB_USAGE;
 
     if (argc > ARGUMENTS)
         visible_printf(stderr, "%s: at most %d arguments\n", argv[0], ARGUMENTS);

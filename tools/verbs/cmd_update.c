@@ -1,4 +1,5 @@
-/* autologger update: other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, its file, real time. */
+/* autologger update: other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, its file,
+ * real time. */
 #include "autologger/control/client.h"
 #include "autologger/kernel/tables/flags.h"
 #include "autologger/plan/plan.h"
@@ -15,7 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_FLAGS = 'f', KEY_STACKS = 'k', KEY_FLUSH_TIMER = 't', KEY_BUFFERS = 'b', KEY_FILE = 'o', KEY_REAL_TIME = 'r' };
+enum {
+    KEY_FLAGS       = 'f',
+    KEY_STACKS      = 'k',
+    KEY_FLUSH_TIMER = 't',
+    KEY_BUFFERS     = 'b',
+    KEY_FILE        = 'o',
+    KEY_REAL_TIME   = 'r'
+};
 struct update_args {
     struct cmdline common;
     const char    *name, *flags, *stacks, *timer, *buffers, *file;
@@ -24,8 +32,10 @@ struct update_args {
 
 static bool real_time_word(const char *word, uint32_t *what)
 {
-    static const struct { const char *word; uint32_t what; } words[] = {
-        {"on", CTL_UPDATE_REALTIME_ON}, {"off", CTL_UPDATE_REALTIME_OFF}, {"only", CTL_UPDATE_CONVERT}};
+    static const struct {
+        const char *word;
+        uint32_t    what;
+    } words[] = {{"on", CTL_UPDATE_REALTIME_ON}, {"off", CTL_UPDATE_REALTIME_OFF}, {"only", CTL_UPDATE_CONVERT}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i].word, word) == 0)
             *what = words[i].what;
@@ -54,7 +64,9 @@ static error_t update_parse(int key, char *arg, struct argp_state *state)
         if (!a->name)
             argp_error(state, "the session's NAME is missing. Do: autologger sessions");
         if (!a->flags && !a->stacks && !a->timer && !a->buffers && !a->file && !a->real_time)
-            argp_error(state, "nothing to change is given: --flags, --stacks, --flush-timer, --maximum-buffers, --output, --real-time");
+            argp_error(
+                state,
+                "nothing to change is given: --flags, --stacks, --flush-timer, --maximum-buffers, --output, --real-time");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -108,7 +120,8 @@ static wstatus request_fill(const struct update_args *a, struct ctl_update_reque
         st = update_number_parse("MaximumBuffers", a->buffers, &r->maximum_buffers, why);
     }
     if (!st && a->file && strlen(a->file) >= sizeof r->file)
-        st = reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name has %zu bytes, more than %zu", strlen(a->file), sizeof r->file - 1);
+        st = reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name has %zu bytes, more than %zu", strlen(a->file),
+                        sizeof r->file - 1);
     if (!st && a->file) {
         r->what |= CTL_UPDATE_FILE;
         memcpy(r->file, a->file, strlen(a->file) + 1);
@@ -121,7 +134,8 @@ static void update_report(const struct ctl_update_answer *answer, bool as_json)
 {
     char flags[2048], stacks[HOOK_MAX * 32];
     group_mask_format(answer->session.group_mask, flags, sizeof flags);
-    hooks_format(answer->session.hooks, answer->session.hook_count < HOOK_MAX ? answer->session.hook_count : HOOK_MAX, stacks, sizeof stacks);
+    hooks_format(answer->session.hooks, answer->session.hook_count < HOOK_MAX ? answer->session.hook_count : HOOK_MAX,
+                 stacks, sizeof stacks);
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (j) {
         json_object(j, NULL);
@@ -134,7 +148,8 @@ static void update_report(const struct ctl_update_answer *answer, bool as_json)
         visible_printf(stdout, "updated \"%s\"\n", s->name);
         if (s->kernel)
             visible_printf(stdout, "flags:  %s\nstacks: %s\n", *flags ? flags : "(none)", *stacks ? stacks : "(none)");
-        visible_printf(stdout, "buffers: %u to %u\nfile:   %s\n", s->minimum_buffers, s->maximum_buffers, *s->log_path ? s->log_path : "(none)");
+        visible_printf(stdout, "buffers: %u to %u\nfile:   %s\n", s->minimum_buffers, s->maximum_buffers,
+                       *s->log_path ? s->log_path : "(none)");
         visible_printf(stdout, "real time: %s\n", s->log_file_mode & 0x100 ? "on" : "off");
         if (*answer->text)
             printf("%s\n", answer->text); /* visible: lines of conditions, which condition_add escaped */
@@ -144,23 +159,38 @@ static void update_report(const struct ctl_update_answer *answer, bool as_json)
 int cmd_update(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"flags", KEY_FLAGS, "FLAGS", 0, "the kernel events that are wanted from now on: keywords and groups joined by '+', or none", 0},
-        {"stacks", KEY_STACKS, "STACKS", 0, "the events that get call stacks from now on: names, hook ids, classes with types, joined by '+'; @FILE; or none", 0},
-        {"flush-timer", KEY_FLUSH_TIMER, "TIME", 0, "how often buffers that are not full are written: 5 s; a plain number of ms where the session counts in them; 0: never", 0},
-        {"maximum-buffers", KEY_BUFFERS, "N", 0, "MaximumBuffers from now on: more, up to what address space was set aside for at the start, or fewer, down to MinimumBuffers; of a session of kernel events the memory in which they wait for the file", 0},
+        {"flags", KEY_FLAGS, "FLAGS", 0,
+         "the kernel events that are wanted from now on: keywords and groups joined by '+', or none", 0},
+        {"stacks", KEY_STACKS, "STACKS", 0,
+         "the events that get call stacks from now on: names, hook ids, classes with types, joined by '+'; @FILE; or none",
+         0},
+        {"flush-timer", KEY_FLUSH_TIMER, "TIME", 0,
+         "how often buffers that are not full are written: 5 s; a plain number of ms where the session counts in them; 0: never",
+         0},
+        {"maximum-buffers", KEY_BUFFERS, "N", 0,
+         "MaximumBuffers from now on: more, up to what address space was set aside for at the start, or fewer, down to MinimumBuffers; of a session of kernel events the memory in which they wait for the file",
+         0},
         {"output", KEY_FILE, "FILE", 0, "go on in this file; the one before is completed", 0},
-        {"real-time", KEY_REAL_TIME, "WHAT", 0, "on or off: whether consumers get the events; only: they do, and the file ends", 0},
-        OPT_RUNTIME_DIR, OPT_JSON, {0}};
+        {"real-time", KEY_REAL_TIME, "WHAT", 0,
+         "on or off: whether consumers get the events; only: they do, and the file ends", 0},
+        OPT_RUNTIME_DIR,
+        OPT_JSON,
+        {0}};
     static const struct argp argp = {
-        options, update_parse, "NAME",
-        CMDLINE_DOC("Change the kernel flags, the stacks, FlushTimer, MaximumBuffers or the file of a session while it runs, or whether consumers get "
-                    "its events. What is given replaces what was; what is not given stays. What is kept misses no event.",
-                    "  autologger update \"NT Kernel Logger\" --flags PROC_THREAD+LOADER+CSWITCH --stacks CSwitch\n"
-                    "  autologger update \"NT Kernel Logger\" --stacks none\n"
-                    "  autologger update web --flush-timer \"5 s\" --maximum-buffers 200\n"
-                    "  autologger update web --output web-evening.etl\n"
-                    "  autologger update web --real-time on"),
-        NULL, NULL, NULL};
+        options,
+        update_parse,
+        "NAME",
+        CMDLINE_DOC(
+            "Change the kernel flags, the stacks, FlushTimer, MaximumBuffers or the file of a session while it runs, or whether consumers get "
+            "its events. What is given replaces what was; what is not given stays. What is kept misses no event.",
+            "  autologger update \"NT Kernel Logger\" --flags PROC_THREAD+LOADER+CSWITCH --stacks CSwitch\n"
+            "  autologger update \"NT Kernel Logger\" --stacks none\n"
+            "  autologger update web --flush-timer \"5 s\" --maximum-buffers 200\n"
+            "  autologger update web --output web-evening.etl\n"
+            "  autologger update web --real-time on"),
+        NULL,
+        NULL,
+        NULL};
     struct update_args        a       = {0};
     struct ctl_update_request request = {0};
     struct control_client    *client  = NULL;
@@ -175,7 +205,8 @@ int cmd_update(int argc, char **argv)
     if (st)
         return failure_print_about(ABOUT_DAEMON, "autologger update", st, &why);
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
-    st = answer ? control_update(client, &request, a.name, answer, &why) : reason_set(&why, W_OUTOFMEMORY, "not enough memory");
+    st                               = answer ? control_update(client, &request, a.name, answer, &why)
+                                              : reason_set(&why, W_OUTOFMEMORY, "not enough memory");
     control_close(client);
     code = VERB_FINE;
     if (st)

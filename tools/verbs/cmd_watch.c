@@ -68,7 +68,8 @@ static error_t watch_parse(int key, char *arg, struct argp_state *state)
 }
 
 /* Until the session ends, enough was printed, somebody interrupts, or nothing can be printed any more. */
-static wstatus watch_watch(const struct watch_args *a, struct live *l, uint64_t *written, bool *damaged, struct reason *why)
+static wstatus watch_watch(const struct watch_args *a, struct live *l, uint64_t *written, bool *damaged,
+                           struct reason *why)
 {
     struct dump_options options = a->options;
     struct etl_reader  *reader;
@@ -91,8 +92,8 @@ static void watch_losses_print(const struct live_losses *from, const struct live
 {
     if (to->events > from->events || to->buffers > from->buffers || to->files > from->files)
         fprintf(stderr,
-                "autologger watch: lost: %" PRIu64 " events by the session, %" PRIu32 " buffers that came too late for their reader, %" PRIu32
-                " backup files\n",
+                "autologger watch: lost: %" PRIu64 " events by the session, %" PRIu32
+                " buffers that came too late for their reader, %" PRIu32 " backup files\n",
                 to->events - from->events, to->buffers - from->buffers, to->files - from->files);
 }
 
@@ -102,18 +103,27 @@ int cmd_watch(int argc, char **argv)
         OPT_RUNTIME_DIR,
         {"json", KEY_JSON, NULL, 0, "a line of JSON an event, as autologger dump writes it", 0},
         {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the session", 0},
-        {"count", 'n', "N", 0, "end after N events. Of the buffers they are in nothing is acknowledged: the next reader gets these again", 0},
-        {"manifest", OPT_MANIFEST, "FILE", 0, "describe events by this manifest (.man), or by the one in this program; before those installed (repeat for more)", 0},
-        {"culture", OPT_CULTURE, "CULTURE", 0, "messages and names of manifests in this culture (de-DE); default: that of LANG", 0},
+        {"count", 'n', "N", 0,
+         "end after N events. Of the buffers they are in nothing is acknowledged: the next reader gets these again", 0},
+        {"manifest", OPT_MANIFEST, "FILE", 0,
+         "describe events by this manifest (.man), or by the one in this program; before those installed (repeat for more)",
+         0},
+        {"culture", OPT_CULTURE, "CULTURE", 0,
+         "messages and names of manifests in this culture (de-DE); default: that of LANG", 0},
         {0},
     };
     static const struct argp argp = {
-        options, watch_parse, "NAME",
-        CMDLINE_DOC("The events of a real-time session (LogFileMode REAL_TIME) as they come: first what waited because nobody read it, "
-                    "then what is new, at least once a second. What was printed counts as read, and is not given to anybody else. Ends when "
-                    "the session stops, or by Ctrl-C.",
-                    "  autologger watch web --json --count 100"),
-        NULL, NULL, NULL};
+        options,
+        watch_parse,
+        "NAME",
+        CMDLINE_DOC(
+            "The events of a real-time session (LogFileMode REAL_TIME) as they come: first what waited because nobody read it, "
+            "then what is new, at least once a second. What was printed counts as read, and is not given to anybody else. Ends when "
+            "the session stops, or by Ctrl-C.",
+            "  autologger watch web --json --count 100"),
+        NULL,
+        NULL,
+        NULL};
     struct watch_args a       = {0};
     struct live      *l       = NULL;
     struct reason     why     = {0};
@@ -129,7 +139,7 @@ int cmd_watch(int argc, char **argv)
     a.options.see     = watch_on_event;
     a.options.see_ctx = &a;
     a.learner         = (struct learner){.manifest = a.describe.learn.manifest, .ctx = a.describe.learn.ctx};
-    wstatus st = live_open(a.common.runtime_dir, a.session, &l, &why);
+    wstatus st        = live_open(a.common.runtime_dir, a.session, &l, &why);
     if (st) {
         describe_close(&a.describe);
         return failure_print_about(ABOUT_DAEMON, "autologger watch", st, &why);
@@ -140,7 +150,7 @@ int cmd_watch(int argc, char **argv)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    st = watch_watch(&a, l, &written, &damaged, &why);
+    st                       = watch_watch(&a, l, &written, &damaged, &why);
     struct live_losses after = live_losses(l);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);

@@ -1,4 +1,5 @@
-/* autologger why: the first command to run. What made the last boot slow; or, where none was traced yet, the offer to trace the next one. */
+/* autologger why: the first command to run. What made the last boot slow; or, where none was traced yet, the offer to
+ * trace the next one. */
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/key_names.h"
 #include "registry-sim/text/winpath.h"
@@ -63,32 +64,43 @@ static bool yes(const char *question)
 
 static int offer(const struct why_args *a)
 {
-    char       *words[] = {(char *)(uintptr_t)"trace-boot", (char *)(uintptr_t)"--store", (char *)(uintptr_t)a->common.store, NULL, NULL};
-    int         count   = 3;
+    char *words[] = {(char *)(uintptr_t) "trace-boot", (char *)(uintptr_t) "--store",
+                     (char *)(uintptr_t)a->common.store, NULL, NULL};
+    int   count   = 3;
 
     if (a->common.json || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        visible_printf(stderr, "autologger why: no boot was traced yet. Do: autologger trace-boot, then reboot, then autologger why\n");
+        visible_printf(
+            stderr,
+            "autologger why: no boot was traced yet. Do: autologger trace-boot, then reboot, then autologger why\n");
         return VERB_FAILED;
     }
-    puts("No boot was traced yet. autologger can trace the next one: it puts itself into the initramfs, and takes itself out again after that boot.");
+    puts(
+        "No boot was traced yet. autologger can trace the next one: it puts itself into the initramfs, and takes itself out again after that boot.");
     if (!yes("Trace the next boot?"))
         return VERB_FAILED;
     if (yes("Reboot now?"))
-        words[count++] = (char *)(uintptr_t)"--reboot";
+        words[count++] = (char *)(uintptr_t) "--reboot";
     return cmd_trace_boot(count, words);
 }
 
 int cmd_why(int argc, char **argv)
 {
-    static const struct argp_option options[] = {OPT_STORE, OPT_JSON,
-                                            {"without", OPTION_WITHOUT, "UNIT", 0, "How long the boot would have taken without this unit, with a range", 0},
-                                            {0}};
-    static const struct argp        argp      = {
-        options, why_parse, "[FILE]",
-        CMDLINE_DOC("Why was the last boot slow, in one screen: the cause, how much faster the boot would be, what to do, what else took time, and how sure "
-                    "that is. Where no boot was traced yet it offers to trace the next one. FILE: of this trace.",
-                    "  autologger why\n  autologger why --without NetworkManager-wait-online\n  autologger why --json boot.etl"),
-        NULL, NULL, NULL};
+    static const struct argp_option options[] = {
+        OPT_STORE,
+        OPT_JSON,
+        {"without", OPTION_WITHOUT, "UNIT", 0, "How long the boot would have taken without this unit, with a range", 0},
+        {0}};
+    static const struct argp argp = {
+        options,
+        why_parse,
+        "[FILE]",
+        CMDLINE_DOC(
+            "Why was the last boot slow, in one screen: the cause, how much faster the boot would be, what to do, what else took time, and how sure "
+            "that is. Where no boot was traced yet it offers to trace the next one. FILE: of this trace.",
+            "  autologger why\n  autologger why --without NetworkManager-wait-online\n  autologger why --json boot.etl"),
+        NULL,
+        NULL,
+        NULL};
     struct why_args     a     = {0};
     struct report_store store = {0};
     struct reason       why   = {0};
@@ -105,8 +117,10 @@ int cmd_why(int argc, char **argv)
     else if (report_store_files(&store, NULL, 1, &file))
         code = why_run(file, a.without, true, a.common.json);
     else if (store.store && why_declared(store.store)) {
-        visible_printf(stderr, "autologger why: a boot is declared to be traced, and there is no trace of one yet. Do: reboot, if this machine was not rebooted since; "
-                               "else autologger status, which says what became of it\n");
+        visible_printf(
+            stderr,
+            "autologger why: a boot is declared to be traced, and there is no trace of one yet. Do: reboot, if this machine was not rebooted since; "
+            "else autologger status, which says what became of it\n");
         code = VERB_FAILED;
     } else
         code = offer(&a);

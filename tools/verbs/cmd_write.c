@@ -26,7 +26,8 @@ static uint8_t level_parse(const char *arg, struct argp_state *state)
             return (uint8_t)i;
     unsigned long level = strtoul(arg, &end, 0);
     if (end == arg || *end || level > 255 || *arg == '-')
-        argp_error(state, "--level takes Critical, Error, Warning, Informational, Verbose or 0 to 255, not \"%s\"", arg);
+        argp_error(state, "--level takes Critical, Error, Warning, Informational, Verbose or 0 to 255, not \"%s\"",
+                   arg);
     return (uint8_t)level;
 }
 
@@ -67,12 +68,17 @@ int cmd_write(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, write_parse, "PROVIDER EVENT [KEY=VALUE...]",
-        CMDLINE_DOC("Write a typed event. PROVIDER is a name (its GUID is that of its installed manifest, else the hash of the name) or a {GUID}. Whole numbers, 0x "
-                    "numbers, decimals, true and false keep their type; everything else is a string, and so is what begins "
-                    "with ' (a single quote). Exit code 1 when no session takes it, or filters keep it out.",
-                    "  autologger write Contoso-Web Started port=80 host=www.contoso.com secure=true"),
-        NULL, NULL, NULL};
+        options,
+        write_parse,
+        "PROVIDER EVENT [KEY=VALUE...]",
+        CMDLINE_DOC(
+            "Write a typed event. PROVIDER is a name (its GUID is that of its installed manifest, else the hash of the name) or a {GUID}. Whole numbers, 0x "
+            "numbers, decimals, true and false keep their type; everything else is a string, and so is what begins "
+            "with ' (a single quote). Exit code 1 when no session takes it, or filters keep it out.",
+            "  autologger write Contoso-Web Started port=80 host=www.contoso.com secure=true"),
+        NULL,
+        NULL,
+        NULL};
     static struct write_args a;
     struct reason            why = {0};
     int                      code;

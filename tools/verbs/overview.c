@@ -1,5 +1,5 @@
-/* overview.c - `autologger` without a verb: is a daemon running, what does the store declare, what became of the last boot,
- * and what to do next. */
+/* overview.c - `autologger` without a verb: is a daemon running, what does the store declare, what became of the last
+ * boot, and what to do next. */
 #include "autologger/boot/result.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/key_names.h"
@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 struct overview {
-    struct cmdline c;
-    bool           daemon, store;
-    unsigned       running;  /* sessions */
-    unsigned       declared, starting; /* in the store */
-    bool           booted;
+    struct cmdline     c;
+    bool               daemon, store;
+    unsigned           running;            /* sessions */
+    unsigned           declared, starting; /* in the store */
+    bool               booted;
     struct result_list last;
-    char           daemon_why[512], store_why[512];
+    char               daemon_why[512], store_why[512];
 };
 
 static error_t overview_parse(int key, char *arg, struct argp_state *state)
@@ -103,15 +103,15 @@ static void overview_text_print(const struct overview *o, const char *next)
         visible_printf(stdout, "daemon:     not running (%s)\n", o->daemon_why);
     if (o->store)
         visible_printf(stdout, "store:      %s: %u session%s declared, %u to start at boot\n", o->c.store, o->declared,
-               plural(o->declared), o->starting);
+                       plural(o->declared), o->starting);
     else
         visible_printf(stdout, "store:      %s: %s\n", o->c.store, o->store_why);
     if (o->booted) {
         char     when[FILETIME_TEXT_SIZE];
         unsigned failed = result_view_failed(&o->last), part = result_view_in_part(&o->last);
         unsigned off = result_view_undone(&o->last) - failed - part;
-        visible_printf(stdout, "last %s: %s: %u of %u row%s failed", o->last.rehearsal ? "run" : "boot", filetime_format(o->last.time, when), failed,
-               o->last.count, plural(o->last.count));
+        visible_printf(stdout, "last %s: %s: %u of %u row%s failed", o->last.rehearsal ? "run" : "boot",
+                       filetime_format(o->last.time, when), failed, o->last.count, plural(o->last.count));
         if (part)
             printf(", %u done in part", part);
         if (off)
@@ -145,8 +145,10 @@ int overview_print(int argc, char **argv)
 {
     static const struct argp_option options[] = {OPT_STORE, OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp        argp      = {
-        options, overview_parse, "", CMDLINE_DOC("The state of this machine and the next step.", "  autologger --store r.db"), NULL, NULL,
-        NULL};
+                    options, overview_parse,
+                    "",      CMDLINE_DOC("The state of this machine and the next step.", "  autologger --store r.db"),
+                    NULL,    NULL,
+                    NULL};
     struct overview o = {0};
     char            next[1200];
     int             code;

@@ -88,10 +88,12 @@ static void activity_line(const struct activities *a, long at, unsigned depth, c
         printf("(no event of its own)\n");
         return;
     }
-    visible_printf(stdout, "%s%s%s at %s s, %s, %" PRIu64 " event%s, in", x->first_event, *x->first_channel ? " channel=" : "", x->first_channel, view_seconds(v, x->first, first), view_span(x->last - x->first, span), x->events,
-           plural(x->events));
+    visible_printf(stdout, "%s%s%s at %s s, %s, %" PRIu64 " event%s, in", x->first_event,
+                   *x->first_channel ? " channel=" : "", x->first_channel, view_seconds(v, x->first, first),
+                   view_span(x->last - x->first, span), x->events, plural(x->events));
     for (unsigned i = 0; i < x->processes; i++)
-        visible_printf(stdout, "%s %s%s%" PRIu32, i ? "," : "", x->process[i].name, *x->process[i].name ? " " : "", x->process[i].pid);
+        visible_printf(stdout, "%s %s%s%" PRIu32, i ? "," : "", x->process[i].name, *x->process[i].name ? " " : "",
+                       x->process[i].pid);
     if (v->file_count > 1)
         for (unsigned i = 0, n = 0; i < v->file_count; i++)
             if (x->files >> i & 1)
@@ -127,8 +129,8 @@ void activities_view(const struct activities *a, const struct guid *only, const 
         activities_json(a, root, v);
         return;
     }
-    visible_printf(stdout, "%zu activit%s in %" PRIu64 " of %" PRIu64 " events, %zu transfer%s\n", a->count, a->count == 1 ? "y" : "ies", a->with_activity, a->events,
-           a->transfers, plural(a->transfers));
+    visible_printf(stdout, "%zu activit%s in %" PRIu64 " of %" PRIu64 " events, %zu transfer%s\n", a->count,
+                   a->count == 1 ? "y" : "ies", a->with_activity, a->events, a->transfers, plural(a->transfers));
     if (root != ACTIVITY_NONE) {
         activity_tree(a, root, v);
         return;
@@ -210,7 +212,7 @@ static void files_json(struct json *j, const struct traced *m, const struct anal
     json_array(j, "file_operations");
     for (size_t i = 0; i < m->operations.capacity; i++) {
         const struct traced_operation *o    = m->operations.slot[i].value;
-        const char                     *path = o ? traced_file_path(m, o->object) : NULL;
+        const char                    *path = o ? traced_file_path(m, o->object) : NULL;
         if (!o)
             continue;
         json_object(j, NULL);
@@ -271,7 +273,8 @@ static void cpus_print(const struct traced *m, const struct analyse_view *v)
         else if (t->tid == 0)
             printf("idle");
         else
-            visible_printf(stdout, "%s process %" PRIu32 " thread %" PRIu32 "%s%s", traced_process_name(m, t->pid), t->pid, t->tid, *t->name ? " " : "", t->name);
+            visible_printf(stdout, "%s process %" PRIu32 " thread %" PRIu32 "%s%s", traced_process_name(m, t->pid),
+                           t->pid, t->tid, *t->name ? " " : "", t->name);
         visible_printf(stdout, ", since %s s\n", view_seconds(v, c->since, at));
     }
     if (!m->switches)
@@ -299,11 +302,11 @@ static void processes_print(struct traced *m, const struct analyse_view *v)
     t.right = 0x1B;
     for (unsigned i = 0, shown = 0; i < m->process_count; i++) {
         const struct traced_process *p = m->process[i];
-        char                          pid[32], parent[32], at[32], span[32], command[80];
+        char                         pid[32], parent[32], at[32], span[32], command[80];
         if (p->ended || !p->seen || (v->rows && shown++ >= v->rows))
             continue;
-        text_table_row(&t, view_number(p->pid, pid), p->parent == TRACED_NOBODY ? "-" : view_number(p->parent, parent), p->image,
-                       p->started ? view_seconds(v, p->started, at) : "before", view_span(p->cpu, span),
+        text_table_row(&t, view_number(p->pid, pid), p->parent == TRACED_NOBODY ? "-" : view_number(p->parent, parent),
+                       p->image, p->started ? view_seconds(v, p->started, at) : "before", view_span(p->cpu, span),
                        text_table_cut(p->command, 60, command, sizeof command));
     }
     text_table_print(&t, stdout);
@@ -319,7 +322,8 @@ void moment_view(struct moment *m, const struct analyse_view *v)
         moment_json(m, v);
         return;
     }
-    visible_printf(stdout, "at %s s: %" PRIu64 " events before, %" PRIu64 " after\n", view_seconds(v, m->at, at), m->events_before, m->events_after);
+    visible_printf(stdout, "at %s s: %" PRIu64 " events before, %" PRIu64 " after\n", view_seconds(v, m->at, at),
+                   m->events_before, m->events_after);
     cpus_print(&m->machine, v);
     processes_print(&m->machine, v);
     for (size_t i = 0; i < m->machine.files.capacity; i++)
@@ -328,14 +332,16 @@ void moment_view(struct moment *m, const struct analyse_view *v)
     for (size_t i = 0, shown = 0; i < m->machine.files.capacity; i++) {
         const struct traced_file *f = m->machine.files.slot[i].value;
         if (f && f->open && (!v->rows || shown++ < v->rows))
-            visible_printf(stdout, "  %s, by thread %" PRIu32 " at %s s\n", f->path, f->tid, view_seconds(v, f->opened, at));
+            visible_printf(stdout, "  %s, by thread %" PRIu32 " at %s s\n", f->path, f->tid,
+                           view_seconds(v, f->opened, at));
     }
     printf("%zu file system calls had not returned\n", m->machine.operations.count);
     for (size_t i = 0, shown = 0; i < m->machine.operations.capacity; i++) {
         const struct traced_operation *o = m->machine.operations.slot[i].value;
         if (o && (!v->rows || shown++ < v->rows)) {
             const char *path = traced_file_path(&m->machine, o->object);
-            visible_printf(stdout, "  of thread %" PRIu32 " on %s, since %s s\n", o->tid, path ? path : "(no name)", view_seconds(v, o->since, at));
+            visible_printf(stdout, "  of thread %" PRIu32 " on %s, since %s s\n", o->tid, path ? path : "(no name)",
+                           view_seconds(v, o->since, at));
         }
     }
     visible_printf(stdout, "%u transfer%s in flight\n", m->ios, plural(m->ios));

@@ -107,8 +107,9 @@ static void delta_json(const struct delta *d, const struct analyse_view *v)
 static void histogram_row(struct text_table *t, const char *what, const struct histogram *h)
 {
     char a[32], b[32], c[32], d[32], e[32], f[32];
-    text_table_row(t, what, view_number(h->count, a), view_span(h->least, b), view_span(histogram_mean(h), c), view_span(histogram_percentile(h, 500), d),
-                   view_span(histogram_percentile(h, 950), e), view_span(histogram_percentile(h, 990), f));
+    text_table_row(t, what, view_number(h->count, a), view_span(h->least, b), view_span(histogram_mean(h), c),
+                   view_span(histogram_percentile(h, 500), d), view_span(histogram_percentile(h, 950), e),
+                   view_span(histogram_percentile(h, 990), f));
 }
 
 void delta_view(const struct delta *d, const struct analyse_view *v)
@@ -128,8 +129,10 @@ void delta_view(const struct delta *d, const struct analyse_view *v)
     if (d->keyless)
         printf("%" PRIu64 " of them have no such key\n", d->keyless);
     if (d->open && d->unmatched_ends && (d->options.by == DELTA_PROCESS || d->options.by == DELTA_THREAD))
-        visible_printf(stdout, "begin and end are often of different %s: a process, for one, is started by its parent. Do: --field ProcessId, or another field that both have\n",
-               d->options.by == DELTA_PROCESS ? "processes" : "threads");
+        visible_printf(
+            stdout,
+            "begin and end are often of different %s: a process, for one, is started by its parent. Do: --field ProcessId, or another field that both have\n",
+            d->options.by == DELTA_PROCESS ? "processes" : "threads");
     if (d->backwards)
         printf("%" PRIu64 " ended before they began: the files' clocks disagree\n", d->backwards);
     if (!d->pairs)
@@ -142,7 +145,8 @@ void delta_view(const struct delta *d, const struct analyse_view *v)
     text_table_print(&t, stdout);
     text_table_finish(&t);
     if (!d->cpu.count)
-        printf("CPU time: not known. Do: trace context switches too (EnableKernelFlags = PROC_THREAD+CSWITCH), and merge the files\n");
+        printf(
+            "CPU time: not known. Do: trace context switches too (EnableKernelFlags = PROC_THREAD+CSWITCH), and merge the files\n");
     printf("\nthe longest:\n");
     t = (struct text_table){0};
     text_table_init(&t, worst);
@@ -151,8 +155,8 @@ void delta_view(const struct delta *d, const struct analyse_view *v)
         const struct delta_pair *p = &d->worst[i];
         char                     a[32], b[32], c[32], process[96], thread[32];
         snprintf(process, sizeof process, "%s%s%" PRIu32, p->process, *p->process ? " " : "", p->pid);
-        text_table_row(&t, view_seconds(v, p->begin, a), view_span(p->time, b), p->cpu_known ? view_span(p->cpu, c) : "-", process,
-                       view_number(p->tid, thread), p->key);
+        text_table_row(&t, view_seconds(v, p->begin, a), view_span(p->time, b),
+                       p->cpu_known ? view_span(p->cpu, c) : "-", process, view_number(p->tid, thread), p->key);
     }
     text_table_print(&t, stdout);
     text_table_finish(&t);
@@ -235,7 +239,8 @@ void counts_view(const struct counts *c, const struct analyse_view *v)
         t.right = 0x06;
         for (size_t i = 0; i < c->table[by].rows && (!v->rows || i < v->rows); i++) {
             analyse_view_row_name(&c->table[by].row[i], by, name, sizeof name);
-            text_table_row(&t, name, view_number(c->table[by].row[i].events, a), view_number(c->table[by].row[i].bytes, b));
+            text_table_row(&t, name, view_number(c->table[by].row[i].events, a),
+                           view_number(c->table[by].row[i].bytes, b));
         }
         if (v->rows && c->table[by].rows > v->rows)
             text_table_line(&t, "and %zu more", c->table[by].rows - v->rows);
@@ -281,14 +286,16 @@ static void images_json(const struct images *m, const struct analyse_view *v)
 
 void images_view(const struct images *m, const struct analyse_view *v)
 {
-    static const char *const titles[] = {"image", "size", "checksum", "build id", "version", "loads", "processes", NULL};
+    static const char *const titles[] = {"image",   "size",  "checksum",  "build id",
+                                         "version", "loads", "processes", NULL};
     struct text_table        t        = {0};
 
     if (v->json) {
         images_json(m, v);
         return;
     }
-    visible_printf(stdout, "%zu image%s, loaded %" PRIu64 " times; %" PRIu64 " with a build id\n", m->rows, plural(m->rows), m->loads, m->with_build_id);
+    visible_printf(stdout, "%zu image%s, loaded %" PRIu64 " times; %" PRIu64 " with a build id\n", m->rows,
+                   plural(m->rows), m->loads, m->with_build_id);
     if (!m->rows)
         printf("Do: trace with the kernel flag LOADER\n");
     text_table_init(&t, titles);
@@ -297,8 +304,9 @@ void images_view(const struct images *m, const struct analyse_view *v)
         const struct image_row *r = &m->row[i];
         char                    size[32], checksum[16], loads[32], processes[32];
         snprintf(checksum, sizeof checksum, "0x%08" PRIx32, r->checksum);
-        text_table_row(&t, r->path, view_number(r->size, size), checksum, *r->build_id ? r->build_id : "-", *r->version ? r->version : "-",
-                       view_number(r->loads, loads), view_number(r->processes, processes));
+        text_table_row(&t, r->path, view_number(r->size, size), checksum, *r->build_id ? r->build_id : "-",
+                       *r->version ? r->version : "-", view_number(r->loads, loads),
+                       view_number(r->processes, processes));
     }
     if (v->rows && m->rows > v->rows)
         text_table_line(&t, "and %zu more", m->rows - v->rows);

@@ -10,7 +10,7 @@
 
 struct analyse_view {
     bool               json;
-    unsigned           rows; /* of a table, at most; 0: all */
+    unsigned           rows;  /* of a table, at most; 0: all */
     uint64_t           start; /* FILETIME that times are counted from */
     const char *const *files;
     unsigned           file_count;

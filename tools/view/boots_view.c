@@ -54,15 +54,18 @@ static uint64_t boots_view_median(uint64_t *values, unsigned count)
     return !count ? 0 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static unsigned boots_view_shown(const struct history *h, unsigned most) { return most && most < h->count ? most : h->count; }
+static unsigned boots_view_shown(const struct history *h, unsigned most)
+{
+    return most && most < h->count ? most : h->count;
+}
 
 struct boots_median boots_median(const struct history *h, unsigned most)
 {
     struct boots_median m     = {0};
     unsigned            count = boots_view_shown(h, most);
     uint64_t           *v     = calloc(5 * (size_t)count + 1, sizeof *v);
-    uint64_t           *target = v, *done = v + count, *written = done + count, *lost = written + count, *peak = lost + count;
-    bool                real  = false;
+    uint64_t *target = v, *done = v + count, *written = done + count, *lost = written + count, *peak = lost + count;
+    bool      real = false;
     if (!v)
         return m;
     for (unsigned i = 0; i < count; i++)
@@ -97,8 +100,9 @@ static const char *boot_word(const struct history_boot *b)
 
 void boots_list_print(const struct history *h, unsigned most, FILE *to)
 {
-    static const char *const titles[] = {"BOOT", "WHEN", "WHAT", "RESULT", "EVENTS", "LOST", "MEMORY KB", "DONE s", NULL};
-    struct boots_median      m = boots_median(h, most);
+    static const char *const titles[] = {"BOOT", "WHEN",      "WHAT",   "RESULT", "EVENTS",
+                                         "LOST", "MEMORY KB", "DONE s", NULL};
+    struct boots_median      m        = boots_median(h, most);
     struct text_table        t;
     char                     a[CELL], b[CELL], c[CELL], d[CELL];
     text_table_init(&t, titles);
@@ -109,18 +113,24 @@ void boots_list_print(const struct history *h, unsigned most, FILE *to)
         snprintf(name, sizeof name, "%u", boot->list.number);
         filetime_format(boot->list.time, when);
         when[16] = 0; /* to the minute */
-        text_table_row(&t, name, when, boot->list.rehearsal ? "rehearsal" : boot->baseline ? "baseline" : "boot", boot_word(boot),
-                       boots_view_number(boot->written, a), boots_view_number(boot->lost, b), boots_view_number((boot->peak_bytes + 1023) / 1024, c),
+        text_table_row(&t, name, when,
+                       boot->list.rehearsal ? "rehearsal"
+                       : boot->baseline     ? "baseline"
+                                            : "boot",
+                       boot_word(boot), boots_view_number(boot->written, a), boots_view_number(boot->lost, b),
+                       boots_view_number((boot->peak_bytes + 1023) / 1024, c),
                        boots_view_seconds(boot->list.boot_done_ms, d));
         if (boot->list.rehearsal && boot->baseline)
             text_table_line(&t, "    a baseline");
     }
     text_table_print(&t, to);
     text_table_finish(&t);
-    fprintf(to, "\nmedian of %u: %" PRIu64 " events, %" PRIu64 " lost, %" PRIu64 " KB", m.boots, m.written, m.lost, (m.peak_bytes + 1023) / 1024);
+    fprintf(to, "\nmedian of %u: %" PRIu64 " events, %" PRIu64 " lost, %" PRIu64 " KB", m.boots, m.written, m.lost,
+            (m.peak_bytes + 1023) / 1024);
     if (m.timed)
-        visible_printf(to, "; default target after %s s, boot done after %s s (%u boot%s)", boots_view_seconds(m.target_ms, a), boots_view_seconds(m.boot_done_ms, b),
-                m.timed, m.timed == 1 ? "" : "s");
+        visible_printf(to, "; default target after %s s, boot done after %s s (%u boot%s)",
+                       boots_view_seconds(m.target_ms, a), boots_view_seconds(m.boot_done_ms, b), m.timed,
+                       m.timed == 1 ? "" : "s");
     fputc('\n', to);
 }
 
@@ -186,8 +196,8 @@ void boots_phases_print(const struct result_list *boot, FILE *to)
     static const char *const titles[] = {"PHASE", "START s", "LENGTH s", "EVENTS", NULL};
     struct text_table        t;
     char                     when[FILETIME_TEXT_SIZE], start[CELL], length[CELL], events[CELL];
-    visible_printf(to, "%s %u of %.19sZ; times since the kernel began, \"-\" is not known\n\n", boot->rehearsal ? "Rehearsal" : "Boot", boot->number,
-            filetime_format(boot->time, when));
+    visible_printf(to, "%s %u of %.19sZ; times since the kernel began, \"-\" is not known\n\n",
+                   boot->rehearsal ? "Rehearsal" : "Boot", boot->number, filetime_format(boot->time, when));
     text_table_init(&t, titles);
     t.right = 1u << 1 | 1u << 2 | 1u << 3;
     for (enum result_phase i = 0; i < RESULT_PHASES; i++) {
@@ -201,7 +211,10 @@ void boots_phases_print(const struct result_list *boot, FILE *to)
     if (!boot->phases.machine_asked)
         fputs("\nfirmware, boot loader: not in the trace (no kernel session said it when it stopped)\n", to);
     else if (!boot->phases.firmware_ns || !boot->phases.loader_ns)
-        visible_printf(to, "\n%s: not told by this machine\n", boot->phases.firmware_ns ? "boot loader" : boot->phases.loader_ns ? "firmware" : "firmware, boot loader");
+        visible_printf(to, "\n%s: not told by this machine\n",
+                       boot->phases.firmware_ns ? "boot loader"
+                       : boot->phases.loader_ns ? "firmware"
+                                                : "firmware, boot loader");
 }
 
 static void known_json(struct json *j, const char *name, bool known, uint64_t value)
@@ -278,8 +291,8 @@ static void pair_row(void *ctx, const struct result_row *a, const struct result_
         snprintf(name, sizeof name, "  %s", *r->name ? r->name : r->provider);
     else
         snprintf(name, sizeof name, "%s", r->session);
-    text_table_row(ctx, text_table_cut(name, NAME, cut, sizeof cut), status_cell(a, sa), status_cell(b, sb), events_cell(a, ea),
-                   events_cell(b, eb));
+    text_table_row(ctx, text_table_cut(name, NAME, cut, sizeof cut), status_cell(a, sa), status_cell(b, sb),
+                   events_cell(a, ea), events_cell(b, eb));
 }
 
 static uint64_t peak_of(const struct result_list *l)
@@ -292,7 +305,11 @@ static uint64_t peak_of(const struct result_list *l)
 
 static void whole_print(const struct result_list *a, const struct result_list *b, FILE *to)
 {
-    const struct { const char *what; uint64_t a, b; const char *(*text)(uint64_t, char[CELL]); } rows[] = {
+    const struct {
+        const char *what;
+        uint64_t    a, b;
+        const char *(*text)(uint64_t, char[CELL]);
+    } rows[] = {
         {"early program began, ms", a->early_ns, b->early_ns, milliseconds},
         {"boot held up, ms", a->held_ns, b->held_ns, milliseconds},
         {"programs could connect, ms", a->ready_ns, b->ready_ns, milliseconds},
@@ -365,7 +382,10 @@ static void pair_json(void *ctx, const struct result_row *a, const struct result
 
 void boots_pair_json(const struct result_list *a, const struct result_list *b, struct json *j)
 {
-    const struct { const char *name; const struct result_list *list; } sides[] = {{"a", a}, {"b", b}};
+    const struct {
+        const char               *name;
+        const struct result_list *list;
+    } sides[] = {{"a", a}, {"b", b}};
     for (size_t i = 0; i < 2; i++) {
         json_object(j, sides[i].name);
         times_json(sides[i].list, j);

@@ -17,18 +17,21 @@ static const char *manifest_view_message(const struct manifest *m, const struct 
 
 /* ---- text ---- */
 
-static void items_print(const struct manifest *m, const char *title, const void *at, unsigned count, size_t stride, int culture, FILE *to)
+static void items_print(const struct manifest *m, const char *title, const void *at, unsigned count, size_t stride,
+                        int culture, FILE *to)
 {
     for (unsigned i = 0; i < count; i++) {
         const struct manifest_item *item = (const void *)((const char *)at + i * stride);
         const char                 *text = manifest_view_message(m, item, culture);
         if (!i)
             visible_printf(to, "\n%s:\n", title);
-        visible_printf(to, "  0x%llx %s%s%s\n", (unsigned long long)item->value, either(item->name, "?"), text ? ": " : "", either(text, ""));
+        visible_printf(to, "  0x%llx %s%s%s\n", (unsigned long long)item->value, either(item->name, "?"),
+                       text ? ": " : "", either(text, ""));
     }
 }
 
-static void field_print(const struct manifest_provider *p, const struct manifest_template *t, unsigned i, int depth, FILE *to)
+static void field_print(const struct manifest_provider *p, const struct manifest_template *t, unsigned i, int depth,
+                        FILE *to)
 {
     const struct manifest_field *f = &t->fields.at[i];
 
@@ -52,15 +55,17 @@ static void field_print(const struct manifest_provider *p, const struct manifest
         field_print(p, t, f->first + k, depth + 1, to);
 }
 
-static void event_print(const struct manifest *m, const struct manifest_provider *p, const struct manifest_event *e, int culture, FILE *to)
+static void event_print(const struct manifest *m, const struct manifest_provider *p, const struct manifest_event *e,
+                        int culture, FILE *to)
 {
     const char *text = manifest_view_message(m, &e->item, culture);
 
     fprintf(to, "  %u", (unsigned)e->item.value);
     if (e->version)
         fprintf(to, " version %u", e->version);
-    visible_printf(to, " %s: level %u, task %u, opcode %u, channel %u, keyword 0x%llx\n", either(e->item.symbol, "(no symbol)"), e->level, e->task, e->opcode,
-            e->channel, (unsigned long long)e->keyword);
+    visible_printf(to, " %s: level %u, task %u, opcode %u, channel %u, keyword 0x%llx\n",
+                   either(e->item.symbol, "(no symbol)"), e->level, e->task, e->opcode, e->channel,
+                   (unsigned long long)e->keyword);
     if (text)
         visible_printf(to, "    \"%s\"\n", text);
     for (unsigned i = 0; e->template_index >= 0 && i < p->templates.at[e->template_index].top_count; i++)
@@ -70,7 +75,7 @@ static void event_print(const struct manifest *m, const struct manifest_provider
 void manifest_view_print(const struct manifest *m, int culture, FILE *to)
 {
     for (unsigned i = 0; i < m->providers.count; i++) {
-        const struct manifest_provider *p = &m->providers.at[i];
+        const struct manifest_provider *p   = &m->providers.at[i];
         struct manifest_item            own = {.message = p->message};
         char                            guid[GUID_TEXT_SIZE];
         visible_printf(to, i ? "\n%s %s\n" : "%s %s\n", p->name, guid_format(&p->guid, guid));
@@ -84,8 +89,9 @@ void manifest_view_print(const struct manifest *m, int culture, FILE *to)
         fputc('\n', to);
         for (unsigned k = 0; k < p->channels.count; k++) {
             const struct manifest_channel *c = &p->channels.at[k];
-            visible_printf(to, k ? "  %u %s (%s), keyword 0x%llx\n" : "\nchannels:\n  %u %s (%s), keyword 0x%llx\n", (unsigned)c->item.value, c->item.name, channel_types[c->type],
-                    (unsigned long long)c->keyword);
+            visible_printf(to, k ? "  %u %s (%s), keyword 0x%llx\n" : "\nchannels:\n  %u %s (%s), keyword 0x%llx\n",
+                           (unsigned)c->item.value, c->item.name, channel_types[c->type],
+                           (unsigned long long)c->keyword);
         }
         items_print(m, "levels", p->levels.at, p->levels.count, sizeof *p->levels.at, culture, to);
         items_print(m, "tasks", p->tasks.at, p->tasks.count, sizeof *p->tasks.at, culture, to);
@@ -99,7 +105,8 @@ void manifest_view_print(const struct manifest *m, int culture, FILE *to)
 
 /* ---- JSON ---- */
 
-static void items_json(const struct manifest *m, const char *name, const void *at, unsigned count, size_t stride, int culture, struct json *j)
+static void items_json(const struct manifest *m, const char *name, const void *at, unsigned count, size_t stride,
+                       int culture, struct json *j)
 {
     json_array(j, name);
     for (unsigned i = 0; i < count; i++) {
@@ -114,7 +121,8 @@ static void items_json(const struct manifest *m, const char *name, const void *a
     json_array_end(j);
 }
 
-static void field_json(const struct manifest_provider *p, const struct manifest_template *t, unsigned i, int depth, struct json *j)
+static void field_json(const struct manifest_provider *p, const struct manifest_template *t, unsigned i, int depth,
+                       struct json *j)
 {
     const struct manifest_field *f = &t->fields.at[i];
 
@@ -169,7 +177,7 @@ static void events_json(const struct manifest *m, const struct manifest_provider
 void manifest_view_json(const struct manifest *m, int culture, struct json *j)
 {
     for (unsigned i = 0; i < m->providers.count; i++) {
-        const struct manifest_provider *p = &m->providers.at[i];
+        const struct manifest_provider *p   = &m->providers.at[i];
         struct manifest_item            own = {.message = p->message};
         char                            guid[GUID_TEXT_SIZE];
         json_object(j, NULL);
@@ -209,34 +217,45 @@ void manifest_template_print(const char *provider, FILE *to)
 
     for (; provider[n] && n < sizeof symbol - 1; n++) {
         char c    = provider[n];
-        symbol[n] = (char)(c >= 'a' && c <= 'z' ? c - 32 : (c >= 'A' && c <= 'Z') || (n && c >= '0' && c <= '9') ? c : '_');
+        symbol[n] = (char)(c >= 'a' && c <= 'z'                                    ? c - 32
+                           : (c >= 'A' && c <= 'Z') || (n && c >= '0' && c <= '9') ? c
+                                                                                   : '_');
     }
     symbol[n] = 0;
-    fprintf(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                "<instrumentationManifest xmlns=\"http://schemas.microsoft.com/win/2004/08/events\"\n"
-                "    xmlns:win=\"http://manifests.microsoft.com/win/2004/08/windows/events\" xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">\n"
-                "  <instrumentation>\n    <events>\n      <!-- 1: the provider -->\n      <provider name=\"");
+    fprintf(
+        to,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<instrumentationManifest xmlns=\"http://schemas.microsoft.com/win/2004/08/events\"\n"
+        "    xmlns:win=\"http://manifests.microsoft.com/win/2004/08/windows/events\" xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">\n"
+        "  <instrumentation>\n    <events>\n      <!-- 1: the provider -->\n      <provider name=\"");
     manifest_view_escaped(provider, to);
     visible_printf(to, "\" guid=\"%s\" symbol=\"%s\">\n", guid_format(&guid, text), symbol);
-    visible_printf(to, "        <!-- 2: tasks are the parts of the program, opcodes what happens in them -->\n"
-                "        <tasks>\n          <task name=\"Request\" value=\"1\" symbol=\"%s_TASK_REQUEST\"/>\n        </tasks>\n"
-                "        <opcodes>\n          <opcode name=\"Retry\" value=\"10\" symbol=\"%s_OPCODE_RETRY\"/>\n        </opcodes>\n"
-                "        <!-- 3: keywords choose among the events, a bit each -->\n"
-                "        <keywords>\n          <keyword name=\"Network\" mask=\"0x1\" symbol=\"%s_KEYWORD_NETWORK\"/>\n        </keywords>\n"
-                "        <!-- 4: channels are for readers: Admin, Operational, Analytic, Debug -->\n        <channels>\n          <channel name=\"",
-            symbol, symbol, symbol);
+    visible_printf(
+        to,
+        "        <!-- 2: tasks are the parts of the program, opcodes what happens in them -->\n"
+        "        <tasks>\n          <task name=\"Request\" value=\"1\" symbol=\"%s_TASK_REQUEST\"/>\n        </tasks>\n"
+        "        <opcodes>\n          <opcode name=\"Retry\" value=\"10\" symbol=\"%s_OPCODE_RETRY\"/>\n        </opcodes>\n"
+        "        <!-- 3: keywords choose among the events, a bit each -->\n"
+        "        <keywords>\n          <keyword name=\"Network\" mask=\"0x1\" symbol=\"%s_KEYWORD_NETWORK\"/>\n        </keywords>\n"
+        "        <!-- 4: channels are for readers: Admin, Operational, Analytic, Debug -->\n        <channels>\n          <channel name=\"",
+        symbol, symbol, symbol);
     manifest_view_escaped(provider, to);
-    visible_printf(to, "/Analytic\" chid=\"Analytic\" type=\"Analytic\" symbol=\"%s_CHANNEL_ANALYTIC\"/>\n        </channels>\n"
-                "        <!-- 5: templates are the data of events -->\n"
-                "        <templates>\n          <template tid=\"Request\">\n            <data name=\"url\" inType=\"win:AnsiString\" outType=\"win:Utf8\"/>\n"
-                "            <data name=\"status\" inType=\"win:UInt32\"/>\n          </template>\n        </templates>\n"
-                "        <!-- 6: the events -->\n        <events>\n",
-            symbol);
-    static const char *const events[][3] = {{"1", "Start", "win:Start"}, {"2", "Stop", "win:Stop"}, {"3", "Retry", "Retry"}};
+    visible_printf(
+        to,
+        "/Analytic\" chid=\"Analytic\" type=\"Analytic\" symbol=\"%s_CHANNEL_ANALYTIC\"/>\n        </channels>\n"
+        "        <!-- 5: templates are the data of events -->\n"
+        "        <templates>\n          <template tid=\"Request\">\n            <data name=\"url\" inType=\"win:AnsiString\" outType=\"win:Utf8\"/>\n"
+        "            <data name=\"status\" inType=\"win:UInt32\"/>\n          </template>\n        </templates>\n"
+        "        <!-- 6: the events -->\n        <events>\n",
+        symbol);
+    static const char *const events[][3] = {
+        {"1", "Start", "win:Start"}, {"2", "Stop", "win:Stop"}, {"3", "Retry", "Retry"}};
     for (int i = 0; i < 3; i++)
-        visible_printf(to, "          <event value=\"%s\" symbol=\"Request%s\" template=\"Request\" channel=\"Analytic\" level=\"win:Informational\"\n"
-                    "              task=\"Request\" opcode=\"%s\" keywords=\"Network\" message=\"$(string.Request.%s)\"/>\n",
-                events[i][0], events[i][1], events[i][2], events[i][1]);
+        visible_printf(
+            to,
+            "          <event value=\"%s\" symbol=\"Request%s\" template=\"Request\" channel=\"Analytic\" level=\"win:Informational\"\n"
+            "              task=\"Request\" opcode=\"%s\" keywords=\"Network\" message=\"$(string.Request.%s)\"/>\n",
+            events[i][0], events[i][1], events[i][2], events[i][1]);
     fprintf(to, "        </events>\n      </provider>\n    </events>\n  </instrumentation>\n"
                 "  <localization>\n    <resources culture=\"en-US\">\n      <stringTable>\n"
                 "        <string id=\"Request.Start\" value=\"A request for %%1 begins.\"/>\n"

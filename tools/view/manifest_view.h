@@ -8,7 +8,8 @@
 struct json;
 /* All providers; `culture` by manifest_culture_find. */
 void manifest_view_print(const struct manifest *m, int culture, FILE *to);
-void manifest_view_json(const struct manifest *m, int culture, struct json *j); /* an array's elements: an object a provider */
+/* an array's elements: an object a provider */
+void manifest_view_json(const struct manifest *m, int culture, struct json *j);
 /* A complete manifest to begin with, for a provider of that name. */
 void manifest_template_print(const char *provider, FILE *to);
 #endif

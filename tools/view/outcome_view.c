@@ -15,7 +15,8 @@ const char *outcome_status(wstatus status, char out[OUTCOME_STATUS_SIZE])
     return out;
 }
 
-/* What to do: behind "Do: " in the reason, else what the status says; *length is how much of the reason comes before. */
+/* What to do: behind "Do: " in the reason, else what the status says; *length is how much of the reason comes
+ * before. */
 static const char *advice_of(const struct outcome *o, int *length)
 {
     const char *advice = strstr(o->reason, " Do: ");
@@ -31,23 +32,25 @@ static void lines(const struct outcome *o, bool named, struct text_table *t)
     if (o->status) {
         int         length;
         const char *advice = advice_of(o, &length);
-        text_table_line(t, "    why: %.*s%s%s%s", o->reason[0] ? length : INT_MAX, o->reason[0] ? o->reason : wstatus_text(o->status),
-                        named ? " (" : "", named ? wstatus_name(o->status) : "", named ? ")" : "");
+        text_table_line(t, "    why: %.*s%s%s%s", o->reason[0] ? length : INT_MAX,
+                        o->reason[0] ? o->reason : wstatus_text(o->status), named ? " (" : "",
+                        named ? wstatus_name(o->status) : "", named ? ")" : "");
         text_table_line(t, "    do:  %s", advice);
     } else if (o->reason[0]) {
         text_table_line(t, "    why: %s", o->reason);
     }
     for (unsigned i = 0; i < o->conditions->count; i++) {
-        const struct condition *c = &o->conditions->items[i];
-        bool own = strstr(c->reason, " Do: ") || !c->advice[0];
-        text_table_line(t, "    %s %u%s%s: %s%s%s%s", c->note ? "note" : "condition", c->number, c->item[0] ? " " : "", c->item,
-                        c->reason, own ? "" : sentence_end(c->reason), own ? "" : " Do: ", own ? "" : c->advice);
+        const struct condition *c   = &o->conditions->items[i];
+        bool                    own = strstr(c->reason, " Do: ") || !c->advice[0];
+        text_table_line(t, "    %s %u%s%s: %s%s%s%s", c->note ? "note" : "condition", c->number, c->item[0] ? " " : "",
+                        c->item, c->reason, own ? "" : sentence_end(c->reason),
+                        own ? "" : " Do: ", own ? "" : c->advice);
         if (!c->note && c->source_line)
             text_table_line(t, "        at %s:%u", c->source_file, c->source_line);
     }
     if (o->conditions->dropped)
-        text_table_line(t, "    condition %u: %u more condition%s did not fit in memory", W_OUTOFMEMORY, o->conditions->dropped,
-                        plural(o->conditions->dropped));
+        text_table_line(t, "    condition %u: %u more condition%s did not fit in memory", W_OUTOFMEMORY,
+                        o->conditions->dropped, plural(o->conditions->dropped));
     at = o->status && o->source_file[0];
     if (at && o->source_line)
         text_table_line(t, "    at:  %s:%u", o->source_file, o->source_line);

@@ -1,5 +1,5 @@
-/* outcome_view.h - what became of one declaration, as lines below its row of a table and as members of a JSON object: the part
- * that rows of a boot (result_view) and rows of a check share. Threads: one. */
+/* outcome_view.h - what became of one declaration, as lines below its row of a table and as members of a JSON object:
+ * the part that rows of a boot (result_view) and rows of a check share. Threads: one. */
 #ifndef TOOLS_OUTCOME_VIEW_H
 #define TOOLS_OUTCOME_VIEW_H
 #include "autologger/plan/plan.h"
@@ -7,12 +7,12 @@
 #include "tools/base/text_table.h"
 
 struct outcome {
-    const char *result; /* "ok", "note", "failed", "off" */
-    wstatus     status;
-    const char *reason;
+    const char                  *result; /* "ok", "note", "failed", "off" */
+    wstatus                      status;
+    const char                  *reason;
     const struct condition_list *conditions;
-    const char *source_file; /* "" = not known */
-    uint32_t    source_line;
+    const char                  *source_file; /* "" = not known */
+    uint32_t                     source_line;
 };
 
 enum { OUTCOME_STATUS_SIZE = 80 };

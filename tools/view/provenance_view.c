@@ -18,7 +18,8 @@ void provenance_view_print(const struct provenance *p, FILE *to)
         provenance_view_print_text(": ", p->system, to);
         provenance_view_print_text(", Linux ", p->release, to);
         provenance_view_print_text(" ", p->architecture, to);
-        visible_printf(to, ", %" PRIu32 " processor%s, %" PRIu64 " MB", p->processors, p->processors == 1 ? "" : "s", p->memory >> 20);
+        visible_printf(to, ", %" PRIu32 " processor%s, %" PRIu64 " MB", p->processors, p->processors == 1 ? "" : "s",
+                       p->memory >> 20);
         provenance_view_print_text("; merged by ", p->program, to);
         fputc('\n', to);
     }
@@ -34,8 +35,8 @@ void provenance_view_print(const struct provenance *p, FILE *to)
         provenance_view_print_text(": session ", s->name, to);
         if (s->of && *s->of)
             provenance_view_print_text(" of a ", s->of, to);
-        visible_printf(to, ", %" PRIu64 " events, %" PRIu32 " lost, %" PRIu32 " buffers lost%s", s->events, s->events_lost, s->buffers_lost,
-                s->finished ? "" : ", never finished");
+        visible_printf(to, ", %" PRIu64 " events, %" PRIu32 " lost, %" PRIu32 " buffers lost%s", s->events,
+                       s->events_lost, s->buffers_lost, s->finished ? "" : ", never finished");
         if (s->damage)
             fprintf(to, ", damaged in %" PRIu32 " places", s->damage);
         fputc('\n', to);

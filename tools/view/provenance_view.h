@@ -1,4 +1,5 @@
-/* provenance_view.h - where a merged file comes from, as lines and as JSON. Threads: one. Not for: reading it (consumer/provenance.h). */
+/* provenance_view.h - where a merged file comes from, as lines and as JSON. Threads: one. Not for: reading it
+ * (consumer/provenance.h). */
 #ifndef TOOLS_PROVENANCE_VIEW_H
 #define TOOLS_PROVENANCE_VIEW_H
 #include "autologger/consumer/provenance.h"

@@ -38,12 +38,14 @@ static const char *quality_view_part(const uint64_t ends[STACK_ENDS], char out[4
 
 static void share_print(const char *what, uint64_t named, uint64_t frames, FILE *to)
 {
-    visible_printf(to, "%s %" PRIu64 " of %" PRIu64 " (%.1f %%)", what, named, frames, frames ? 100.0 * (double)named / (double)frames : 0.0);
+    visible_printf(to, "%s %" PRIu64 " of %" PRIu64 " (%.1f %%)", what, named, frames,
+                   frames ? 100.0 * (double)named / (double)frames : 0.0);
 }
 
 void quality_print(const struct symbols_counts *n, bool named, FILE *to)
 {
-    static const char *const titles[] = {"stacks of", "events", "missing", "complete", "cut short", "end unknown", "kernel whole", "user whole", NULL};
+    static const char *const titles[] = {"stacks of",   "events",       "missing",    "complete", "cut short",
+                                         "end unknown", "kernel whole", "user whole", NULL};
     struct text_table        t        = {0};
 
     if (!n->row_count)
@@ -54,8 +56,10 @@ void quality_print(const struct symbols_counts *n, bool named, FILE *to)
     for (size_t i = 0; i < n->row_count; i++) {
         const struct quality_row *r = &n->rows[i];
         char                      name[128], a[24], b[24], c[24], d[24], e[24], k[48], u[48];
-        text_table_row(&t, quality_view_row_name(r, name, sizeof name), quality_view_number(r->events, a), quality_view_number(r->missing, b), quality_view_number(r->whole[STACK_COMPLETE], c),
-                       quality_view_number(r->whole[STACK_CUT], d), quality_view_number(r->whole[STACK_END_UNKNOWN], e), quality_view_part(r->kernel, k), quality_view_part(r->user, u));
+        text_table_row(&t, quality_view_row_name(r, name, sizeof name), quality_view_number(r->events, a),
+                       quality_view_number(r->missing, b), quality_view_number(r->whole[STACK_COMPLETE], c),
+                       quality_view_number(r->whole[STACK_CUT], d), quality_view_number(r->whole[STACK_END_UNKNOWN], e),
+                       quality_view_part(r->kernel, k), quality_view_part(r->user, u));
     }
     text_table_print(&t, to);
     text_table_finish(&t);
@@ -66,11 +70,15 @@ void quality_print(const struct symbols_counts *n, bool named, FILE *to)
     }
     symbols_no_images(n, to);
     if (n->unknown)
-        visible_printf(to, "%" PRIu64 " stacks end in a file, or a kernel, whose names are not here. Do: --symbol-path DIR, or merge on the traced machine\n",
-                n->unknown);
+        visible_printf(
+            to,
+            "%" PRIu64
+            " stacks end in a file, or a kernel, whose names are not here. Do: --symbol-path DIR, or merge on the traced machine\n",
+            n->unknown);
 }
 
-static void part_json(struct json *j, const char *name, const uint64_t ends[STACK_ENDS], uint64_t frames, uint64_t with_name, bool named)
+static void part_json(struct json *j, const char *name, const uint64_t ends[STACK_ENDS], uint64_t frames,
+                      uint64_t with_name, bool named)
 {
     json_object(j, name);
     json_number(j, "complete", ends[STACK_COMPLETE]);

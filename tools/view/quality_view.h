@@ -1,4 +1,5 @@
-/* quality_view.h - what the stacks of a trace are worth, by the kind of event: a table for people, members of a JSON object for programs.
+/* quality_view.h - what the stacks of a trace are worth, by the kind of event: a table for people, members of a JSON
+ * object for programs.
  * Threads: one. Not for: counting (autologger/symbols/quality.h). */
 #ifndef TOOLS_QUALITY_VIEW_H
 #define TOOLS_QUALITY_VIEW_H

@@ -14,12 +14,13 @@ static const struct limit {
 #undef QUOTA_SHARE
 #undef QUOTA_RATE
 };
-enum { MOST = sizeof ((struct ctl_state_answer *)0)->quota / sizeof ((struct ctl_state_answer *)0)->quota[0] };
+enum { MOST = sizeof((struct ctl_state_answer *)0)->quota / sizeof((struct ctl_state_answer *)0)->quota[0] };
 
 /* Of a daemon that is newer than this program. */
 static const struct limit *limit_of(uint32_t what)
 {
-    static const struct limit other = {"something that this program does not know", "use the program of the daemon's version", 0};
+    static const struct limit other = {"something that this program does not know",
+                                       "use the program of the daemon's version", 0};
     return what < sizeof limits / sizeof *limits ? &limits[what] : &other;
 }
 
@@ -36,14 +37,18 @@ void quota_print(const struct ctl_state_answer *state, FILE *to)
 {
     char text[32];
     for (unsigned i = 0; i < MOST && state->quota[i].refused; i++) {
-        const struct limit *l = limit_of(state->quota[i].what);
+        const struct limit *l    = limit_of(state->quota[i].what);
         const char         *user = quota_view_user_text(state->quota[i].uid, text);
         if (l->second)
-            visible_printf(to, "limit: %s sent too many %s: %" PRIu64 " times they were read later (%" PRIu64 " a second may be sent)\n", user, l->words,
-                    state->quota[i].refused, l->second);
+            visible_printf(to,
+                           "limit: %s sent too many %s: %" PRIu64 " times they were read later (%" PRIu64
+                           " a second may be sent)\n",
+                           user, l->words, state->quota[i].refused, l->second);
         else
-            visible_printf(to, "limit: %s was refused more %s %" PRIu64 " times (it has %" PRIu64 " of %" PRIu64 "; a user may have half of what others leave)\n", user,
-                    l->words, state->quota[i].refused, state->quota[i].held, state->quota[i].total);
+            visible_printf(to,
+                           "limit: %s was refused more %s %" PRIu64 " times (it has %" PRIu64 " of %" PRIu64
+                           "; a user may have half of what others leave)\n",
+                           user, l->words, state->quota[i].refused, state->quota[i].held, state->quota[i].total);
         visible_printf(to, "    do:  %s\n", l->advice);
     }
 }

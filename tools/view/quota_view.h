@@ -1,4 +1,5 @@
-/* quota_view.h - users who were at a limit of what all share at the daemon (control/quota.def): for `sessions`, `query`, `status` and `providers`.
+/* quota_view.h - users who were at a limit of what all share at the daemon (control/quota.def): for `sessions`,
+ * `query`, `status` and `providers`.
  * Threads: one. Not for: programs that got no place (session_view.h). */
 #ifndef TOOLS_QUOTA_VIEW_H
 #define TOOLS_QUOTA_VIEW_H

@@ -1,5 +1,5 @@
-/* result_view.c - see result_view.h. `Start` is looked at before Status 0 is called good: a session that was not asked to
- * start is "off", not "ok". */
+/* result_view.c - see result_view.h. `Start` is looked at before Status 0 is called good: a session that was not asked
+ * to start is "off", not "ok". */
 #include "tools/view/result_view.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
@@ -11,10 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_session(const struct result_row *r)
-{
-    return r->provider[0] == 0;
-}
+static bool is_session(const struct result_row *r) { return r->provider[0] == 0; }
 
 unsigned result_view_failed(const struct result_list *list)
 {
@@ -60,11 +57,14 @@ static const struct loss {
     const char *where, *advice;
     bool        explained; /* by a condition, as a rule: explain_lost() */
 } losses[] = {
-    {offsetof(struct result_row, lost_ring), "before the logger came to read them", "record fewer kinds of events at once", true},
+    {offsetof(struct result_row, lost_ring), "before the logger came to read them",
+     "record fewer kinds of events at once", true},
     {offsetof(struct result_row, lost_memory), "at the memory bound", "raise MaximumBuffers", true},
-    {offsetof(struct result_row, lost_conversion), "in the conversion of kernel records", "keep the store and the log, this is a mistake of autologger", false},
+    {offsetof(struct result_row, lost_conversion), "in the conversion of kernel records",
+     "keep the store and the log, this is a mistake of autologger", false},
     {offsetof(struct result_row, lost_file), "on the way to the file", "free some space, or raise MaxFileSize", false},
-    {offsetof(struct result_row, withheld), "withheld: this kernel keeps the events of some tasks from every tracer", NULL, false},
+    {offsetof(struct result_row, withheld), "withheld: this kernel keeps the events of some tasks from every tracer",
+     NULL, false},
 };
 
 static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
@@ -84,10 +84,7 @@ static bool advised(const struct result_row *r)
 }
 
 /* A session that failed while it ran has numbers too. */
-static bool has_numbers(const struct result_row *r)
-{
-    return r->start && (!r->status || r->stopped);
-}
+static bool has_numbers(const struct result_row *r) { return r->start && (!r->status || r->stopped); }
 
 static void numbers_line(struct text_table *t, const struct result_row *r)
 {
@@ -97,8 +94,8 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
                   r->asked.maximum_buffers != r->given.maximum_buffers;
     if (differ)
         text_table_line(t, "    buffers: asked %u KB x %u..%u, given %u KB x %u..%u", r->asked.buffer_kb,
-                        r->asked.minimum_buffers, r->asked.maximum_buffers, r->given.buffer_kb, r->given.minimum_buffers,
-                        r->given.maximum_buffers);
+                        r->asked.minimum_buffers, r->asked.maximum_buffers, r->given.buffer_kb,
+                        r->given.minimum_buffers, r->given.maximum_buffers);
     else if (r->given.buffer_kb)
         text_table_line(t, "    buffers: %u KB x %u..%u", r->given.buffer_kb, r->given.minimum_buffers,
                         r->given.maximum_buffers);
@@ -110,7 +107,8 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
         if (loss_of(r, &losses[i])) {
             const char *advice = losses[i].explained && advised(r) ? NULL : losses[i].advice;
-            text_table_line(t, "    lost: %" PRIu64 " %s%s%s", loss_of(r, &losses[i]), losses[i].where, advice ? ". Do: " : "", advice ? advice : "");
+            text_table_line(t, "    lost: %" PRIu64 " %s%s%s", loss_of(r, &losses[i]), losses[i].where,
+                            advice ? ". Do: " : "", advice ? advice : "");
         }
     const char *file = r->merged_path[0] ? r->merged_path : r->file_created ? r->log_path : "";
     if (*file)
@@ -129,12 +127,16 @@ enum { SESSION_WIDTH = 16, PROVIDER_WIDTH = 18, NARROW = 80, CELL_SIZE = 300 };
 static void open_line(struct text_table *t, const struct result_row *r, const struct result_view *how)
 {
     if (live_losses_has(how->live, r))
-        text_table_line(t, "    it runs: losses are those of now, the other numbers those of the last save. Now: autologger sessions");
+        text_table_line(
+            t,
+            "    it runs: losses are those of now, the other numbers those of the last save. Now: autologger sessions");
     else if (how->alive)
         text_table_line(t, "    it runs: the numbers are those of the last save. Now: autologger sessions");
     else
-        text_table_line(t, "    it was never stopped: the machine or the daemon ended before it. What had reached the disk by then is in the file; what "
-                           "was held in memory is lost. Do: autologger dump shows what there is");
+        text_table_line(
+            t,
+            "    it was never stopped: the machine or the daemon ended before it. What had reached the disk by then is in the file; what "
+            "was held in memory is lost. Do: autologger dump shows what there is");
 }
 
 static void result_view_row_print(struct text_table *t, const struct result_row *r, const struct result_view *how)
@@ -143,19 +145,25 @@ static void result_view_row_print(struct text_table *t, const struct result_row 
     char           status[OUTCOME_STATUS_SIZE], events[24] = "", lost[24] = "", buffers[32] = "";
     char           session[CELL_SIZE], provider[CELL_SIZE];
     struct outcome o   = outcome_of(r);
-    const char    *who = is_session(r) ? (r->kernel ? "(kernel session)" : "(session)") : r->name[0] ? r->name : r->provider;
+    const char    *who = is_session(r) ? (r->kernel ? "(kernel session)" : "(session)")
+                         : r->name[0]  ? r->name
+                                       : r->provider;
     if (has_numbers(r))
         snprintf(events, sizeof events, "%" PRIu64, r->written);
     if (has_numbers(r) && is_session(r)) {
         snprintf(lost, sizeof lost, "%" PRIu64, result_lost(r));
         if (r->given.buffer_kb)
-            snprintf(buffers, sizeof buffers, "%" PRIu64 "/%u", (r->peak_bytes + r->given.buffer_kb * UINT64_C(1024) - 1) /
-                     (r->given.buffer_kb * UINT64_C(1024)), r->given.maximum_buffers);
+            snprintf(buffers, sizeof buffers, "%" PRIu64 "/%u",
+                     (r->peak_bytes + r->given.buffer_kb * UINT64_C(1024) - 1) / (r->given.buffer_kb * UINT64_C(1024)),
+                     r->given.maximum_buffers);
     }
     snprintf(status, sizeof status, "%u", r->status);
     text_table_row(t, wide ? r->session : text_table_cut(r->session, SESSION_WIDTH, session, sizeof session),
                    wide ? who : text_table_cut(who, PROVIDER_WIDTH, provider, sizeof provider), events, lost, buffers,
-                   wide ? outcome_status(r->status, status) : status, !result_view_is_open(r) ? o.result : how->alive ? "running" : "cut off");
+                   wide ? outcome_status(r->status, status) : status,
+                   !result_view_is_open(r) ? o.result
+                   : how->alive            ? "running"
+                                           : "cut off");
     if (result_view_is_open(r))
         open_line(t, r, how);
     if (wide)
@@ -192,19 +200,21 @@ __attribute__((format(printf, 2, 3))) static void fact(struct fact_line *l, cons
     l->column += length;
 }
 
-/* Of a boot since the kernel began; of a rehearsal, which has nothing to do with the machine's boot, since its sessions were started. */
+/* Of a boot since the kernel began; of a rehearsal, which has nothing to do with the machine's boot, since its sessions
+ * were started. */
 static void first_print(struct fact_line *l, const struct result_list *list, const char *what, uint64_t ns)
 {
     const uint64_t zero = list->rehearsal ? list->start_ns : 0;
     if (ns)
-        fact(l, list->rehearsal ? "first %s %.1f ms after the start" : "first %s at %.1f ms", what, (double)(ns > zero ? ns - zero : 0) / 1e6);
+        fact(l, list->rehearsal ? "first %s %.1f ms after the start" : "first %s at %.1f ms", what,
+             (double)(ns > zero ? ns - zero : 0) / 1e6);
 }
 
 /* What the tracing itself took, as far as it is known. */
 static void cost_print(const struct result_list *list, bool wide, FILE *to)
 {
     uint64_t         peak = 0, error = 0;
-    struct fact_line l    = {to, "cost: ", wide, 0};
+    struct fact_line l = {to, "cost: ", wide, 0};
     for (unsigned i = 0; i < list->count; i++) {
         peak += list->rows[i].peak_bytes;
         error = list->rows[i].clock_error_ns > error ? list->rows[i].clock_error_ns : error;
@@ -229,10 +239,11 @@ static void head_print(const struct result_list *list, FILE *to)
     visible_printf(to, "%s", list->rehearsal ? "Rehearsal" : "Boot");
     if (list->number)
         fprintf(to, " %u", list->number);
-    visible_printf(to, " of %.19sZ, boot %s\n", filetime_format(list->time, when), list->boot_id[0] ? list->boot_id : "(no id)");
+    visible_printf(to, " of %.19sZ, boot %s\n", filetime_format(list->time, when),
+                   list->boot_id[0] ? list->boot_id : "(no id)");
     if (list->boot_done_ms)
-        visible_printf(to, "default target after %.1f s, boot done after %.1f s%s%s\n", (double)list->target_ms / 1e3, (double)list->boot_done_ms / 1e3,
-                *list->stop_reason ? "; stopped: " : "", list->stop_reason);
+        visible_printf(to, "default target after %.1f s, boot done after %.1f s%s%s\n", (double)list->target_ms / 1e3,
+                       (double)list->boot_done_ms / 1e3, *list->stop_reason ? "; stopped: " : "", list->stop_reason);
     else if (*list->stop_reason)
         visible_printf(to, "stopped: %s\n", list->stop_reason);
     fputc('\n', to);
@@ -242,7 +253,7 @@ void result_view_print(const struct result_list *list, const struct result_view 
 {
     static const char *const titles[] = {"SESSION", "PROVIDER", "EVENTS", "LOST", "PEAK/MAX", "STATUS", "RESULT", NULL};
     struct text_table        t;
-    unsigned                 undone = result_view_undone(list), in_part = result_view_in_part(list), levels[RESULT_LEVELS] = {0};
+    unsigned undone = result_view_undone(list), in_part = result_view_in_part(list), levels[RESULT_LEVELS] = {0};
     text_table_init(&t, titles);
     t.right = how->wide ? 1u << 2 | 1u << 3 | 1u << 4 : 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5;
     t.width = how->wide ? 0 : NARROW;
@@ -255,7 +266,8 @@ void result_view_print(const struct result_list *list, const struct result_view 
     text_table_print(&t, to);
     fputc('\n', to);
     cost_print(list, how->wide, to);
-    fprintf(to, "%u ok, %u with a note, %u failed", levels[RESULT_OK], levels[RESULT_NOTE] - in_part, levels[RESULT_FAILED]);
+    fprintf(to, "%u ok, %u with a note, %u failed", levels[RESULT_OK], levels[RESULT_NOTE] - in_part,
+            levels[RESULT_FAILED]);
     if (in_part)
         fprintf(to, ", %u done in part", in_part);
     if (levels[RESULT_OFF])

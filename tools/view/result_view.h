@@ -13,11 +13,12 @@ struct result_view {
     const struct live_user_losses *live; /* of what is running, the losses of now; NULL: not known */
 };
 /* The line of a session whose mode keeps the newest events: no longer in the file, written. */
-#define OVERWRITTEN_TEXT "    overwritten: %" PRIu64 " of the %" PRIu64 " events written are no longer in the file or in memory"
+#define OVERWRITTEN_TEXT \
+    "    overwritten: %" PRIu64 " of the %" PRIu64 " events written are no longer in the file or in memory"
 /* The Status table: a line a row; below it why, what to do, where it was declared, asked and given, losses. */
 void result_view_print(const struct result_list *list, const struct result_view *how, FILE *to);
-/* Members of the object that is open: boot_id, time, rehearsal, merged, failed, sessions [... users [...], providers [...]]; users: of sessions
- * that run (`live`, which may be NULL). */
+/* Members of the object that is open: boot_id, time, rehearsal, merged, failed, sessions [... users [...], providers
+ * [...]]; users: of sessions that run (`live`, which may be NULL). */
 void result_view_json(const struct result_list *list, const struct live_user_losses *live, struct json *j);
 /* Rows that are RESULT_FAILED; and those for which what was asked for was not done (result_undone). */
 unsigned result_view_failed(const struct result_list *list);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-wstatus session_conditions_take(struct control_client *c, const char *session, struct session_conditions *out, struct reason *why)
+wstatus session_conditions_take(struct control_client *c, const char *session, struct session_conditions *out,
+                                struct reason *why)
 {
     *out       = (struct session_conditions){0};
     wstatus st = control_conditions(c, session, &out->row, &out->count, why);
@@ -22,7 +23,8 @@ void session_conditions_finish(struct session_conditions *conditions)
 
 bool session_condition_line(const struct ctl_condition_row *row, char *text, size_t size)
 {
-    snprintf(text, size, "%s %u %s: %s. Do: %s", row->note ? "note" : "condition", row->number, row->item, row->reason, row->advice);
+    snprintf(text, size, "%s %u %s: %s. Do: %s", row->note ? "note" : "condition", row->number, row->item, row->reason,
+             row->advice);
     return !row->note || strcmp(row->item, "users") != 0;
 }
 

@@ -16,8 +16,14 @@ struct session_view_field {
     size_t      offset;
     bool        wide;
 };
-#define NARROW(member, text) {#member, text, offsetof(struct ctl_session_info, member), false}
-#define WIDE(member, text) {#member, text, offsetof(struct ctl_session_info, member), true}
+#define NARROW(member, text) \
+    { \
+#member, text, offsetof(struct ctl_session_info, member), false \
+    }
+#define WIDE(member, text) \
+    { \
+#member, text, offsetof(struct ctl_session_info, member), true \
+    }
 static const struct session_view_field session_view_fields[] = {
     NARROW(logger_id, "logger id"),
     NARROW(log_file_mode, "log file mode"),
@@ -64,17 +70,21 @@ static uint64_t field_get(const struct ctl_session_info *s, const struct session
 
 const char *session_file_text(const struct ctl_session_info *s)
 {
-    return s->log_path[0] ? s->log_path : s->log_file_mode & ETL_MODE_REAL_TIME ? "(real time: autologger watch)"
-                                               : s->log_file_mode & ETL_MODE_BUFFERING ? "(memory: autologger snapshot)" : "(none)";
+    return s->log_path[0]                          ? s->log_path
+           : s->log_file_mode & ETL_MODE_REAL_TIME ? "(real time: autologger watch)"
+           : s->log_file_mode & ETL_MODE_BUFFERING ? "(memory: autologger snapshot)"
+                                                   : "(none)";
 }
 
 const char *session_state_name(uint32_t state)
 {
-    static const char *const names[] = {"starting", "in memory", "writing", "stopping", "stopped", "stopped by an error"};
+    static const char *const names[] = {"starting", "in memory", "writing",
+                                        "stopping", "stopped",   "stopped by an error"};
     return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
 }
 
-static void events_text(const struct ctl_session_info *s, char *flags, size_t flags_size, char *stacks, size_t stacks_size)
+static void events_text(const struct ctl_session_info *s, char *flags, size_t flags_size, char *stacks,
+                        size_t stacks_size)
 {
     group_mask_format(s->group_mask, flags, flags_size);
     hooks_format(s->hooks, s->hook_count < HOOK_MAX ? s->hook_count : HOOK_MAX, stacks, stacks_size);
@@ -91,7 +101,8 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
         visible_printf(to, "%-26s %s. Do: %s\n", "", wstatus_text(s->status), wstatus_advice(s->status));
     visible_printf(to, "%-26s %s\n", "file:", session_file_text(s));
     if (!s->kernel && s->processes.kind == STATE_WHOLE)
-        visible_printf(to, "%-26s %u with a file each; %u got none\n", "processes:", s->processes.begun, s->processes.refused);
+        visible_printf(to, "%-26s %u with a file each; %u got none\n", "processes:", s->processes.begun,
+                       s->processes.refused);
     if (s->kernel) {
         char flags[2048], stacks[HOOK_MAX * 32];
         events_text(s, flags, sizeof flags, stacks, sizeof stacks);
@@ -133,8 +144,8 @@ static void members_json(const struct ctl_session_info *s, struct json *j)
     json_number(j, "events_lost", ctl_events_lost(s));
 }
 
-void session_view_json(const struct ctl_session_info *s, const struct session_users *users, const struct session_conditions *conditions, const char *name,
-                       struct json *j)
+void session_view_json(const struct ctl_session_info *s, const struct session_users *users,
+                       const struct session_conditions *conditions, const char *name, struct json *j)
 {
     json_object(j, name);
     members_json(s, j);
@@ -162,8 +173,9 @@ static void enabled_json(const struct session_enabled *e, struct json *j)
 static void enabled_print(const struct session_enabled *e)
 {
     char guid[GUID_TEXT_SIZE];
-    visible_printf(stdout, "%-26s %s (level %u, keywords 0x%" PRIx64 "%s%s)\n", "enables:", *e->name ? e->name : guid_format(&e->guid, guid), e->terms.level, e->terms.any,
-           *e->terms.filters ? "; " : "", e->terms.filters);
+    visible_printf(stdout, "%-26s %s (level %u, keywords 0x%" PRIx64 "%s%s)\n",
+                   "enables:", *e->name ? e->name : guid_format(&e->guid, guid), e->terms.level, e->terms.any,
+                   *e->terms.filters ? "; " : "", e->terms.filters);
 }
 
 static void session_view_losses_print(const struct ctl_session_info *s, const struct session_users *users)
@@ -174,12 +186,14 @@ static void session_view_losses_print(const struct ctl_session_info *s, const st
         if (user_loss(s, &users->row[i], &loss))
             visible_printf(stdout, "condition %u %s: %s. Do: %s\n", loss.number, loss.item, loss.reason, loss.advice);
         if (user_misuse(&users->row[i], misuse, sizeof misuse))
-            visible_printf(stdout, "note %u uid %u: %s. Do: look at the programs of this user\n", W_INVALID_DATA, users->row[i].uid, misuse);
+            visible_printf(stdout, "note %u uid %u: %s. Do: look at the programs of this user\n", W_INVALID_DATA,
+                           users->row[i].uid, misuse);
     }
 }
 
-void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_conditions *conditions,
-                               const struct session_enabled *enabled, unsigned count, const struct condition *notes, unsigned note_count, bool as_json)
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users,
+                               const struct session_conditions *conditions, const struct session_enabled *enabled,
+                               unsigned count, const struct condition *notes, unsigned note_count, bool as_json)
 {
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (!as_json)
@@ -187,7 +201,8 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
     for (unsigned i = 0; i < count && !as_json; i++)
         enabled_print(&enabled[i]);
     for (unsigned i = 0; i < note_count && !as_json; i++)
-        visible_printf(stdout, "note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason, notes[i].advice);
+        visible_printf(stdout, "note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason,
+                       notes[i].advice);
     if (!j) {
         session_view_losses_print(s, users);
         session_conditions_print(conditions, stdout);
@@ -241,13 +256,20 @@ void session_refused_print(const struct ctl_state_answer *state, FILE *to)
     char     text[32];
     unsigned count = 0;
     for (size_t i = 0; i < sizeof state->refused / sizeof *state->refused && state->refused[i].programs; i++, count++)
-        visible_printf(to, "not recorded: %" PRIu32 " program%s of %s: the daemon had no place for %s\n", state->refused[i].programs,
-                state->refused[i].programs == 1 ? "" : "s", session_view_user_text(state->refused[i].uid, text), state->refused[i].programs == 1 ? "it" : "them");
+        visible_printf(to, "not recorded: %" PRIu32 " program%s of %s: the daemon had no place for %s\n",
+                       state->refused[i].programs, state->refused[i].programs == 1 ? "" : "s",
+                       session_view_user_text(state->refused[i].uid, text),
+                       state->refused[i].programs == 1 ? "it" : "them");
     if (count && state->places < state->places_most)
-        fprintf(to, "    do:  allow the daemon more open files (LimitNOFILE= of autologgerd.service, or ulimit -n): it has %" PRIu32
-                    " places, and could have %" PRIu32 "\n", state->places, state->places_most);
+        fprintf(
+            to,
+            "    do:  allow the daemon more open files (LimitNOFILE= of autologgerd.service, or ulimit -n): it has %" PRIu32
+            " places, and could have %" PRIu32 "\n",
+            state->places, state->places_most);
     else if (count)
-        fprintf(to, "    do:  run fewer programs with providers at one time (%" PRIu32 " places, half of them for one user); those that wait get a place within 5 s\n",
+        fprintf(to,
+                "    do:  run fewer programs with providers at one time (%" PRIu32
+                " places, half of them for one user); those that wait get a place within 5 s\n",
                 state->places);
 }
 

@@ -12,8 +12,8 @@ const char *session_state_name(uint32_t state);
 /* One session, a "name: value" line each. */
 void session_view_print(const struct ctl_session_info *s, FILE *to);
 /* One object; `name` as in json_out.h; with its users, NULL: without. */
-void session_view_json(const struct ctl_session_info *s, const struct session_users *users, const struct session_conditions *conditions, const char *name,
-                       struct json *j);
+void session_view_json(const struct ctl_session_info *s, const struct session_users *users,
+                       const struct session_conditions *conditions, const char *name, struct json *j);
 /* What it enables: of each provider its level, keywords and filters. */
 struct session_enabled {
     struct guid                guid;
@@ -21,9 +21,9 @@ struct session_enabled {
     struct ctl_provider_enable terms;
 };
 /* With its users and what they lost. `notes`: why some providers have no events so far. */
-void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_conditions *conditions,
-                               const struct session_enabled *enabled, unsigned count,
-                               const struct condition *notes, unsigned note_count, bool as_json);
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users,
+                               const struct session_conditions *conditions, const struct session_enabled *enabled,
+                               unsigned count, const struct condition *notes, unsigned note_count, bool as_json);
 /* The same by --json or not, on stdout. */
 void session_view_show(const struct ctl_session_info *s, const struct session_conditions *conditions, bool as_json);
 /* Programs that the daemon had no place for: a line for each user, nothing if there are none. */
@@ -31,5 +31,6 @@ void session_refused_print(const struct ctl_state_answer *state, FILE *to);
 /* The same as an array "refused". */
 void session_refused_json(const struct ctl_state_answer *state, struct json *j);
 /* What "written" means, as a line: events that are in the file; the rest is in memory. */
-#define SESSION_WRITTEN_NOTE "written: events that are in the file; what is still in memory follows with 'autologger flush NAME' or stop"
+#define SESSION_WRITTEN_NOTE \
+    "written: events that are in the file; what is still in memory follows with 'autologger flush NAME' or stop"
 #endif

@@ -1,4 +1,5 @@
-/* tracerpt_report.h - what tracerpt writes beside the dump: the summary as text, the tables of resources as XML and as a page.
+/* tracerpt_report.h - what tracerpt writes beside the dump: the summary as text, the tables of resources as XML and as
+ * a page.
  * Threads: one. Ownership: everything is borrowed. Not for: counting (analysis/resources.h, analysis/counts.h). */
 #ifndef TOOLS_TRACERPT_REPORT_H
 #define TOOLS_TRACERPT_REPORT_H

@@ -29,7 +29,8 @@ void unit_view_print(const struct unit_row *rows, unsigned count, FILE *to)
         snprintf(cell[2], sizeof cell[2], "%" PRIu64, rows[i].read);
         snprintf(cell[3], sizeof cell[3], "%" PRIu64, rows[i].written);
         snprintf(cell[4], sizeof cell[4], "%" PRIu64, rows[i].events);
-        text_table_row(&t, text_table_cut(text_get(&clean), NAME_MOST, name, sizeof name), cell[0], cell[1], cell[2], cell[3], cell[4]);
+        text_table_row(&t, text_table_cut(text_get(&clean), NAME_MOST, name, sizeof name), cell[0], cell[1], cell[2],
+                       cell[3], cell[4]);
         text_finish(&clean);
     }
     text_table_print(&t, to);

@@ -1,4 +1,5 @@
-/* unit_view.h - what systemd's units did in a trace: a table for people, members of a JSON object for programs. Threads: one.
+/* unit_view.h - what systemd's units did in a trace: a table for people, members of a JSON object for programs.
+ * Threads: one.
  * Not for: counting (autologger/consumer/unit_table.h). */
 #ifndef TOOLS_UNIT_VIEW_H
 #define TOOLS_UNIT_VIEW_H

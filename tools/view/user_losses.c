@@ -38,9 +38,11 @@ bool user_loss(const struct ctl_session_info *s, const struct ctl_user_row *user
     else
         snprintf(out->item, sizeof out->item, "uid %" PRIu32, user->uid);
     snprintf(out->reason, sizeof out->reason,
-             "%" PRIu64 " event%s of its programs found no room in its part of %" PRIu32 " buffers of %" PRIu32 " KB, or were too large", user->lost,
-             user->lost == 1 ? "" : "s", s->maximum_buffers, s->buffer_kb);
-    snprintf(out->advice, sizeof out->advice, "autologger update \"%.100s\" --maximum-buffers %" PRIu32, s->name, 2 * s->maximum_buffers);
+             "%" PRIu64 " event%s of its programs found no room in its part of %" PRIu32 " buffers of %" PRIu32
+             " KB, or were too large",
+             user->lost, user->lost == 1 ? "" : "s", s->maximum_buffers, s->buffer_kb);
+    snprintf(out->advice, sizeof out->advice, "autologger update \"%.100s\" --maximum-buffers %" PRIu32, s->name,
+             2 * s->maximum_buffers);
     return true;
 }
 
@@ -56,12 +58,16 @@ bool user_misuse(const struct ctl_user_row *user, char *out, size_t capacity)
     char times[160];
 
     *out = 0;
-    snprintf(times, sizeof times, "wrote %" PRIu64 " events with times of the future or of the past, past the library: they have the time at which they were read",
-             user->untrue_times);
+    snprintf(
+        times, sizeof times,
+        "wrote %" PRIu64
+        " events with times of the future or of the past, past the library: they have the time at which they were read",
+        user->untrue_times);
     if (user->untrue_times)
         misuse_add(out, capacity, times);
     if (user->false_counts)
-        misuse_add(out, capacity, "wrote counts of lost events that cannot be true, past the library: they are not counted");
+        misuse_add(out, capacity,
+                   "wrote counts of lost events that cannot be true, past the library: they are not counted");
     if (user->took_memory)
         misuse_add(out, capacity, "took memory that is no part of the buffers, past the library: it was taken back");
     return *out;
@@ -97,7 +103,8 @@ static bool user_losses_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* The row of the declaration that the session was started from. A session of another controller may have the same name. */
+/* The row of the declaration that the session was started from. A session of another controller may have the same
+ * name. */
 static struct result_row *user_losses_row_of(struct result_list *rows, const char *key)
 {
     struct result_row *row = *key ? result_find_key(rows, key) : NULL;
@@ -117,7 +124,8 @@ static void row_update(struct result_row *row, const struct live_session *l)
             condition_add(&row->conditions, loss.number, false, loss.item, "", 0, loss.advice, "%s", loss.reason);
 }
 
-static void session_take(struct control_client *c, const struct ctl_session_info *info, struct result_list *rows, struct live_user_losses *out)
+static void session_take(struct control_client *c, const struct ctl_session_info *info, struct result_list *rows,
+                         struct live_user_losses *out)
 {
     const struct ctl_terms_answer *terms;
     struct live_session           *l = &out->at[out->count];
@@ -134,14 +142,14 @@ static void session_take(struct control_client *c, const struct ctl_session_info
 
 void live_losses_take(const char *store, struct result_list *rows, struct live_user_losses *out)
 {
-    struct control_client   *c   = NULL;
-    struct ctl_session_info *all = NULL;
+    struct control_client   *c     = NULL;
+    struct ctl_session_info *all   = NULL;
     unsigned                 count = 0;
-    *out = (struct live_user_losses){0};
+    *out                           = (struct live_user_losses){0};
     if (control_open_briefly(NULL, ANSWER_MS, &c, NULL))
         return;
-    if (!control_state(c, &out->state, NULL) && user_losses_same_file(out->state.store, store) && !control_query_all(c, &all, &count, NULL) &&
-        (out->at = calloc(count + 1, sizeof *out->at)))
+    if (!control_state(c, &out->state, NULL) && user_losses_same_file(out->state.store, store) &&
+        !control_query_all(c, &all, &count, NULL) && (out->at = calloc(count + 1, sizeof *out->at)))
         for (unsigned i = 0; i < count; i++)
             session_take(c, &all[i], rows, out);
     if (!user_losses_same_file(out->state.store, store)) /* another daemon's limits are none of this boot's */
@@ -166,7 +174,10 @@ static const struct live_session *live_find(const struct live_user_losses *live,
     return NULL;
 }
 
-bool live_losses_has(const struct live_user_losses *live, const struct result_row *row) { return live_find(live, row) != NULL; }
+bool live_losses_has(const struct live_user_losses *live, const struct result_row *row)
+{
+    return live_find(live, row) != NULL;
+}
 
 void live_losses_json(const struct live_user_losses *live, const struct result_row *row, struct json *j)
 {

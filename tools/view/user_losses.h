@@ -1,6 +1,7 @@
-/* user_losses.h - the users whose programs write to a running session, and what to do about their losses: for `query`, `sessions` and `status`.
- * Threads: one. Ownership: session_users_finish and live_losses_finish free what was taken. Not for: what a session lost that has ended
- * (autologger/boot/explain.h). */
+/* user_losses.h - the users whose programs write to a running session, and what to do about their losses: for `query`,
+ * `sessions` and `status`.
+ * Threads: one. Ownership: session_users_finish and live_losses_finish free what was taken. Not for: what a session
+ * lost that has ended (autologger/boot/explain.h). */
 #ifndef TOOLS_USER_LOSSES_H
 #define TOOLS_USER_LOSSES_H
 #include "autologger/boot/result.h"
@@ -11,8 +12,10 @@ struct session_users {
     struct ctl_user_row *row;
     unsigned             count;
 };
-/* No users: also of a session that has just ended, and of a daemon that does not know them (an older one, the early program). */
-wstatus session_users_take(struct control_client *c, const char *session, struct session_users *out, struct reason *why);
+/* No users: also of a session that has just ended, and of a daemon that does not know them (an older one, the early
+ * program). */
+wstatus session_users_take(struct control_client *c, const char *session, struct session_users *out,
+                           struct reason *why);
 void    session_users_finish(struct session_users *users);
 /* The user lost events: what happened, and the update that helps. */
 bool user_loss(const struct ctl_session_info *s, const struct ctl_user_row *user, struct condition *out);
@@ -27,8 +30,8 @@ struct live_user_losses {
     unsigned                count;
     struct ctl_state_answer state; /* of the daemon; zeros: it was not asked */
 };
-/* Asks the daemon of `store`; another daemon, and one that does not answer within a second, changes nothing. The counts of losses in the rows of
- * sessions that run become those of now, with a condition for each user that lost events. */
+/* Asks the daemon of `store`; another daemon, and one that does not answer within a second, changes nothing. The counts
+ * of losses in the rows of sessions that run become those of now, with a condition for each user that lost events. */
 void live_losses_take(const char *store, struct result_list *rows, struct live_user_losses *out);
 void live_losses_finish(struct live_user_losses *live);
 /* The row's losses are those of now. */

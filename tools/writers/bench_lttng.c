@@ -1,4 +1,5 @@
-/* autologger-bench-lttng: the same events by LTTng-UST. Built where liblttng-ust-dev is (tools/bench-peers). See bench_writer.h. */
+/* autologger-bench-lttng: the same events by LTTng-UST. Built where liblttng-ust-dev is (tools/bench-peers). See
+ * bench_writer.h. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "tools/writers/lttng_events.h"
@@ -24,9 +25,12 @@ static inline int event_320(uint64_t i)
     lttng_ust_tracepoint(contoso_bench, bytes, bench_bytes, bench_bytes + 64);
     return 0;
 }
-static inline void event_step(int number, const char *what, const void *where) { lttng_ust_tracepoint(contoso_bench, step, number, what, where); }
-static bool events_wanted(void) { return lttng_ust_tracepoint_enabled(contoso_bench, number); }
-static bool events_open(void) { return true; }
+static inline void event_step(int number, const char *what, const void *where)
+{
+    lttng_ust_tracepoint(contoso_bench, step, number, what, where);
+}
+static bool        events_wanted(void) { return lttng_ust_tracepoint_enabled(contoso_bench, number); }
+static bool        events_open(void) { return true; }
 static const void *events_entry(void) { return NULL; }
 
 static __attribute__((noinline)) void disabled_macro(int value) { lttng_ust_tracepoint(contoso_bench, off, value); }

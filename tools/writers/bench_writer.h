@@ -1,15 +1,17 @@
-/* bench_writer.h - a program that writes events when it is told to, for `autologger bench write, latency and disk`: the same loops, clocks
- * and sizes for this project's provider library and for LTTng-UST. The including file defines before:
+/* bench_writer.h - a program that writes events when it is told to, for `autologger bench write, latency and disk`: the
+ * same loops, clocks and sizes for this project's provider library and for LTTng-UST. The including file defines
+ * before:
  *   event_8, event_36, event_320, event_step    write one event; not 0: it was refused
  *   events_open      false: this program can't write events
  *   events_wanted    whether a session wants them now
  *   disabled_call, disabled_macro    one event that nobody wants, nothing else (for counting instructions)
- * One command a line from standard input, one line of numbers to standard output for each; the end of the input ends it.
- *   hot KIND N              CPU time of N events, ns; how many were refused
- *   cold KIND SAMPLES       median and p99 of one event after a sweep over 8 MiB, ns, without the clock's own time
- *   two KIND N CPU CPU      CPU time of one thread's N events, of each of two threads' N events at the same time, ns; refused
- *   flood KIND N            N events, each repeated until it is taken: wall-clock time, ns; how many tries were refused
- *   sort LENGTH REPEAT WITH the workload of a program that sorts, with events in its code or (WITH 0) without: CPU time and wall-clock time, ns;
+ * One command a line from standard input, one line of numbers to standard output for each; the end of the input ends
+ *   it. hot KIND N              CPU time of N events, ns; how many were refused
+ *   cold KIND SAMPLES       median and p99 of one event after a sweep over 8 MiB, ns, without the clock's own time two
+ *   KIND N CPU CPU      CPU time of one thread's N events, of each of two threads' N events at the same time, ns;
+ *   refused flood KIND N            N events, each repeated until it is taken: wall-clock time, ns; how many tries were
+ *   refused sort LENGTH REPEAT WITH the workload of a program that sorts, with events in its code or (WITH 0) without:
+ *   CPU time and wall-clock time, ns;
  *                           calls for events
  *   watch N                 when the next N changes of events_wanted were seen: N times of CLOCK_MONOTONIC, ns
  *   addresses               of EventWrite or its like, disabled_call, disabled_macro, disabled_nothing
@@ -29,7 +31,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WRITER_SWEEP = 8 << 20, WRITER_SAMPLES = 4096, WRITER_WARM = 64, WRITER_CHANGES = 4096, WRITER_LINE = 64, WRITER_WAIT_S = 10 };
+enum {
+    WRITER_SWEEP   = 8 << 20,
+    WRITER_SAMPLES = 4096,
+    WRITER_WARM    = 64,
+    WRITER_CHANGES = 4096,
+    WRITER_LINE    = 64,
+    WRITER_WAIT_S  = 10
+};
 #define WRITER_NOINLINE __attribute__((noinline))
 
 static uint64_t writer_clock(clockid_t id)
@@ -60,7 +69,8 @@ static void writer_hot(unsigned kind, uint64_t n)
     uint64_t refused = writer_events(kind, WRITER_WARM);
     uint64_t start   = writer_clock(CLOCK_THREAD_CPUTIME_ID);
     refused += writer_events(kind, n);
-    printf("%llu %llu\n", (unsigned long long)(writer_clock(CLOCK_THREAD_CPUTIME_ID) - start), (unsigned long long)refused);
+    printf("%llu %llu\n", (unsigned long long)(writer_clock(CLOCK_THREAD_CPUTIME_ID) - start),
+           (unsigned long long)refused);
 }
 
 static int writer_compare(const void *a, const void *b)
@@ -86,8 +96,10 @@ static void writer_cold(unsigned kind, unsigned samples)
     free(sweep);
     qsort(took, samples, sizeof *took, writer_compare);
     qsort(clocks, samples, sizeof *clocks, writer_compare);
-    const uint64_t clock = clocks[samples / 10]; /* the second of two in a row is warm, as the one behind the event is */
-    printf("%lld %lld\n", (long long)(took[samples / 2] - clock), (long long)(took[samples - 1 - samples / 100] - clock));
+    /* the second of two in a row is warm, as the one behind the event is */
+    const uint64_t clock = clocks[samples / 10];
+    printf("%lld %lld\n", (long long)(took[samples / 2] - clock),
+           (long long)(took[samples - 1 - samples / 100] - clock));
 }
 
 struct writer_thread {
@@ -116,7 +128,7 @@ static void *writer_thread_main(void *arg)
 static void writer_two(unsigned kind, uint64_t n, int cpu_a, int cpu_b)
 {
     pthread_barrier_t    begin;
-    struct writer_thread alone = {.begin = &begin, .kind = kind, .n = n, .cpu = cpu_a};
+    struct writer_thread alone   = {.begin = &begin, .kind = kind, .n = n, .cpu = cpu_a};
     struct writer_thread both[2] = {alone, alone};
 
     both[1].cpu = cpu_b;
@@ -132,11 +144,14 @@ static void writer_two(unsigned kind, uint64_t n, int cpu_a, int cpu_b)
     for (int i = 0; i < 2; i++)
         pthread_join(both[i].thread, NULL);
     pthread_barrier_destroy(&begin);
-    printf("%llu %llu %llu %llu\n", (unsigned long long)alone.ns, (unsigned long long)both[0].ns, (unsigned long long)both[1].ns,
-           (unsigned long long)(alone.refused + both[0].refused + both[1].refused));
+    printf("%llu %llu %llu %llu\n", (unsigned long long)alone.ns, (unsigned long long)both[0].ns,
+           (unsigned long long)both[1].ns, (unsigned long long)(alone.refused + both[0].refused + both[1].refused));
 }
 
-static int writer_one(unsigned kind, uint64_t i) { return kind == 8 ? event_8(i) : kind == 36 ? event_36(i) : event_320(i); }
+static int writer_one(unsigned kind, uint64_t i)
+{
+    return kind == 8 ? event_8(i) : kind == 36 ? event_36(i) : event_320(i);
+}
 
 /* A writer that is refused waits a little, as one that must not lose anything would. */
 static void writer_flood(unsigned kind, uint64_t n)
@@ -157,8 +172,8 @@ static int writer_compare_int(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Allocates, fills and sorts arrays, and says so: three events an array. The same numbers in every run. Without events the compiler leaves
- * their code out. */
+/* Allocates, fills and sorts arrays, and says so: three events an array. The same numbers in every run. Without events
+ * the compiler leaves their code out. */
 static inline __attribute__((always_inline)) void writer_sort(size_t length, unsigned repeat, bool with)
 {
     uint64_t random = 88172645463325252u;
@@ -204,8 +219,9 @@ static void writer_watch(unsigned changes)
     puts("1"); /* watching */
     fflush(stdout);
     for (uint64_t last = writer_clock(CLOCK_MONOTONIC); count < changes;) {
-        const bool     wanted = events_wanted();
-        const uint64_t now    = writer_clock(CLOCK_MONOTONIC); /* behind it: this thread may lose its processor to who makes the change */
+        const bool wanted = events_wanted();
+        /* behind it: this thread may lose its processor to who makes the change */
+        const uint64_t now = writer_clock(CLOCK_MONOTONIC);
         if (wanted != before) {
             before        = wanted;
             seen[count++] = last = now;
@@ -253,8 +269,9 @@ int main(void)
         else if (sscanf(line, "watch %llu", &a) == 1)
             writer_watch((unsigned)a);
         else if (strcmp(line, "addresses\n") == 0)
-            printf("%llu %llu %llu %llu\n", (unsigned long long)(uintptr_t)events_entry(), (unsigned long long)(uintptr_t)disabled_call,
-                   (unsigned long long)(uintptr_t)disabled_macro, (unsigned long long)(uintptr_t)disabled_nothing);
+            printf("%llu %llu %llu %llu\n", (unsigned long long)(uintptr_t)events_entry(),
+                   (unsigned long long)(uintptr_t)disabled_call, (unsigned long long)(uintptr_t)disabled_macro,
+                   (unsigned long long)(uintptr_t)disabled_nothing);
         else if (strcmp(line, "steps\n") == 0)
             writer_steps();
         else

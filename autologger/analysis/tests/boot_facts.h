@@ -1,5 +1,5 @@
-/* boot_facts.h - what the path and the verdict go by of a real boot, as lines of text: small enough to be kept with the tests.
- * Fields are separated by tabs. Written by record_facts.c from a trace. */
+/* boot_facts.h - what the path and the verdict go by of a real boot, as lines of text: small enough to be kept with the
+ * tests. Fields are separated by tabs. Written by record_facts.c from a trace. */
 #ifndef AUTOLOGGER_ANALYSIS_TESTS_BOOT_FACTS_H
 #define AUTOLOGGER_ANALYSIS_TESTS_BOOT_FACTS_H
 #include "autologger/analysis/boot.h"
@@ -44,7 +44,10 @@ static inline void facts_units(FILE *out, const struct boot *b)
     for (unsigned i = 0; i < b->units; i++) {
         const struct boot_unit *u = &b->unit[i];
         fprintf(out, "u\t%s\t", u->name);
-        facts_numbers(out, (const int64_t[]){u->queued, u->activating, u->active, u->deactivating, u->inactive, u->job_end, u->job_wait}, 7);
+        facts_numbers(out,
+                      (const int64_t[]){u->queued, u->activating, u->active, u->deactivating, u->inactive, u->job_end,
+                                        u->job_wait},
+                      7);
         fprintf(out, "\t%d\t%s\t%s\t", u->failed, u->job_result ? u->job_result : "", u->result ? u->result : "");
         facts_numbers(out, u->time, BOOT_STATES);
         fputc('\t', out);
@@ -70,7 +73,8 @@ static inline void facts_write(FILE *out, const struct boot *b)
     }
     for (unsigned i = 0; i < b->waits; i++)
         if (b->wait[i].end - b->wait[i].start >= FACT_WAIT_NS) {
-            fprintf(out, "w\t%d\t%d\t%u\t%d\t", b->wait[i].process, b->wait[i].waker, b->wait[i].thread, b->wait[i].state);
+            fprintf(out, "w\t%d\t%d\t%u\t%d\t", b->wait[i].process, b->wait[i].waker, b->wait[i].thread,
+                    b->wait[i].state);
             facts_numbers(out, (const int64_t[]){b->wait[i].start, b->wait[i].end}, 2);
             fputc('\n', out);
         }
@@ -89,7 +93,8 @@ static inline void facts_write(FILE *out, const struct boot *b)
         fprintf(out, "\t%d\t%d\n", p->result, p->open);
     }
     for (unsigned i = 0; i < b->deferrals; i++)
-        fprintf(out, "e\t%s\t%s\t%s\t%" PRId64 "\n", b->deferral[i].device, b->deferral[i].reason, b->deferral[i].supplier, b->deferral[i].at / 1000);
+        fprintf(out, "e\t%s\t%s\t%s\t%" PRId64 "\n", b->deferral[i].device, b->deferral[i].reason,
+                b->deferral[i].supplier, b->deferral[i].at / 1000);
     for (unsigned i = 0; i < b->firmware_requests; i++) {
         const struct boot_firmware *f = &b->firmware_request[i];
         fprintf(out, "f\t%s\t%s\t%u\t", f->name, f->device, f->thread);
@@ -98,7 +103,8 @@ static inline void facts_write(FILE *out, const struct boot *b)
     }
     for (unsigned i = 0; i < b->disks; i++) {
         const struct boot_disk *d = &b->disk[i];
-        fprintf(out, "d\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", d->number, d->reads, d->writes, d->read, d->written);
+        fprintf(out, "d\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", d->number, d->reads, d->writes,
+                d->read, d->written);
         facts_numbers(out, (const int64_t[]){d->busy, d->waited, d->longest}, 3);
         fputc('\n', out);
     }
@@ -139,8 +145,9 @@ static inline void facts_unit(struct boot *b, char **f)
     struct boot_unit *u = &b->unit[b->units - 1];
     int64_t           at[7];
     facts_times(f[2], at, 7);
-    u->name = strdup(f[1]);
-    u->queued = at[0], u->activating = at[1], u->active = at[2], u->deactivating = at[3], u->inactive = at[4], u->job_end = at[5], u->job_wait = at[6];
+    u->name   = strdup(f[1]);
+    u->queued = at[0], u->activating = at[1], u->active = at[2], u->deactivating = at[3], u->inactive = at[4],
+    u->job_end = at[5], u->job_wait = at[6];
     u->failed     = atoi(f[3]);
     u->job_result = facts_text(f[4]);
     u->result     = facts_text(f[5]);
@@ -164,8 +171,11 @@ static inline void facts_look(struct boot *b, char **f)
 {
     b->look             = facts_grow(b->look, &b->looks, sizeof *b->look);
     struct boot_look *k = &b->look[b->looks - 1];
-    *k                  = (struct boot_look){.unit = atoi(f[1]), .pid = (uint32_t)atoi(f[2]), .holder = (uint32_t)atoi(f[3]), .guessed = atoi(f[5]) != 0,
-                                             .object = strdup(f[7] ? f[7] : "")};
+    *k                  = (struct boot_look){.unit    = atoi(f[1]),
+                                             .pid     = (uint32_t)atoi(f[2]),
+                                             .holder  = (uint32_t)atoi(f[3]),
+                                             .guessed = atoi(f[5]) != 0,
+                                             .object  = strdup(f[7] ? f[7] : "")};
     while (k->kind < LOOK_KINDS - 1 && strcmp(boot_look_words[k->kind], f[4]) != 0)
         k->kind++;
     facts_times(f[6], &k->at, 1);
@@ -183,7 +193,9 @@ static inline void facts_device(struct boot *b, char **f)
     case 'v':
         b->probe = facts_grow(b->probe, &b->probes, sizeof *b->probe);
         facts_times(f[6], at, 2);
-        b->probe[b->probes - 1] = (struct boot_probe){strdup(f[1]), strdup(f[2]), strdup(f[3]), atoi(f[4]), (uint32_t)atoi(f[5]), at[0], at[1], atoi(f[7]), atoi(f[8]) != 0, false, BOOT_NONE};
+        b->probe[b->probes - 1] = (struct boot_probe){strdup(f[1]),         strdup(f[2]), strdup(f[3]), atoi(f[4]),
+                                                      (uint32_t)atoi(f[5]), at[0],        at[1],        atoi(f[7]),
+                                                      atoi(f[8]) != 0,      false,        BOOT_NONE};
         break;
     case 'e':
         b->deferral = facts_grow(b->deferral, &b->deferrals, sizeof *b->deferral);
@@ -193,7 +205,8 @@ static inline void facts_device(struct boot *b, char **f)
     case 'f':
         b->firmware_request = facts_grow(b->firmware_request, &b->firmware_requests, sizeof *b->firmware_request);
         facts_times(f[4], at, 2);
-        b->firmware_request[b->firmware_requests - 1] = (struct boot_firmware){strdup(f[1]), strdup(f[2]), (uint32_t)atoi(f[3]), at[0], at[1], atoi(f[5])};
+        b->firmware_request[b->firmware_requests - 1] =
+            (struct boot_firmware){strdup(f[1]), strdup(f[2]), (uint32_t)atoi(f[3]), at[0], at[1], atoi(f[5])};
     }
 }
 
@@ -204,7 +217,8 @@ static inline void facts_line(struct boot *b, char **f)
     case 'b':
         b->cpus = (unsigned)atoi(f[1]);
         facts_times(f[2], at, 7);
-        b->first = at[0], b->last = at[1], b->init = at[2], b->user = at[3], b->root = at[4], b->finish = at[5], b->settled = at[6];
+        b->first = at[0], b->last = at[1], b->init = at[2], b->user = at[3], b->root = at[4], b->finish = at[5],
+        b->settled  = at[6];
         b->switches = atoi(f[3]);
         break;
     case 'u': facts_unit(b, f); break;
@@ -217,13 +231,20 @@ static inline void facts_line(struct boot *b, char **f)
     case 'w':
         b->wait = facts_grow(b->wait, &b->waits, sizeof *b->wait);
         facts_times(f[5], at, 2);
-        b->wait[b->waits - 1] = (struct boot_wait){atoi(f[1]), atoi(f[2]), (uint32_t)atoi(f[3]), at[0], at[1], (enum boot_state)atoi(f[4]), BOOT_NONE};
+        b->wait[b->waits - 1] = (struct boot_wait){
+            atoi(f[1]), atoi(f[2]), (uint32_t)atoi(f[3]), at[0], at[1], (enum boot_state)atoi(f[4]), BOOT_NONE};
         break;
     case 'd':
         b->disk = facts_grow(b->disk, &b->disks, sizeof *b->disk);
         facts_times(f[6], at, 3);
-        b->disk[b->disks - 1] = (struct boot_disk){(uint32_t)atoi(f[1]), strtoull(f[2], NULL, 10), strtoull(f[3], NULL, 10),
-                                                   strtoull(f[4], NULL, 10), strtoull(f[5], NULL, 10), at[0], at[1], at[2]};
+        b->disk[b->disks - 1] = (struct boot_disk){(uint32_t)atoi(f[1]),
+                                                   strtoull(f[2], NULL, 10),
+                                                   strtoull(f[3], NULL, 10),
+                                                   strtoull(f[4], NULL, 10),
+                                                   strtoull(f[5], NULL, 10),
+                                                   at[0],
+                                                   at[1],
+                                                   at[2]};
         break;
     case 'l': {
         struct boot_lane *l = &b->lane[atoi(f[1])];

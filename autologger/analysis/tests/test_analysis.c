@@ -1,6 +1,7 @@
-/* Questions to made-up traces, whose answers are known: which events a pattern means; percentiles; pairs by thread, field and activity,
- * nested and unmatched, with processor time by context switches; counts that add up; activities over two processes and two files with
- * their transfers; the state of the machine at a time; images with their build ids.
+/* Questions to made-up traces, whose answers are known: which events a pattern means; percentiles; pairs by thread,
+ * field and activity, nested and unmatched, with processor time by context switches; counts that add up; activities
+ * over two processes and two files with their transfers; the state of the machine at a time; images with their build
+ * ids.
  * Proves: ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09 (by switches), CON-20. */
 #include "autologger/analysis/activities.h"
 #include "autologger/analysis/counts.h"
@@ -50,7 +51,8 @@ static struct image start(uint32_t mode)
 }
 
 /* An event of the made-up provider: opcode, thread, activity, related activity, and 4 bytes of payload. */
-static void event(struct image *m, int64_t at, uint16_t id, uint8_t opcode, uint32_t pid, uint32_t tid, uint8_t activity, uint8_t related)
+static void event(struct image *m, int64_t at, uint16_t id, uint8_t opcode, uint32_t pid, uint32_t tid,
+                  uint8_t activity, uint8_t related)
 {
     uint8_t                 part[64];
     struct guid             a = {.data1 = activity}, r = {.data1 = related};
@@ -151,11 +153,16 @@ static void specs(void **state)
     struct event_spec s;
     struct etl_event  e = {.kind = ETL_KIND_EVENT, .id = 7, .opcode = 1, .provider = build_provider};
     struct decoded    n = {.provider = "Contoso-Web", .event = "Request"};
+    /* clang-format off */
     static const struct { const char *text; bool parses, matches; } rows[] = {
-        {"Contoso-Web/Request", true, true}, {"contoso-*/req*:start", true, true}, {"Contoso-Web/Request:stop", true, false},
-        {"*/7", true, true},  {"Contoso-Web", true, true}, {"*", true, true}, {"Other/Request", true, false}, {"Contoso-Web/Reply", true, false},
-        {"{12345678-9abc-def0-1122-334455667788}/7:1", true, true}, {"{12345678-9abc-def0-1122-334455667799}", true, false},
+        {"Contoso-Web/Request", true, true}, {"contoso-*/req*:start", true, true},
+         {"Contoso-Web/Request:stop", true, false},
+        {"*/7", true, true},  {"Contoso-Web", true, true}, {"*", true, true}, {"Other/Request", true, false},
+         {"Contoso-Web/Reply", true, false},
+        {"{12345678-9abc-def0-1122-334455667788}/7:1", true, true},
+         {"{12345678-9abc-def0-1122-334455667799}", true, false},
         {"", false, false}, {"a/b:none", false, false}, {"{no guid}/1", false, false}, {"a/b:256", false, false}};
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool parsed = event_spec_parse(rows[i].text, &s);
         if (parsed != rows[i].parses || (parsed && event_spec_matches(&s, &e, &n) != rows[i].matches))
@@ -283,7 +290,7 @@ static void counts_add_up(void **state)
 static void activities_over_files(void **state)
 {
     (void)state;
-    struct image       m        = start(1), n = start(1);
+    struct image       m = start(1), n = start(1);
     const char        *paths[2];
     struct trace      *t = NULL;
     struct activities *a = NULL;
@@ -326,7 +333,8 @@ static void activities_over_files(void **state)
     trace_close(t);
 }
 
-/* An event whose manifest names its channel has it beside its name, in the counts and in the activity that begins with it. */
+/* An event whose manifest names its channel has it beside its name, in the counts and in the activity that begins with
+ * it. */
 static void channels_by_name(void **state)
 {
     (void)state;
@@ -336,9 +344,9 @@ static void channels_by_name(void **state)
     struct image            m   = start(1);
     struct counts          *c   = NULL;
     struct activities      *a   = NULL;
-    e->id           = 1;
-    e->name         = "Began";
-    e->channel_name = "Contoso/Debug";
+    e->id                       = 1;
+    e->name                     = "Began";
+    e->channel_name             = "Contoso/Debug";
     assert_int_equal(schema_event_finish(p, e, NULL), 0);
     assert_int_equal(schema_set_add(set, SCHEMA_MANIFEST, p), 0);
     event(&m, 100, 1, 1, 10, 11, 1, 0);
@@ -367,7 +375,7 @@ static void channels_by_name(void **state)
 static void disk(struct image *m, int64_t at, uint16_t hook, uint64_t irp, uint32_t tid, uint64_t took)
 {
     uint8_t  bytes[64] = {0};
-    uint32_t size = 4096;
+    uint32_t size      = 4096;
     if (hook == 0x010D) {
         memcpy(bytes, &irp, 8);
         memcpy(bytes + 8, &tid, 4);
@@ -457,13 +465,16 @@ static void time_is_conserved(void **state)
 static void images_have_identity(void **state)
 {
     (void)state;
-    struct image m = start(0x02000001);
+    struct image m      = start(0x02000001);
     uint8_t      id[20] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99};
     char         nt[64];
     make_build_id(&m, START + 1, id);
-    make_image(&m, START + 2, 0x030A, 0x400000, 0x1000, 0x44332211, 0x88776655, make_nt_path("/usr/lib/x.so", nt, sizeof nt));
-    make_image(&m, START + 3, 0x030A, 0x500000, 0x1000, 0x44332211, 0x88776655, make_nt_path("/usr/lib/x.so", nt, sizeof nt));
-    make_image(&m, START + 4, 0x1402, 0x500000, 0x1000, 0x44332211, 0x88776655, make_nt_path("/usr/lib/x.so", nt, sizeof nt));
+    make_image(&m, START + 2, 0x030A, 0x400000, 0x1000, 0x44332211, 0x88776655,
+               make_nt_path("/usr/lib/x.so", nt, sizeof nt));
+    make_image(&m, START + 3, 0x030A, 0x500000, 0x1000, 0x44332211, 0x88776655,
+               make_nt_path("/usr/lib/x.so", nt, sizeof nt));
+    make_image(&m, START + 4, 0x1402, 0x500000, 0x1000, 0x44332211, 0x88776655,
+               make_nt_path("/usr/lib/x.so", nt, sizeof nt));
     make_image(&m, START + 5, 0x1403, 0x600000, 0x2000, 0, 0, make_nt_path("/usr/bin/y", nt, sizeof nt));
     struct trace  *t = open_trace(save(&m, "images"));
     struct images *i = NULL;
@@ -483,8 +494,8 @@ static void images_have_identity(void **state)
 static void refuses(void **state)
 {
     (void)state;
-    struct trace *t     = NULL;
-    struct reason why   = {0};
+    struct trace *t        = NULL;
+    struct reason why      = {0};
     const char   *paths[2] = {path_of("counts"), "/nonexistent/x.etl"};
     assert_int_equal(trace_open(paths, 2, &t, &why), W_FILE_NOT_FOUND);
     assert_non_null(strstr(why.text, "/nonexistent/x.etl"));
@@ -493,10 +504,19 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentiles), cmocka_unit_test(specs), cmocka_unit_test(pairs_by_thread), cmocka_unit_test(pairs_by_field),
-        cmocka_unit_test(pairs_by_activity), cmocka_unit_test(cpu_time), cmocka_unit_test(counts_add_up), cmocka_unit_test(activities_over_files), cmocka_unit_test(channels_by_name),
-        cmocka_unit_test(moments), cmocka_unit_test(time_is_conserved), cmocka_unit_test(images_have_identity), cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(percentiles),
+                                       cmocka_unit_test(specs),
+                                       cmocka_unit_test(pairs_by_thread),
+                                       cmocka_unit_test(pairs_by_field),
+                                       cmocka_unit_test(pairs_by_activity),
+                                       cmocka_unit_test(cpu_time),
+                                       cmocka_unit_test(counts_add_up),
+                                       cmocka_unit_test(activities_over_files),
+                                       cmocka_unit_test(channels_by_name),
+                                       cmocka_unit_test(moments),
+                                       cmocka_unit_test(time_is_conserved),
+                                       cmocka_unit_test(images_have_identity),
+                                       cmocka_unit_test(refuses)};
     snprintf(folder, sizeof folder, "/tmp/al-analysis-XXXXXX");
     if (!mkdtemp(folder))
         return 1;

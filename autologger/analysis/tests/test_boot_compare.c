@@ -41,7 +41,8 @@ static void what_is_new_got_slower(void **state)
     struct boot_comparison *c;
     (void)state;
     assert_int_equal(boot_comparison_create((const struct boot *const[]){a}, 1, b, 1000000, &c, NULL), W_SUCCESS);
-    const struct boot_change *gone = row_of(c, COMPARE_UNIT, "systemd-networkd-wait-online.service"), *new = row_of(c, COMPARE_UNIT, "slow-waiter.service");
+    const struct boot_change *gone = row_of(c, COMPARE_UNIT, "systemd-networkd-wait-online.service"),
+                             *new  = row_of(c, COMPARE_UNIT, "slow-waiter.service");
     assert_non_null(gone);
     assert_true(gone->after == -1 && gone->change == -gone->before && gone->before > INT64_C(8000000000));
     assert_non_null(new);
@@ -69,7 +70,8 @@ static void the_median_of_several_stands_for_them(void **state)
         for (unsigned k = i + 1; k < 4; k++)
             if (value[k] < value[i])
                 middle = value[i], value[i] = value[k], value[k] = middle;
-    assert_int_equal(boot_comparison_create((const struct boot *const *)before, 4, after, 1000000, &c, NULL), W_SUCCESS);
+    assert_int_equal(boot_comparison_create((const struct boot *const *)before, 4, after, 1000000, &c, NULL),
+                     W_SUCCESS);
     assert_int_equal(c->row[0].before, (value[1] + value[2]) / 2);
     assert_non_null(strstr(c->sentence, "the median of 4 boots"));
     const struct boot_change *asked = row_of(c, COMPARE_PROCESS, "systemd-ask-password");
@@ -82,7 +84,8 @@ static void the_median_of_several_stands_for_them(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_boot_is_as_long_as_itself), cmocka_unit_test(what_is_new_got_slower),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_boot_is_as_long_as_itself),
+                                       cmocka_unit_test(what_is_new_got_slower),
                                        cmocka_unit_test(the_median_of_several_stands_for_them)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,26 +33,65 @@ static char *word(const char *text) { return (char *)(uintptr_t)text; }
 static void begin(struct made *m, const char *unit)
 {
     memset(m, 0, sizeof *m);
-    m->unit[0] = (struct boot_unit){.name = word(unit), .activating = 2 * S, .active = 19 * S};
-    m->unit[1] = (struct boot_unit){.name = word("last.service"), .activating = 19 * S, .active = 20 * S};
-    m->process[0] = (struct boot_process){.pid = THREAD, .parent = BOOT_NONE, .exec_of = BOOT_NONE, .unit = 0, .name = word("insmod"), .command = word("insmod x.ko"),
-                                          .label = word("insmod"), .start = 2 * S, .end = 19 * S};
-    m->step[0] = (struct boot_step){.kind = STEP_UNIT, .unit = 0, .process = BOOT_NONE, .start = 2 * S, .end = 19 * S, .what = word(unit), .why = word("")};
-    m->step[1] = (struct boot_step){.kind = STEP_UNIT, .unit = 1, .process = BOOT_NONE, .start = 19 * S, .end = 20 * S, .what = word("last.service"), .why = word("")};
-    m->path    = (struct boot_path){.step = m->step, .steps = 2};
-    m->b = (struct boot){.unit = m->unit, .units = 2, .process = m->process, .processes = 1, .probe = m->probe, .deferral = m->deferral, .firmware_request = m->firmware,
-                         .module = m->module, .wait = m->wait, .run = m->run, .switches = true, .cpus = 2, .user = S, .finish = 20 * S, .last = 30 * S};
+    m->unit[0]    = (struct boot_unit){.name = word(unit), .activating = 2 * S, .active = 19 * S};
+    m->unit[1]    = (struct boot_unit){.name = word("last.service"), .activating = 19 * S, .active = 20 * S};
+    m->process[0] = (struct boot_process){.pid     = THREAD,
+                                          .parent  = BOOT_NONE,
+                                          .exec_of = BOOT_NONE,
+                                          .unit    = 0,
+                                          .name    = word("insmod"),
+                                          .command = word("insmod x.ko"),
+                                          .label   = word("insmod"),
+                                          .start   = 2 * S,
+                                          .end     = 19 * S};
+    m->step[0]    = (struct boot_step){.kind    = STEP_UNIT,
+                                       .unit    = 0,
+                                       .process = BOOT_NONE,
+                                       .start   = 2 * S,
+                                       .end     = 19 * S,
+                                       .what    = word(unit),
+                                       .why     = word("")};
+    m->step[1]    = (struct boot_step){.kind    = STEP_UNIT,
+                                       .unit    = 1,
+                                       .process = BOOT_NONE,
+                                       .start   = 19 * S,
+                                       .end     = 20 * S,
+                                       .what    = word("last.service"),
+                                       .why     = word("")};
+    m->path       = (struct boot_path){.step = m->step, .steps = 2};
+    m->b          = (struct boot){.unit             = m->unit,
+                                  .units            = 2,
+                                  .process          = m->process,
+                                  .processes        = 1,
+                                  .probe            = m->probe,
+                                  .deferral         = m->deferral,
+                                  .firmware_request = m->firmware,
+                                  .module           = m->module,
+                                  .wait             = m->wait,
+                                  .run              = m->run,
+                                  .switches         = true,
+                                  .cpus             = 2,
+                                  .user             = S,
+                                  .finish           = 20 * S,
+                                  .last             = 30 * S};
 }
 
 static void probed(struct made *m, const char *device, double start, double end, int result)
 {
-    m->probe[m->b.probes++] = (struct boot_probe){.device = word(device), .driver = word(device), .bus = word("platform"), .process = 0, .thread = THREAD,
-                                                  .start = (int64_t)(start * S), .end = (int64_t)(end * S), .result = result};
+    m->probe[m->b.probes++] = (struct boot_probe){.device  = word(device),
+                                                  .driver  = word(device),
+                                                  .bus     = word("platform"),
+                                                  .process = 0,
+                                                  .thread  = THREAD,
+                                                  .start   = (int64_t)(start * S),
+                                                  .end     = (int64_t)(end * S),
+                                                  .result  = result};
 }
 
 static void put_off(struct made *m, const char *device, const char *reason, const char *supplier, double at)
 {
-    m->deferral[m->b.deferrals++] = (struct boot_deferral){word(device), word(reason), word(supplier), (int64_t)(at * S)};
+    m->deferral[m->b.deferrals++] =
+        (struct boot_deferral){word(device), word(reason), word(supplier), (int64_t)(at * S)};
 }
 
 static const struct boot_finding *verdict(struct made *m, struct boot_verdict *v)
@@ -80,8 +119,15 @@ static void a_slow_driver(void **state)
     begin(&m, "load.service");
     probed(&m, "al-quick", 2.1, 2.2, 0);
     probed(&m, "al-slow", 3, 18, 0);
-    m.wait[m.b.waits++] = (struct boot_wait){.process = 0, .waker = BOOT_NONE, .thread = THREAD, .start = 3 * S, .end = 18 * S, .state = BOOT_OTHER, .stack = BOOT_NONE};
-    EXPECT(&m, "The driver al-slow took 15.0 s for the device al-slow (platform)", "asleep", "; load.service waited for it.");
+    m.wait[m.b.waits++] = (struct boot_wait){.process = 0,
+                                             .waker   = BOOT_NONE,
+                                             .thread  = THREAD,
+                                             .start   = 3 * S,
+                                             .end     = 18 * S,
+                                             .state   = BOOT_OTHER,
+                                             .stack   = BOOT_NONE};
+    EXPECT(&m, "The driver al-slow took 15.0 s for the device al-slow (platform)", "asleep",
+           "; load.service waited for it.");
     m.b.waits = 0;
     struct boot_verdict v;
     assert_non_null(verdict(&m, &v));
@@ -101,7 +147,8 @@ static void firmware_that_is_not_there(void **state)
     (void)state;
     begin(&m, "load.service");
     probed(&m, "al-radio", 3, 18, 0);
-    m.firmware[m.b.firmware_requests++] = (struct boot_firmware){word("radio.bin"), word("al-radio"), THREAD, 4 * S, 17 * S, -2};
+    m.firmware[m.b.firmware_requests++] =
+        (struct boot_firmware){word("radio.bin"), word("al-radio"), THREAD, 4 * S, 17 * S, -2};
     EXPECT(&m, "13.0 s of it for the firmware radio.bin, which it did not get");
 }
 
@@ -115,7 +162,8 @@ static void a_supplier_that_comes_late(void **state)
     probed(&m, "al-supplier", 17, 17.1, 0);
     probed(&m, "al-consumer", 17.2, 17.3, 0);
     m.module[m.b.modules++] = (struct boot_module){word("al_supplier"), (int64_t)(16.9 * S)};
-    EXPECT(&m, "The device al-consumer (driver al-consumer) waited 14.2 s for the device al-supplier", "(module al_supplier) was loaded 13.9 s after", "; dev-al\\x2dconsumer.device waited for it.");
+    EXPECT(&m, "The device al-consumer (driver al-consumer) waited 14.2 s for the device al-supplier",
+           "(module al_supplier) was loaded 13.9 s after", "; dev-al\\x2dconsumer.device waited for it.");
     m.b.modules = 0;
     EXPECT(&m, "which came 14.0 s after");
     m.probe[1].start = 4 * S; /* it was there, and took its time */
@@ -185,18 +233,23 @@ static void devices_as_they_were(void **state)
     probed(&m, "other", 2, 2.2, 0);
     probed(&m, "same", 3, 4, 0);
     m.probe[1].bus = word("pci");
-    all = boot_devices_make(&m.b, &count, &failed);
+    all            = boot_devices_make(&m.b, &count, &failed);
     assert_int_equal(count, 2);
     assert_string_equal(all[0].name, "same");
-    assert_true(all && all[0].first == S && all[0].ready == 4 * S && all[0].longest == 2 && all[0].deferrals == 0 && all[0].waited == 0);
+    assert_true(all && all[0].first == S && all[0].ready == 4 * S && all[0].longest == 2 && all[0].deferrals == 0 &&
+                all[0].waited == 0);
     assert_string_equal(all[1].bus, "pci");
     free(all);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_slow_driver), cmocka_unit_test(firmware_that_is_not_there), cmocka_unit_test(a_supplier_that_comes_late),
-                                       cmocka_unit_test(a_chain_of_suppliers), cmocka_unit_test(a_driver_with_words_of_its_own), cmocka_unit_test(beside_the_path),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_slow_driver),
+                                       cmocka_unit_test(firmware_that_is_not_there),
+                                       cmocka_unit_test(a_supplier_that_comes_late),
+                                       cmocka_unit_test(a_chain_of_suppliers),
+                                       cmocka_unit_test(a_driver_with_words_of_its_own),
+                                       cmocka_unit_test(beside_the_path),
                                        cmocka_unit_test(devices_as_they_were)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Who ran in a time, and what systemd did while a unit was not started yet: from a boot made by hand, whose runs are known. */
+/* Who ran in a time, and what systemd did while a unit was not started yet: from a boot made by hand, whose runs are
+ * known. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/analysis/boot_queue.h"
 #include "autologger/analysis/boot_verdict.h"
@@ -23,16 +24,33 @@ struct made {
 
 static void begin(struct made *m)
 {
-    static char *const units[UNITS] = {(char *)(uintptr_t)"udevd.service", (char *)(uintptr_t)"slow.service", (char *)(uintptr_t)"end.target"};
-    static char *const labels[PROCESSES] = {(char *)(uintptr_t)"systemd", (char *)(uintptr_t)"udevd", (char *)(uintptr_t)"helper", (char *)(uintptr_t)"gpg"};
+    static char *const units[UNITS]      = {(char *)(uintptr_t) "udevd.service", (char *)(uintptr_t) "slow.service",
+                                            (char *)(uintptr_t) "end.target"};
+    static char *const labels[PROCESSES] = {(char *)(uintptr_t) "systemd", (char *)(uintptr_t) "udevd",
+                                            (char *)(uintptr_t) "helper", (char *)(uintptr_t) "gpg"};
     memset(m, 0, sizeof *m);
     for (int i = 0; i < PROCESSES; i++)
-        m->process[i] = (struct boot_process){.pid = i == ONE ? 1 : 100 + (uint32_t)i, .unit = i == UDEV || i == HELPER ? UDEV_UNIT : BOOT_NONE, .parent = BOOT_NONE,
-                                              .exec_of = BOOT_NONE, .label = labels[i], .command = labels[i], .end = 40 * S, .lives = true};
+        m->process[i] = (struct boot_process){.pid     = i == ONE ? 1 : 100 + (uint32_t)i,
+                                              .unit    = i == UDEV || i == HELPER ? UDEV_UNIT : BOOT_NONE,
+                                              .parent  = BOOT_NONE,
+                                              .exec_of = BOOT_NONE,
+                                              .label   = labels[i],
+                                              .command = labels[i],
+                                              .end     = 40 * S,
+                                              .lives   = true};
     for (int i = 0; i < UNITS; i++)
         m->unit[i].name = units[i];
-    m->b = (struct boot){.process = m->process, .processes = PROCESSES, .unit = m->unit, .units = UNITS, .wait = m->wait, .switches = true, .wakeups = true, .cpus = 2,
-                         .user = 5 * S, .finish = 30 * S, .last = 40 * S};
+    m->b   = (struct boot){.process   = m->process,
+                           .processes = PROCESSES,
+                           .unit      = m->unit,
+                           .units     = UNITS,
+                           .wait      = m->wait,
+                           .switches  = true,
+                           .wakeups   = true,
+                           .cpus      = 2,
+                           .user      = 5 * S,
+                           .finish    = 30 * S,
+                           .last      = 40 * S};
     m->w.b = &m->b;
 }
 
@@ -42,7 +60,10 @@ static void end(struct made *m)
     idmap_finish(&m->w.runs);
 }
 
-static void ran(struct made *m, int process, bool running, double from, double to) { boot_run_add(&m->w, process, running, (int64_t)(from * S), (int64_t)(to * S)); }
+static void ran(struct made *m, int process, bool running, double from, double to)
+{
+    boot_run_add(&m->w, process, running, (int64_t)(from * S), (int64_t)(to * S));
+}
 
 static void near_to(int64_t is, double seconds)
 {
@@ -124,8 +145,14 @@ static void what_systemd_did_is_told(void **state)
     ran(&m, ONE, true, 14, 17);
     says(&m, "systemd waited 4.0 s for a processor, and ran 3.0 s");
     begin(&m);
-    m.wait[0]  = (struct boot_wait){.process = ONE, .waker = BOOT_NONE, .thread = 1, .start = 10 * S, .end = 19 * S, .state = BOOT_DISK, .stack = BOOT_NONE};
-    m.b.waits  = 1;
+    m.wait[0] = (struct boot_wait){.process = ONE,
+                                   .waker   = BOOT_NONE,
+                                   .thread  = 1,
+                                   .start   = 10 * S,
+                                   .end     = 19 * S,
+                                   .state   = BOOT_DISK,
+                                   .stack   = BOOT_NONE};
+    m.b.waits = 1;
     says(&m, "systemd waited 9.0 s for a disk");
     begin(&m);
     ran(&m, UDEV, true, 10, 14);
@@ -152,8 +179,8 @@ static void it_is_the_verdict_of_last_resort(void **state)
         m.unit[SLOW_UNIT].activating   = 6 * S;
         m.unit[SLOW_UNIT].active       = slow ? 10 * S : 6 * S + S / 10;
         m.unit[TARGET_UNIT].activating = m.unit[TARGET_UNIT].active = 20 * S;
-        m.unit[TARGET_UNIT].after      = (char *)(uintptr_t)"slow.service";
-        m.b.finish                     = 20 * S;
+        m.unit[TARGET_UNIT].after                                   = (char *)(uintptr_t) "slow.service";
+        m.b.finish                                                  = 20 * S;
         ran(&m, ONE, true, 6, 20);
         assert_int_equal(boot_path_create(&m.b, &p, &why), 0);
         boot_verdict_make(&m.b, p, &v);
@@ -172,7 +199,8 @@ static void it_is_the_verdict_of_last_resort(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_are_what_ran), cmocka_unit_test(many_runs_are_folded), cmocka_unit_test(what_systemd_did_is_told),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_are_what_ran), cmocka_unit_test(many_runs_are_folded),
+                                       cmocka_unit_test(what_systemd_did_is_told),
                                        cmocka_unit_test(it_is_the_verdict_of_last_resort)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Why a unit's start took long: each kind of the table, from a boot made by hand. What another unit did meanwhile is never its reason. */
+/* Why a unit's start took long: each kind of the table, from a boot made by hand. What another unit did meanwhile is
+ * never its reason. */
 #include "autologger/analysis/boot_reason.h"
 
 #include <setjmp.h>
@@ -22,35 +23,57 @@ struct made {
 static void begin(struct made *m, double busy)
 {
     memset(m, 0, sizeof *m);
-    m->unit[UNIT].name       = (char *)(uintptr_t)"slow.service";
-    m->unit[OTHER_UNIT].name = (char *)(uintptr_t)"other.service";
-    m->b = (struct boot){.unit = m->unit, .units = 2, .process = m->process, .wait = m->wait, .look = m->look, .switches = true, .cpus = 2, .finish = 30 * S};
+    m->unit[UNIT].name             = (char *)(uintptr_t) "slow.service";
+    m->unit[OTHER_UNIT].name       = (char *)(uintptr_t) "other.service";
+    m->b                           = (struct boot){.unit     = m->unit,
+                                                   .units    = 2,
+                                                   .process  = m->process,
+                                                   .wait     = m->wait,
+                                                   .look     = m->look,
+                                                   .switches = true,
+                                                   .cpus     = 2,
+                                                   .finish   = 30 * S};
     m->b.lane[BOOT_LANE_CPU].width = S;
     for (int i = 0; i < 40; i++)
         m->b.lane[BOOT_LANE_CPU].bin[i] = busy * 2 * S;
 }
 
-static int program(struct made *m, int unit, int parent, const char *label, const char *command, double start, double end)
+static int program(struct made *m, int unit, int parent, const char *label, const char *command, double start,
+                   double end)
 {
     const int at = (int)m->b.processes++;
     assert_true(at < PROCESSES);
-    m->process[at] = (struct boot_process){.pid = 100 + (uint32_t)at, .unit = unit, .parent = parent, .exec_of = BOOT_NONE, .label = (char *)(uintptr_t)label,
-                                           .command = (char *)(uintptr_t)command, .start = (int64_t)(start * S), .end = (int64_t)(end * S)};
+    m->process[at] = (struct boot_process){.pid     = 100 + (uint32_t)at,
+                                           .unit    = unit,
+                                           .parent  = parent,
+                                           .exec_of = BOOT_NONE,
+                                           .label   = (char *)(uintptr_t)label,
+                                           .command = (char *)(uintptr_t)command,
+                                           .start   = (int64_t)(start * S),
+                                           .end     = (int64_t)(end * S)};
     return at;
 }
 
 static void waits(struct made *m, int process, enum boot_state state, int waker, double start, double end)
 {
     assert_true(m->b.waits < WAITS);
-    m->wait[m->b.waits++] = (struct boot_wait){.process = process, .waker = waker, .thread = m->process[process].pid, .start = (int64_t)(start * S),
-                                               .end = (int64_t)(end * S), .state = state, .stack = BOOT_NONE};
+    m->wait[m->b.waits++] = (struct boot_wait){.process = process,
+                                               .waker   = waker,
+                                               .thread  = m->process[process].pid,
+                                               .start   = (int64_t)(start * S),
+                                               .end     = (int64_t)(end * S),
+                                               .state   = state,
+                                               .stack   = BOOT_NONE};
     m->process[process].time[state] += (int64_t)((end - start) * S);
 }
 
 static void seen(struct made *m, int process, enum boot_look_kind kind, const char *object, double at)
 {
     assert_true(m->b.looks < LOOKS);
-    m->look[m->b.looks++] = (struct boot_look){.unit = m->process[process].unit, .pid = m->process[process].pid, .at = (int64_t)(at * S), .kind = kind,
+    m->look[m->b.looks++] = (struct boot_look){.unit   = m->process[process].unit,
+                                               .pid    = m->process[process].pid,
+                                               .at     = (int64_t)(at * S),
+                                               .kind   = kind,
                                                .object = (char *)(uintptr_t)object};
 }
 
@@ -59,19 +82,19 @@ static void seen(struct made *m, int process, enum boot_look_kind kind, const ch
 static void running(struct made *m)
 {
     begin(m, 0.5);
-    const int p = program(m, UNIT, BOOT_NONE, "counts", "counts --all", START, END);
+    const int p                      = program(m, UNIT, BOOT_NONE, "counts", "counts --all", START, END);
     m->process[p].time[BOOT_RUNNING] = 9 * S;
 }
 static void shared(struct made *m)
 {
     begin(m, 1.0);
-    const int p = program(m, UNIT, BOOT_NONE, "counts", "counts", START, END);
+    const int p                       = program(m, UNIT, BOOT_NONE, "counts", "counts", START, END);
     m->process[p].time[BOOT_RUNNABLE] = 8 * S;
 }
 static void quota(struct made *m)
 {
     begin(m, 0.2);
-    const int p = program(m, UNIT, BOOT_NONE, "counts", "counts", START, END);
+    const int p                       = program(m, UNIT, BOOT_NONE, "counts", "counts", START, END);
     m->process[p].time[BOOT_RUNNABLE] = 8 * S;
 }
 static void disk(struct made *m)
@@ -94,7 +117,8 @@ static void socket(struct made *m)
 static void sleeps(struct made *m) /* a shell that waits for it says less */
 {
     begin(m, 0.2);
-    const int shell = program(m, UNIT, BOOT_NONE, "sh", "sh -c 'sleep 9'", START, END), p = program(m, UNIT, shell, "sleep", "sleep 9", START, END - 1);
+    const int shell = program(m, UNIT, BOOT_NONE, "sh", "sh -c 'sleep 9'", START, END),
+              p     = program(m, UNIT, shell, "sleep", "sleep 9", START, END - 1);
     waits(m, shell, BOOT_CHILD, p, START, END - 1);
     waits(m, p, BOOT_SLEEP, BOOT_NONE, START, END - 1);
 }
@@ -199,7 +223,10 @@ static void each_look(void **state)
 {
     static struct made m;
     struct boot_reason r;
-    static const struct { enum boot_look_kind kind; const char *text; } words[] = {
+    static const struct {
+        enum boot_look_kind kind;
+        const char         *text;
+    } words[] = {
 #define L(kind, reason, text) {LOOK_##kind, text},
 #include "autologger/analysis/boot_looks.def"
 #undef L
@@ -227,16 +254,18 @@ static void each_look(void **state)
     }
 }
 
-/* What was seen in the longest wait, and as long as that was seen; nothing of another process, of another unit, of before, or of waits of another
- * state. The holder is who had the id then. */
+/* What was seen in the longest wait, and as long as that was seen; nothing of another process, of another unit, of
+ * before, or of waits of another state. The holder is who had the id then. */
 static void the_look_that_counts(void **state)
 {
     static struct made m;
     struct boot_reason r;
     (void)state;
     begin(&m, 0.2);
-    const int old = program(&m, OTHER_UNIT, BOOT_NONE, "old", "old", 0, 5), p = program(&m, UNIT, BOOT_NONE, "waits", "waits", START, END);
-    const int holder = program(&m, OTHER_UNIT, BOOT_NONE, "holder", "holder", 8, END), other = program(&m, OTHER_UNIT, BOOT_NONE, "loud", "loud", START, END);
+    const int old      = program(&m, OTHER_UNIT, BOOT_NONE, "old", "old", 0, 5),
+              p        = program(&m, UNIT, BOOT_NONE, "waits", "waits", START, END);
+    const int holder   = program(&m, OTHER_UNIT, BOOT_NONE, "holder", "holder", 8, END),
+              other    = program(&m, OTHER_UNIT, BOOT_NONE, "loud", "loud", START, END);
     m.process[old].pid = m.process[holder].pid;
     waits(&m, p, BOOT_OTHER, BOOT_NONE, START, START + 2);
     waits(&m, p, BOOT_OTHER, other, START + 2, END - 1);
@@ -254,21 +283,25 @@ static void the_look_that_counts(void **state)
     seen(&m, p, LOOK_TCP, "10.0.0.1:80", START + 5);
     m.look[2].guessed = true;
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
-    assert_string_equal(r.text, "\"waits\" waited 9.0 s for an answer of 10.0.0.1:80 over TCP, the likeliest of what it watched, until loud (other.service) woke it");
-    m.look[2].kind = LOOK_PIPE;
+    assert_string_equal(
+        r.text,
+        "\"waits\" waited 9.0 s for an answer of 10.0.0.1:80 over TCP, the likeliest of what it watched, until loud (other.service) woke it");
+    m.look[2].kind    = LOOK_PIPE;
     m.look[2].guessed = false;
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
-    assert_string_equal(r.text, "\"waits\" waited 7.0 s for the other end of a pipe, until loud (other.service) woke it");
+    assert_string_equal(r.text,
+                        "\"waits\" waited 7.0 s for the other end of a pipe, until loud (other.service) woke it");
     m.look[2].kind = LOOK_FUTEX; /* who woke it says more */
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
     assert_string_equal(r.text, "\"waits\" waited 9.0 s, until loud (other.service) woke it");
-    m.look[2].kind = LOOK_PIPE;
+    m.look[2].kind     = LOOK_PIPE;
     m.process[p].start = (START + 6) * S; /* the id was another program's then */
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
     assert_null(strstr(r.text, "pipe"));
 }
 
-/* A program that wakes each second was looked at a few times: each time the same is the answer for all of its waits, and two answers are none. */
+/* A program that wakes each second was looked at a few times: each time the same is the answer for all of its waits,
+ * and two answers are none. */
 static void many_waits_and_few_looks(void **state)
 {
     static struct made m;
@@ -309,7 +342,8 @@ static void the_waker_is_of_the_wait_that_counts(void **state)
     struct boot_reason r;
     (void)state;
     begin(&m, 0.2);
-    const int holder = program(&m, OTHER_UNIT, BOOT_NONE, "holder", "holder", 0, END), p = program(&m, UNIT, BOOT_NONE, "waits", "waits", START, END);
+    const int holder = program(&m, OTHER_UNIT, BOOT_NONE, "holder", "holder", 0, END),
+              p      = program(&m, UNIT, BOOT_NONE, "waits", "waits", START, END);
     waits(&m, p, BOOT_OTHER, BOOT_NONE, START, START + 3);
     for (int i = 0; i < 3; i++)
         waits(&m, p, BOOT_LOCK, holder, START + 3 + 2 * i, START + 5 + 2 * i);
@@ -331,7 +365,12 @@ static void a_trace_without_switches_tells_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(each_look), cmocka_unit_test(the_look_that_counts), cmocka_unit_test(many_waits_and_few_looks),
-                                       cmocka_unit_test(a_long_one_behind_short_ones), cmocka_unit_test(the_waker_is_of_the_wait_that_counts), cmocka_unit_test(a_trace_without_switches_tells_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason),
+                                       cmocka_unit_test(each_look),
+                                       cmocka_unit_test(the_look_that_counts),
+                                       cmocka_unit_test(many_waits_and_few_looks),
+                                       cmocka_unit_test(a_long_one_behind_short_ones),
+                                       cmocka_unit_test(the_waker_is_of_the_wait_that_counts),
+                                       cmocka_unit_test(a_trace_without_switches_tells_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

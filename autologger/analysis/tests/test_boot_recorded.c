@@ -1,5 +1,6 @@
-/* Boots that were recorded in QEMU, each with a planted cause (boot-tests/slow): the path hangs together, and the verdict names the
- * cause. What was recorded are the facts of boots/NAME.facts; the cause is that of boot-tests/slow/NAME/cause. Proves ANA-10. */
+/* Boots that were recorded in QEMU, each with a planted cause (boot-tests/slow): the path hangs together, and the
+ * verdict names the cause. What was recorded are the facts of boots/NAME.facts; the cause is that of
+ * boot-tests/slow/NAME/cause. Proves ANA-10. */
 #include "autologger/analysis/boot_verdict.h"
 #include "autologger/analysis/tests/boot_facts.h"
 

@@ -1,5 +1,5 @@
-/* What a boot would have taken without a unit: on the path, beside it, with a second path, with orders that turn in circles, with processors that
- * everybody wants. */
+/* What a boot would have taken without a unit: on the path, beside it, with a second path, with orders that turn in
+ * circles, with processors that everybody wants. */
 #include "autologger/analysis/boot_run.h"
 #include "autologger/analysis/boot_without.h"
 
@@ -24,14 +24,16 @@ static char *word(const char *text) { return (char *)(uintptr_t)text; }
 static void begin(struct made *m)
 {
     memset(m, 0, sizeof *m);
-    m->b = (struct boot){.unit = m->unit, .process = m->process, .run = m->run, .run_width = S, .cpus = 2, .switches = true};
+    m->b = (struct boot){
+        .unit = m->unit, .process = m->process, .run = m->run, .run_width = S, .cpus = 2, .switches = true};
     m->b.lane[BOOT_LANE_CPU].width = S;
 }
 
 static int unit(struct made *m, const char *name, const char *after, double from, double to)
 {
     const int at = (int)m->b.units++;
-    m->unit[at]  = (struct boot_unit){.name = word(name), .after = word(after), .activating = (int64_t)(from * S), .active = (int64_t)(to * S)};
+    m->unit[at]  = (struct boot_unit){
+         .name = word(name), .after = word(after), .activating = (int64_t)(from * S), .active = (int64_t)(to * S)};
     if (m->unit[at].active > m->b.finish)
         m->b.finish = m->b.last = m->unit[at].active;
     return at;
@@ -41,7 +43,8 @@ static void expect(struct made *m, int without, double gain, double least, doubl
 {
     struct boot_without x;
     assert_true(boot_without(&m->b, without, &x));
-    print_message("without %s: %.2f s (%.2f to %.2f)\n", m->unit[without].name, (double)x.gain / S, (double)x.least / S, (double)x.most / S);
+    print_message("without %s: %.2f s (%.2f to %.2f)\n", m->unit[without].name, (double)x.gain / S, (double)x.least / S,
+                  (double)x.most / S);
     assert_float_equal((double)x.gain / S, gain, 0.001);
     assert_float_equal((double)x.least / S, least, 0.001);
     assert_float_equal((double)x.most / S, most, 0.001);
@@ -103,7 +106,8 @@ static void circles_and_strangers(void **state)
     expect(&m, 0, 8, 8, 8, "last.target");
 }
 
-/* The boot ends with the starts that were asked for with it: not with what a socket starts meanwhile, nor with autologger's own. */
+/* The boot ends with the starts that were asked for with it: not with what a socket starts meanwhile, nor with
+ * autologger's own. */
 static void what_the_boot_waits_for(void **state)
 {
     struct made m;
@@ -111,8 +115,8 @@ static void what_the_boot_waits_for(void **state)
     a_chain(&m);
     unit(&m, "by-socket.service", "", 9, 9.9);
     m.unit[unit(&m, "autologger-status.service", "", 9, 9.9)].job_result = word("done");
-    m.unit[3].job_result = word("done");
-    m.unit[3].job_end    = 10 * S;
+    m.unit[3].job_result                                                 = word("done");
+    m.unit[3].job_end                                                    = 10 * S;
     expect(&m, 1, 4, 4, 4, "last.target");
 }
 
@@ -125,15 +129,17 @@ static void processors_are_shared(void **state)
     unit(&m, "end.target", "last.target", 12, 12);
     for (int i = 6; i < 12; i++)
         m.b.lane[BOOT_LANE_CPU].bin[i] = 2 * S; /* all are busy */
-    expect(&m, 1, 4, 2, 4, "end.target"); /* the two seconds after it take longer at an earlier time */
+    expect(&m, 1, 4, 2, 4, "end.target");       /* the two seconds after it take longer at an earlier time */
     a_chain(&m);
     m.unit[1].time[BOOT_RUNNING] = 8 * S;
-    m.process[m.b.processes++]   = (struct boot_process){.unit = 2, .name = word("o"), .label = word("o"), .command = word("o")};
+    m.process[m.b.processes++] =
+        (struct boot_process){.unit = 2, .name = word("o"), .label = word("o"), .command = word("o")};
     for (unsigned i = 2; i < 10; i++)
         m.b.lane[BOOT_LANE_CPU].bin[i] = 2 * S;
     for (unsigned i = 2; i < 6; i++)
-        m.run[m.b.runs++] = (struct boot_run){0, i, S / 2, S / 2}; /* the other one waits for a processor half of its time */
-    expect(&m, 1, 4, 4, 5, "last.target"); /* half of these two seconds were the slow one's */
+        m.run[m.b.runs++] =
+            (struct boot_run){0, i, S / 2, S / 2}; /* the other one waits for a processor half of its time */
+    expect(&m, 1, 4, 4, 5, "last.target");         /* half of these two seconds were the slow one's */
 }
 
 /* A file from somewhere else: times before its own beginning. */
@@ -165,8 +171,13 @@ static void what_cannot_be_said(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(until_the_next_path), cmocka_unit_test(pauses_stay), cmocka_unit_test(what_something_else_started_stays),
-                                       cmocka_unit_test(circles_and_strangers), cmocka_unit_test(what_the_boot_waits_for), cmocka_unit_test(processors_are_shared),
-                                       cmocka_unit_test(times_before_the_beginning), cmocka_unit_test(what_cannot_be_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(until_the_next_path),
+                                       cmocka_unit_test(pauses_stay),
+                                       cmocka_unit_test(what_something_else_started_stays),
+                                       cmocka_unit_test(circles_and_strangers),
+                                       cmocka_unit_test(what_the_boot_waits_for),
+                                       cmocka_unit_test(processors_are_shared),
+                                       cmocka_unit_test(times_before_the_beginning),
+                                       cmocka_unit_test(what_cannot_be_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Start, Enabled and keys that were changed after a boot had read them are noted, once, with the place of the change. */
+/* Start, Enabled and keys that were changed after a boot had read them are noted, once, with the place of the
+ * change. */
 #include "autologger/boot/changed.h"
 #include "registry-sim/text/winpath.h"
 
@@ -53,7 +54,8 @@ static void nothing_changed(void **state)
     assert_int_equal(regstore_set_dword(f.store, WINPATH_WMI "\\Autologger\\unread", "Start", 1, NULL), 0);
     snprintf(row_add(&f, WINPATH_WMI "\\Autologger\\used", "", false)->reason, 100, "traced once in boot 1"); /* D-81 */
     assert_int_equal(regstore_set_dword(f.store, WINPATH_WMI "\\Autologger\\used", "Start", 1, NULL), 0);
-    row_add(&f, WINPATH_WMI "\\Autologger\\refused", "", true)->status = W_INVALID_PARAMETER; /* a line that no store took */
+    /* a line that no store took */
+    row_add(&f, WINPATH_WMI "\\Autologger\\refused", "", true)->status = W_INVALID_PARAMETER;
     assert_int_equal(changed_note(&f.rows, f.store), 0);
     fixture_finish(&f);
 }
@@ -62,7 +64,8 @@ static void switched_off_and_on(void **state)
 {
     struct fixture  f;
     const uint8_t   zero[4] = {0};
-    struct regvalue off     = {.name = "Start", .type = REG_TYPE_DWORD, .data = zero, .size = 4, .source_file = "off.reg", .source_line = 5};
+    struct regvalue off     = {
+            .name = "Start", .type = REG_TYPE_DWORD, .data = zero, .size = 4, .source_file = "off.reg", .source_line = 5};
     (void)state;
     fixture_make(&f);
     row_add(&f, WINPATH_WMI "\\Autologger\\idle", "", false);
@@ -74,7 +77,9 @@ static void switched_off_and_on(void **state)
                            *idle = &f.rows.rows[2].conditions.items[0];
     assert_int_equal(web->number, W_REVISION_MISMATCH);
     assert_true(web->note);
-    assert_string_equal(web->reason, "Start is 0 in the store now and was 1 when this boot read it (off.reg:5): the next boot will not start it");
+    assert_string_equal(
+        web->reason,
+        "Start is 0 in the store now and was 1 when this boot read it (off.reg:5): the next boot will not start it");
     assert_string_equal(web->advice, "if that was not you, set Start to 1 again");
     assert_non_null(strstr(app->reason, "Enabled is 0 in the store now and was 1"));
     assert_non_null(strstr(idle->reason, "was 0 when this boot read it: the next boot will start it"));

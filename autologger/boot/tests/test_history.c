@@ -41,10 +41,15 @@ static int tear_down(void **state)
 /* An .etl file as the writer makes it: one buffer of 4 KB, and as many more. */
 static void put_etl(struct machine *m, const char *path, unsigned more)
 {
-    const struct etl_file_info info = {.logger_name = "s", .file_name = path, .buffer_size = 4096, .processors = 1, .logger_id = 1,
-                                       .clock_type = 1, .perf_freq = 10000000};
+    const struct etl_file_info info = {.logger_name = "s",
+                                       .file_name   = path,
+                                       .buffer_size = 4096,
+                                       .processors  = 1,
+                                       .logger_id   = 1,
+                                       .clock_type  = 1,
+                                       .perf_freq   = 10000000};
     struct etl_writer         *w;
-    struct reason              why = {0};
+    struct reason              why          = {0};
     uint8_t                    buffer[4096] = {0};
     assert_int_equal(etl_writer_create(&m->fake->os, path, &info, 0, &w, &why), 0);
     for (unsigned i = 0; i < more; i++)
@@ -69,7 +74,7 @@ static void save(struct machine *m, const char *id, const char *const *paths)
         snprintf(r->session, sizeof r->session, "s%u", list.count);
         snprintf(r->log_path, sizeof r->log_path, "%s", *paths);
         r->start = r->stopped = r->concluded = r->file_created = true;
-        r->written = 10;
+        r->written                                             = 10;
     }
     assert_int_equal(result_save(m->store, &list, &why), 0);
     result_list_finish(&list);
@@ -115,7 +120,7 @@ static void a_boot_keeps_its_number(void **state)
     assert_string_equal(list.boot_id, "a");
     assert_int_equal(list.number, 1);
     result_list_finish(&list);
-    SAVE(m, "a", "/logs/a.etl"); /* rows that are gone are gone */
+    SAVE(m, "a", "/logs/a.etl");                             /* rows that are gone are gone */
     assert_int_equal(result_load(m->store, &list, NULL), 0); /* the last saved, not the newest */
     assert_int_equal(list.number, 1);
     assert_int_equal(list.count, 1);
@@ -143,9 +148,21 @@ static void a_number_comes_once(void **state)
 static void everything_is_kept(void **state)
 {
     struct machine    *m    = *state;
-    struct result_list list = {.boot_id = "id", .time = 7, .rehearsal = true, .early_ns = 1, .ready_ns = UINT64_C(1) << 40, .armed_ns = 3,
-                               .held_ns = 4, .first_kernel_ns = 5, .first_user_ns = 6, .target_ms = 8, .boot_done_ms = 9,
-                               .change_number = 10, .kernel_phase = true, .stop_reason = "boot-done + 10 s"}, back;
+    struct result_list list = {.boot_id         = "id",
+                               .time            = 7,
+                               .rehearsal       = true,
+                               .early_ns        = 1,
+                               .ready_ns        = UINT64_C(1) << 40,
+                               .armed_ns        = 3,
+                               .held_ns         = 4,
+                               .first_kernel_ns = 5,
+                               .first_user_ns   = 6,
+                               .target_ms       = 8,
+                               .boot_done_ms    = 9,
+                               .change_number   = 10,
+                               .kernel_phase    = true,
+                               .stop_reason     = "boot-done + 10 s"},
+                       back;
     assert_int_equal(result_save(m->store, &list, NULL), 0);
     assert_int_equal(result_load(m->store, &back, NULL), 0);
     list.number = 1;
@@ -298,15 +315,17 @@ static void nothing_else_is_removed(void **state)
     put_etl(m, "/logs/sub/yes.etl", 0);
     os_fake_put_folder(m->fake, "/logsother");
     put_etl(m, "/logsother/x.etl", 0);
-    SAVE(m, "b1", "/home/other.etl", "/logs/text.etl", "/logs/folder.etl", "/logs/link.etl", "/logs/away/other.etl", "/logs/../home/other.etl",
-         "/logs/./sub/yes.etl", "/logsother/x.etl", "/logs/missing.etl", "relative.etl", "/logs", "/logs/", "/logs/sub/yes.etl");
+    SAVE(m, "b1", "/home/other.etl", "/logs/text.etl", "/logs/folder.etl", "/logs/link.etl", "/logs/away/other.etl",
+         "/logs/../home/other.etl", "/logs/./sub/yes.etl", "/logsother/x.etl", "/logs/missing.etl", "relative.etl",
+         "/logs", "/logs/", "/logs/sub/yes.etl");
     SAVE(m, "b2", "/logs/b2.etl");
     struct history_pruned out = prune(m, 1, 0);
     assert_int_equal(out.boots, 1);
     assert_int_equal(out.files, 1);
     assert_int_equal(out.stayed, 0);
     assert_false(there(m, "/logs/sub/yes.etl"));
-    static const char *const stay[] = {"/home/other.etl", "/logs/text.etl", "/logs/folder.etl", "/logs/link.etl", "/logs/away", "/logsother/x.etl"};
+    static const char *const stay[] = {"/home/other.etl", "/logs/text.etl", "/logs/folder.etl",
+                                       "/logs/link.etl",  "/logs/away",     "/logsother/x.etl"};
     for (size_t i = 0; i < sizeof stay / sizeof *stay; i++)
         assert_true(there(m, stay[i]));
 }
@@ -337,9 +356,11 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(a_boot_keeps_its_number), T(a_number_comes_once),    T(everything_is_kept),
-        T(a_boot_in_a_line),        T(keep_a_number_of_boots), T(keep_a_number_of_bytes),
-        T(keep_of_the_store), T(a_file_that_another_boot_names_stays), T(nothing_else_is_removed), T(files_go_after_the_store),
+        T(a_boot_keeps_its_number), T(a_number_comes_once),
+        T(everything_is_kept),      T(a_boot_in_a_line),
+        T(keep_a_number_of_boots),  T(keep_a_number_of_bytes),
+        T(keep_of_the_store),       T(a_file_that_another_boot_names_stays),
+        T(nothing_else_is_removed), T(files_go_after_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

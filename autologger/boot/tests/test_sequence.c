@@ -86,9 +86,10 @@ static void machine_end(struct machine *m)
     os_fake_destroy(m->fake);
 }
 
-static const char two_sessions[] = "[Autologger/Zebra]\n[Autologger/alpha]\n[Autologger/alpha/App]\n[Autologger/alpha/Off]\nEnabled = no\n"
-                                   "[Autologger/Never]\nStart = no\nBufferSize = 64\n"
-                                   "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD+LOADER\n";
+static const char two_sessions[] =
+    "[Autologger/Zebra]\n[Autologger/alpha]\n[Autologger/alpha/App]\n[Autologger/alpha/Off]\nEnabled = no\n"
+    "[Autologger/Never]\nStart = no\nBufferSize = 64\n"
+    "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD+LOADER\n";
 
 static void order_is_global_logger_then_names(void **state)
 {
@@ -113,8 +114,10 @@ static void status_is_written_back_once(void **state)
     struct reason  why;
     uint32_t       value = 99;
     (void)state;
-    machine_boot(&m, "[Autologger/numbered]\nFileMax = 3\nFileCounter = 2\n[Autologger/bad]\nLogFileMode = NEWFILE\n", true);
-    assert_int_equal(regstore_get_dword(m.store, WINPATH_WMI "\\Autologger\\numbered", "Status", &value, NULL), W_FILE_NOT_FOUND);
+    machine_boot(&m, "[Autologger/numbered]\nFileMax = 3\nFileCounter = 2\n[Autologger/bad]\nLogFileMode = NEWFILE\n",
+                 true);
+    assert_int_equal(regstore_get_dword(m.store, WINPATH_WMI "\\Autologger\\numbered", "Status", &value, NULL),
+                     W_FILE_NOT_FOUND);
     assert_int_equal(journal_replay(m.journal, m.store, &why), 0);
     assert_int_equal(regstore_get_dword(m.store, WINPATH_WMI "\\Autologger\\numbered", "Status", &value, NULL), 0);
     assert_int_equal(value, 0);
@@ -135,11 +138,19 @@ static void status_is_written_back_once(void **state)
 static void each_provider_has_a_status(void **state)
 {
 #define S REG_WMI "\\Autologger\\s"
-    static const char declared[] = REG_HEADER "[" S "]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"{1a15901b-0686-4433-955f-2ee7f9c61cfc}\"\r\n"
-        "[" S "\\{aaaaaaaa-0000-0000-0000-000000000001}]\r\n\"Enabled\"=dword:1\r\n[" S "\\{aaaaaaaa-0000-0000-0000-000000000002}]\r\n"
-        "\"Enabled\"=dword:1\r\n\"EnableLevel\"=\"high\"\r\n[" S "\\nobody]\r\n\"Enabled\"=dword:1\r\n";
-    static const struct { const char *key; wstatus status; } rows[] = {
-        {S, 0}, {S "\\{aaaaaaaa-0000-0000-0000-000000000001}", 0}, {S "\\{aaaaaaaa-0000-0000-0000-000000000002}", 87}, {S "\\nobody", 87},
+    static const char declared[] =
+        REG_HEADER "[" S "]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"{1a15901b-0686-4433-955f-2ee7f9c61cfc}\"\r\n"
+                   "[" S "\\{aaaaaaaa-0000-0000-0000-000000000001}]\r\n\"Enabled\"=dword:1\r\n[" S
+                   "\\{aaaaaaaa-0000-0000-0000-000000000002}]\r\n"
+                   "\"Enabled\"=dword:1\r\n\"EnableLevel\"=\"high\"\r\n[" S "\\nobody]\r\n\"Enabled\"=dword:1\r\n";
+    static const struct {
+        const char *key;
+        wstatus     status;
+    } rows[] = {
+        {S, 0},
+        {S "\\{aaaaaaaa-0000-0000-0000-000000000001}", 0},
+        {S "\\{aaaaaaaa-0000-0000-0000-000000000002}", 87},
+        {S "\\nobody", 87},
     };
 #undef S
     struct machine m;
@@ -206,16 +217,19 @@ static const struct mistake {
     void (*machine)(struct machine *m); /* happens before the file system is ready */
 } mistakes[] = {
     {REG_HEADER "[" REG_WMI "\\Autologger\\s]\r\n\"Start\"=dword:1\r\n", "s", 87, "Guid", 3, false, NULL},
-    {REG_HEADER "[" REG_WMI "\\Autologger\\s]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"{1a15901b-0686-4433-955f-2ee7f9c61cfc}\"\r\n"
-                "\"BufferSize\"=\"64\"\r\n", "s", 87, "BufferSize", 6, false, NULL},
-    {"[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n[Autologger/NT Kernel Logger]\n[Autologger/x]\n", "NT Kernel Logger", 183,
-     "GlobalLogger", 3, false, NULL},
+    {REG_HEADER "[" REG_WMI
+                "\\Autologger\\s]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"{1a15901b-0686-4433-955f-2ee7f9c61cfc}\"\r\n"
+                "\"BufferSize\"=\"64\"\r\n",
+     "s", 87, "BufferSize", 6, false, NULL},
+    {"[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n[Autologger/NT Kernel Logger]\n[Autologger/x]\n",
+     "NT Kernel Logger", 183, "GlobalLogger", 3, false, NULL},
     {"[Autologger/a]\nGuid = {1a15901b-0686-4433-955f-2ee7f9c61cfc}\n[Autologger/b]\nGuid = {1a15901b-0686-4433-955f-2ee7f9c61cfc}\n",
      "b", 183, "\"a\"", 3, false, NULL},
     {"[Autologger/s]\nLogFileMode = NEWFILE\nMaxFileSize = 5\n", "s", 87, "NEWFILE", 2, false, NULL},
     {"[Autologger/s]\nMaxFileSize = 0\nLogFileMode = CIRCULAR\n", "s", 87, "MaxFileSize", 0, false, NULL},
     {REG_HEADER "[" REG_WMI "\\GlobalLogger]\r\n\"Start\"=dword:1\r\n\"EnableKernelFlags\"=hex:01,00\r\n[" REG_WMI
-                "\\Autologger\\s]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"not a guid\"\r\n", "s", 87, "Guid", 8, false, NULL},
+                "\\Autologger\\s]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"not a guid\"\r\n",
+     "s", 87, "Guid", 8, false, NULL},
     {"[Autologger/s]\n", "s", 19, "Read-only", 1, false, disk_read_only},
     {"[Autologger/s]\n", "s", 112, "", 1, false, disk_full},
     {"[Autologger/s]\nFileName = way/s.etl\n", "s", 267, "way", 1, false, file_in_the_way},
@@ -239,9 +253,10 @@ static void every_mistake_has_its_status(void **state)
         for (unsigned r = 0; r < m.rows.count; r++) /* two rows may have one name: the failed one is meant */
             if (strcmp(m.rows.rows[r].session, x->session) == 0 && !*m.rows.rows[r].provider && m.rows.rows[r].status)
                 row = &m.rows.rows[r];
-        if (!row || row->status != x->status || !strstr(row->reason, x->reason) || (x->line && row->source_line != x->line))
-            print_error("mistake %zu: Status %u, reason \"%s\", %s:%u\n", i, row ? row->status : 0, row ? row->reason : "(no row)",
-                        row ? row->source_file : "", row ? row->source_line : 0);
+        if (!row || row->status != x->status || !strstr(row->reason, x->reason) ||
+            (x->line && row->source_line != x->line))
+            print_error("mistake %zu: Status %u, reason \"%s\", %s:%u\n", i, row ? row->status : 0,
+                        row ? row->reason : "(no row)", row ? row->source_file : "", row ? row->source_line : 0);
         assert_non_null(row);
         assert_int_equal(row->status, x->status);
         assert_non_null(strstr(row->reason, x->reason));
@@ -266,7 +281,7 @@ static void what_is_sound_starts_beside_a_mistake(void **state)
     assert_true(m.fake->created_count > 0);
     boot_conclude(&m.rows, result_find(&m.rows, "good", "")->key, 4);
     boot_conclude(&m.rows, result_find(&m.rows, "good", "")->key, 4); /* once is enough */
-    assert_int_equal(m.rows.rows[2].conditions.count, 1); /* P: nobody registered it */
+    assert_int_equal(m.rows.rows[2].conditions.count, 1);             /* P: nobody registered it */
     assert_int_equal(result_level(&m.rows.rows[2]), RESULT_NOTE);
     machine_end(&m);
 }
@@ -278,7 +293,10 @@ static void rows_of_one_name_are_two(void **state)
     struct reason      why;
     struct result_list loaded;
     (void)state;
-    machine_boot(&m, "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n[Autologger/NT Kernel Logger]\n[Autologger/NT Kernel Logger/App]\n", true);
+    machine_boot(
+        &m,
+        "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n[Autologger/NT Kernel Logger]\n[Autologger/NT Kernel Logger/App]\n",
+        true);
     machine_fs_ready(&m);
     assert_int_equal(result_save(m.store, &m.rows, &why), 0);
     assert_int_equal(result_load(m.store, &loaded, &why), 0);
@@ -297,8 +315,10 @@ static void boot_values_hold_or_are_named(void **state)
 {
     struct machine m;
     (void)state;
-    machine_boot(&m, "[Boot]\nOnce = yes\n[HKLM/SYSTEM/CurrentControlSet/Control/WMI]\nMaxNonPagedPoolUsage = 20\n"
-                     "StackCaptureTimeout = 5\nEtwMaxLoggers = 40\n[Autologger/s]\n", true);
+    machine_boot(&m,
+                 "[Boot]\nOnce = yes\n[HKLM/SYSTEM/CurrentControlSet/Control/WMI]\nMaxNonPagedPoolUsage = 20\n"
+                 "StackCaptureTimeout = 5\nEtwMaxLoggers = 40\n[Autologger/s]\n",
+                 true);
     assert_int_equal(m.table.ceiling, m.fake->ram_bytes / 5);
     struct result_row *row = result_find(&m.rows, "s", "");
     assert_int_equal(row->status, 0);
@@ -316,10 +336,15 @@ static void boot_values_hold_or_are_named(void **state)
 /* A request with a name in use gets its answer before the plan. The rest of the request is not read. */
 static void a_taken_name_is_told_before_the_plan(void **state)
 {
-    static const struct { const char *declared; wstatus status; } row[] = {
+    static const struct {
+        const char *declared;
+        wstatus     status;
+    } row[] = {
         {"[Autologger/ALPHA]\nLogFileMode = NEWFILE\n", W_ALREADY_EXISTS}, /* and no FileName */
         {"[Autologger/free]\nLogFileMode = NEWFILE\n", W_INVALID_PARAMETER},
-        {"[Autologger/alpha]\nGuid = {9e814aad-3204-11d2-9a82-006008a86939}\nLogFileMode = NEWFILE\n", W_INVALID_PARAMETER}, /* another's name */
+        /* another's name */
+        {"[Autologger/alpha]\nGuid = {9e814aad-3204-11d2-9a82-006008a86939}\nLogFileMode = NEWFILE\n",
+         W_INVALID_PARAMETER},
     };
     struct machine m;
     (void)state;
@@ -331,7 +356,8 @@ static void a_taken_name_is_told_before_the_plan(void **state)
         struct diag_sink      sink  = {0};
         struct reason         why   = {0};
         assert_int_equal(regstore_open_memory(&store, &why), 0);
-        assert_int_equal(ini_import(store, row[i].declared, strlen(row[i].declared), "asked", plan_vocabulary(), &sink, &why), 0);
+        assert_int_equal(
+            ini_import(store, row[i].declared, strlen(row[i].declared), "asked", plan_vocabulary(), &sink, &why), 0);
         assert_int_equal(boot_start_one(&m.table, "/logs", store, false, &s, &found, &why), row[i].status);
         assert_null(s);
         condition_list_finish(&found);
@@ -343,11 +369,14 @@ static void a_taken_name_is_told_before_the_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_is_global_logger_then_names), cmocka_unit_test(status_is_written_back_once),
+        cmocka_unit_test(order_is_global_logger_then_names),
+        cmocka_unit_test(status_is_written_back_once),
         cmocka_unit_test(each_provider_has_a_status),
-        cmocka_unit_test(results_survive_the_store),         cmocka_unit_test(every_mistake_has_its_status),
+        cmocka_unit_test(results_survive_the_store),
+        cmocka_unit_test(every_mistake_has_its_status),
         cmocka_unit_test(what_is_sound_starts_beside_a_mistake),
-        cmocka_unit_test(rows_of_one_name_are_two),          cmocka_unit_test(boot_values_hold_or_are_named),
+        cmocka_unit_test(rows_of_one_name_are_two),
+        cmocka_unit_test(boot_values_hold_or_are_named),
         cmocka_unit_test(a_taken_name_is_told_before_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Every single bit of an 8 KB buffer flipped, one at a time: 65,536 files, each read to its end, every event described, walked, told as a
- * record. Nothing is read outside (ASan), none takes a second, memory stays below 256 MB.
+/* Every single bit of an 8 KB buffer flipped, one at a time: 65,536 files, each read to its end, every event described,
+ * walked, told as a record. Nothing is read outside (ASan), none takes a second, memory stays below 256 MB.
  * Proves: issue 5 "every-bit flips of an 8 KB buffer". */
 // timeout: 120
 #include "autologger/consumer/decoded.h"
@@ -26,16 +26,20 @@ static void take(void *self, const struct field *f)
 
 static void add_metadata(struct image *m, int64_t time)
 {
-    struct schema_provider *p = schema_provider_new(&build_provider, "Contoso");
-    struct schema_event    *e = schema_event_new(p, 2, 2);
+    struct schema_provider *p     = schema_provider_new(&build_provider, "Contoso");
+    struct schema_event    *e     = schema_event_new(p, 2, 2);
     struct text             block = {0};
-    e->id        = 7;
-    e->fields[0] = (struct schema_field){.name = "a", .in = IN_UINT16, .count = 1};
+    e->id                         = 7;
+    e->fields[0]                  = (struct schema_field){.name = "a", .in = IN_UINT16, .count = 1};
     e->fields[1] = (struct schema_field){.name = "b", .in = IN_UINT8, .count = 2, .flags = FIELD_FIXED_COUNT};
     assert_int_equal(schema_event_finish(p, e, NULL), W_SUCCESS);
     assert_true(event_info_build(e, NULL, &block));
-    struct etl_full_header h = {.size = (uint16_t)(sizeof h + block.length), .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = EVENT_METADATA_EVENT,
-                                .time = time, .guid = {0xbbccf6c1, 0x6cd1, 0x48c4, {0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71}}};
+    struct etl_full_header h = {.size        = (uint16_t)(sizeof h + block.length),
+                                .header_type = ETL_FULL64,
+                                .marker      = ETL_MARKER,
+                                .type        = EVENT_METADATA_EVENT,
+                                .time        = time,
+                                .guid = {0xbbccf6c1, 0x6cd1, 0x48c4, {0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71}}};
     image_add(m, &h, sizeof h, block.data, block.length);
     text_finish(&block);
     schema_provider_free(p);
@@ -43,13 +47,36 @@ static void add_metadata(struct image *m, int64_t time)
 
 static void add_round(struct image *m, int64_t time, uint32_t number)
 {
-    static const char    schema[] = "\x44\0\0E\0n\0\x08" "w\0\1" "z\0\2" "c\0\x24\2\0" "v\0\x42" "s\0\xD8\x02" "x\0\4" "q\0\x98\1y\0\4" "b\0\x0E" "g\0\x0F" "t\0\x11" "u\0\x13" "k\0\x64\1\0?";
-    static const uint8_t body[]   = "\1\0\0\0w\0\0\0z\0\1\2\2\0a\0b\0\2\0\3\4\5\6\3\0\1\2\3" "0123456789abcdef" "12345678" "\1\1\0\0\0\0\0\5\1\0\0\0" "\2\0kk";
-    uint8_t              sized[sizeof schema + 2];
-    uint16_t             size = sizeof schema - 1;
-    static const uint8_t stack[64] = {1}, process[100] = {0}, zeros[64] = {0};
-    struct etl_full_header   full = {.size = sizeof full + 24 + 8, .header_type = ETL_INSTANCE64, .marker = ETL_MARKER, .type = 1, .version = 2, .time = time};
-    uint8_t                  message[52] = "\x34\0\0\x90\5\0\x2B\0\1\0\0\0" "0123456789abcdef"; /* then time, thread, process, 8 bytes */
+    static const char      schema[] = "\x44\0\0E\0n\0\x08"
+                                      "w\0\1"
+                                      "z\0\2"
+                                      "c\0\x24\2\0"
+                                      "v\0\x42"
+                                      "s\0\xD8\x02"
+                                      "x\0\4"
+                                      "q\0\x98\1y\0\4"
+                                      "b\0\x0E"
+                                      "g\0\x0F"
+                                      "t\0\x11"
+                                      "u\0\x13"
+                                      "k\0\x64\1\0?";
+    static const uint8_t   body[]   = "\1\0\0\0w\0\0\0z\0\1\2\2\0a\0b\0\2\0\3\4\5\6\3\0\1\2\3"
+                                      "0123456789abcdef"
+                                      "12345678"
+                                      "\1\1\0\0\0\0\0\5\1\0\0\0"
+                                      "\2\0kk";
+    uint8_t                sized[sizeof schema + 2];
+    uint16_t               size      = sizeof schema - 1;
+    static const uint8_t   stack[64] = {1}, process[100] = {0}, zeros[64] = {0};
+    struct etl_full_header full = {.size        = sizeof full + 24 + 8,
+                                   .header_type = ETL_INSTANCE64,
+                                   .marker      = ETL_MARKER,
+                                   .type        = 1,
+                                   .version     = 2,
+                                   .time        = time};
+    /* then time, thread, process, 8 bytes */
+    uint8_t message[52] = "\x34\0\0\x90\5\0\x2B\0\1\0\0\0"
+                          "0123456789abcdef";
     memcpy(sized, schema, size);
     memcpy(sized, &size, 2);
     image_tracelogging(m, time, "\x0B\0MySource", 11, sized, size, body, sizeof body - 1);
@@ -101,10 +128,10 @@ static double now(void)
 
 static void every_bit(void **state)
 {
-    struct etl_file_info info = build_info(BUFFER);
-    struct image         m    = image_start(&info);
-    size_t               sum  = 0;
-    double               most = 0;
+    struct etl_file_info info  = build_info(BUFFER);
+    struct image         m     = image_start(&info);
+    size_t               sum   = 0;
+    double               most  = 0;
     unsigned             other = 0;
     (void)state;
     image_buffer(&m, 0, 1);
@@ -128,7 +155,7 @@ static void every_bit(void **state)
     }
     assert_int_equal(read_all(&m, &sum), all);
     assert_true(other > 10); /* some are seen */
-    assert_true(most < 1); /* of CPU time: no load of the machine counts */
+    assert_true(most < 1);   /* of CPU time: no load of the machine counts */
     image_free(&m);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);

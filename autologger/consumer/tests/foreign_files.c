@@ -4,7 +4,7 @@
 
 static const struct row rows[] = {
     {"lxcore_kernel.etl", 4, 0, 0},
-    {"krabsetw_powershell.etl", 114, 110, 0}, /* manifest events; two of them have no payload */
+    {"krabsetw_powershell.etl", 114, 110, 0},             /* manifest events; two of them have no payload */
     {"perfview_SelfDescribingSingleEvent.etl", 23, 4, 0}, /* compressed XML of WinSat, SystemConfigEx/37 */
     {"ShutdownPerfDiagLogger.etl", 17078, 0, 0},
 };
@@ -30,7 +30,8 @@ static void known_events_decode(void **state)
     d = dump(file("ShutdownPerfDiagLogger.etl", path),
              &(struct dump_options){.providers = {{.name = "Process"}}, .limit = 1, .iso = true});
     assert_int_equal(d.counts.written, 1);
-    assert_non_null(strstr(d.text, "0Z cpu 0 pid - tid - Process/DCStart UniqueProcessKey=0xfffff80242a399c0 ProcessId=0 "));
+    assert_non_null(
+        strstr(d.text, "0Z cpu 0 pid - tid - Process/DCStart UniqueProcessKey=0xfffff80242a399c0 ProcessId=0 "));
     assert_non_null(strstr(d.text, " UserSID=S-1-5-18 ImageFileName=Idle CommandLine=\"\" "));
     free(d.text);
 }
@@ -81,9 +82,10 @@ static void a_merge_of_one_is_the_same(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_is_dumped), cmocka_unit_test(known_events_decode),
-        cmocka_unit_test(summary_of_a_kernel_session), cmocka_unit_test(files_of_other_boots_do_not_merge),
-        cmocka_unit_test(a_merge_of_one_is_the_same)};
-    return foreign_path("etl", whole_folder, sizeof whole_folder) ? cmocka_run_group_tests(tests, NULL, NULL) : FOREIGN_SKIPPED;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_event_is_dumped), cmocka_unit_test(known_events_decode),
+                                       cmocka_unit_test(summary_of_a_kernel_session),
+                                       cmocka_unit_test(files_of_other_boots_do_not_merge),
+                                       cmocka_unit_test(a_merge_of_one_is_the_same)};
+    return foreign_path("etl", whole_folder, sizeof whole_folder) ? cmocka_run_group_tests(tests, NULL, NULL)
+                                                                  : FOREIGN_SKIPPED;
 }

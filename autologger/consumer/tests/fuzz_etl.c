@@ -1,4 +1,5 @@
-/* Any bytes as an .etl: reader, decoders, dump in both forms, summary, and what a merge adds, to a sink that keeps nothing.
+/* Any bytes as an .etl: reader, decoders, dump in both forms, summary, and what a merge adds, to a sink that keeps
+ * nothing.
  * Proves: the fuzz target for .etl of the bad-input rule. */
 #include "autologger/consumer/dump.h"
 #include "autologger/consumer/identity.h"
@@ -74,8 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (etl_reader_open_memory(data, size, &r, NULL) != W_SUCCESS)
             return 0;
         if (round < DUMP_FORMATS) {
-            struct dump_options options = {.format = (enum dump_format)round, .by_process = round == DUMP_TEXT, .process_id = 4,
-                                           .providers = {{.name = round == DUMP_TEXT ? "Process" : NULL}}};
+            struct dump_options options = {.format     = (enum dump_format)round,
+                                           .by_process = round == DUMP_TEXT,
+                                           .process_id = 4,
+                                           .providers  = {{.name = round == DUMP_TEXT ? "Process" : NULL}}};
             if (dump_events(r, &options, null, &counts, NULL) == W_SUCCESS && counts.written > counts.read)
                 abort();
         } else if (round == DUMP_FORMATS) {

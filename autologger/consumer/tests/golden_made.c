@@ -1,5 +1,7 @@
-/* The traces of tools/dev/make_traces.c through dump, summary and merge: nothing dropped, values as they were written, order holds.
- * Proves: CON-15 (undecodable events shown as hex and counted), MRG-09 (merged file in time order), CON-12 (9 digits). D-50: from a clone alone. */
+/* The traces of tools/dev/make_traces.c through dump, summary and merge: nothing dropped, values as they were written,
+ * order holds.
+ * Proves: CON-15 (undecodable events shown as hex and counted), MRG-09 (merged file in time order), CON-12 (9 digits).
+ * D-50: from a clone alone. */
 #include "autologger/consumer/tests/whole_files.h"
 
 static const struct row rows[] = {
@@ -31,24 +33,30 @@ static void values_are_those_that_were_written(void **state)
 {
     (void)state;
     has("small.etl", &(struct dump_options){.iso = true}, 4,
-        (const char *[]){"2024-01-17T21:20:00.000010000Z cpu 0 pid 100 tid 101 Contoso-Made/Request Number=1 Path=/index.html\n",
-                         "2024-01-17T21:20:00.000020000Z cpu 1 pid 200 tid 201 Contoso-Made/Request Number=2 Path=/\xc3\xa9t\xc3\xa9\n",
-                         " cpu 1 pid 200 tid 202 Contoso-Made/Request Number=3 Path=\"\"\n", NULL});
+        (const char *[]){
+            "2024-01-17T21:20:00.000010000Z cpu 0 pid 100 tid 101 Contoso-Made/Request Number=1 Path=/index.html\n",
+            "2024-01-17T21:20:00.000020000Z cpu 1 pid 200 tid 201 Contoso-Made/Request Number=2 Path=/\xc3\xa9t\xc3\xa9\n",
+            " cpu 1 pid 200 tid 202 Contoso-Made/Request Number=3 Path=\"\"\n", NULL});
     has("programs.etl", &(struct dump_options){0}, 121,
-        (const char *[]){"Contoso-Made/Kinds i8=-5 u8=5 i16=-305 u16=60005 i32=-70005 u32=4000000005 i64=-5000000005 u64=18000000000000000005 float=9 "
-                         "double=-1.5 bool=true hex32=0xbeef0005 hex64=0xffff800000000005 wide=\xc3\xa9t\xc3\xa9 utf8=\xe2\x82\xac array[0]=5 "
-                         "array[1]=25 array[2]=7 struct.x=-1 struct.y=5\n",
-                         "{a5a5a5a5-0001-4002-8001-020304050607}/11 userSid=S-1-5-18 stack=0x7f0000001000,0x7f0000002003 payload=03000000640065007300",
-                         "{c1a551c0-0001-4003-8001-020304050607}/0 payload=000102030405060708090a0b", NULL});
+        (const char *[]){
+            "Contoso-Made/Kinds i8=-5 u8=5 i16=-305 u16=60005 i32=-70005 u32=4000000005 i64=-5000000005 u64=18000000000000000005 float=9 "
+            "double=-1.5 bool=true hex32=0xbeef0005 hex64=0xffff800000000005 wide=\xc3\xa9t\xc3\xa9 utf8=\xe2\x82\xac array[0]=5 "
+            "array[1]=25 array[2]=7 struct.x=-1 struct.y=5\n",
+            "{a5a5a5a5-0001-4002-8001-020304050607}/11 userSid=S-1-5-18 stack=0x7f0000001000,0x7f0000002003 payload=03000000640065007300",
+            "{c1a551c0-0001-4003-8001-020304050607}/0 payload=000102030405060708090a0b", NULL});
     has("kernel.etl", &(struct dump_options){.providers = {{.name = "Process"}}, .limit = 2}, 2,
-        (const char *[]){"Process/DCStart UniqueProcessKey=0xffff888000000040 ProcessId=1 ParentId=0 SessionId=0 ExitStatus=259 DirectoryTableBase=0x1000 "
-                         "Flags=0x0 UserSID=S-1-5-18 ImageFileName=init CommandLine=\"/usr/sbin/init --flag 3\" ",
-                         " ProcessId=2 ParentId=1 SessionId=0 ExitStatus=259 DirectoryTableBase=0x2000 Flags=0x0 UserSID=\"\" ImageFileName=daemon-2 ", NULL});
+        (const char *[]){
+            "Process/DCStart UniqueProcessKey=0xffff888000000040 ProcessId=1 ParentId=0 SessionId=0 ExitStatus=259 DirectoryTableBase=0x1000 "
+            "Flags=0x0 UserSID=S-1-5-18 ImageFileName=init CommandLine=\"/usr/sbin/init --flag 3\" ",
+            " ProcessId=2 ParentId=1 SessionId=0 ExitStatus=259 DirectoryTableBase=0x2000 Flags=0x0 UserSID=\"\" ImageFileName=daemon-2 ",
+            NULL});
     has("kernel.etl", &(struct dump_options){.providers = {{.name = "DiskIo"}}, .limit = 4}, 4,
-        (const char *[]){"DiskIo/WriteInit Irp=0xffff888100000000 IssuingThreadId=1\n",
-                         "DiskIo/Write DiskNumber=0 IrpFlags=0x60a00 TransferSize=4096 Reserved=0 ByteOffset=0 FileObject=0xf11e0000 Irp=0xffff888100000000 "
-                         "HighResResponseTime=205000 IssuingThreadId=1\n",
-                         "DiskIo/Read DiskNumber=0 IrpFlags=0x60043 TransferSize=20480 Reserved=0 ByteOffset=4194304 FileObject=0xf11e0004 ", NULL});
+        (const char *[]){
+            "DiskIo/WriteInit Irp=0xffff888100000000 IssuingThreadId=1\n",
+            "DiskIo/Write DiskNumber=0 IrpFlags=0x60a00 TransferSize=4096 Reserved=0 ByteOffset=0 FileObject=0xf11e0000 Irp=0xffff888100000000 "
+            "HighResResponseTime=205000 IssuingThreadId=1\n",
+            "DiskIo/Read DiskNumber=0 IrpFlags=0x60043 TransferSize=20480 Reserved=0 ByteOffset=4194304 FileObject=0xf11e0004 ",
+            NULL});
 }
 
 static void summary_of_a_kernel_session(void **state)
@@ -77,7 +85,8 @@ static void summary_of_a_kernel_session(void **state)
     etl_reader_close(r);
 }
 
-/* A session of programs and one of the kernel, of one boot: all events of both, in one order of time. Of another boot: refused, by name. */
+/* A session of programs and one of the kernel, of one boot: all events of both, in one order of time. Of another boot:
+ * refused, by name. */
 static void files_of_one_boot_merge(void **state)
 {
     char                a[5000], b[5000], target[] = "/tmp/al-merge-XXXXXX", out[64];
@@ -85,12 +94,14 @@ static void files_of_one_boot_merge(void **state)
     struct reason       why;
     struct etl_reader  *r;
     struct etl_event    e;
-    int64_t             last = INT64_MIN;
+    int64_t             last   = INT64_MIN;
     unsigned            events = 0;
     (void)state;
     assert_non_null(mkdtemp(target));
     snprintf(out, sizeof out, "%s/m.etl", target);
-    assert_int_equal(merge_files(os_linux(), (const char *[]){file("kernel.etl", a), file("programs.etl", b)}, 2, out, &counts, &why), W_SUCCESS);
+    assert_int_equal(merge_files(os_linux(), (const char *[]){file("kernel.etl", a), file("programs.etl", b)}, 2, out,
+                                 &counts, &why),
+                     W_SUCCESS);
     assert_int_equal(counts.in, 930 + 121);
     assert_int_equal(etl_reader_open(out, &r, &why), W_SUCCESS);
     for (; etl_next(r, &e); events++) {
@@ -100,7 +111,9 @@ static void files_of_one_boot_merge(void **state)
     etl_reader_close(r);
     assert_int_equal(events, counts.out);
     assert_int_equal(unlink(out), 0);
-    assert_int_equal(merge_files(os_linux(), (const char *[]){file("small.etl", a), file("other.etl", b)}, 2, out, &counts, &why), W_INVALID_PARAMETER);
+    assert_int_equal(
+        merge_files(os_linux(), (const char *[]){file("small.etl", a), file("other.etl", b)}, 2, out, &counts, &why),
+        W_INVALID_PARAMETER);
     assert_true(strstr(why.text, "small.etl") && strstr(why.text, "other.etl"));
     assert_int_equal(rmdir(target), 0); /* nothing left behind */
 }
@@ -115,7 +128,8 @@ int main(void)
 {
     snprintf(whole_folder, sizeof whole_folder, "%s", AL_BINARY_DIR "/made");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_is_dumped), cmocka_unit_test(values_are_those_that_were_written), cmocka_unit_test(summary_of_a_kernel_session),
-        cmocka_unit_test(files_of_one_boot_merge), cmocka_unit_test(a_merge_of_one_is_the_same)};
+        cmocka_unit_test(every_event_is_dumped), cmocka_unit_test(values_are_those_that_were_written),
+        cmocka_unit_test(summary_of_a_kernel_session), cmocka_unit_test(files_of_one_boot_merge),
+        cmocka_unit_test(a_merge_of_one_is_the_same)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,14 +8,18 @@
 #include <stdio.h>
 
 #define MAKER_TRAITS "\x1a\0Autologger-Kernel-Names"
-#define MAKER_BUILD_ID "\x32\0\0BuildId\0TimeDateStamp\0\x14ImageCheckSum\0\x14" "BuildId\0\x0e"
+#define MAKER_BUILD_ID \
+    "\x32\0\0BuildId\0TimeDateStamp\0\x14ImageCheckSum\0\x14" \
+    "BuildId\0\x0e"
 #define MAKER_BOOT "\x1b\0\0Boot\0BootId\0\x82\x23Release\0\x82\x23"
-#define MAKER_SYMBOLS "\x3a\0\0KernelSymbols\0Module\0\x82\x23Symbols\0\xd8\3" "Address\0\x15Size\0\x08Name\0\x82\x23"
+#define MAKER_SYMBOLS \
+    "\x3a\0\0KernelSymbols\0Module\0\x82\x23Symbols\0\xd8\3" \
+    "Address\0\x15Size\0\x08Name\0\x82\x23"
 enum { MAKER_PID = 77 };
 
 /* An image of a process; 0: the kernel's. */
-static inline void make_image_of(struct image *m, int64_t time, uint16_t hook, uint32_t pid, uint64_t base, uint64_t size, uint32_t stamp,
-                                 uint32_t checksum, const char *nt_path)
+static inline void make_image_of(struct image *m, int64_t time, uint16_t hook, uint32_t pid, uint64_t base,
+                                 uint64_t size, uint32_t stamp, uint32_t checksum, const char *nt_path)
 {
     uint8_t       bytes[4096];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -30,14 +34,15 @@ static inline void make_image_of(struct image *m, int64_t time, uint16_t hook, u
     wr_u16(&w, 0);
     image_kernel(m, time, hook, 3, MAKER_PID, bytes, w.pos);
 }
-static inline void make_image(struct image *m, int64_t time, uint16_t hook, uint64_t base, uint64_t size, uint32_t stamp, uint32_t checksum,
-                              const char *nt_path)
+static inline void make_image(struct image *m, int64_t time, uint16_t hook, uint64_t base, uint64_t size,
+                              uint32_t stamp, uint32_t checksum, const char *nt_path)
 {
     make_image_of(m, time, hook, MAKER_PID, base, size, stamp, checksum, nt_path);
 }
 
 /* An event of ours: its provider is the hash of its name. */
-static inline void make_named(struct image *m, int64_t time, const char *schema, size_t schema_size, const void *body, size_t size)
+static inline void make_named(struct image *m, int64_t time, const char *schema, size_t schema_size, const void *body,
+                              size_t size)
 {
     struct guid provider = guid_from_name("Autologger-Kernel-Names");
     uint32_t    at       = m->pos;

@@ -27,10 +27,16 @@ static void tracelogging(const char *folder)
 {
     struct image m = start(1);
     image_buffer(&m, 0, 1);
-    image_tracelogging(&m, 2000000, "\x0B\0MySource", 11, "\x17\0\0TestEvent\0a\0\x98\x02" "b\0\x01" "c\0\x01", 0x17,
-                       "H\0\0\0W\0\0\0", 8);
-    image_tracelogging(&m, 2000001, "\x0B\0MySource", 11,
-                       "\x18\0\0E\0c\0\x24\2\0v\0\x42s\0\xD8\x01x\0\x84\4g\0\x0F", 0x18, "\1\2\1\0a\0\1\0\3" "0123456789abcdef", 25);
+    image_tracelogging(&m, 2000000, "\x0B\0MySource", 11,
+                       "\x17\0\0TestEvent\0a\0\x98\x02"
+                       "b\0\x01"
+                       "c\0\x01",
+                       0x17, "H\0\0\0W\0\0\0", 8);
+    image_tracelogging(&m, 2000001, "\x0B\0MySource", 11, "\x18\0\0E\0c\0\x24\2\0v\0\x42s\0\xD8\x01x\0\x84\4g\0\x0F",
+                       0x18,
+                       "\1\2\1\0a\0\1\0\3"
+                       "0123456789abcdef",
+                       25);
     save(folder, "tracelogging", &m);
 }
 
@@ -43,8 +49,9 @@ static void kernel(const char *folder)
         size_t      size;
     } rows[] = {
 #define R(hook, version, bytes) {hook, version, bytes, sizeof(bytes) - 1}
-        R(0x0301, 4, "\1\0\0\0\0\0\0\0\x0A\0\0\0\1\0\0\0\0\0\0\0\3\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
-                     "\0\0\0\1\1\0\0\0\0\0\x12\0\0\0\0sh\0s\0\0\0\0\0\0\0"),
+        R(0x0301, 4,
+          "\1\0\0\0\0\0\0\0\x0A\0\0\0\1\0\0\0\0\0\0\0\3\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0"
+          "\0\0\0\1\1\0\0\0\0\0\x12\0\0\0\0sh\0s\0\0\0\0\0\0\0"),
         R(0x1820, 2, "\x80\x84\x1E\0\0\0\0\0\1\0\0\0\2\0\0\0\x10\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0"),
         R(0x0524, 4, "\7\0\0\0\5\0\0\0\x08\x09\1\0\x20\1\5\2\0\0\0\0\0\0\0\0"),
         R(0x0F49, 3, "\0\0\0\0\x10\x27\0\0\x10\x27\0\0T\0\0\0"),
@@ -54,7 +61,8 @@ static void kernel(const char *folder)
     struct image m = start(0x02000001);
     image_buffer(&m, 0, 1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        image_kernel(&m, 2000000 + (int64_t)i, rows[i].hook, rows[i].version, i == 0 ? 10 : 0, rows[i].bytes, rows[i].size);
+        image_kernel(&m, 2000000 + (int64_t)i, rows[i].hook, rows[i].version, i == 0 ? 10 : 0, rows[i].bytes,
+                     rows[i].size);
     image_buffer(&m, 1, 2);
     image_event(&m, 2000002, 1);
     save(folder, "kernel", &m);
@@ -64,9 +72,13 @@ static void kinds(const char *folder)
 {
     struct image m = start(1);
     image_buffer(&m, 0, 1);
-    struct etl_full_header full = {.size = sizeof full + 12, .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = 32,
-                                   .time = 2000000,
-                                   .guid = {0xb3e675d7, 0x2554, 0x4f18, {0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde}}};
+    struct etl_full_header full = {
+        .size        = sizeof full + 12,
+        .header_type = ETL_FULL64,
+        .marker      = ETL_MARKER,
+        .type        = 32,
+        .time        = 2000000,
+        .guid        = {0xb3e675d7, 0x2554, 0x4f18, {0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde}}};
     image_add(&m, &full, sizeof full, "\1\0\0\0\0\0\0\0\1\0\0\0", 12);
     uint8_t message[16] = {16, 0, 0, ETL_MARKER_MESSAGE, 77, 0, 0x08, 0, 1};
     image_add(&m, message, sizeof message, NULL, 0);
@@ -100,8 +112,9 @@ static void compressed(const char *folder)
 
 static void names(const char *folder)
 {
-    static const uint8_t id[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    uint8_t              stack[24] = {0x80, 0x84, 0x1E, 0, 0, 0, 0, 0, 77, 0, 0, 0, 77, 0, 0, 0, 0x20, 1, 0, 0x81, 0xFF, 0xFF, 0xFF, 0xFF};
+    static const uint8_t id[20]    = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    uint8_t              stack[24] = {0x80, 0x84, 0x1E, 0, 0,    0, 0, 0,    77,   0,    0,    0,
+                                      77,   0,    0,    0, 0x20, 1, 0, 0x81, 0xFF, 0xFF, 0xFF, 0xFF};
     struct image         m         = start(0x02000001);
     image_buffer(&m, 0, 1);
     make_build_id(&m, 2000000, id);
@@ -110,7 +123,10 @@ static void names(const char *folder)
     image_buffer(&m, 0, 3);
     image_kernel(&m, 2000002, 0x1820, 2, 0, stack, sizeof stack);
     image_buffer(&m, 0, 4);
-    make_named(&m, 2000003, MAKER_BOOT, sizeof MAKER_BOOT - 1, "1-2\0" "6.1", 8);
+    make_named(&m, 2000003, MAKER_BOOT, sizeof MAKER_BOOT - 1,
+               "1-2\0"
+               "6.1",
+               8);
     save(folder, "names", &m);
 }
 

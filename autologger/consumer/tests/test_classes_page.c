@@ -1,4 +1,5 @@
-/* The table of classes that are written, and its page. Proves: issue 4, every class is documented with its Linux source, and has a proof. */
+/* The table of classes that are written, and its page. Proves: issue 4, every class is documented with its Linux
+ * source, and has a proof. */
 #include "autologger/consumer/classes_page.h"
 #include "autologger/kernel/tables/flags.h"
 #include "autologger/kernel/tables/written.h"
@@ -58,14 +59,20 @@ static void every_row_is_sound(void **state)
     (void)state;
     assert_true(count > 100);
     for (size_t i = 0; i < count; i++) {
-        bool        own  = row[i].hook == WRITTEN_OWN;
-        bool        live = strstr(row[i].proof, ".py") != NULL; /* it goes by the table itself: boot-tests/e2e/units.py */
-        const char *what = own ? row[i].event : classic_class(row[i].hook);
-        bool        once = own ? written_find_own(row[i].provider, row[i].event) == &row[i] : written_find(row[i].hook, row[i].version) == &row[i];
+        bool own = row[i].hook == WRITTEN_OWN;
+        /* it goes by the table itself: boot-tests/e2e/units.py */
+        bool        live  = strstr(row[i].proof, ".py") != NULL;
+        const char *what  = own ? row[i].event : classic_class(row[i].hook);
+        bool        once  = own ? written_find_own(row[i].provider, row[i].event) == &row[i]
+                                : written_find(row[i].hook, row[i].version) == &row[i];
         bool        shown = own ? *row[i].fields != 0 : classic_fields(row[i].hook, row[i].version) != NULL;
         if (!once || !shown || !*row[i].source || !*row[i].keywords || (!live && !has_proof(&row[i]))) {
             print_message("%04X v%u %s: %s\n", row[i].hook, row[i].version, what ? what : "?",
-                          !once ? "twice" : !shown ? "no layout" : !*row[i].source ? "no source" : !*row[i].keywords ? "no keyword" : "no proof");
+                          !once               ? "twice"
+                          : !shown            ? "no layout"
+                          : !*row[i].source   ? "no source"
+                          : !*row[i].keywords ? "no keyword"
+                                              : "no proof");
             bad++;
         }
     }
@@ -80,14 +87,15 @@ static void keywords_and_classes_agree(void **state)
     (void)state;
     const struct written_class *row = written_classes(&rows);
     for (size_t i = 0; i < count; i++) {
-        const char *name = flag[i].keyword ? flag[i].keyword : flag[i].symbol;
+        const char *name   = flag[i].keyword ? flag[i].keyword : flag[i].symbol;
         bool        brings = false;
         for (size_t k = 0; k < rows; k++)
             brings |= written_has_word(row[k].keywords, name);
         if (!flag[i].keyword && flag[i].word == 0)
             continue; /* another name of one of word 1 or 2, or NO_SYSCONFIG */
         if (brings != (flag[i].offer == KERNEL_OFFER_NOW) && flag[i].offer != KERNEL_OFFER_PARTLY) {
-            print_message("%s: %s\n", name, brings ? "is not offered, and a class names it" : "is offered, and no class names it");
+            print_message("%s: %s\n", name,
+                          brings ? "is not offered, and a class names it" : "is offered, and no class names it");
             bad++;
         }
     }

@@ -13,8 +13,8 @@
 
 static struct image the_file(void)
 {
-    struct etl_file_info info  = build_info(4096);
-    struct image         m     = image_start(&info);
+    struct etl_file_info info          = build_info(4096);
+    struct image         m             = image_start(&info);
     uint8_t              stack[24 + 8] = {0};
     uint64_t             at = 2000000, frames[2] = {0xffff000000000010, 0x7f0000000020};
 
@@ -31,9 +31,9 @@ static struct image the_file(void)
     image_buffer(&m, 1, 2);
     static const char schema[] = "\x11\0\0say \"x\"\0a\0\x01n\0\x08";
     image_tracelogging(&m, 3000000, "\x0B\0MySource", 11, schema, 0x11, "t\0\n\0\"\0\0\0\x2A\0\0\0", 12);
-    uint8_t                 item[64], part[128];
-    size_t                  n = build_item(item, ETL_EXT_RELATED_ACTIVITY, true, &build_provider, 16);
-    uint64_t                ext[2] = {0, 0x1234};
+    uint8_t  item[64], part[128];
+    size_t   n      = build_item(item, ETL_EXT_RELATED_ACTIVITY, true, &build_provider, 16);
+    uint64_t ext[2] = {0, 0x1234};
     n += build_item(item + n, ETL_EXT_STACK64, false, ext, 16);
     memcpy(part, item, n);
     memcpy(part + n, "\xDE\xAD", 2);
@@ -157,7 +157,7 @@ static void filters(void **state)
         {{.providers = {{.name = "nobody"}}}, 0},
         {{.by_process = true, .process_id = 5678}, 4},
         {{.providers = {{.name = "StackWalk"}, {.guid = &perfinfo}, {.name = "nobody"}}}, 3}, /* any of them */
-        {{.by_process = true, .process_id = 0}, 2}, /* StackProcess */
+        {{.by_process = true, .process_id = 0}, 2},                                           /* StackProcess */
         {{.from = BUILD_START_TIME + 2000000}, 4},
         {{.to = BUILD_START_TIME + 2000000}, 6},
         {{.from = BUILD_START_TIME + 2000000, .to = BUILD_START_TIME + 2000000}, 1},
@@ -167,7 +167,7 @@ static void filters(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct dump_counts counts;
-        char              *text = run(&rows[i].options, &counts);
+        char              *text  = run(&rows[i].options, &counts);
         unsigned           lines = 0;
         for (char *p = text; (p = strchr(p, '\n')); p++)
             lines++;
@@ -177,7 +177,8 @@ static void filters(void **state)
     }
 }
 
-/* Header, fields that name the process, fields that name its threads so far; an id that another process got is not ours. */
+/* Header, fields that name the process, fields that name its threads so far; an id that another process got is not
+ * ours. */
 static void events_of_a_process(void **state)
 {
     struct etl_file_info info = build_info(4096);
@@ -187,19 +188,19 @@ static void events_of_a_process(void **state)
     struct reason        why;
     char                *text;
     size_t               size;
-    uint32_t             thread[2] = {700, 71}, other[2] = {800, 71}, swap[6] = {71, 0}, back[6] = {0, 71}, sample[4] = {0, 0, 71, 1},
-                         issue[3] = {0, 0, 71};
+    uint32_t             thread[2] = {700, 71}, other[2] = {800, 71}, swap[6] = {71, 0}, back[6] = {0, 71},
+             sample[4] = {0, 0, 71, 1}, issue[3] = {0, 0, 71};
     (void)state;
 
     image_buffer(&m, 0, 1);
-    image_kernel(&m, 2000000, 0x0524, 2, 0, swap, sizeof swap);      /* not ours yet */
-    image_kernel(&m, 2000001, 0x0501, 2, 4, thread, sizeof thread);  /* 1: thread 71 begins; cut, but that is enough */
-    image_kernel(&m, 2000002, 0x0524, 2, 0, swap, sizeof swap);      /* 2 */
-    image_kernel(&m, 2000003, 0x0524, 2, 0, back, sizeof back);      /* 3: switched away */
-    image_kernel(&m, 2000004, 0x0F2E, 2, 0, sample, sizeof sample);  /* 4 */
-    image_kernel(&m, 2000005, 0x010C, 3, 0, issue, sizeof issue);    /* 5: a disk read is issued */
-    image_kernel(&m, 2000006, 0x030B, 2, 700, issue, sizeof issue);  /* 6: by its header */
-    image_kernel(&m, 2000007, 0x0501, 2, 4, other, sizeof other);    /* the id is another process's now */
+    image_kernel(&m, 2000000, 0x0524, 2, 0, swap, sizeof swap);     /* not ours yet */
+    image_kernel(&m, 2000001, 0x0501, 2, 4, thread, sizeof thread); /* 1: thread 71 begins; cut, but that is enough */
+    image_kernel(&m, 2000002, 0x0524, 2, 0, swap, sizeof swap);     /* 2 */
+    image_kernel(&m, 2000003, 0x0524, 2, 0, back, sizeof back);     /* 3: switched away */
+    image_kernel(&m, 2000004, 0x0F2E, 2, 0, sample, sizeof sample); /* 4 */
+    image_kernel(&m, 2000005, 0x010C, 3, 0, issue, sizeof issue);   /* 5: a disk read is issued */
+    image_kernel(&m, 2000006, 0x030B, 2, 700, issue, sizeof issue); /* 6: by its header */
+    image_kernel(&m, 2000007, 0x0501, 2, 4, other, sizeof other);   /* the id is another process's now */
     image_kernel(&m, 2000008, 0x0524, 2, 0, swap, sizeof swap);
     for (unsigned pass = 0; pass < 2; pass++) {
         FILE               *out     = open_memstream(&text, &size);
@@ -310,9 +311,12 @@ static void summary(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(text_lines), cmocka_unit_test(json_lines),
-                                       cmocka_unit_test(filters), cmocka_unit_test(events_of_a_process),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(text_lines),
+                                       cmocka_unit_test(json_lines),
+                                       cmocka_unit_test(filters),
+                                       cmocka_unit_test(events_of_a_process),
                                        cmocka_unit_test(a_full_disk_is_reported),
-                                       cmocka_unit_test(summary), cmocka_unit_test(summary_of_what_was_before_the_session)};
+                                       cmocka_unit_test(summary),
+                                       cmocka_unit_test(summary_of_what_was_before_the_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

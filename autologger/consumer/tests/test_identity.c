@@ -1,4 +1,5 @@
-/* What a merge adds: whose file each image is, right also where the file at the path is another one by now, and the kernel's names.
+/* What a merge adds: whose file each image is, right also where the file at the path is another one by now, and the
+ * kernel's names.
  * Proves: MRG-03 (image identity before each image event), CON-21. */
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/kernel_symbols.h"
@@ -62,9 +63,16 @@ static struct image start(void)
     return m;
 }
 
-struct set { uint8_t opcode; int64_t time; uint32_t pid, tid; uint8_t payload[600]; uint32_t size; };
+struct set {
+    uint8_t  opcode;
+    int64_t  time;
+    uint32_t pid, tid;
+    uint8_t  payload[600];
+    uint32_t size;
+};
 
-/* All ImageID events; each must stand directly before an Image event of its CPU and time, in the order 64, 0, 36 or 32. */
+/* All ImageID events; each must stand directly before an Image event of its CPU and time, in the order 64, 0, 36 or
+ * 32. */
 static unsigned sets_read(const char *path, struct set *sets)
 {
     struct etl_reader *r;
@@ -77,7 +85,11 @@ static unsigned sets_read(const char *path, struct set *sets)
             read_back_see(e.record, e.record_size);
         if (e.kind == ETL_KIND_FULL) {
             assert_true(n < SETS_MAX && e.payload_size <= sizeof sets->payload);
-            sets[n] = (struct set){.opcode = e.opcode, .time = e.raw_time, .pid = e.process_id, .tid = e.thread_id, .size = e.payload_size};
+            sets[n] = (struct set){.opcode = e.opcode,
+                                   .time   = e.raw_time,
+                                   .pid    = e.process_id,
+                                   .tid    = e.thread_id,
+                                   .size   = e.payload_size};
             memcpy(sets[n++].payload, e.payload, e.payload_size);
             assert_int_equal(e.cpu, 1);
             assert_int_equal(open, e.opcode == 64 ? 0 : e.opcode == 0 ? (open == 64 ? 64 : 0) : 1);
@@ -106,7 +118,7 @@ static const struct set *debug_id(const struct set *sets, unsigned count, int64_
 static void what_was_mapped_counts(void **state)
 {
     char                self[512], nt[600];
-    struct elf_info     elf = {0};
+    struct elf_info     elf     = {0};
     const char         *files[] = {input}, *merged[] = {output};
     struct merge_counts c;
     struct reason       why;
@@ -128,8 +140,10 @@ static void what_was_mapped_counts(void **state)
     struct image m = start();
     make_build_id(&m, 2000000, other); /* of the file that was at the path then */
     make_image(&m, 2000001, HOOK_IMAGE_LOAD, 0x1000, 0x5000, 0x04030201, 0x08070605, nt);
-    make_image(&m, 2000002, HOOK_IMAGE_LOAD, 0x7000, 0x5000, half[0], half[1], nt); /* nobody told, but the file itself says it */
-    make_image(&m, 2000003, HOOK_IMAGE_LOAD, 0x9000, 0x5000, half[0] + 1, half[1], nt); /* the file is another one: nobody knows */
+    /* nobody told, but the file itself says it */
+    make_image(&m, 2000002, HOOK_IMAGE_LOAD, 0x7000, 0x5000, half[0], half[1], nt);
+    /* the file is another one: nobody knows */
+    make_image(&m, 2000003, HOOK_IMAGE_LOAD, 0x9000, 0x5000, half[0] + 1, half[1], nt);
     make_image(&m, 2000004, HOOK_IMAGE_LOAD, 0xB000, 0x5000, 1, 0, "[vdso]");
     make_image(&m, 2000005, HOOK_IMAGE_UNLOAD, 0x1000, 0x5000, 0x04030201, 0x08070605, nt);
     image_event(&m, 2000006, 1);
@@ -142,8 +156,10 @@ static void what_was_mapped_counts(void **state)
     unsigned n = sets_read(output, sets);
     assert_int_equal(n, 3 + 3 + 3 + 2 + 2); /* one FileVersion for each of three files */
     assert_int_equal(c.added, n);
-    const struct set *was = debug_id(sets, n, 2000001), *now = debug_id(sets, n, 2000002), *gone = debug_id(sets, n, 2000003);
-    assert_true(was->opcode == 36 && now->opcode == 36 && gone->opcode == 32 && debug_id(sets, n, 2000004)->opcode == 32);
+    const struct set *was = debug_id(sets, n, 2000001), *now = debug_id(sets, n, 2000002),
+                     *gone = debug_id(sets, n, 2000003);
+    assert_true(was->opcode == 36 && now->opcode == 36 && gone->opcode == 32 &&
+                debug_id(sets, n, 2000004)->opcode == 32);
     assert_memory_equal(was->payload + 12, other, 16);
     assert_memory_equal(now->payload + 12, elf.build_id, 16);
     assert_memory_equal(debug_id(sets, n, 2000005)->payload + 12, other, 16);
@@ -171,7 +187,11 @@ static void put_file(const char *name, const void *text, size_t size)
 }
 #define PUT(name, text) put_file(name, text, sizeof text - 1)
 
-struct taken { uint8_t bytes[16384]; uint32_t size; unsigned events; };
+struct taken {
+    uint8_t  bytes[16384];
+    uint32_t size;
+    unsigned events;
+};
 static wstatus take(void *ctx, uint16_t cpu, const void *record, uint32_t size, int64_t time, struct reason *why)
 {
     struct taken *t = ctx;
@@ -193,9 +213,10 @@ static bool has(const struct taken *t, const char *text)
 static void symbols_files(void)
 {
     PUT("proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
-    PUT("proc/kallsyms", "ffffffff81000000 T _stext\nffffffff81000000 T startup_64\nffffffff81000100 T schedule\n"
-                         "ffffffff81000180 d no_function\nffffffff81000200 t _inner\nffffffff81000200 T outer\n"
-                         "ffffffff81000300 T _etext\nffffffffc0001000 t ext4_one\t[ext4]\nffffffffc0001080 t ext4_two\t[ext4]\n");
+    PUT("proc/kallsyms",
+        "ffffffff81000000 T _stext\nffffffff81000000 T startup_64\nffffffff81000100 T schedule\n"
+        "ffffffff81000180 d no_function\nffffffff81000200 t _inner\nffffffff81000200 T outer\n"
+        "ffffffff81000300 T _etext\nffffffffc0001000 t ext4_one\t[ext4]\nffffffffc0001080 t ext4_two\t[ext4]\n");
     PUT("proc/modules", "ext4 8192 1 - Live 0xffffffffc0001000\n");
     PUT("sys/module/ext4/notes/.note.gnu.build-id", "\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0ABCDEFGHIJKLMNOPQRST");
     PUT("sys/kernel/notes", "\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0abcdefghijklmnopqrst");
@@ -207,8 +228,8 @@ static struct kernel_names *names_of(const char *boot_id, const uint64_t *frames
     struct etl_reader   *r;
     struct etl_event     e;
     uint8_t              bytes[256] = {0}, boot[64];
-    struct writer        w = wr_make(boot, sizeof boot);
-    struct image         m = start();
+    struct writer        w          = wr_make(boot, sizeof boot);
+    struct image         m          = start();
     wr_bytes(&w, boot_id, strlen(boot_id) + 1);
     wr_bytes(&w, "6.1", 4);
     if (*boot_id)
@@ -225,12 +246,15 @@ static struct kernel_names *names_of(const char *boot_id, const uint64_t *frames
 
 static void functions_in_stacks_are_saved(void **state)
 {
-    static const uint64_t frames[] = {UINT64_C(0xffffffff81000110), UINT64_C(0xffffffff81000210), UINT64_C(0xffffffffc0001090),
-                                      UINT64_C(0xffffffff81000300) /* a call at the end of `outer` */, UINT64_C(0xffffffffc0009000), UINT64_C(0x8000000000000007),
-                                      UINT64_C(0xffff888000001000)}; /* behind a value that is no address: none either */
-    struct taken  t = {.size = 0};
-    struct reason why;
-    char          root[64];
+    static const uint64_t frames[] = {UINT64_C(0xffffffff81000110), UINT64_C(0xffffffff81000210),
+                                      UINT64_C(0xffffffffc0001090),
+                                      UINT64_C(0xffffffff81000300) /* a call at the end of `outer` */,
+                                      UINT64_C(0xffffffffc0009000), UINT64_C(0x8000000000000007),
+                                      /* behind a value that is no address: none either */
+                                      UINT64_C(0xffff888000001000)};
+    struct taken          t        = {.size = 0};
+    struct reason         why;
+    char                  root[64];
     (void)state;
     snprintf(root, sizeof root, "%s/root", folder);
     symbols_files();
@@ -238,9 +262,11 @@ static void functions_in_stacks_are_saved(void **state)
     assert_int_equal(kernel_names_write(k, root, 3000000, &(struct added_events){take, &t}, &why), W_SUCCESS);
     const struct kernel_names_counts *c = kernel_names_counts(k);
     assert_int_equal(c->addresses, 5); /* the last one is no address of a kernel */
-    assert_int_equal(c->named, 4); /* and one is behind ext4's end */
-    assert_true(has(&t, "schedule") && has(&t, "outer") && has(&t, "ext4_two") && has(&t, "ext4") && has(&t, "vmlinux"));
-    assert_false(has(&t, "ext4_one") || has(&t, "_inner") || has(&t, "_stext") || has(&t, "_etext") || has(&t, "no_function"));
+    assert_int_equal(c->named, 4);     /* and one is behind ext4's end */
+    assert_true(has(&t, "schedule") && has(&t, "outer") && has(&t, "ext4_two") && has(&t, "ext4") &&
+                has(&t, "vmlinux"));
+    assert_false(has(&t, "ext4_one") || has(&t, "_inner") || has(&t, "_stext") || has(&t, "_etext") ||
+                 has(&t, "no_function"));
     assert_non_null(memmem(t.bytes, t.size, "ABCDEFGHIJKLMNOPQRST", 20));
     assert_non_null(memmem(t.bytes, t.size, "abcdefghijklmnopqrst", 20));
     assert_true(c->events == t.events && c->bytes == t.size && c->none[0] == 0);
@@ -259,19 +285,22 @@ static void event_with_stack(struct image *m, int64_t time, const uint64_t *stac
 /* Of tracepoints that are providers; a program's stack is none of the kernel's, whatever it has behind. */
 static void functions_in_stacks_of_events_are_saved(void **state)
 {
-    static const uint64_t kernel[] = {0, UINT64_C(0xffffffff81000110), UINT64_C(0xffffffff81000210), 0x401000}, program[] = {0, 0x401000, UINT64_C(0xffffffffc0001090)},
-                          empty[] = {0};
-    struct image          m = start();
-    struct kernel_names  *k = kernel_names_create();
-    struct taken          t = {.size = 0};
-    struct reason         why;
-    struct etl_reader    *r;
-    struct etl_event      e;
-    char                  root[64];
+    static const uint64_t kernel[]  = {0, UINT64_C(0xffffffff81000110), UINT64_C(0xffffffff81000210), 0x401000},
+                          program[] = {0, 0x401000, UINT64_C(0xffffffffc0001090)}, empty[] = {0};
+    struct image         m = start();
+    struct kernel_names *k = kernel_names_create();
+    struct taken         t = {.size = 0};
+    struct reason        why;
+    struct etl_reader   *r;
+    struct etl_event     e;
+    char                 root[64];
     (void)state;
     snprintf(root, sizeof root, "%s/root", folder);
     symbols_files();
-    make_named(&m, 2000000, MAKER_BOOT, sizeof MAKER_BOOT - 1, "11111111-2222-3333-4444-555555555555\0" "6.1", 41);
+    make_named(&m, 2000000, MAKER_BOOT, sizeof MAKER_BOOT - 1,
+               "11111111-2222-3333-4444-555555555555\0"
+               "6.1",
+               41);
     event_with_stack(&m, 2000001, kernel, 4);
     event_with_stack(&m, 2000002, program, 3);
     event_with_stack(&m, 2000003, empty, 1);
@@ -292,9 +321,9 @@ static void functions_in_stacks_of_events_are_saved(void **state)
 static void another_boot_gives_no_names(void **state)
 {
     static const uint64_t frames[] = {UINT64_C(0xffffffff81000110)};
-    struct taken  t = {.size = 0};
-    struct reason why;
-    char          root[64];
+    struct taken          t        = {.size = 0};
+    struct reason         why;
+    char                  root[64];
     (void)state;
     snprintf(root, sizeof root, "%s/root", folder);
     symbols_files();
@@ -340,6 +369,11 @@ static void header_of_a_file(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(what_was_mapped_counts), T(functions_in_stacks_are_saved), T(functions_in_stacks_of_events_are_saved), T(another_boot_gives_no_names), T(header_of_a_file), cmocka_unit_test(every_class_is_read_back)};
+    const struct CMUnitTest tests[] = {T(what_was_mapped_counts),
+                                       T(functions_in_stacks_are_saved),
+                                       T(functions_in_stacks_of_events_are_saved),
+                                       T(another_boot_gives_no_names),
+                                       T(header_of_a_file),
+                                       cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

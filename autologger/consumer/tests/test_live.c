@@ -21,8 +21,8 @@ enum { BUFFER = 4096, FIRST = 7 };
 
 struct daemon {
     int          listening;
-    struct live *live;  /* stopped when the second buffer is asked for; under `ready` */
-    uint64_t     done;  /* what the last message acknowledged */
+    struct live *live; /* stopped when the second buffer is asked for; under `ready` */
+    uint64_t     done; /* what the last message acknowledged */
     unsigned     acknowledged;
     int          headers; /* 2: the first that is asked for is gone, then the session has ended; 0: there is one */
 };
@@ -114,7 +114,8 @@ static void stopped_inside_a_window(void **state)
     assert_int_equal(d.done, FIRST); /* all below it: not the buffer itself, which nobody saw */
 }
 
-/* Between a buffer and the header of its file that file makes room for another, and then the session ends: no error of the consumer's. */
+/* Between a buffer and the header of its file that file makes room for another, and then the session ends: no error of
+ * the consumer's. */
 static void the_end_instead_of_a_header(void **state)
 {
     struct daemon      d = {.headers = 2};
@@ -128,6 +129,7 @@ static void the_end_instead_of_a_header(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_inside_a_window), cmocka_unit_test(the_end_instead_of_a_header)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_inside_a_window),
+                                       cmocka_unit_test(the_end_instead_of_a_header)};
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Loss over time, as a file tells it: gaps by CPU and cause, by source; bounded; hostile payloads; a file that says nothing.
+/* Loss over time, as a file tells it: gaps by CPU and cause, by source; bounded; hostile payloads; a file that says
+ * nothing.
  * Proves: ANA-12, and issue 4 "loss in the summary over time". */
 #include "autologger/consumer/summary.h"
 #include "autologger/etl/tests/build.h"
@@ -13,10 +14,15 @@
 #include <cmocka.h>
 
 static const char traits[] = "\x12\0Autologger-Loss";
-static const char schema[] = "\x4a\0\0Lost\0Cpu\0\x08" "Cause\0\x82\x23Source\0\x82\x23" "Count\0\x0a" "BeganNsAgo\0\x0a" "EndedNsAgo\0\x0a";
+static const char schema[] = "\x4a\0\0Lost\0Cpu\0\x08"
+                             "Cause\0\x82\x23Source\0\x82\x23"
+                             "Count\0\x0a"
+                             "BeganNsAgo\0\x0a"
+                             "EndedNsAgo\0\x0a";
 
 /* The time is in units of 100 ns, as is the file's clock. */
-static void lost(struct image *m, int64_t time, uint32_t cpu, const char *cause, const char *source, uint64_t count, uint64_t began, uint64_t ended)
+static void lost(struct image *m, int64_t time, uint32_t cpu, const char *cause, const char *source, uint64_t count,
+                 uint64_t began, uint64_t ended)
 {
     uint8_t       bytes[256];
     char          sized[sizeof schema];
@@ -63,12 +69,14 @@ static void gaps_and_sources(void **state)
     struct etl_reader   *r;
     (void)state;
     image_buffer(&m, 0, 1);
-    lost(&m, 20000000, 0, "ring", "sched:sched_switch", 30, 500000000, 0); /* half a second; the first event is at 0.1 s */
+    /* half a second; the first event is at 0.1 s */
+    lost(&m, 20000000, 0, "ring", "sched:sched_switch", 30, 500000000, 0);
     lost(&m, 20000001, 0, "ring", "sched:sched_waking", 4, 500000100, 100); /* the same gap */
     lost(&m, 30000000, 1, "memory", "sched:sched_switch", 6, 1000000000, 500000000);
     lost(&m, 40000000, UINT32_MAX, "withheld", "irq:softirq_entry", 2, 0, 0);
     struct summary *s = summary_of(&m, 42, &r);
-    assert_true(s->losses.placed == 42 && s->losses.rows == 3 && s->losses.row[0].gaps == 1 && s->losses.sources == 4 && s->undecoded == 0);
+    assert_true(s->losses.placed == 42 && s->losses.rows == 3 && s->losses.row[0].gaps == 1 && s->losses.sources == 4 &&
+                s->undecoded == 0);
     char *text = text_of(s, false);
     assert_non_null(strstr(text, "loss over time  42 of 42 events lost have a place\n"));
     assert_non_null(strstr(text, "  cpu 0        1.400000 s ..     1.900000 s           34  ring\n"));
@@ -76,8 +84,9 @@ static void gaps_and_sources(void **state)
     assert_non_null(strstr(text, "  cpu -        3.900000 s ..     3.900000 s            2  withheld\n"));
     assert_non_null(strstr(text, "  of sched:sched_waking                                  4  ring\n"));
     free(text);
-    text         = text_of(s, true);
-    yajl_val tree = yajl_tree_parse(text, NULL, 0), loss = yajl_tree_get(tree, (const char *[]){"loss", NULL}, yajl_t_object);
+    text          = text_of(s, true);
+    yajl_val tree = yajl_tree_parse(text, NULL, 0),
+             loss = yajl_tree_get(tree, (const char *[]){"loss", NULL}, yajl_t_object);
     assert_int_equal(YAJL_GET_INTEGER(yajl_tree_get(loss, (const char *[]){"placed", NULL}, yajl_t_number)), 42);
     assert_int_equal(YAJL_GET_INTEGER(yajl_tree_get(loss, (const char *[]){"counted", NULL}, yajl_t_number)), 42);
     yajl_val gaps = yajl_tree_get(loss, (const char *[]){"gaps", NULL}, yajl_t_array);
@@ -104,11 +113,13 @@ static void many_gaps_are_bounded(void **state)
         lost(&m, 10000000 * (i / 2 + 1) + i % 2 * 20000, 0, "ring", "a", 3, 1000000, 0);
     struct summary        *s = summary_of(&m, 600, &r);
     const struct loss_row *l = &s->losses.row[0];
-    assert_true(s->losses.rows == 1 && l->gaps == LOSS_GAPS && s->losses.placed == 600 && s->losses.source[0].count == 600);
+    assert_true(s->losses.rows == 1 && l->gaps == LOSS_GAPS && s->losses.placed == 600 &&
+                s->losses.source[0].count == 600);
     uint64_t sum = 0;
     for (unsigned i = 0; i < l->gaps; i++) {
         sum += l->gap[i].count;
-        assert_true(l->gap[i].from < l->gap[i].to && (i == 0 || l->gap[i - 1].to < l->gap[i].from) && l->gap[i].count % 6 == 0);
+        assert_true(l->gap[i].from < l->gap[i].to && (i == 0 || l->gap[i - 1].to < l->gap[i].from) &&
+                    l->gap[i].count % 6 == 0);
     }
     assert_int_equal(sum, 600);
     summary_destroy(s);

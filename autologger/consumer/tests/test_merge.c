@@ -1,6 +1,6 @@
 /* Merging: counts, order over CPUs and files, one clock and one anchor, no file left behind.
- * Proves: CTL-10, MRG-02 (count in = count out), MRG-09 (time order), MRG-10 and SES-16 (other clocks refused, no file),
- * CON-04 (several files as one). */
+ * Proves: CTL-10, MRG-02 (count in = count out), MRG-09 (time order), MRG-10 and SES-16 (other clocks refused, no
+ * file), CON-04 (several files as one). */
 #include "autologger/consumer/merge.h"
 #include "autologger/etl/tests/build.h"
 
@@ -28,7 +28,7 @@ static void save(struct image *m, const char *path)
 /* 1,500 events a file on two CPUs, interleaved in time, values rising per (file, CPU). */
 static void save_file(const char *path, bool kernel, const struct etl_file_info *info, int64_t from)
 {
-    struct image m = image_start(info);
+    struct image m    = image_start(info);
     uint32_t     lost = kernel ? 2 : 5, lost_buffers = 1;
 
     memcpy(m.data + HEADER_AT_EVENTS_LOST, &lost, 4);
@@ -83,7 +83,7 @@ static void two_files_in_order(void **state)
     struct etl_reader  *r;
     struct etl_event    e;
     unsigned            damage, n = 0;
-    int64_t             last = INT64_MIN;
+    int64_t             last       = INT64_MIN;
     uint32_t            next[2][2] = {{0}}; /* kind, CPU */
     (void)state;
 
@@ -128,9 +128,9 @@ static void two_files_in_order(void **state)
 
 static void refusals(void **state)
 {
-    const char         *files[] = {kernel_path, user_path};
-    struct merge_counts c;
-    struct reason       why;
+    const char          *files[] = {kernel_path, user_path};
+    struct merge_counts  c;
+    struct reason        why;
     struct etl_file_info info;
     (void)state;
 
@@ -186,10 +186,12 @@ static void one_boot(void **state)
     save_file(user_path, false, &info, 2000000);
     assert_int_equal(merge_files(os_linux(), files, 2, target, &c, &why), W_INVALID_PARAMETER);
     assert_non_null(strstr(why.text, "--one-boot"));
-    assert_int_equal(merge_files_with(os_linux(), files, 2, target, &(struct merge_options){.one_boot = true}, &c, &why), W_SUCCESS);
+    assert_int_equal(
+        merge_files_with(os_linux(), files, 2, target, &(struct merge_options){.one_boot = true}, &c, &why), W_SUCCESS);
     assert_int_equal(c.out, 3001);
     assert_int_equal(etl_reader_open(target, &r, &why), W_SUCCESS);
-    const struct etl_file_header *h = etl_reader_header(r); /* neither was finished: the date is that of the file that started last */
+    /* neither was finished: the date is that of the file that started last */
+    const struct etl_file_header *h = etl_reader_header(r);
     assert_int_equal(h->raw.start_time, BUILD_START_TIME);
     etl_reader_close(r);
 }
@@ -348,8 +350,14 @@ static void errors_name_the_target(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(two_files_in_order), T(refusals), T(one_boot), T(a_full_disk_leaves_nothing),
-                                       T(damage_is_counted), T(inversions_are_named), T(one_file_counts_once),
-                                       T(many_files_in_order), T(errors_name_the_target)};
+    const struct CMUnitTest tests[] = {T(two_files_in_order),
+                                       T(refusals),
+                                       T(one_boot),
+                                       T(a_full_disk_leaves_nothing),
+                                       T(damage_is_counted),
+                                       T(inversions_are_named),
+                                       T(one_file_counts_once),
+                                       T(many_files_in_order),
+                                       T(errors_name_the_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

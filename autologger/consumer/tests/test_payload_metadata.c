@@ -1,5 +1,5 @@
-/* D-60: events whose TraceLogging metadata stand at the beginning of the payload (Channel 11, no extended items) in dump and tdh.h.
- * The same event with items is the oracle: both must be shown alike, and give the same properties.
+/* D-60: events whose TraceLogging metadata stand at the beginning of the payload (Channel 11, no extended items) in
+ * dump and tdh.h. The same event with items is the oracle: both must be shown alike, and give the same properties.
  * Proves: TLG-01, CON-05, CON-15. */
 #include "autologger/consumer/dump.h"
 #include "autologger/consumer/record_view.h"
@@ -29,10 +29,19 @@ static void add_event(struct image *m, uint8_t channel, const void *payload, siz
     h.channel                 = channel;
     image_add(m, &h, sizeof h, payload, size);
 }
-static void in_items(struct image *m) { image_tracelogging(m, 2000000, TRAITS, TRAITS_SIZE, SCHEMA, SCHEMA_SIZE, BODY, BODY_SIZE); }
+static void in_items(struct image *m)
+{
+    image_tracelogging(m, 2000000, TRAITS, TRAITS_SIZE, SCHEMA, SCHEMA_SIZE, BODY, BODY_SIZE);
+}
 static void in_payload(struct image *m) { add_event(m, 11, TRAITS SCHEMA BODY, TRAITS_SIZE + SCHEMA_SIZE + BODY_SIZE); }
-static void of_another_channel(struct image *m) { add_event(m, 16, TRAITS SCHEMA BODY, TRAITS_SIZE + SCHEMA_SIZE + BODY_SIZE); }
-static void cut_in_the_fields(struct image *m) { add_event(m, 11, TRAITS SCHEMA BODY, TRAITS_SIZE + SCHEMA_SIZE + BODY_SIZE - 1); }
+static void of_another_channel(struct image *m)
+{
+    add_event(m, 16, TRAITS SCHEMA BODY, TRAITS_SIZE + SCHEMA_SIZE + BODY_SIZE);
+}
+static void cut_in_the_fields(struct image *m)
+{
+    add_event(m, 11, TRAITS SCHEMA BODY, TRAITS_SIZE + SCHEMA_SIZE + BODY_SIZE - 1);
+}
 
 /* The second event's line or element; `counts` are of both. */
 static char *dumped(enum dump_format format, void (*event)(struct image *m), struct dump_counts *counts)
@@ -112,9 +121,17 @@ static PEVENT_RECORD record(struct made *m)
 
 static void check_information(PEVENT_RECORD r)
 {
-    static const struct { const char *name; USHORT in; } fields[] = {
-        {"path", TDH_INTYPE_UNICODESTRING}, {"n", TDH_INTYPE_UINT32}, {"sizes.Count", TDH_INTYPE_UINT16}, {"sizes", TDH_INTYPE_UINT16}};
-    union { TRACE_EVENT_INFO info; BYTE bytes[2048]; } block;
+    static const struct {
+        const char *name;
+        USHORT      in;
+    } fields[] = {{"path", TDH_INTYPE_UNICODESTRING},
+                  {"n", TDH_INTYPE_UINT32},
+                  {"sizes.Count", TDH_INTYPE_UINT16},
+                  {"sizes", TDH_INTYPE_UINT16}};
+    union {
+        TRACE_EVENT_INFO info;
+        BYTE             bytes[2048];
+    } block;
     ULONG size = sizeof block;
     char  text[64];
 
@@ -137,7 +154,7 @@ static void check_property(PEVENT_RECORD r)
 {
     WCHAR                    name[] = {'n', 0};
     PROPERTY_DATA_DESCRIPTOR d      = {.PropertyName = (ULONGLONG)(uintptr_t)name, .ArrayIndex = 0xFFFFFFFF};
-    ULONG                    value  = 0, size = 0;
+    ULONG                    value = 0, size = 0;
     assert_int_equal(TdhGetPropertySize(r, 0, NULL, 1, &d, &size), ERROR_SUCCESS);
     assert_int_equal(size, 4);
     assert_int_equal(TdhGetProperty(r, 0, NULL, 1, &d, sizeof value, (PBYTE)&value), ERROR_SUCCESS);
@@ -154,26 +171,29 @@ static void process_trace_gives_items_and_fields(void **state)
     (void)state;
     assert_int_equal(r->ExtendedDataCount, 2);
     assert_true(r->EventHeader.Flags & EVENT_HEADER_FLAG_EXTENDED_INFO);
-    assert_true(r->ExtendedData[0].ExtType == EVENT_HEADER_EXT_TYPE_PROV_TRAITS && r->ExtendedData[0].DataSize == TRAITS_SIZE &&
-                r->ExtendedData[0].Linkage == 1);
-    assert_true(r->ExtendedData[1].ExtType == EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL && r->ExtendedData[1].DataSize == SCHEMA_SIZE &&
-                r->ExtendedData[1].Linkage == 0);
+    assert_true(r->ExtendedData[0].ExtType == EVENT_HEADER_EXT_TYPE_PROV_TRAITS &&
+                r->ExtendedData[0].DataSize == TRAITS_SIZE && r->ExtendedData[0].Linkage == 1);
+    assert_true(r->ExtendedData[1].ExtType == EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL &&
+                r->ExtendedData[1].DataSize == SCHEMA_SIZE && r->ExtendedData[1].Linkage == 0);
     assert_memory_equal((void *)(uintptr_t)r->ExtendedData[1].DataPtr, SCHEMA, SCHEMA_SIZE);
     assert_int_equal(r->UserDataLength, BODY_SIZE);
     check_information(r);
     check_property(r);
     /* a program walks UserData from its start */
-    assert_int_equal(TdhFormatProperty(NULL, NULL, 8, TDH_INTYPE_UNICODESTRING, TDH_OUTTYPE_STRING, 0, r->UserDataLength, r->UserData, &size, text, &used), 0);
+    assert_int_equal(TdhFormatProperty(NULL, NULL, 8, TDH_INTYPE_UNICODESTRING, TDH_OUTTYPE_STRING, 0,
+                                       r->UserDataLength, r->UserData, &size, text, &used),
+                     0);
     assert_int_equal(used, 6);
     assert_true(text[0] == 'a' && text[1] == 'b' && text[2] == 0);
 }
 
 static void a_record_with_the_blocks_in_user_data(void **state)
 {
-    BYTE         data[] = TRAITS SCHEMA BODY;
-    EVENT_RECORD r      = {.EventHeader = {.Flags = EVENT_HEADER_FLAG_64_BIT_HEADER, .EventDescriptor = {.Channel = 11}},
-                           .UserData = data, .UserDataLength = sizeof data - 1};
-    ULONG        size   = 0;
+    BYTE data[]       = TRAITS SCHEMA BODY;
+    EVENT_RECORD r    = {.EventHeader    = {.Flags = EVENT_HEADER_FLAG_64_BIT_HEADER, .EventDescriptor = {.Channel = 11}},
+                         .UserData       = data,
+                         .UserDataLength = sizeof data - 1};
+    ULONG        size = 0;
     (void)state;
     memcpy(&r.EventHeader.ProviderId, &build_provider, sizeof build_provider);
     check_information(&r);
@@ -203,8 +223,11 @@ static void the_largest_keeps_its_form(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_formats_show_it_as_with_items), cmocka_unit_test(only_of_channel_11),
-                                       cmocka_unit_test(what_is_cut_is_said), cmocka_unit_test(process_trace_gives_items_and_fields),
-                                       cmocka_unit_test(a_record_with_the_blocks_in_user_data), cmocka_unit_test(the_largest_keeps_its_form)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_formats_show_it_as_with_items),
+                                       cmocka_unit_test(only_of_channel_11),
+                                       cmocka_unit_test(what_is_cut_is_said),
+                                       cmocka_unit_test(process_trace_gives_items_and_fields),
+                                       cmocka_unit_test(a_record_with_the_blocks_in_user_data),
+                                       cmocka_unit_test(the_largest_keeps_its_form)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

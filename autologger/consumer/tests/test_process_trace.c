@@ -1,5 +1,6 @@
 /* OpenTrace, ProcessTrace and CloseTrace over files: order over files, times, buffers, errors, closing from a callback.
- * Proves: CON-02 (eight processors), CON-04, CON-01 (EventCallback of older consumers, too). The real-time half is boot-tests/e2e/realtime.py. */
+ * Proves: CON-02 (eight processors), CON-04, CON-01 (EventCallback of older consumers, too). The real-time half is
+ * boot-tests/e2e/realtime.py. */
 #include "autologger/consumer/record_view.h"
 #include "autologger/etl/tests/build.h"
 
@@ -66,9 +67,9 @@ struct seen {
 
 static VOID on_event(PEVENT_RECORD r)
 {
-    struct seen *s = r->UserContext;
-    static const GUID header = AUTOLOGGER_EVENT_TRACE_GUID;
-    bool         is_header = r->EventHeader.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER &&
+    struct seen      *s         = r->UserContext;
+    static const GUID header    = AUTOLOGGER_EVENT_TRACE_GUID;
+    bool              is_header = r->EventHeader.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER &&
                      memcmp(&r->EventHeader.ProviderId, &header, sizeof header) == 0;
     s->late += r->EventHeader.TimeStamp.QuadPart < s->last;
     s->last = r->EventHeader.TimeStamp.QuadPart;
@@ -117,7 +118,8 @@ static void two_files_in_order(void **state)
     assert_int_equal(ProcessTrace(h, 1, NULL, NULL), ERROR_INVALID_HANDLE);
 }
 
-/* Both files have events from before their session. The headers do not delay these events, and all files stay in time order. */
+/* Both files have events from before their session. The headers do not delay these events, and all files stay in time
+ * order. */
 static struct {
     unsigned headers, count;
     int64_t  time[8];
@@ -133,9 +135,10 @@ static VOID on_early(PEVENT_RECORD r)
 
 static void events_from_before_a_session_in_order(void **state)
 {
-    static const int64_t times[2][2] = {{-500000, 200000}, {-400000, -300000}}, wanted[] = {-500000, -400000, -300000, 200000};
-    static char          name[2][64];
-    TRACEHANDLE          h[2];
+    static const int64_t times[2][2] = {{-500000, 200000}, {-400000, -300000}},
+                         wanted[]    = {-500000, -400000, -300000, 200000};
+    static char name[2][64];
+    TRACEHANDLE h[2];
     (void)state;
     early.headers = early.count = 0;
     for (int file = 0; file < 2; file++) {
@@ -149,7 +152,9 @@ static void events_from_before_a_session_in_order(void **state)
         snprintf(name[file], sizeof name[file], "%s/early-%d.etl", folder, file);
         save(&m, name[file], m.size);
         image_free(&m);
-        EVENT_TRACE_LOGFILEA l = {.LogFileName = name[file], .ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD, .EventRecordCallback = on_early};
+        EVENT_TRACE_LOGFILEA l = {.LogFileName         = name[file],
+                                  .ProcessTraceMode    = PROCESS_TRACE_MODE_EVENT_RECORD,
+                                  .EventRecordCallback = on_early};
         h[file]                = OpenTraceA(&l);
     }
     assert_int_equal(ProcessTrace(h, 2, NULL, NULL), 0);
@@ -163,8 +168,8 @@ static void events_from_before_a_session_in_order(void **state)
     }
 }
 
-/* CON-02: eight processors whose buffers lie in the file in any order, their times interleaved: one event at a time, each as old as the one before
- * or younger, and those of a processor in the order in which it wrote them. */
+/* CON-02: eight processors whose buffers lie in the file in any order, their times interleaved: one event at a time,
+ * each as old as the one before or younger, and those of a processor in the order in which it wrote them. */
 enum { PROCESSORS = 8, BUFFERS_EACH = 5, EVENTS_EACH = 40 };
 static struct {
     unsigned inside, at_once, late, wrong, next[PROCESSORS];
@@ -188,7 +193,8 @@ static VOID on_one_of_eight(PEVENT_RECORD r)
 static void eight_processors_in_order(void **state)
 {
     struct etl_file_info info = build_info(8192);
-    EVENT_TRACE_LOGFILEA l    = {.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD, .EventRecordCallback = on_one_of_eight};
+    EVENT_TRACE_LOGFILEA l    = {.ProcessTraceMode    = PROCESS_TRACE_MODE_EVENT_RECORD,
+                                 .EventRecordCallback = on_one_of_eight};
     char                 file[64];
     (void)state;
     info.processors = PROCESSORS;
@@ -239,9 +245,10 @@ static void a_part_by_time(void **state)
     TRACEHANDLE h = open_file(path[0], &all, 0);
     ProcessTrace(&h, 1, NULL, NULL);
     CloseTrace(h);
-    uint64_t from = (uint64_t)(all.first + (all.last - all.first) / 2);
-    FILETIME start = {(uint32_t)from, (uint32_t)(from >> 32)}, end = {(uint32_t)all.last, (uint32_t)((uint64_t)all.last >> 32)};
-    h = open_file(path[0], &part, 0);
+    uint64_t from  = (uint64_t)(all.first + (all.last - all.first) / 2);
+    FILETIME start = {(uint32_t)from, (uint32_t)(from >> 32)},
+             end   = {(uint32_t)all.last, (uint32_t)((uint64_t)all.last >> 32)};
+    h              = open_file(path[0], &part, 0);
     assert_int_equal(ProcessTrace(&h, 1, &end, &start), ERROR_INVALID_TIME);
     assert_int_equal(ProcessTrace(&h, 1, &start, &end), 0);
     assert_true(part.events > 100 && part.events < 400 && part.first >= (int64_t)from);
@@ -276,8 +283,8 @@ static void damage_is_said(void **state)
 
 static void mistakes(void **state)
 {
-    struct seen          s = {0};
-    EVENT_TRACE_LOGFILEA l = {.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD};
+    struct seen          s        = {0};
+    EVENT_TRACE_LOGFILEA l        = {.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD};
     TRACEHANDLE          many[65] = {0}, h;
     (void)state;
     assert_true(OpenTraceA(NULL) == INVALID_PROCESSTRACE_HANDLE);
@@ -327,7 +334,8 @@ static VOID on_classic(PEVENT_TRACE t)
 static ULONG classic_buffer(PEVENT_TRACE_LOGFILEA l)
 {
     classic.buffers++;
-    assert_true(l->CurrentEvent.Header.ProcessId == (classic.events ? 5678 : 4)); /* the last one that was given; 4: the file's header */
+    /* the last one that was given; 4: the file's header */
+    assert_true(l->CurrentEvent.Header.ProcessId == (classic.events ? 5678 : 4));
     return TRUE;
 }
 
@@ -360,7 +368,7 @@ static void sessions_that_do_not_run(void **state)
     (void)state;
     setenv("AUTOLOGGER_RUNTIME_DIR", folder, 1);
     l.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD | PROCESS_TRACE_MODE_REAL_TIME;
-    TRACEHANDLE h[2]   = {OpenTraceA(&l), OpenTraceA(&l)}, file = open_file(path[0], &s, 0), both[2] = {h[0], file};
+    TRACEHANDLE h[2] = {OpenTraceA(&l), OpenTraceA(&l)}, file = open_file(path[0], &s, 0), both[2] = {h[0], file};
     assert_true(h[0] != INVALID_PROCESSTRACE_HANDLE);
     assert_int_equal(ProcessTrace(h, 1, NULL, NULL), ERROR_WMI_INSTANCE_NOT_FOUND);
     assert_int_equal(ProcessTrace(h, 2, NULL, NULL), ERROR_WMI_ALREADY_ENABLED);
@@ -371,10 +379,16 @@ static void sessions_that_do_not_run(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_files_in_order), cmocka_unit_test(events_from_before_a_session_in_order), cmocka_unit_test(eight_processors_in_order), cmocka_unit_test(wide_names_and_raw_times),
+        cmocka_unit_test(two_files_in_order),
+        cmocka_unit_test(events_from_before_a_session_in_order),
+        cmocka_unit_test(eight_processors_in_order),
+        cmocka_unit_test(wide_names_and_raw_times),
         cmocka_unit_test(a_part_by_time),
-        cmocka_unit_test(whoever_has_enough_says_so), cmocka_unit_test(damage_is_said), cmocka_unit_test(mistakes),
-        cmocka_unit_test(a_classic_consumer), cmocka_unit_test(sessions_that_do_not_run),
+        cmocka_unit_test(whoever_has_enough_says_so),
+        cmocka_unit_test(damage_is_said),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(a_classic_consumer),
+        cmocka_unit_test(sessions_that_do_not_run),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

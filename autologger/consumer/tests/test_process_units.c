@@ -1,4 +1,5 @@
-/* Which unit a process is in, by what the trace tells: rundown, fork, exec, move; how many processes each unit had; whose an event is.
+/* Which unit a process is in, by what the trace tells: rundown, fork, exec, move; how many processes each unit had;
+ * whose an event is.
  * Proves: issue 4 "everything downstream can group by unit". */
 #include "autologger/consumer/unit_table.h"
 #include "autologger/etl/tests/build.h"
@@ -73,7 +74,7 @@ static void units_by_processes(void **state)
     told(1, "init.scope");
     process(0x0301, 1, 100, 1); /* a fork: in the unit of the parent, */
     thread(100, 100);
-    told(100, "web.service"); /* until it is moved; */
+    told(100, "web.service");     /* until it is moved; */
     process(0x0302, 100, 100, 1); /* an exec changes nothing, */
     process(0x0301, 100, 100, 1);
     thread(100, 100);
@@ -88,15 +89,15 @@ static void units_by_processes(void **state)
     process(0x0303, 0, 4, 0);
     switches(3000000, 100, 0);
     switches(3000500, 201, 100); /* 500 ticks of 100 ns */
-    switches(3000800, 0, 999); /* somebody else goes than came: a switch is missing */
-    write[8] = four;
+    switches(3000800, 0, 999);   /* somebody else goes than came: a switch is missing */
+    write[8]  = four;
     write[48] = 100;
     image_kernel(&m, now++, 0x010B, 3, 0, write, sizeof write);
     switches(3001000, 100, 0);
     image_event(&m, 3001700, 1); /* the end: 700 more */
     assert_int_equal(etl_reader_open_memory(m.data, m.size, &r, NULL), W_SUCCESS);
-    struct schema_set *set = schema_set_new();
-    uint64_t events = 0;
+    struct schema_set *set    = schema_set_new();
+    uint64_t           events = 0;
     while (etl_next(r, &e)) {
         decoded_names(set, &e, &names);
         unit_table_see(&t, &e, &names);
@@ -124,10 +125,12 @@ static void units_by_processes(void **state)
 static void names_by_pattern(void **state)
 {
     (void)state;
-    assert_true(process_units_match("web", "web.service") && process_units_match("w*", "web.service") && process_units_match("*", "a.scope"));
-    assert_true(process_units_match("web.service", "web.service") && process_units_match("none", "") && process_units_match("user-*.slice", "user-1.slice"));
-    assert_false(process_units_match("web", "web.socket") || process_units_match("*", "") || process_units_match("none", "none.service.d") ||
-                 process_units_match("web", "webs.service"));
+    assert_true(process_units_match("web", "web.service") && process_units_match("w*", "web.service") &&
+                process_units_match("*", "a.scope"));
+    assert_true(process_units_match("web.service", "web.service") && process_units_match("none", "") &&
+                process_units_match("user-*.slice", "user-1.slice"));
+    assert_false(process_units_match("web", "web.socket") || process_units_match("*", "") ||
+                 process_units_match("none", "none.service.d") || process_units_match("web", "webs.service"));
 }
 
 int main(void)

@@ -1,5 +1,6 @@
-/* Where a merged file comes from: the sessions with their own counters, the host, the configuration; none twice; counters are summed
- * truthfully: those of one NEWFILE session count on, a sum that does not fit is the most that does, what is not finished is named.
+/* Where a merged file comes from: the sessions with their own counters, the host, the configuration; none twice;
+ * counters are summed truthfully: those of one NEWFILE session count on, a sum that does not fit is the most that does,
+ * what is not finished is named.
  * Proves: MRG-07 (system info in the merged file). */
 #include "autologger/consumer/merge.h"
 #include "autologger/etl/tests/build.h"
@@ -20,7 +21,8 @@ enum { FILES = 3, EVENTS = 20 };
 static char folder[32], path[FILES][64], target[64], again[64];
 
 /* 20 events, at times that tell the file; counters as given. `end`: 0 for a file that was never finished. */
-static void save(unsigned i, const char *name, uint32_t mode, uint32_t lost, uint32_t buffers_lost, uint64_t end, uint64_t boot_time)
+static void save(unsigned i, const char *name, uint32_t mode, uint32_t lost, uint32_t buffers_lost, uint64_t end,
+                 uint64_t boot_time)
 {
     struct etl_file_info info = build_info(8192);
     info.logger_name          = name;
@@ -78,14 +80,15 @@ static uint64_t this_boot(void)
 
 static void sessions_host_and_configuration(void **state)
 {
-    const char                *files[] = {path[0], path[1]};
+    const char                *files[]   = {path[0], path[1]};
     char                       asked[40] = "";
-    const struct merge_options options   = {.provenance = true, .of = MERGED_OF_REHEARSAL, .configuration = told, .configuration_ctx = asked};
-    struct merge_counts        c;
-    struct etl_logfile_header  header;
-    struct reason              why;
-    struct utsname             u;
-    uint64_t                   events, end = BUILD_START_TIME + 50000000;
+    const struct merge_options options   = {
+          .provenance = true, .of = MERGED_OF_REHEARSAL, .configuration = told, .configuration_ctx = asked};
+    struct merge_counts       c;
+    struct etl_logfile_header header;
+    struct reason             why;
+    struct utsname            u;
+    uint64_t                  events, end = BUILD_START_TIME + 50000000;
     (void)state;
 
     save(0, "web", ETL_MODE_SEQUENTIAL, 2, 1, end, this_boot());
@@ -101,8 +104,10 @@ static void sessions_host_and_configuration(void **state)
     assert_string_equal(a->name, "web");
     assert_string_equal(a->file, "0.etl");
     assert_string_equal(a->of, "rehearsal");
-    assert_true(a->events == EVENTS && a->events_lost == 2 && a->buffers_lost == 1 && a->finished && a->end == end && a->damage == 0);
-    assert_true(a->start == BUILD_START_TIME && a->buffer_size == 8192 && a->buffers == 2 && a->mode == ETL_MODE_SEQUENTIAL);
+    assert_true(a->events == EVENTS && a->events_lost == 2 && a->buffers_lost == 1 && a->finished && a->end == end &&
+                a->damage == 0);
+    assert_true(a->start == BUILD_START_TIME && a->buffer_size == 8192 && a->buffers == 2 &&
+                a->mode == ETL_MODE_SEQUENTIAL);
     assert_string_equal(b->name, "disk and cpu");
     assert_true(b->events == EVENTS && b->events_lost == 5 && !b->finished && b->end == 0);
     assert_int_equal(uname(&u), 0);
@@ -119,11 +124,13 @@ static void sessions_host_and_configuration(void **state)
 
     /* merged again, with one that is new: each has its place once */
     save(2, "late", ETL_MODE_SEQUENTIAL, 1, 0, end, this_boot());
-    assert_int_equal(merge_files_with(os_linux(), (const char *[]){target, path[2]}, 2, again, &options, &c, &why), W_SUCCESS);
+    assert_int_equal(merge_files_with(os_linux(), (const char *[]){target, path[2]}, 2, again, &options, &c, &why),
+                     W_SUCCESS);
     p = read_back(again, &header, &events);
     assert_int_equal(p.sessions, 3);
     assert_string_equal(p.session[2].name, "late");
-    assert_true(c.added == 1 && c.events_lost == 8 && header.events_lost == 8 && events == c.out && events == 3 * EVENTS + 1 + 5);
+    assert_true(c.added == 1 && c.events_lost == 8 && header.events_lost == 8 && events == c.out &&
+                events == 3 * EVENTS + 1 + 5);
     provenance_finish(&p);
 }
 
@@ -175,8 +182,11 @@ static void counters_are_summed_truthfully(void **state)
 /* Events of that name that anybody may have written: whatever is in them, nothing is read past them. */
 static void cut_events_are_refused(void **state)
 {
-    static const char traits[] = "\x13\0" "Autologger-Merge", schema[] = "\x0b\0\0" "Session";
-    struct provenance p = {0};
+    static const char traits[] = "\x13\0"
+                                 "Autologger-Merge",
+                      schema[] = "\x0b\0\0"
+                                 "Session";
+    struct provenance  p       = {0};
     struct etl_reader *r;
     struct etl_event   e;
     struct reason      why;
@@ -225,7 +235,7 @@ static int teardown(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(sessions_host_and_configuration), T(another_boots_host_is_not_told), T(counters_are_summed_truthfully),
-                                       T(cut_events_are_refused)};
+    const struct CMUnitTest tests[] = {T(sessions_host_and_configuration), T(another_boots_host_is_not_told),
+                                       T(counters_are_summed_truthfully), T(cut_events_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

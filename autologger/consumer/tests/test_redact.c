@@ -1,5 +1,6 @@
-/* What a redactor replaces in texts and events, and what it leaves: by how it looks, by its field, by words that it learned; in UTF-8 and
- * UTF-16; the same text has the same token; records keep their size; what nothing describes is zeroed.
+/* What a redactor replaces in texts and events, and what it leaves: by how it looks, by its field, by words that it
+ * learned; in UTF-8 and UTF-16; the same text has the same token; records keep their size; what nothing describes is
+ * zeroed.
  * Proves: issue 5 "relog and redact". */
 #include "autologger/consumer/redact.h"
 #include "autologger/consumer/tests/names_maker.h"
@@ -13,23 +14,24 @@
 static void texts(void **state)
 {
     (void)state;
-    static const struct { const char *text, *gone[3], *stays[4]; } rows[] = {
-        {"from 10.1.2.3 to 127.0.0.1:80", {"10.1.2.3"}, {"from ", " to 127.0.0.1:80"}},
-        {"[2001:db8::7]:443 and ::1 and fe80::1.", {"2001:db8::7", "fe80::1"}, {"]:443", "::1 and"}},
-        {"at 12:34:56 version 1.2.3", {NULL}, {"at 12:34:56 version 1.2.3"}},
-        {"card 52:54:00:12:34:56 up", {"52:54:00:12:34:56"}, {"card ", " up"}},
-        {"HOME=/root/x y PATH='a b' done", {"/root/x", "a b"}, {"HOME=", " y PATH='", "' done"}},
-        {"password: abc, a: b, C:\\x, http://web.example/p", {"abc,", "web.example"}, {" a: b", "C:\\x", "/p"}},
-        {"mail bob@mail.example now", {"bob", "mail.example"}, {"mail ", "@", " now"}},
-        {"Zoltan and zoltan-pc and zoltanic", {"Zoltan and", " zoltan-"}, {"zoltanic", " and "}},
-        {"", {NULL}, {""}},
-        {"=", {NULL}, {"="}}};
+    static const struct {
+        const char *text, *gone[3], *stays[4];
+    } rows[]           = {{"from 10.1.2.3 to 127.0.0.1:80", {"10.1.2.3"}, {"from ", " to 127.0.0.1:80"}},
+                          {"[2001:db8::7]:443 and ::1 and fe80::1.", {"2001:db8::7", "fe80::1"}, {"]:443", "::1 and"}},
+                          {"at 12:34:56 version 1.2.3", {NULL}, {"at 12:34:56 version 1.2.3"}},
+                          {"card 52:54:00:12:34:56 up", {"52:54:00:12:34:56"}, {"card ", " up"}},
+                          {"HOME=/root/x y PATH='a b' done", {"/root/x", "a b"}, {"HOME=", " y PATH='", "' done"}},
+                          {"password: abc, a: b, C:\\x, http://web.example/p", {"abc,", "web.example"}, {" a: b", "C:\\x", "/p"}},
+                          {"mail bob@mail.example now", {"bob", "mail.example"}, {"mail ", "@", " now"}},
+                          {"Zoltan and zoltan-pc and zoltanic", {"Zoltan and", " zoltan-"}, {"zoltanic", " and "}},
+                          {"", {NULL}, {""}},
+                          {"=", {NULL}, {"="}}};
     struct redactor *r = redactor_create(REDACT_USUAL);
     assert_non_null(r);
     assert_true(redactor_word(r, "Zoltan"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char     narrow[128], again[128], wide[256], back[128];
-        size_t   n = strlen(rows[i].text);
+        char   narrow[128], again[128], wide[256], back[128];
+        size_t n = strlen(rows[i].text);
         snprintf(narrow, sizeof narrow, "%s", rows[i].text);
         snprintf(again, sizeof again, "%s", rows[i].text);
         size_t units = utf8_to_utf16le(rows[i].text, n, (uint8_t *)wide, sizeof wide);
@@ -84,24 +86,27 @@ static void tokens_are_of_one_redactor(void **state)
 static void events(void **state)
 {
     (void)state;
-    struct etl_file_info info = build_info(8192);
-    struct image         m    = image_start(&info);
+    struct etl_file_info info         = build_info(8192);
+    struct image         m            = image_start(&info);
     uint8_t              process[128] = {0};
-    const char           command[] = "x\0 \0-\0-\0k\0=\0s\0e\0c\0r\0e\0t\0s\0\0";
+    const char           command[]    = "x\0 \0-\0-\0k\0=\0s\0e\0c\0r\0e\0t\0s\0\0";
     image_buffer(&m, 0, 1);
     memcpy(process + 40, "prog", 5);
     memcpy(process + 45, command, sizeof command);
     image_kernel(&m, 2000000, 0x0301, 4, 10, process, 45 + sizeof command + 4);
-    image_tracelogging(&m, 2000001, "\x0B\0MySource", 11, "\x13\0\0Event\0Text\0\x02" "N\0\x08", 0x13, "a secrets b\0\7\0\0\0", 16);
+    image_tracelogging(&m, 2000001, "\x0B\0MySource", 11,
+                       "\x13\0\0Event\0Text\0\x02"
+                       "N\0\x08",
+                       0x13, "a secrets b\0\7\0\0\0", 16);
     image_event(&m, 2000002, 0x12345678); /* nothing describes it */
-    uint8_t  send[40] = {5, 0, 0, 0, 9, 0, 0, 0, 10, 9, 8, 7, 127, 0, 0, 1, 0, 80, 0, 81};
+    uint8_t send[40] = {5, 0, 0, 0, 9, 0, 0, 0, 10, 9, 8, 7, 127, 0, 0, 1, 0, 80, 0, 81};
     image_kernel(&m, 2000003, 0x060A, 2, 0, send, 40);
 
     struct etl_reader *reader;
     struct etl_event   e;
     struct decoded     names;
-    struct schema_set *set = schema_set_new();
-    struct redactor   *r   = redactor_create(REDACT_USUAL);
+    struct schema_set *set  = schema_set_new();
+    struct redactor   *r    = redactor_create(REDACT_USUAL);
     unsigned           seen = 0;
     for (int pass = 0; pass < 2; pass++) {
         assert_int_equal(etl_reader_open_memory(m.data, m.size, &reader, NULL), 0);
@@ -157,7 +162,8 @@ static void words_of_the_option(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(paths_on_request), cmocka_unit_test(tokens_are_of_one_redactor),
-                                       cmocka_unit_test(events), cmocka_unit_test(words_of_the_option)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(paths_on_request),
+                                       cmocka_unit_test(tokens_are_of_one_redactor), cmocka_unit_test(events),
+                                       cmocka_unit_test(words_of_the_option)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The functions of relogger.h: merging as perfctrl.dll's function has it, relogging with a callback that drops and injects.
+/* The functions of relogger.h: merging as perfctrl.dll's function has it, relogging with a callback that drops and
+ * injects.
  * Proves: MRG-01, MRG-08, MRG-10 (named status, no file). */
 #include "autologger/include/relogger.h"
 
@@ -118,8 +119,9 @@ static BOOLEAN every_second(ULONGLONG relog, PEVENT_RECORD e, PVOID context)
     ++*(unsigned *)context;
     if (value % 5 == 0) {
         static GUID                     related  = {1, 2, 3, {4}};
-        EVENT_HEADER_EXTENDED_DATA_ITEM item     = {.ExtType = EVENT_HEADER_EXT_TYPE_RELATED_ACTIVITYID, .DataSize = sizeof related,
-                                                    .DataPtr = (ULONGLONG)(uintptr_t)&related};
+        EVENT_HEADER_EXTENDED_DATA_ITEM item     = {.ExtType  = EVENT_HEADER_EXT_TYPE_RELATED_ACTIVITYID,
+                                                    .DataSize = sizeof related,
+                                                    .DataPtr  = (ULONGLONG)(uintptr_t)&related};
         EVENT_RECORD                    injected = *e;
         char                            text[]   = "injected";
         injected.EventHeader.EventDescriptor.Id  = 99;

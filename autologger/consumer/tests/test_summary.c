@@ -1,5 +1,5 @@
-/* The figures of a file with bounded memory: stacks find their trigger among the times that are kept, whether they come at once, later, or
- * before it in a damaged file; what comes too late counts as one without. How far it is, is told.
+/* The figures of a file with bounded memory: stacks find their trigger among the times that are kept, whether they come
+ * at once, later, or before it in a damaged file; what comes too late counts as one without. How far it is, is told.
  * Proves: issue 5 "memory bounded ... not by the file". */
 #include "autologger/consumer/summary.h"
 #include "autologger/etl/tests/build.h"
@@ -114,6 +114,7 @@ static void before_their_trigger(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(within_what_is_kept), cmocka_unit_test(later_than_that), cmocka_unit_test(before_their_trigger)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(within_what_is_kept), cmocka_unit_test(later_than_that),
+                                       cmocka_unit_test(before_their_trigger)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
-/* tdh.h: descriptions as blocks, properties by name, texts of every in-type with every out-type, as a program sees them.
- * Proves: CON-05 (every type of a template), TLG-08 (all in-types), TLG-12 (arrays, structs), MAN-06 (each inType x outType), CON-15. */
+/* tdh.h: descriptions as blocks, properties by name, texts of every in-type with every out-type, as a program sees
+ * them.
+ * Proves: CON-05 (every type of a template), TLG-08 (all in-types), TLG-12 (arrays, structs), MAN-06 (each inType x
+ * outType), CON-15. */
 #include "autologger/include/tdh.h"
 
 #include "autologger/consumer/record_view.h"
@@ -30,8 +32,14 @@ static const char *ascii(const WCHAR *text)
 
 /* ---- texts ---- */
 
-#define ONE(in, out, bytes, text) {TDH_INTYPE_##in, TDH_OUTTYPE_##out, 0, bytes, sizeof bytes - 1, text}
-#define SIZED(in, out, length, bytes, text) {TDH_INTYPE_##in, TDH_OUTTYPE_##out, length, bytes, sizeof bytes - 1, text}
+#define ONE(in, out, bytes, text) \
+    { \
+        TDH_INTYPE_##in, TDH_OUTTYPE_##out, 0, bytes, sizeof bytes - 1, text \
+    }
+#define SIZED(in, out, length, bytes, text) \
+    { \
+        TDH_INTYPE_##in, TDH_OUTTYPE_##out, length, bytes, sizeof bytes - 1, text \
+    }
 #define IP6 "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"
 #define ADDRESS "\2\0\x1F\x90\x7F\0\0\1\0\0\0\0\0\0\0\0"
 #define ID "\x78\x56\x34\x12\xBC\x9A\xF0\xDE\x11\x22\x33\x44\x55\x66\x77\x88"
@@ -44,56 +52,125 @@ static const struct {
     size_t      size;
     const char *text;
 } texts[] = {
-    ONE(UNICODESTRING, STRING, "h\0i\0\0\0", "hi"), ONE(UNICODESTRING, XML, "<\0\0\0", "<"), ONE(UNICODESTRING, JSON, "{\0\0\0", "{"),
-    SIZED(UNICODESTRING, STRING, 3, "a\0b\0c\0", "abc"), SIZED(UNICODESTRING, STRING, 3, "a\0\0\0c\0", "a"),
-    ONE(ANSISTRING, STRING, "hi\0", "hi"), ONE(ANSISTRING, XML, "<\0", "<"), ONE(ANSISTRING, JSON, "{\0", "{"),
-    ONE(ANSISTRING, UTF8, "\xC3\xA4\0", "\xC3\xA4"), SIZED(ANSISTRING, STRING, 2, "hi", "hi"),
-    ONE(INT8, BYTE, "\xFF", "-1"), ONE(INT8, STRING, "A", "A"), ONE(INT8, UNSIGNEDBYTE, "\xFF", "255"), ONE(INT8, BOOLEAN, "\0", "false"),
-    ONE(INT8, HEXINT8, "\xFF", "0xFF"), ONE(UINT8, UNSIGNEDBYTE, "\xFF", "255"), ONE(UINT8, STRING, "A", "A"), ONE(UINT8, HEXINT8, "\x1F", "0x1F"),
-    ONE(UINT8, BOOLEAN, "\2", "true"), ONE(UINT8, BYTE, "\xFE", "-2"),
-    ONE(INT16, SHORT, "\xFE\xFF", "-2"), ONE(INT16, UNSIGNEDSHORT, "\xFE\xFF", "65534"), ONE(INT16, HEXINT16, "\xFE\xFF", "0xFFFE"),
-    ONE(INT16, STRING, "\xE4\0", "\xC3\xA4"), ONE(UINT16, UNSIGNEDSHORT, "\xFE\xFF", "65534"), ONE(UINT16, PORT, "\x1F\x90", "8080"),
-    ONE(UINT16, HEXINT16, "\xAB\1", "0x1AB"), ONE(UINT16, STRING, "\xE4\0", "\xC3\xA4"), ONE(UINT16, SHORT, "\xFE\xFF", "-2"),
-    ONE(INT32, INT, "\0\0\0\x80", "-2147483648"), ONE(INT32, HRESULT, "\5\0\7\x80", "0x80070005"), ONE(INT32, UNSIGNEDINT, "\0\0\0\x80", "2147483648"),
-    ONE(INT32, BOOLEAN, "\1\0\0\0", "true"), ONE(INT32, HEXINT32, "\xFF\0\0\0", "0xFF"), ONE(INT32, NTSTATUS, "\x22\0\0\xC0", "0xC0000022"),
-    ONE(UINT32, UNSIGNEDINT, "\0\0\0\x80", "2147483648"), ONE(UINT32, PID, "\x0A\0\0\0", "10"), ONE(UINT32, TID, "\x0B\0\0\0", "11"),
-    ONE(UINT32, IPV4, "\x7F\0\0\1", "127.0.0.1"), ONE(UINT32, ETWTIME, "\1\0\0\0", "1970-01-01T00:00:01.000000000Z"),
-    ONE(UINT32, ERRORCODE, "\5\0\0\0", "0x5"), ONE(UINT32, WIN32ERROR, "\5\0\0\0", "5"), ONE(UINT32, NTSTATUS, "\x22\0\0\xC0", "0xC0000022"),
-    ONE(UINT32, HEXINT32, "\xFF\0\0\0", "0xFF"), ONE(UINT32, CODE_POINTER, "\xFF\0\0\0", "0xFF"), ONE(UINT32, INT, "\xFF\xFF\xFF\xFF", "-1"),
+    ONE(UNICODESTRING, STRING, "h\0i\0\0\0", "hi"),
+    ONE(UNICODESTRING, XML, "<\0\0\0", "<"),
+    ONE(UNICODESTRING, JSON, "{\0\0\0", "{"),
+    SIZED(UNICODESTRING, STRING, 3, "a\0b\0c\0", "abc"),
+    SIZED(UNICODESTRING, STRING, 3, "a\0\0\0c\0", "a"),
+    ONE(ANSISTRING, STRING, "hi\0", "hi"),
+    ONE(ANSISTRING, XML, "<\0", "<"),
+    ONE(ANSISTRING, JSON, "{\0", "{"),
+    ONE(ANSISTRING, UTF8, "\xC3\xA4\0", "\xC3\xA4"),
+    SIZED(ANSISTRING, STRING, 2, "hi", "hi"),
+    ONE(INT8, BYTE, "\xFF", "-1"),
+    ONE(INT8, STRING, "A", "A"),
+    ONE(INT8, UNSIGNEDBYTE, "\xFF", "255"),
+    ONE(INT8, BOOLEAN, "\0", "false"),
+    ONE(INT8, HEXINT8, "\xFF", "0xFF"),
+    ONE(UINT8, UNSIGNEDBYTE, "\xFF", "255"),
+    ONE(UINT8, STRING, "A", "A"),
+    ONE(UINT8, HEXINT8, "\x1F", "0x1F"),
+    ONE(UINT8, BOOLEAN, "\2", "true"),
+    ONE(UINT8, BYTE, "\xFE", "-2"),
+    ONE(INT16, SHORT, "\xFE\xFF", "-2"),
+    ONE(INT16, UNSIGNEDSHORT, "\xFE\xFF", "65534"),
+    ONE(INT16, HEXINT16, "\xFE\xFF", "0xFFFE"),
+    ONE(INT16, STRING, "\xE4\0", "\xC3\xA4"),
+    ONE(UINT16, UNSIGNEDSHORT, "\xFE\xFF", "65534"),
+    ONE(UINT16, PORT, "\x1F\x90", "8080"),
+    ONE(UINT16, HEXINT16, "\xAB\1", "0x1AB"),
+    ONE(UINT16, STRING, "\xE4\0", "\xC3\xA4"),
+    ONE(UINT16, SHORT, "\xFE\xFF", "-2"),
+    ONE(INT32, INT, "\0\0\0\x80", "-2147483648"),
+    ONE(INT32, HRESULT, "\5\0\7\x80", "0x80070005"),
+    ONE(INT32, UNSIGNEDINT, "\0\0\0\x80", "2147483648"),
+    ONE(INT32, BOOLEAN, "\1\0\0\0", "true"),
+    ONE(INT32, HEXINT32, "\xFF\0\0\0", "0xFF"),
+    ONE(INT32, NTSTATUS, "\x22\0\0\xC0", "0xC0000022"),
+    ONE(UINT32, UNSIGNEDINT, "\0\0\0\x80", "2147483648"),
+    ONE(UINT32, PID, "\x0A\0\0\0", "10"),
+    ONE(UINT32, TID, "\x0B\0\0\0", "11"),
+    ONE(UINT32, IPV4, "\x7F\0\0\1", "127.0.0.1"),
+    ONE(UINT32, ETWTIME, "\1\0\0\0", "1970-01-01T00:00:01.000000000Z"),
+    ONE(UINT32, ERRORCODE, "\5\0\0\0", "0x5"),
+    ONE(UINT32, WIN32ERROR, "\5\0\0\0", "5"),
+    ONE(UINT32, NTSTATUS, "\x22\0\0\xC0", "0xC0000022"),
+    ONE(UINT32, HEXINT32, "\xFF\0\0\0", "0xFF"),
+    ONE(UINT32, CODE_POINTER, "\xFF\0\0\0", "0xFF"),
+    ONE(UINT32, INT, "\xFF\xFF\xFF\xFF", "-1"),
     ONE(UINT32, BOOLEAN, "\0\0\0\0", "false"),
-    ONE(INT64, LONG, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "-1"), ONE(INT64, UNSIGNEDLONG, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "18446744073709551615"),
-    ONE(INT64, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"), ONE(INT64, DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"),
-    ONE(INT64, DATETIME_UTC, DAY, "1970-01-01T00:00:00.000000000Z"), ONE(UINT64, UNSIGNEDLONG, "\1\0\0\0\0\0\0\0", "1"),
-    ONE(UINT64, ETWTIME, DAY, "1970-01-01T00:00:00.000000000Z"), ONE(UINT64, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"),
-    ONE(UINT64, CODE_POINTER, "\x1A\0\0\0\0\0\xFF\xFF", "0xFFFF00000000001A"), ONE(UINT64, LONG, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "-1"),
-    ONE(UINT64, DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"), ONE(UINT64, DATETIME_UTC, DAY, "1970-01-01T00:00:00.000000000Z"),
-    ONE(FLOAT, FLOAT, "\0\0\xC0\x3F", "1.5"), ONE(DOUBLE, DOUBLE, "\0\0\0\0\0\0\xF8\x3F", "1.5"), ONE(BOOLEAN, BOOLEAN, "\2\0\0\0", "true"),
-    SIZED(BINARY, HEXBINARY, 3, "\1\2\xAB", "0102ab"), SIZED(BINARY, IPV6, 16, IP6, "::1"), SIZED(BINARY, SOCKETADDRESS, 16, ADDRESS, "127.0.0.1:8080"),
-    SIZED(BINARY, PKCS7_WITH_TYPE_INFO, 2, "\1\2", "0102"), SIZED(BINARY, IPV6, 3, "\1\2\3", "010203"), SIZED(BINARY, SOCKETADDRESS, 2, "\1\2", "0102"),
-    ONE(GUID, GUID, ID, "{12345678-9abc-def0-1122-334455667788}"), ONE(POINTER, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"),
-    ONE(POINTER, CODE_POINTER, "\x1A\0\0\0\0\0\0\0", "0x1A"), ONE(POINTER, UNSIGNEDLONG, "\x1A\0\0\0\0\0\0\0", "26"),
-    ONE(FILETIME, DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"), ONE(FILETIME, CULTURE_INSENSITIVE_DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"),
-    ONE(FILETIME, DATETIME_UTC, DAY, "1970-01-01T00:00:00.000000000Z"), ONE(SYSTEMTIME, DATETIME, CLOCK, "2026-11-21T07:52:35.123"),
-    ONE(SYSTEMTIME, CULTURE_INSENSITIVE_DATETIME, CLOCK, "2026-11-21T07:52:35.123"), ONE(SYSTEMTIME, DATETIME_UTC, CLOCK, "2026-11-21T07:52:35.123"),
-    ONE(SID, STRING, NT, "S-1-5-32-544"), ONE(HEXINT32, HEXINT32, "\xFF\0\0\0", "0xFF"), ONE(HEXINT32, ERRORCODE, "\xFF\0\0\0", "0xFF"),
-    ONE(HEXINT32, WIN32ERROR, "\xFF\0\0\0", "0xFF"), ONE(HEXINT32, NTSTATUS, "\xFF\0\0\xC0", "0xC00000FF"), ONE(HEXINT32, HRESULT, "\xFF\0\0\x80", "0x800000FF"),
-    ONE(HEXINT32, BOOLEAN, "\1\0\0\0", "true"), ONE(HEXINT32, CODE_POINTER, "\xFF\0\0\0", "0xFF"), ONE(HEXINT64, HEXINT64, "\xFF\0\0\0\0\0\0\0", "0xFF"),
-    ONE(HEXINT64, CODE_POINTER, "\xFF\0\0\0\0\0\0\0", "0xFF"), ONE(MANIFEST_COUNTEDSTRING, STRING, "\4\0h\0i\0", "hi"),
-    ONE(MANIFEST_COUNTEDSTRING, XML, "\2\0<\0", "<"), ONE(MANIFEST_COUNTEDSTRING, JSON, "\2\0{\0", "{"), ONE(MANIFEST_COUNTEDANSISTRING, STRING, "\2\0hi", "hi"),
-    ONE(MANIFEST_COUNTEDANSISTRING, XML, "\1\0<", "<"), ONE(MANIFEST_COUNTEDANSISTRING, JSON, "\1\0{", "{"),
-    ONE(MANIFEST_COUNTEDANSISTRING, UTF8, "\2\0\xC3\xA4", "\xC3\xA4"), ONE(MANIFEST_COUNTEDBINARY, HEXBINARY, "\2\0\xAB\xCD", "abcd"),
-    ONE(MANIFEST_COUNTEDBINARY, IPV6, "\x10\0" IP6, "::1"), ONE(MANIFEST_COUNTEDBINARY, SOCKETADDRESS, "\x10\0" ADDRESS, "127.0.0.1:8080"),
-    ONE(MANIFEST_COUNTEDBINARY, PKCS7_WITH_TYPE_INFO, "\1\0\xAB", "ab"), ONE(COUNTEDSTRING, STRING, "\2\0h\0", "h"), ONE(COUNTEDANSISTRING, STRING, "\1\0h", "h"),
-    ONE(REVERSEDCOUNTEDSTRING, STRING, "\0\2h\0", "h"), ONE(REVERSEDCOUNTEDANSISTRING, STRING, "\0\1h", "h"),
-    ONE(NONNULLTERMINATEDSTRING, STRING, "h\0i\0", "hi"), ONE(NONNULLTERMINATEDANSISTRING, STRING, "hi", "hi"), ONE(UNICODECHAR, STRING, "\xE4\0", "\xC3\xA4"),
-    ONE(ANSICHAR, STRING, "h", "h"), ONE(SIZET, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"), ONE(HEXDUMP, HEXBINARY, "\2\0\0\0\xAB\xCD", "abcd"),
-    ONE(WBEMSID, STRING, "\0\0\0\0", ""), ONE(WBEMSID, STRING, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" NT, "S-1-5-32-544"),
+    ONE(INT64, LONG, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "-1"),
+    ONE(INT64, UNSIGNEDLONG, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "18446744073709551615"),
+    ONE(INT64, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"),
+    ONE(INT64, DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(INT64, DATETIME_UTC, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(UINT64, UNSIGNEDLONG, "\1\0\0\0\0\0\0\0", "1"),
+    ONE(UINT64, ETWTIME, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(UINT64, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"),
+    ONE(UINT64, CODE_POINTER, "\x1A\0\0\0\0\0\xFF\xFF", "0xFFFF00000000001A"),
+    ONE(UINT64, LONG, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "-1"),
+    ONE(UINT64, DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(UINT64, DATETIME_UTC, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(FLOAT, FLOAT, "\0\0\xC0\x3F", "1.5"),
+    ONE(DOUBLE, DOUBLE, "\0\0\0\0\0\0\xF8\x3F", "1.5"),
+    ONE(BOOLEAN, BOOLEAN, "\2\0\0\0", "true"),
+    SIZED(BINARY, HEXBINARY, 3, "\1\2\xAB", "0102ab"),
+    SIZED(BINARY, IPV6, 16, IP6, "::1"),
+    SIZED(BINARY, SOCKETADDRESS, 16, ADDRESS, "127.0.0.1:8080"),
+    SIZED(BINARY, PKCS7_WITH_TYPE_INFO, 2, "\1\2", "0102"),
+    SIZED(BINARY, IPV6, 3, "\1\2\3", "010203"),
+    SIZED(BINARY, SOCKETADDRESS, 2, "\1\2", "0102"),
+    ONE(GUID, GUID, ID, "{12345678-9abc-def0-1122-334455667788}"),
+    ONE(POINTER, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"),
+    ONE(POINTER, CODE_POINTER, "\x1A\0\0\0\0\0\0\0", "0x1A"),
+    ONE(POINTER, UNSIGNEDLONG, "\x1A\0\0\0\0\0\0\0", "26"),
+    ONE(FILETIME, DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(FILETIME, CULTURE_INSENSITIVE_DATETIME, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(FILETIME, DATETIME_UTC, DAY, "1970-01-01T00:00:00.000000000Z"),
+    ONE(SYSTEMTIME, DATETIME, CLOCK, "2026-11-21T07:52:35.123"),
+    ONE(SYSTEMTIME, CULTURE_INSENSITIVE_DATETIME, CLOCK, "2026-11-21T07:52:35.123"),
+    ONE(SYSTEMTIME, DATETIME_UTC, CLOCK, "2026-11-21T07:52:35.123"),
+    ONE(SID, STRING, NT, "S-1-5-32-544"),
+    ONE(HEXINT32, HEXINT32, "\xFF\0\0\0", "0xFF"),
+    ONE(HEXINT32, ERRORCODE, "\xFF\0\0\0", "0xFF"),
+    ONE(HEXINT32, WIN32ERROR, "\xFF\0\0\0", "0xFF"),
+    ONE(HEXINT32, NTSTATUS, "\xFF\0\0\xC0", "0xC00000FF"),
+    ONE(HEXINT32, HRESULT, "\xFF\0\0\x80", "0x800000FF"),
+    ONE(HEXINT32, BOOLEAN, "\1\0\0\0", "true"),
+    ONE(HEXINT32, CODE_POINTER, "\xFF\0\0\0", "0xFF"),
+    ONE(HEXINT64, HEXINT64, "\xFF\0\0\0\0\0\0\0", "0xFF"),
+    ONE(HEXINT64, CODE_POINTER, "\xFF\0\0\0\0\0\0\0", "0xFF"),
+    ONE(MANIFEST_COUNTEDSTRING, STRING, "\4\0h\0i\0", "hi"),
+    ONE(MANIFEST_COUNTEDSTRING, XML, "\2\0<\0", "<"),
+    ONE(MANIFEST_COUNTEDSTRING, JSON, "\2\0{\0", "{"),
+    ONE(MANIFEST_COUNTEDANSISTRING, STRING, "\2\0hi", "hi"),
+    ONE(MANIFEST_COUNTEDANSISTRING, XML, "\1\0<", "<"),
+    ONE(MANIFEST_COUNTEDANSISTRING, JSON, "\1\0{", "{"),
+    ONE(MANIFEST_COUNTEDANSISTRING, UTF8, "\2\0\xC3\xA4", "\xC3\xA4"),
+    ONE(MANIFEST_COUNTEDBINARY, HEXBINARY, "\2\0\xAB\xCD", "abcd"),
+    ONE(MANIFEST_COUNTEDBINARY, IPV6, "\x10\0" IP6, "::1"),
+    ONE(MANIFEST_COUNTEDBINARY, SOCKETADDRESS, "\x10\0" ADDRESS, "127.0.0.1:8080"),
+    ONE(MANIFEST_COUNTEDBINARY, PKCS7_WITH_TYPE_INFO, "\1\0\xAB", "ab"),
+    ONE(COUNTEDSTRING, STRING, "\2\0h\0", "h"),
+    ONE(COUNTEDANSISTRING, STRING, "\1\0h", "h"),
+    ONE(REVERSEDCOUNTEDSTRING, STRING, "\0\2h\0", "h"),
+    ONE(REVERSEDCOUNTEDANSISTRING, STRING, "\0\1h", "h"),
+    ONE(NONNULLTERMINATEDSTRING, STRING, "h\0i\0", "hi"),
+    ONE(NONNULLTERMINATEDANSISTRING, STRING, "hi", "hi"),
+    ONE(UNICODECHAR, STRING, "\xE4\0", "\xC3\xA4"),
+    ONE(ANSICHAR, STRING, "h", "h"),
+    ONE(SIZET, HEXINT64, "\x1A\0\0\0\0\0\0\0", "0x1A"),
+    ONE(HEXDUMP, HEXBINARY, "\2\0\0\0\xAB\xCD", "abcd"),
+    ONE(WBEMSID, STRING, "\0\0\0\0", ""),
+    ONE(WBEMSID, STRING, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" NT, "S-1-5-32-544"),
 };
 enum { TEXTS = sizeof texts / sizeof *texts };
 
 static void every_in_type_with_every_out_type(void **state)
 {
-    static const struct { uint16_t in, out; } rows[] = {
+    static const struct {
+        uint16_t in, out;
+    } rows[] = {
 #define M(in, out, kind) {IN_##in, OUT_##out},
 #define T M
 #include "autologger/schema/shown.def"
@@ -111,22 +188,29 @@ static void every_in_type_with_every_out_type(void **state)
             fail_msg("in-type %u with out-type %u has no row", rows[i].in, rows[i].out);
     }
     for (unsigned i = 0; i < TEXTS; i++) {
-        ULONG  size = sizeof text, need = 0;
-        BYTE  *data = malloc(texts[i].size);
+        ULONG size = sizeof text, need = 0;
+        BYTE *data = malloc(texts[i].size);
         memcpy(data, texts[i].bytes, texts[i].size);
-        TDHSTATUS st = TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, texts[i].length, (USHORT)texts[i].size, data, &size, text, &used);
+        TDHSTATUS st = TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, texts[i].length,
+                                         (USHORT)texts[i].size, data, &size, text, &used);
         if (st || used != texts[i].size || strcmp(ascii(text), texts[i].text) != 0)
-            fail_msg("in %u out %u: %u, %u bytes, '%s', not '%s'", texts[i].in, texts[i].out, st, used, st ? "" : ascii(text), texts[i].text);
-        assert_int_equal(TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, texts[i].length, (USHORT)texts[i].size, data, &need, text, &used),
+            fail_msg("in %u out %u: %u, %u bytes, '%s', not '%s'", texts[i].in, texts[i].out, st, used,
+                     st ? "" : ascii(text), texts[i].text);
+        assert_int_equal(TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, texts[i].length,
+                                           (USHORT)texts[i].size, data, &need, text, &used),
                          ERROR_INSUFFICIENT_BUFFER);
         assert_int_equal(need, size);
-        bool to_end = texts[i].in == TDH_INTYPE_NONNULLTERMINATEDSTRING || texts[i].in == TDH_INTYPE_NONNULLTERMINATEDANSISTRING;
-        bool to_nul = !texts[i].length && (texts[i].in == TDH_INTYPE_UNICODESTRING || texts[i].in == TDH_INTYPE_ANSISTRING);
+        bool to_end =
+            texts[i].in == TDH_INTYPE_NONNULLTERMINATEDSTRING || texts[i].in == TDH_INTYPE_NONNULLTERMINATEDANSISTRING;
+        bool to_nul =
+            !texts[i].length && (texts[i].in == TDH_INTYPE_UNICODESTRING || texts[i].in == TDH_INTYPE_ANSISTRING);
         size_t most = to_nul ? 1 : texts[i].size; /* D-73: it may end with the payload instead of its NUL */
         if (to_nul) {
             const size_t nul = texts[i].in == TDH_INTYPE_UNICODESTRING ? 2 : 1;
             size             = sizeof text;
-            assert_int_equal(TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, 0, (USHORT)(texts[i].size - nul), data, &size, text, &used), 0);
+            assert_int_equal(TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, 0,
+                                               (USHORT)(texts[i].size - nul), data, &size, text, &used),
+                             0);
             assert_int_equal(used, texts[i].size - nul);
             assert_string_equal(ascii(text), texts[i].text);
         }
@@ -134,17 +218,23 @@ static void every_in_type_with_every_out_type(void **state)
             BYTE *exact = malloc(n ? n : 1);
             memcpy(exact, data, n);
             size = sizeof text;
-            assert_int_equal(TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, texts[i].length, (USHORT)n, exact, &size, text, &used),
+            assert_int_equal(TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, texts[i].length, (USHORT)n,
+                                               exact, &size, text, &used),
                              ERROR_EVT_INVALID_EVENT_DATA);
             free(exact);
         }
         free(data);
     }
     ULONG size = sizeof text;
-    assert_int_equal(TdhFormatProperty(NULL, NULL, 4, TDH_INTYPE_POINTER, TDH_OUTTYPE_NULL, 0, 4, (PBYTE) "\x1A\0\0\0", &size, text, &used), 0);
+    assert_int_equal(TdhFormatProperty(NULL, NULL, 4, TDH_INTYPE_POINTER, TDH_OUTTYPE_NULL, 0, 4, (PBYTE) "\x1A\0\0\0",
+                                       &size, text, &used),
+                     0);
     assert_int_equal(used, 4);
-    assert_int_equal(TdhFormatProperty(NULL, NULL, 5, TDH_INTYPE_POINTER, TDH_OUTTYPE_NULL, 0, 4, (PBYTE) "\x1A\0\0\0", &size, text, &used), ERROR_INVALID_PARAMETER);
-    assert_int_equal(TdhFormatProperty(NULL, NULL, 8, 26, 0, 0, 4, (PBYTE) "\x1A\0\0\0", &size, text, &used), ERROR_INVALID_PARAMETER);
+    assert_int_equal(TdhFormatProperty(NULL, NULL, 5, TDH_INTYPE_POINTER, TDH_OUTTYPE_NULL, 0, 4, (PBYTE) "\x1A\0\0\0",
+                                       &size, text, &used),
+                     ERROR_INVALID_PARAMETER);
+    assert_int_equal(TdhFormatProperty(NULL, NULL, 8, 26, 0, 0, 4, (PBYTE) "\x1A\0\0\0", &size, text, &used),
+                     ERROR_INVALID_PARAMETER);
 }
 
 /* ---- events ---- */
@@ -154,7 +244,8 @@ struct made {
     struct etl_event   e;
     struct record_view view;
 };
-static PEVENT_RECORD record(struct made *m, const void *schema, size_t schema_size, const void *payload, size_t payload_size)
+static PEVENT_RECORD record(struct made *m, const void *schema, size_t schema_size, const void *payload,
+                            size_t payload_size)
 {
     uint8_t item[512] = {(uint8_t)(schema_size + 3), (uint8_t)((schema_size + 3) >> 8), 0};
     size_t  n         = sizeof(struct etl_event_header);
@@ -172,8 +263,17 @@ static PEVENT_RECORD record(struct made *m, const void *schema, size_t schema_si
     return &m->view.record;
 }
 
-static const char schema[]  = "Read\0" "path\0\1" "sizes\0\x46" "parts\0\xD8\x02" "at\0\x8A\x04" "bytes\0\x0E";
-static const char payload[] = "a\0\0\0" "\2\0\5\0\6\0" "\2\0" "\1\0\0\0\0\0\0\0\1\0\xAA" "\2\0\0\0\0\0\0\0\2\0\xBB\xCC";
+static const char schema[]  = "Read\0"
+                              "path\0\1"
+                              "sizes\0\x46"
+                              "parts\0\xD8\x02"
+                              "at\0\x8A\x04"
+                              "bytes\0\x0E";
+static const char payload[] = "a\0\0\0"
+                              "\2\0\5\0\6\0"
+                              "\2\0"
+                              "\1\0\0\0\0\0\0\0\1\0\xAA"
+                              "\2\0\0\0\0\0\0\0\2\0\xBB\xCC";
 
 static void an_event(void **state)
 {
@@ -182,9 +282,9 @@ static void an_event(void **state)
     ULONG         size = 0, need;
     (void)state;
     assert_int_equal(TdhGetEventInformation(r, 0, NULL, NULL, &size), ERROR_INSUFFICIENT_BUFFER);
-    need = size;
-    BYTE *exact = malloc(size); /* ASan sees any byte past it */
-    PTRACE_EVENT_INFO info = (PTRACE_EVENT_INFO)exact;
+    need                    = size;
+    BYTE             *exact = malloc(size); /* ASan sees any byte past it */
+    PTRACE_EVENT_INFO info  = (PTRACE_EVENT_INFO)exact;
     size--;
     assert_int_equal(TdhGetEventInformation(r, 0, NULL, info, &size), ERROR_INSUFFICIENT_BUFFER);
     assert_int_equal(size, need);
@@ -222,9 +322,11 @@ static void an_event(void **state)
 static TDHSTATUS get(PEVENT_RECORD r, const WCHAR *a, ULONG ai, const WCHAR *b, ULONG bi, BYTE *out, ULONG *size)
 {
     PROPERTY_DATA_DESCRIPTOR d[2] = {{(ULONGLONG)(uintptr_t)a, ai, 0}, {(ULONGLONG)(uintptr_t)b, bi, 0}};
-    ULONG                    n    = b ? 2 : 1, room = *size;
-    TDHSTATUS                st   = TdhGetPropertySize(r, 0, NULL, n, d, size);
-    assert_int_equal(TdhGetProperty(r, 0, NULL, n, d, room, out), st ? st : *size > room ? ERROR_INSUFFICIENT_BUFFER : 0);
+    ULONG                    n = b ? 2 : 1, room = *size;
+    TDHSTATUS                st = TdhGetPropertySize(r, 0, NULL, n, d, size);
+    assert_int_equal(TdhGetProperty(r, 0, NULL, n, d, room, out), st             ? st
+                                                                  : *size > room ? ERROR_INSUFFICIENT_BUFFER
+                                                                                 : 0);
     return st;
 }
 
@@ -240,10 +342,17 @@ static void properties(void **state)
         const char  *bytes;
         ULONG        size;
     } rows[] = {
-        {u"path", ALL, NULL, 0, 0, "a\0\0\0", 4}, {u"sizes", ALL, NULL, 0, 0, "\5\0\6\0", 4}, {u"sizes", 1, NULL, 0, 0, "\6\0", 2},
-        {u"sizes", 2, NULL, 0, ERROR_NOT_FOUND, "", 0}, {u"sizes.Count", ALL, NULL, 0, 0, "\2\0", 2}, {u"parts", 0, u"at", ALL, 0, "\1\0\0\0\0\0\0\0", 8},
-        {u"parts", 1, u"bytes", ALL, 0, "\xBB\xCC", 2}, {u"parts", 1, u"nothing", ALL, ERROR_NOT_FOUND, "", 0}, {u"nothing", ALL, NULL, 0, ERROR_NOT_FOUND, "", 0},
-        {u"path", ALL, u"at", ALL, ERROR_NOT_FOUND, "", 0}, {u"parts", 0, NULL, 0, 0, "\1\0\0\0\0\0\0\0\1\0\xAA", 11},
+        {u"path", ALL, NULL, 0, 0, "a\0\0\0", 4},
+        {u"sizes", ALL, NULL, 0, 0, "\5\0\6\0", 4},
+        {u"sizes", 1, NULL, 0, 0, "\6\0", 2},
+        {u"sizes", 2, NULL, 0, ERROR_NOT_FOUND, "", 0},
+        {u"sizes.Count", ALL, NULL, 0, 0, "\2\0", 2},
+        {u"parts", 0, u"at", ALL, 0, "\1\0\0\0\0\0\0\0", 8},
+        {u"parts", 1, u"bytes", ALL, 0, "\xBB\xCC", 2},
+        {u"parts", 1, u"nothing", ALL, ERROR_NOT_FOUND, "", 0},
+        {u"nothing", ALL, NULL, 0, ERROR_NOT_FOUND, "", 0},
+        {u"path", ALL, u"at", ALL, ERROR_NOT_FOUND, "", 0},
+        {u"parts", 0, NULL, 0, 0, "\1\0\0\0\0\0\0\0\1\0\xAA", 11},
         {u"path", 0, NULL, 0, 0, "a\0\0\0", 4},
     };
     struct made   m;
@@ -251,8 +360,8 @@ static void properties(void **state)
     PEVENT_RECORD r = record(&m, schema, sizeof schema - 1, payload, sizeof payload - 1);
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ULONG size = sizeof out;
-        TDHSTATUS st = get(r, rows[i].a, rows[i].ai, rows[i].b, rows[i].bi, out, &size);
+        ULONG     size = sizeof out;
+        TDHSTATUS st   = get(r, rows[i].a, rows[i].ai, rows[i].b, rows[i].bi, out, &size);
         if (st != rows[i].st || (!st && (size != rows[i].size || memcmp(out, rows[i].bytes, size))))
             fail_msg("row %zu: %u, %u bytes", i, st, size);
         size = 1;
@@ -275,7 +384,11 @@ static void properties(void **state)
 static void other_kinds(void **state)
 {
     struct record_view view;
-    struct etl_event   e = {.kind = ETL_KIND_EVENT, .provider = build_provider, .id = 9, .is_64bit = true, .payload = (const uint8_t *)"h\0i\0\0\0",
+    struct etl_event   e = {.kind         = ETL_KIND_EVENT,
+                            .provider     = build_provider,
+                            .id           = 9,
+                            .is_64bit     = true,
+                            .payload      = (const uint8_t *)"h\0i\0\0\0",
                             .payload_size = 6};
     BYTE               block[4096], out[16];
     PTRACE_EVENT_INFO  info = (PTRACE_EVENT_INFO)block;
@@ -291,9 +404,17 @@ static void other_kinds(void **state)
     size = sizeof out;
     assert_int_equal(get(&view.record, u"Message", 0xFFFFFFFF, NULL, 0, out, &size), 0);
     assert_string_equal(ascii((WCHAR *)out), "hi");
-    static const uint8_t stack[] = "\1\0\0\0\0\0\0\0\2\0\0\0\3\0\0\0" "\4\0\0\0\0\0\0\0" "\5\0\0\0\0\0\0\0";
-    e = (struct etl_event){.kind = ETL_KIND_PERFINFO, .hook = 0x1820, .opcode = 32, .version = 2, .provider = etl_group_guid(0x1820), .is_64bit = true,
-                           .payload = stack, .payload_size = 32};
+    static const uint8_t stack[] = "\1\0\0\0\0\0\0\0\2\0\0\0\3\0\0\0"
+                                   "\4\0\0\0\0\0\0\0"
+                                   "\5\0\0\0\0\0\0\0";
+    e                            = (struct etl_event){.kind         = ETL_KIND_PERFINFO,
+                                                      .hook         = 0x1820,
+                                                      .opcode       = 32,
+                                                      .version      = 2,
+                                                      .provider     = etl_group_guid(0x1820),
+                                                      .is_64bit     = true,
+                                                      .payload      = stack,
+                                                      .payload_size = 32};
     record_view_set(&view, &e, false, NULL);
     size = sizeof block;
     assert_int_equal(TdhGetEventInformation(&view.record, 0, NULL, info, &size), 0);
@@ -313,11 +434,17 @@ static void other_kinds(void **state)
 static void maps_and_providers(void **state)
 {
     static const struct schema_map_row rows[] = {{1, "one"}, {2, "two"}};
-    static const struct schema_map     map    = {.name = "Numbers", .count = 2, .rows = rows}, bits = {.name = "Bits", .bits = true, .count = 2, .rows = rows};
-    struct schema_provider *p = schema_provider_new(&build_provider, "Contoso-Disk");
-    struct schema_event    *d = schema_event_new(p, 2, 2);
+    static const struct schema_map     map    = {.name = "Numbers", .count = 2, .rows = rows},
+                                   bits       = {.name = "Bits", .bits = true, .count = 2, .rows = rows};
+    struct schema_provider *p                 = schema_provider_new(&build_provider, "Contoso-Disk");
+    struct schema_event    *d                 = schema_event_new(p, 2, 2);
     struct record_view      view;
-    struct etl_event        e = {.kind = ETL_KIND_EVENT, .provider = build_provider, .id = 9, .is_64bit = true, .payload = (const uint8_t *)"\2\3", .payload_size = 2};
+    struct etl_event        e = {.kind         = ETL_KIND_EVENT,
+                                 .provider     = build_provider,
+                                 .id           = 9,
+                                 .is_64bit     = true,
+                                 .payload      = (const uint8_t *)"\2\3",
+                                 .payload_size = 2};
     _Alignas(8) BYTE        block[8192], map_block[512];
     PTRACE_EVENT_INFO       info = (PTRACE_EVENT_INFO)block;
     PEVENT_MAP_INFO         m    = (PEVENT_MAP_INFO)map_block;
@@ -348,7 +475,8 @@ static void maps_and_providers(void **state)
     assert_int_equal(TdhFormatProperty(info, m, 8, TDH_INTYPE_UINT8, 0, 0, 1, (PBYTE) "\7", &size, text, &used), 0);
     assert_string_equal(ascii(text), "7");
     map_size = sizeof map_block;
-    assert_int_equal(TdhGetEventMapInformation(&view.record, TEI_MAP_NAME(info, &info->EventPropertyInfoArray[1]), m, &map_size), 0);
+    assert_int_equal(
+        TdhGetEventMapInformation(&view.record, TEI_MAP_NAME(info, &info->EventPropertyInfoArray[1]), m, &map_size), 0);
     size = sizeof text;
     assert_int_equal(TdhFormatProperty(info, m, 8, TDH_INTYPE_UINT8, 0, 0, 1, (PBYTE) "\7", &size, text, &used), 0);
     assert_string_equal(ascii(text), "one|two|0x4");
@@ -375,11 +503,11 @@ static void maps_and_providers(void **state)
 /* A manifest of the tests: loaded, found in the list, its event described with its message, and forgotten. */
 static void a_manifest(void **state)
 {
-    static const char  path[] = AL_SOURCE_DIR "/autologger/schema/tests/shop.man";
-    WCHAR              wide[512] = {0};
-    static BYTE        block[65536];
-    PPROVIDER_ENUMERATION_INFO all  = (PPROVIDER_ENUMERATION_INFO)block;
-    ULONG                      size = sizeof block;
+    static const char          path[]    = AL_SOURCE_DIR "/autologger/schema/tests/shop.man";
+    WCHAR                      wide[512] = {0};
+    static BYTE                block[65536];
+    PPROVIDER_ENUMERATION_INFO all       = (PPROVIDER_ENUMERATION_INFO)block;
+    ULONG                      size      = sizeof block;
     unsigned                   manifests = 0;
     (void)state;
     utf8_to_utf16le(path, strlen(path), wide, sizeof wide - 2);
@@ -391,15 +519,16 @@ static void a_manifest(void **state)
     assert_true(manifests >= 1);
     const struct schema_provider *p;
     enum schema_source            source;
-    struct schema_set            *set = tdh_lock();
+    struct schema_set            *set    = tdh_lock();
     unsigned                      events = 0;
     for (size_t i = 0; (p = schema_set_provider(set, i, &source)); i++)
         for (unsigned e = 0; e < p->event_count; e++, events++) {
             const struct schema_event *d = p->events[e];
-            struct etl_event           x = {.kind = ETL_KIND_EVENT, .provider = p->guid, .id = d->id, .version = d->version, .is_64bit = true};
-            struct record_view         view;
-            BYTE                       out[16384];
-            ULONG                      bytes = sizeof out;
+            struct etl_event           x = {
+                          .kind = ETL_KIND_EVENT, .provider = p->guid, .id = d->id, .version = d->version, .is_64bit = true};
+            struct record_view view;
+            BYTE               out[16384];
+            ULONG              bytes = sizeof out;
             tdh_unlock();
             record_view_set(&view, &x, false, NULL);
             assert_int_equal(TdhGetEventInformation(&view.record, 0, NULL, (PTRACE_EVENT_INFO)out, &bytes), 0);
@@ -422,12 +551,19 @@ static void a_flawed_manifest(void **state)
         "<tasks><task name='None' value='0'/></tasks>"
         "<templates><template tid='T'><data name='n' inType='win:UInt32'/><data name='Odd' inType='win:Odd'/><data name='m' inType='win:UInt32'/></template>"
         "</templates><events><event value='9' symbol='Odd event' level='win:Always' task='None' template='T'/></events></provider>";
-    static const BYTE body[]    = {42, 0, 0, 0, 1, 2, 3};
-    struct etl_event  x         = {.kind = ETL_KIND_EVENT, .id = 9, .is_64bit = true, .payload = body, .payload_size = sizeof body,
-                                   .provider = {0x6a1f6d53, 0x4f2e, 0x4b0e, {0x9d, 0x53, 0x0c, 0x7f, 0x3f, 0x1a, 0x2b, 0x01}}};
-    union { TRACE_EVENT_INFO info; BYTE bytes[2048]; } block;
+    static const BYTE body[] = {42, 0, 0, 0, 1, 2, 3};
+    struct etl_event  x      = {.kind         = ETL_KIND_EVENT,
+                                .id           = 9,
+                                .is_64bit     = true,
+                                .payload      = body,
+                                .payload_size = sizeof body,
+                                .provider = {0x6a1f6d53, 0x4f2e, 0x4b0e, {0x9d, 0x53, 0x0c, 0x7f, 0x3f, 0x1a, 0x2b, 0x01}}};
+    union {
+        TRACE_EVENT_INFO info;
+        BYTE             bytes[2048];
+    } block;
     WCHAR                    n[] = {'n', 0}, m[] = {'m', 0};
-    PROPERTY_DATA_DESCRIPTOR d   = {.PropertyName = (ULONGLONG)(uintptr_t)n, .ArrayIndex = 0xFFFFFFFF};
+    PROPERTY_DATA_DESCRIPTOR d = {.PropertyName = (ULONGLONG)(uintptr_t)n, .ArrayIndex = 0xFFFFFFFF};
     struct record_view       view;
     ULONG                    size = sizeof block, value = 0;
     (void)state;
@@ -446,8 +582,12 @@ static void a_flawed_manifest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_in_type_with_every_out_type), cmocka_unit_test(an_event), cmocka_unit_test(properties),
-                                       cmocka_unit_test(other_kinds), cmocka_unit_test(maps_and_providers), cmocka_unit_test(a_manifest),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_in_type_with_every_out_type),
+                                       cmocka_unit_test(an_event),
+                                       cmocka_unit_test(properties),
+                                       cmocka_unit_test(other_kinds),
+                                       cmocka_unit_test(maps_and_providers),
+                                       cmocka_unit_test(a_manifest),
                                        cmocka_unit_test(a_flawed_manifest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Installed manifests: kept, found by the event's provider, listed, replaced, taken away; a damaged one is told; and what tdh.h makes of them.
+/* Installed manifests: kept, found by the event's provider, listed, replaced, taken away; a damaged one is told; and
+ * what tdh.h makes of them.
  * Proves: MAN-17 (the folder of what is installed), CON-15. */
 #include "autologger/include/tdh.h"
 
@@ -24,13 +25,13 @@ static struct manifest *shop(void)
 
 static void kept(void **state)
 {
-    struct manifest  *m = shop(), *back;
-    struct reason     why;
-    struct guid       guid = m->providers.at[0].guid;
-    struct schema_set *set = schema_set_new();
-    struct publishers p    = {.folder = folder, .culture = "de"};
-    char              path[PUBLISHERS_PATH];
-    struct stat       st;
+    struct manifest   *m = shop(), *back;
+    struct reason      why;
+    struct guid        guid = m->providers.at[0].guid;
+    struct schema_set *set  = schema_set_new();
+    struct publishers  p    = {.folder = folder, .culture = "de"};
+    char               path[PUBLISHERS_PATH];
+    struct stat        st;
     (void)state;
     assert_int_equal(publishers_load(folder, &guid, &back, &why), W_FILE_NOT_FOUND);
     umask(077);
@@ -79,7 +80,8 @@ static void by_tdh(void **state)
     struct reason              why;
     (void)state;
     assert_int_equal(publishers_save(folder, m, 0, &why), W_SUCCESS);
-    struct etl_event   x = {.kind = ETL_KIND_EVENT, .provider = m->providers.at[0].guid, .id = 3, .version = 1, .is_64bit = true};
+    struct etl_event x = {
+        .kind = ETL_KIND_EVENT, .provider = m->providers.at[0].guid, .id = 3, .version = 1, .is_64bit = true};
     struct record_view view;
     record_view_set(&view, &x, false, NULL);
     assert_int_equal(TdhGetEventInformation(&view.record, 0, NULL, info, &size), 0);

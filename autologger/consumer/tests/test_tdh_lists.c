@@ -1,5 +1,5 @@
-/* What a manifest declares, asked by provider: fields by type and by value, events, one event's description; lists by source; a compiled manifest.
- * D-68. Proves:  (what TDH tells of a known provider). */
+/* What a manifest declares, asked by provider: fields by type and by value, events, one event's description; lists by
+ * source; a compiled manifest. D-68. Proves:  (what TDH tells of a known provider). */
 #include "autologger/include/tdh.h"
 
 #include "autologger/schema/manifest_pack.h"
@@ -44,12 +44,13 @@ static int teardown(void **state)
 /* "name=value: message; ..." of what the first call says is needed. */
 static const char *fields_text(EVENT_FIELD_TYPE type, const ULONGLONG *value, TDHSTATUS wanted)
 {
-    static char              text[1024];
-    _Alignas(8) static BYTE  block[4096];
+    static char               text[1024];
+    _Alignas(8) static BYTE   block[4096];
     PPROVIDER_FIELD_INFOARRAY a    = (PPROVIDER_FIELD_INFOARRAY)block;
     ULONG                     size = 0, used;
-    TDHSTATUS st = value ? TdhQueryProviderFieldInformation(&shop, *value, type, NULL, &size) : TdhEnumerateProviderFieldInformation(&shop, type, NULL, &size);
-    *text        = 0;
+    TDHSTATUS                 st   = value ? TdhQueryProviderFieldInformation(&shop, *value, type, NULL, &size)
+                                           : TdhEnumerateProviderFieldInformation(&shop, type, NULL, &size);
+    *text                          = 0;
     if (wanted) {
         assert_int_equal(st, wanted);
         return text;
@@ -58,18 +59,21 @@ static const char *fields_text(EVENT_FIELD_TYPE type, const ULONGLONG *value, TD
     assert_uint_in_range(size, sizeof *a, sizeof block);
     memset(block, 0xEE, sizeof block);
     used = size - 1;
-    st   = value ? TdhQueryProviderFieldInformation(&shop, *value, type, a, &used) : TdhEnumerateProviderFieldInformation(&shop, type, a, &used);
+    st   = value ? TdhQueryProviderFieldInformation(&shop, *value, type, a, &used)
+                 : TdhEnumerateProviderFieldInformation(&shop, type, a, &used);
     assert_int_equal(st, ERROR_INSUFFICIENT_BUFFER);
     assert_int_equal(used, size);
-    st = value ? TdhQueryProviderFieldInformation(&shop, *value, type, a, &used) : TdhEnumerateProviderFieldInformation(&shop, type, a, &used);
+    st = value ? TdhQueryProviderFieldInformation(&shop, *value, type, a, &used)
+               : TdhEnumerateProviderFieldInformation(&shop, type, a, &used);
     assert_int_equal(st, 0);
     assert_int_equal(a->FieldType, type);
     assert_int_equal(block[size], 0xEE);
     for (ULONG i = 0; i < a->NumberOfElements; i++) {
         const PROVIDER_FIELD_INFO *f = &a->FieldInfoArray[i];
         assert_true(f->NameOffset < size && f->DescriptionOffset < size);
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s=0x%llx%s%s; ", wide_at(block, f->NameOffset), (unsigned long long)f->Value,
-                 f->DescriptionOffset ? ": " : "", f->DescriptionOffset ? wide_at(block, f->DescriptionOffset) : "");
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s=0x%llx%s%s; ", wide_at(block, f->NameOffset),
+                 (unsigned long long)f->Value, f->DescriptionOffset ? ": " : "",
+                 f->DescriptionOffset ? wide_at(block, f->DescriptionOffset) : "");
     }
     return text;
 }
@@ -126,13 +130,15 @@ static void nothing_known(void **state)
     ULONG            size  = 0;
     (void)state;
     other.Data1++;
-    assert_int_equal(TdhEnumerateProviderFieldInformation(&other, EventKeywordInformation, NULL, &size), ERROR_NOT_FOUND);
+    assert_int_equal(TdhEnumerateProviderFieldInformation(&other, EventKeywordInformation, NULL, &size),
+                     ERROR_NOT_FOUND);
     assert_int_equal(TdhEnumerateManifestProviderEvents(&other, NULL, &size), ERROR_NOT_FOUND);
     assert_int_equal(TdhGetManifestEventInformation(&other, &d, NULL, &size), ERROR_NOT_FOUND);
     assert_int_equal(TdhEnumerateManifestProviderEvents(NULL, NULL, &size), ERROR_INVALID_PARAMETER);
     assert_int_equal(TdhEnumerateManifestProviderEvents(&shop, NULL, NULL), ERROR_INVALID_PARAMETER);
     assert_int_equal(TdhGetManifestEventInformation(&shop, NULL, NULL, &size), ERROR_INVALID_PARAMETER);
-    assert_int_equal(TdhQueryProviderFieldInformation(&shop, 1, EventKeywordInformation, NULL, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(TdhQueryProviderFieldInformation(&shop, 1, EventKeywordInformation, NULL, NULL),
+                     ERROR_INVALID_PARAMETER);
 }
 
 /* Both sources together are all that there are. */
@@ -146,7 +152,8 @@ static void sources(void **state)
     all = list->NumberOfProviders;
     for (ULONG source = 0; source < 2; source++) {
         size = 0;
-        assert_int_equal(TdhEnumerateProvidersForDecodingSource((DECODING_SOURCE)source, NULL, 0, &size), ERROR_INSUFFICIENT_BUFFER);
+        assert_int_equal(TdhEnumerateProvidersForDecodingSource((DECODING_SOURCE)source, NULL, 0, &size),
+                         ERROR_INSUFFICIENT_BUFFER);
         assert_int_equal(TdhEnumerateProvidersForDecodingSource((DECODING_SOURCE)source, list, size, &size), 0);
         of[source] = list->NumberOfProviders;
         for (ULONG i = 0; i < of[source]; i++)
@@ -155,7 +162,8 @@ static void sources(void **state)
     assert_true(of[0] >= 1 && of[1] > 15);
     assert_int_equal(of[0] + of[1], all);
     assert_int_equal(TdhEnumerateProvidersForDecodingSource(DecodingSourceWPP, list, 0, &size), ERROR_NOT_SUPPORTED);
-    assert_int_equal(TdhEnumerateProvidersForDecodingSource(DecodingSourceXMLFile, list, 0, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(TdhEnumerateProvidersForDecodingSource(DecodingSourceXMLFile, list, 0, NULL),
+                     ERROR_INVALID_PARAMETER);
 }
 
 /* The compiled form is read as a binary, the XML and other files are not. */
@@ -163,9 +171,9 @@ static void binary(void **state)
 {
     char             path[] = "/tmp/tdh-binary-XXXXXX";
     size_t           size;
-    char            *xml = file_text(shop_path, &size);
-    struct manifest *m   = read_text(xml, size, W_SUCCESS);
-    struct text      out = {0};
+    char            *xml  = file_text(shop_path, &size);
+    struct manifest *m    = read_text(xml, size, W_SUCCESS);
+    struct text      out  = {0};
     ULONG            need = 0;
     (void)state;
     assert_int_equal(TdhUnloadManifest(path_of(shop_path)), 0);
@@ -190,7 +198,8 @@ static void binary(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fields), cmocka_unit_test(events), cmocka_unit_test(nothing_known), cmocka_unit_test(sources),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fields), cmocka_unit_test(events),
+                                       cmocka_unit_test(nothing_known), cmocka_unit_test(sources),
                                        cmocka_unit_test(binary)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

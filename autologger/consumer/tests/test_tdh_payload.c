@@ -1,4 +1,5 @@
-/* Payload filters of tdh.h against a manifest: made, put together, given to EnableTraceEx2's descriptor, freed; every error.
+/* Payload filters of tdh.h against a manifest: made, put together, given to EnableTraceEx2's descriptor, freed; every
+ * error.
  * Proves: ENB-06 (payload). */
 #include "autologger/include/tdh.h"
 
@@ -48,9 +49,9 @@ static void errors(void **state)
                 {1, 1, predicate(NULL, PAYLOADFIELD_GE, u"4096"), 87},
                 {1, 1, predicate(u"Size", PAYLOADFIELD_GE, NULL), 87},
                 {1, 1, predicate(u"size", PAYLOADFIELD_GE, u"1"), 87},
-                {1, 1, predicate(u"In", PAYLOADFIELD_GE, u"1"), 87},    /* a structure's */
+                {1, 1, predicate(u"In", PAYLOADFIELD_GE, u"1"), 87}, /* a structure's */
                 {1, 1, predicate(u"S", PAYLOADFIELD_GE, u"1"), 87},
-                {1, 1, predicate(u"List", PAYLOADFIELD_GE, u"1"), 87},  /* an array */
+                {1, 1, predicate(u"List", PAYLOADFIELD_GE, u"1"), 87}, /* an array */
                 {1, 1, predicate(u"Sid", PAYLOADFIELD_IS, u"S-1-5-18"), 87},
                 {1, 1, predicate(u"Size", PAYLOADFIELD_GE, u"many"), 87},
                 {1, 1, predicate(u"Size", PAYLOADFIELD_CONTAINS, u"1"), 87},
@@ -58,11 +59,11 @@ static void errors(void **state)
                 {1, 1, predicate(u"Size", PAYLOADFIELD_INVALID, u"1"), 87},
                 {1, 1, predicate(u"Size", 0x100, u"1"), 87},
                 {1, 1, predicate(u"Path", PAYLOADFIELD_IS, long_text), 87},
-                {2, 1, predicate(u"Last", PAYLOADFIELD_EQ, u"1"), 50},  /* behind an array of structures */
+                {2, 1, predicate(u"Last", PAYLOADFIELD_EQ, u"1"), 50}, /* behind an array of structures */
                 {3, 1, predicate(u"Size", PAYLOADFIELD_EQ, u"1"), 1168}};
     PVOID                    out;
-    EVENT_DESCRIPTOR         d = {.Id = 1};
-    PAYLOAD_FILTER_PREDICATE p = predicate(u"Size", PAYLOADFIELD_EQ, u"1");
+    EVENT_DESCRIPTOR         d     = {.Id = 1};
+    PAYLOAD_FILTER_PREDICATE p     = predicate(u"Size", PAYLOADFIELD_EQ, u"1");
     const GUID               other = {1, 2, 3, {4}};
     (void)state;
     for (size_t i = 0; i < sizeof long_text / sizeof *long_text - 1; i++)
@@ -92,7 +93,7 @@ static void together(void **state)
 {
     PAYLOAD_FILTER_PREDICATE p[8];
     PVOID                    f[3];
-    EVENT_FILTER_DESCRIPTOR  d = {0};
+    EVENT_FILTER_DESCRIPTOR  d     = {0};
     BOOLEAN                  all[] = {FALSE, TRUE, TRUE};
     struct reason            why;
     char                     said[600];

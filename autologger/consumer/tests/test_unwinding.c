@@ -1,4 +1,5 @@
-/* What a merge opens for the program that unwinds, also where another process has started it: ELF files by their own path, and nothing else.
+/* What a merge opens for the program that unwinds, also where another process has started it: ELF files by their own
+ * path, and nothing else.
  * Proves: finding F12 (a program that was taken over reads no file of others through the merge). */
 #include "autologger/consumer/names_event.h"
 #include "autologger/consumer/unwinding.h"
@@ -16,12 +17,14 @@
 
 #include <cmocka.h>
 
-static const char schema[] = "\0" STACK_COPY_EVENT "\0";
-static char       own_path[512];
-static const char *const wanted[] = {own_path, "/etc/passwd", "/proc/self/exe", "/proc/1/root/bin/true", "/", "/dev/zero", "etc/passwd", "/none"};
-static pid_t      program;
+static const char        schema[] = "\0" STACK_COPY_EVENT "\0";
+static char              own_path[512];
+static const char *const wanted[] = {own_path, "/etc/passwd", "/proc/self/exe", "/proc/1/root/bin/true",
+                                     "/",      "/dev/zero",   "etc/passwd",     "/none"};
+static pid_t             program;
 
-/* The program, taken over: at the copy it asks for each of `wanted`, and answers with a frame that has a bit for each file that it got. */
+/* The program, taken over: at the copy it asks for each of `wanted`, and answers with a frame that has a bit for each
+ * file that it got. */
 static void play(int fd)
 {
     struct unwind_message head;
@@ -35,7 +38,8 @@ static void play(int fd)
     } while (head.type != UNWIND_COPY);
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         head = (struct unwind_message){UNWIND_OPEN, (uint32_t)strlen(wanted[i]) + 1};
-        if (!unwind_send(fd, &head, sizeof head) || !unwind_send(fd, wanted[i], head.size) || !unwind_file_receive(fd, &file))
+        if (!unwind_send(fd, &head, sizeof head) || !unwind_send(fd, wanted[i], head.size) ||
+            !unwind_file_receive(fd, &file))
             _exit(1);
         answer.frames[0] |= file >= 0 ? UINT64_C(1) << i : 0;
     }
@@ -74,9 +78,9 @@ static void stop(void *ctx)
 static void which_files_it_gets(void **state)
 {
     static const struct unwinding_host by = {start, stop, NULL};
-    uint8_t       bytes[1024], payload[256], record[UNWINDING_RECORD];
-    uint64_t      registers[STACK_COPY_REGISTERS] = {0}, got = 0;
-    struct writer w = wr_make(bytes, sizeof bytes), p = wr_make(payload, sizeof payload);
+    uint8_t                            bytes[1024], payload[256], record[UNWINDING_RECORD];
+    uint64_t                           registers[STACK_COPY_REGISTERS] = {0}, got = 0;
+    struct writer                      w = wr_make(bytes, sizeof bytes), p = wr_make(payload, sizeof payload);
 
     (void)state;
     ssize_t n = readlink("/proc/self/exe", own_path, sizeof own_path - 1);
@@ -89,8 +93,13 @@ static void which_files_it_gets(void **state)
     wr_bytes(&p, registers, sizeof registers);
     wr_u16(&p, 0);
     assert_true(wr_ok(&w) && wr_ok(&p));
-    const struct etl_event e = {.kind = ETL_KIND_EVENT, .channel = 11, .raw_time = 1000, .ext = bytes + sizeof(struct etl_event_header),
-                                .ext_size = (uint32_t)(w.pos - sizeof(struct etl_event_header)), .payload = payload, .payload_size = (uint32_t)p.pos};
+    const struct etl_event e = {.kind         = ETL_KIND_EVENT,
+                                .channel      = 11,
+                                .raw_time     = 1000,
+                                .ext          = bytes + sizeof(struct etl_event_header),
+                                .ext_size     = (uint32_t)(w.pos - sizeof(struct etl_event_header)),
+                                .payload      = payload,
+                                .payload_size = (uint32_t)p.pos};
     assert_true(stack_copy_is(&e));
     unwinding_by(&by);
     struct unwinding *u    = unwinding_create();

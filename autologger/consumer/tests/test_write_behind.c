@@ -1,5 +1,6 @@
-/* What a long write leaves in the page cache: the last part stays, what lies before goes once the disk has it. Proves: issue 5 "merge of 2 files
- * of 1 GB: memory under 256 MB" (of the page cache, too), "at least 0.5x of cp" by a disk that begins early. */
+/* What a long write leaves in the page cache: the last part stays, what lies before goes once the disk has it. Proves:
+ * issue 5 "merge of 2 files of 1 GB: memory under 256 MB" (of the page cache, too), "at least 0.5x of cp" by a disk
+ * that begins early. */
 #include "autologger/consumer/write_behind.h"
 
 #include <setjmp.h>

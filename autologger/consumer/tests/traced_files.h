@@ -1,5 +1,5 @@
-/* traced_files.h - traces by OpenTrace, ProcessTrace and tdh.h, as a program reads them: counts, first and last time, one order over all of them,
- * buffers, TraceLogging fields by name and value. */
+/* traced_files.h - traces by OpenTrace, ProcessTrace and tdh.h, as a program reads them: counts, first and last time,
+ * one order over all of them, buffers, TraceLogging fields by name and value. */
 #ifndef AUTOLOGGER_CONSUMER_TESTS_TRACED_FILES_H
 #define AUTOLOGGER_CONSUMER_TESTS_TRACED_FILES_H
 #include "autologger/consumer/record_view.h"
@@ -22,7 +22,7 @@ struct row {
     const char *name;
     unsigned    events, described, buffers;
     uint64_t    first, last; /* FILETIME */
-    const char *fields[4]; /* lines of its TraceLogging events */
+    const char *fields[4];   /* lines of its TraceLogging events */
 };
 struct seen {
     unsigned events, described, buffers, late, sized, uncounted;
@@ -39,7 +39,8 @@ static inline void add_text(struct seen *s, const WCHAR *text)
     utf16le_to_utf8(text, 2 * units, s->fields + n, sizeof s->fields - n);
 }
 
-/* All top-level values of a TraceLogging event, and members of structs that are no arrays, by TdhGetProperty and TdhFormatProperty. */
+/* All top-level values of a TraceLogging event, and members of structs that are no arrays, by TdhGetProperty and
+ * TdhFormatProperty. */
 static inline void add_fields(struct seen *s, PEVENT_RECORD r, PTRACE_EVENT_INFO info)
 {
     add_text(s, TEI_PROVIDER_NAME(info));
@@ -49,21 +50,23 @@ static inline void add_fields(struct seen *s, PEVENT_RECORD r, PTRACE_EVENT_INFO
         PEVENT_PROPERTY_INFO top = &info->EventPropertyInfoArray[i];
         ULONG                n   = top->Flags & PropertyStruct ? top->structType.NumOfStructMembers : 1;
         for (ULONG j = 0; j < n; j++) {
-            PEVENT_PROPERTY_INFO     p    = top->Flags & PropertyStruct ? &info->EventPropertyInfoArray[top->structType.StructStartIndex + j] : top;
+            PEVENT_PROPERTY_INFO p =
+                top->Flags & PropertyStruct ? &info->EventPropertyInfoArray[top->structType.StructStartIndex + j] : top;
             PROPERTY_DATA_DESCRIPTOR d[2] = {{(ULONGLONG)(uintptr_t)TEI_PROPERTY_NAME(info, top), 0xFFFFFFFF, 0},
                                              {(ULONGLONG)(uintptr_t)TEI_PROPERTY_NAME(info, p), 0xFFFFFFFF, 0}};
-            BYTE   value[2048];
-            WCHAR  text[2048];
-            ULONG  size, bytes = sizeof text;
-            USHORT used;
+            BYTE                     value[2048];
+            WCHAR                    text[2048];
+            ULONG                    size, bytes = sizeof text;
+            USHORT                   used;
             assert_int_equal(TdhGetPropertySize(r, 0, NULL, p == top ? 1 : 2, d, &size), 0);
             assert_true(size <= sizeof value);
             assert_int_equal(TdhGetProperty(r, 0, NULL, p == top ? 1 : 2, d, size, value), 0);
             strncat(s->fields, " ", sizeof s->fields - strlen(s->fields) - 1);
             add_text(s, TEI_PROPERTY_NAME(info, p));
             for (ULONG at = 0; at < size; at += used, bytes = sizeof text) { /* an array: value by value */
-                assert_int_equal(TdhFormatProperty(info, NULL, 8, p->nonStructType.InType, p->nonStructType.OutType, 0, (USHORT)(size - at), value + at, &bytes,
-                                                   text, &used), 0);
+                assert_int_equal(TdhFormatProperty(info, NULL, 8, p->nonStructType.InType, p->nonStructType.OutType, 0,
+                                                   (USHORT)(size - at), value + at, &bytes, text, &used),
+                                 0);
                 assert_true(used > 0 && used <= size - at);
                 strncat(s->fields, at ? "," : "=", sizeof s->fields - strlen(s->fields) - 1);
                 add_text(s, text);
@@ -76,14 +79,14 @@ static inline void add_fields(struct seen *s, PEVENT_RECORD r, PTRACE_EVENT_INFO
 static inline VOID on_event(PEVENT_RECORD r)
 {
     static _Alignas(8) BYTE block[65536];
-    struct seen      *s    = r->UserContext;
-    PTRACE_EVENT_INFO info = (PTRACE_EVENT_INFO)block;
-    ULONG             size = sizeof block;
+    struct seen            *s    = r->UserContext;
+    PTRACE_EVENT_INFO       info = (PTRACE_EVENT_INFO)block;
+    ULONG                   size = sizeof block;
 
     if (!s->events++)
         s->first = r->EventHeader.TimeStamp.QuadPart;
     s->late += r->EventHeader.TimeStamp.QuadPart < s->last;
-    s->last = r->EventHeader.TimeStamp.QuadPart;
+    s->last      = r->EventHeader.TimeStamp.QuadPart;
     TDHSTATUS st = TdhGetEventInformation(r, 0, NULL, info, &size);
     if (st) {
         assert_int_equal(st, ERROR_NOT_FOUND);
@@ -101,8 +104,8 @@ static inline ULONG on_buffer(PEVENT_TRACE_LOGFILEA l)
 {
     struct seen *s = l->Context;
     s->buffers++;
-    s->uncounted += s->alone && (l->BuffersRead != s->buffers || l->BufferSize != l->LogfileHeader.BufferSize || l->BufferSize < 1024 ||
-                                 l->EventsLost != l->LogfileHeader.EventsLost);
+    s->uncounted += s->alone && (l->BuffersRead != s->buffers || l->BufferSize != l->LogfileHeader.BufferSize ||
+                                 l->BufferSize < 1024 || l->EventsLost != l->LogfileHeader.EventsLost);
     return TRUE;
 }
 
@@ -122,15 +125,15 @@ static inline void traced_one(const struct row *row)
 {
     struct seen *s = calloc(1, sizeof *s);
     s->alone       = true;
-    TRACEHANDLE  h = open_one(row->name, s);
+    TRACEHANDLE h  = open_one(row->name, s);
     assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0);
     assert_int_equal(s->uncounted, 0); /* CON-03: each call says which buffer it is, and how large */
     assert_int_equal(CloseTrace(h), 0);
     assert_int_equal(s->late, 0);
-    if (s->events != row->events || s->described != row->described || s->buffers != row->buffers || (uint64_t)s->first != row->first ||
-        (uint64_t)s->last != row->last)
-        fail_msg("%s: %u events, %u described, %u buffers, %lld to %lld", row->name, s->events, s->described, s->buffers, (long long)s->first,
-                 (long long)s->last);
+    if (s->events != row->events || s->described != row->described || s->buffers != row->buffers ||
+        (uint64_t)s->first != row->first || (uint64_t)s->last != row->last)
+        fail_msg("%s: %u events, %u described, %u buffers, %lld to %lld", row->name, s->events, s->described,
+                 s->buffers, (long long)s->first, (long long)s->last);
     for (size_t i = 0; i < 4 && row->fields[i]; i++)
         if (!strstr(s->fields, row->fields[i]))
             fail_msg("%s: no %s in\n%s", row->name, row->fields[i], s->fields);
@@ -146,7 +149,7 @@ static inline void traced_together(const struct row *rows, size_t count)
     uint64_t     first = UINT64_MAX, last = 0;
     for (unsigned i = 0; i < 64; i++) {
         const struct row *row = &rows[i % count];
-        h[i] = open_one(row->name, s);
+        h[i]                  = open_one(row->name, s);
         expected += row->events;
         buffers += row->buffers;
         first = row->first < first ? row->first : first;

@@ -51,8 +51,9 @@ static inline void all_is_dumped(const struct row *rows, size_t count)
     char path[5000];
     for (size_t i = 0; i < count; i++)
         for (int json = 0; json < 2; json++) {
-            struct dumped d = dump(file(rows[i].name, path), &(struct dump_options){.format = json ? DUMP_JSON : DUMP_TEXT});
-            size_t        lines = 0;
+            struct dumped d =
+                dump(file(rows[i].name, path), &(struct dump_options){.format = json ? DUMP_JSON : DUMP_TEXT});
+            size_t lines = 0;
             for (char *line = d.text, *end; (end = strchr(line, '\n')); line = end + 1) {
                 lines++;
                 if (!json)

@@ -1,5 +1,5 @@
-/* Any bytes on the control socket: never a crash, a leak or an answer that is not one. An input is a list of messages, each
- * after its 16-bit length; the first byte chooses the principal and the socket. */
+/* Any bytes on the control socket: never a crash, a leak or an answer that is not one. An input is a list of messages,
+ * each after its 16-bit length; the first byte chooses the principal and the socket. */
 #include "autologger/control/quota.h"
 #include "autologger/control/tests/server_fixture.h"
 
@@ -16,8 +16,9 @@ static void drain(int fd)
     } control;
     for (;;) {
         struct iovec  io = {answer, sizeof answer};
-        struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-        ssize_t       n  = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        struct msghdr m  = {
+             .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+        ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n <= 0)
             return;
         struct ctl_header h;
@@ -44,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!size)
         return 0;
-    /* Tokens are refilled by time, and thousands of inputs a second use them up: a connection of such a user is read, and closed, later. */
+    /* Tokens are refilled by time, and thousands of inputs a second use them up: a connection of such a user is read,
+     * and closed, later. */
     quotas_destroy(f.server->quotas);
     if (!(f.server->quotas = quotas_create()))
         abort();

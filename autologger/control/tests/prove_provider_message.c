@@ -1,7 +1,8 @@
-/* What tools/prove proves of provider_message.c, whatever everybody sends to the socket `provider`. any_size(): no byte outside of the message is
- * read, it comes to an end, and what it accepts is as provider_message.h promises, for all sizes. as_sent(), first_group(): fields have the values
- * that were sent and nothing that lay there before, for the sizes that are enough to have each kind of field and two traits. Proves: SEC-09.
- * Nothing else compiles this file. The checker looks at every value that nondet_*() may have, so "any" below is no sample.
+/* What tools/prove proves of provider_message.c, whatever everybody sends to the socket `provider`. any_size(): no byte
+ * outside of the message is read, it comes to an end, and what it accepts is as provider_message.h promises, for all
+ * sizes. as_sent(), first_group(): fields have the values that were sent and nothing that lay there before, for the
+ * sizes that are enough to have each kind of field and two traits. Proves: SEC-09. Nothing else compiles this file. The
+ * checker looks at every value that nondet_*() may have, so "any" below is no sample.
  *
  * subject: autologger/control/provider_message.c
  * entry: any_size, all sizes up to CTL_MAX, by loop contracts
@@ -51,7 +52,7 @@ void *memchr(const void *s, int c, size_t n)
 #ifdef AL_PROVE
 /* libc's. What is copied to a GUID may be any here: nothing is decided by it (as_sent() looks at its value). */
 static const void *message;
-void *memcpy(void *to, const void *from, size_t n)
+void              *memcpy(void *to, const void *from, size_t n)
 {
     __CPROVER_assert(__CPROVER_r_ok(from, n), "memcpy reads what is there");
     __CPROVER_assert(__CPROVER_w_ok(to, n), "memcpy writes where there is room");
@@ -66,20 +67,24 @@ void *memcpy(void *to, const void *from, size_t n)
 }
 #endif
 
-static uint32_t u32_at(const uint8_t *p) { return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24; }
+static uint32_t u32_at(const uint8_t *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
 static uint32_t u16_at(const uint8_t *p) { return p[0] | (uint32_t)p[1] << 8; }
 
 static bool guid_is(const struct guid *g, const uint8_t *p)
 {
-    return g->data1 == u32_at(p) && g->data2 == u16_at(p + 4) && g->data3 == u16_at(p + 6) && u32_at(g->data4) == u32_at(p + 8) &&
-           u32_at(g->data4 + 4) == u32_at(p + 12);
+    return g->data1 == u32_at(p) && g->data2 == u16_at(p + 4) && g->data3 == u16_at(p + 6) &&
+           u32_at(g->data4) == u32_at(p + 8) && u32_at(g->data4 + 4) == u32_at(p + 12);
 }
 
 static bool guid_unset(const struct guid *g) { return guid_is(g, (const uint8_t[16]){0}); }
 
 static bool rest_unset(const struct provider_message *m)
 {
-    return !m->traits_size && !m->whole && !m->grouped && guid_unset(&m->provider) && guid_unset(&m->group) && !m->name && !m->name_length;
+    return !m->traits_size && !m->whole && !m->grouped && guid_unset(&m->provider) && guid_unset(&m->group) &&
+           !m->name && !m->name_length;
 }
 
 static void refused(const struct provider_message *m)
@@ -95,7 +100,8 @@ static void registered(const struct provider_message *m, const uint8_t *bytes, s
     assert(!m->grouped || m->name);
     assert(m->grouped || guid_unset(&m->group));
     if (!m->name) { /* no byte is its end */
-        assert(!m->name_length && (!m->whole || witness < NAME_AT || witness >= FIXED + (size_t)m->traits_size || bytes[witness]));
+        assert(!m->name_length &&
+               (!m->whole || witness < NAME_AT || witness >= FIXED + (size_t)m->traits_size || bytes[witness]));
         return;
     }
     assert(m->traits_size >= 3 && m->name_length <= m->traits_size - 3u);
@@ -141,10 +147,10 @@ void any_size(void)
     __CPROVER_assume(size <= CTL_MAX);
     const uint8_t *bytes = malloc(size); /* any, in memory of just that size */
     __CPROVER_assume(bytes != NULL);
-    message                   = bytes;
-    witness                   = nondet_size();
-    struct provider_message m = nondet_message(); /* what lay there */
-    const wstatus          st = provider_message_read(bytes, size, &m);
+    message                    = bytes;
+    witness                    = nondet_size();
+    struct provider_message m  = nondet_message(); /* what lay there */
+    const wstatus           st = provider_message_read(bytes, size, &m);
     assert(st == W_SUCCESS || st == W_BAD_LENGTH || st == W_INVALID_FUNCTION);
     if (st)
         refused(&m);
@@ -177,14 +183,15 @@ void as_sent(void)
     if (st)
         return;
     const uint32_t next = u32_at(bytes + 16);
-    assert(type == u16_at(bytes + 4) && m.header.version == u16_at(bytes + 6) && m.header.sequence == u32_at(bytes + 8) &&
-           m.header.status == u32_at(bytes + 12));
+    assert(type == u16_at(bytes + 4) && m.header.version == u16_at(bytes + 6) &&
+           m.header.sequence == u32_at(bytes + 8) && m.header.status == u32_at(bytes + 12));
     assert(type != CTL_HELLO || (m.highest_version == (next & 0xFFFF) && m.shm_major == next >> 16));
     assert(type != CTL_UNREGISTER || m.index == next);
     assert(type != CTL_ENABLE_ACK || m.ticket == next);
     assert(type != CTL_THREAD || m.inner == next);
     if (type == CTL_REGISTER)
-        assert(guid_is(&m.provider, bytes + 16) && m.index == u32_at(bytes + 32) && m.traits_size == u32_at(bytes + 36));
+        assert(guid_is(&m.provider, bytes + 16) && m.index == u32_at(bytes + 32) &&
+               m.traits_size == u32_at(bytes + 36));
 }
 
 void first_group(void)
@@ -211,20 +218,23 @@ void first_group(void)
 /* Each of these, made in the subject, has to be found.
  * mistake for any_size: less than a header is read: `if (size < sizeof h)` => `if (0)`
  * mistake for any_size: the size that a message says is not compared: `if (h.size != size)` => `if (h.size > size)`
- * mistake for any_size: a type behind the table: `if (h.type >= sizeof forms / sizeof *forms || ` => `if (h.type > sizeof forms / sizeof *forms || `
- * mistake for any_size: a type without a form: ` || !forms[h.type].take)` => `)`
- * mistake for any_size: what is shorter than its type is read: `if (size < forms[h.type].least)` => `if (0)`
- * mistake for any_size: registrations are as short as other messages: `{sizeof(struct ctl_register), take_register}` => `{sizeof(struct ctl_thread), take_register}`
- * mistake for any_size: traits may be longer than the message: `out->traits_size <= cur_left(c);` => `out->traits_size <= CTL_MAX;`
- * mistake for any_size: traits longer by one: `out->traits_size <= cur_left(c);` => `out->traits_size <= cur_left(c) + 1;`
- * mistake for any_size: what was not whole is read all the same: `if (out->whole)` => `if (1)`
+ * mistake for any_size: a type behind the table: `if (h.type >= sizeof forms / sizeof *forms || ` => `if (h.type >
+ * sizeof forms / sizeof *forms || ` mistake for any_size: a type without a form: ` || !forms[h.type].take)` => `)`
+ * mistake for any_size: what is shorter than its type is read: `if (size < forms[h.type].least)` => `if (0)` mistake
+ * for any_size: registrations are as short as other messages: `{sizeof(struct ctl_register), take_register}` =>
+ * `{sizeof(struct ctl_thread), take_register}` mistake for any_size: traits may be longer than the message:
+ * `out->traits_size <= cur_left(c);` => `out->traits_size <= CTL_MAX;` mistake for any_size: traits longer by one:
+ * `out->traits_size <= cur_left(c);` => `out->traits_size <= cur_left(c) + 1;` mistake for any_size: what was not whole
+ * is read all the same: `if (out->whole)` => `if (1)`
  * mistake for any_size: a name without an end: `if (!out->name)` => `if (0)`
  * mistake for any_size: the NUL counts: `c.pos - at - 1;` => `c.pos - at;`
- * mistake for first_group: a trait shorter than its head is skipped: `whole < TRAIT_HEAD ? SIZE_MAX` => `whole < TRAIT_HEAD ? 0`
- * mistake for any_size: a trait of size 0 has no end: `whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole - TRAIT_HEAD);` => `whole); if (!whole) c.pos -= 3;`
- * mistake for any_size: a trait may end behind the traits: `if (!data)` => `if (0)`
- * mistake for any_size: a group's size is not looked at: `if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof *out)` => `if (type == TRAIT_GROUP)`
- * mistake for first_group: a group is of any kind: `if (type == TRAIT_GROUP && whole` => `if (whole`
- * mistake for any_size: what lay there stays: `*out = (struct provider_message){0};` => `(void)0;`
+ * mistake for first_group: a trait shorter than its head is skipped: `whole < TRAIT_HEAD ? SIZE_MAX` => `whole <
+ * TRAIT_HEAD ? 0` mistake for any_size: a trait of size 0 has no end: `whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole -
+ * TRAIT_HEAD);` => `whole); if (!whole) c.pos -= 3;` mistake for any_size: a trait may end behind the traits: `if
+ * (!data)` => `if (0)`
+ * mistake for any_size: a group's size is not looked at: `if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof
+ * *out)` => `if (type == TRAIT_GROUP)` mistake for first_group: a group is of any kind: `if (type == TRAIT_GROUP &&
+ * whole` => `if (whole` mistake for any_size: what lay there stays: `*out = (struct provider_message){0};` =>
+ * `(void)0;`
  * mistake for as_sent: the header is taken before it was looked at: `    *out = h;` => `    out->size = h.size;`
  */

@@ -58,22 +58,24 @@ static bool server_fixture_init(struct server_fixture *f)
     struct enable_terms  all  = {0};
     struct session      *s    = NULL;
     unsigned             slot, entry;
-    struct control_hooks hooks = {.ctx = f, .stop = fixture_stop, .fs_ready = fixture_ready, .shutdown = fixture_shutdown};
+    struct control_hooks hooks = {
+        .ctx = f, .stop = fixture_stop, .fs_ready = fixture_ready, .shutdown = fixture_shutdown};
 
     memset(f, 0, sizeof *f);
-    f->env.os              = os_linux();
-    f->env.cpus            = 2;
-    f->env.changed_fd      = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    f->env.machine.cpu_mhz = 1000;
-    f->table.env           = &f->env;
-    f->table.ceiling       = 1 << 30;
-    f->state               = calloc(1, sizeof *f->state);
-    plan.name              = (char *)"one";
-    plan.key               = (char *)"key";
-    plan.guid              = guid_from_name("one");
-    plan.given.buffer_kb   = 4;
+    f->env.os                  = os_linux();
+    f->env.cpus                = 2;
+    f->env.changed_fd          = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    f->env.machine.cpu_mhz     = 1000;
+    f->table.env               = &f->env;
+    f->table.ceiling           = 1 << 30;
+    f->state                   = calloc(1, sizeof *f->state);
+    plan.name                  = (char *)"one";
+    plan.key                   = (char *)"key";
+    plan.guid                  = guid_from_name("one");
+    plan.given.buffer_kb       = 4;
     plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
-    return f->state && directory_create(f->env.os, &f->table.directory, NULL) == 0 && table_add(&f->table, &plan, &s, NULL) == 0 &&
+    return f->state && directory_create(f->env.os, &f->table.directory, NULL) == 0 &&
+           table_add(&f->table, &plan, &s, NULL) == 0 &&
            session_enable(s, &fixture_provider, "key", &all, &slot, &entry, NULL) == 0 &&
            server_create((const int[CTL_SOCKETS]){-1, -1, -1}, &f->table, f->state, &hooks, &f->server, NULL) == 0;
 }
@@ -90,7 +92,12 @@ static inline void server_fixture_finish(struct server_fixture *f)
 /* A process of the daemon's own namespaces, which began when its number says. */
 static inline struct state_connection fixture_peer(const struct server_fixture *f, uint32_t uid, uint32_t pid)
 {
-    return (struct state_connection){.uid = uid, .gid = uid, .pid = pid, .start = 1000 + pid, .user_ns = f->server->self.user_ns, .pid_ns = f->server->self.pid_ns};
+    return (struct state_connection){.uid     = uid,
+                                     .gid     = uid,
+                                     .pid     = pid,
+                                     .start   = 1000 + pid,
+                                     .user_ns = f->server->self.user_ns,
+                                     .pid_ns  = f->server->self.pid_ns};
 }
 
 /* A client of `uid`; its own end in *peer. The connection's index. */
@@ -100,7 +107,7 @@ static inline int server_fixture_client(struct server_fixture *f, uint32_t uid, 
     *peer = -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
         return -1;
-    *peer = pair[1];
+    *peer                             = pair[1];
     const struct state_connection who = fixture_peer(f, uid, 1234);
     return server_connect(f->server, pair[0], &who);
 }

@@ -1,4 +1,5 @@
-/* Proves: CTL-19 (controller side): requests as the wire says, answers that lie are refused, none is waited for twice. */
+/* Proves: CTL-19 (controller side): requests as the wire says, answers that lie are refused, none is waited for
+ * twice. */
 #include "autologger/control/client.h"
 
 #include <pthread.h>
@@ -15,8 +16,21 @@
 
 /* What the daemon in this test does with the request after the hello. */
 enum lie {
-    HONEST, SHORT_HEADER, SIZE_LIES, OTHER_SEQUENCE, OTHER_TYPE, TOO_MANY_ROWS, HUGE_TOTAL, TWO_ROWS, REFUSES, HANGS_UP,
-    EMPTY_PAGE, CHATTERS_FIRST, NO_NUL, TOO_SHORT, NEW_VERSION
+    HONEST,
+    SHORT_HEADER,
+    SIZE_LIES,
+    OTHER_SEQUENCE,
+    OTHER_TYPE,
+    TOO_MANY_ROWS,
+    HUGE_TOTAL,
+    TWO_ROWS,
+    REFUSES,
+    HANGS_UP,
+    EMPTY_PAGE,
+    CHATTERS_FIRST,
+    NO_NUL,
+    TOO_SHORT,
+    NEW_VERSION
 };
 struct fake {
     char      dir[64];
@@ -75,10 +89,22 @@ static void serve(int fd, const struct ctl_session_request *r, enum lie lie)
     h.size              = sizeof h;
     switch (lie) {
     case SHORT_HEADER: send(fd, &h, 8, MSG_NOSIGNAL); return;
-    case SIZE_LIES: h.size = 4096; send(fd, &h, sizeof h, MSG_NOSIGNAL); return;
-    case OTHER_SEQUENCE: h.sequence += 7; send(fd, &h, sizeof h, MSG_NOSIGNAL); return;
-    case OTHER_TYPE: h.type = CTL_STATE; send(fd, &h, sizeof h, MSG_NOSIGNAL); return;
-    case REFUSES: h.status = W_ACCESS_DENIED; send(fd, &h, sizeof h, MSG_NOSIGNAL); return;
+    case SIZE_LIES:
+        h.size = 4096;
+        send(fd, &h, sizeof h, MSG_NOSIGNAL);
+        return;
+    case OTHER_SEQUENCE:
+        h.sequence += 7;
+        send(fd, &h, sizeof h, MSG_NOSIGNAL);
+        return;
+    case OTHER_TYPE:
+        h.type = CTL_STATE;
+        send(fd, &h, sizeof h, MSG_NOSIGNAL);
+        return;
+    case REFUSES:
+        h.status = W_ACCESS_DENIED;
+        send(fd, &h, sizeof h, MSG_NOSIGNAL);
+        return;
     case HANGS_UP: return;
     case CHATTERS_FIRST: {
         struct ctl_detach d = {.header = {.size = sizeof d, .type = CTL_DETACH}};
@@ -105,7 +131,7 @@ static void *fake_main(void *arg)
     struct fake *f = arg;
     for (unsigned i = 0; i < f->dies; i++)
         close(accept(f->listener, NULL, NULL));
-    int fd = accept(f->listener, NULL, NULL);
+    int                        fd = accept(f->listener, NULL, NULL);
     struct ctl_session_request r;
     for (;;) {
         memset(&r, 0, sizeof r);
@@ -152,11 +178,17 @@ static void fake_stop(struct fake *f)
 static void test_lies(void **state)
 {
     (void)state;
-    static const struct { enum lie lie; wstatus status; } rows[] = {
-        {HONEST, W_SUCCESS},           {SHORT_HEADER, W_INVALID_DATA},   {SIZE_LIES, W_INVALID_DATA},
-        {OTHER_SEQUENCE, W_INVALID_DATA}, {OTHER_TYPE, W_INVALID_DATA},  {TOO_MANY_ROWS, W_INVALID_DATA},
-        {HUGE_TOTAL, W_INVALID_DATA},  {TWO_ROWS, W_INVALID_DATA},       {REFUSES, W_ACCESS_DENIED},
-        {HANGS_UP, W_WMI_INSTANCE_NOT_FOUND}, {CHATTERS_FIRST, W_SUCCESS}, {NO_NUL, W_SUCCESS}, {TOO_SHORT, W_INVALID_DATA},
+    static const struct {
+        enum lie lie;
+        wstatus  status;
+    } rows[] = {
+        {HONEST, W_SUCCESS},          {SHORT_HEADER, W_INVALID_DATA},
+        {SIZE_LIES, W_INVALID_DATA},  {OTHER_SEQUENCE, W_INVALID_DATA},
+        {OTHER_TYPE, W_INVALID_DATA}, {TOO_MANY_ROWS, W_INVALID_DATA},
+        {HUGE_TOTAL, W_INVALID_DATA}, {TWO_ROWS, W_INVALID_DATA},
+        {REFUSES, W_ACCESS_DENIED},   {HANGS_UP, W_WMI_INSTANCE_NOT_FOUND},
+        {CHATTERS_FIRST, W_SUCCESS},  {NO_NUL, W_SUCCESS},
+        {TOO_SHORT, W_INVALID_DATA},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fake             f;
@@ -178,12 +210,15 @@ static void test_lies(void **state)
 static void test_pages(void **state)
 {
     (void)state;
-    static const struct { enum lie lie; unsigned count; } rows[] = {{HONEST, 3}, {EMPTY_PAGE, 2}};
+    static const struct {
+        enum lie lie;
+        unsigned count;
+    } rows[] = {{HONEST, 3}, {EMPTY_PAGE, 2}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fake              f;
-        struct control_client   *c   = NULL;
-        struct reason            why = {0};
-        struct ctl_session_info *all = NULL;
+        struct control_client   *c     = NULL;
+        struct reason            why   = {0};
+        struct ctl_session_info *all   = NULL;
         unsigned                 count = 0;
         fake_start(&f, rows[i].lie);
         assert_int_equal(control_open(f.dir, &c, &why), W_SUCCESS);
@@ -236,7 +271,8 @@ static void test_nobody_there(void **state)
     control_close(NULL);
 }
 
-/* D-51, boot-tests.update "Broken pipe": a daemon that is killed as it takes a connection; its successor, on the same socket, is reached. */
+/* D-51, boot-tests.update "Broken pipe": a daemon that is killed as it takes a connection; its successor, on the same
+ * socket, is reached. */
 static void test_dies_at_the_door(void **state)
 {
     (void)state;
@@ -274,8 +310,12 @@ static void test_runtime_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lies),         cmocka_unit_test(test_pages),       cmocka_unit_test(test_plain_requests),
-        cmocka_unit_test(test_nobody_there), cmocka_unit_test(test_dies_at_the_door), cmocka_unit_test(test_runtime_dir),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_plain_requests),
+        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_dies_at_the_door),
+        cmocka_unit_test(test_runtime_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

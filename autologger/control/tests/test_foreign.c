@@ -1,4 +1,5 @@
-/* Numbers of a process in several namespaces (D-06), as /proc tells them; and the threads of this process, by their own numbers.
+/* Numbers of a process in several namespaces (D-06), as /proc tells them; and the threads of this process, by their own
+ * numbers.
  * Proves: COR-08. */
 #include "autologger/control/foreign.h"
 
@@ -30,7 +31,7 @@ static void levels(void **state)
 
 static struct foreign_threads known;
 static pthread_barrier_t      both;
-static void *thread(void *tid)
+static void                  *thread(void *tid)
 {
     *(uint32_t *)tid = (uint32_t)syscall(SYS_gettid);
     pthread_barrier_wait(&both);

@@ -1,5 +1,5 @@
-/* Requests whose answer waits for a logger: each is answered once, in the order in which they came, also when the session ends, time is over, or
- * who asked has gone. The loggers are played here. */
+/* Requests whose answer waits for a logger: each is answered once, in the order in which they came, also when the
+ * session ends, time is over, or who asked has gone. The loggers are played here. */
 #include "autologger/control/tests/server_fixture.h"
 
 #include <setjmp.h>
@@ -164,7 +164,7 @@ static void a_start_is_brought_to_its_end(void **state)
         a.f.server->hooks.ctx     = &a;
         a.f.server->hooks.start   = start;
         a.f.server->hooks.started = started;
-        const int c = server_fixture_client(&a.f, 0, &peer);
+        const int c               = server_fixture_client(&a.f, 0, &peer);
         server_receive(a.f.server, (unsigned)c, &m, sizeof m);
         assert_int_equal(next(peer, CTL_START, &st), 0);
         assert_int_equal(a.started, 0);
@@ -199,11 +199,12 @@ static void a_start_is_brought_to_its_end(void **state)
 
 /* ---- updates ---- */
 
-static unsigned updated_count;
-static wstatus  updated_status;
+static unsigned                  updated_count;
+static wstatus                   updated_status;
 static const struct state_owner *asked_for;
 
-static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why)
+static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct session_update **out,
+                      struct reason *why)
 {
     (void)ctx;
     asked_for = s->env->asks;
@@ -237,12 +238,18 @@ static void updates_end(struct scene *a)
 
 static void ask_update(struct scene *a, int c, uint32_t sequence, uint32_t what, uint32_t number)
 {
-    struct ctl_update_request m = {.header = {sizeof m, CTL_UPDATE, CTL_VERSION, sequence, 0}, .name = "one", .what = what,
-                                   .flush_timer = number, .maximum_buffers = number};
+    struct ctl_update_request m = {.header          = {sizeof m, CTL_UPDATE, CTL_VERSION, sequence, 0},
+                                   .name            = "one",
+                                   .what            = what,
+                                   .flush_timer     = number,
+                                   .maximum_buffers = number};
     server_receive(a->f.server, (unsigned)c, &m, sizeof m);
 }
 
-static void ask_buffers(struct scene *a, int c, uint32_t sequence, uint32_t buffers) { ask_update(a, c, sequence, CTL_UPDATE_MAXIMUM_BUFFERS, buffers); }
+static void ask_buffers(struct scene *a, int c, uint32_t sequence, uint32_t buffers)
+{
+    ask_update(a, c, sequence, CTL_UPDATE_MAXIMUM_BUFFERS, buffers);
+}
 
 /* MaximumBuffers becomes MANY at once; less waits for the logger. */
 static void grown(struct scene *a, int c, int peer)
@@ -430,9 +437,9 @@ static void an_update_has_its_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flushes_are_answered_in_order), cmocka_unit_test(one_connection_holds_few),
-        cmocka_unit_test(all_who_asked_hear_of_the_end), cmocka_unit_test(a_start_is_brought_to_its_end),
-        cmocka_unit_test(an_update_waits_alone), cmocka_unit_test(updates_of_one_session_take_turns),
+        cmocka_unit_test(flushes_are_answered_in_order),   cmocka_unit_test(one_connection_holds_few),
+        cmocka_unit_test(all_who_asked_hear_of_the_end),   cmocka_unit_test(a_start_is_brought_to_its_end),
+        cmocka_unit_test(an_update_waits_alone),           cmocka_unit_test(updates_of_one_session_take_turns),
         cmocka_unit_test(an_update_is_brought_to_its_end), cmocka_unit_test(an_update_has_its_time),
     };
     return cmocka_run_group_tests_name("held", tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* Connections that end with messages which nobody has read: those with descriptors are neither read nor closed here, also behind the reset that a peer
- * leaves which had unread answers; they go to whoever takes them, and no connection is accepted while too many wait. */
+/* Connections that end with messages which nobody has read: those with descriptors are neither read nor closed here,
+ * also behind the reset that a peer leaves which had unread answers; they go to whoever takes them, and no connection
+ * is accepted while too many wait. */
 #include "autologger/control/message.h"
 #include "autologger/control/outcast.h"
 
@@ -108,13 +109,14 @@ static void what_the_kernel_refuses_is_not_sent(void **state)
     assert_false(message_send(p.theirs, "with", 4, &p.sent, 1));
     assert_int_equal(errno, EPERM);
     assert_true(message_send(p.theirs, "plain", 5, NULL, 0));
-    assert_true(message_send(p.ours, "with", 4, &p.sent, 1) || errno == EPERM); /* its own way is the peer's to refuse */
+    /* its own way is the peer's to refuse */
+    assert_true(message_send(p.ours, "with", 4, &p.sent, 1) || errno == EPERM);
     message_hang_up(p.ours);
     peer_leaves(&p);
     close(p.seen);
 }
 
-static int taker = -1;
+static int      taker = -1;
 static unsigned starts;
 
 static int taker_start(void)
@@ -178,8 +180,8 @@ static void they_wait_until_they_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptors_are_not_read),          cmocka_unit_test(a_reset_is_not_the_end),
-        cmocka_unit_test(plain_messages_are_dropped),        cmocka_unit_test(what_the_kernel_refuses_is_not_sent),
+        cmocka_unit_test(descriptors_are_not_read),       cmocka_unit_test(a_reset_is_not_the_end),
+        cmocka_unit_test(plain_messages_are_dropped),     cmocka_unit_test(what_the_kernel_refuses_is_not_sent),
         cmocka_unit_test(they_wait_until_they_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* A private session of several processes: who gets a part, whose streams a program writes to, and what parts leave to others.
+/* A private session of several processes: who gets a part, whose streams a program writes to, and what parts leave to
+ * others.
  * Proves: SPC-03. */
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
@@ -12,7 +13,8 @@
 
 #include <cmocka.h>
 
-static const struct guid provider = {0x22222222, 0x2222, 0x3333, {4, 4, 4, 4, 4, 4, 4, 4}}, other = {0x33333333, 2, 3, {4}};
+static const struct guid provider = {0x22222222, 0x2222, 0x3333, {4, 4, 4, 4, 4, 4, 4, 4}},
+                         other    = {0x33333333, 2, 3, {4}};
 enum { OF_ONE = 16, LEFT = 16, USER = 1000 };
 
 struct bench {
@@ -23,15 +25,22 @@ struct bench {
 static void whole_add(struct bench *b, const char *name, const struct state_processes *chosen)
 {
     char                   path[64];
-    struct plan            plan  = {.start = true, .clock_type = 1, .memory_bytes = 64 << 10, .name = (char *)(uintptr_t)name, .key = (char[]){0}, .guid = provider,
-                                    .log_path = path, .file_name = path + sizeof "/nowhere", .log_file_mode = 0x800};
+    struct plan            plan  = {.start         = true,
+                                    .clock_type    = 1,
+                                    .memory_bytes  = 64 << 10,
+                                    .name          = (char *)(uintptr_t)name,
+                                    .key           = (char[]){0},
+                                    .guid          = provider,
+                                    .log_path      = path,
+                                    .file_name     = path + sizeof "/nowhere",
+                                    .log_file_mode = 0x800};
     struct state_processes whole = chosen ? *chosen : (struct state_processes){0};
     struct reason          why;
     snprintf(path, sizeof path, "/nowhere/%s.etl", name);
-    whole.kind             = STATE_WHOLE;
-    plan.given.buffer_kb   = 4;
+    whole.kind                 = STATE_WHOLE;
+    plan.given.buffer_kb       = 4;
     plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
-    b->f.env.processes     = &whole;
+    b->f.env.processes                                      = &whole;
     assert_int_equal(table_add(&b->f.table, &plan, &b->whole, &why), W_SUCCESS);
     b->f.env.processes = NULL;
     server_session_begun(b->f.server, b->whole);
@@ -49,7 +58,7 @@ static int program(struct bench *b, uint32_t pid, int *peer)
 {
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
-    *peer = pair[1];
+    *peer                             = pair[1];
     const struct state_connection who = fixture_peer(&b->f, 0, pid);
     return server_connect(b->f.server, pair[0], &who);
 }
@@ -63,7 +72,10 @@ static void registers(struct bench *b, int c, uint32_t index, const struct guid 
 /* Type of the next message; *inode: of the memory that came with it. */
 static unsigned next(int peer, void *out, size_t size, ino_t *inode)
 {
-    union { struct cmsghdr h; char room[CMSG_SPACE(3 * sizeof(int))]; } control;
+    union {
+        struct cmsghdr h;
+        char           room[CMSG_SPACE(3 * sizeof(int))];
+    } control;
     struct iovec  v = {out, size};
     struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     struct stat   st;
@@ -71,7 +83,8 @@ static unsigned next(int peer, void *out, size_t size, ino_t *inode)
     if (recvmsg(peer, &m, MSG_CMSG_CLOEXEC) <= 0)
         return 0;
     for (struct cmsghdr *h = CMSG_FIRSTHDR(&m); h; h = CMSG_NXTHDR(&m, h))
-        for (size_t i = 0; memcpy(fd, CMSG_DATA(h), h->cmsg_len - CMSG_LEN(0)), i < (h->cmsg_len - CMSG_LEN(0)) / sizeof *fd; i++) {
+        for (size_t i = 0;
+             memcpy(fd, CMSG_DATA(h), h->cmsg_len - CMSG_LEN(0)), i < (h->cmsg_len - CMSG_LEN(0)) / sizeof *fd; i++) {
             if (inode && i == 0 && fstat(fd[0], &st) == 0)
                 *inode = st.st_ino;
             close(fd[i]);
@@ -100,15 +113,15 @@ static void enable(struct bench *b, const struct guid *id)
     close(peer);
 }
 
-/* Each gets its own memory under the whole's number; the first file has the name that was given. A program that has not registered the provider
- * gets nothing, until it does. */
+/* Each gets its own memory under the whole's number; the first file has the name that was given. A program that has not
+ * registered the provider gets nothing, until it does. */
 static void each_program_writes_to_its_part(void **state)
 {
     _Alignas(8) uint8_t m[4096];
-    struct bench b;
-    int          peer[4], c[4];
-    ino_t        memory[4] = {0};
-    char         file[64];
+    struct bench        b;
+    int                 peer[4], c[4];
+    ino_t               memory[4] = {0};
+    char                file[64];
     (void)state;
     init(&b);
     c[0] = program(&b, 100, &peer[0]);
@@ -181,7 +194,7 @@ static void more_programs_than_places(void **state)
 
 static void only_who_is_chosen(void **state)
 {
-    struct state_processes chosen = {.pid_count = 2, .pid = {7, (uint32_t)getpid()}};
+    struct state_processes chosen    = {.pid_count = 2, .pid = {7, (uint32_t)getpid()}};
     char                   self[256] = "";
     struct bench           b;
     int                    peer;
@@ -191,7 +204,8 @@ static void only_who_is_chosen(void **state)
     for (int round = 0; round < 5; round++) {
         init(&b);
         if (round)
-            snprintf(chosen.names, sizeof chosen.names, "%s%.200s%s", round == 1 ? "x" : "no;", round == 4 ? self : name, round == 2 ? "x" : ";other");
+            snprintf(chosen.names, sizeof chosen.names, "%s%.200s%s", round == 1 ? "x" : "no;",
+                     round == 4 ? self : name, round == 2 ? "x" : ";other");
         whole_add(&b, "each", &chosen);
         registers(&b, program(&b, 8, &peer), 1, &provider);
         assert_null(part_of(&b, 8));
@@ -208,16 +222,17 @@ static void only_who_is_chosen(void **state)
 static void a_part_is_asked_after_and_left_alone(void **state)
 {
     _Alignas(8) uint8_t m[CTL_MAX];
-    struct bench b;
-    int          peer, pair[2];
+    struct bench        b;
+    int                 peer, pair[2];
     (void)state;
     init(&b);
     whole_add(&b, "each", NULL);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
-    const struct state_connection who = fixture_peer(&b.f, USER, 100);
-    const int user = server_connect(b.f.server, pair[0], &who), root = program(&b, 1, &peer);
-    struct state_registration *r = &b.f.state->registration[0]; /* as if it had the right to register */
-    r->connection = (uint32_t)user, r->index = 1, r->slot = (uint32_t)directory_get(b.f.table.directory, &provider), r->in_use = STATE_REGISTERED;
+    const struct state_connection who  = fixture_peer(&b.f, USER, 100);
+    const int                     user = server_connect(b.f.server, pair[0], &who), root = program(&b, 1, &peer);
+    struct state_registration    *r = &b.f.state->registration[0]; /* as if it had the right to register */
+    r->connection = (uint32_t)user, r->index = 1, r->slot = (uint32_t)directory_get(b.f.table.directory, &provider),
+    r->in_use = STATE_REGISTERED;
     directory_register(b.f.table.directory, r->slot, 1);
     b.f.server->hooks.enabling->registered(b.f.server, 0, NULL);
     struct session *part = part_of(&b, 100);
@@ -237,8 +252,12 @@ static void a_part_is_asked_after_and_left_alone(void **state)
     server_fixture_finish(&b.f);
 }
 
-static struct { struct state_processes whole; unsigned starts; } asked;
-static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
+static struct {
+    struct state_processes whole;
+    unsigned               starts;
+} asked;
+static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer,
+                     struct session **wait)
 {
     struct bench *b    = ctx;
     struct plan   plan = {.log_file_mode = asked.starts % 2 ? 0x1 : 0x800, .name = (char[]){"x"}, .guid = provider};
@@ -258,7 +277,7 @@ static void what_a_start_says_of_processes(void **state)
         struct ctl_start_request r;
         uint8_t                  rest[4096];
     } m;
-    _Alignas(8) uint8_t answer[CTL_MAX];
+    _Alignas(8) uint8_t  answer[CTL_MAX];
     struct filter_block *chosen = NULL, *events = NULL;
     struct bench         b;
     int                  peer;
@@ -266,18 +285,25 @@ static void what_a_start_says_of_processes(void **state)
     init(&b);
     b.f.server->hooks.start = start;
     b.f.server->hooks.ctx   = &b;
-    const int c = program(&b, 1, &peer);
+    const int c             = program(&b, 1, &peer);
     assert_int_equal(filter_add(&chosen, FILTER_PID, (uint32_t[]){5, 6}, 8, NULL), 0);
     assert_int_equal(filter_add(&chosen, FILTER_EXECUTABLE, "web;shop", 9, NULL), 0);
     assert_int_equal(filter_add(&events, FILTER_EVENT_ID, "\1\0\1\0\7\0", 6, NULL), 0);
+    /* clang-format off */
     const struct { const struct filter_block *filter; uint32_t bytes, starts; size_t less; wstatus status; } row[] = {
-        {chosen, chosen->size, 0, 0, W_SUCCESS},      {chosen, chosen->size, 1, 0, W_INVALID_PARAMETER}, {NULL, 0, 1, 0, W_SUCCESS},
-        {NULL, 0, 0, 0, W_SUCCESS},                   {events, events->size, 0, 0, W_NOT_SUPPORTED},     {chosen, chosen->size - 8, 0, 0, W_INVALID_PARAMETER},
-        {chosen, chosen->size, 0, 8, W_BAD_LENGTH},   {chosen, UINT32_MAX, 0, 0, W_BAD_LENGTH},          {chosen, 4, 0, 0, W_INVALID_PARAMETER},
+        {chosen, chosen->size, 0, 0, W_SUCCESS},      {chosen, chosen->size, 1, 0, W_INVALID_PARAMETER},
+         {NULL, 0, 1, 0, W_SUCCESS},
+        {NULL, 0, 0, 0, W_SUCCESS},                   {events, events->size, 0, 0, W_NOT_SUPPORTED},
+             {chosen, chosen->size - 8, 0, 0, W_INVALID_PARAMETER},
+        {chosen, chosen->size, 0, 8, W_BAD_LENGTH},   {chosen, UINT32_MAX, 0, 0, W_BAD_LENGTH},
+                  {chosen, 4, 0, 0, W_INVALID_PARAMETER},
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const size_t filter = row[i].filter ? row[i].filter->size : 0, size = sizeof m.r + 8 + filter - row[i].less;
-        m.r = (struct ctl_start_request){.header = {(uint32_t)size, CTL_START, CTL_VERSION, 1, 0}, .bytes = 7, .filter_bytes = row[i].bytes}; /* padded to 8 */
+        /* padded to 8 */
+        m.r = (struct ctl_start_request){
+            .header = {(uint32_t)size, CTL_START, CTL_VERSION, 1, 0}, .bytes = 7, .filter_bytes = row[i].bytes};
         memcpy(m.rest, "snapshot", 8);
         if (filter)
             memcpy(m.rest + 8, row[i].filter, filter);
@@ -301,8 +327,9 @@ static void what_a_start_says_of_processes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_program_writes_to_its_part), cmocka_unit_test(more_programs_than_places),
-                                       cmocka_unit_test(only_who_is_chosen), cmocka_unit_test(a_part_is_asked_after_and_left_alone),
-                                       cmocka_unit_test(what_a_start_says_of_processes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_program_writes_to_its_part), cmocka_unit_test(more_programs_than_places),
+        cmocka_unit_test(only_who_is_chosen), cmocka_unit_test(a_part_is_asked_after_and_left_alone),
+        cmocka_unit_test(what_a_start_says_of_processes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Which process is at the other end of a connection: told while it lives and after it has ended, by what it is and not by its number alone, and no
- * longer the one that connected when its user is another one's.
+/* Which process is at the other end of a connection: told while it lives and after it has ended, by what it is and not
+ * by its number alone, and no longer the one that connected when its user is another one's.
  * Proves: SEC-09. */
 #include "autologger/control/peer.h"
 
@@ -29,7 +29,8 @@ static void child_run(const struct sockaddr_un *at, int asked)
     if (connect(fd, (const void *)at, sizeof *at) < 0)
         _exit(1);
     while (read(asked, &what, 1) == 1 && what != 'q')
-        if (what == 'u' && (setresgid(4242, 4242, 4242) < 0 || setresuid(4242, 4242, 4242) < 0 || write(fd, "u", 1) != 1))
+        if (what == 'u' &&
+            (setresgid(4242, 4242, 4242) < 0 || setresuid(4242, 4242, 4242) < 0 || write(fd, "u", 1) != 1))
             _exit(1);
     _exit(0);
 }
@@ -72,8 +73,10 @@ static void a_process_is_told_while_it_lives_and_when_it_has_ended(void **state)
     int                     pidfd, again = -1;
     (void)state;
     assert_int_equal(peer_take(c.fd, 0, &who, &pidfd), PEER_LIVES);
-    assert_true(who.uid == geteuid() && who.gid == getegid() && who.pid == (uint32_t)c.pid && who.start && who.user_ns && who.pid_ns);
-    assert_true(pidfd >= 0 && !peer_ended(pidfd) && peer_unchanged(0, pidfd, &who) && peer_again(c.fd, 0, &who, &again));
+    assert_true(who.uid == geteuid() && who.gid == getegid() && who.pid == (uint32_t)c.pid && who.start &&
+                who.user_ns && who.pid_ns);
+    assert_true(pidfd >= 0 && !peer_ended(pidfd) && peer_unchanged(0, pidfd, &who) &&
+                peer_again(c.fd, 0, &who, &again));
     assert_true(peer_is(&who, who.pid, who.process, who.start));
     close(again);
     again = peer_open(who.pid, who.process, who.start);
@@ -86,7 +89,8 @@ static void a_process_is_told_while_it_lives_and_when_it_has_ended(void **state)
     assert_int_equal(again, -1);
     assert_int_equal(peer_open(who.pid, who.process, who.start), -1);
     close(pidfd);
-    assert_int_equal(peer_take(c.fd, 0, &late, &pidfd), PEER_GONE); /* taken too late: nothing is known but who it was */
+    /* taken too late: nothing is known but who it was */
+    assert_int_equal(peer_take(c.fd, 0, &late, &pidfd), PEER_GONE);
     assert_true(late.uid == who.uid && !late.start && !late.permitted && !late.user_ns);
     if (pidfd >= 0)
         close(pidfd);
@@ -120,7 +124,8 @@ static void a_process_that_becomes_another_user_is_not_who_connected(void **stat
 
 static void a_number_alone_is_nobody(void **state)
 {
-    static const struct state_connection who = {.pid = 77, .process = 5, .start = 9}, old = {.pid = 77, .start = 9}, unseen = {.start = 9, .process = 5};
+    static const struct state_connection who = {.pid = 77, .process = 5, .start = 9}, old = {.pid = 77, .start = 9},
+                                         unseen = {.start = 9, .process = 5};
     (void)state;
     assert_true(peer_is(&who, 77, 5, 9) && peer_is(&old, 77, 0, 9) && peer_is(&who, 77, 0, 9));
     assert_false(peer_is(&who, 77, 6, 9)); /* within one tick of the clock */
@@ -140,7 +145,7 @@ static void other_namespaces_are_others(void **state)
     assert_true(peer_native(&who, &self));
     who.user_ns++;
     assert_false(peer_native(&who, &self));
-    who = self;
+    who        = self;
     who.pid_ns = 0; /* it could not be told */
     assert_false(peer_native(&who, &self));
     assert_true(peer_native(&who, &none)); /* nothing is known of any */

@@ -1,5 +1,6 @@
-/* What providers send, at each size around each of its limits: what is read of it, and what is refused. Each message lies at the end of a page that
- * nothing follows, so a byte too many is a fault. tools/prove says the same of all messages (prove_provider_message.c). Proves: SEC-09. */
+/* What providers send, at each size around each of its limits: what is read of it, and what is refused. Each message
+ * lies at the end of a page that nothing follows, so a byte too many is a fault. tools/prove says the same of all
+ * messages (prove_provider_message.c). Proves: SEC-09. */
 #include "autologger/control/provider_message.h"
 
 #include <setjmp.h>
@@ -29,7 +30,8 @@ static uint8_t *edge(size_t size)
     return page + room - size;
 }
 
-/* The first `size` bytes of `from`, with that size in their header. Fields that are not set by the parser would show. */
+/* The first `size` bytes of `from`, with that size in their header. Fields that are not set by the parser would
+ * show. */
 static wstatus read_cut(const void *from, size_t size, struct provider_message *out)
 {
     uint8_t       *bytes = edge(size);
@@ -44,7 +46,9 @@ static wstatus read_cut(const void *from, size_t size, struct provider_message *
 static void assert_unset(const struct provider_message *m)
 {
     assert_int_equal(m->header.size | m->header.type | m->header.version | m->header.sequence | m->header.status, 0);
-    assert_int_equal(m->highest_version | m->shm_major | m->index | m->ticket | m->inner | m->traits_size | m->whole | m->grouped, 0);
+    assert_int_equal(m->highest_version | m->shm_major | m->index | m->ticket | m->inner | m->traits_size | m->whole |
+                         m->grouped,
+                     0);
     assert_true(guid_is_zero(&m->provider) && guid_is_zero(&m->group) && !m->name && !m->name_length);
 }
 
@@ -53,8 +57,9 @@ static void each_size_of_each_type(void **state)
     static const struct {
         uint16_t type;
         size_t   least; /* 0: there is no such type here */
-    } rows[] = {{0, 0}, {CTL_HELLO, 32}, {CTL_REGISTER, 40}, {CTL_UNREGISTER, 24}, {CTL_ENABLE_ACK, 24}, {CTL_THREAD, 24}, {6, 0}, {CTL_QUERY, 0},
-                {CTL_ATTACH, 0}, {0x102, 0}, {UINT16_MAX, 0}};
+    } rows[] = {{0, 0},           {CTL_HELLO, 32}, {CTL_REGISTER, 40}, {CTL_UNREGISTER, 24}, {CTL_ENABLE_ACK, 24},
+                {CTL_THREAD, 24}, {6, 0},          {CTL_QUERY, 0},     {CTL_ATTACH, 0},      {0x102, 0},
+                {UINT16_MAX, 0}};
     static uint8_t          whole[CTL_MAX];
     struct provider_message m;
     (void)state;
@@ -121,13 +126,15 @@ static void fields_of_the_short_ones(void **state)
 static wstatus read_register(const void *traits, size_t size, uint32_t said, struct provider_message *m)
 {
     static uint8_t            whole[CTL_MAX];
-    const struct ctl_register r = {.header = {.type = CTL_REGISTER}, .provider = provider, .index = 3, .traits_size = said};
+    const struct ctl_register r = {
+        .header = {.type = CTL_REGISTER}, .provider = provider, .index = 3, .traits_size = said};
     memcpy(whole, &r, sizeof r);
     if (size)
         memcpy(whole + sizeof r, traits, size);
     const wstatus st = read_cut(whole, sizeof r + size, m);
     assert_true(guid_equal(&m->provider, &provider));
-    assert_true(m->index == 3 && m->traits_size == said && !m->highest_version && !m->ticket && !m->inner && (m->name || !m->name_length));
+    assert_true(m->index == 3 && m->traits_size == said && !m->highest_version && !m->ticket && !m->inner &&
+                (m->name || !m->name_length));
     return st;
 }
 
@@ -140,7 +147,8 @@ static void traits_longer_than_the_message(void **state)
     for (uint32_t said = 0; said <= sizeof traits; said++) {
         assert_int_equal(read_register(traits, sizeof traits, said, &m), 0);
         assert_true(m.whole && !m.grouped);
-        assert_true(said < sizeof traits ? !m.name : strcmp(m.name, "abc") == 0); /* a NUL behind them is none of theirs */
+        /* a NUL behind them is none of theirs */
+        assert_true(said < sizeof traits ? !m.name : strcmp(m.name, "abc") == 0);
     }
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         assert_int_equal(read_register(traits, sizeof traits, (uint32_t)sizeof traits + more[i], &m), 0);
@@ -167,7 +175,10 @@ static void names(void **state)
     }
     assert_int_equal(read_register("\3\0\0", 3, 3, &m), 0);
     assert_true(m.name && !m.name_length);
-    assert_int_equal(read_register("\xFF\xFF" "n\0", 4, 4, &m), 0); /* their own size is not asked */
+    assert_int_equal(read_register("\xFF\xFF"
+                                   "n\0",
+                                   4, 4, &m),
+                     0); /* their own size is not asked */
     assert_string_equal(m.name, "n");
 }
 
@@ -185,7 +196,7 @@ static bool grouped_by(const void *rest, size_t size, struct provider_message *m
 
 static void groups(void **state)
 {
-    uint8_t                 trait[3 + sizeof group] = {sizeof trait, 0, 1};
+    uint8_t                 trait[3 + sizeof group]   = {sizeof trait, 0, 1};
     uint8_t                 two[5 + 2 * sizeof trait] = {5, 0, 2, 1, 1}, behind[3 + sizeof trait] = {0, 0, 2};
     struct provider_message m;
     (void)state;
@@ -193,7 +204,8 @@ static void groups(void **state)
     for (size_t size = 0; size <= sizeof trait; size++)
         assert_int_equal(grouped_by(trait, size, &m), size == sizeof trait);
     assert_true(guid_equal(&m.group, &group));
-    for (unsigned said = 0; said <= sizeof trait + 3; said++) { /* a group of another size is none, nor one that the traits have not */
+    /* a group of another size is none, nor one that the traits have not */
+    for (unsigned said = 0; said <= sizeof trait + 3; said++) {
         uint8_t other[2 * sizeof trait] = {0};
         memcpy(other, trait, sizeof trait);
         other[0] = (uint8_t)said;
@@ -202,7 +214,8 @@ static void groups(void **state)
     memcpy(two + 5, trait, sizeof trait);
     memcpy(two + 5 + sizeof trait, trait, sizeof trait);
     two[5 + sizeof trait + 3] ^= 1;
-    assert_true(grouped_by(two, sizeof two, &m) && guid_equal(&m.group, &group)); /* behind a trait of another kind; the first of two */
+    /* behind a trait of another kind; the first of two */
+    assert_true(grouped_by(two, sizeof two, &m) && guid_equal(&m.group, &group));
     two[5 + 2]++;
     assert_true(grouped_by(two, sizeof two, &m) && !guid_equal(&m.group, &group));
     memcpy(behind + 3, trait, sizeof trait);
@@ -214,8 +227,11 @@ static void groups(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_size_of_each_type), cmocka_unit_test(a_size_that_is_not_true),
-                                       cmocka_unit_test(fields_of_the_short_ones), cmocka_unit_test(traits_longer_than_the_message),
-                                       cmocka_unit_test(names), cmocka_unit_test(groups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_size_of_each_type),
+                                       cmocka_unit_test(a_size_that_is_not_true),
+                                       cmocka_unit_test(fields_of_the_short_ones),
+                                       cmocka_unit_test(traits_longer_than_the_message),
+                                       cmocka_unit_test(names),
+                                       cmocka_unit_test(groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What all share: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a server that one user floods. */
+/* What all share: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a server that
+ * one user floods. */
 // timeout: 180
 #include "autologger/control/places.h"
 #include "autologger/control/server_parts.h"
@@ -19,8 +20,8 @@ static uint8_t answer[CTL_MAX] __attribute__((aligned(8)));
 static unsigned take(int fd)
 {
     _Alignas(struct cmsghdr) char space[256];
-    struct iovec  io = {answer, sizeof answer};
-    struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    struct iovec                  io = {answer, sizeof answer};
+    struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
     if (recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
         return 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
@@ -43,7 +44,8 @@ static wstatus status_of(int peer, unsigned type)
 
 static wstatus registers(struct server_fixture *f, int c, int peer, uint32_t number, uint32_t index)
 {
-    struct ctl_register m = {.header = {sizeof m, CTL_REGISTER, CTL_VERSION, 7, 0}, .provider = {number, 1, 1, {1}}, .index = index};
+    struct ctl_register m = {
+        .header = {sizeof m, CTL_REGISTER, CTL_VERSION, 7, 0}, .provider = {number, 1, 1, {1}}, .index = index};
     server_receive(f->server, (unsigned)c, &m, sizeof m);
     return status_of(peer, CTL_REGISTER);
 }
@@ -67,15 +69,17 @@ static uint64_t take_all(const struct quota_rule *r, uint64_t total, struct quot
     return taken;
 }
 
-/* Q1, Q2: whatever users take one after another, the next one finds half of the rest, everybody has the least, and root its part. */
+/* Q1, Q2: whatever users take one after another, the next one finds half of the rest, everybody has the least, and root
+ * its part. */
 static void each_share_leaves_half_of_the_rest(void **state)
 {
     (void)state;
     for (unsigned what = 0; what < QUOTA_RATE_FIRST; what++) {
         const struct quota_rule *r     = quota_rule(what);
-        const uint64_t           total = r->total ? r->total : 1 << 30, step = total > 65536 ? total / 65536 : 1, kept = r->part ? total / r->part : 0;
-        struct quota_use         use   = {0};
-        uint64_t                 left  = total;
+        const uint64_t           total = r->total ? r->total : 1 << 30, step = total > 65536 ? total / 65536 : 1,
+                       kept   = r->part ? total / r->part : 0;
+        struct quota_use use  = {0};
+        uint64_t         left = total;
         assert_true(*r->words && *r->advice && !r->rate);
         assert_true(r->least < total / 8);
         for (unsigned user = 0; user < 3; user++) {
@@ -91,7 +95,8 @@ static void each_share_leaves_half_of_the_rest(void **state)
         assert_true(use.all <= total - kept);
         use.own = 0;
         assert_int_equal(quota_fits(r, total, &use, false, step, step), false);
-        assert_true(take_all(r, total, &use, true, step) + step > kept); /* root's part was left, and root may have the rest */
+        /* root's part was left, and root may have the rest */
+        assert_true(take_all(r, total, &use, true, step) + step > kept);
         use = (struct quota_use){0};
         assert_true(take_all(r, total, &use, true, step) + step > total);
         assert_false(quota_fits(r, total, &(struct quota_use){0}, false, UINT64_MAX, UINT64_MAX));
@@ -106,11 +111,13 @@ static void each_rate_gives_its_burst_and_then_so_many_a_second(void **state)
     (void)state;
     for (unsigned rate = 0; rate < QUOTA_RATES; rate++)
         for (int more = 0; more < 2; more++) {
-            const struct quota_rule *r      = quota_rule(QUOTA_RATE_FIRST + rate);
-            const uint64_t           second = more ? r->second_more : r->second, burst = more ? r->burst_more : r->burst, part = second / 1000;
-            struct quota_bucket      b;
-            uint64_t                 ms, taken = 0, now = 1000;
-            assert_true(r->rate && *r->words && *r->advice && second && burst >= second && r->second_more > r->second && r->burst_more > r->burst);
+            const struct quota_rule *r = quota_rule(QUOTA_RATE_FIRST + rate);
+            const uint64_t second = more ? r->second_more : r->second, burst = more ? r->burst_more : r->burst,
+                           part = second / 1000;
+            struct quota_bucket b;
+            uint64_t            ms, taken = 0, now = 1000;
+            assert_true(r->rate && *r->words && *r->advice && second && burst >= second && r->second_more > r->second &&
+                        r->burst_more > r->burst);
             quota_bucket_begin(&b, ANNA, more, now);
             for (; quota_bucket_empty(&b, &ms) == QUOTAS; taken += part)
                 quota_bucket_take(&b, rate == 0 ? part : 0, rate == 1 ? part : 0);
@@ -153,7 +160,7 @@ static void a_user_takes_half_of_the_provider_places(void **state)
     for (uint32_t i = 0; i < 300; i++)
         assert_int_equal(registers(&f, c[4], peer[4], 20000 + i, i), 0);
     assert_int_equal(registers(&f, c[4], peer[4], 1, 500), 0); /* also one that Anna has */
-    assert_true(f.table.slot[0]->conditions.count >= 1); /* the session says who it was */
+    assert_true(f.table.slot[0]->conditions.count >= 1);       /* the session says who it was */
     bool named = false;
     for (unsigned i = 0; i < f.table.slot[0]->conditions.count; i++)
         named |= strcmp(f.table.slot[0]->conditions.items[i].item, "provider places of uid 5001") == 0;
@@ -175,7 +182,7 @@ static void a_user_takes_half_of_the_registrations(void **state)
     enum { CONNECTIONS = 17, EACH = 1000 };
     static int            peer[CONNECTIONS], c[CONNECTIONS], other, d;
     struct server_fixture f;
-    struct ctl_register   m = {.header = {sizeof m, CTL_REGISTER, CTL_VERSION, 7, 0}, .provider = {77, 7, 7, {7}}};
+    struct ctl_register   m   = {.header = {sizeof m, CTL_REGISTER, CTL_VERSION, 7, 0}, .provider = {77, 7, 7, {7}}};
     int                   got = 0;
     (void)state;
     assert_true(server_fixture_init(&f));
@@ -188,7 +195,7 @@ static void a_user_takes_half_of_the_registrations(void **state)
     }
     assert_int_equal(got, STATE_REGISTRATIONS / 2);
     assert_int_equal(refused(&f, QUOTA_REGISTRATIONS, ANNA), CONNECTIONS * EACH - STATE_REGISTRATIONS / 2);
-    d = server_fixture_client(&f, BERT, &other);
+    d          = server_fixture_client(&f, BERT, &other);
     m.provider = fixture_provider;
     server_receive(f.server, (unsigned)d, &m, sizeof m);
     assert_int_equal(status_of(other, CTL_REGISTER), 0);
@@ -207,8 +214,11 @@ static void waits_are_counted_and_end(void **state)
     struct server_fixture     f;
     int                       peer, root;
     uint64_t                  next;
-    struct ctl_enable_request e = {.header = {sizeof e, CTL_ENABLE_PROVIDER, CTL_VERSION, 77, 0}, .name = "one", .provider = {9, 1, 1, {1}},
-                                   .code = CTL_CODE_ENABLE, .wait = 1};
+    struct ctl_enable_request e = {.header   = {sizeof e, CTL_ENABLE_PROVIDER, CTL_VERSION, 77, 0},
+                                   .name     = "one",
+                                   .provider = {9, 1, 1, {1}},
+                                   .code     = CTL_CODE_ENABLE,
+                                   .wait     = 1};
     (void)state;
     assert_true(server_fixture_init(&f));
     f.server->hooks.enabling = &control_enabling;
@@ -217,7 +227,8 @@ static void waits_are_counted_and_end(void **state)
     unsigned busy = 0;
     for (unsigned i = 0; i < 40; i++) {
         server_receive(f.server, (unsigned)c, &e, sizeof e);
-        busy += take(root) == CTL_ENABLE_PROVIDER && ((const struct ctl_header *)(const void *)answer)->status == W_BUSY;
+        busy +=
+            take(root) == CTL_ENABLE_PROVIDER && ((const struct ctl_header *)(const void *)answer)->status == W_BUSY;
     }
     assert_int_equal(busy, 40 - 16);
     assert_int_equal(f.server->waiting[c], 16);
@@ -236,7 +247,7 @@ static void waits_are_counted_and_end(void **state)
 
 /* F15: nothing is kept of who says hello and goes; the service manager keeps who has registered something. */
 static unsigned kept_conn, kept_asks;
-static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
+static void     keep(void *ctx, const char *name, int fd, size_t ring_bytes)
 {
     (void)ctx, (void)ring_bytes;
     kept_conn += strncmp(name, "conn:", 5) == 0 && fd >= 0;
@@ -247,8 +258,9 @@ static void who_says_hello_and_goes_is_not_kept(void **state)
 {
     struct server_fixture f;
     int                   peer;
-    struct ctl_hello      h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
-    struct ctl_header     a = {sizeof a, CTL_STATE, CTL_VERSION, 2, 0};
+    struct ctl_hello      h = {
+             .header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
+    struct ctl_header a = {sizeof a, CTL_STATE, CTL_VERSION, 2, 0};
     (void)state;
     assert_true(server_fixture_init(&f));
     f.env.keep = keep;
@@ -277,14 +289,15 @@ static void a_library_of_an_earlier_version_is_told(void **state)
 {
     struct server_fixture f;
     int                   peer;
-    struct ctl_hello      h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR - 1};
-    unsigned              told = 0;
+    struct ctl_hello      h = {
+             .header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR - 1};
+    unsigned told = 0;
     (void)state;
     assert_true(server_fixture_init(&f));
-    const struct condition_list *list = &f.table.slot[0]->conditions;
+    const struct condition_list *list   = &f.table.slot[0]->conditions;
     const unsigned               before = (unsigned)list->count;
     for (unsigned i = 0; i < 3; i++) {
-        const int c = server_fixture_client(&f, ANNA, &peer);
+        const int c                           = server_fixture_client(&f, ANNA, &peer);
         f.server->state->connection[c].socket = CTL_SOCKET_PROVIDER;
         server_receive(f.server, (unsigned)c, &h, sizeof h);
         assert_int_equal(status_of(peer, CTL_HELLO), W_NOT_SUPPORTED);
@@ -293,11 +306,12 @@ static void a_library_of_an_earlier_version_is_told(void **state)
     }
     assert_int_equal(list->count, before + 1);
     for (unsigned i = 0; i < list->count; i++)
-        told += list->items[i].number == W_REVISION_MISMATCH && strstr(list->items[i].reason, "a library of an earlier version (shared memory 2, here 3)") &&
+        told += list->items[i].number == W_REVISION_MISMATCH &&
+                strstr(list->items[i].reason, "a library of an earlier version (shared memory 2, here 3)") &&
                 strstr(list->items[i].advice, "restart that program");
     assert_int_equal(told, 1);
     for (uint32_t uid = 7000; uid < 7100; uid++) { /* users of no end take no memory */
-        const int c = server_fixture_client(&f, uid, &peer);
+        const int c                           = server_fixture_client(&f, uid, &peer);
         f.server->state->connection[c].socket = CTL_SOCKET_PROVIDER;
         server_receive(f.server, (unsigned)c, &h, sizeof h);
         server_drop(f.server, (unsigned)c);
@@ -341,16 +355,16 @@ static void refusals_are_told(void **state)
     server_fixture_finish(&f);
 }
 
-/* A user has the names of 65,536 subordinate users: what is said of them fills no memory, says that there were more, and leaves room for what the
- * session itself finds. */
+/* A user has the names of 65,536 subordinate users: what is said of them fills no memory, says that there were more,
+ * and leaves room for what the session itself finds. */
 static void users_of_no_end_fill_no_list(void **state)
 {
     struct server_fixture f;
     unsigned              more = 0, first = 0;
     (void)state;
     assert_true(server_fixture_init(&f));
-    struct session              *s    = f.table.slot[0];
-    const struct condition_list *list = &s->conditions;
+    struct session              *s      = f.table.slot[0];
+    const struct condition_list *list   = &s->conditions;
     const unsigned               before = (unsigned)list->count;
     for (unsigned round = 0; round < 2; round++) {
         for (uint32_t uid = 100000; uid < 100000 + 65536; uid++)
@@ -372,10 +386,15 @@ static void users_of_no_end_fill_no_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_share_leaves_half_of_the_rest),     cmocka_unit_test(each_rate_gives_its_burst_and_then_so_many_a_second),
-        cmocka_unit_test(a_user_takes_half_of_the_provider_places), cmocka_unit_test(a_user_takes_half_of_the_registrations),
-        cmocka_unit_test(waits_are_counted_and_end),              cmocka_unit_test(who_says_hello_and_goes_is_not_kept), cmocka_unit_test(a_library_of_an_earlier_version_is_told),
-        cmocka_unit_test(refusals_are_told),                      cmocka_unit_test(users_of_no_end_fill_no_list),
+        cmocka_unit_test(each_share_leaves_half_of_the_rest),
+        cmocka_unit_test(each_rate_gives_its_burst_and_then_so_many_a_second),
+        cmocka_unit_test(a_user_takes_half_of_the_provider_places),
+        cmocka_unit_test(a_user_takes_half_of_the_registrations),
+        cmocka_unit_test(waits_are_counted_and_end),
+        cmocka_unit_test(who_says_hello_and_goes_is_not_kept),
+        cmocka_unit_test(a_library_of_an_earlier_version_is_told),
+        cmocka_unit_test(refusals_are_told),
+        cmocka_unit_test(users_of_no_end_fill_no_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The lists of registrations against the table itself, looked at place by place, over random steps; a second set of lists is made from the table as a
- * successor makes it. */
+/* The lists of registrations against the table itself, looked at place by place, over random steps; a second set of
+ * lists is made from the table as a successor makes it. */
 #include "autologger/control/registered.h"
 
 #include <setjmp.h>
@@ -18,7 +18,8 @@ static struct registered    lists;
 static int by_look(unsigned connection, uint32_t index)
 {
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
-        if (table->registration[i].in_use && table->registration[i].connection == connection && table->registration[i].index == index)
+        if (table->registration[i].in_use && table->registration[i].connection == connection &&
+            table->registration[i].index == index)
             return (int)i;
     return -1;
 }
@@ -118,8 +119,9 @@ static void torn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_table_is), cmocka_unit_test(until_none_is_free), cmocka_unit_test(torn)};
-    table = calloc(1, sizeof *table);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_the_table_is), cmocka_unit_test(until_none_is_free),
+                                       cmocka_unit_test(torn)};
+    table                           = calloc(1, sizeof *table);
     if (!table)
         return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Who may do what: eight rights and five kinds of callers, each asked as a program asks for it, at the control socket; secure sessions; changes.
- * Root alone can make the callers' groups: else the table is skipped. Proves: SEC-01, SEC-02, SEC-03, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09,
- * SEC-11, SEC-12, SPC-07. */
+/* Who may do what: eight rights and five kinds of callers, each asked as a program asks for it, at the control socket;
+ * secure sessions; changes. Root alone can make the callers' groups: else the table is skipped. Proves: SEC-01, SEC-02,
+ * SEC-03, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07. */
 #include "autologger/control/rights.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
@@ -45,7 +45,8 @@ static struct session_table *started_in;
 static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *a, struct session **wait)
 {
     const uint8_t *p    = snapshot;
-    struct plan    plan = {.start = true, .clock_type = 1, .memory_bytes = 64 << 14, .name = (char *)"new", .key = (char *)""};
+    struct plan    plan = {
+           .start = true, .clock_type = 1, .memory_bytes = 64 << 14, .name = (char *)"new", .key = (char *)""};
     struct session *s;
     struct reason   why;
     (void)ctx;
@@ -56,7 +57,7 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
     plan.guid          = guid_from_name("new");
     if (plan.kernel)
         plan.guid = guid_from_name("kernel session");
-    plan.given.buffer_kb = 4;
+    plan.given.buffer_kb       = 4;
     plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
     if (plan.kernel) /* asked, and nothing is made of it */
         return started_in->may_add(started_in->may_ctx, &plan, &why);
@@ -68,27 +69,28 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
 
 static void bench_init(struct bench *b)
 {
-    struct plan         plan = {.start = true, .clock_type = 1, .memory_bytes = 64 << 14, .key = (char *)"k", .log_file_mode = ETL_MODE_SECURE};
-    struct enable_terms all  = {0};
+    struct plan plan = {
+        .start = true, .clock_type = 1, .memory_bytes = 64 << 14, .key = (char *)"k", .log_file_mode = ETL_MODE_SECURE};
+    struct enable_terms all = {0};
     unsigned            slot, entry;
     memset(b, 0, sizeof *b);
     assert_true(server_fixture_init(&b->f));
-    plan.given.buffer_kb = 4;
+    plan.given.buffer_kb       = 4;
     plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
-    plan.name = (char *)"secure";
-    plan.guid = guid_from_name("secure");
+    plan.name                                               = (char *)"secure";
+    plan.guid                                               = guid_from_name("secure");
     assert_int_equal(table_add(&b->f.table, &plan, &b->secure, NULL), 0);
     assert_int_equal(session_enable(b->secure, &fixture_provider, "k", &all, &slot, &entry, NULL), 0);
     assert_int_equal(rights_create(LOG_USERS, &b->rights, NULL), 0);
     struct control_hooks *h = &b->f.server->hooks;
-    h->rights      = rights_asked(b->rights);
-    h->descriptors = b->rights;
-    h->access      = server_access;
-    h->access_save = save;
-    h->enabling    = &control_enabling;
-    h->start       = start;
-    h->ctx         = b;
-    started_in     = &b->f.table;
+    h->rights               = rights_asked(b->rights);
+    h->descriptors          = b->rights;
+    h->access               = server_access;
+    h->access_save          = save;
+    h->enabling             = &control_enabling;
+    h->start                = start;
+    h->ctx                  = b;
+    started_in              = &b->f.table;
 }
 
 static void bench_finish(struct bench *b)
@@ -100,11 +102,11 @@ static void bench_finish(struct bench *b)
 /* A connection of such a caller: the groups are the kernel's word for it (SO_PEERCRED, SO_PEERGROUPS). */
 static int client(struct bench *b, enum caller who, int *peer)
 {
-    static const uint32_t uid[CALLERS]   = {0, OTHER, LISTED, OTHER, OTHER};
-    const gid_t           groups[2]      = {12345, who == LOG_USER ? LOG_USERS : DEVELOPERS};
-    const bool            member         = who == LOG_USER || who == LISTED_GROUP;
-    gid_t                 old[64], gid   = getegid();
-    int                   n              = getgroups(64, old);
+    static const uint32_t uid[CALLERS] = {0, OTHER, LISTED, OTHER, OTHER};
+    const gid_t           groups[2]    = {12345, who == LOG_USER ? LOG_USERS : DEVELOPERS};
+    const bool            member       = who == LOG_USER || who == LISTED_GROUP;
+    gid_t                 old[64], gid = getegid();
+    int                   n = getgroups(64, old);
     if (who == ROOT)
         return server_fixture_client(&b->f, 0, peer);
     assert_int_equal(setgroups(member ? 2 : 1, groups), 0);
@@ -122,7 +124,8 @@ static unsigned take(int fd)
         char           space[256];
     } control;
     struct iovec  io = {answer, sizeof answer};
-    struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    struct msghdr m  = {
+         .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
     if (recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
         return 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
@@ -151,9 +154,9 @@ static wstatus ask(struct bench *b, int c, int peer, void *message, size_t size,
 static bool may_start(struct bench *b, int c, int peer, char what)
 {
     _Alignas(8) uint8_t       bytes[sizeof(struct ctl_start_request) + 8] = {0};
-    struct ctl_start_request *r = (void *)bytes;
-    r->bytes                    = 8;
-    bytes[sizeof *r]            = (uint8_t)what;
+    struct ctl_start_request *r                                           = (void *)bytes;
+    r->bytes                                                              = 8;
+    bytes[sizeof *r]                                                      = (uint8_t)what;
     return ask(b, c, peer, r, sizeof bytes, CTL_START, NULL) != W_ACCESS_DENIED;
 }
 
@@ -173,7 +176,8 @@ static bool asked(struct bench *b, int c, int peer, uint32_t right)
         st = ask(b, c, peer, &snapshot, sizeof snapshot, CTL_SNAPSHOT, NULL);
         assert_int_equal(may_start(b, c, peer, 'f'), st != W_ACCESS_DENIED);
         return st != W_ACCESS_DENIED;
-    case ACCESS_GUID_ENABLE: return ask(b, c, peer, &enable, sizeof enable, CTL_ENABLE_PROVIDER, NULL) != W_ACCESS_DENIED;
+    case ACCESS_GUID_ENABLE:
+        return ask(b, c, peer, &enable, sizeof enable, CTL_ENABLE_PROVIDER, NULL) != W_ACCESS_DENIED;
     case ACCESS_LOG_EVENT: /* attached to the session that is open to all, and to the secure one */
         assert_int_equal(ask(b, c, peer, &reg, sizeof reg, CTL_REGISTER, &attached), 0);
         assert_uint_in_range(attached, 1, 2);
@@ -189,7 +193,8 @@ static bool asked(struct bench *b, int c, int peer, uint32_t right)
 static void give(struct bench *b, uint32_t right)
 {
     const struct guid     objects[] = {b->secure->state->guid, fixture_provider, guid_from_name("new")};
-    struct security_entry e[2]      = {{.who = sid_of_user(LISTED), .rights = right}, {.who = sid_of_group(DEVELOPERS), .rights = right}};
+    struct security_entry e[2]      = {{.who = sid_of_user(LISTED), .rights = right},
+                                       {.who = sid_of_group(DEVELOPERS), .rights = right}};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         for (unsigned k = 0; k < 2; k++) {
             uint8_t *bytes;
@@ -229,7 +234,7 @@ static void every_right_for_every_caller(void **state)
             struct bench b;
             int          peer[2];
             bench_init(&b);
-            int c = client(&b, who, &peer[0]);
+            int        c      = client(&b, who, &peer[0]);
             const bool before = who == LISTED_USER || who == LISTED_GROUP ? table[i].may[ANYONE] : table[i].may[who];
             if (asked(&b, c, peer[0], table[i].right) != before)
                 fail_msg("%s, caller %u, by default: not %d", table[i].name, who, before);
@@ -275,13 +280,15 @@ static void enabling_needs_both(void **state)
 /* The kernel's events are root's, whatever is given for all objects together. */
 static void the_kernel_is_roots(void **state)
 {
-    static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
-    static const struct guid everything   = {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}};
-    struct security_entry    e            = {.who = sid_of_user(LISTED), .rights = ACCESS_ALL};
-    struct bench             b;
-    int                      peer;
-    uint8_t                 *bytes;
-    size_t                   size;
+    static const struct guid system_trace = {
+        0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+    static const struct guid everything = {
+        0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}};
+    struct security_entry e = {.who = sid_of_user(LISTED), .rights = ACCESS_ALL};
+    struct bench          b;
+    int                   peer;
+    uint8_t              *bytes;
+    size_t                size;
     (void)state;
     if (geteuid())
         skip();
@@ -306,9 +313,10 @@ static void changes(void **state)
     struct bench              b;
     int                       root, other;
     const struct sid          alice = sid_of_user(LISTED);
-    struct ctl_access_request r     = {.object = guid_from_name("x"), .what = CTL_ACCESS_SET, .rights = ACCESS_LOG_EVENT, .sid_size = alice.size};
+    struct ctl_access_request r     = {
+            .object = guid_from_name("x"), .what = CTL_ACCESS_SET, .rights = ACCESS_LOG_EVENT, .sid_size = alice.size};
     const struct ctl_access_answer *a = (const void *)answer;
-    struct security_entry     e;
+    struct security_entry           e;
     (void)state;
     bench_init(&b);
     memcpy(r.sid, alice.bytes, alice.size);
@@ -323,13 +331,16 @@ static void changes(void **state)
     r.what = CTL_ACCESS_SET;
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), 0);
     assert_int_equal(b.saves, 1);
-    assert_true(security_entry_get(b.saved, b.saved_size, 0, &e) && sid_equal(&e.who, &alice) && !security_entry_get(b.saved, b.saved_size, 1, &e));
+    assert_true(security_entry_get(b.saved, b.saved_size, 0, &e) && sid_equal(&e.who, &alice) &&
+                !security_entry_get(b.saved, b.saved_size, 1, &e));
     r.what = CTL_ACCESS_QUERY;
-    assert_int_equal(ask(&b, n, other, &r, sizeof r, CTL_ACCESS, NULL), W_ACCESS_DENIED); /* it is no longer in the list */
+    /* it is no longer in the list */
+    assert_int_equal(ask(&b, n, other, &r, sizeof r, CTL_ACCESS, NULL), W_ACCESS_DENIED);
     r.what   = CTL_ACCESS_ADD;
     r.rights = ACCESS_QUERY;
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), 0);
-    assert_true(security_entry_get(b.saved, b.saved_size, 0, &e) && e.rights == (ACCESS_LOG_EVENT | ACCESS_QUERY)); /* joined */
+    /* joined */
+    assert_true(security_entry_get(b.saved, b.saved_size, 0, &e) && e.rights == (ACCESS_LOG_EVENT | ACCESS_QUERY));
     r.deny   = 1;
     r.rights = ACCESS_LOG_EVENT;
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), 0);
@@ -342,7 +353,7 @@ static void changes(void **state)
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), 0);
     assert_int_equal(b.saved_size, 0);
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), W_FILE_NOT_FOUND);
-    r.what = CTL_ACCESS_SET; /* what is not sound */
+    r.what     = CTL_ACCESS_SET; /* what is not sound */
     r.sid_size = CTL_ACCESS_SID + 1;
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), W_INVALID_PARAMETER);
     r.sid_size = alice.size;
@@ -367,7 +378,7 @@ static void early_and_after(void **state)
     const struct control_rights *later = b.f.server->hooks.rights;
     give(&b, ACCESS_LOG_EVENT);
     b.f.server->hooks.rights = NULL;
-    int c = client(&b, LISTED_USER, &peer);
+    int c                    = client(&b, LISTED_USER, &peer);
     assert_int_equal(ask(&b, c, peer, &reg, sizeof reg, CTL_REGISTER, &attached), 0);
     assert_int_equal(attached, 1);
     while (take(peer))
@@ -387,8 +398,8 @@ static void what_may_not_be_asked_after(void **state)
 {
     struct bench                b;
     int                         peer;
-    struct security_entry       e        = {.rights = ACCESS_QUERY};
-    struct ctl_session_request  named    = {.name = "secure"}, all = {.start = 0};
+    struct security_entry       e     = {.rights = ACCESS_QUERY};
+    struct ctl_session_request  named = {.name = "secure"}, all = {.start = 0};
     struct ctl_provider_request provider = {.provider = fixture_provider};
     uint8_t                    *bytes;
     size_t                      size;
@@ -429,8 +440,12 @@ static void the_group_of_log_users(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_right_for_every_caller), cmocka_unit_test(enabling_needs_both),
-                                       cmocka_unit_test(the_kernel_is_roots), cmocka_unit_test(changes), cmocka_unit_test(early_and_after),
-                                       cmocka_unit_test(the_group_of_log_users), cmocka_unit_test(what_may_not_be_asked_after)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_right_for_every_caller),
+                                       cmocka_unit_test(enabling_needs_both),
+                                       cmocka_unit_test(the_kernel_is_roots),
+                                       cmocka_unit_test(changes),
+                                       cmocka_unit_test(early_and_after),
+                                       cmocka_unit_test(the_group_of_log_users),
+                                       cmocka_unit_test(what_may_not_be_asked_after)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

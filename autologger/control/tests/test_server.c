@@ -22,9 +22,10 @@ static unsigned take(int fd, unsigned *fds)
         char           space[256];
     } control;
     struct iovec  io = {answer, sizeof answer};
-    struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    ssize_t       n  = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    unsigned      count = 0;
+    struct msghdr m  = {
+         .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    ssize_t  n     = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    unsigned count = 0;
     if (n <= 0)
         return 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
@@ -56,12 +57,12 @@ static void consumers_wait_and_are_told_the_end(void **state)
 {
     struct server_fixture      f;
     int                        peer;
-    unsigned                   fds = 99;
-    char                       folder[]  = "/tmp/al-server-XXXXXX", rest[64];
-    struct ctl_session_request attach    = {.name = "one"};
-    struct ctl_consume_request next      = {.what = CTL_CONSUME_BUFFER};
-    struct plan                plan      = {.start = true, .clock_type = 1, .memory_bytes = 64 << 14, .log_file_mode = ETL_MODE_REAL_TIME};
-    struct session            *s         = NULL;
+    unsigned                   fds      = 99;
+    char                       folder[] = "/tmp/al-server-XXXXXX", rest[64];
+    struct ctl_session_request attach   = {.name = "one"};
+    struct ctl_consume_request next     = {.what = CTL_CONSUME_BUFFER};
+    struct plan plan  = {.start = true, .clock_type = 1, .memory_bytes = 64 << 14, .log_file_mode = ETL_MODE_REAL_TIME};
+    struct session *s = NULL;
     (void)state;
     assert_non_null(mkdtemp(folder));
     assert_true(server_fixture_init(&f));
@@ -69,19 +70,21 @@ static void consumers_wait_and_are_told_the_end(void **state)
     assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), W_NOT_SUPPORTED); /* as an early program */
     f.env.realtime = &realtime_delivery;
     f.env.log_dir  = folder;
-    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), W_WMI_INSTANCE_NOT_FOUND); /* not a real-time session */
+    /* not a real-time session */
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), W_WMI_INSTANCE_NOT_FOUND);
     assert_int_equal(ask(&f, c, peer, &next, sizeof next, CTL_CONSUME_NEXT), W_WMI_INSTANCE_NOT_FOUND);
     assert_int_equal(ask(&f, c, peer, &next, sizeof next - 8, CTL_CONSUME_NEXT), W_BAD_LENGTH);
-    plan.name = plan.key = (char *)"live";
-    plan.guid            = guid_from_name("live");
-    plan.given.buffer_kb = 4;
+    plan.name = plan.key       = (char *)"live";
+    plan.guid                  = guid_from_name("live");
+    plan.given.buffer_kb       = 4;
     plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
     assert_int_equal(table_add(&f.table, &plan, &s, NULL), 0);
     assert_int_equal(session_start(s, NULL), 0);
     session_fs_ready(s);
     strcpy(attach.name, "live");
     assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
-    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0); /* again, as after a restart of the daemon */
+    /* again, as after a restart of the daemon */
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
     next.header = (struct ctl_header){sizeof next, CTL_CONSUME_NEXT, CTL_VERSION, 78, 0};
     server_receive(f.server, (unsigned)c, &next, sizeof next);
     assert_int_equal(take(peer, NULL), 0); /* it waits */
@@ -121,7 +124,8 @@ static void only_the_owner_controls(void **state)
     (void)state;
     assert_true(server_fixture_init(&f));
     int nobody = server_fixture_client(&f, NOBODY, &peer[0]), root = server_fixture_client(&f, 0, &peer[1]);
-    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN, CTL_CONSUME, CTL_UPDATE, CTL_START, CTL_ENABLE_PROVIDER};
+    static const uint16_t guarded[] = {CTL_STOP,    CTL_FLUSH,  CTL_FS_READY, CTL_SHUTDOWN,
+                                       CTL_CONSUME, CTL_UPDATE, CTL_START,    CTL_ENABLE_PROVIDER};
     for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
         assert_int_equal(ask(&f, nobody, peer[0], &r, sizeof r, guarded[i]), geteuid() == NOBODY ? 0 : W_ACCESS_DENIED);
     assert_int_equal(f.stops + f.readies + f.shutdowns, 0);
@@ -165,7 +169,8 @@ static void the_provider_socket_takes_five_messages(void **state)
             assert_true(got || !ours);
         }
         h = (struct ctl_header){sizeof h, CTL_SHUTDOWN, CTL_VERSION, 77, 0};
-        assert_int_equal(ask(&f, c, peer, &h, sizeof h, CTL_SHUTDOWN), at == CTL_SOCKET_PROVIDER ? W_ACCESS_DENIED : W_SUCCESS);
+        assert_int_equal(ask(&f, c, peer, &h, sizeof h, CTL_SHUTDOWN),
+                         at == CTL_SOCKET_PROVIDER ? W_ACCESS_DENIED : W_SUCCESS);
         struct ctl_hello hello = {.highest_version = CTL_VERSION};
         assert_int_equal(ask(&f, c, peer, &hello, sizeof hello, CTL_HELLO), W_SUCCESS);
     }
@@ -206,7 +211,8 @@ static void a_pre_enabled_provider_is_attached_before_it_is_enabled(void **state
     struct server_fixture f;
     int                   peer;
     unsigned              fds = 0;
-    struct ctl_register   r   = {.header = {sizeof r, CTL_REGISTER, CTL_VERSION, 5, 0}, .provider = fixture_provider, .index = 9};
+    struct ctl_register   r   = {
+            .header = {sizeof r, CTL_REGISTER, CTL_VERSION, 5, 0}, .provider = fixture_provider, .index = 9};
     (void)state;
     assert_true(server_fixture_init(&f));
     int c = server_fixture_client(&f, 0, &peer);
@@ -234,18 +240,21 @@ static void a_pre_enabled_provider_is_attached_before_it_is_enabled(void **state
     server_fixture_finish(&f);
 }
 
-/* ENB-02: EnableTraceEx2 with a time-out returns when every program's callback has run, and at once when there is none. */
+/* ENB-02: EnableTraceEx2 with a time-out returns when every program's callback has run, and at once when there is
+ * none. */
 static void an_enablement_waits_for_every_program(void **state)
 {
-    struct server_fixture     f;
-    int                       peer[2], root;
-    struct ctl_register       r = {.header = {sizeof r, CTL_REGISTER, CTL_VERSION, 5, 0}, .provider = {9, 9, 9, {9}}, .index = 3};
-    struct ctl_enable_request e = {.name = "one", .provider = r.provider, .code = CTL_CODE_ENABLE, .wait = 1, .level = 4, .any = 0x40};
-    struct ctl_enable_ack     ack[2];
+    struct server_fixture f;
+    int                   peer[2], root;
+    struct ctl_register   r = {
+          .header = {sizeof r, CTL_REGISTER, CTL_VERSION, 5, 0}, .provider = {9, 9, 9, {9}}, .index = 3};
+    struct ctl_enable_request e = {
+        .name = "one", .provider = r.provider, .code = CTL_CODE_ENABLE, .wait = 1, .level = 4, .any = 0x40};
+    struct ctl_enable_ack ack[2];
     (void)state;
     assert_true(server_fixture_init(&f));
     f.server->hooks.enabling = &control_enabling;
-    int c = server_fixture_client(&f, 0, &root);
+    int c                    = server_fixture_client(&f, 0, &root);
     assert_int_equal(ask(&f, c, root, &e, sizeof e, CTL_ENABLE_PROVIDER), 0); /* nobody has it */
     int p[2] = {server_fixture_client(&f, 0, &peer[0]), server_fixture_client(&f, 0, &peer[1])};
     for (int i = 0; i < 2; i++) {
@@ -298,6 +307,7 @@ static void an_enablement_waits_for_every_program(void **state)
 /* The table of what an enablement is refused for. */
 static void what_cannot_be_enabled_is_refused(void **state)
 {
+    /* clang-format off */
     static const struct { const char *name; uint32_t code, property, size; wstatus status; } row[] = {
         {"one", CTL_CODE_ENABLE, 0, 0, W_SUCCESS},           {"ONE", CTL_CODE_CAPTURE_STATE, 0, 0, W_SUCCESS},
         {"none", CTL_CODE_ENABLE, 0, 0, W_WMI_INSTANCE_NOT_FOUND}, {"one", 3, 0, 0, W_INVALID_PARAMETER},
@@ -305,13 +315,15 @@ static void what_cannot_be_enabled_is_refused(void **state)
         {"one", CTL_CODE_ENABLE, 0x8, 0, W_NOT_SUPPORTED},   {"one", CTL_CODE_ENABLE, 0xFF7, 0, W_SUCCESS},
         {"one", CTL_CODE_ENABLE, 0x1000, 0, W_NOT_SUPPORTED},
         {"one", CTL_CODE_DISABLE, 0, 8, W_BAD_LENGTH},       {"one", CTL_CODE_DISABLE, 0, 0, W_SUCCESS},
-        {"one", CTL_CODE_DISABLE, 0, 0, W_WMI_GUID_NOT_FOUND}, {"one", CTL_CODE_CAPTURE_STATE, 0, 0, W_WMI_GUID_NOT_FOUND},
+        {"one", CTL_CODE_DISABLE, 0, 0, W_WMI_GUID_NOT_FOUND},
+         {"one", CTL_CODE_CAPTURE_STATE, 0, 0, W_WMI_GUID_NOT_FOUND},
     };
+    /* clang-format on */
     struct server_fixture f;
     int                   peer;
     (void)state;
     assert_true(server_fixture_init(&f));
-    int c = server_fixture_client(&f, 0, &peer);
+    int                       c    = server_fixture_client(&f, 0, &peer);
     struct ctl_enable_request none = {.name = "one"};
     assert_int_equal(ask(&f, c, peer, &none, sizeof none, CTL_ENABLE_PROVIDER), W_NOT_SUPPORTED); /* an early program */
     assert_int_equal(ask(&f, c, peer, &none, sizeof none, CTL_START), W_NOT_SUPPORTED);
@@ -323,15 +335,16 @@ static void what_cannot_be_enabled_is_refused(void **state)
     }
     /* the same provider again and again takes one place */
     for (unsigned i = 0; i < 2 * STATE_ENABLES; i++) {
-        struct ctl_enable_request e = {.name = "one", .provider = {8, 8, 8, {8}}, .code = i % 2 ? CTL_CODE_DISABLE : CTL_CODE_ENABLE};
+        struct ctl_enable_request e = {
+            .name = "one", .provider = {8, 8, 8, {8}}, .code = i % 2 ? CTL_CODE_DISABLE : CTL_CODE_ENABLE};
         assert_int_equal(ask(&f, c, peer, &e, sizeof e, CTL_ENABLE_PROVIDER), 0);
     }
     close(peer);
     server_fixture_finish(&f);
 }
 
-/* ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the enablement; what a
- * controller sends is not trusted. They are told with the provider. */
+/* ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the
+ * enablement; what a controller sends is not trusted. They are told with the provider. */
 static void filters_are_kept_and_told(void **state)
 {
     struct server_fixture f;
@@ -339,18 +352,21 @@ static void filters_are_kept_and_told(void **state)
     struct {
         struct ctl_enable_request e;
         uint8_t                   filters[512];
-    } m = {.e = {.name = "one", .provider = {8, 8, 8, {8}}, .code = CTL_CODE_ENABLE, .property = PROPERTY_SID | PROPERTY_IGNORE_KEYWORD_0}};
+    } m                               = {.e = {.name     = "one",
+                                               .provider = {8, 8, 8, {8}},
+                                               .code     = CTL_CODE_ENABLE,
+                                               .property = PROPERTY_SID | PROPERTY_IGNORE_KEYWORD_0}};
     struct ctl_provider_request asked = {.provider = m.e.provider};
     struct filter_block        *b     = NULL;
     struct reason               why;
     (void)state;
     assert_true(server_fixture_init(&f));
     f.server->hooks.enabling = &control_enabling;
-    int c = server_fixture_client(&f, 0, &peer);
+    int c                    = server_fixture_client(&f, 0, &peer);
     assert_int_equal(filter_add(&b, FILTER_EXECUTABLE, "web", 4, &why), 0);
     assert_int_equal(filter_add(&b, FILTER_EVENT_ID, "\1\0\1\0\7\0", 6, &why), 0);
     memcpy(m.filters, b, b->size);
-    m.e.filter_bytes = b->size;
+    m.e.filter_bytes   = b->size;
     const size_t whole = sizeof m.e + b->size;
     assert_int_equal(ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER), 0);
     assert_int_equal(ask(&f, c, peer, &asked, sizeof asked, CTL_PROVIDER), 0);
@@ -382,7 +398,8 @@ static void filters_are_kept_and_told(void **state)
     m.e.filter_bytes = b->size;
     assert_int_equal(ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER), 0);
     m.e.code = CTL_CODE_DISABLE;
-    assert_int_equal(ask(&f, c, peer, &m, sizeof m.e, CTL_ENABLE_PROVIDER), W_BAD_LENGTH); /* it says that filters follow */
+    /* it says that filters follow */
+    assert_int_equal(ask(&f, c, peer, &m, sizeof m.e, CTL_ENABLE_PROVIDER), W_BAD_LENGTH);
     m.e.filter_bytes = 0;
     assert_int_equal(ask(&f, c, peer, &m, sizeof m.e, CTL_ENABLE_PROVIDER), 0);
     assert_int_equal(f.table.directory->shm->provider[slot].filter[0], 0);
@@ -411,7 +428,7 @@ static void providers_are_paged(void **state)
 {
     struct server_fixture      f;
     int                        peer;
-    struct ctl_session_request r = {0};
+    struct ctl_session_request r    = {0};
     unsigned                   seen = 0;
     (void)state;
     assert_true(server_fixture_init(&f));
@@ -438,9 +455,10 @@ static void providers_are_paged(void **state)
 
 static void a_session_can_be_declared_again(void **state)
 {
-    struct server_fixture                f;
-    int                                  peer;
-    struct ctl_session_request           r = {.name = "one"}, none = {.name = "two"}, beyond = {.name = "one", .start = 0xFFFFFFFF};
+    struct server_fixture      f;
+    int                        peer;
+    struct ctl_session_request r = {.name = "one"}, none = {.name = "two"},
+                               beyond      = {.name = "one", .start = 0xFFFFFFFF};
     const struct ctl_declaration_answer *a = (const void *)answer;
     (void)state;
     assert_true(server_fixture_init(&f));
@@ -478,11 +496,13 @@ static void all_terms_of_a_session_are_given(void **state)
     memcpy(data, &head, sizeof head);
     memcpy(data + sizeof head, ids, sizeof ids);
     assert_int_equal(filter_add(&filter, FILTER_EVENT_ID, data, sizeof data, &why), 0);
-    filter->property = PROPERTY_SID;
-    const struct enable_terms terms = {.level = 3, .any = 0x40, .all = 0x1, .flags = directory_flags(PROPERTY_IGNORE_KEYWORD_0), .filter = filter};
+    filter->property                = PROPERTY_SID;
+    const struct enable_terms terms = {
+        .level = 3, .any = 0x40, .all = 0x1, .flags = directory_flags(PROPERTY_IGNORE_KEYWORD_0), .filter = filter};
     assert_true(server_fixture_init(&f));
     int c = server_fixture_client(&f, NOBODY, &peer);
-    assert_int_equal(session_provider_set(table_find(&f.table, "one"), &fixture_provider, &terms, &slot, &entry, &why), 0);
+    assert_int_equal(session_provider_set(table_find(&f.table, "one"), &fixture_provider, &terms, &slot, &entry, &why),
+                     0);
     assert_int_equal(ask(&f, c, peer, &r, sizeof r, CTL_TERMS), 0);
     assert_string_equal(a->session.key, "key");
     assert_int_equal(a->session.buffer_kb, 4);
@@ -494,7 +514,8 @@ static void all_terms_of_a_session_are_given(void **state)
     assert_int_equal(a->filter_bytes, filter->size);
     assert_int_equal(a->header.size, sizeof *a + filter->size);
     assert_int_equal(filter_check(a + 1, a->filter_bytes, &why), 0);
-    assert_memory_equal((const uint8_t *)(a + 1) + sizeof *filter, (const uint8_t *)filter + sizeof *filter, filter->size - sizeof *filter);
+    assert_memory_equal((const uint8_t *)(a + 1) + sizeof *filter, (const uint8_t *)filter + sizeof *filter,
+                        filter->size - sizeof *filter);
     assert_int_equal(ask(&f, c, peer, &beyond, sizeof beyond, CTL_TERMS), 0);
     assert_true(a->total == 1 && a->count == 0 && a->filter_bytes == 0);
     assert_int_equal(ask(&f, c, peer, &none, sizeof none, CTL_TERMS), W_WMI_INSTANCE_NOT_FOUND);
@@ -507,10 +528,14 @@ static void all_terms_of_a_session_are_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_owner_controls), cmocka_unit_test(the_provider_socket_takes_five_messages), cmocka_unit_test(an_early_program_does_not_stop_what_it_holds), cmocka_unit_test(consumers_wait_and_are_told_the_end),
+        cmocka_unit_test(only_the_owner_controls),
+        cmocka_unit_test(the_provider_socket_takes_five_messages),
+        cmocka_unit_test(an_early_program_does_not_stop_what_it_holds),
+        cmocka_unit_test(consumers_wait_and_are_told_the_end),
         cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
         cmocka_unit_test(a_client_that_does_not_read_is_dropped),
-        cmocka_unit_test(an_enablement_waits_for_every_program), cmocka_unit_test(what_cannot_be_enabled_is_refused),
+        cmocka_unit_test(an_enablement_waits_for_every_program),
+        cmocka_unit_test(what_cannot_be_enabled_is_refused),
         cmocka_unit_test(filters_are_kept_and_told),
         cmocka_unit_test(providers_are_paged),
         cmocka_unit_test(a_session_can_be_declared_again),

@@ -88,7 +88,7 @@ static void who_has_asked_too_much_is_read_later(void **state)
     until_held(&f, c, peer);
     while (answered(peer))
         ;
-    const uint64_t until = f.server->held_until_ms[c];
+    const uint64_t until       = f.server->held_until_ms[c];
     f.server->held_until_ms[c] = f.server->held_next_ms = quota_now_ms() + 60000;
     send_ask(other, CTL_STATE); /* meanwhile others are served */
     server_step(f.server, -1, 1000);
@@ -114,7 +114,8 @@ static void who_has_asked_too_much_is_read_later(void **state)
     server_fixture_finish(&f);
 }
 
-/* All of a user's are held until the same time. What the first of them asks takes all that the user gains meanwhile: the others come all the same. */
+/* All of a user's are held until the same time. What the first of them asks takes all that the user gains meanwhile:
+ * the others come all the same. */
 static void nobody_of_a_user_starves(void **state)
 {
     enum { DEAR = 300, TIMES = 8 };
@@ -144,7 +145,8 @@ static void nobody_of_a_user_starves(void **state)
     assert_in_range(seen[2], TIMES / 2, TIMES + 1);
 }
 
-/* The keeper has each connection, too: one that the server has dropped is not heard of again, and its place is another's. */
+/* The keeper has each connection, too: one that the server has dropped is not heard of again, and its place is
+ * another's. */
 static void who_was_dropped_is_not_heard_of(void **state)
 {
     static struct server_fixture f;
@@ -184,10 +186,8 @@ static void what_cannot_be_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_in_turn_and_the_owner_first),
-        cmocka_unit_test(who_has_asked_too_much_is_read_later),
-        cmocka_unit_test(nobody_of_a_user_starves),
-        cmocka_unit_test(who_was_dropped_is_not_heard_of),
+        cmocka_unit_test(all_in_turn_and_the_owner_first), cmocka_unit_test(who_has_asked_too_much_is_read_later),
+        cmocka_unit_test(nobody_of_a_user_starves),        cmocka_unit_test(who_was_dropped_is_not_heard_of),
         cmocka_unit_test(what_cannot_be_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,10 +20,10 @@
 enum { ITEM_BYTES_MAX = 1 << 30, ITEMS_MAX = KEPT_MAX };
 
 struct alraw {
-    int      fd;
-    uint64_t pos;
-    uint8_t *room; /* one segment with its header */
-    uint32_t items;
+    int                fd;
+    uint64_t           pos;
+    uint8_t           *room; /* one segment with its header */
+    uint32_t           items;
     const uint8_t     *key; /* NULL: no seal is made, or asked for */
     struct hmac_sha256 seal;
 };
@@ -236,14 +236,17 @@ static bool item_get(struct alraw *a, struct kept *k)
     uint32_t          crc;
 
     if (!get(a, &item, sizeof item) || item.magic != ALRAW_ITEM || !item.name_bytes || item.name_bytes > KEPT_NAME ||
-        item.size > ITEM_BYTES_MAX || !get(a, bytes + sizeof item, item.name_bytes) || bytes[sizeof item + item.name_bytes - 1])
+        item.size > ITEM_BYTES_MAX || !get(a, bytes + sizeof item, item.name_bytes) ||
+        bytes[sizeof item + item.name_bytes - 1])
         return false;
     crc      = item.crc;
     item.crc = 0;
     memcpy(bytes, &item, sizeof item);
     if (crc != crc32_of(bytes, sizeof item + item.name_bytes))
         return false;
-    int fd = item.kind == ALRAW_MEMORY ? memory_get(a, &item) : item.kind == ALRAW_EVENT ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    int fd = item.kind == ALRAW_MEMORY  ? memory_get(a, &item)
+             : item.kind == ALRAW_EVENT ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+                                        : -1;
     if (fd < 0)
         return false;
     kept_add(k, (const char *)bytes + sizeof item, fd, 0);
@@ -252,8 +255,10 @@ static bool item_get(struct alraw *a, struct kept *k)
 
 static wstatus unsealed(const char *path, const char *what, struct reason *why)
 {
-    return reason_set(why, W_ACCESS_DENIED, "%s %s: whoever wrote it says which files are written. "
-                      "Do: autologger recover --unsealed %s, if you know who that is", path, what, path);
+    return reason_set(why, W_ACCESS_DENIED,
+                      "%s %s: whoever wrote it says which files are written. "
+                      "Do: autologger recover --unsealed %s, if you know who that is",
+                      path, what, path);
 }
 
 static wstatus all_get(struct alraw *a, const char *path, struct kept *k, char boot_id[64], struct reason *why)
@@ -265,16 +270,18 @@ static wstatus all_get(struct alraw *a, const char *path, struct kept *k, char b
 
     const bool whole = get(a, &head, sizeof head);
     if (whole && head.magic == ALRAW_MAGIC_1)
-        return reason_set(why, W_INVALID_DATA, "%s is of an older version: use the program of the package that wrote it", path);
+        return reason_set(why, W_INVALID_DATA,
+                          "%s is of an older version: use the program of the package that wrote it", path);
     if (!whole || head.magic != ALRAW_MAGIC)
         return reason_set(why, W_INVALID_DATA, "%s is not a file of the early program (.alraw)", path);
     if (!head.file_bytes)
         return reason_set(why, W_INVALID_DATA, "%s was not completed: the machine stopped while it was written", path);
-    if (head.crc != crc32_of(&head, offsetof(struct alraw_head, crc)) || fstat(a->fd, &st) < 0 || (uint64_t)st.st_size != head.file_bytes ||
-        head.items > ITEMS_MAX)
+    if (head.crc != crc32_of(&head, offsetof(struct alraw_head, crc)) || fstat(a->fd, &st) < 0 ||
+        (uint64_t)st.st_size != head.file_bytes || head.items > ITEMS_MAX)
         return alraw_damaged(path, a, "the header, or the size, is wrong", why);
     if (head.version != STATE_VERSION)
-        return reason_set(why, W_INVALID_DATA, "%s has version %u, this program knows %d: use the program of the package that wrote it",
+        return reason_set(why, W_INVALID_DATA,
+                          "%s has version %u, this program knows %d: use the program of the package that wrote it",
                           path, head.version, STATE_VERSION);
     if (a->key && !head.sealed)
         return unsealed(path, "has no seal", why);
@@ -287,7 +294,8 @@ static wstatus all_get(struct alraw *a, const char *path, struct kept *k, char b
         return alraw_damaged(path, a, "the end is missing", why);
     if (a->key)
         alraw_seal_of(a, head, seal);
-    return !a->key || sha256_equal(seal, head.seal) ? W_SUCCESS : unsealed(path, "does not have the seal of this machine", why);
+    return !a->key || sha256_equal(seal, head.seal) ? W_SUCCESS
+                                                    : unsealed(path, "does not have the seal of this machine", why);
 }
 
 wstatus alraw_read(const char *path, const uint8_t *key, struct kept *k, char boot_id[64], struct reason *why)
@@ -298,7 +306,8 @@ wstatus alraw_read(const char *path, const uint8_t *key, struct kept *k, char bo
     if (key)
         hmac_sha256_init(&a.seal, key, MACHINE_KEY_SIZE);
     a.room     = malloc(sizeof(struct alraw_segment) + ALRAW_SEGMENT_MAX);
-    wstatus st = a.room ? all_get(&a, path, k, boot_id, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to read %s", path);
+    wstatus st = a.room ? all_get(&a, path, k, boot_id, why)
+                        : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to read %s", path);
     if (st)
         kept_clear(k);
     free(a.room);

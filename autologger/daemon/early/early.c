@@ -6,10 +6,14 @@
  *
  * Invariants
  *   E1 `start` exits 0 whatever happens: it is never the reason that a boot fails.
- *   E2 it runs only when there is a snapshot, the kernel command line does not say autologger=off, and this is no crash kernel.
- *   E3 argv[0] begins with '@', so that the service manager of an initramfs leaves it alone at the switch to the real root.
- *   E4 when no daemon comes after the root can be written, it starts one there; when that fails, all goes to one .alraw file.
- * Threads: keeper one; service see service.c. Links libc alone, statically. Not for: the real root's daemon (autologgerd.c). */
+ *   E2 it runs only when there is a snapshot, the kernel command line does not say autologger=off, and this is no crash
+ *     kernel.
+ *   E3 argv[0] begins with '@', so that the service manager of an initramfs leaves it alone at the switch to the real
+ *     root.
+ *   E4 when no daemon comes after the root can be written, it starts one there; when that fails, all goes to one .alraw
+ *     file.
+ * Threads: keeper one; service see service.c. Links libc alone, statically. Not for: the real root's daemon
+ * (autologgerd.c). */
 #include "autologger/control/client.h"
 #include "autologger/daemon/calm.h"
 #include "autologger/daemon/early/alraw.h"
@@ -43,8 +47,9 @@ enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
 enum { DAEMON_WAIT_SECONDS = 90, DAEMON_START_SECONDS = 30, LOOK_MS = 100, CALM_MS = 1000 };
 
 struct early {
-    const char          *snapshot, *runtime_dir, *daemon, *raw_dir;
-    char                 snapshot_kept[32]; /* the same by a descriptor: the switch to the root removes the image's files at any moment */
+    const char *snapshot, *runtime_dir, *daemon, *raw_dir;
+    /* the same by a descriptor: the switch to the root removes the image's files at any moment */
+    char                 snapshot_kept[32];
     unsigned             wait_seconds; /* for a daemon, once the root can be written */
     bool                 foreground;
     char                 handover_path[256], report_path[256], hurry_path[256];
@@ -52,10 +57,11 @@ struct early {
     uint64_t             begin_ns;
     uint64_t            *held_ns; /* shared with the process that was waited for: how long that was */
     struct early_root    root;
-    bool                 once;           /* the configuration is for one boot */
+    bool                 once; /* the configuration is for one boot */
     bool                 guard_seen, guard_counted;
     char                 boot_id[64];
-    uint64_t             writable_ns, started_ns; /* when: the root could be written, a daemon was started; 0: not yet */
+    /* when: the root could be written, a daemon was started; 0: not yet */
+    uint64_t writable_ns, started_ns;
 };
 
 static uint64_t early_now_ns(void)
@@ -92,8 +98,8 @@ static const char *early_argument(const char *command_line, const char *name, ch
 
 static void command_line_read(char *out, size_t size)
 {
-    int     fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n  = fd < 0 ? -1 : read(fd, out, size - 1);
+    int     fd         = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t n          = fd < 0 ? -1 : read(fd, out, size - 1);
     out[n > 0 ? n : 0] = 0;
     if (fd >= 0)
         close(fd);
@@ -117,7 +123,8 @@ static const char *refusal(struct early *e)
     if (regstore_open_snapshot(e->snapshot, &store, &e->head, &why) != W_SUCCESS) {
         if (fd >= 0)
             close(fd);
-        return why.status == W_FILE_NOT_FOUND ? "nothing is declared" : NULL; /* a damaged one is a Status of the boot */
+        /* a damaged one is a Status of the boot */
+        return why.status == W_FILE_NOT_FOUND ? "nothing is declared" : NULL;
     }
     if (fd >= 0)
         snprintf(e->snapshot_kept, sizeof e->snapshot_kept, "/proc/self/fd/%d", fd);
@@ -145,24 +152,27 @@ static void early_booted(void *ctx, const struct result_list *rows)
     early_report_write(e->report_path, rows); /* without it only the emergency shell knows less */
 }
 
-static const char *store_path(const struct early *e) { return *e->head.store_path ? e->head.store_path : "/var/lib/autologger/registry.db"; }
+static const char *store_path(const struct early *e)
+{
+    return *e->head.store_path ? e->head.store_path : "/var/lib/autologger/registry.db";
+}
 
 static int service_run(void *ctx, struct handed *handed)
 {
     struct early                *e       = ctx;
-    const struct service_options options = {.store_path  = *e->snapshot_kept ? e->snapshot_kept : e->snapshot,
-                                            .store_saved = store_path(e),
-                                            .log_dir     = *e->head.log_dir ? e->head.log_dir : "/var/log/autologger",
-                                            .runtime_dir = e->runtime_dir,
-                                            .hold        = true,
+    const struct service_options options = {.store_path    = *e->snapshot_kept ? e->snapshot_kept : e->snapshot,
+                                            .store_saved   = store_path(e),
+                                            .log_dir       = *e->head.log_dir ? e->head.log_dir : "/var/log/autologger",
+                                            .runtime_dir   = e->runtime_dir,
+                                            .hold          = true,
                                             .kernel_beside = true,
-                                            .tight_file  = e->hurry_path,
-                                            .snapshot    = &e->head,
-                                            .begin_ns    = e->begin_ns,
-                                            .held_ns     = e->held_ns ? *e->held_ns : 0,
-                                            .store_open  = store_open,
-                                            .booted      = early_booted,
-                                            .ctx         = e};
+                                            .tight_file    = e->hurry_path,
+                                            .snapshot      = &e->head,
+                                            .begin_ns      = e->begin_ns,
+                                            .held_ns       = e->held_ns ? *e->held_ns : 0,
+                                            .store_open    = store_open,
+                                            .booted        = early_booted,
+                                            .ctx           = e};
     struct service              *service = NULL;
     struct reason                why     = {0};
     bool                         left;
@@ -210,8 +220,8 @@ static void guard_count(const struct early *e)
         guard_write(AT_FDCWD, "/" GUARD_PATH, &g, &why);
 }
 
-/* False: boots like this one did not come to their end, or its one boot is over: what was started is given up. The daemon, which
- * reads the same file, says so in the Status. */
+/* False: boots like this one did not come to their end, or its one boot is over: what was started is given up. The
+ * daemon, which reads the same file, says so in the Status. */
 static bool guard_allows(struct early *e)
 {
     struct guard  g;
@@ -258,7 +268,8 @@ static enum keeper_order early_look(void *ctx, int *every_ms)
         e->started_ns = now;
         early_aside(e, early_daemon_start);
     }
-    return e->started_ns && now - e->started_ns >= DAEMON_START_SECONDS * UINT64_C(1000000000) ? KEEPER_SAVE : KEEPER_GO_ON;
+    return e->started_ns && now - e->started_ns >= DAEMON_START_SECONDS * UINT64_C(1000000000) ? KEEPER_SAVE
+                                                                                               : KEEPER_GO_ON;
 }
 
 /* E4, in a child of its own: it has another root, and may hang in a file system. */
@@ -312,7 +323,9 @@ static bool early_runtime_lock(const struct early *e)
 /* Notes the generator of the image for kernel/sysconfig/sysconfig_boot.c. A link needs no open file. */
 static void generator_note(const struct early *e)
 {
-    static const struct { const char *mark, *name; } known[] = {
+    static const struct {
+        const char *mark, *name;
+    } known[] = {
         {"/scripts/init-top", "initramfs-tools"}, {"/usr/lib/dracut", "dracut"}, {"/init_functions", "mkinitcpio"}};
     const char *name = e->root.own ? "none" : "other";
     char        path[256];
@@ -328,7 +341,9 @@ static void generator_note(const struct early *e)
 /* In the background; never returns. */
 static void background(struct early *e, char *own_name)
 {
-    static const struct { const char *path, *value; } self[] = {{"/proc/self/oom_score_adj", "1000"}};
+    static const struct {
+        const char *path, *value;
+    } self[] = {{"/proc/self/oom_score_adj", "1000"}};
 
     setsid();
     *own_name = '@'; /* E3 */
@@ -347,8 +362,12 @@ static void background(struct early *e, char *own_name)
     if (!early_runtime_lock(e))
         _exit(0);
     generator_note(e);
-    const struct keeper_options options = {.run = service_run, .ctx = e, .handover_path = e->handover_path, .look = early_look,
-                                           .watch_fd = e->root.mountinfo_fd, .save = early_save};
+    const struct keeper_options options = {.run           = service_run,
+                                           .ctx           = e,
+                                           .handover_path = e->handover_path,
+                                           .look          = early_look,
+                                           .watch_fd      = e->root.mountinfo_fd,
+                                           .save          = early_save};
     keeper_run(&options);
     _exit(0);
 }
@@ -363,7 +382,8 @@ static int early_start(struct early *e, char *own_name)
     e->held_ns = mmap(NULL, sizeof *e->held_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (e->held_ns == MAP_FAILED)
         e->held_ns = NULL;
-    /* Before this command returns: who waited for it may move /proc away next, and a short initramfs is faster than the background. */
+    /* Before this command returns: who waited for it may move /proc away next, and a short initramfs is faster than the
+     * background. */
     early_root_open(&e->root);
     early_root_stay(&e->root);
     if (e->foreground || fork() == 0)
@@ -376,12 +396,15 @@ static int early_start(struct early *e, char *own_name)
 /* As process 1 (rdinit= in an initramfs, init= without one): starts, then becomes the init that would have run. */
 static void as_init(struct early *e, char **argv)
 {
-    static const struct { const char *type, *path; } mounts[] = {{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/run"}};
+    static const struct {
+        const char *type, *path;
+    } mounts[] = {{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/run"}};
     struct early_root root;
 
     for (size_t i = 0; i < sizeof mounts / sizeof *mounts; i++) {
         mkdir(mounts[i].path, 0755);
-        mount(mounts[i].type, mounts[i].path, mounts[i].type, MS_NOSUID | (i == 2 ? 0 : MS_NODEV), i == 3 ? "mode=755" : NULL);
+        mount(mounts[i].type, mounts[i].path, mounts[i].type, MS_NOSUID | (i == 2 ? 0 : MS_NODEV),
+              i == 3 ? "mode=755" : NULL);
     }
     early_root_open(&root);
     const char *next = root.own ? "/sbin/init" : "/init";
@@ -409,16 +432,17 @@ static int status(const struct early *e)
 
     fflush(stdout);
     bool report = early_report_copy(e->report_path, STDOUT_FILENO);
-    if (control_open(e->runtime_dir, &client, &why) != W_SUCCESS || control_query_all(client, &rows, &count, &why) != W_SUCCESS) {
+    if (control_open(e->runtime_dir, &client, &why) != W_SUCCESS ||
+        control_query_all(client, &rows, &count, &why) != W_SUCCESS) {
         visible_line(stderr, "autologger-early: %s", why.text);
         control_close(client);
         return report ? 0 : EXIT_FAILED;
     }
     for (unsigned i = 0; i < count; i++)
         visible_printf(stdout, "%-24s %s  kernel events %llu, lost %llu, memory %llu KB\n", rows[i].name,
-               rows[i].state == SESSION_HELD ? "held in memory" : "running", (unsigned long long)rows[i].attempted_kernel,
-               (unsigned long long)ctl_events_lost(&rows[i]),
-               (unsigned long long)rows[i].peak_bytes / 1024);
+                       rows[i].state == SESSION_HELD ? "held in memory" : "running",
+                       (unsigned long long)rows[i].attempted_kernel, (unsigned long long)ctl_events_lost(&rows[i]),
+                       (unsigned long long)rows[i].peak_bytes / 1024);
     free(rows);
     control_close(client);
     return 0;
@@ -428,8 +452,8 @@ static int status(const struct early *e)
 static int save_copy(struct early *e, const char *path)
 {
     struct kept      k;
-    struct reason    why = {0};
-    uint64_t         bytes      = 0;
+    struct reason    why   = {0};
+    uint64_t         bytes = 0;
     uint8_t          key[MACHINE_KEY_SIZE];
     struct regstore *snapshot   = NULL;
     int              connection = handover_connect(e->handover_path);
@@ -438,19 +462,22 @@ static int save_copy(struct early *e, const char *path)
         visible_line(stderr, "autologger-early: nothing runs at %s", e->handover_path);
         return EXIT_FAILED;
     }
-    if (regstore_open_snapshot(e->snapshot, &snapshot, &e->head, &why) == W_SUCCESS) /* for the store's path, which has the key beside it */
+    /* for the store's path, which has the key beside it */
+    if (regstore_open_snapshot(e->snapshot, &snapshot, &e->head, &why) == W_SUCCESS)
         regstore_close(snapshot);
     const bool sealed = machine_key_read(store_path(e), key, &why) == W_SUCCESS;
-    wstatus    st     = kept_init(&k) ? handover_receive(connection, &k, &why) : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory");
-    st                = st ? st : alraw_write(path, &k, sealed ? key : NULL, e->boot_id, &bytes, &why);
+    wstatus    st =
+        kept_init(&k) ? handover_receive(connection, &k, &why) : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory");
+    st = st ? st : alraw_write(path, &k, sealed ? key : NULL, e->boot_id, &bytes, &why);
     kept_finish(&k);
     close(connection); /* without an acknowledgement */
     if (st) {
         visible_line(stderr, "autologger-early: %s. Do: %s", why.text, wstatus_advice(st));
         return EXIT_FAILED;
     }
-    visible_printf(stdout, "saved %llu KB to %s%s. Do: autologger recover %s%s\n", (unsigned long long)bytes / 1024, path,
-                   sealed ? "" : ", without a seal: this machine's key is not here", sealed ? "" : "--unsealed ", path);
+    visible_printf(stdout, "saved %llu KB to %s%s. Do: autologger recover %s%s\n", (unsigned long long)bytes / 1024,
+                   path, sealed ? "" : ", without a seal: this machine's key is not here", sealed ? "" : "--unsealed ",
+                   path);
     return 0;
 }
 
@@ -473,8 +500,8 @@ static const char help[] =
     "Example: autologger-early save /mnt/boot.alraw\n"
     "Exit codes: 0 fine, 1 it failed, 100 called wrongly.\n";
 
-/* "--name VALUE" or "--name=VALUE": the value, and *i on it; NULL: another option, or there is none. (The C library's getopt_long has as many
- * bytes as all of this file's options may cost.) */
+/* "--name VALUE" or "--name=VALUE": the value, and *i on it; NULL: another option, or there is none. (The C library's
+ * getopt_long has as many bytes as all of this file's options may cost.) */
 static const char *option_value(const char *name, int argc, char **argv, int *i)
 {
     const size_t n  = strlen(name);
@@ -487,13 +514,15 @@ static const char *option_value(const char *name, int argc, char **argv, int *i)
 }
 
 enum { WORDS_MAX = 2 };
-/* What the command line says beside options goes to `words`, *count may be more than these. False: help, or what is no option. */
+/* What the command line says beside options goes to `words`, *count may be more than these. False: help, or what is no
+ * option. */
 static bool options_take(struct early *e, int argc, char **argv, const char **words, int *count)
 {
     const struct {
         const char  *name;
         const char **to;
-    } texts[] = {{"snapshot", &e->snapshot}, {"runtime-dir", &e->runtime_dir}, {"daemon", &e->daemon}, {"raw-dir", &e->raw_dir}};
+    } texts[] = {
+        {"snapshot", &e->snapshot}, {"runtime-dir", &e->runtime_dir}, {"daemon", &e->daemon}, {"raw-dir", &e->raw_dir}};
     for (int i = 1; i < argc; i++) {
         const char *value = option_value("wait", argc, argv, &i);
         size_t      k     = 0;
@@ -518,8 +547,11 @@ int main(int argc, char **argv)
 {
     const char  *words[WORDS_MAX] = {"start"};
     int          count            = 0;
-    struct early e = {.snapshot = "/var/lib/autologger/boot.snapshot", .runtime_dir = "/run/autologger",
-                      .daemon = "/usr/sbin/autologgerd", .raw_dir = "/var/log/autologger", .wait_seconds = DAEMON_WAIT_SECONDS};
+    struct early e                = {.snapshot     = "/var/lib/autologger/boot.snapshot",
+                                     .runtime_dir  = "/run/autologger",
+                                     .daemon       = "/usr/sbin/autologgerd",
+                                     .raw_dir      = "/var/log/autologger",
+                                     .wait_seconds = DAEMON_WAIT_SECONDS};
 
     e.begin_ns = early_now_ns();
     if (getpid() == 1) {

@@ -14,10 +14,11 @@ static void snapshot_age(const struct state_daemon *state, struct regstore *stor
     memcpy(head.content, state->snapshot_content, sizeof head.content);
     if (snapshot_is_current(&head, store, &current, NULL) != W_SUCCESS || current)
         return;
-    condition_add(&row->conditions, W_INVALID_DATA, false, "snapshot", row->source_file, row->source_line,
-                  "autologger apply, which makes the snapshot anew, then reboot",
-                  "this boot went by a snapshot (change %llu) that does not say what the store says: it is older than the store, or not of this machine",
-                  (unsigned long long)state->change_number);
+    condition_add(
+        &row->conditions, W_INVALID_DATA, false, "snapshot", row->source_file, row->source_line,
+        "autologger apply, which makes the snapshot anew, then reboot",
+        "this boot went by a snapshot (change %llu) that does not say what the store says: it is older than the store, or not of this machine",
+        (unsigned long long)state->change_number);
 }
 
 static void failure(const char *runtime_dir, struct result_row *row)
@@ -29,7 +30,8 @@ static void failure(const char *runtime_dir, struct result_row *row)
                       "nothing before this daemon was traced: the early program could not start: %s", why.text);
 }
 
-void early_facts_add(struct state_daemon *state, const char *runtime_dir, struct regstore *store, struct result_list *rows)
+void early_facts_add(struct state_daemon *state, const char *runtime_dir, struct regstore *store,
+                     struct result_list *rows)
 {
     if (state->facts_noted || !rows->count)
         return;

@@ -16,11 +16,14 @@ static void row_write(FILE *f, const struct result_row *row)
         fprintf(f, "off\n");
         return;
     }
-    visible_printf(f, "Status %u, %s%s%s\n", row->status, wstatus_text(row->status), *row->reason ? ": " : "", row->reason);
+    visible_printf(f, "Status %u, %s%s%s\n", row->status, wstatus_text(row->status), *row->reason ? ": " : "",
+                   row->reason);
     if (row->status)
-        visible_printf(f, "    declared at %s:%u. Do: %s\n", row->source_file, row->source_line, wstatus_advice(row->status));
+        visible_printf(f, "    declared at %s:%u. Do: %s\n", row->source_file, row->source_line,
+                       wstatus_advice(row->status));
     for (unsigned i = 0; i < row->conditions.count; i++)
-        visible_printf(f, "    %s: %s. Do: %s\n", row->conditions.items[i].item, row->conditions.items[i].reason, row->conditions.items[i].advice);
+        visible_printf(f, "    %s: %s. Do: %s\n", row->conditions.items[i].item, row->conditions.items[i].reason,
+                       row->conditions.items[i].advice);
 }
 
 bool early_report_write(const char *path, const struct result_list *rows)
@@ -50,7 +53,10 @@ bool early_report_copy(const char *path, int out_fd)
     return true;
 }
 
-static void failure_path(char out[1100], const char *runtime_dir) { snprintf(out, 1100, "%.1000s/early-failure", runtime_dir); }
+static void failure_path(char out[1100], const char *runtime_dir)
+{
+    snprintf(out, 1100, "%.1000s/early-failure", runtime_dir);
+}
 
 void early_failure_write(const char *runtime_dir, const struct reason *why)
 {

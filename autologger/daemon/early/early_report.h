@@ -8,7 +8,8 @@
 bool early_report_write(const char *path, const struct result_list *rows);
 /* Copies the text to `out_fd`. False: there is none. */
 bool early_report_copy(const char *path, int out_fd);
-/* Leaves a word for the daemon (below `runtime_dir`, which outlives the switch of the root): the early program could not start anything. */
+/* Leaves a word for the daemon (below `runtime_dir`, which outlives the switch of the root): the early program could
+ * not start anything. */
 void early_failure_write(const char *runtime_dir, const struct reason *why);
 /* Takes it: false when there is none. It is there once. */
 bool early_failure_take(const char *runtime_dir, struct reason *out);

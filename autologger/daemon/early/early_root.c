@@ -36,7 +36,8 @@ int early_root_fd(const struct early_root *r)
 {
     if (!r->reached)
         return -1;
-    return r->own ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : openat(r->proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return r->own ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+                  : openat(r->proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 void early_root_look(struct early_root *r)
@@ -45,8 +46,8 @@ void early_root_look(struct early_root *r)
     struct statvfs fs;
 
     if (!r->reached)
-        r->reached = r->own || (r->proc_fd >= 0 && stat("/", &here) == 0 && fstatat(r->proc_fd, "1/root", &there, 0) == 0 &&
-                                here.st_dev != there.st_dev);
+        r->reached = r->own || (r->proc_fd >= 0 && stat("/", &here) == 0 &&
+                                fstatat(r->proc_fd, "1/root", &there, 0) == 0 && here.st_dev != there.st_dev);
     int fd      = early_root_fd(r);
     r->writable = fd >= 0 && fstatvfs(fd, &fs) == 0 && !(fs.f_flag & ST_RDONLY);
     if (fd >= 0)

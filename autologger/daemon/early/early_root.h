@@ -1,10 +1,10 @@
 /* early_root.h - the real root as a process sees it that was started in the initramfs: is it there, can it be written?
- * Such a process keeps the emptied initramfs as its own root; the way to the real one is "1/root" below a descriptor for /proc that
- * was taken before the switch. Mount changes wake the saved mountinfo descriptor (POLLPRI); between the mount move and process 1's own
- * chroot there is a gap, so the caller also looks every 100 ms.
- * The switch takes /proc, /sys and /dev along; what runs in the initramfs opens things there long afterwards (memory of a session for
- * another user, tracepoints, command lines). So the process has a mount namespace of its own, in which they stay.
- * On a machine without an initramfs the own root is the real one from the start.
+ * Such a process keeps the emptied initramfs as its own root; the way to the real one is "1/root" below a descriptor
+ * for /proc that was taken before the switch. Mount changes wake the saved mountinfo descriptor (POLLPRI); between the
+ * mount move and process 1's own chroot there is a gap, so the caller also looks every 100 ms.
+ * The switch takes /proc, /sys and /dev along; what runs in the initramfs opens things there long afterwards (memory of
+ * a session for another user, tracepoints, command lines). So the process has a mount namespace of its own, in which
+ * they stay. On a machine without an initramfs the own root is the real one from the start.
  * Threads: one. Ownership: open/close. Not for: whether the log folder is mounted (the daemon's unit knows). */
 #ifndef AUTOLOGGER_DAEMON_EARLY_ROOT_H
 #define AUTOLOGGER_DAEMON_EARLY_ROOT_H
@@ -24,6 +24,7 @@ void early_root_close(struct early_root *r);
 void early_root_look(struct early_root *r);
 /* A descriptor (O_PATH) of the real root; -1 before it is reached. */
 int early_root_fd(const struct early_root *r);
-/* Makes it this process's root and working folder, in the machine's own mount namespace again: for a child that has work to do there. */
+/* Makes it this process's root and working folder, in the machine's own mount namespace again: for a child that has
+ * work to do there. */
 bool early_root_enter(const struct early_root *r);
 #endif

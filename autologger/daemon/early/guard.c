@@ -17,7 +17,8 @@ enum { FILE_MOST = 2048 };
 
 /* ---- text ---- */
 
-static size_t guard_add(char *out, size_t size, size_t at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static size_t guard_add(char *out, size_t size, size_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 static size_t guard_add(char *out, size_t size, size_t at, const char *format, ...)
 {
     va_list args;
@@ -29,15 +30,16 @@ static size_t guard_add(char *out, size_t size, size_t at, const char *format, .
 
 size_t guard_format(const struct guard *g, char *out, size_t size)
 {
-    size_t at = guard_add(out, size, 0, FIRST_LINE "\nchange %" PRIu64 "\nconsumed %" PRIu64 "\n", g->change, g->consumed);
+    size_t at =
+        guard_add(out, size, 0, FIRST_LINE "\nchange %" PRIu64 "\nconsumed %" PRIu64 "\n", g->change, g->consumed);
     for (unsigned i = 0; i < g->count; i++)
-        at = guard_add(out, size, at, "boot %" PRIu64 " %s %s\n", g->boot[i].number, g->boot[i].finished ? "finished" : "unfinished",
-                 *g->boot[i].id ? g->boot[i].id : "-");
+        at = guard_add(out, size, at, "boot %" PRIu64 " %s %s\n", g->boot[i].number,
+                       g->boot[i].finished ? "finished" : "unfinished", *g->boot[i].id ? g->boot[i].id : "-");
     return guard_add(out, size, at, "sum %08" PRIx32 "\n", crc32_of(out, at));
 }
 
-/* The number behind `word` and a space at *p; moves behind it. No scanf: the early program links libc statically, and that alone is a
- * tenth of it. */
+/* The number behind `word` and a space at *p; moves behind it. No scanf: the early program links libc statically, and
+ * that alone is a tenth of it. */
 static bool guard_number_after(const char **p, const char *word, uint64_t *out)
 {
     size_t n = strlen(word);
@@ -88,8 +90,8 @@ static void guard_damaged(struct guard *out, const char *why)
 
 void guard_parse(const char *text, size_t size, struct guard *out)
 {
-    char  copy[FILE_MOST + 1], *rest = copy, *line;
-    bool  first = true;
+    char copy[FILE_MOST + 1], *rest = copy, *line;
+    bool first = true;
 
     memset(out, 0, sizeof *out);
     if (size > FILE_MOST || memchr(text, 0, size) || !sum_right(text, size)) {
@@ -136,7 +138,8 @@ void guard_read(int root_fd, const char *path, struct guard *out)
 static void guard_folders_make(int root_fd, const char *path)
 {
     char part[512];
-    for (const char *slash = strchr(path + 1, '/'); slash && (size_t)(slash - path) < sizeof part; slash = strchr(slash + 1, '/')) {
+    for (const char *slash = strchr(path + 1, '/'); slash && (size_t)(slash - path) < sizeof part;
+         slash             = strchr(slash + 1, '/')) {
         snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
         mkdirat(root_fd, part, 0755);
     }
@@ -183,8 +186,8 @@ wstatus guard_write(int root_fd, const char *path, const struct guard *g, struct
         guard_folders_make(root_fd, path);
         error = guard_replace(root_fd, path, text, size);
     }
-    return error ? reason_set(why, wstatus_from_errno(error), "the guard file /%s could not be written: %s", path + (*path == '/'),
-                              strerror(error))
+    return error ? reason_set(why, wstatus_from_errno(error), "the guard file /%s could not be written: %s",
+                              path + (*path == '/'), strerror(error))
                  : W_SUCCESS;
 }
 
@@ -235,7 +238,8 @@ static void name_tries(const struct guard *g, unsigned tries, struct reason *why
     if (!g->count)
         reason_set(why, W_CANCELLED, "off: %s" AGAIN, g->note);
     else if (tries > 1 && former->number && last->number)
-        reason_set(why, W_CANCELLED, "off: boots %" PRIu64 " and %" PRIu64 " did not finish" AGAIN, former->number, last->number);
+        reason_set(why, W_CANCELLED, "off: boots %" PRIu64 " and %" PRIu64 " did not finish" AGAIN, former->number,
+                   last->number);
     else if (last->number)
         reason_set(why, W_CANCELLED, "off: boot %" PRIu64 " did not finish" AGAIN, last->number);
     else
@@ -244,7 +248,8 @@ static void name_tries(const struct guard *g, unsigned tries, struct reason *why
 
 bool guard_used_up(const struct guard *g, uint64_t change) { return !g->damaged && g->change == change && g->consumed; }
 
-bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned limit, const char *boot_id, struct reason *why)
+bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned limit, const char *boot_id,
+                   struct reason *why)
 {
     if (g->damaged && limit <= 1) {
         name_tries(g, 1, why);
@@ -253,7 +258,8 @@ bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned l
     if (g->damaged || g->change != change)
         return true;
     if (once && guard_used_up(g, change)) {
-        reason_set(why, W_SUCCESS, "traced once in boot %" PRIu64 "; nothing is declared for the next boot", g->consumed);
+        reason_set(why, W_SUCCESS, "traced once in boot %" PRIu64 "; nothing is declared for the next boot",
+                   g->consumed);
         return false;
     }
     if (guard_traced(g, boot_id)) {

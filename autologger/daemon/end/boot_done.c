@@ -21,14 +21,13 @@ enum boot_answer boot_answer_parse(const char *text)
     static const struct {
         const char      *word;
         enum boot_answer answer;
-    } words[] = {
-        {"running", BOOT_ANSWER_RUNNING},
-        {"degraded", BOOT_ANSWER_DEGRADED},
-        {"initializing", BOOT_ANSWER_NOT_YET},
-        {"starting", BOOT_ANSWER_NOT_YET},
-        {"maintenance", BOOT_ANSWER_NOT_YET}, /* an administrator may let the boot go on */
-        {"stopping", BOOT_ANSWER_NOT_YET},
-    };
+    } words[] =
+        {
+            {"running", BOOT_ANSWER_RUNNING},      {"degraded", BOOT_ANSWER_DEGRADED},
+            {"initializing", BOOT_ANSWER_NOT_YET}, {"starting", BOOT_ANSWER_NOT_YET},
+            {"maintenance", BOOT_ANSWER_NOT_YET}, /* an administrator may let the boot go on */
+            {"stopping", BOOT_ANSWER_NOT_YET},
+        };
     size_t length = strcspn(text, " \t\r\n");
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].word) == length && memcmp(words[i].word, text, length) == 0)
@@ -49,13 +48,16 @@ unsigned boot_done_answer(struct boot_done *d, uint64_t now, enum boot_answer an
         return 0;
     switch (answer) {
     case BOOT_ANSWER_RUNNING: target_reached(d, now, ""); return 0;
-    case BOOT_ANSWER_DEGRADED: target_reached(d, now, "the system is degraded: some units failed (systemctl --failed)"); return 0;
+    case BOOT_ANSWER_DEGRADED:
+        target_reached(d, now, "the system is degraded: some units failed (systemctl --failed)");
+        return 0;
     case BOOT_ANSWER_NOT_YET: d->failures = 0; return ASK_AGAIN_MS;
     case BOOT_ANSWER_NONE: break;
     }
     if (++d->failures < BOOT_ASK_FAILURES)
         return ASK_AFTER_FAILURE_MS;
-    boot_done_unasked(d, "systemctl could not say when the system was running: taken from when the file system was ready");
+    boot_done_unasked(d,
+                      "systemctl could not say when the system was running: taken from when the file system was ready");
     return 0;
 }
 
@@ -66,7 +68,8 @@ void boot_done_unasked(struct boot_done *d, const char *note)
 }
 
 /* Idle enough between the last sample and this one? *looked: there is something to judge by; *same: CPUs in both. */
-static bool idle_enough(const struct boot_done *d, const struct boot_done_cpu *cpu, unsigned cpus, bool *looked, bool *same)
+static bool idle_enough(const struct boot_done *d, const struct boot_done_cpu *cpu, unsigned cpus, bool *looked,
+                        bool *same)
 {
     uint64_t idle = 0, total = 0;
 

@@ -30,19 +30,20 @@ struct boot_end {
     struct os              *os;
     struct boot_part        part;
     struct boot_host        host;
-    bool                    attached, began, gave_up, had_sessions, refused; /* refused: a merge failed, it is not tried again */
-    bool                    rows_final; /* nothing but the removal of merged files is left to do */
-    bool                    once; /* the configuration is for one boot */
-    bool                    used_up_told;
-    uint64_t                change; /* the configuration that the guard is about */
-    struct boot_settings    settings;
-    struct guard            guard;
-    struct boot_watch      *watch;
-    struct sleep_watch      sleep;
-    int                     timer_fd;
-    struct merge_parts      parts;
-    struct merge_job        job;
-    struct unmerged         unmerged; /* of earlier boots */
+    /* refused: a merge failed, it is not tried again */
+    bool                 attached, began, gave_up, had_sessions, refused;
+    bool                 rows_final; /* nothing but the removal of merged files is left to do */
+    bool                 once;       /* the configuration is for one boot */
+    bool                 used_up_told;
+    uint64_t             change; /* the configuration that the guard is about */
+    struct boot_settings settings;
+    struct guard         guard;
+    struct boot_watch   *watch;
+    struct sleep_watch   sleep;
+    int                  timer_fd;
+    struct merge_parts   parts;
+    struct merge_job     job;
+    struct unmerged      unmerged; /* of earlier boots */
 };
 
 const char *boot_time_text(uint64_t milliseconds, char out[32])
@@ -62,12 +63,16 @@ static void boot_end_complain(const struct reason *why) { visible_line(stderr, "
 
 /* ---- may it be traced? ---- */
 
-static void marker_path(const struct boot_end *b, char *out, size_t size) { snprintf(out, size, "%s/booted", b->o.runtime_dir); }
+static void marker_path(const struct boot_end *b, char *out, size_t size)
+{
+    snprintf(out, size, "%s/booted", b->o.runtime_dir);
+}
 
-/* The runtime folder does not outlive the boot, but a daemon that is started a second time finds what the first one left. */
+/* The runtime folder does not outlive the boot, but a daemon that is started a second time finds what the first one
+ * left. */
 static bool marked(const struct boot_end *b, const char *boot_id)
 {
-    char  path[1100], line[80] = "";
+    char path[1100], line[80] = "";
     marker_path(b, path, sizeof path);
     FILE *f = fopen(path, "re");
     if (f) {
@@ -81,7 +86,7 @@ static bool marked(const struct boot_end *b, const char *boot_id)
 
 static void boot_end_mark(const struct boot_end *b)
 {
-    char  path[1100];
+    char path[1100];
     marker_path(b, path, sizeof path);
     FILE *f = fopen(path, "we");
     if (!f || fprintf(f, "%s\n", b->host.state->boot_id) < 0)
@@ -118,8 +123,8 @@ static void settings_take(struct boot_end *b, struct regstore *store)
     boot_settings_read(store, &b->settings, &why); /* what is wrong there is said in the rows; the defaults hold */
 }
 
-/* Which configuration the guard is about, and whether it is for one boot: what was applied, if that was sealed for the early program,
- * for the two must agree; else what the store holds. Takes the settings, too. */
+/* Which configuration the guard is about, and whether it is for one boot: what was applied, if that was sealed for the
+ * early program, for the two must agree; else what the store holds. Takes the settings, too. */
 static uint64_t boot_end_configuration(struct boot_end *b, struct regstore *store)
 {
     struct snapshot_head head;
@@ -218,7 +223,8 @@ static uint64_t give_up_at(const struct boot_end *b)
 
 static void timer_arm(struct boot_end *b)
 {
-    uint64_t          stop = stop_at(b), give_up = give_up_at(b), at = stop < give_up ? stop : give_up, now = b->os->raw_ns(b->os);
+    uint64_t stop = stop_at(b), give_up = give_up_at(b), at = stop < give_up ? stop : give_up,
+             now           = b->os->raw_ns(b->os);
     uint64_t          left = at <= now ? 1 : at - now;
     struct itimerspec t    = {.it_value = {(time_t)(left / 1000000000), (long)(left % 1000000000)}};
     if (at == UINT64_MAX)
@@ -232,8 +238,9 @@ static void merge_refused(struct boot_end *b, const struct reason *why)
 {
     boot_end_complain(why);
     b->refused = true;
-    condition_add(&b->parts.row[0]->conditions, why->status, true, "merge", "", 0, "run 'autologger merge' with the files of this boot",
-                  "the files of this boot were not merged: %s", why->text);
+    condition_add(&b->parts.row[0]->conditions, why->status, true, "merge", "", 0,
+                  "run 'autologger merge' with the files of this boot", "the files of this boot were not merged: %s",
+                  why->text);
 }
 
 /* The rows are saved before the files go: whoever is killed in between loses nothing. */
@@ -280,7 +287,8 @@ static void merge_begin(struct boot_end *b)
         return;
     }
     e.data.fd = b->job.end_fd;
-    epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->job.end_fd, &e); /* fails only without memory: then any other event has it seen */
+    /* fails only without memory: then any other event has it seen */
+    epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->job.end_fd, &e);
 }
 
 static void merge_step(struct boot_end *b, int wait_ms)
@@ -345,10 +353,10 @@ static void boot_end_give_up(struct boot_end *b)
     if (!d->target_ns)
         boot_watch_jobs(b->watch, jobs, sizeof jobs);
     else
-        snprintf(jobs, sizeof jobs, "of the %d s in which the machine has to be idle, there were %.1f s", BOOT_IDLE_MS / 1000,
-                 (double)d->collected_ns / 1e9);
-    snprintf(text, sizeof text, "MaxWait %s: boot-done was not reached%s%s", boot_time_text(b->settings.max_wait_ms, wait), *jobs ? ": " : "",
-             jobs);
+        snprintf(jobs, sizeof jobs, "of the %d s in which the machine has to be idle, there were %.1f s",
+                 BOOT_IDLE_MS / 1000, (double)d->collected_ns / 1e9);
+    snprintf(text, sizeof text, "MaxWait %s: boot-done was not reached%s%s",
+             boot_time_text(b->settings.max_wait_ms, wait), *jobs ? ": " : "", jobs);
     end_begin(b, text);
 }
 
@@ -370,7 +378,8 @@ static void watch_step(struct boot_end *b)
 
     boot_watch_step(b->watch);
     marks_note(b);
-    if (state(b)->phase == BOOT_ENDED && (had_target != (state(b)->target_ns != 0) || had_idle != (state(b)->idle_ns != 0)))
+    if (state(b)->phase == BOOT_ENDED &&
+        (had_target != (state(b)->target_ns != 0) || had_idle != (state(b)->idle_ns != 0)))
         b->host.save(b->host.ctx, &why); /* it ended earlier, by StopAfter; else the end saves them */
     if ((!had_idle && state(b)->idle_ns) || (b->gave_up && !had_target && state(b)->target_ns))
         guard_release(b);
@@ -425,7 +434,8 @@ static void boot_end_step(void *ctx)
 
 static void watch_begin(struct boot_end *b)
 {
-    const struct boot_watch_options options = {b->o.systemd_dir, b->o.proc_stat, b->os->raw_ns(b->os), state(b)->target_ns, state(b)->idle_ns};
+    const struct boot_watch_options options = {b->o.systemd_dir, b->o.proc_stat, b->os->raw_ns(b->os),
+                                               state(b)->target_ns, state(b)->idle_ns};
     struct epoll_event              e       = {.events = EPOLLIN};
     struct reason                   why;
 
@@ -456,8 +466,8 @@ static void guard_begin(struct boot_end *b, struct regstore *store)
     uint64_t    change = b->change = boot_end_configuration(b, store);
 
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
-    bool changed = b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) && !guard_open(&b->guard, id) &&
-                   guard_count_try(&b->guard, change, 0, id);
+    bool changed = b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) &&
+                   !guard_open(&b->guard, id) && guard_count_try(&b->guard, change, 0, id);
     changed |= guard_number(&b->guard, id, boot_end_number_of(store, id)); /* the early program can't know it */
     if (changed)
         guard_save(b);
@@ -474,8 +484,11 @@ static void files(void *ctx, const struct boot_host *host)
     b->attached     = true;
     b->host         = *host;
     b->had_sessions = host->running(host->ctx) > 0;
-    b->unmerged     = (struct unmerged){.os = b->os, .store_path = b->o.store_path, .store_open = b->o.store_open,
-                                        .keep_premerge = b->o.keep_premerge, .job = {.end_fd = -1}};
+    b->unmerged     = (struct unmerged){.os            = b->os,
+                                        .store_path    = b->o.store_path,
+                                        .store_open    = b->o.store_open,
+                                        .keep_premerge = b->o.keep_premerge,
+                                        .job           = {.end_fd = -1}};
     snprintf(host->rows->stop_reason, sizeof host->rows->stop_reason, "%s", state(b)->stop_reason);
     boot_end_mark(b);
     if (b->o.store_open(b->o.store_path, false, &store, &why) == W_SUCCESS) {
@@ -540,12 +553,13 @@ static void merge_left(struct boot_end *b)
     state(b)->phase = BOOT_ENDED;
     condition_add(&b->parts.row[0]->conditions, W_BUSY, true, "merge", "", 0,
                   "nothing: the next boot merges them; or now: autologger merge -o TRACE.etl and the files",
-                  "there was no time at the shutdown to merge the %u file%s of this boot", b->parts.count, b->parts.count == 1 ? "" : "s");
+                  "there was no time at the shutdown to merge the %u file%s of this boot", b->parts.count,
+                  b->parts.count == 1 ? "" : "s");
     b->host.save(b->host.ctx, &why);
 }
 
-/* A power-off is not held up: what can be merged within moments is, for the next boot may write files of the same names. What can't be
- * merged is noted before the attempt, which may be killed. */
+/* A power-off is not held up: what can be merged within moments is, for the next boot may write files of the same
+ * names. What can't be merged is noted before the attempt, which may be killed. */
 static void boot_end_ended(void *ctx)
 {
     struct boot_end *b = ctx;
@@ -559,7 +573,8 @@ static void boot_end_ended(void *ctx)
     bool any = b->parts.count > 0;
     if (any)
         unmerged_set(b, true);
-    if (state(b)->phase == BOOT_STOPPING && (!any || (b->o.shutdown_merge_ms && b->parts.bytes <= SHUTDOWN_MERGE_BYTES)))
+    if (state(b)->phase == BOOT_STOPPING &&
+        (!any || (b->o.shutdown_merge_ms && b->parts.bytes <= SHUTDOWN_MERGE_BYTES)))
         merge_begin(b);
     merge_step(b, (int)b->o.shutdown_merge_ms);
     if (state(b)->phase != BOOT_ENDED)
@@ -590,7 +605,8 @@ static wstatus boot_end_end(void *ctx, struct reason *why)
         }
     }
     merge_step(b, 0);
-    return state(b)->phase == BOOT_ENDED ? W_SUCCESS : reason_set(why, W_BUSY, "the files of the boot are being merged");
+    return state(b)->phase == BOOT_ENDED ? W_SUCCESS
+                                         : reason_set(why, W_BUSY, "the files of the boot are being merged");
 }
 
 struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *options)
@@ -602,8 +618,9 @@ struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *o
     b->os       = os;
     b->timer_fd = -1;
     b->sleep    = (struct sleep_watch){.fd = -1};
-    b->job      = b->unmerged.job = (struct merge_job){.end_fd = -1};
-    b->part     = (struct boot_part){b, boot_end_may_start, files, ready, boot_end_step, ending, boot_end_ended, boot_end_settled, boot_end_end};
+    b->job = b->unmerged.job = (struct merge_job){.end_fd = -1};
+    b->part                  = (struct boot_part){
+                         b, boot_end_may_start, files, ready, boot_end_step, ending, boot_end_ended, boot_end_settled, boot_end_end};
     return b;
 }
 

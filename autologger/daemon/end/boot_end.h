@@ -1,10 +1,11 @@
-/* boot_end.h - how the machine's own boot is traced and ends: whether it may be traced at all (guard.h), when it is done
- * (boot_watch.h), when its sessions stop by themselves (StopAfter, MaxWait), and that their files become one (merge_job.h).
- * Moments: WAITING until it is time; STOPPING the sessions; MERGING their files; DONE. The moment, the marks and the reason are in the
- * daemon's state, so a successor goes on where a predecessor died.
- * The guard is cleared at boot-done; also when the default target was reached and only the machine never became idle until MaxWait.
- * At a shutdown before the end the sessions are stopped; their files are merged at once if that takes at most 3 s, else they stay
- * for the next boot's daemon (unmerged.h), which merges them when its own boot has ended.
+/* boot_end.h - how the machine's own boot is traced and ends: whether it may be traced at all (guard.h), when it is
+ * done (boot_watch.h), when its sessions stop by themselves (StopAfter, MaxWait), and that their files become one
+ * (merge_job.h).
+ * Moments: WAITING until it is time; STOPPING the sessions; MERGING their files; DONE. The moment, the marks and the
+ * reason are in the daemon's state, so a successor goes on where a predecessor died.
+ * The guard is cleared at boot-done; also when the default target was reached and only the machine never became idle
+ * until MaxWait. At a shutdown before the end the sessions are stopped; their files are merged at once if that takes at
+ * most 3 s, else they stay for the next boot's daemon (unmerged.h), which merges them when its own boot has ended.
  * Threads: one. Ownership: create/destroy. Not for: stopping a session (service.c), rehearsals. */
 #ifndef AUTOLOGGER_DAEMON_BOOT_END_H
 #define AUTOLOGGER_DAEMON_BOOT_END_H
@@ -16,13 +17,14 @@ struct boot_end;
 struct boot_end_options {
     const char *store_path;
     const char *runtime_dir;
-    const char *guard_path; /* absolute */
+    const char *guard_path;  /* absolute */
     const char *systemd_dir; /* exists where systemd runs */
     const char *proc_stat;
     bool        keep_premerge;
     unsigned    shutdown_merge_ms; /* how long a shutdown waits for the merge; 0: it does not begin one */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
-    /* A configuration for one boot is used up, and nothing more becomes of that boot; at a later boot: still so. Once. NULL: untold */
+    /* A configuration for one boot is used up, and nothing more becomes of that boot; at a later boot: still so. Once.
+     * NULL: untold */
     void (*used_up)(void *ctx);
     void *used_up_ctx;
 };

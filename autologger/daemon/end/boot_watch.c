@@ -16,14 +16,14 @@
 enum { STAT_LINE = 256, JOBS_WAIT_MS = 2000, JOBS_NAMED = 3 };
 
 struct boot_watch {
-    struct os       *os;
-    struct boot_done done;
-    bool             systemd, resting;
-    int              epoll_fd, timer_fd, stat_fd;
-    struct child     ask;
-    char            *stat; /* as much of /proc/stat as its CPU lines need */
+    struct os            *os;
+    struct boot_done      done;
+    bool                  systemd, resting;
+    int                   epoll_fd, timer_fd, stat_fd;
+    struct child          ask;
+    char                 *stat; /* as much of /proc/stat as its CPU lines need */
     struct boot_done_cpu *cpu;
-    unsigned         cpus;
+    unsigned              cpus;
 };
 
 static void boot_watch_timer_set(struct boot_watch *w, unsigned first_ms, unsigned every_ms)
@@ -40,8 +40,10 @@ static void parse_cpu(struct boot_watch *w, const char *line)
 {
     unsigned number;
     uint64_t t[8] = {0};
-    if (sscanf(line, "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &number, &t[0],
-               &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 5 || number >= w->cpus)
+    if (sscanf(line,
+               "cpu%u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               &number, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) < 5 ||
+        number >= w->cpus)
         return;
     w->cpu[number].idle = t[3];
     for (unsigned i = 0; i < 8; i++)
@@ -58,7 +60,8 @@ static void sample(struct boot_watch *w)
         return;
     w->stat[n] = 0;
     char *rest = w->stat, *line;
-    while ((line = strsep(&rest, "\n")) && rest && strncmp(line, "cpu", 3) == 0) /* without rest: a line that is cut off */
+    /* without rest: a line that is cut off */
+    while ((line = strsep(&rest, "\n")) && rest && strncmp(line, "cpu", 3) == 0)
         if (line[3] != ' ')
             parse_cpu(w, line);
     if (boot_done_sample(&w->done, w->os->raw_ns(w->os), w->cpu, w->cpus))
@@ -123,12 +126,14 @@ static wstatus boot_watch_open_all(struct boot_watch *w, const struct boot_watch
     if (!w->cpu || !w->stat)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to watch for boot-done");
     e.data.fd = w->timer_fd;
-    if (w->epoll_fd < 0 || w->timer_fd < 0 || w->stat_fd < 0 || epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->timer_fd, &e) < 0)
+    if (w->epoll_fd < 0 || w->timer_fd < 0 || w->stat_fd < 0 ||
+        epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->timer_fd, &e) < 0)
         return reason_set(why, wstatus_from_errno(errno), "cannot watch for boot-done: %s", strerror(errno));
     return W_SUCCESS;
 }
 
-wstatus boot_watch_create(struct os *os, const struct boot_watch_options *options, struct boot_watch **out, struct reason *why)
+wstatus boot_watch_create(struct os *os, const struct boot_watch_options *options, struct boot_watch **out,
+                          struct reason *why)
 {
     struct boot_watch *w = calloc(1, sizeof *w);
 
@@ -136,7 +141,7 @@ wstatus boot_watch_create(struct os *os, const struct boot_watch_options *option
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to watch for boot-done");
     w->os       = os;
     w->epoll_fd = w->timer_fd = w->stat_fd = -1;
-    w->ask      = (struct child){0, -1, -1};
+    w->ask                                 = (struct child){0, -1, -1};
     boot_done_init(&w->done, options->ready_ns);
     w->done.target_ns = options->target_ns;
     w->done.idle_ns   = options->idle_ns;
@@ -217,7 +222,8 @@ void boot_jobs_text(const char *jobs, char *out, size_t size)
 
 void boot_watch_jobs(struct boot_watch *w, char *out, size_t size)
 {
-    static const char *const argv[] = {"systemctl", "list-jobs", "--no-legend", "--no-pager", "--plain", "--full", NULL};
+    static const char *const argv[] = {"systemctl", "list-jobs", "--no-legend", "--no-pager",
+                                       "--plain",   "--full",    NULL};
     struct child             c;
     char                     text[CHILD_TEXT];
     int                      code;

@@ -18,7 +18,7 @@ static int uevents_open(void)
     };
     const struct sock_fprog  program = {sizeof code / sizeof *code, code};
     const struct sockaddr_nl kernel  = {.nl_family = AF_NETLINK, .nl_groups = 1};
-    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+    int                      fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
     if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ||
                     bind(fd, (const struct sockaddr *)&kernel, sizeof kernel) < 0)) {
         close(fd);

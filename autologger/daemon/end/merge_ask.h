@@ -1,18 +1,29 @@
-/* merge_ask.h - what goes between a merge without rights (merge_guest.h) and whoever does for it what it has no right to (merge_host.h):
- * messages of a SOCK_SEQPACKET, one asks, one answers. Both are of one process' text: there is no version. */
+/* merge_ask.h - what goes between a merge without rights (merge_guest.h) and whoever does for it what it has no right
+ * to (merge_host.h): messages of a SOCK_SEQPACKET, one asks, one answers. Both are of one process' text: there is no
+ * version. */
 #ifndef AUTOLOGGER_DAEMON_MERGE_ASK_H
 #define AUTOLOGGER_DAEMON_MERGE_ASK_H
 #include "registry-sim/base/os.h"
 
 enum { MERGE_PATH_SIZE = 4400 };
-enum merge_asked { MERGE_OPEN, MERGE_CREATE, MERGE_RENAME, MERGE_UNLINK, MERGE_STAT, MERGE_LSTAT, MERGE_UNWIND, MERGE_UNWIND_STOP, MERGE_ASKED };
+enum merge_asked {
+    MERGE_OPEN,
+    MERGE_CREATE,
+    MERGE_RENAME,
+    MERGE_UNLINK,
+    MERGE_STAT,
+    MERGE_LSTAT,
+    MERGE_UNWIND,
+    MERGE_UNWIND_STOP,
+    MERGE_ASKED
+};
 struct merge_ask {
-    uint32_t what; /* enum merge_asked */
+    uint32_t what;  /* enum merge_asked */
     int32_t  flags; /* of MERGE_OPEN and MERGE_CREATE */
     uint32_t mode;
     char     path[MERGE_PATH_SIZE], to[MERGE_PATH_SIZE];
 };
-struct merge_reply { /* a descriptor is beside it where `passed` */
+struct merge_reply {       /* a descriptor is beside it where `passed` */
     int32_t        result; /* >= 0, or -errno */
     uint32_t       passed;
     int32_t        pid; /* of MERGE_UNWIND */

@@ -71,7 +71,10 @@ void merge_parts_select(struct os *os, struct result_list *rows, struct merge_pa
         target_name(out, out->target, sizeof out->target);
 }
 
-void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out) { select_rows(os, rows, true, out); }
+void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out)
+{
+    select_rows(os, rows, true, out);
+}
 
 void merge_configuration_hash(struct regstore *store, uint64_t change_number, char out[PROVENANCE_HASH])
 {
@@ -92,7 +95,8 @@ void merge_parts_configuration(struct merge_parts *parts, struct regstore *store
     merge_configuration_hash(store, rows->change_number, parts->configuration);
 }
 
-static bool merge_boot_configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH])
+static bool merge_boot_configuration(void *ctx, const char *boot_id, uint64_t *change_number,
+                                     char hash[PROVENANCE_HASH])
 {
     const struct merge_parts *parts = ctx;
     (void)boot_id;
@@ -103,9 +107,13 @@ static bool merge_boot_configuration(void *ctx, const char *boot_id, uint64_t *c
 
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why)
 {
-    const struct merge_options options = {.provenance = true, .one_boot = true, .configuration = merge_boot_configuration, .configuration_ctx = (void *)(uintptr_t)parts,
-                                          .of = parts->rehearsal ? MERGED_OF_REHEARSAL : MERGED_OF_BOOT,
-                                          .publishers = parts->publishers, .temporary_of = parts->temporary_of};
+    const struct merge_options options = {.provenance        = true,
+                                          .one_boot          = true,
+                                          .configuration     = merge_boot_configuration,
+                                          .configuration_ctx = (void *)(uintptr_t)parts,
+                                          .of                = parts->rehearsal ? MERGED_OF_REHEARSAL : MERGED_OF_BOOT,
+                                          .publishers        = parts->publishers,
+                                          .temporary_of      = parts->temporary_of};
     const char                *paths[MERGE_PARTS];
     for (unsigned i = 0; i < parts->count; i++)
         paths[i] = parts->row[i]->log_path;
@@ -119,14 +127,16 @@ void merge_parts_note(struct merge_parts *parts)
     for (unsigned i = 0; i < parts->own_count; i++) {
         struct result_row *row = parts->own[i];
         snprintf(row->merged_path, sizeof row->merged_path, "%s", row->log_path);
-        condition_add(&row->conditions, W_NOT_SUPPORTED, true, "merge", row->source_file, row->source_line,
-                      "read it beside the merged file, or merge it yourself: autologger merge",
-                      "its events stay in a file of their own: session \"%s\" has processes and images, too, and each would be in the merged file twice",
-                      parts->row[0]->session);
+        condition_add(
+            &row->conditions, W_NOT_SUPPORTED, true, "merge", row->source_file, row->source_line,
+            "read it beside the merged file, or merge it yourself: autologger merge",
+            "its events stay in a file of their own: session \"%s\" has processes and images, too, and each would be in the merged file twice",
+            parts->row[0]->session);
     }
 }
 
-/* The file's first event that is none of the format's own: ns since the kernel began by the file's own anchor; 0: it has none. */
+/* The file's first event that is none of the format's own: ns since the kernel began by the file's own anchor; 0: it
+ * has none. */
 static uint64_t first_event(const char *path)
 {
     struct etl_reader *r;

@@ -1,10 +1,11 @@
-/* merge_boot.h - the log files of one boot become one: which files, under which name, and what happens to them afterwards.
- * The name is the kernel session's file name without "_km_premerge"; without a kernel session that of the first file with
- * "_um_premerge", without it; else "<session>-merged.etl" beside the first file. A number of FileMax stays at the end.
- * In order: select, run, note, save the rows, remove. Whoever is killed in between loses nothing: until the rows are saved the files are
- * there, and a second run makes the same file again; after that only `remove` is left to be done.
- * Threads: one; run may be done in a child process. Ownership: a struct merge_parts points into the rows it was made from, and is
- * valid until rows are added. Not for: how events are merged (consumer/merge.h). */
+/* merge_boot.h - the log files of one boot become one: which files, under which name, and what happens to them
+ * afterwards. The name is the kernel session's file name without "_km_premerge"; without a kernel session that of the
+ * first file with "_um_premerge", without it; else "<session>-merged.etl" beside the first file. A number of FileMax
+ * stays at the end.
+ * In order: select, run, note, save the rows, remove. Whoever is killed in between loses nothing: until the rows are
+ * saved the files are there, and a second run makes the same file again; after that only `remove` is left to be done.
+ * Threads: one; run may be done in a child process. Ownership: a struct merge_parts points into the rows it was made
+ * from, and is valid until rows are added. Not for: how events are merged (consumer/merge.h). */
 #ifndef AUTOLOGGER_DAEMON_MERGE_BOOT_H
 #define AUTOLOGGER_DAEMON_MERGE_BOOT_H
 #include "autologger/boot/result.h"
@@ -13,32 +14,36 @@
 enum { MERGE_PARTS = 64 };
 struct merge_parts {
     struct result_row *row[MERGE_PARTS]; /* the kernel session's first: the merged file has its header and its name */
-    unsigned           count; /* 0: there is nothing to merge */
-    struct result_row *own[MERGE_PARTS]; /* further sessions of kernel events: theirs would be in the file twice, so they keep their own */
+    unsigned           count;            /* 0: there is nothing to merge */
+    /* further sessions of kernel events: theirs would be in the file twice, so they keep their own */
+    struct result_row *own[MERGE_PARTS];
     unsigned           own_count;
     char               target[1024];
-    bool               rehearsal; /* the files are of one, not of a boot */
-    uint64_t           bytes; /* of all files together */
+    bool               rehearsal;    /* the files are of one, not of a boot */
+    uint64_t           bytes;        /* of all files together */
     int                temporary_of; /* as in merge_options */
-    const char        *publishers; /* borrowed: the folder of installed manifests; NULL: the usual one */
-    bool               configured; /* the next two are known */
+    const char        *publishers;   /* borrowed: the folder of installed manifests; NULL: the usual one */
+    bool               configured;   /* the next two are known */
     uint64_t           change_number;
     char               configuration[PROVENANCE_HASH]; /* of what was declared; "": the store was changed since */
 };
 
 /* The sessions that started, made a file that is still there, and are not merged yet. */
 void merge_parts_select(struct os *os, struct result_list *rows, struct merge_parts *out);
-/* Those that are merged, but whose own files are still there (whoever merged them was killed before he could remove them). */
+/* Those that are merged, but whose own files are still there (whoever merged them was killed before he could remove
+ * them). */
 void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out);
 /* Notes what configuration the boot of `rows` was of, for the target to tell; behind select. */
 void merge_parts_configuration(struct merge_parts *parts, struct regstore *store, const struct result_list *rows);
 /* The hash of what is declared in `store`, in hexadecimal, where it is still at this change number; else "". */
 void merge_configuration_hash(struct regstore *store, uint64_t change_number, char out[PROVENANCE_HASH]);
 /* Makes the target. Status as merge_files. */
-wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why);
+wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts,
+                        struct reason *why);
 /* Writes the target into the rows (which are then to be saved); a file that is not merged is its own target. */
 void merge_parts_note(struct merge_parts *parts);
-/* Notes in `rows` when the first kernel event and the first user event of the files happened. Before they are removed. */
+/* Notes in `rows` when the first kernel event and the first user event of the files happened. Before they are
+ * removed. */
 void merge_parts_times(const struct merge_parts *parts, struct result_list *rows);
 /* Removes the files that were merged. */
 void merge_parts_remove(struct os *os, const struct merge_parts *parts);

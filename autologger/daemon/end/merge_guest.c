@@ -14,7 +14,8 @@ static struct os merge_guest_edge;
 static int       merge_guest_host;
 
 /* The result, or -errno; what is passed becomes the result. */
-static int merge_guest_asked(enum merge_asked what, const char *path, const char *to, int flags, unsigned mode, struct merge_reply *reply)
+static int merge_guest_asked(enum merge_asked what, const char *path, const char *to, int flags, unsigned mode,
+                             struct merge_reply *reply)
 {
     static struct merge_ask ask;
     int                     fd;
@@ -27,7 +28,8 @@ static int merge_guest_asked(enum merge_asked what, const char *path, const char
     ask.mode  = mode;
     snprintf(ask.path, sizeof ask.path, "%s", path);
     snprintf(ask.to, sizeof ask.to, "%s", to);
-    if (!merge_ask_send(merge_guest_host, &ask, sizeof ask, -1) || !merge_ask_receive(merge_guest_host, reply, sizeof *reply, &fd))
+    if (!merge_ask_send(merge_guest_host, &ask, sizeof ask, -1) ||
+        !merge_ask_receive(merge_guest_host, reply, sizeof *reply, &fd))
         _exit(1); /* nobody is there any more */
     return fd >= 0 ? fd : reply->result;
 }
@@ -36,7 +38,8 @@ static int guest_open(struct os *os, const char *path, int flags, unsigned mode)
 {
     struct merge_reply reply;
     (void)os;
-    return merge_guest_asked(flags & (O_CREAT | O_WRONLY | O_RDWR) ? MERGE_CREATE : MERGE_OPEN, path, "", flags, mode, &reply);
+    return merge_guest_asked(flags & (O_CREAT | O_WRONLY | O_RDWR) ? MERGE_CREATE : MERGE_OPEN, path, "", flags, mode,
+                             &reply);
 }
 
 static int guest_unlink(struct os *os, const char *path)

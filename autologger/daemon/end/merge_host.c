@@ -59,7 +59,8 @@ static bool is_of_machine(const struct merge_host *h, const char *path)
 static int open_for(const struct merge_host *h, const struct merge_ask *ask)
 {
     const int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (ask->flags & O_NOFOLLOW);
-    const int fd  = is_own(h, ask->path) || is_of_machine(h, ask->path) ? open(ask->path, how) : opening_elf_for(ask->path);
+    const int fd =
+        is_own(h, ask->path) || is_of_machine(h, ask->path) ? open(ask->path, how) : opening_elf_for(ask->path);
     return fd < 0 ? -errno : fd;
 }
 
@@ -115,7 +116,9 @@ int merge_host_reply(struct merge_host *h, const struct merge_ask *ask, struct m
         case MERGE_STAT:
         case MERGE_LSTAT: reply->result = stat_for(h, ask, &reply->stat); break;
         case MERGE_RENAME:
-            reply->result = is_temporary(h, ask->path) && strcmp(ask->to, h->target) == 0 ? os->rename(os, ask->path, ask->to) : -EACCES;
+            reply->result = is_temporary(h, ask->path) && strcmp(ask->to, h->target) == 0
+                                ? os->rename(os, ask->path, ask->to)
+                                : -EACCES;
             break;
         case MERGE_UNLINK: reply->result = is_temporary(h, ask->path) ? os->unlink(os, ask->path) : -EACCES; break;
         default: break;
@@ -133,8 +136,12 @@ struct last_word {
 static void guest_run(const struct merge_host *h, int socket, int answer_fd, pid_t parent)
 {
     static uint8_t       bytes[1 << 13];
-    const struct sandbox s = {.kind = SANDBOX_PARSER, .memory = MEMORY + 2 * h->bytes, .file_size = (h->bytes + (1 << 24)) * PACKED,
-                              .cpu_seconds = CPU_SECONDS + (unsigned)(h->bytes / A_SECOND), .descriptors = DESCRIPTORS, .parent = parent};
+    const struct sandbox s = {.kind        = SANDBOX_PARSER,
+                              .memory      = MEMORY + 2 * h->bytes,
+                              .file_size   = (h->bytes + (1 << 24)) * PACKED,
+                              .cpu_seconds = CPU_SECONDS + (unsigned)(h->bytes / A_SECOND),
+                              .descriptors = DESCRIPTORS,
+                              .parent      = parent};
     struct last_word     word;
 
     if (h->size > sizeof bytes)
@@ -217,11 +224,14 @@ static wstatus how_it_ended(struct merge_host *h, bool in_time, int status, int 
     struct last_word word;
 
     if (!in_time)
-        return reason_set(why, W_TIMEOUT, "the process that merged %.300s was ended: it took longer than %u s", h->target, h->seconds);
+        return reason_set(why, W_TIMEOUT, "the process that merged %.300s was ended: it took longer than %u s",
+                          h->target, h->seconds);
     if (WIFSIGNALED(status))
-        return reason_set(why, W_CANCELLED, "the process that merged %.300s was ended by the signal %d (%s)%s", h->target, WTERMSIG(status),
-                          strsignal(WTERMSIG(status)), WTERMSIG(status) == SIGSYS ? ": it made a system call that no merge makes" : "");
-    if (WEXITSTATUS(status) != 0 || read(answer_fd, &word, sizeof word) != sizeof word || read(answer_fd, h->answer, h->size) != (ssize_t)h->size)
+        return reason_set(why, W_CANCELLED, "the process that merged %.300s was ended by the signal %d (%s)%s",
+                          h->target, WTERMSIG(status), strsignal(WTERMSIG(status)),
+                          WTERMSIG(status) == SIGSYS ? ": it made a system call that no merge makes" : "");
+    if (WEXITSTATUS(status) != 0 || read(answer_fd, &word, sizeof word) != sizeof word ||
+        read(answer_fd, h->answer, h->size) != (ssize_t)h->size)
         return reason_set(why, W_CANCELLED, "the process that merged %.300s ended before it was done", h->target);
     h->layers = word.layers;
     return W_SUCCESS;

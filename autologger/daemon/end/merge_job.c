@@ -65,11 +65,11 @@ static void temporaries_remove(const char *target)
 /* In the process that has no rights. `task` is this process' copy. */
 static void merge_job_merge(void *ctx, struct os *edge, void *out)
 {
-    const struct task  *task  = ctx;
-    struct merge_parts  parts = *task->parts;
-    struct result_list  rows  = *task->rows; /* its own numbers */
-    struct merge_counts counts;
-    struct merge_answer *a     = out;
+    const struct task   *task  = ctx;
+    struct merge_parts   parts = *task->parts;
+    struct result_list   rows  = *task->rows; /* its own numbers */
+    struct merge_counts  counts;
+    struct merge_answer *a = out;
 
     parts.temporary_of = getppid(); /* the daemon ends its child, and then takes away what it left */
     a->status          = merge_parts_run(edge, &parts, &counts, &a->why);
@@ -86,7 +86,8 @@ static void layers_missing(const char *target, unsigned in)
     char           text[400];
     const unsigned missing = sandbox_all(SANDBOX_PARSER) & ~in;
     if (missing)
-        visible_line(stderr, "autologgerd: %s was merged by a process without some of its guards: %s", target, sandbox_text(missing, text, sizeof text));
+        visible_line(stderr, "autologgerd: %s was merged by a process without some of its guards: %s", target,
+                     sandbox_text(missing, text, sizeof text));
 }
 
 /* ---- the process ---- */
@@ -115,11 +116,11 @@ int merge_job_run(void)
     if (asker < 0 || null < 0 || dup2(null, 0) < 0 || !order_take(asker, &o))
         return 1;
     setpriority(PRIO_PROCESS, 0, NICE);
-    o.boot.rows   = NULL;
-    o.boot.count  = o.boot.capacity = 0;
-    o.parts.count = o.count;
-    o.parts.own_count  = 0;
-    o.parts.publishers = o.publishers_size ? o.publishers : NULL;
+    o.boot.rows  = NULL;
+    o.boot.count = o.boot.capacity = 0;
+    o.parts.count                  = o.count;
+    o.parts.own_count              = 0;
+    o.parts.publishers             = o.publishers_size ? o.publishers : NULL;
     for (unsigned i = 0; i < o.count; i++) {
         memcpy(row[i].log_path, o.input[i].path, sizeof row[i].log_path);
         row[i].kernel  = o.input[i].kernel;
@@ -127,15 +128,23 @@ int merge_job_run(void)
         inputs[i]      = row[i].log_path;
     }
     struct task       task = {&o.parts, &o.boot};
-    struct merge_host host = {.inputs = inputs, .count = o.count, .target = o.parts.target, .bytes = o.parts.bytes, .guest = merge_job_merge, .ctx = &task,
-                              .publishers = o.parts.publishers ? o.parts.publishers : publishers_folder(), .answer = &said, .size = sizeof said,
-                              .asker_fd = asker};
-    a.status = merge_host_run(&host, &a.why);
+    struct merge_host host = {.inputs     = inputs,
+                              .count      = o.count,
+                              .target     = o.parts.target,
+                              .bytes      = o.parts.bytes,
+                              .guest      = merge_job_merge,
+                              .ctx        = &task,
+                              .publishers = o.parts.publishers ? o.parts.publishers : publishers_folder(),
+                              .answer     = &said,
+                              .size       = sizeof said,
+                              .asker_fd   = asker};
+    a.status               = merge_host_run(&host, &a.why);
     if (a.status == W_SUCCESS && merge_answer_whole(&said, sizeof said)) {
         a = said;
         layers_missing(o.parts.target, host.layers);
     } else if (a.status == W_SUCCESS) {
-        a.status = reason_set(&a.why, W_CANCELLED, "the process that merged %.300s said what is no answer", o.parts.target);
+        a.status =
+            reason_set(&a.why, W_CANCELLED, "the process that merged %.300s said what is no answer", o.parts.target);
     }
     return send(asker, &a, sizeof a, MSG_NOSIGNAL) == (ssize_t)sizeof a ? 0 : 1;
 }
@@ -171,7 +180,8 @@ static wstatus order_send(int fd, const struct merge_parts *parts, const struct 
     return sent ? W_SUCCESS : reason_set(why, wstatus_from_errno(error), "cannot merge: %s", strerror(error));
 }
 
-wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, const struct result_list *rows, struct reason *why)
+wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, const struct result_list *rows,
+                        struct reason *why)
 {
     *job = (struct merge_job){.end_fd = -1};
     snprintf(job->target, sizeof job->target, "%s", parts->target);
@@ -206,8 +216,8 @@ bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct
     return true;
 }
 
-/* The host ends its guest when it sees that nobody listens any more; it closes its socket as its last act. One that waits for a file system
- * that does not answer is left behind. */
+/* The host ends its guest when it sees that nobody listens any more; it closes its socket as its last act. One that
+ * waits for a file system that does not answer is left behind. */
 void merge_job_finish(struct merge_job *job)
 {
     if (job->runs) {

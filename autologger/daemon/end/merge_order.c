@@ -12,9 +12,10 @@ static bool phases_are(const struct result_phases *p) { return bool_is(&p->machi
 
 bool merge_order_whole(const struct merge_order *o, size_t size)
 {
-    if (size < offsetof(struct merge_order, input) || o->count > MERGE_PARTS || size != merge_order_size(o) || o->publishers_size > sizeof o->publishers ||
-        (o->publishers_size && o->publishers[o->publishers_size - 1]) || !ENDS(o->parts.target) || !ENDS(o->parts.configuration) ||
-        !bool_is(&o->parts.rehearsal) || !bool_is(&o->parts.configured) || !ENDS(o->boot.boot_id) || !ENDS(o->boot.stop_reason) ||
+    if (size < offsetof(struct merge_order, input) || o->count > MERGE_PARTS || size != merge_order_size(o) ||
+        o->publishers_size > sizeof o->publishers || (o->publishers_size && o->publishers[o->publishers_size - 1]) ||
+        !ENDS(o->parts.target) || !ENDS(o->parts.configuration) || !bool_is(&o->parts.rehearsal) ||
+        !bool_is(&o->parts.configured) || !ENDS(o->boot.boot_id) || !ENDS(o->boot.stop_reason) ||
         !bool_is(&o->boot.rehearsal) || !bool_is(&o->boot.kernel_phase) || !phases_are(&o->boot.phases))
         return false;
     for (unsigned i = 0; i < o->count; i++)

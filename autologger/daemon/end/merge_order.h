@@ -1,5 +1,5 @@
-/* merge_order.h - what the process of a merge is to do, in one message of the daemon's: of the rows that are merged what the merge needs, of the
- * boot what counting needs; and its answer, in one. No address of the daemon is in it.
+/* merge_order.h - what the process of a merge is to do, in one message of the daemon's: of the rows that are merged
+ * what the merge needs, of the boot what counting needs; and its answer, in one. No address of the daemon is in it.
  * Threads: any. Ownership: the caller's. Not for: who sends them (merge_job.h). */
 #ifndef AUTOLOGGER_DAEMON_MERGE_ORDER_H
 #define AUTOLOGGER_DAEMON_MERGE_ORDER_H
@@ -31,7 +31,10 @@ struct merge_answer {
 };
 
 /* Bytes of the message. */
-static inline size_t merge_order_size(const struct merge_order *o) { return offsetof(struct merge_order, input) + o->count * sizeof *o->input; }
+static inline size_t merge_order_size(const struct merge_order *o)
+{
+    return offsetof(struct merge_order, input) + o->count * sizeof *o->input;
+}
 /* `size` bytes were received: a whole order, and each text in it ends within it. */
 bool merge_order_whole(const struct merge_order *o, size_t size);
 /* The same of an answer. */

@@ -23,7 +23,8 @@ static bool is_program_of_one(const struct etl_event *e)
     return pid == 1;
 }
 
-/* The system's own program is the last one before the default target: an initramfs has several (sh, run-init or switch_root, ...). */
+/* The system's own program is the last one before the default target: an initramfs has several (sh, run-init or
+ * switch_root, ...). */
 static void new_program(struct counting *c, uint64_t ns)
 {
     struct result_phases *p      = &c->times.phases;
@@ -46,7 +47,7 @@ static void new_program(struct counting *c, uint64_t ns)
 static void machine_told(struct counting *c, const struct etl_event *e)
 {
     struct tracelogging_names names;
-    uint64_t       ns[2];
+    uint64_t                  ns[2];
     if (e->payload_size < sizeof ns)
         return;
     tracelogging_names(e, &names);
@@ -60,8 +61,9 @@ static void machine_told(struct counting *c, const struct etl_event *e)
 
 static void phase_count_event(struct counting *c, uint64_t ns, const struct etl_event *e)
 {
-    const uint64_t target = phase_begin(&c->times, RESULT_PHASE_SETTLING), done = phase_begin(&c->times, RESULT_PHASE_AFTER);
-    const uint64_t began = c->times.early_ns ? c->times.start_ns : 0;
+    const uint64_t target = phase_begin(&c->times, RESULT_PHASE_SETTLING),
+                   done   = phase_begin(&c->times, RESULT_PHASE_AFTER);
+    const uint64_t began  = c->times.early_ns ? c->times.start_ns : 0;
 
     if (is_program_of_one(e))
         new_program(c, ns);
@@ -78,7 +80,7 @@ static void phase_count_event(struct counting *c, uint64_t ns, const struct etl_
 void phase_count(const char *path, const struct result_list *boot, struct result_phases *out)
 {
     const struct guid  bootenv = guid_from_name(BOOTENV_PROVIDER), merge = guid_from_name(MERGED_PROVIDER);
-    struct counting    c       = {.times = *boot};
+    struct counting    c = {.times = *boot};
     struct etl_reader *r;
     struct etl_event   e;
 

@@ -63,12 +63,13 @@ static wstatus states_prepare(const struct kept *k, const struct recover_options
         struct state_session *s = state_open(k, name, sizeof *s, STATE_MAGIC_SESSION);
         if (!s)
             continue;
-        s->stop_asked                            = 1;
-        s->log_path[sizeof s->log_path - 1]      = 0;
-        s->other_path[sizeof s->other_path - 1]  = 0;
-        d->log_dir[sizeof d->log_dir - 1]        = 0;
+        s->stop_asked                           = 1;
+        s->log_path[sizeof s->log_path - 1]     = 0;
+        s->other_path[sizeof s->other_path - 1] = 0;
+        d->log_dir[sizeof d->log_dir - 1]       = 0;
         if (o->log_dir)
-            path_move(s->log_path, sizeof s->log_path, d->log_dir, o->log_dir), path_move(s->other_path, sizeof s->other_path, d->log_dir, o->log_dir);
+            path_move(s->log_path, sizeof s->log_path, d->log_dir, o->log_dir),
+                path_move(s->other_path, sizeof s->other_path, d->log_dir, o->log_dir);
         munmap(s, sizeof *s);
     }
     if (o->log_dir)
@@ -85,7 +86,8 @@ static wstatus recover_file_read(const struct recover_options *o, struct kept *k
     uint8_t key[MACHINE_KEY_SIZE];
     wstatus st = o->unsealed ? W_SUCCESS : machine_key_read(o->key_store, key, why);
     if (st == W_FILE_NOT_FOUND)
-        st = machine_key_random(key) ? W_SUCCESS : reason_set(why, W_NOT_SUPPORTED, "the kernel gives no random numbers");
+        st = machine_key_random(key) ? W_SUCCESS
+                                     : reason_set(why, W_NOT_SUPPORTED, "the kernel gives no random numbers");
     return st ? st : alraw_read(o->path, o->unsealed ? NULL : key, k, boot_id, why);
 }
 
@@ -94,8 +96,12 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
     struct kept                  k;
     char                         boot_id[64];
     struct service              *service = NULL;
-    const struct service_options options = {.store_path = o->store ? o->store : "", .log_dir = o->log_dir ? o->log_dir : "",
-                                            .runtime_dir = runtime_dir, .store_open = o->store_open, .save = results_save, .realtime = &realtime_delivery};
+    const struct service_options options = {.store_path  = o->store ? o->store : "",
+                                            .log_dir     = o->log_dir ? o->log_dir : "",
+                                            .runtime_dir = runtime_dir,
+                                            .store_open  = o->store_open,
+                                            .save        = results_save,
+                                            .realtime    = &realtime_delivery};
 
     if (!kept_init(&k))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to recover %s", o->path);

@@ -1,5 +1,5 @@
-/* recover.h - makes log files and results of what the early program saved when no daemon came (.alraw).
- * It is an adoption: the saved memory is handed over to a service of this process, which writes the files and ends the sessions.
+/* recover.h - makes log files and results of what the early program saved when no daemon came (.alraw). It is an
+ * adoption: the saved memory is handed over to a service of this process, which writes the files and ends the sessions.
  * Threads: one. Not for: reading ETL. */
 #ifndef AUTOLOGGER_DAEMON_RECOVER_H
 #define AUTOLOGGER_DAEMON_RECOVER_H
@@ -9,15 +9,15 @@ struct recover_options {
     const char *path;
     const char *key_store; /* the store of this machine: beside it lies the key of the seal */
     bool        unsealed;  /* a file without this machine's seal will do: it says which files are written */
-    const char *log_dir; /* where log files go instead of the log folder of that boot; NULL: there */
-    const char *store;   /* where the results go instead of the store of that boot; NULL: there */
+    const char *log_dir;   /* where log files go instead of the log folder of that boot; NULL: there */
+    const char *store;     /* where the results go instead of the store of that boot; NULL: there */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
     /* the rows of the boot, after everything is written */
     void (*done)(void *ctx, const struct result_list *rows);
     void *ctx;
 };
 
-/* W_FILE_NOT_FOUND, W_ACCESS_DENIED (not sealed by this machine), W_INVALID_DATA (damaged, incomplete, another version), W_NOT_ENOUGH_MEMORY;
- * single sessions that fail are rows. */
+/* W_FILE_NOT_FOUND, W_ACCESS_DENIED (not sealed by this machine), W_INVALID_DATA (damaged, incomplete, another
+ * version), W_NOT_ENOUGH_MEMORY; single sessions that fail are rows. */
 wstatus recover_run(const struct recover_options *options, struct reason *why);
 #endif

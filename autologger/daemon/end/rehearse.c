@@ -28,13 +28,17 @@ struct rehearse_rehearsal {
     struct rehearse_result        *out;
     char                           runtime_dir[256];
     pid_t                          daemon;
-    struct { pid_t pid; bool ended; const char *command; } program[PROGRAMS_MAX];
-    unsigned                       programs;
+    struct {
+        pid_t       pid;
+        bool        ended;
+        const char *command;
+    } program[PROGRAMS_MAX];
+    unsigned programs;
 };
 
 /* The only process-wide state here: a signal can say nothing else than that it came. */
 static volatile sig_atomic_t interrupted;
-static void rehearse_on_signal(int number) { interrupted = number; }
+static void                  rehearse_on_signal(int number) { interrupted = number; }
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending_signals / sizeof *ending_signals };
@@ -117,7 +121,8 @@ static wstatus rehearse_folders_make(struct rehearse_rehearsal *r, struct reason
     snprintf(path, sizeof path, "%s/x", r->o->out_dir);
     int e = os_mkdir_parents(os_linux(), path, 0755);
     if (e < 0)
-        return reason_set(why, wstatus_from_errno(-e), "cannot create the output folder %s: %s", r->o->out_dir, strerror(-e));
+        return reason_set(why, wstatus_from_errno(-e), "cannot create the output folder %s: %s", r->o->out_dir,
+                          strerror(-e));
     for (int i = geteuid() == 0 || !user ? 0 : -1; i < 2; i++) {
         snprintf(r->runtime_dir, sizeof r->runtime_dir, "%.200s/autologger-rehearsal-XXXXXX", i < 0 ? user : places[i]);
         if (mkdtemp(r->runtime_dir)) {
@@ -135,8 +140,8 @@ static wstatus rehearse_daemon_start(struct rehearse_rehearsal *r, struct reason
         rehearse_child_begin();
         unsetenv("NOTIFY_SOCKET");
         unsetenv("AUTOLOGGER_KEPT");
-        execl(r->o->daemon_path, "autologgerd", "--keep", "--hold", "--rehearsal", "--store", r->o->store_path, "--log-dir",
-              r->o->out_dir, "--runtime-dir", r->runtime_dir, (char *)NULL);
+        execl(r->o->daemon_path, "autologgerd", "--keep", "--hold", "--rehearsal", "--store", r->o->store_path,
+              "--log-dir", r->o->out_dir, "--runtime-dir", r->runtime_dir, (char *)NULL);
         _exit(127);
     }
     if (r->daemon < 0)
@@ -162,8 +167,8 @@ static wstatus daemon_connect(struct rehearse_rehearsal *r, struct control_clien
     return reason_set(why, W_TIMEOUT, "the daemon was not ready within %d s", START_SECONDS);
 }
 
-/* Between the rehearsal and a program: passes its exit code on, and ends it with all its children when told to, or when the
- * rehearsal is killed. Never returns. */
+/* Between the rehearsal and a program: passes its exit code on, and ends it with all its children when told to, or when
+ * the rehearsal is killed. Never returns. */
 static void program_mind(const char *command, pid_t parent)
 {
     struct timespec patience = {2, 0};
@@ -247,7 +252,8 @@ static void programs_run(struct rehearse_rehearsal *r)
         rehearse_sleep_ms(50);
 }
 
-/* What is still running of ours goes, with its children: the rehearsal leaves nothing behind. Being stopped is no failure. */
+/* What is still running of ours goes, with its children: the rehearsal leaves nothing behind. Being stopped is no
+ * failure. */
 static void programs_kill(struct rehearse_rehearsal *r)
 {
     programs_ended(r);
@@ -290,7 +296,8 @@ static void rehearse_daemon_end(struct rehearse_rehearsal *r)
 
 /* ---- merging ---- */
 
-static wstatus files_merge(struct rehearse_rehearsal *r, struct regstore *store, struct result_list *rows, struct reason *why)
+static wstatus files_merge(struct rehearse_rehearsal *r, struct regstore *store, struct result_list *rows,
+                           struct reason *why)
 {
     struct merge_parts  parts;
     struct merge_counts merged;
@@ -312,7 +319,8 @@ static wstatus files_merge(struct rehearse_rehearsal *r, struct regstore *store,
         return st;
     if (!r->o->keep_premerge)
         merge_parts_remove(os_linux(), &parts);
-    progress(r, "merged %u file%s, %llu events: %s", parts.count, parts.count == 1 ? "" : "s", (unsigned long long)merged.out, parts.target);
+    progress(r, "merged %u file%s, %llu events: %s", parts.count, parts.count == 1 ? "" : "s",
+             (unsigned long long)merged.out, parts.target);
     return W_SUCCESS;
 }
 
@@ -342,7 +350,7 @@ static wstatus boot(struct rehearse_rehearsal *r, struct control_client **client
     rehearse_sleep_ms(r->o->early_ms ? r->o->early_ms : DEFAULT_EARLY_MS);
     if ((st = control_state(*client, &state, why)))
         return st;
-    unsigned after = entries_below(r->o->out_dir);
+    unsigned after              = entries_below(r->o->out_dir);
     r->out->files_created_early = state.files_created_early + (after > before ? after - before : 0);
     progress(r, "early phase: %u session%s started, events held in memory, %llu files created", state.sessions,
              state.sessions == 1 ? "" : "s", (unsigned long long)r->out->files_created_early);
@@ -363,16 +371,17 @@ wstatus rehearse_lock(const char *out_dir, int *lock_fd, struct reason *why)
     if (*lock_fd >= 0)
         close(*lock_fd);
     *lock_fd = -1;
-    return error == EWOULDBLOCK ? reason_set(why, W_BUSY, "another rehearsal is writing to %s; choose another --out", out_dir)
-                                : reason_set(why, wstatus_from_errno(error), "%s: %s", out_dir, strerror(error));
+    return error == EWOULDBLOCK
+               ? reason_set(why, W_BUSY, "another rehearsal is writing to %s; choose another --out", out_dir)
+               : reason_set(why, wstatus_from_errno(error), "%s: %s", out_dir, strerror(error));
 }
 
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why)
 {
-    struct rehearse_rehearsal       r      = {.o = options, .out = out};
-    struct control_client *client = NULL;
-    struct old_signals     old;
-    wstatus                st;
+    struct rehearse_rehearsal r      = {.o = options, .out = out};
+    struct control_client    *client = NULL;
+    struct old_signals        old;
+    wstatus                   st;
 
     memset(out, 0, sizeof *out);
     rehearse_signals_take(&old);

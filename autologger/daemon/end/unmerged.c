@@ -89,7 +89,8 @@ static void move_files(struct os *os, const struct result_list *rows, char *cons
             continue;
         int error = os->rename(os, old[i], to);
         if (error < 0)
-            visible_line(stderr, "autologgerd: boot %" PRIu32 ": %s could not be moved to %s: %s", rows->number, old[i], to, strerror(-error));
+            visible_line(stderr, "autologgerd: boot %" PRIu32 ": %s could not be moved to %s: %s", rows->number, old[i],
+                         to, strerror(-error));
     }
 }
 
@@ -195,7 +196,8 @@ static void merged(struct unmerged *u, wstatus status, const struct reason *fail
         merge_parts_note(&u->parts);
         snprintf(u->rows.stop_reason + at, sizeof u->rows.stop_reason - at, "; merged in a later boot");
     } else if (first) {
-        condition_add(&first->conditions, status, true, "merge", "", 0, "autologger merge -o TRACE.etl and the files of this boot",
+        condition_add(&first->conditions, status, true, "merge", "", 0,
+                      "autologger merge -o TRACE.etl and the files of this boot",
                       "the files of this boot could not be merged afterwards: %s", failed->text);
     }
     if (unmerged_save(u, &why) != W_SUCCESS)
@@ -203,8 +205,9 @@ static void merged(struct unmerged *u, wstatus status, const struct reason *fail
     else if (status == W_SUCCESS && first && !u->keep_premerge)
         merge_parts_remove(u->os, &u->parts);
     if (status == W_SUCCESS && first)
-        visible_line(stderr, "autologgerd: boot %" PRIu32 " was shut down before its files were merged: they are now, in %s", u->boot[0],
-                u->parts.target);
+        visible_line(stderr,
+                     "autologgerd: boot %" PRIu32 " was shut down before its files were merged: they are now, in %s",
+                     u->boot[0], u->parts.target);
     else if (status != W_FILE_NOT_FOUND)
         unmerged_complain(u->boot[0], "its files could not be merged", failed);
     done(u);
@@ -233,7 +236,8 @@ static wstatus unmerged_begin(struct unmerged *u, int epoll_fd, struct reason *w
     if ((st = merge_job_start(&u->job, &u->parts, &u->rows, why)) != W_SUCCESS)
         return st;
     e.data.fd = u->job.end_fd;
-    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, u->job.end_fd, &e); /* fails only without memory: then any other event has it seen */
+    /* fails only without memory: then any other event has it seen */
+    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, u->job.end_fd, &e);
     return W_SUCCESS;
 }
 

@@ -1,4 +1,5 @@
-/* collector.c - the server's side: begins the collector, and gives rights up. See collector.h; the process is collector_run.c. */
+/* collector.c - the server's side: begins the collector, and gives rights up. See collector.h; the process is
+ * collector_run.c. */
 #include "autologger/daemon/parts/collector.h"
 
 #include "autologger/daemon/self_start.h"
@@ -22,7 +23,8 @@ static const uint64_t server_keeps = 0
     ;
 #undef KEPT
 
-/* What a process without capabilities may not raise: rings are locked memory, and who drains them comes before all ordinary work. */
+/* What a process without capabilities may not raise: rings are locked memory, and who drains them comes before all
+ * ordinary work. */
 static void limits_raise(void)
 {
     const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
@@ -32,14 +34,16 @@ static void limits_raise(void)
         setrlimit(RLIMIT_RTPRIO, &(struct rlimit){1, first.rlim_max < 1 ? 1 : first.rlim_max});
 }
 
-/* Before Linux 6.0 a kernel with unprivileged_bpf_disabled lets nobody without CAP_BPF put anything into a map, whoever made it. */
+/* Before Linux 6.0 a kernel with unprivileged_bpf_disabled lets nobody without CAP_BPF put anything into a map, whoever
+ * made it. */
 static uint64_t of_old_kernels(void)
 {
     struct utsname u;
     return uname(&u) == 0 && strtoul(u.release, NULL, 10) >= 6 ? 0 : BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN);
 }
 
-/* The bounding set needs CAP_SETPCAP, so it goes first; where that is missing it stays, and what is executed has its rights again. */
+/* The bounding set needs CAP_SETPCAP, so it goes first; where that is missing it stays, and what is executed has its
+ * rights again. */
 static int rights_reduce(uint64_t keeps)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -56,7 +60,8 @@ static int rights_reduce(uint64_t keeps)
         data[i].effective &= (uint32_t)(keeps >> 32 * i);
         data[i].inheritable = 0;
     }
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 || syscall(SYS_capset, &head, data) < 0)
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+        syscall(SYS_capset, &head, data) < 0)
         return -errno;
     return 0;
 }
@@ -66,7 +71,8 @@ wstatus collector_begin(bool kept, bool chown, struct reason *why)
     limits_raise();
     const int fd = self_start(COLLECTOR_WORD);
     if (fd < 0)
-        return reason_set(why, wstatus_from_errno(errno), "the process that keeps the rights cannot be started: %s", strerror(errno));
+        return reason_set(why, wstatus_from_errno(errno), "the process that keeps the rights cannot be started: %s",
+                          strerror(errno));
     reach_through(fd, kept);
     const int r = rights_reduce(server_keeps | of_old_kernels() | (chown ? BIT(CAP_CHOWN) : 0));
     return r == 0 ? W_SUCCESS : reason_set(why, wstatus_from_errno(-r), "rights cannot be given up: %s", strerror(-r));

@@ -75,16 +75,18 @@ static bool may_show(const char *path)
         ;
 }
 
-/* Events of a whole processor: counters, tracepoints, and those of the side band. No breakpoint, no probe: those say an address or a path. */
+/* Events of a whole processor: counters, tracepoints, and those of the side band. No breakpoint, no probe: those say an
+ * address or a path. */
 static bool may_record(const struct reach_request *q)
 {
     struct perf_event_attr attr;
     memcpy(&attr, q->attr, sizeof attr);
     const struct perf_event_attr *a = &attr;
-    if (q->number > INT32_MAX || a->size > sizeof attr) /* -1 is every processor; the kernel reads as many bytes as it is told */
+    /* -1 is every processor; the kernel reads as many bytes as it is told */
+    if (q->number > INT32_MAX || a->size > sizeof attr)
         return false;
-    return a->type == PERF_TYPE_SOFTWARE || a->type == PERF_TYPE_TRACEPOINT || a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE ||
-           a->type == PERF_TYPE_RAW;
+    return a->type == PERF_TYPE_SOFTWARE || a->type == PERF_TYPE_TRACEPOINT || a->type == PERF_TYPE_HARDWARE ||
+           a->type == PERF_TYPE_HW_CACHE || a->type == PERF_TYPE_RAW;
 }
 
 bool collector_allows(const struct reach_request *q)

@@ -1,4 +1,5 @@
-/* collector_allows.h - what the collector does for a server: by tables alone, without a look at anything but the request.
+/* collector_allows.h - what the collector does for a server: by tables alone, without a look at anything but the
+ * request.
  * Threads: any. Ownership: none. Not for: doing it (collector_run.c). */
 #ifndef AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H
 #define AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H

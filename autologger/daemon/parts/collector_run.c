@@ -126,7 +126,8 @@ static bool asker_begin(int socket)
     if (begun) {
         pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
         pthread_attr_setstacksize(&attr, STACK);
-        begun = pthread_create(&thread, &attr, asker_run, (void *)(intptr_t)socket) == 0; // NOLINT(performance-no-int-to-ptr)
+        begun = pthread_create(&thread, &attr, asker_run, (void *)(intptr_t)socket) ==
+                0; // NOLINT(performance-no-int-to-ptr)
         pthread_attr_destroy(&attr);
     }
     collector.askers += begun;
@@ -149,10 +150,17 @@ static int again(const struct reach_request *q, struct reach_reply *reply, int f
     return 0;
 }
 
-static int (*const doing[REACH_WHATS])(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS]) = {
-    [REACH_LAUNCH] = launch, [REACH_AGAIN] = again, [REACH_PERF] = kernel_events, [REACH_OPEN] = collector_run_file, [REACH_LINK] = target,
-    [REACH_PROC] = collector_run_processes, [REACH_TRACEFS] = tracefs, [REACH_LOAD] = collector_run_programs, [REACH_HELPER] = collector_run_helper,
-    [REACH_SHOW] = collector_run_shown};
+static int (*const doing[REACH_WHATS])(const struct reach_request *q, struct reach_reply *reply,
+                                       int fd[REACH_FDS]) = {[REACH_LAUNCH]  = launch,
+                                                             [REACH_AGAIN]   = again,
+                                                             [REACH_PERF]    = kernel_events,
+                                                             [REACH_OPEN]    = collector_run_file,
+                                                             [REACH_LINK]    = target,
+                                                             [REACH_PROC]    = collector_run_processes,
+                                                             [REACH_TRACEFS] = tracefs,
+                                                             [REACH_LOAD]    = collector_run_programs,
+                                                             [REACH_HELPER]  = collector_run_helper,
+                                                             [REACH_SHOW]    = collector_run_shown};
 
 /* ---- messages ---- */
 
@@ -161,7 +169,7 @@ static bool collector_run_answer(int to, struct reach_reply *reply, const int fd
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(REACH_FDS * sizeof(int))];
-    } control = {0};
+    } control        = {0};
     struct iovec  io = {.iov_base = reply, .iov_len = offsetof(struct reach_reply, text) + reply->size};
     struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1};
     int           out[REACH_FDS];

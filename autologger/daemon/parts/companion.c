@@ -16,20 +16,22 @@
 enum { KNOWN_BYTES = 1 << 20, ROWS = 64, AGAIN_FIRST_S = 1, AGAIN_MOST_S = 60 };
 
 struct companion {
-    const struct companion_kind    *kind;
-    struct companion_options options;
-    struct beside                 beside;
-    struct beside_host            host;
-    struct child                  child;
-    int                           known_fd, timer_fd;
-    unsigned                      again_s; /* before it is started again */
-    bool                          begun;
-    char                          rows[ROWS][COMPANION_ROW]; /* what it was started for */
-    unsigned                      count;
+    const struct companion_kind *kind;
+    struct companion_options     options;
+    struct beside                beside;
+    struct beside_host           host;
+    struct child                 child;
+    int                          known_fd, timer_fd;
+    unsigned                     again_s; /* before it is started again */
+    bool                         begun;
+    char                         rows[ROWS][COMPANION_ROW]; /* what it was started for */
+    unsigned                     count;
 };
 
 /* Calls `each` for the enablements that want the provider. */
-static void for_each(struct companion *p, void (*each)(struct companion *p, const struct session *s, const struct state_enable *e, void *ctx),
+static void for_each(struct companion *p,
+                     void (*each)(struct companion *p, const struct session *s, const struct state_enable *e,
+                                  void *ctx),
                      void *ctx)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
@@ -57,7 +59,8 @@ static void trouble_add(struct companion *p, const struct session *s, const stru
             row = NULL;
     if (!row)
         return;
-    condition_add(&row->conditions, W_NOT_SUPPORTED, true, p->kind->item, row->source_file, row->source_line, t->advice, "%s", t->reason);
+    condition_add(&row->conditions, W_NOT_SUPPORTED, true, p->kind->item, row->source_file, row->source_line, t->advice,
+                  "%s", t->reason);
     eventfd_write(p->host.changed_fd, 1);
 }
 
@@ -148,7 +151,8 @@ static void companion_ended(struct companion *p)
     if (!child_ended(&p->child, &code, text))
         return;
     text[strcspn(text, "\n")] = 0;
-    snprintf(reason, sizeof reason, "the provider of %s ended (%d) and is started again%s%s", p->kind->what, code, *text ? ": " : "", text);
+    snprintf(reason, sizeof reason, "the provider of %s ended (%d) and is started again%s%s", p->kind->what, code,
+             *text ? ": " : "", text);
     trouble(p, reason, p->kind->ended_advice);
     companion_later(p);
 }
@@ -158,8 +162,8 @@ static void companion_ended(struct companion *p)
 static void companion_step(void *ctx)
 {
     struct companion *p = ctx;
-    uint64_t              expired;
-    char                  rows[ROWS][COMPANION_ROW];
+    uint64_t          expired;
+    char              rows[ROWS][COMPANION_ROW];
 
     if (!p->begun)
         return;
@@ -190,13 +194,14 @@ static void companion_step(void *ctx)
 
 static void companion_begin(void *ctx, const struct beside_host *host)
 {
-    struct companion *p = ctx;
-    struct epoll_event    e = {.events = EPOLLIN, .data.fd = p->timer_fd};
+    struct companion  *p = ctx;
+    struct epoll_event e = {.events = EPOLLIN, .data.fd = p->timer_fd};
 
-    p->host     = *host;
+    p->host = *host;
     if (p->kind->keeps) {
         p->known_fd = handed_take(host->handed, p->kind->keeps);
-        if (p->known_fd < 0 && (p->known_fd = os_linux()->shm_create(os_linux(), p->kind->program, KNOWN_BYTES, 0)) >= 0)
+        if (p->known_fd < 0 &&
+            (p->known_fd = os_linux()->shm_create(os_linux(), p->kind->program, KNOWN_BYTES, 0)) >= 0)
             handed_keep(host->handed, p->kind->keeps, p->known_fd, 0);
     }
     p->begun = (p->known_fd >= 0 || !p->kind->keeps) && epoll_ctl(host->epoll_fd, EPOLL_CTL_ADD, p->timer_fd, &e) == 0;
@@ -210,7 +215,8 @@ static void companion_end(void *ctx)
     p->begun = false;
 }
 
-struct companion *companion_create(const struct companion_kind *kind, const struct companion_options *options, const struct beside *next)
+struct companion *companion_create(const struct companion_kind *kind, const struct companion_options *options,
+                                   const struct beside *next)
 {
     struct companion *p = calloc(1, sizeof *p);
     if (!p)

@@ -1,7 +1,9 @@
-/* companion.h - a provider that the daemon runs as a program beside it, while an enablement wants it: starts it, starts it again when it
- * ends, tells why at the rows of the declarations. What it has told may be kept in a memfd that outlives program and daemon.
- * Where the machine lacks what it needs, the declaration's row has a condition, and nothing else changes.
- * Threads: the controlling one. Ownership: create/destroy. Not for: what the provider tells (autologger/units, autologger/processes). */
+/* companion.h - a provider that the daemon runs as a program beside it, while an enablement wants it: starts it, starts
+ * it again when it ends, tells why at the rows of the declarations. What it has told may be kept in a memfd that
+ * outlives program and daemon. Where the machine lacks what it needs, the declaration's row has a condition, and
+ * nothing else changes.
+ * Threads: the controlling one. Ownership: create/destroy. Not for: what the provider tells (autologger/units,
+ * autologger/processes). */
 #ifndef AUTOLOGGER_DAEMON_COMPANION_H
 #define AUTOLOGGER_DAEMON_COMPANION_H
 #include "autologger/daemon/beside.h"
@@ -9,11 +11,11 @@
 enum { COMPANION_ROW = 40 + 8 + STATE_UNITS };
 /* What a companion is; one for each program. */
 struct companion_kind {
-    const char *program; /* beside this program, or where it is installed */
-    const char *what;    /* "units" */
-    const char *item;    /* of its conditions */
+    const char *program;    /* beside this program, or where it is installed */
+    const char *what;       /* "units" */
+    const char *item;       /* of its conditions */
     const char *row_option; /* said before each row; NULL: rows are not handed on */
-    const char *keeps;   /* the name under which its memory is handed on (--known); NULL: it has none */
+    const char *keeps;      /* the name under which its memory is handed on (--known); NULL: it has none */
     bool reaches; /* it needs rights that this process may have given up: it gets a socket of reach.h (--reach) */
     const char *needs_reason, *needs_advice; /* when what it needs is not there */
     const char *ended_advice;
@@ -22,15 +24,17 @@ struct companion_kind {
     void (*row)(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW]);
 };
 struct companion_options {
-    const char *needs;   /* a path that must be there; NULL: nothing */
+    const char *needs;                 /* a path that must be there; NULL: nothing */
     const char *option, *option_value; /* handed to the program; value NULL: not */
 };
 struct companion;
 
-/* NULL when out of memory. The texts must outlive it, and so must `next`, the part of another one that the service runs, too. */
-struct companion    *companion_create(const struct companion_kind *kind, const struct companion_options *options, const struct beside *next);
+/* NULL when out of memory. The texts must outlive it, and so must `next`, the part of another one that the service
+ * runs, too. */
+struct companion    *companion_create(const struct companion_kind *kind, const struct companion_options *options,
+                                      const struct beside *next);
 const struct beside *companion_part(const struct companion *p); /* NULL of NULL */
-void                 companion_destroy(struct companion *p); /* ends the program; NULL is fine */
+void                 companion_destroy(struct companion *p);    /* ends the program; NULL is fine */
 
 extern const struct companion_kind unit_provider;    /* systemd's units: needs systemd's folder, option --bus */
 extern const struct companion_kind process_provider; /* Microsoft-Windows-Kernel-Process */

@@ -28,7 +28,8 @@
 #ifndef __NR_fchmodat2
 #define __NR_fchmodat2 452 /* the same everywhere; since Linux 6.6 */
 #endif
-#define NAMESPACES (CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP)
+#define NAMESPACES \
+    (CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP)
 #define NUMBER(n) (1u << (n))
 enum { X32_BIT = 0x40000000, RULE_MOST = 12 };
 
@@ -38,7 +39,8 @@ struct confine_rule {
     uint16_t error;
 };
 enum confine_test { ALWAYS, ANY, ALL, OUTSIDE, EQUAL };
-#define CONFINE(call, makes, argument, test, value, error) {__NR_##call, (uint32_t)(value), makes, argument, test, error},
+#define CONFINE(call, makes, argument, test, value, error) \
+    {__NR_##call, (uint32_t)(value), makes, argument, test, error},
 static const struct confine_rule confine_rules[] = {
 #include "autologger/daemon/parts/confine.def"
 };
@@ -48,14 +50,16 @@ enum { RULES = sizeof confine_rules / sizeof *confine_rules };
 /* The lower half: all that is looked at are numbers of 32 bits. */
 static struct sock_filter confine_argument_load(unsigned n)
 {
-    size_t at = offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
+    size_t at =
+        offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0);
     return (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at);
 }
 
-#define STATEMENT(code, k) (struct sock_filter)BPF_STMT((uint16_t)(code), (uint32_t)(k))
+#define STATEMENT(code, k) (struct sock_filter) BPF_STMT((uint16_t)(code), (uint32_t)(k))
 /* Jumps to the rule's end, which is not known yet. */
 #define NEXT 255
-#define JUMP(code, k, yes, no) (struct sock_filter)BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
+#define JUMP(code, k, yes, no) \
+    (struct sock_filter) BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
 
 /* The instructions of a rule; how many. */
 static unsigned confine_rule_write(const struct confine_rule *r, struct sock_filter *out)
@@ -112,6 +116,7 @@ wstatus confine(struct reason *why)
     if (!OWN_ARCHITECTURE)
         return reason_set(why, W_NOT_SUPPORTED, "the numbers of this architecture's system calls are not known");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-        return reason_set(why, wstatus_from_errno(errno), "the kernel takes no filter of system calls: %s", strerror(errno));
+        return reason_set(why, wstatus_from_errno(errno), "the kernel takes no filter of system calls: %s",
+                          strerror(errno));
     return W_SUCCESS;
 }

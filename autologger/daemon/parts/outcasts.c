@@ -21,7 +21,8 @@ int outcasts_start(void) { return self_start(OUTCASTS_WORD); }
 
 static void no_more(int signal_number) { (void)signal_number; }
 
-/* A socket that lingers is waited for until a signal comes. What has a file system of somebody's own may be waited for for ever. */
+/* A socket that lingers is waited for until a signal comes. What has a file system of somebody's own may be waited for
+ * for ever. */
 static void empty(int connection)
 {
     const struct itimerval again  = {{0, LINGER_US}, {0, LINGER_US}};
@@ -29,7 +30,9 @@ static void empty(int connection)
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &again, NULL);
     while (message_waits(connection) != MESSAGE_NONE)
-        (void)!recv(connection, NULL, 0, MSG_DONTWAIT); /* without room for descriptors: they go within the call, and are no process's to flush */
+        (void)!recv(
+            connection, NULL, 0,
+            MSG_DONTWAIT); /* without room for descriptors: they go within the call, and are no process's to flush */
     _exit(0);
 }
 
@@ -40,9 +43,10 @@ static int outcasts_take(bool *end)
         struct cmsghdr align;
         char           space[CMSG_SPACE(sizeof(int))];
     } control;
-    char            byte;
-    struct iovec    io = {.iov_base = &byte, .iov_len = sizeof byte};
-    struct msghdr   m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    char          byte;
+    struct iovec  io = {.iov_base = &byte, .iov_len = sizeof byte};
+    struct msghdr m  = {
+         .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
     const ssize_t   n  = recvmsg(0, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     struct cmsghdr *c  = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
     int             fd = -1;

@@ -1,7 +1,8 @@
-/* outcasts.h - the process that closes what clients send and the daemon must not close (control/outcast.h). It is this program with one word, without
- * the daemon's memory and descriptors: whatever hangs in it keeps nothing of the daemon's. Each connection is emptied in a child, so that one that
- * hangs holds up no other; at most OUTCASTS_MOST children live at a time, and connections wait meanwhile. It ends when there was nothing to do for a
- * second, and with the daemon.
+/* outcasts.h - the process that closes what clients send and the daemon must not close (control/outcast.h). It is this
+ * program with one word, without the daemon's memory and descriptors: whatever hangs in it keeps nothing of the
+ * daemon's. Each connection is emptied in a child, so that one that hangs holds up no other; at most OUTCASTS_MOST
+ * children live at a time, and connections wait meanwhile. It ends when there was nothing to do for a second, and with
+ * the daemon.
  * Threads: one. */
 #ifndef AUTOLOGGER_DAEMON_OUTCASTS_H
 #define AUTOLOGGER_DAEMON_OUTCASTS_H

@@ -6,7 +6,10 @@
 
 static const struct guid kernel_process = PROCESSES_GUID;
 
-static bool process_provider_wants(const struct state_enable *e) { return memcmp(&e->guid, &kernel_process, sizeof e->guid) == 0; }
+static bool process_provider_wants(const struct state_enable *e)
+{
+    return memcmp(&e->guid, &kernel_process, sizeof e->guid) == 0;
+}
 
 /* One program serves all sessions: it is not started anew for another one. */
 static void process_provider_row(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW])
@@ -15,10 +18,11 @@ static void process_provider_row(const struct session *s, const struct state_ena
     snprintf(out, COMPANION_ROW, "all");
 }
 
-const struct companion_kind process_provider = {.program      = "autologger-processes",
-                                                .what         = "processes",
-                                                .item         = "Kernel-Process",
-                                                .ended_advice = "run the daemon with CAP_PERFMON, or use kernel events (PROC_THREAD, LOADER)",
-                                                .reaches      = true,
-                                                .wants        = process_provider_wants,
-                                                .row          = process_provider_row};
+const struct companion_kind process_provider = {
+    .program      = "autologger-processes",
+    .what         = "processes",
+    .item         = "Kernel-Process",
+    .ended_advice = "run the daemon with CAP_PERFMON, or use kernel events (PROC_THREAD, LOADER)",
+    .reaches      = true,
+    .wants        = process_provider_wants,
+    .row          = process_provider_row};

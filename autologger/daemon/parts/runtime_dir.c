@@ -8,7 +8,7 @@
 void runtime_dir_remove(const char *dir)
 {
     static const char *const sockets[] = CTL_SOCKET_NAMES, *const files[] = {"lock", "keep"};
-    const int                folder    = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int folder = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (folder < 0)
         return;

@@ -1,4 +1,5 @@
-/* runtime_dir.h - the folder of a daemon that was its own alone: a rehearsal's, a recovery's. Not for: that of the service, which stays.
+/* runtime_dir.h - the folder of a daemon that was its own alone: a rehearsal's, a recovery's. Not for: that of the
+ * service, which stays.
  * Threads: any. */
 #ifndef AUTOLOGGER_DAEMON_RUNTIME_DIR_H
 #define AUTOLOGGER_DAEMON_RUNTIME_DIR_H

@@ -19,7 +19,10 @@
 enum { WRITER_MEMORY = 256 << 20, WRITER_FILES = 64 };
 _Static_assert(sizeof(gid_t) == sizeof(uint32_t), "groups are handed on as they are");
 
-static size_t request_size(const struct writer_request *q) { return offsetof(struct writer_request, path) + q->size[0] + q->size[1]; }
+static size_t request_size(const struct writer_request *q)
+{
+    return offsetof(struct writer_request, path) + q->size[0] + q->size[1];
+}
 
 /* ---- in the daemon ---- */
 
@@ -28,11 +31,11 @@ struct writer_writer {
     struct state_owner owner;
 };
 static struct {
-    pthread_mutex_t lock;
-    struct writer_writer   idle[WRITERS_IDLE]; /* under lock, the oldest first */
-    unsigned        count;
-    struct os       os, *inner;
-} writer_writers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_mutex_t      lock;
+    struct writer_writer idle[WRITERS_IDLE]; /* under lock, the oldest first */
+    unsigned             count;
+    struct os            os, *inner;
+} writer_writers                          = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static __thread struct writer_writer mine = {.fd = -1}; /* between begin and end */
 
 static void writer_forget(struct writer_writer *w)
@@ -59,8 +62,9 @@ static int receive_reply(int fd, struct writer_reply *reply, int *file)
         char           space[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec  io = {.iov_base = reply, .iov_len = sizeof *reply};
-    struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    ssize_t       n;
+    struct msghdr m  = {
+         .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    ssize_t n;
     *file = -1;
     do
         n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
@@ -78,7 +82,8 @@ static int receive_reply(int fd, struct writer_reply *reply, int *file)
 
 static bool same_owner(const struct state_owner *a, const struct state_owner *b)
 {
-    return a->uid == b->uid && a->gid == b->gid && a->group_count == b->group_count && memcmp(a->group, b->group, a->group_count * sizeof *a->group) == 0;
+    return a->uid == b->uid && a->gid == b->gid && a->group_count == b->group_count &&
+           memcmp(a->group, b->group, a->group_count * sizeof *a->group) == 0;
 }
 
 static bool take_idle(const struct state_owner *o, struct writer_writer *out)
@@ -88,7 +93,8 @@ static bool take_idle(const struct state_owner *o, struct writer_writer *out)
     for (unsigned i = 0; i < writer_writers.count && !found; i++)
         if (same_owner(&writer_writers.idle[i].owner, o)) {
             *out = writer_writers.idle[i];
-            memmove(&writer_writers.idle[i], &writer_writers.idle[i + 1], (--writer_writers.count - i) * sizeof *writer_writers.idle);
+            memmove(&writer_writers.idle[i], &writer_writers.idle[i + 1],
+                    (--writer_writers.count - i) * sizeof *writer_writers.idle);
             found = true;
         }
     pthread_mutex_unlock(&writer_writers.lock);
@@ -128,7 +134,10 @@ static wstatus parts_writer_begin(const struct state_owner *o, struct reason *wh
     if (take_idle(o, &mine))
         return W_SUCCESS;
     const int r = writer_fresh(o, &mine);
-    return r == 0 ? W_SUCCESS : reason_set(why, W_ACCESS_DENIED, "the process that makes files for uid %u, whose session it is, cannot be started: %s", o->uid, strerror(-r));
+    return r == 0 ? W_SUCCESS
+                  : reason_set(why, W_ACCESS_DENIED,
+                               "the process that makes files for uid %u, whose session it is, cannot be started: %s",
+                               o->uid, strerror(-r));
 }
 
 static void parts_writer_end(const struct state_owner *o)
@@ -138,7 +147,8 @@ static void parts_writer_end(const struct state_owner *o)
         put_idle(&mine);
 }
 
-static int writer_ask(enum writer_what what, const char *first, const char *second, int flags, unsigned mode, struct writer_reply *reply, int *file)
+static int writer_ask(enum writer_what what, const char *first, const char *second, int flags, unsigned mode,
+                      struct writer_reply *reply, int *file)
 {
     struct writer_request q;
     const size_t          a = strlen(first) + 1, b = second ? strlen(second) + 1 : 0;
@@ -177,7 +187,7 @@ static int ask_alone(enum writer_what what, const char *first, const char *secon
 /* Outside of begin and end paths are walked here: with the daemon's rights, and as carefully. */
 #define OUTSIDE(call) \
     if (mine.fd < 0) \
-        return careful_os(writer_writers.inner)->call
+    return careful_os(writer_writers.inner)->call
 
 static int writer_far_open(struct os *os, const char *path, int flags, unsigned mode)
 {
@@ -267,8 +277,9 @@ const struct session_owner_part writer_owner = {parts_writer_begin, parts_writer
 static int writer_become(const struct state_owner *o)
 {
     const struct sandbox_owner owner = {o->uid, o->gid, o->group, o->group_count};
-    const struct sandbox       box   = {.kind = SANDBOX_WRITER, .memory = WRITER_MEMORY, .descriptors = WRITER_FILES, .owner = &owner};
-    const unsigned             must  = SANDBOX_USER | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES;
+    const struct sandbox       box   = {
+                .kind = SANDBOX_WRITER, .memory = WRITER_MEMORY, .descriptors = WRITER_FILES, .owner = &owner};
+    const unsigned must = SANDBOX_USER | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES;
     careful_os(os_linux()); /* what it opens for itself it opens before */
     if (o->group_count > STATE_GROUPS || (sandbox_enter(&box) & must) != must)
         return -EPERM;
@@ -277,7 +288,8 @@ static int writer_become(const struct state_owner *o)
 
 bool writer_request_whole(const struct writer_request *q, size_t size)
 {
-    if (size < offsetof(struct writer_request, path) || q->size[0] > WRITER_PATH || q->size[1] > WRITER_PATH || request_size(q) != size)
+    if (size < offsetof(struct writer_request, path) || q->size[0] > WRITER_PATH || q->size[1] > WRITER_PATH ||
+        request_size(q) != size)
         return false;
     for (unsigned i = 0, at = 0; i < 2; at += q->size[i], i++)
         if (q->size[i] && memchr(q->path + at, 0, q->size[i]) != q->path + at + q->size[i] - 1)
@@ -306,7 +318,7 @@ static bool writer_answer(const struct writer_reply *reply, int file)
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(sizeof(int))];
-    } control = {0};
+    } control        = {0};
     struct iovec  io = {.iov_base = (void *)(uintptr_t)reply, .iov_len = sizeof *reply};
     struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1};
     if (file >= 0) {
@@ -337,7 +349,8 @@ int writer_run(void)
         const ssize_t       n     = recv(0, &q, sizeof q, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 && errno == EAGAIN) { /* takes what is on its way, and the daemon starts another one when there is more */
+        /* takes what is on its way, and the daemon starts another one when there is more */
+        if (n < 0 && errno == EAGAIN) {
             shutdown(0, SHUT_RD);
             continue;
         }

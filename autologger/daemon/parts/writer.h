@@ -1,14 +1,16 @@
-/* writer.h - files of sessions that another user started: a process for each owner makes them, with that user's rights to files and no
- * others, and hands the descriptor over. The daemon takes on nobody's identity, follows no path of a user's, and waits for no file system of
- * one but in the thread that asked; that thread waits for a socket, so a SIGKILL ends it at once.
+/* writer.h - files of sessions that another user started: a process for each owner makes them, with that user's rights
+ * to files and no others, and hands the descriptor over. The daemon takes on nobody's identity, follows no path of a
+ * user's, and waits for no file system of one but in the thread that asked; that thread waits for a socket, so a
+ * SIGKILL ends it at once.
  *
  *   logger thread --path--> writer of uid N --descriptor--> logger thread
  *
- * A writer is this program with one word (self_start.h) in a sandbox (SANDBOX_WRITER): it has the owner's rights to files, no capability, and
- * the calls that paths need, which it walks as careful.h says. Programs of the owner's can neither stop it nor look into it. It ends when
- * nobody has asked it for WRITER_REST_S, and with the daemon.
+ * A writer is this program with one word (self_start.h) in a sandbox (SANDBOX_WRITER): it has the owner's rights to
+ * files, no capability, and the calls that paths need, which it walks as careful.h says. Programs of the owner's can
+ * neither stop it nor look into it. It ends when nobody has asked it for WRITER_REST_S, and with the daemon.
  * Invariants: W1 a request is carried out at most once. W2 a writer serves one owner.
- * Threads: any; each that asks at the same time has a writer of its own. Ownership: none. Not for: files of root's sessions. */
+ * Threads: any; each that asks at the same time has a writer of its own. Ownership: none. Not for: files of root's
+ * sessions. */
 #ifndef AUTOLOGGER_DAEMON_WRITER_H
 #define AUTOLOGGER_DAEMON_WRITER_H
 #include "autologger/session/session.h"
@@ -22,7 +24,16 @@ extern const struct session_owner_part writer_owner;
 int writer_run(void);
 
 /* Between the two processes. */
-enum writer_what { WRITER_OWNER, WRITER_OPEN, WRITER_MKDIR, WRITER_UNLINK, WRITER_RENAME, WRITER_STAT, WRITER_LSTAT, WRITER_SPACE };
+enum writer_what {
+    WRITER_OWNER,
+    WRITER_OPEN,
+    WRITER_MKDIR,
+    WRITER_UNLINK,
+    WRITER_RENAME,
+    WRITER_STAT,
+    WRITER_LSTAT,
+    WRITER_SPACE
+};
 struct writer_request {
     uint32_t           what, mode;
     int32_t            flags;

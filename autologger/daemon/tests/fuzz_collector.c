@@ -1,4 +1,5 @@
-/* Requests to the collector, of any bytes: what is allowed is what the tables say, told by other code than that which decides. */
+/* Requests to the collector, of any bytes: what is allowed is what the tables say, told by other code than that which
+ * decides. */
 #include "autologger/daemon/parts/collector_allows.h"
 
 #include <ctype.h>
@@ -27,9 +28,10 @@ static void must_be_of_a_process(const char *path, const char *const *names, siz
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const machine[] = {"kallsyms", "modules", "iomem", "kcore"};
-    static const char *const files[] = {"maps", "auxv", "ns/user", "ns/pid", "status", "stat", "cmdline"}, *const links[] = {"exe"};
-    struct reach_request q = {0};
+    static const char *const        machine[] = {"kallsyms", "modules", "iomem", "kcore"};
+    static const char *const        files[]   = {"maps", "auxv", "ns/user", "ns/pid", "status", "stat", "cmdline"},
+                             *const links[]   = {"exe"};
+    struct reach_request            q         = {0};
     memcpy(&q, data, size < sizeof q ? size : sizeof q);
     if (size && data[0] < 2 * REACH_WHATS)
         q.what = data[0]; /* most numbers are no request */

@@ -1,5 +1,6 @@
-/* What a merge without rights asks its host for, of any bytes, one request behind another: each descriptor is of what the merge may have, told by the
- * file's real path and its content; only the temporary is made, written, renamed and removed; all other files are as they were. */
+/* What a merge without rights asks its host for, of any bytes, one request behind another: each descriptor is of what
+ * the merge may have, told by the file's real path and its content; only the temporary is made, written, renamed and
+ * removed; all other files are as they were. */
 #include "autologger/daemon/end/merge_host.h"
 
 #include <dirent.h>
@@ -14,7 +15,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FILES = 3, REQUESTS = 16 };
-static char        folder[] = "/tmp/al-fuzz-merge-XXXXXX", path[FILES][64], target[64], temporary[80]; /* two inputs, and a secret */
+/* two inputs, and a secret */
+static char        folder[] = "/tmp/al-fuzz-merge-XXXXXX", path[FILES][64], target[64], temporary[80];
 static struct stat was[FILES];
 
 static void must(bool holds)
@@ -59,7 +61,8 @@ static bool is_elf(int fd)
 
 static bool is_of_machine(const char *real)
 {
-    static const char *const names[] = {"/proc/kallsyms", "/proc/modules", "/proc/sys/kernel/random/boot_id", "/etc/os-release", "/usr/lib/os-release", "/sys/kernel/notes"};
+    static const char *const names[] = {"/proc/kallsyms",  "/proc/modules",       "/proc/sys/kernel/random/boot_id",
+                                        "/etc/os-release", "/usr/lib/os-release", "/sys/kernel/notes"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(real, names[i]) == 0)
             return true;
@@ -68,10 +71,10 @@ static bool is_of_machine(const char *real)
 
 static void may_be_had(int fd)
 {
-    char          link[40], real[PATH_MAX];
-    const int     how = fcntl(fd, F_GETFL) & O_ACCMODE;
+    char      link[40], real[PATH_MAX];
+    const int how = fcntl(fd, F_GETFL) & O_ACCMODE;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    const ssize_t n   = readlink(link, real, sizeof real - 1);
+    const ssize_t n = readlink(link, real, sizeof real - 1);
     must(n > 0);
     real[n] = 0;
     if (strcmp(real, temporary) == 0)
@@ -85,8 +88,8 @@ static void all_is_as_it_was(void)
 {
     struct stat st;
     for (unsigned i = 0; i < FILES; i++)
-        must(stat(path[i], &st) == 0 && st.st_ino == was[i].st_ino && st.st_size == was[i].st_size && st.st_mtim.tv_nsec == was[i].st_mtim.tv_nsec &&
-             st.st_mode == was[i].st_mode && st.st_nlink == 1);
+        must(stat(path[i], &st) == 0 && st.st_ino == was[i].st_ino && st.st_size == was[i].st_size &&
+             st.st_mtim.tv_nsec == was[i].st_mtim.tv_nsec && st.st_mode == was[i].st_mode && st.st_nlink == 1);
     DIR *d = opendir(folder);
     must(d);
     for (struct dirent *e; (e = readdir(d));)
@@ -98,11 +101,28 @@ static void all_is_as_it_was(void)
 static void path_make(char *out, size_t room, unsigned which, const uint8_t *data, size_t size)
 {
     static char              other[100];
-    static const char *const known[] = {path[0], path[1], path[2], target, temporary, other, folder, "", "/bin/true", "/etc/passwd", "/etc/shadow", "/proc/self/mem", "/proc/self/root",
-                                        "/proc/kallsyms", "/sys/module/", "/etc/os-release", "/var/lib/autologger/publishers/", "/dev/zero", "/proc/self/fd/0"};
+    static const char *const known[] = {path[0],
+                                        path[1],
+                                        path[2],
+                                        target,
+                                        temporary,
+                                        other,
+                                        folder,
+                                        "",
+                                        "/bin/true",
+                                        "/etc/passwd",
+                                        "/etc/shadow",
+                                        "/proc/self/mem",
+                                        "/proc/self/root",
+                                        "/proc/kallsyms",
+                                        "/sys/module/",
+                                        "/etc/os-release",
+                                        "/var/lib/autologger/publishers/",
+                                        "/dev/zero",
+                                        "/proc/self/fd/0"};
     snprintf(other, sizeof other, "%s.merging-%d", target, (int)getpid() + 1);
     const char  *begin_with = known[which % (sizeof known / sizeof *known)];
-    const size_t n          = strlen(begin_with), more = size < room - n ? size : room - n; /* without a NUL, too */
+    const size_t n = strlen(begin_with), more = size < room - n ? size : room - n; /* without a NUL, too */
     memcpy(out, begin_with, n);
     memcpy(out + n, data, more);
 }
@@ -136,9 +156,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static bool begun;
     if (!begun)
         begin();
-    begun = true;
+    begun                      = true;
     const char *const inputs[] = {path[0], path[1]};
-    struct merge_host h = {.inputs = inputs, .count = 2, .target = target, .publishers = "/var/lib/autologger/publishers", .bytes = 1, .asker_fd = -1};
+    struct merge_host h        = {.inputs     = inputs,
+                                  .count      = 2,
+                                  .target     = target,
+                                  .publishers = "/var/lib/autologger/publishers",
+                                  .bytes      = 1,
+                                  .asker_fd   = -1};
     for (unsigned n = 0; n < REQUESTS && size; n++) {
         const size_t used = one(&h, data, size);
         data += used;

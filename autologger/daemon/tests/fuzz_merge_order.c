@@ -1,5 +1,6 @@
-/* Orders to the process of a merge, and its answers, of any bytes and any size: what is taken has its texts within what was received, and each flag is
- * one. A flag of the input says which of the two it is; few random bytes are whole, so the sizes are made to fit. */
+/* Orders to the process of a merge, and its answers, of any bytes and any size: what is taken has its texts within what
+ * was received, and each flag is one. A flag of the input says which of the two it is; few random bytes are whole, so
+ * the sizes are made to fit. */
 #include "autologger/daemon/end/merge_order.h"
 
 #include <stdlib.h>
@@ -27,8 +28,9 @@ static void phases(const struct result_phases *p) { read_all += (size_t)p->machi
 
 static void an_order(const uint8_t *data, size_t size, unsigned count)
 {
-    const size_t        head = offsetof(struct merge_order, input), n = count > MERGE_PARTS ? size : head + count * sizeof(struct merge_input);
-    struct merge_order *o    = calloc(1, n ? n : 1);
+    const size_t head     = offsetof(struct merge_order, input),
+                 n        = count > MERGE_PARTS ? size : head + count * sizeof(struct merge_input);
+    struct merge_order *o = calloc(1, n ? n : 1);
     must(o);
     memcpy(o, data, size < n ? size : n);
     if (n >= head && count <= MERGE_PARTS) {

@@ -1,5 +1,5 @@
-/* Requests to a writer, of any bytes and any size: what is taken has its paths within what was received. The memory is as large as that, so a look
- * behind it is seen. */
+/* Requests to a writer, of any bytes and any size: what is taken has its paths within what was received. The memory is
+ * as large as that, so a look behind it is seen. */
 #include "autologger/daemon/parts/writer.h"
 
 #include <stddef.h>
@@ -40,8 +40,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(q, data + 1, n);
     sizes_fit((uint8_t *)q, n, data[0] % 4);
     if (writer_request_whole(q, n)) {
-        const size_t first = q->size[0] ? strlen(q->path) + 1 : 0, second = q->size[1] ? strlen(q->path + q->size[0]) + 1 : 0;
-        must(first == q->size[0] && second == q->size[1] && offsetof(struct writer_request, path) + first + second == n);
+        const size_t first  = q->size[0] ? strlen(q->path) + 1 : 0,
+                     second = q->size[1] ? strlen(q->path + q->size[0]) + 1 : 0;
+        must(first == q->size[0] && second == q->size[1] &&
+             offsetof(struct writer_request, path) + first + second == n);
         must(first <= WRITER_PATH && second <= WRITER_PATH && (first || q->what == WRITER_OWNER));
     }
     free(q);

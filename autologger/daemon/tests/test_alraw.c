@@ -1,5 +1,6 @@
-/* What the early program saves when no daemon comes is read back exactly, and damage is found: every bit, every length. A file whose checksums
- * fit, but not the seal of the machine, is refused: another machine's, one without a seal, one that was changed. */
+/* What the early program saves when no daemon comes is read back exactly, and damage is found: every bit, every length.
+ * A file whose checksums fit, but not the seal of the machine, is refused: another machine's, one without a seal, one
+ * that was changed. */
 // timeout: 120
 #include "autologger/daemon/early/alraw.h"
 
@@ -40,7 +41,8 @@ static const struct kept_item *find(const struct kept *k, const char *name)
     return NULL;
 }
 
-static const uint8_t *const seals[] = {NULL, (const uint8_t *)"the key of a machine, 32 bytes. ", (const uint8_t *)"another key, also of 32 bytes... "};
+static const uint8_t *const seals[] = {NULL, (const uint8_t *)"the key of a machine, 32 bytes. ",
+                                       (const uint8_t *)"another key, also of 32 bytes... "};
 
 /* Memory with holes comes back with the same bytes; sockets and the like stay away. */
 static void memory_comes_back(void **state)
@@ -197,8 +199,14 @@ static void a_change_does_not_have_the_seal(void **state)
     assert_int_equal(alraw_read(path, seals[1], &to, id, &why), W_SUCCESS); /* nothing was changed yet */
     kept_clear(&to);
     const size_t name = sizeof(struct alraw_head) + sizeof(struct alraw_item), data = bytes - sizeof(uint32_t) - 10;
-    const size_t changed[] = {offsetof(struct alraw_head, realtime_ns), offsetof(struct alraw_head, boot_id), offsetof(struct alraw_head, seal),
-                              offsetof(struct alraw_head, seal) + 31, name, name + 5, data, data + 9};
+    const size_t changed[] = {offsetof(struct alraw_head, realtime_ns),
+                              offsetof(struct alraw_head, boot_id),
+                              offsetof(struct alraw_head, seal),
+                              offsetof(struct alraw_head, seal) + 31,
+                              name,
+                              name + 5,
+                              data,
+                              data + 9};
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
         file[changed[i]] ^= 1;
         checksums_made(file, bytes);
@@ -238,9 +246,10 @@ int main(void)
 {
     snprintf(path, sizeof path, "/tmp/test_alraw.%d", (int)getpid());
     const struct CMUnitTest tests[] = {cmocka_unit_test(memory_comes_back), cmocka_unit_test(damage_is_found),
-                                       cmocka_unit_test(only_the_same_seal_fits), cmocka_unit_test(a_change_does_not_have_the_seal),
+                                       cmocka_unit_test(only_the_same_seal_fits),
+                                       cmocka_unit_test(a_change_does_not_have_the_seal),
                                        cmocka_unit_test(what_cannot_be_written_is_said)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
     return failed;
 }

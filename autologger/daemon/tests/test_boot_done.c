@@ -15,10 +15,10 @@
 enum { MOST = 8 };
 /* A machine: counters in ticks of 10 ms. */
 struct machine {
-    struct boot_done d;
-    struct boot_done_cpu  cpu[MOST];
-    unsigned         cpus;
-    uint64_t         now;
+    struct boot_done     d;
+    struct boot_done_cpu cpu[MOST];
+    unsigned             cpus;
+    uint64_t             now;
 };
 
 static struct machine machine_make(unsigned cpus)
@@ -179,7 +179,7 @@ static void cpus_come_and_go(void **state)
     m.cpu[3] = (struct boot_done_cpu){50, 100000}; /* back, with counters of its own */
     assert_false(pass(&m, 100, 100));
     assert_int_equal(m.d.collected_ns, 300 * MS);
-    m.cpus = 6; /* two more */
+    m.cpus   = 6; /* two more */
     m.cpu[4] = m.cpu[5] = (struct boot_done_cpu){1, 100000};
     assert_false(pass(&m, 100, 100));
     assert_int_equal(m.d.collected_ns, 400 * MS);

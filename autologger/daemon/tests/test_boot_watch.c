@@ -1,4 +1,5 @@
-/* Asking the machine: a systemctl of our own in a PATH of our own, counters in a file of our own; the timer is the real one. */
+/* Asking the machine: a systemctl of our own in a PATH of our own, counters in a file of our own; the timer is the real
+ * one. */
 #include "autologger/daemon/end/boot_watch.h"
 
 #include <poll.h>
@@ -68,7 +69,8 @@ static struct boot_watch *watch(const char *systemd_dir)
     return w;
 }
 
-/* Steps whenever there is something to do, for so long; the number of steps. With `idle` the machine is idle meanwhile. */
+/* Steps whenever there is something to do, for so long; the number of steps. With `idle` the machine is idle
+ * meanwhile. */
 static unsigned run(struct boot_watch *w, unsigned ms, bool idle)
 {
     static unsigned long t     = 1000;
@@ -194,10 +196,13 @@ static void jobs_are_named(void **state)
     (void)state;
     boot_jobs_text("", text, sizeof text);
     assert_string_equal(text, "");
-    boot_jobs_text("12 a.service start running\n13 multi-user.target start waiting\n 4 b.mount stop running\n", text, sizeof text);
+    boot_jobs_text("12 a.service start running\n13 multi-user.target start waiting\n 4 b.mount stop running\n", text,
+                   sizeof text);
     assert_string_equal(text, "systemd is still starting a.service");
-    boot_jobs_text("1 a.service start running\n2 b.service start running\n3 c.service start running\n4 d.service start running\n"
-                   "5 e.service start running", text, sizeof text);
+    boot_jobs_text(
+        "1 a.service start running\n2 b.service start running\n3 c.service start running\n4 d.service start running\n"
+        "5 e.service start running",
+        text, sizeof text);
     assert_string_equal(text, "systemd is still starting a.service, b.service, c.service and 2 more");
     boot_jobs_text("1 a-long-name.service start running\n2 b.service start running\n", text, 30);
     assert_int_equal(strlen(text), 29);

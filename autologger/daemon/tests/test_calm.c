@@ -96,7 +96,7 @@ static void there_is_no_wait_without_a_reason(void **state)
     assert_true(waited_ms(f) < CALM_LIMIT_MS / 2);
     eventfd_t value;
     assert_int_equal(eventfd_read(f->signal_fd, &value), 0); /* it is still there to be read */
-    flock(f->lock_fd, LOCK_UN); /* the early program is gone */
+    flock(f->lock_fd, LOCK_UN);                              /* the early program is gone */
     assert_true(waited_ms(f) < CALM_LIMIT_MS / 2);
     flock(f->lock_fd, LOCK_EX);
     unlink(f->stat); /* nobody says whether it is calm */
@@ -149,7 +149,8 @@ static int run_calm(const struct fixture *f, const char *notify, const char *pro
         setenv("AUTOLOGGER_RUNTIME_DIR", f->folder, 1);
         setenv("NOTIFY_SOCKET", notify, 1);
         kill(getpid(), SIGTERM);
-        execl(AL_BINARY_DIR "/autologger-calm", "autologger-calm", program, "^ShdPnd", "/proc/self/status", (char *)NULL);
+        execl(AL_BINARY_DIR "/autologger-calm", "autologger-calm", program, "^ShdPnd", "/proc/self/status",
+              (char *)NULL);
         _exit(1);
     }
     close(pipes[1]);
@@ -191,8 +192,10 @@ static void the_waiting_program_says_ready_keeps_the_signal_and_becomes_the_daem
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_line_is_read), cmocka_unit_test_setup_teardown(there_is_no_wait_without_a_reason, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_waiting_program_says_ready_keeps_the_signal_and_becomes_the_daemon, set_up, tear_down),
+        cmocka_unit_test(the_first_line_is_read),
+        cmocka_unit_test_setup_teardown(there_is_no_wait_without_a_reason, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_waiting_program_says_ready_keeps_the_signal_and_becomes_the_daemon, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_calm_machine_is_not_waited_for_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_machine_is_waited_for_and_no_longer_than_that, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,10 @@
 
 enum { LONG_MS = 30000 }; /* nothing here takes so long, on a loaded machine either */
 
-static bool start(struct child *c, const char *const *argv) { return child_start(c, (char *const *)(uintptr_t)argv, -1); }
+static bool start(struct child *c, const char *const *argv)
+{
+    return child_start(c, (char *const *)(uintptr_t)argv, -1);
+}
 
 static bool readable(int fd, int ms)
 {

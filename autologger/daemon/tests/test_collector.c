@@ -1,5 +1,5 @@
-/* The process that keeps the capabilities does what its tables name, and nothing else; whoever asks it has none of these any more, and neither has
- * what that one executes. Proves: SEC-09. */
+/* The process that keeps the capabilities does what its tables name, and nothing else; whoever asks it has none of
+ * these any more, and neither has what that one executes. Proves: SEC-09. */
 #include "autologger/daemon/parts/collector.h"
 
 #include "autologger/daemon/end/merge_job.h"
@@ -32,8 +32,8 @@
 /* A number of /proc/self/status. */
 static uint64_t status_of(const char *name)
 {
-    char  line[256];
-    FILE *f = fopen("/proc/self/status", "re");
+    char     line[256];
+    FILE    *f     = fopen("/proc/self/status", "re");
     uint64_t value = ~UINT64_C(0);
     assert_non_null(f);
     while (fgets(line, sizeof line, f))
@@ -48,7 +48,8 @@ static bool ends_by(int fd, const void *message, size_t size)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     char          byte;
-    return send(fd, message, size, MSG_NOSIGNAL) == (ssize_t)size && poll(&p, 1, 30000) == 1 && recv(fd, &byte, 1, MSG_DONTWAIT) <= 0;
+    return send(fd, message, size, MSG_NOSIGNAL) == (ssize_t)size && poll(&p, 1, 30000) == 1 &&
+           recv(fd, &byte, 1, MSG_DONTWAIT) <= 0;
 }
 
 /* The result of a request; what comes with it is closed. */
@@ -59,7 +60,8 @@ static int said(int fd, const struct reach_request *q)
     assert_int_equal(send(fd, q, sizeof *q, MSG_NOSIGNAL), sizeof *q);
     assert_int_equal(poll(&p, 1, 30000), 1);
     const ssize_t n = recv(fd, &reply, sizeof reply, 0); /* without room for descriptors */
-    assert_true(n >= (ssize_t)offsetof(struct reach_reply, text) && n == (ssize_t)(offsetof(struct reach_reply, text) + reply.size));
+    assert_true(n >= (ssize_t)offsetof(struct reach_reply, text) &&
+                n == (ssize_t)(offsetof(struct reach_reply, text) + reply.size));
     return reply.result;
 }
 
@@ -73,7 +75,8 @@ static struct reach_request request(enum reach_what what, const char *text)
 /* All words of the table are answered with a process; all others with EPERM. */
 static void words(void **state)
 {
-    static const char *const none[]  = {"", "--", "--writer ", "--collector", "--outcasts", "--keep", "/bin/sh", "--write", "--merge2"};
+    static const char *const none[]  = {"",       "--",      "--writer ", "--collector", "--outcasts",
+                                        "--keep", "/bin/sh", "--write",   "--merge2"};
     static const char *const known[] = {WRITER_WORD, MERGE_WORD};
     const int                fd      = self_start(COLLECTOR_WORD);
     (void)state;
@@ -88,10 +91,46 @@ static void words(void **state)
 /* Files of /proc: those of the table, by numbers as the kernel writes them; nothing else, however it is spelled. */
 static void files(void **state)
 {
-    static const char *const none[] = {
-        "", ".", "..", "1", "1/mem", "1/environ", "1/root", "1/root/etc/shadow", "1/cwd", "1/fd/3", "1/fd/", "1/fd/x", "1/fdinfo/3", "1/syscall", "1/wchan", "self/maps", "thread-self/maps", "0/maps", "01/maps",
-        "1/maps/", "1//maps", "/1/maps", "1/../1/maps", "1/./maps", "1/mapsx", "1/map", "-1/maps", "+1/maps", " 1/maps", "1 /maps", "99999999999/maps", "1/ns/mnt",
-        "1/task/1/maps", "1/exe", "kmsg", "sysrq-trigger", "sys/kernel/core_pattern", "../etc/shadow", "kallsyms/", "kcore\n"};
+    static const char *const none[]  = {"",
+                                        ".",
+                                        "..",
+                                        "1",
+                                        "1/mem",
+                                        "1/environ",
+                                        "1/root",
+                                        "1/root/etc/shadow",
+                                        "1/cwd",
+                                        "1/fd/3",
+                                        "1/fd/",
+                                        "1/fd/x",
+                                        "1/fdinfo/3",
+                                        "1/syscall",
+                                        "1/wchan",
+                                        "self/maps",
+                                        "thread-self/maps",
+                                        "0/maps",
+                                        "01/maps",
+                                        "1/maps/",
+                                        "1//maps",
+                                        "/1/maps",
+                                        "1/../1/maps",
+                                        "1/./maps",
+                                        "1/mapsx",
+                                        "1/map",
+                                        "-1/maps",
+                                        "+1/maps",
+                                        " 1/maps",
+                                        "1 /maps",
+                                        "99999999999/maps",
+                                        "1/ns/mnt",
+                                        "1/task/1/maps",
+                                        "1/exe",
+                                        "kmsg",
+                                        "sysrq-trigger",
+                                        "sys/kernel/core_pattern",
+                                        "../etc/shadow",
+                                        "kallsyms/",
+                                        "kcore\n"};
     static const char *const known[] = {"maps", "auxv", "ns/user", "ns/pid", "status", "stat", "cmdline"};
     static const char *const shown[] = {"syscall", "wchan"};
     const int                fd      = self_start(COLLECTOR_WORD);
@@ -127,7 +166,8 @@ static void files(void **state)
         snprintf(path, sizeof path, "%d/fd/%d", (int)getpid(), n ? 987654 : 0);
         assert_int_equal(said(fd, &(struct reach_request[]){request(REACH_LINK, path)}[0]), n ? -ENOENT : 0);
     }
-    struct reach_request all = request(REACH_OPEN, "kallsyms"), gone = request(REACH_OPEN, "4194305/maps"), full = {.what = REACH_OPEN};
+    struct reach_request all = request(REACH_OPEN, "kallsyms"), gone = request(REACH_OPEN, "4194305/maps"),
+                         full = {.what = REACH_OPEN};
     assert_int_equal(said(fd, &all), 0);
     assert_int_equal(said(fd, &gone), -ENOENT);
     memset(full.text, '1', sizeof full.text);
@@ -142,11 +182,14 @@ static void kinds(void **state)
     (void)state;
     assert_true(fd >= 0);
     for (uint32_t type = 0; type < 40; type++) {
-        struct perf_event_attr attr = {.size = sizeof attr, .type = type, .config = type == PERF_TYPE_SOFTWARE ? PERF_COUNT_SW_DUMMY : UINT64_MAX};
-        struct reach_request   q    = {.what = REACH_PERF};
+        struct perf_event_attr attr = {
+            .size = sizeof attr, .type = type, .config = type == PERF_TYPE_SOFTWARE ? PERF_COUNT_SW_DUMMY : UINT64_MAX};
+        struct reach_request q = {.what = REACH_PERF};
         memcpy(q.attr, &attr, sizeof attr);
         const int r = said(fd, &q);
-        assert_true(type == PERF_TYPE_BREAKPOINT || type > PERF_TYPE_BREAKPOINT ? r == -EPERM : r != -EPERM || type != PERF_TYPE_SOFTWARE);
+        assert_true(type == PERF_TYPE_BREAKPOINT || type > PERF_TYPE_BREAKPOINT
+                        ? r == -EPERM
+                        : r != -EPERM || type != PERF_TYPE_SOFTWARE);
         q.number = UINT32_MAX; /* every processor: that would be of one process */
         assert_int_equal(said(fd, &q), -EPERM);
     }
@@ -155,7 +198,8 @@ static void kinds(void **state)
         assert_int_equal(said(fd, &q), -EPERM);
     }
     for (uint32_t program = 0; program < 300; program++) {
-        struct reach_request q = {.what = REACH_LOAD, .program = program, .number = program < REACH_PROGRAM_KINDS ? UINT32_MAX : 1};
+        struct reach_request q = {
+            .what = REACH_LOAD, .program = program, .number = program < REACH_PROGRAM_KINDS ? UINT32_MAX : 1};
         assert_int_equal(said(fd, &q), -EPERM);
     }
     close(fd);
@@ -218,7 +262,8 @@ static void looks_at(pid_t other)
     assert_true(n > 0 && reach_link(proc, path, text, sizeof text) == n && memcmp(own, text, (size_t)n) == 0);
     assert_int_equal(reach_link(proc, path, text, 5), 4);
     assert_int_equal(strlen(text), 4);
-    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .task = 1};
+    struct perf_event_attr attr = {
+        .size = sizeof attr, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .task = 1};
     fd = reach_perf(&attr, 0);
     assert_true(fd >= 0);
     close(fd);
@@ -232,8 +277,9 @@ static void looks_at(pid_t other)
 
 static bool can_record(void)
 {
-    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .task = 1};
-    const int              fd   = reach_perf(&attr, 0);
+    struct perf_event_attr attr = {
+        .size = sizeof attr, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .task = 1};
+    const int fd = reach_perf(&attr, 0);
     if (fd >= 0)
         close(fd);
     return fd >= 0;
@@ -255,7 +301,8 @@ static void in_the_server(void)
     }
     assert_int_equal(read(ready[0], &status, 1), 1);
     assert_int_equal(collector_begin(false, false, &why), W_SUCCESS);
-    const uint64_t kept = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_IPC_LOCK) | BIT(CAP_PERFMON) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_NICE);
+    const uint64_t kept = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_IPC_LOCK) | BIT(CAP_PERFMON) |
+                          BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_NICE);
     assert_int_equal(status_of("CapEff") & ~kept, 0);
     assert_int_equal(status_of("CapPrm") & ~kept, 0);
     assert_int_equal(status_of("CapInh"), 0);
@@ -264,7 +311,8 @@ static void in_the_server(void)
     assert_true(setresuid(1, 1, 1) < 0 && errno == EPERM);
     const pid_t pid = fork();
     if (pid == 0) { /* root's program has no more than root has here */
-        execl("/bin/sh", "sh", "-c", "eff=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status); [ $((0x$eff & ~0x4000805006)) = 0 ]", NULL);
+        execl("/bin/sh", "sh", "-c",
+              "eff=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status); [ $((0x$eff & ~0x4000805006)) = 0 ]", NULL);
         _exit(127);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -274,7 +322,8 @@ static void in_the_server(void)
         looks_at(other);
     errno = 0;
     assert_true(collector_launch("--collector") < 0 && errno == EPERM);
-    assert_true(collector_launch("a word that is longer than a request has room for, and then some more of it") < 0 && errno == ENAMETOOLONG);
+    assert_true(collector_launch("a word that is longer than a request has room for, and then some more of it") < 0 &&
+                errno == ENAMETOOLONG);
     assert_true(kill(other, SIGKILL) < 0 && errno == EPERM);
 }
 
@@ -376,7 +425,12 @@ int main(int argc, char **argv)
         printf("skipped: to give rights up one has to have them\n");
         return 77;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(files), cmocka_unit_test(kinds), cmocka_unit_test(nothing_is_inherited), cmocka_unit_test(what_is_no_request_ends_it),
-                                       cmocka_unit_test(the_server_has_them_no_more), cmocka_unit_test(a_collector_that_was_killed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words),
+                                       cmocka_unit_test(files),
+                                       cmocka_unit_test(kinds),
+                                       cmocka_unit_test(nothing_is_inherited),
+                                       cmocka_unit_test(what_is_no_request_ends_it),
+                                       cmocka_unit_test(the_server_has_them_no_more),
+                                       cmocka_unit_test(a_collector_that_was_killed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

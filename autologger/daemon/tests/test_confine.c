@@ -1,5 +1,5 @@
-/* What the daemon gives up: each row of confine.def is refused with its error, what it needs goes on, also in threads and in what it
- * starts. Proves: no right is kept that is not needed. */
+/* What the daemon gives up: each row of confine.def is refused with its error, what it needs goes on, also in threads
+ * and in what it starts. Proves: no right is kept that is not needed. */
 // timeout: 60
 #include "autologger/daemon/parts/confine.h"
 
@@ -50,7 +50,8 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-/* Runs `body` in a confined process. Its number of the first thing that is not so; 0: all is. -SIGNAL: a signal ended it. */
+/* Runs `body` in a confined process. Its number of the first thing that is not so; 0: all is. -SIGNAL: a signal ended
+ * it. */
 static int confined(int (*body)(void))
 {
     pid_t pid = fork();
@@ -68,8 +69,21 @@ static int confined(int (*body)(void))
 }
 
 /* The line number modulo 250, and what happened instead: shown when the test fails. */
-#define REFUSED(call, error) do { errno = 0; if ((long)(call) != -1 || errno != (error)) { fprintf(stderr, "%s: %s\n", #call, strerror(errno)); return __LINE__ % 250 + 1; } } while (0)
-#define ALLOWED(call) do { if ((long)(call) == -1) { fprintf(stderr, "%s: %s\n", #call, strerror(errno)); return __LINE__ % 250 + 1; } } while (0)
+#define REFUSED(call, error) \
+    do { \
+        errno = 0; \
+        if ((long)(call) != -1 || errno != (error)) { \
+            fprintf(stderr, "%s: %s\n", #call, strerror(errno)); \
+            return __LINE__ % 250 + 1; \
+        } \
+    } while (0)
+#define ALLOWED(call) \
+    do { \
+        if ((long)(call) == -1) { \
+            fprintf(stderr, "%s: %s\n", #call, strerror(errno)); \
+            return __LINE__ % 250 + 1; \
+        } \
+    } while (0)
 
 static int memory(void)
 {
@@ -146,7 +160,8 @@ static void *in_thread(void *ctx)
     return NULL;
 }
 
-/* Threads and processes can be made, and are confined too; so is what is executed, without rights that its file would give. */
+/* Threads and processes can be made, and are confined too; so is what is executed, without rights that its file would
+ * give. */
 static int descendants(void)
 {
     pthread_t thread;
@@ -155,7 +170,8 @@ static int descendants(void)
         return 1;
     pid_t pid = fork();
     if (pid == 0) {
-        execl("/bin/sh", "sh", "-c", "chmod u+s \"$1\" 2>/dev/null && exit 1; grep -qx 'Seccomp:[[:space:]]*2' /proc/self/status && exit 42",
+        execl("/bin/sh", "sh", "-c",
+              "chmod u+s \"$1\" 2>/dev/null && exit 1; grep -qx 'Seccomp:[[:space:]]*2' /proc/self/status && exit 42",
               "sh", file, (char *)NULL);
         _exit(2);
     }
@@ -167,7 +183,7 @@ static int descendants(void)
 static int numbers_of_another(void)
 {
 #if defined __x86_64__
-    long number = 20; /* getpid, by the numbers of 32 bits */
+    long number = 20;         /* getpid, by the numbers of 32 bits */
     signal(SIGSEGV, SIG_DFL); /* what a kernel without these calls sends; cmocka would go on with the next test */
     __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
 #else
@@ -206,6 +222,7 @@ static void architecture_test(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_test), cmocka_unit_test(descendants_test), cmocka_unit_test(architecture_test)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_test), cmocka_unit_test(descendants_test),
+                                       cmocka_unit_test(architecture_test)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,6 @@
-/* FileMax and FileCounter over 20 boots of one machine with one disk and one store: numbers go round, each boot writes a file of its
- * own, a session that can't start counts on, and a boot that goes by an old snapshot does the same as one that reads the store.
+/* FileMax and FileCounter over 20 boots of one machine with one disk and one store: numbers go round, each boot writes
+ * a file of its own, a session that can't start counts on, and a boot that goes by an old snapshot does the same as one
+ * that reads the store.
  * Proves: REG-02, REG-09. */
 #include "autologger/boot/sequence.h"
 #include "autologger/daemon/file_numbers.h"
@@ -64,8 +65,8 @@ static uint32_t counter(struct machine *m, const char *key)
     return value;
 }
 
-/* One boot from power-on to power-off; `twice`: the daemon dies after it took the numbers, and its successor takes them again.
- * The path that web wrote, static. */
+/* One boot from power-on to power-off; `twice`: the daemon dies after it took the numbers, and its successor takes them
+ * again. The path that web wrote, static. */
 static const char *boot(struct machine *m, int number, bool twice)
 {
     static char          path[1024];
@@ -164,6 +165,7 @@ static void a_changed_number_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_the_store), cmocka_unit_test(by_one_old_snapshot),
-                                       cmocka_unit_test(by_a_snapshot_and_a_daemon_that_dies), cmocka_unit_test(a_changed_number_holds)};
+                                       cmocka_unit_test(by_a_snapshot_and_a_daemon_that_dies),
+                                       cmocka_unit_test(a_changed_number_holds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

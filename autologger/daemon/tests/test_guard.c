@@ -1,7 +1,8 @@
-/* The guard: whole histories of boots, each step through the file; what is damaged counts as a try; the file is replaced whole.
- * A history is a string: "b1" boot with id 1 begins (and traces if it may), "d1" boot-done in it, "h1" it goes on after a
- * hibernation, "c" another configuration is applied, "x" the file is damaged, "-" it is removed. Expected: one letter for each begin
- * (b, h): S starts, u off because of an unfinished boot, o off because once is done, t off because it was traced already. */
+/* The guard: whole histories of boots, each step through the file; what is damaged counts as a try; the file is
+ * replaced whole. A history is a string: "b1" boot with id 1 begins (and traces if it may), "d1" boot-done in it, "h1"
+ * it goes on after a hibernation, "c" another configuration is applied, "x" the file is damaged, "-" it is removed.
+ * Expected: one letter for each begin (b, h): S starts, u off because of an unfinished boot, o off because once is
+ * done, t off because it was traced already. */
 #include "autologger/daemon/early/guard.h"
 
 #include <fcntl.h>
@@ -91,29 +92,30 @@ static const struct history {
     bool        once;
     const char *steps, *expected;
 } histories[] = {
-    {false, "b1 d1 b2 d2 b3 d3", "SSS"},         /* every boot, each reaches its end */
-    {false, "b1 b2 b3", "SSu"},                  /* two in a row do not */
-    {false, "b1 b2 d2 b3 b4 b5", "SSSSu"},       /* one that does starts afresh */
-    {false, "b1 b2 b3 b4", "SSuu"},              /* stays off */
-    {false, "b1 b2 b3 c b4 d4", "SSuS"},         /* until something else is applied */
-    {false, "b1 d1 b2 b3 b4", "SSSu"},           /* old successes do not help */
-    {true, "b1 d1 b2 b3", "Soo"},                /* once */
-    {true, "b1 b2 b3", "Suu"},                   /* once, and it did not come up */
-    {true, "b1 d1 c b2 d2 b3", "SSo"},           /* applied again */
+    {false, "b1 d1 b2 d2 b3 d3", "SSS"},   /* every boot, each reaches its end */
+    {false, "b1 b2 b3", "SSu"},            /* two in a row do not */
+    {false, "b1 b2 d2 b3 b4 b5", "SSSSu"}, /* one that does starts afresh */
+    {false, "b1 b2 b3 b4", "SSuu"},        /* stays off */
+    {false, "b1 b2 b3 c b4 d4", "SSuS"},   /* until something else is applied */
+    {false, "b1 d1 b2 b3 b4", "SSSu"},     /* old successes do not help */
+    {true, "b1 d1 b2 b3", "Soo"},          /* once */
+    {true, "b1 b2 b3", "Suu"},             /* once, and it did not come up */
+    {true, "b1 d1 c b2 d2 b3", "SSo"},     /* applied again */
     {true, "b1 b2 c b3 b4", "SuSu"},
-    {false, "b1 h1 h1 d1 b2", "SSSS"},           /* a resume is no try */
+    {false, "b1 h1 h1 d1 b2", "SSSS"}, /* a resume is no try */
     {true, "b1 h1 d1 b2", "SSo"},
-    {false, "b1 b1 b1 b2 b3", "SSSSu"},          /* two with one id are one */
-    {false, "b1 d1 b1", "St"},                   /* done, and begun again in the same boot */
+    {false, "b1 b1 b1 b2 b3", "SSSSu"}, /* two with one id are one */
+    {false, "b1 d1 b1", "St"},          /* done, and begun again in the same boot */
     {true, "b1 d1 b1", "So"},
-    {false, "b1 d1 x b2 b3", "SSu"},             /* damaged: one try, b2 the second */
+    {false, "b1 d1 x b2 b3", "SSu"}, /* damaged: one try, b2 the second */
     {false, "b1 d1 x b2 d2 b3", "SSS"},
-    {true, "b1 d1 x b2 b3", "Suu"},              /* damaged: the only try there was */
-    {true, "b1 x c b2", "Su"},                   /* and it does not know about which configuration */
-    {true, "b1 x - b2 d2 b3", "SSo"},            /* so applying removes it */
-    {false, "b1 b2 d1 b3 b4", "SSSu"},           /* a late boot-done of the boot before the last */
-    {false, "d1 b1 b2 b3", "SSu"},               /* a boot-done of a boot that was never counted */
-    {false, "b1 d1 b2 d2 b3 d3 b4 d4 b5 d5 b6 d6 b7 d7 b8 d8 b9 d9 ba db bb bc", "SSSSSSSSSSSu"}, /* the list is bounded */
+    {true, "b1 d1 x b2 b3", "Suu"},    /* damaged: the only try there was */
+    {true, "b1 x c b2", "Su"},         /* and it does not know about which configuration */
+    {true, "b1 x - b2 d2 b3", "SSo"},  /* so applying removes it */
+    {false, "b1 b2 d1 b3 b4", "SSSu"}, /* a late boot-done of the boot before the last */
+    {false, "d1 b1 b2 b3", "SSu"},     /* a boot-done of a boot that was never counted */
+    /* the list is bounded */
+    {false, "b1 d1 b2 d2 b3 d3 b4 d4 b5 d5 b6 d6 b7 d7 b8 d8 b9 d9 ba db bb bc", "SSSSSSSSSSSu"},
 };
 
 static void histories_end_as_they_should(void **state)
@@ -161,7 +163,8 @@ static void reasons_name_the_boots(void **state)
     assert_false(guard_number(&g, "seven", 9));
     assert_false(guard_verdict(&g, 7, false, 2, "ten", &why));
     assert_int_equal(strncmp(why.text, "off: boots 6 and 9 did not finish. Do: ", 39), 0);
-    assert_true(guard_open(&g, "seven") && !guard_traced(&g, "seven") && !guard_open(&g, "ten") && !guard_traced(&g, "ten"));
+    assert_true(guard_open(&g, "seven") && !guard_traced(&g, "seven") && !guard_open(&g, "ten") &&
+                !guard_traced(&g, "ten"));
     assert_true(guard_clear(&g, "seven"));
     assert_false(guard_clear(&g, "seven"));
     assert_true(guard_traced(&g, "seven") && !guard_open(&g, "seven"));
@@ -256,9 +259,12 @@ static void the_file_is_replaced_or_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(histories_end_as_they_should), cmocka_unit_test(reasons_name_the_boots),
-        cmocka_unit_test(every_damaged_byte_is_found),  cmocka_unit_test(another_version_is_damaged),
-        cmocka_unit_test(a_full_guard_fits),            cmocka_unit_test(the_file_is_replaced_or_left),
+        cmocka_unit_test(histories_end_as_they_should),
+        cmocka_unit_test(reasons_name_the_boots),
+        cmocka_unit_test(every_damaged_byte_is_found),
+        cmocka_unit_test(another_version_is_damaged),
+        cmocka_unit_test(a_full_guard_fits),
+        cmocka_unit_test(the_file_is_replaced_or_left),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

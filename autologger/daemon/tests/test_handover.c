@@ -1,4 +1,5 @@
-/* Proves: a keeper's descriptors reach a successor by name, whole or not at all (REG-26: nothing of an early boot is lost at the switch). */
+/* Proves: a keeper's descriptors reach a successor by name, whole or not at all (REG-26: nothing of an early boot is
+ * lost at the switch). */
 #include "autologger/daemon/handover.h"
 
 #include <errno.h>
@@ -88,8 +89,15 @@ static void everything_arrives_by_name(void **state)
 /* A message that is cut, of another version, or says more descriptors than there are: nothing is taken. */
 static void nonsense_is_refused(void **state)
 {
-    struct { uint32_t magic, version, count, total; } head;
-    static const struct { const char *what; uint32_t magic, version_change, count; size_t size; const char *reason; } rows[] = {
+    struct {
+        uint32_t magic, version, count, total;
+    } head;
+    static const struct {
+        const char *what;
+        uint32_t    magic, version_change, count;
+        size_t      size;
+        const char *reason;
+    } rows[] = {
         {"another magic", 1, 0, 0, sizeof head, "could not be read"},
         {"another version", 0, 7, 0, sizeof head, "version"},
         {"descriptors that are not there", 0, 0, 3, sizeof head, "could not be read"},
@@ -136,7 +144,8 @@ static void an_end_in_the_middle_is_an_error(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_arrives_by_name), cmocka_unit_test(nonsense_is_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_arrives_by_name),
+                                       cmocka_unit_test(nonsense_is_refused),
                                        cmocka_unit_test(an_end_in_the_middle_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,8 @@ static void no_folder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(made_once), cmocka_unit_test(what_is_no_key), cmocka_unit_test(no_folder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(made_once), cmocka_unit_test(what_is_no_key),
+                                       cmocka_unit_test(no_folder)};
     if (!mkdtemp(folder))
         return 1;
     snprintf(store, sizeof store, "%s/registry.db", folder);

@@ -1,4 +1,5 @@
-/* Which files of a boot are merged, and under which name; what is left after a merge that was killed before it could tidy up.
+/* Which files of a boot are merged, and under which name; what is left after a merge that was killed before it could
+ * tidy up.
  * Proves: CTL-17 (boot_<FLAGS>_1_km_premerge and um_premerge become boot_<FLAGS>_1). */
 #include "autologger/daemon/end/merge_boot.h"
 
@@ -23,7 +24,7 @@ static void row_add(struct result_list *l, const char *session, bool kernel, con
     snprintf(r->log_path, sizeof r->log_path, "%s/%s", folder, file);
     r->kernel = kernel;
     r->start = r->file_created = true;
-    FILE *f = fopen(r->log_path, "w");
+    FILE *f                    = fopen(r->log_path, "w");
     assert_non_null(f);
     assert_true(fprintf(f, "12345") == 5);
     fclose(f);
@@ -41,7 +42,8 @@ static void names(void **state)
         {"GlobalLogger", true, "boot_PROC_THREAD+LOADER_1_km_premerge.etl", "boot_PROC_THREAD+LOADER_1.etl"},
         {"XBootMgrSession", false, "boot_PROC_THREAD+LOADER_1_um_premerge.etl", "boot_PROC_THREAD+LOADER_1.etl"},
         {"GlobalLogger", true, "x_km_premerge.etl.003", "x.etl.003"},
-        {"web", false, "x_km_premerge.etl", "web-merged.etl"}, /* a user session is no kernel session, whatever its file is called */
+        /* a user session is no kernel session, whatever its file is called */
+        {"web", false, "x_km_premerge.etl", "web-merged.etl"},
         {"web", false, "web.etl.003", "web-merged.etl.003"}, /* FileMax: each boot's file stays */
         {"GlobalLogger", true, "x.etl.016", "GlobalLogger-merged.etl.016"},
         {"web", false, "web.v.1234", "web-merged.etl"},
@@ -62,7 +64,8 @@ static void names(void **state)
     }
 }
 
-/* Two sessions of kernel events: the first one's file is merged, the other's stays, and is not taken for one that is left over. */
+/* Two sessions of kernel events: the first one's file is merged, the other's stays, and is not taken for one that is
+ * left over. */
 static void a_second_kernel_session_keeps_its_file(void **state)
 {
     struct result_list rows = {0};
@@ -175,7 +178,8 @@ static int folder_remove(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(only_the_file_name_is_cut), cmocka_unit_test(a_second_kernel_session_keeps_its_file),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(only_the_file_name_is_cut),
+                                       cmocka_unit_test(a_second_kernel_session_keeps_its_file),
                                        cmocka_unit_test(who_gives_the_name),
                                        cmocka_unit_test(selection_and_what_is_left)};
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

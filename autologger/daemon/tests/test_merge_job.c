@@ -1,5 +1,6 @@
-/* A merge in a process without rights: the same bytes as one with all of them; what it asks for and is not its own is refused; and a guest
- * that dies, is misled, or takes too long is a Status with words, after which all files are there. */
+/* A merge in a process without rights: the same bytes as one with all of them; what it asks for and is not its own is
+ * refused; and a guest that dies, is misled, or takes too long is a Status with words, after which all files are
+ * there. */
 // timeout: 120
 #include "autologger/daemon/end/merge_host.h"
 #include "autologger/daemon/end/merge_job.h"
@@ -180,12 +181,17 @@ static void its_own_words(void **state)
 static struct merge_host host_of(void)
 {
     static const char *paths[] = {inputs[0], inputs[1]};
-    return (struct merge_host){.inputs = paths, .count = 2, .target = targets[0], .publishers = "/var/lib/autologger/publishers", .bytes = 1000000, .asker_fd = -1};
+    return (struct merge_host){.inputs     = paths,
+                               .count      = 2,
+                               .target     = targets[0],
+                               .publishers = "/var/lib/autologger/publishers",
+                               .bytes      = 1000000,
+                               .asker_fd   = -1};
 }
 
 static int reply_to(enum merge_asked what, const char *path, const char *to, int flags)
 {
-    struct merge_host  h = host_of();
+    struct merge_host  h   = host_of();
     struct merge_ask   ask = {.what = what, .flags = flags, .mode = 0640};
     struct merge_reply reply;
     snprintf(ask.path, sizeof ask.path, "%s", path);
@@ -221,7 +227,8 @@ static void what_the_guest_may_have(void **state)
     const int led = reply_to(MERGE_OPEN, link, "", 0);
     assert_int_equal(unlink(link), 0);
     assert_true(led == -ELOOP);
-    assert_int_equal(reply_to(MERGE_OPEN, "/sys/module/a/b/notes/.note.gnu.build-id", "", 0), -ENOENT); /* as any path that is not there */
+    /* as any path that is not there */
+    assert_int_equal(reply_to(MERGE_OPEN, "/sys/module/a/b/notes/.note.gnu.build-id", "", 0), -ENOENT);
     assert_int_equal(reply_to(MERGE_OPEN, "/var/lib/autologger/publishers/../rights", "", 0), -ENOENT);
     assert_int_equal(reply_to(MERGE_STAT, "/etc/passwd", "", 0), -EACCES);
     assert_int_equal(reply_to(MERGE_LSTAT, secret, "", 0), -EACCES);
@@ -300,7 +307,8 @@ static void guest_tries(void *ctx, struct os *edge, void *answer)
     *done += 1000 * (opening_regular("/bin/true") >= 0);
 }
 
-static wstatus guest(void (*run)(void *ctx, struct os *edge, void *answer), unsigned seconds, unsigned *answer, struct reason *why, unsigned *layers)
+static wstatus guest(void (*run)(void *ctx, struct os *edge, void *answer), unsigned seconds, unsigned *answer,
+                     struct reason *why, unsigned *layers)
 {
     struct merge_host h = host_of();
     h.guest             = run;
@@ -407,9 +415,10 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], MERGE_WORD) == 0)
         return merge_job_run();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_bytes), cmocka_unit_test(its_own_words), cmocka_unit_test(what_the_guest_may_have),
-        cmocka_unit_test(a_guest_that_fails), cmocka_unit_test(a_guest_that_tries), cmocka_unit_test(nobody_wants_it),
-        cmocka_unit_test(a_job_that_is_ended), cmocka_unit_test(what_is_no_order),
+        cmocka_unit_test(the_same_bytes),          cmocka_unit_test(its_own_words),
+        cmocka_unit_test(what_the_guest_may_have), cmocka_unit_test(a_guest_that_fails),
+        cmocka_unit_test(a_guest_that_tries),      cmocka_unit_test(nobody_wants_it),
+        cmocka_unit_test(a_job_that_is_ended),     cmocka_unit_test(what_is_no_order),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

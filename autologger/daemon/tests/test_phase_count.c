@@ -1,5 +1,5 @@
-/* The phases of a boot out of its merged file: process 1 becomes /init, programs of the initramfs, the system's own; without a kernel
- * phase, without processes, without an early program, without a file. Proves: ANA-10. */
+/* The phases of a boot out of its merged file: process 1 becomes /init, programs of the initramfs, the system's own;
+ * without a kernel phase, without processes, without an early program, without a file. Proves: ANA-10. */
 #include "autologger/boot/phases.h"
 #include "autologger/daemon/end/phase_count.h"
 #include "autologger/etl/tests/build.h"
@@ -41,7 +41,8 @@ static void save(struct image *m)
     image_free(m);
 }
 
-/* kernel: 3 events before /init at 200; initramfs to 600, with two programs of process 1 more; target at 1000, done at 2000. */
+/* kernel: 3 events before /init at 200; initramfs to 600, with two programs of process 1 more; target at 1000, done at
+ * 2000. */
 static void a_whole_boot(bool processes)
 {
     struct etl_file_info info = build_info(8192);
@@ -65,9 +66,13 @@ static void a_whole_boot(bool processes)
 }
 
 #define MS UINT64_C(1000000)
-static const struct result_list times = {.early_ns = 250 * MS, .start_ns = 300 * MS, .target_ms = 700, .boot_done_ms = 1700};
+static const struct result_list times = {.early_ns     = 250 * MS,
+                                         .start_ns     = 300 * MS,
+                                         .target_ms    = 700,
+                                         .boot_done_ms = 1700};
 
-static void expect(const struct result_list *boot, enum result_phase phase, bool counted, uint64_t start_ms, uint64_t length_ms, uint64_t count)
+static void expect(const struct result_list *boot, enum result_phase phase, bool counted, uint64_t start_ms,
+                   uint64_t length_ms, uint64_t count)
 {
     struct phase_span s = phase_span(boot, phase);
     assert_int_equal(s.counted, counted);
@@ -123,7 +128,8 @@ static void without_a_mark_or_a_file(void **state)
     boot.target_ms = boot.boot_done_ms = 0;
     a_whole_boot(true);
     phase_count(path, &boot, &boot.phases);
-    expect(&boot, RESULT_PHASE_INITRAMFS, true, 200, 1300, 1 + 5 + 3 + 7 + 2); /* up to the last program: without a target nobody knows */
+    /* up to the last program: without a target nobody knows */
+    expect(&boot, RESULT_PHASE_INITRAMFS, true, 200, 1300, 1 + 5 + 3 + 7 + 2);
     expect(&boot, RESULT_PHASE_USER, true, 1500, 0, 1 + 4);
     expect(&boot, RESULT_PHASE_SETTLING, false, 0, 0, 0);
     unlink(path);

@@ -1,5 +1,5 @@
-/* What the early boot program is made of needs libc alone: a static program boots from a sealed snapshot, and holds no line of
- * SQLite, iniparser or libfwnt. Proves: REG-02, REG-19. */
+/* What the early boot program is made of needs libc alone: a static program boots from a sealed snapshot, and holds no
+ * line of SQLite, iniparser or libfwnt. Proves: REG-02, REG-19. */
 #include "autologger/daemon/parts/runtime_dir.h"
 #include "autologger/plan/plan.h"
 #include "registry-sim/store/change_number.h"
@@ -27,7 +27,7 @@ static void seal(const char *path)
     const struct snapshot_head head = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/logs"};
     struct regstore           *s;
     struct diag_sink           sink = {0};
-    struct reason              why = {0};
+    struct reason              why  = {0};
     assert_int_equal(regstore_open_memory(&s, &why), 0);
     assert_int_equal(ini_import(s, declared, sizeof declared - 1, "boot.ini", plan_vocabulary(), &sink, &why), 0);
     assert_int_equal(change_number_bump(s, NULL, &why), 0);

@@ -84,11 +84,11 @@ static struct result_list rows_make(void)
     struct result_list list = {.boot_id = "b-1"};
     struct result_row *r    = result_add(&list);
     strcpy(r->session, "web");
-    r->start   = true;
-    r->written = 12;
-    r->withheld = 4;
+    r->start       = true;
+    r->written     = 12;
+    r->withheld    = 4;
     r->overwritten = 5;
-    r          = result_add(&list);
+    r              = result_add(&list);
     strcpy(r->session, "web");
     strcpy(r->provider, "{0}");
     strcpy(r->name, "Contoso\nPRIORITY=0"); /* a name of a declaration: anything */
@@ -106,10 +106,10 @@ static struct result_list rows_make(void)
 
 static void the_journal_gets_an_entry_a_row(void **state)
 {
-    struct log            l;
-    char                  entry[4][8192], v[1024];
-    size_t                size[4];
-    struct result_list    list = rows_make();
+    struct log         l;
+    char               entry[4][8192], v[1024];
+    size_t             size[4];
+    struct result_list list = rows_make();
     (void)state;
     log_open(&l, true, true);
     struct syslog_sockets to = {l.journal, l.syslog};
@@ -130,14 +130,16 @@ static void the_journal_gets_an_entry_a_row(void **state)
     /* Y2: the name with a line in it is one value, the priority is there once */
     assert_string_equal(value_of(entry[1], size[1], "AUTOLOGGER_PROVIDER", v, sizeof v), "Contoso\\nPRIORITY=0");
     assert_string_equal(value_of(entry[1], size[1], "PRIORITY", v, sizeof v), "5");
-    assert_non_null(strstr(value_of(entry[1], size[1], "MESSAGE", v, sizeof v), "\nnote 4200 Contoso: nobody registered it. Do: start it"));
+    assert_non_null(strstr(value_of(entry[1], size[1], "MESSAGE", v, sizeof v),
+                           "\nnote 4200 Contoso: nobody registered it. Do: start it"));
     assert_string_equal(value_of(entry[2], size[2], "PRIORITY", v, sizeof v), "3");
     assert_string_equal(value_of(entry[2], size[2], "AUTOLOGGER_STATUS", v, sizeof v), "87");
     assert_string_equal(value_of(entry[2], size[2], "AUTOLOGGER_RESULT", v, sizeof v), "failed");
     assert_string_equal(value_of(entry[2], size[2], "AUTOLOGGER_LINE", v, sizeof v), "7");
-    assert_string_equal(value_of(entry[2], size[2], "MESSAGE", v, sizeof v),
-                        "wrong: failed, Status 87 ERROR_INVALID_PARAMETER: MaxFileSize is wrong. Do: correct the value named in the "
-                        "reason (boot.ini:7)");
+    assert_string_equal(
+        value_of(entry[2], size[2], "MESSAGE", v, sizeof v),
+        "wrong: failed, Status 87 ERROR_INVALID_PARAMETER: MaxFileSize is wrong. Do: correct the value named in the "
+        "reason (boot.ini:7)");
     assert_non_null(strstr(value_of(entry[3], size[3], "MESSAGE", v, sizeof v), "2 with a note, 1 failed"));
     assert_true(recv(l.syslog_fd, entry[0], sizeof entry[0], 0) < 0); /* one log is enough */
     result_list_finish(&list);
@@ -153,7 +155,7 @@ static void without_a_journal_there_are_lines(void **state)
     log_open(&l, false, true);
     struct syslog_sockets to = {l.journal, l.syslog};
     assert_int_equal(syslog_rows_send(&list, &to), 4);
-    ssize_t n = recv(l.syslog_fd, line, sizeof line - 1, 0);
+    ssize_t n           = recv(l.syslog_fd, line, sizeof line - 1, 0);
     line[n > 0 ? n : 0] = 0;
     assert_string_equal(line, "<29>autologger: web: note, 12 events, 4 lost");
     n                   = recv(l.syslog_fd, line, sizeof line - 1, 0);

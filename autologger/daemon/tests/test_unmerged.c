@@ -1,5 +1,5 @@
-/* Files of a boot that was shut down before they were merged: moved aside once, whatever happens in between; a boot that is given up
- * takes its note along. The store is a real file, so that it can be opened as the daemon does. */
+/* Files of a boot that was shut down before they were merged: moved aside once, whatever happens in between; a boot
+ * that is given up takes its note along. The store is a real file, so that it can be opened as the daemon does. */
 #include "autologger/daemon/end/unmerged.h"
 
 #include <errno.h>
@@ -84,7 +84,8 @@ static void boot_save(const char *boot_id, bool noted)
 /* What a daemon that starts does; the number of boots that are to be merged. */
 static unsigned look(void)
 {
-    struct unmerged  u     = {.os = os_linux(), .store_path = store_path, .store_open = regstore_open, .job = {.end_fd = -1}};
+    struct unmerged u = {
+        .os = os_linux(), .store_path = store_path, .store_open = regstore_open, .job = {.end_fd = -1}};
     struct regstore *store = store_open(false);
     unmerged_look(&u, store);
     regstore_close(store);
@@ -107,7 +108,9 @@ static void expect_row(uint32_t boot, const char *path)
 
 static void names_aside(void **state)
 {
-    static const struct { const char *path, *aside; } rows[] = {
+    static const struct {
+        const char *path, *aside;
+    } rows[] = {
         {"/l/x_km_premerge.etl", "/l/x_km_premerge.boot-7.etl"},
         {"/l/x_km_premerge.etl.003", "/l/x_km_premerge.boot-7.etl.003"},
         {"/l.etl/x", "/l.etl/x.boot-7"},
@@ -125,7 +128,7 @@ static void names_aside(void **state)
 
 static void a_noted_file_is_moved_once(void **state)
 {
-    char text[32];
+    char             text[32];
     struct regstore *store;
     (void)state;
     boot_save("one", true);
@@ -173,7 +176,8 @@ static void a_start_that_was_killed_goes_on(void **state)
 
 static void a_boot_that_was_given_up_is_forgotten(void **state)
 {
-    struct unmerged  u     = {.os = os_linux(), .store_path = store_path, .store_open = regstore_open, .job = {.end_fd = -1}};
+    struct unmerged u = {
+        .os = os_linux(), .store_path = store_path, .store_open = regstore_open, .job = {.end_fd = -1}};
     struct regstore *store;
     char             key[RESULT_KEY_SIZE];
     (void)state;

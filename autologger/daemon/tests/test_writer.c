@@ -1,5 +1,6 @@
-/* Files of users are made by a process of that user's (writer.c): owner, rights and descriptors are that user's, not the daemon's; what the user
- * may not do is refused with the system's error. A writer that is killed, or has rested, has a successor; what is no request ends it.
+/* Files of users are made by a process of that user's (writer.c): owner, rights and descriptors are that user's, not
+ * the daemon's; what the user may not do is refused with the system's error. A writer that is killed, or has rested,
+ * has a successor; what is no request ends it.
  * Proves: SEC-09. */
 // timeout: 60
 #include "autologger/daemon/parts/writer.h"
@@ -39,8 +40,10 @@ static int setup(void **state)
     umask(022);
     if (!mkdtemp(folder) || chmod(folder, 0755) < 0)
         return -1;
-    return mkdir(in_folder("own"), 0700) | chown(in_folder("own"), USER, GROUP) | mkdir(in_folder("root"), 0755) | mkdir(in_folder("shut"), 0700) |
-           mkdir(in_folder("further"), 0770) | chown(in_folder("further"), 0, FURTHER) | chmod(in_folder("further"), 0770) | symlink("/etc/shadow", in_folder("secret"));
+    return mkdir(in_folder("own"), 0700) | chown(in_folder("own"), USER, GROUP) | mkdir(in_folder("root"), 0755) |
+           mkdir(in_folder("shut"), 0700) | mkdir(in_folder("further"), 0770) |
+           chown(in_folder("further"), 0, FURTHER) | chmod(in_folder("further"), 0770) |
+           symlink("/etc/shadow", in_folder("secret"));
 }
 
 static int teardown(void **state)
@@ -138,7 +141,7 @@ static void what_the_user_may_not_is_refused(void **state)
     assert_int_equal(os->space(os, in_folder("own"), &space), 0);
     assert_true(space.total_bytes > 0);
     memset(far, 'a', sizeof far);
-    far[0] = '/';
+    far[0]              = '/';
     far[sizeof far - 1] = 0;
     assert_int_equal(os->open(os, far, O_RDONLY, 0), -ENAMETOOLONG);
     far[WRITER_PATH - 1] = 0;
@@ -146,12 +149,13 @@ static void what_the_user_may_not_is_refused(void **state)
     writer_owner.end(&owner);
 }
 
-/* By /proc: no user, group or capability of root's is left, nor a descriptor but the socket and what the test's own output is. */
+/* By /proc: no user, group or capability of root's is left, nor a descriptor but the socket and what the test's own
+ * output is. */
 static void it_has_no_other_rights(void **state)
 {
-    struct os *os = begun();
-    char       path[64], line[200];
-    unsigned   seen = 0;
+    struct os     *os = begun();
+    char           path[64], line[200];
+    unsigned       seen = 0;
     struct os_stat at;
     (void)state;
     assert_int_equal(os->lstat(os, in_folder("own"), &at), 0);
@@ -171,7 +175,8 @@ static void it_has_no_other_rights(void **state)
         } else if (strncmp(line, "Groups:", 7) == 0) {
             assert_int_equal(atoi(line + 7), FURTHER);
             seen++;
-        } else if (strncmp(line, "CapEff:", 7) == 0 || strncmp(line, "CapPrm:", 7) == 0 || strncmp(line, "CapInh:", 7) == 0) {
+        } else if (strncmp(line, "CapEff:", 7) == 0 || strncmp(line, "CapPrm:", 7) == 0 ||
+                   strncmp(line, "CapInh:", 7) == 0) {
             assert_int_equal(strtoull(line + 7, NULL, 16), 0);
             seen++;
         } else if (strncmp(line, "NoNewPrivs:", 11) == 0) {
@@ -204,7 +209,8 @@ static void its_owner_does_not_stop_it(void **state)
         for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
             if (kill(writer, signals[i]) == 0 || errno != EPERM)
                 _exit(2);
-        if (ptrace(PTRACE_ATTACH, writer, NULL, NULL) == 0 || errno != EPERM || prlimit(writer, RLIMIT_NOFILE, &none, NULL) == 0 || errno != EPERM)
+        if (ptrace(PTRACE_ATTACH, writer, NULL, NULL) == 0 || errno != EPERM ||
+            prlimit(writer, RLIMIT_NOFILE, &none, NULL) == 0 || errno != EPERM)
             _exit(3);
         _exit(0);
     }
@@ -281,8 +287,8 @@ static void what_is_no_request_ends_it(void **state)
         good.size[0] = (uint32_t)snprintf(good.path, WRITER_PATH, "%s/own/odd", folder) + 1;
         size += good.size[0];
         switch (kind) {
-        case 0: size -= 1; break;                         /* shorter than it says */
-        case 1: good.size[0] -= 1; break;                 /* longer */
+        case 0: size -= 1; break;         /* shorter than it says */
+        case 1: good.size[0] -= 1; break; /* longer */
         case 2: good.size[0] = UINT32_MAX; break;
         case 3: good.size[1] = UINT32_MAX - 8; break;
         case 4: good.path[good.size[0] - 1] = 'x'; break; /* no end */

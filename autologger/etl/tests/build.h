@@ -1,5 +1,5 @@
-/* build.h - builds .etl images in memory, byte by byte, for tests and fuzz seeds: buffers with any header, events of every
- * kind. Independent of the writer except for buffer 0. */
+/* build.h - builds .etl images in memory, byte by byte, for tests and fuzz seeds: buffers with any header, events of
+ * every kind. Independent of the writer except for buffer 0. */
 #ifndef AUTOLOGGER_ETL_TESTS_BUILD_H
 #define AUTOLOGGER_ETL_TESTS_BUILD_H
 #include "autologger/etl/header.h"
@@ -8,22 +8,34 @@
 #include <string.h>
 
 #define BUILD_START_TIME UINT64_C(132268250824476034) /* FILETIME of raw 1,000,000 */
-static const struct guid build_provider = {0x12345678, 0x9abc, 0xdef0, {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88}};
+static const struct guid build_provider = {0x12345678,
+                                           0x9abc,
+                                           0xdef0,
+                                           {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88}};
 
 struct image {
     uint8_t *data;
     size_t   size;
     uint32_t buffer; /* bytes of each buffer */
-    uint32_t pos; /* in the last buffer */
+    uint32_t pos;    /* in the last buffer */
 };
 
 static inline struct etl_file_info build_info(uint32_t buffer)
 {
-    return (struct etl_file_info){.logger_name = "demo", .file_name = "demo.etl", .buffer_size = buffer,
-                                  .processors = 4, .logger_id = 1, .log_file_mode = ETL_MODE_SEQUENTIAL,
-                                  .clock_type = 1, .perf_freq = 10000000, .cpu_mhz = 3000,
-                                  .boot_time = BUILD_START_TIME - 1000000, .start_time = BUILD_START_TIME,
-                                  .start_raw = 1000000, .thread_id = 4, .process_id = 4};
+    return (struct etl_file_info){.logger_name   = "demo",
+                                  .file_name     = "demo.etl",
+                                  .buffer_size   = buffer,
+                                  .processors    = 4,
+                                  .logger_id     = 1,
+                                  .log_file_mode = ETL_MODE_SEQUENTIAL,
+                                  .clock_type    = 1,
+                                  .perf_freq     = 10000000,
+                                  .cpu_mhz       = 3000,
+                                  .boot_time     = BUILD_START_TIME - 1000000,
+                                  .start_time    = BUILD_START_TIME,
+                                  .start_raw     = 1000000,
+                                  .thread_id     = 4,
+                                  .process_id    = 4};
 }
 
 static inline struct image image_start(const struct etl_file_info *info)
@@ -51,8 +63,12 @@ static inline void image_buffer(struct image *m, uint16_t cpu, int64_t sequence)
     memset(m->data + m->size, 0xFF, m->buffer);
     m->size += m->buffer;
     m->pos                     = 72;
-    struct etl_buffer_header h = {.buffer_size = m->buffer, .sequence_number = sequence, .processor_index = cpu,
-                                  .logger_id = 1, .state = ETL_BUFFER_STATE_FLUSH, .flag = ETL_BUFFER_PROC_INDEX};
+    struct etl_buffer_header h = {.buffer_size     = m->buffer,
+                                  .sequence_number = sequence,
+                                  .processor_index = cpu,
+                                  .logger_id       = 1,
+                                  .state           = ETL_BUFFER_STATE_FLUSH,
+                                  .flag            = ETL_BUFFER_PROC_INDEX};
     memcpy(image_last(m), &h, sizeof h);
     image_fill_in(m);
 }
@@ -70,9 +86,15 @@ static inline void image_add(struct image *m, const void *head, size_t head_size
 
 static inline struct etl_event_header build_event(int64_t time, size_t body)
 {
-    return (struct etl_event_header){.size = (uint16_t)(sizeof(struct etl_event_header) + body),
-                                     .header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = 1234,
-                                     .process_id = 5678, .time = time, .provider = build_provider, .id = 7, .level = 4};
+    return (struct etl_event_header){.size        = (uint16_t)(sizeof(struct etl_event_header) + body),
+                                     .header_type = ETL_EVENT64,
+                                     .marker      = ETL_MARKER,
+                                     .thread_id   = 1234,
+                                     .process_id  = 5678,
+                                     .time        = time,
+                                     .provider    = build_provider,
+                                     .id          = 7,
+                                     .level       = 4};
 }
 /* EVENT_HEADER64 with a 4-byte payload. */
 static inline void image_event(struct image *m, int64_t time, uint32_t value)
@@ -84,13 +106,22 @@ static inline void image_event(struct image *m, int64_t time, uint32_t value)
 static inline void image_kernel(struct image *m, int64_t time, uint16_t hook, uint8_t version, uint32_t process,
                                 const void *body, size_t size)
 {
-    struct etl_perfinfo_header p = {.version = version, .header_type = ETL_PERFINFO64, .flags = ETL_MARKER,
-                                    .size = (uint16_t)(sizeof p + size), .type = (uint8_t)hook,
-                                    .group = (uint8_t)(hook >> 8), .time = time};
-    struct etl_system_header   s = {.version = version, .header_type = ETL_SYSTEM64, .flags = ETL_MARKER,
-                                    .size = (uint16_t)(sizeof s + size), .type = (uint8_t)hook,
-                                    .group = (uint8_t)(hook >> 8), .thread_id = process + 1, .process_id = process,
-                                    .time = time};
+    struct etl_perfinfo_header p = {.version     = version,
+                                    .header_type = ETL_PERFINFO64,
+                                    .flags       = ETL_MARKER,
+                                    .size        = (uint16_t)(sizeof p + size),
+                                    .type        = (uint8_t)hook,
+                                    .group       = (uint8_t)(hook >> 8),
+                                    .time        = time};
+    struct etl_system_header   s = {.version     = version,
+                                    .header_type = ETL_SYSTEM64,
+                                    .flags       = ETL_MARKER,
+                                    .size        = (uint16_t)(sizeof s + size),
+                                    .type        = (uint8_t)hook,
+                                    .group       = (uint8_t)(hook >> 8),
+                                    .thread_id   = process + 1,
+                                    .process_id  = process,
+                                    .time        = time};
     if (process)
         image_add(m, &s, sizeof s, body, size);
     else
@@ -99,8 +130,8 @@ static inline void image_kernel(struct image *m, int64_t time, uint16_t hook, ui
 /* Appends one extended item to `out`; returns its bytes. */
 static inline size_t build_item(uint8_t *out, uint16_t type, bool more, const void *data, uint16_t size)
 {
-    struct etl_ext_item item = {.total = (uint16_t)((sizeof item + size + 7u) & ~7u), .type = type,
-                                .linkage = more, .data_size = size};
+    struct etl_ext_item item = {
+        .total = (uint16_t)((sizeof item + size + 7u) & ~7u), .type = type, .linkage = more, .data_size = size};
     memset(out, 0, item.total);
     memcpy(out, &item, sizeof item);
     memcpy(out + sizeof item, data, size);

@@ -12,8 +12,8 @@
 
 static void every_bit(void **state)
 {
-    struct etl_file_info info = build_info(2048);
-    struct image         m    = image_start(&info);
+    struct etl_file_info info    = build_info(2048);
+    struct image         m       = image_start(&info);
     unsigned             refused = 0, damaged = 0, shorter = 0, total = 0;
     (void)state;
 
@@ -22,7 +22,8 @@ static void every_bit(void **state)
         for (uint32_t i = 0; m.pos + 400 < m.buffer; i++) {
             image_event(&m, 2000000 + b * 1000 + i, i);
             image_kernel(&m, 2000000 + b * 1000 + i, 0x0F2E, 2, 0, "0123456789abcdef", 16);
-            image_tracelogging(&m, 2000000 + b * 1000 + i, "\x0B\0MySource", 11, "\x09\0\0ev\0a\0\x08", 9, "\1\0\0\0", 4);
+            image_tracelogging(&m, 2000000 + b * 1000 + i, "\x0B\0MySource", 11, "\x09\0\0ev\0a\0\x08", 9, "\1\0\0\0",
+                               4);
         }
     }
     assert_int_equal(m.size, 8192);
@@ -30,7 +31,7 @@ static void every_bit(void **state)
         struct etl_reader *r;
         struct etl_event   e;
         struct reason      why;
-        unsigned           n = 0, damage;
+        unsigned           n  = 0, damage;
         size_t             at = bit < 8 * m.size ? 8 * m.size - 1 - bit : bit;
         if (bit < 8 * m.size)
             m.data[at / 8] = (uint8_t)(m.data[at / 8] ^ 1u << at % 8);
@@ -53,8 +54,8 @@ static void every_bit(void **state)
             assert_true(n >= 1 + 2 * 3 * 5);
         shorter += n < 1 + 3 * 3 * 5;
     }
-    print_message("events %u; of %zu flips %u refused, %u reported as damage, %u with fewer events\n", total, 8 * m.size,
-                  refused, damaged, shorter);
+    print_message("events %u; of %zu flips %u refused, %u reported as damage, %u with fewer events\n", total,
+                  8 * m.size, refused, damaged, shorter);
     assert_true(total >= 1 + 3 * 3 * 5);
     assert_true(damaged > 1000 && refused > 10);
     image_free(&m);

@@ -1,5 +1,6 @@
-/* The writer over a failing disk: whatever write fails, and however, the file is whole buffers and reads without damage,
- * and every buffer is either in it or counted. Proves: COR-20 (written + lost = attempted), the writer's invariants W1 W3. */
+/* The writer over a failing disk: whatever write fails, and however, the file is whole buffers and reads without
+ * damage, and every buffer is either in it or counted. Proves: COR-20 (written + lost = attempted), the writer's
+ * invariants W1 W3. */
 #include "autologger/etl/tests/build.h"
 
 #include <errno.h>
@@ -43,14 +44,14 @@ static ssize_t faulty_pwrite(struct os *os, int fd, const void *data, size_t siz
 /* Writes a file; false when it could not be made at all. Checks the invariants. */
 static bool trial(const char *path)
 {
-    static uint8_t         buffer[BUFFER];
-    struct etl_file_info   info = build_info(BUFFER);
-    struct etl_writer     *w;
-    struct reason          why;
-    struct etl_reader     *r;
-    struct etl_event       e;
-    struct stat            st;
-    unsigned               put = 0, read = 0, damage;
+    static uint8_t       buffer[BUFFER];
+    struct etl_file_info info = build_info(BUFFER);
+    struct etl_writer   *w;
+    struct reason        why;
+    struct etl_reader   *r;
+    struct etl_event     e;
+    struct stat          st;
+    unsigned             put = 0, read = 0, damage;
 
     faulty        = *os_linux();
     faulty.pwrite = faulty_pwrite;

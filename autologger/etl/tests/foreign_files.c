@@ -11,7 +11,7 @@ static void counts_and_order(void **state)
         {"krabsetw_powershell.etl", "usermode_trace", 114, 32, 26},
         {"perfview_SelfDescribingSingleEvent.etl", "Relogger", 23, 12, 3},
         {"ShutdownPerfDiagLogger.etl", "PerfDiag Logger", 17078, 2, 49},
-};
+    };
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         counted_file(folder, &files[i]);

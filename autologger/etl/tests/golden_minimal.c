@@ -15,6 +15,7 @@ struct patch {
     const char *hex;
 };
 /* everything that is neither zero nor filler; 00s that lie between are listed where they matter */
+/* clang-format off */
 static const struct patch expected[] = {
     {0x000, "00100000"}, {0x004, "A0010000"}, {0x008, "A0010000"}, {0x028, "00000100"}, {0x02C, "03000000"},
     {0x030, "A0010000"}, {0x034, "2100"}, {0x036, "0400"}, {0x048, "020002C0"}, {0x04C, "54010000"},
@@ -30,6 +31,7 @@ static const struct patch expected[] = {
     {0x1058, "808D5B0000000000"}, {0x1060, "78563412BC9AF0DE1122334455667788"}, {0x1070, "0700000004000000"},
     {0x1098, "2A000000"},
 };
+/* clang-format on */
 
 static void build_expected(uint8_t out[0x2000])
 {

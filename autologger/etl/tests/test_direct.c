@@ -1,5 +1,5 @@
-/* How large buffers get to the disk: past the page cache where the file system can, through it where not, and in a hurry by the faster way; the
- * file is the same. Proves: the writer's invariants W1 W3 hold either way. */
+/* How large buffers get to the disk: past the page cache where the file system can, through it where not, and in a
+ * hurry by the faster way; the file is the same. Proves: the writer's invariants W1 W3 hold either way. */
 #include "autologger/etl/reader.h"
 #include "autologger/etl/tests/build.h"
 #include "autologger/etl/writer.h"
@@ -18,7 +18,7 @@
 enum { BUFFER = 256 << 10, BUFFERS = 40 };
 
 static struct os os;
-static int       direct_fd; /* -1: not asked for */
+static int       direct_fd;                                   /* -1: not asked for */
 static unsigned  direct_writes, cached_writes, direct_errors; /* of whole buffers */
 static int       open_error, write_error;
 static uint64_t  clock_ns, direct_takes, cached_takes;
@@ -64,7 +64,7 @@ static int setup(void **state)
     direct_fd     = -1;
     direct_writes = cached_writes = direct_errors = 0;
     open_error = write_error = 0;
-    largest_at_start = 0;
+    largest_at_start         = 0;
     direct_takes = cached_takes = 1000;
     return 0;
 }
@@ -79,7 +79,7 @@ static void write_file(bool direct, bool hurry)
     struct etl_event     e;
     struct reason        why;
     struct stat          st;
-    unsigned             read = 0, damage;
+    unsigned             read   = 0, damage;
     uint8_t             *buffer = aligned_alloc(4096, BUFFER);
     int                  fd     = mkstemp(path);
 
@@ -166,8 +166,8 @@ static void in_a_hurry_the_faster_way(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(past_the_cache, setup), cmocka_unit_test_setup(the_first_page_by_itself, setup),
-                                       cmocka_unit_test_setup(where_it_is_refused, setup),
-                                       cmocka_unit_test_setup(in_a_hurry_the_faster_way, setup)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(past_the_cache, setup), cmocka_unit_test_setup(the_first_page_by_itself, setup),
+        cmocka_unit_test_setup(where_it_is_refused, setup), cmocka_unit_test_setup(in_a_hurry_the_faster_way, setup)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Extended items that are like others are found again by comparing them, and a file is read the same through a mapping: every event is the same,
- * field by field, as decoded by itself. Kinds that share a place of the cache, items of other lengths, records that are cut.
+/* Extended items that are like others are found again by comparing them, and a file is read the same through a mapping:
+ * every event is the same, field by field, as decoded by itself. Kinds that share a place of the cache, items of other
+ * lengths, records that are cut.
  * Proves: COR-09 (what is read is what was written), issue 5 "memory bounded by open buffers". */
 #include "autologger/etl/record_usual.h"
 #include "autologger/etl/tests/build.h"
@@ -51,15 +52,20 @@ static void same(const struct etl_event *e)
     struct etl_event one;
 
     assert_true(etl_record_decode(e->record, e->record_size, 0, &one));
-    assert_true(one.kind == e->kind && one.is_64bit == e->is_64bit && one.thread_id == e->thread_id && one.process_id == e->process_id);
-    assert_true(one.raw_time == e->raw_time && one.id == e->id && one.version == e->version && one.channel == e->channel && one.level == e->level);
-    assert_true(one.opcode == e->opcode && one.task == e->task && one.keyword == e->keyword && one.flags == e->flags && one.hook == e->hook);
+    assert_true(one.kind == e->kind && one.is_64bit == e->is_64bit && one.thread_id == e->thread_id &&
+                one.process_id == e->process_id);
+    assert_true(one.raw_time == e->raw_time && one.id == e->id && one.version == e->version &&
+                one.channel == e->channel && one.level == e->level);
+    assert_true(one.opcode == e->opcode && one.task == e->task && one.keyword == e->keyword && one.flags == e->flags &&
+                one.hook == e->hook);
     assert_true(one.kernel_time == e->kernel_time && one.user_time == e->user_time && one.instance == e->instance);
     assert_memory_equal(&one.provider, &e->provider, sizeof one.provider);
     assert_memory_equal(&one.activity, &e->activity, sizeof one.activity);
     assert_true(one.ext == e->ext && one.ext_size == e->ext_size && one.ext_lacks == e->ext_lacks);
-    assert_true(one.traits == e->traits && one.traits_size == e->traits_size && one.metadata == e->metadata && one.metadata_size == e->metadata_size);
-    assert_true(one.payload == e->payload && one.payload_size == e->payload_size && one.record == e->record && one.record_size == e->record_size);
+    assert_true(one.traits == e->traits && one.traits_size == e->traits_size && one.metadata == e->metadata &&
+                one.metadata_size == e->metadata_size);
+    assert_true(one.payload == e->payload && one.payload_size == e->payload_size && one.record == e->record &&
+                one.record_size == e->record_size);
 }
 
 /* Two events with one number have the same items. */
@@ -155,8 +161,10 @@ static void cut_short(void **state)
             memcpy(copy, p, less);
             bool a = etl_record_decode(copy, less, 0, &one), b = etl_record_decode_usual(copy, less, cache, &two);
             assert_int_equal(a, b);
-            assert_true(one.ext == two.ext && one.ext_size == two.ext_size && one.payload == two.payload && one.payload_size == two.payload_size);
-            assert_true(one.metadata == two.metadata && one.metadata_size == two.metadata_size && one.traits == two.traits && one.ext_lacks == two.ext_lacks);
+            assert_true(one.ext == two.ext && one.ext_size == two.ext_size && one.payload == two.payload &&
+                        one.payload_size == two.payload_size);
+            assert_true(one.metadata == two.metadata && one.metadata_size == two.metadata_size &&
+                        one.traits == two.traits && one.ext_lacks == two.ext_lacks);
             free(copy);
         }
         at += (size + 7u) & ~7u;
@@ -169,6 +177,7 @@ static void cut_short(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_kinds), cmocka_unit_test(through_a_mapping), cmocka_unit_test(cut_short)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_kinds), cmocka_unit_test(through_a_mapping),
+                                       cmocka_unit_test(cut_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Files on one line, and files that are not (D-05, D-09): frequencies as two programs measure them, dates that were corrected, other boots.
+/* Files on one line, and files that are not (D-05, D-09): frequencies as two programs measure them, dates that were
+ * corrected, other boots.
  * Proves: SES-16. */
 #include "autologger/etl/line.h"
 
@@ -16,8 +17,12 @@
 /* Begins `at` s after raw 0, which is START; lasts `length` s. */
 static struct etl_file_header file(int64_t at, int64_t length)
 {
-    return (struct etl_file_header){.raw = {.clock_type = 1, .perf_freq = HZ, .cpu_mhz = 2596, .start_time = START + at * SECOND, .boot_time = START,
-                                            .end_time = length ? START + (at + length) * SECOND : 0},
+    return (struct etl_file_header){.raw       = {.clock_type = 1,
+                                                  .perf_freq  = HZ,
+                                                  .cpu_mhz    = 2596,
+                                                  .start_time = START + at * SECOND,
+                                                  .boot_time  = START,
+                                                  .end_time   = length ? START + (at + length) * SECOND : 0},
                                     .start_raw = at * HZ};
 }
 
@@ -50,7 +55,7 @@ static void dates_that_moved(void **state)
     b.raw.start_time += 2 * SECOND; /* not within a minute */
     assert_int_equal(etl_lines_compare(&a, &b, &off), ETL_LINES_APART);
     assert_true(off / SECOND == 2);
-    b = file(110, 30);
+    b           = file(110, 30);
     b.start_raw = 5 * HZ; /* another boot's clock began anew */
     assert_int_equal(etl_lines_compare(&a, &b, &off), ETL_LINES_APART);
 }
@@ -77,6 +82,7 @@ static void the_later_date(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_line), cmocka_unit_test(dates_that_moved), cmocka_unit_test(the_later_date)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_line), cmocka_unit_test(dates_that_moved),
+                                       cmocka_unit_test(the_later_date)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

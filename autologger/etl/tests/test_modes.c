@@ -1,6 +1,7 @@
-/* The file writer's other modes: rings, files that are set aside, files that go on. Every event is in the file, overwritten, or was refused.
- * Proves: SES-02 (circular: never larger than MaxFileSize, oldest gone, newest kept), SES-03 (a ring in memory), SES-04 (copies of rings),
- * SES-20 (LogFileMode in the header). */
+/* The file writer's other modes: rings, files that are set aside, files that go on. Every event is in the file,
+ * overwritten, or was refused.
+ * Proves: SES-02 (circular: never larger than MaxFileSize, oldest gone, newest kept), SES-03 (a ring in memory), SES-04
+ * (copies of rings), SES-20 (LogFileMode in the header). */
 #include "autologger/etl/tests/build.h"
 #include "autologger/etl/xpress.h"
 
@@ -204,7 +205,8 @@ static void a_ring_in_memory_is_copied_while_it_runs(void **state)
     (void)state;
     info.log_file_mode = ETL_MODE_BUFFERING;
     info.ring_buffers  = 4;
-    assert_int_equal(etl_writer_create_in(os_linux(), memfd_create("ring", MFD_CLOEXEC), "memory", &info, &w, &why), W_SUCCESS);
+    assert_int_equal(etl_writer_create_in(os_linux(), memfd_create("ring", MFD_CLOEXEC), "memory", &info, &w, &why),
+                     W_SUCCESS);
     events_a_buffer = (BUFFER - 72) / 88; /* full: others are filled up (test_open.c) */
     for (unsigned i = 0; i < 11; i++)
         assert_int_equal(put(w, &next), W_SUCCESS);
@@ -244,7 +246,7 @@ static wstatus packed_put(struct etl_writer *w, uint32_t *next, uint32_t least, 
 {
     struct reason   why;
     static uint32_t seed = 1;
-    uint32_t        at = 72, payload[8];
+    uint32_t        at   = 72, payload[8];
     do {
         struct etl_event_header h = build_event(2000000 + *next, sizeof payload);
         for (size_t i = 1; i < 8; i++)
@@ -261,7 +263,8 @@ static wstatus packed_put(struct etl_writer *w, uint32_t *next, uint32_t least, 
 
 enum { FULL = BUFFER - 200 };
 
-/* At every length, of full and of short buffers that compress or do not: the newest, without a gap; what is gone is counted. */
+/* At every length, of full and of short buffers that compress or do not: the newest, without a gap; what is gone is
+ * counted. */
 static void a_packed_ring_keeps_more_of_the_newest(void **state)
 {
     const struct etl_file_info info = packed_info();
@@ -270,7 +273,8 @@ static void a_packed_ring_keeps_more_of_the_newest(void **state)
     for (unsigned kind = 0; kind < 4; kind++) {
         struct etl_writer *w;
         uint32_t           next = 0, before = 0, most = 0;
-        assert_int_equal(etl_writer_create_in(os_linux(), memfd_create("ring", MFD_CLOEXEC), "memory", &info, &w, &why), W_SUCCESS);
+        assert_int_equal(etl_writer_create_in(os_linux(), memfd_create("ring", MFD_CLOEXEC), "memory", &info, &w, &why),
+                         W_SUCCESS);
         for (unsigned i = 0; i < 120; i++) {
             const uint32_t least = kind == 3 ? 100 + i * 977 % (FULL - 100) : kind & 1 ? FULL : 100;
             assert_int_equal(packed_put(w, &next, least, kind >= 2), W_SUCCESS);
@@ -294,9 +298,9 @@ static void a_packed_ring_keeps_more_of_the_newest(void **state)
 }
 
 /* An os that dies with its process: from the nth write on nothing gets through. */
-static struct os   dying;
-static unsigned    writes_left;
-static ssize_t dying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
+static struct os dying;
+static unsigned  writes_left;
+static ssize_t   dying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
 {
     (void)os;
     if (!writes_left)
@@ -305,7 +309,8 @@ static ssize_t dying_pwrite(struct os *os, int fd, const void *data, size_t size
     return os_linux()->pwrite(os_linux(), fd, data, size, offset);
 }
 
-/* After every write of every put: what was published is there or counted, what was not is written once more by the successor. */
+/* After every write of every put: what was published is there or counted, what was not is written once more by the
+ * successor. */
 static void a_packed_ring_goes_on_after_its_writer_died(void **state)
 {
     const struct etl_file_info info = packed_info();
@@ -348,7 +353,7 @@ static void a_packed_ring_trusts_no_list(void **state)
     (void)state;
     for (unsigned at = 0; at < 40; at++) {
         struct etl_writer *w;
-        uint32_t           next = 0;
+        uint32_t           next  = 0;
         const uint64_t     wrong = UINT64_MAX;
         int                ring  = memfd_create("ring", MFD_CLOEXEC);
         struct stat        st;
@@ -370,8 +375,13 @@ static void a_packed_ring_trusts_no_list(void **state)
 /* A record's LogFileMode is in the file's header: 0 as 0, 1 as 1; real time alone is none of the file's. */
 static void the_mode_is_in_the_header(void **state)
 {
-    static const struct { uint32_t asked, stands; } rows[] = {
-        {0, 0}, {ETL_MODE_SEQUENTIAL, ETL_MODE_SEQUENTIAL}, {ETL_MODE_REAL_TIME, 0}, {ETL_MODE_SEQUENTIAL | ETL_MODE_REAL_TIME, ETL_MODE_SEQUENTIAL},
+    static const struct {
+        uint32_t asked, stands;
+    } rows[] = {
+        {0, 0},
+        {ETL_MODE_SEQUENTIAL, ETL_MODE_SEQUENTIAL},
+        {ETL_MODE_REAL_TIME, 0},
+        {ETL_MODE_SEQUENTIAL | ETL_MODE_REAL_TIME, ETL_MODE_SEQUENTIAL},
     };
     struct etl_file_info info = build_info(BUFFER);
     struct etl_writer   *w;
@@ -454,9 +464,17 @@ static void a_file_goes_on(void **state)
         assert_int_equal(f.buffers, 1 + 2 * run);
         assert_int_equal(f.lost, 2 * run); /* of all runs */
     }
-    static const struct { const char *what; uint32_t buffer, processors, clock; uint64_t boot; uint32_t kb; wstatus status; } wrong[] = {
-        {"BufferSize", 2 * BUFFER, 0, 0, 0, 0, W_INVALID_USER_BUFFER}, {"processors", 0, 3, 0, 0, 0, W_INVALID_PARAMETER},
-        {"clock", 0, 0, 3, 0, 0, W_INVALID_PARAMETER},                 {"boot", 0, 0, 0, 10000000, 0, W_INVALID_PARAMETER},
+    static const struct {
+        const char *what;
+        uint32_t    buffer, processors, clock;
+        uint64_t    boot;
+        uint32_t    kb;
+        wstatus     status;
+    } wrong[] = {
+        {"BufferSize", 2 * BUFFER, 0, 0, 0, 0, W_INVALID_USER_BUFFER},
+        {"processors", 0, 3, 0, 0, 0, W_INVALID_PARAMETER},
+        {"clock", 0, 0, 3, 0, 0, W_INVALID_PARAMETER},
+        {"boot", 0, 0, 0, 10000000, 0, W_INVALID_PARAMETER},
         {"full", 0, 0, 0, 0, 28, W_LOG_FILE_FULL},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -465,7 +483,7 @@ static void a_file_goes_on(void **state)
         as.processors           = wrong[i].processors ? wrong[i].processors : as.processors;
         as.clock_type           = wrong[i].clock ? wrong[i].clock : as.clock_type;
         as.start_time += wrong[i].boot;
-        as.max_file_size        = wrong[i].kb;
+        as.max_file_size = wrong[i].kb;
         as.log_file_mode |= wrong[i].kb ? ETL_MODE_KBYTES : 0;
         assert_int_equal(etl_writer_create(os_linux(), path, &as, 0, &w, &why), wrong[i].status);
         assert_int_equal(look(path).count, next); /* untouched */
@@ -484,10 +502,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(a_ring_keeps_the_newest), T(a_ring_goes_on_after_its_writer_died), T(a_ring_of_unequal_buffers_goes_on), T(a_ring_in_memory_is_copied_while_it_runs),
-        T(the_mode_is_in_the_header), T(a_ring_needs_three_buffers), T(a_packed_ring_keeps_more_of_the_newest),
+        T(a_ring_keeps_the_newest),
+        T(a_ring_goes_on_after_its_writer_died),
+        T(a_ring_of_unequal_buffers_goes_on),
+        T(a_ring_in_memory_is_copied_while_it_runs),
+        T(the_mode_is_in_the_header),
+        T(a_ring_needs_three_buffers),
+        T(a_packed_ring_keeps_more_of_the_newest),
         T(a_packed_ring_goes_on_after_its_writer_died),
-        T(a_packed_ring_trusts_no_list), T(set_aside_and_given_back), T(a_file_goes_on),
+        T(a_packed_ring_trusts_no_list),
+        T(set_aside_and_given_back),
+        T(a_file_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* A ring in memory whose buffers are filled up (W8): at any length and in any order of processors, whoever dies between two writes, each event is in
- * the ring once, or overwritten and counted; the newest are there without a hole; and small buffers do not take the place of large ones.
+/* A ring in memory whose buffers are filled up (W8): at any length and in any order of processors, whoever dies between
+ * two writes, each event is in the ring once, or overwritten and counted; the newest are there without a hole; and
+ * small buffers do not take the place of large ones.
  * Proves: SES-03, SES-04. */
 #include "autologger/etl/tests/build.h"
 
@@ -16,14 +17,14 @@
 enum { BUFFER = 4096, RING = 8, CPUS = 4, MOST = 4096, RECORD = 88, FULL = (BUFFER - 72) / RECORD };
 
 struct ring {
-    struct etl_file_info    info;
-    struct etl_writer      *w;
-    int                     fd;
-    uint32_t                next; /* number of the next event */
-    uint64_t                published_open[CPUS + 1];
-    struct etl_write_state  published;
-    uint32_t                published_next;
-    uint8_t                 buffer[BUFFER];
+    struct etl_file_info   info;
+    struct etl_writer     *w;
+    int                    fd;
+    uint32_t               next; /* number of the next event */
+    uint64_t               published_open[CPUS + 1];
+    struct etl_write_state published;
+    uint32_t               published_next;
+    uint8_t                buffer[BUFFER];
 };
 
 /* An os that dies with its process: from the nth write on nothing gets through. */
@@ -37,7 +38,8 @@ static ssize_t  dying_pwrite(struct os *os, int fd, const void *data, size_t siz
     return os_linux()->pwrite(os_linux(), fd, data, size, offset);
 }
 
-/* Each check makes a copy, and there are thousands: a disk that is busy with other tests must not make this one late. */
+/* Each check makes a copy, and there are thousands: a disk that is busy with other tests must not make this one
+ * late. */
 static int no_fsync(struct os *os, int fd)
 {
     (void)os, (void)fd;
@@ -128,8 +130,11 @@ static uint32_t any(uint32_t most)
 
 static void small_buffers_fill_the_ring(void **state)
 {
-    static const struct { uint32_t events, cpus, least; } rows[] = {
-        {1, 1, (RING - 1) * FULL}, {7, 1, (RING - 2) * FULL / 2}, {FULL, 1, (RING - 1) * FULL}, {1, 2, (RING - 2) * FULL}, {1, CPUS, (RING - CPUS - 1) * FULL},
+    static const struct {
+        uint32_t events, cpus, least;
+    } rows[] = {
+        {1, 1, (RING - 1) * FULL}, {7, 1, (RING - 2) * FULL / 2},       {FULL, 1, (RING - 1) * FULL},
+        {1, 2, (RING - 2) * FULL}, {1, CPUS, (RING - CPUS - 1) * FULL},
     };
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -149,7 +154,8 @@ static void small_buffers_fill_the_ring(void **state)
     }
 }
 
-/* After every write of a put of any kind: the successor goes on from what was published, and writes what was not once more. */
+/* After every write of a put of any kind: the successor goes on from what was published, and writes what was not once
+ * more. */
 static void a_successor_cuts_off_what_was_not_published(void **state)
 {
     (void)state;
@@ -164,7 +170,9 @@ static void a_successor_cuts_off_what_was_not_published(void **state)
         ring_put(&r, 1 + any(any(2) ? 5 : FULL), (uint16_t)any(CPUS));
         etl_writer_destroy(r.w);
         r.next = r.published_next;
-        assert_int_equal(etl_writer_resume_in(os_without_fsync(), dup(r.fd), "memory", &r.info, &r.published, &r.w, &why), W_SUCCESS);
+        assert_int_equal(
+            etl_writer_resume_in(os_without_fsync(), dup(r.fd), "memory", &r.info, &r.published, &r.w, &why),
+            W_SUCCESS);
         for (uint16_t c = 0; c <= CPUS; c++)
             assert_int_equal(etl_writer_reopen(r.w, c, r.published_open[c], &why), W_SUCCESS);
         for (unsigned i = 0; i < 4; i++) {
@@ -201,7 +209,8 @@ static void what_was_not_published_so_is_refused(void **state)
     static struct ring r;
     struct reason      why;
     (void)state;
-    const uint64_t wrong[] = {UINT64_C(7) << 32 | 100, UINT64_C(1) << 32 | 71, UINT64_C(1) << 32 | 2000, UINT64_MAX, UINT64_C(1) << 32 | 5000};
+    const uint64_t wrong[] = {UINT64_C(7) << 32 | 100, UINT64_C(1) << 32 | 71, UINT64_C(1) << 32 | 2000, UINT64_MAX,
+                              UINT64_C(1) << 32 | 5000};
     ring_begin(&r);
     assert_int_equal(ring_put(&r, 5, 1), W_SUCCESS);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -215,8 +224,10 @@ static void what_was_not_published_so_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_buffers_fill_the_ring), cmocka_unit_test(a_successor_cuts_off_what_was_not_published),
-        cmocka_unit_test(a_failed_write_leaves_the_rest), cmocka_unit_test(what_was_not_published_so_is_refused),
+        cmocka_unit_test(small_buffers_fill_the_ring),
+        cmocka_unit_test(a_successor_cuts_off_what_was_not_published),
+        cmocka_unit_test(a_failed_write_leaves_the_rest),
+        cmocka_unit_test(what_was_not_published_so_is_refused),
     };
     return cmocka_run_group_tests_name("open", tests, NULL, NULL);
 }

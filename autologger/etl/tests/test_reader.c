@@ -11,10 +11,10 @@
 
 enum { MOST = 64 };
 struct result {
-    struct etl_reader *reader;
-    struct etl_event   events[MOST]; /* pointers are stale: payload is copied */
-    uint8_t            payloads[MOST][16];
-    unsigned           count, damage_count;
+    struct etl_reader       *reader;
+    struct etl_event         events[MOST]; /* pointers are stale: payload is copied */
+    uint8_t                  payloads[MOST][16];
+    unsigned                 count, damage_count;
     const struct etl_damage *damage;
 };
 
@@ -48,7 +48,7 @@ static void order_over_cpus_and_sequences(void **state)
     image_buffer(&m, 1, 2);
     image_event(&m, 3000000, 3);
     image_event(&m, 4000000, 4);
-    struct result r = read_all(m.data, m.size);
+    struct result        r        = read_all(m.data, m.size);
     static const uint8_t values[] = {2, 3, 4, 5, 60, 6};
     assert_int_equal(r.count, 7);
     assert_int_equal(r.damage_count, 0);
@@ -139,7 +139,7 @@ static void windows_7_layout(void **state)
 static void header_event_of_32_bit(void **state)
 {
     struct etl_file_info info = build_info(1024);
-    struct image         m    = image_start(&info), n = image_start(&info);
+    struct image         m = image_start(&info), n = image_start(&info);
     (void)state;
 
     /* take out the two upper halves of the pointers */
@@ -150,7 +150,7 @@ static void header_event_of_32_bit(void **state)
     memcpy(event + 4, &size, 2);
     uint32_t pointer = 4;
     memcpy(event + 32 + 0x2C, &pointer, 4);
-    struct result r = read_all(n.data, n.size);
+    struct result                 r = read_all(n.data, n.size);
     const struct etl_file_header *a = etl_reader_header(r.reader);
     assert_false(a->is_64bit);
     assert_int_equal(r.count, 1);
@@ -166,24 +166,34 @@ static void header_event_of_32_bit(void **state)
 
 static void every_header_kind(void **state)
 {
-    struct etl_file_info info = build_info(4096);
-    struct image         m    = image_start(&info);
+    struct etl_file_info info    = build_info(4096);
+    struct image         m       = image_start(&info);
     static const uint8_t body[4] = {9, 8, 7, 6};
     (void)state;
 
     image_buffer(&m, 0, 1);
     for (uint8_t type = ETL_SYSTEM32; type <= ETL_COMPACT64; type++) {
-        struct etl_system_header h    = {.version = 0x8002, .header_type = type, .flags = ETL_MARKER, .type = 0x0A,
-                                         .group = 3, .thread_id = 11, .process_id = 10, .time = 2000000 + type};
+        struct etl_system_header h    = {.version     = 0x8002,
+                                         .header_type = type,
+                                         .flags       = ETL_MARKER,
+                                         .type        = 0x0A,
+                                         .group       = 3,
+                                         .thread_id   = 11,
+                                         .process_id  = 10,
+                                         .time        = 2000000 + type};
         size_t                   size = type >= ETL_COMPACT32 ? 0x18 : 0x20;
         h.size                        = (uint16_t)(size + sizeof body);
         image_add(&m, &h, size, body, sizeof body);
     }
     for (uint8_t i = 0; i < 2; i++) { /* PERFINFO with a PEBS index and two counters */
         uint8_t                    part[24 + 4] = {0};
-        struct etl_perfinfo_header h            = {.version = 0x8202, .header_type = (uint8_t)(ETL_PERFINFO32 + i),
-                                                   .flags = ETL_MARKER, .size = sizeof h + sizeof part, .type = 0x2E,
-                                                   .group = 0x0F, .time = 2000010 + i};
+        struct etl_perfinfo_header h            = {.version     = 0x8202,
+                                                   .header_type = (uint8_t)(ETL_PERFINFO32 + i),
+                                                   .flags       = ETL_MARKER,
+                                                   .size        = sizeof h + sizeof part,
+                                                   .type        = 0x2E,
+                                                   .group       = 0x0F,
+                                                   .time        = 2000010 + i};
         memcpy(part + 24, body, 4);
         image_add(&m, &h, sizeof h, part, sizeof part);
     }
@@ -191,9 +201,16 @@ static void every_header_kind(void **state)
     for (uint8_t i = 0; i < 4; i++) {
         uint8_t                part[24 + 4] = {0};
         size_t                 more         = i >= 2 ? 24 : 0;
-        struct etl_full_header h = {.size = (uint16_t)(sizeof h + more + 4), .header_type = classic[i],
-                                    .marker = ETL_MARKER, .type = 32, .level = 3, .version = 2, .thread_id = 11,
-                                    .process_id = 10, .time = 2000020 + i, .guid = build_provider};
+        struct etl_full_header h            = {.size        = (uint16_t)(sizeof h + more + 4),
+                                               .header_type = classic[i],
+                                               .marker      = ETL_MARKER,
+                                               .type        = 32,
+                                               .level       = 3,
+                                               .version     = 2,
+                                               .thread_id   = 11,
+                                               .process_id  = 10,
+                                               .time        = 2000020 + i,
+                                               .guid        = build_provider};
         memcpy(part + more, body, 4);
         image_add(&m, &h, sizeof h, part, more + 4);
     }
@@ -220,10 +237,11 @@ static void every_header_kind(void **state)
     static const struct {
         enum etl_kind kind;
         bool          is_64bit;
-    } kinds[] = {{ETL_KIND_SYSTEM, false}, {ETL_KIND_SYSTEM, true}, {ETL_KIND_SYSTEM, false}, {ETL_KIND_SYSTEM, true},
-                 {ETL_KIND_PERFINFO, false}, {ETL_KIND_PERFINFO, true}, {ETL_KIND_FULL, false}, {ETL_KIND_FULL, true},
-                 {ETL_KIND_INSTANCE, false}, {ETL_KIND_INSTANCE, true}, {ETL_KIND_EVENT, false},
-                 {ETL_KIND_MESSAGE, true}, {ETL_KIND_MESSAGE, false}, {ETL_KIND_OTHER, true}};
+    } kinds[]               = {{ETL_KIND_SYSTEM, false},  {ETL_KIND_SYSTEM, true},    {ETL_KIND_SYSTEM, false},
+                               {ETL_KIND_SYSTEM, true},   {ETL_KIND_PERFINFO, false}, {ETL_KIND_PERFINFO, true},
+                               {ETL_KIND_FULL, false},    {ETL_KIND_FULL, true},      {ETL_KIND_INSTANCE, false},
+                               {ETL_KIND_INSTANCE, true}, {ETL_KIND_EVENT, false},    {ETL_KIND_MESSAGE, true},
+                               {ETL_KIND_MESSAGE, false}, {ETL_KIND_OTHER, true}};
     struct guid image_class = {0x2cb15d1d, 0x5fc1, 0x11d2, {0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18}};
     for (unsigned i = 1; i < r.count; i++) {
         const struct etl_event *e = &r.events[i];
@@ -293,9 +311,9 @@ static void extended_items(void **state)
 
 static void clocks(void **state)
 {
-    struct etl_file_header h = {.raw = {.clock_type = 1, .perf_freq = 2999999, .start_time = (int64_t)BUILD_START_TIME,
-                                        .cpu_mhz = 3000},
-                                .start_raw = 500};
+    struct etl_file_header h = {
+        .raw       = {.clock_type = 1, .perf_freq = 2999999, .start_time = (int64_t)BUILD_START_TIME, .cpu_mhz = 3000},
+        .start_raw = 500};
     (void)state;
     assert_true(etl_filetime(&h, 500) == BUILD_START_TIME);
     assert_true(etl_filetime(&h, 500 + 2999999) == BUILD_START_TIME + 10000000);
@@ -318,7 +336,7 @@ static void compressed_buffers(void **state)
     struct etl_file_info info = build_info(4096);
     (void)state;
     for (int trial = 0; trial < 4; trial++) { /* sound, spare flag word, other method, expands to less */
-        struct image m = image_start(&info);
+        struct image m    = image_start(&info);
         uint32_t     mode = ETL_MODE_SEQUENTIAL | ETL_MODE_COMPRESSED, zero = 0;
         uint8_t      file[16384];
         m.data[0x2C] = trial == 2 ? 4 : 3;
@@ -330,7 +348,7 @@ static void compressed_buffers(void **state)
             for (uint32_t i = 0; i < b; i++)
                 image_event(&m, 2000000 + 10 * b + i, b);
             const uint8_t *plain = image_last(&m);
-            size_t         at    = n, used = m.pos;
+            size_t         at = n, used = m.pos;
             memcpy(file + n, plain, 72);
             n += 72;
             for (size_t i = 72; i < used; i++) {
@@ -383,14 +401,14 @@ static void damage_is_reported_and_reading_goes_on(void **state)
         uint64_t    offset;
         const char *text;
     } rows[] = {
-        {2048 + 72, 0x00000008, 7, 2048 + 72, "no event starts here"}, /* no marker */
+        {2048 + 72, 0x00000008, 7, 2048 + 72, "no event starts here"},           /* no marker */
         {2048 + 72 + 88, 0xC0130001, 8, 2048 + 72 + 88, "no event starts here"}, /* size 1 */
-        {2048 + 72, 0xC013FFF0, 7, 2048 + 72, "no event starts here"}, /* past the buffer */
+        {2048 + 72, 0xC013FFF0, 7, 2048 + 72, "no event starts here"},           /* past the buffer */
         {2048, 0, 9, 2048, "buffer size"},
         {2048, 2048, 9, 2048, "buffer size"},
         {2048, 0xFFFFFFFF, 9, 2048, "buffer size"},
         {4096, 1032, 9, 4096, "buffer size"}, /* the last one: the end of the file is where it should end */
-        {2048 + 0x30, 20, 9, 0, NULL}, /* filled bytes < 72: SavedOffset instead */
+        {2048 + 0x30, 20, 9, 0, NULL},        /* filled bytes < 72: SavedOffset instead */
         {2048 + 0x30, 4000, 9, 2048, "are used"},
         {2048 + 0x34, 0x00FF0020, 9, 2048, "buffer type"},
     };
@@ -422,7 +440,7 @@ static void damage_is_reported_and_reading_goes_on(void **state)
         struct etl_reader *cut;
         struct reason      why;
         struct etl_event   e;
-        unsigned           n = 0, least = size < 72 + 0x154 ? 0 : size < 1024 ? 1 : (unsigned)(1 + (size / 1024 - 1) * 2);
+        unsigned n = 0, least = size < 72 + 0x154 ? 0 : size < 1024 ? 1 : (unsigned)(1 + (size / 1024 - 1) * 2);
         if (etl_reader_open_memory(m.data, size, &cut, &why) != W_SUCCESS) {
             assert_int_equal(why.status, W_INVALID_DATA);
             assert_true(size < 72 + 0x154);
@@ -438,8 +456,8 @@ static void damage_is_reported_and_reading_goes_on(void **state)
 
 static void buffers_written_does_not_matter(void **state)
 {
-    struct etl_file_info info = build_info(1024);
-    struct image         m    = image_start(&info);
+    struct etl_file_info  info     = build_info(1024);
+    struct image          m        = image_start(&info);
     static const uint32_t claims[] = {0, 1, 2, 9, UINT32_MAX};
     (void)state;
     image_buffer(&m, 0, 1);
@@ -461,9 +479,17 @@ static void buffers_written_does_not_matter(void **state)
 /* ... until the file is completed: then fewer buffers than the header says are damage. */
 static void a_completed_file_knows_its_buffers(void **state)
 {
-    static const struct { uint32_t said, mode; int64_t end; unsigned damage; } rows[] = {
-        {3, ETL_MODE_SEQUENTIAL, 1, 0}, {2, ETL_MODE_SEQUENTIAL, 1, 0}, {4, ETL_MODE_SEQUENTIAL, 0, 0},
-        {4, ETL_MODE_SEQUENTIAL, 1, 1}, {4, ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG, 1, 1}, {4, ETL_MODE_CIRCULAR, 1, 0},
+    static const struct {
+        uint32_t said, mode;
+        int64_t  end;
+        unsigned damage;
+    } rows[] = {
+        {3, ETL_MODE_SEQUENTIAL, 1, 0},
+        {2, ETL_MODE_SEQUENTIAL, 1, 0},
+        {4, ETL_MODE_SEQUENTIAL, 0, 0},
+        {4, ETL_MODE_SEQUENTIAL, 1, 1},
+        {4, ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG, 1, 1},
+        {4, ETL_MODE_CIRCULAR, 1, 0},
         {UINT32_MAX, 0, 1, 1},
     };
     (void)state;
@@ -481,7 +507,8 @@ static void a_completed_file_knows_its_buffers(void **state)
         assert_int_equal(r.count, 3);
         assert_int_equal(r.damage_count, rows[i].damage);
         if (rows[i].damage)
-            assert_non_null(strstr(etl_reader_damage(r.reader, &r.damage_count)->text, "3 are there: the file was cut"));
+            assert_non_null(
+                strstr(etl_reader_damage(r.reader, &r.damage_count)->text, "3 are there: the file was cut"));
         etl_reader_close(r.reader);
         image_free(&m);
     }
@@ -525,13 +552,19 @@ static void record_sizes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_over_cpus_and_sequences), cmocka_unit_test(the_header_comes_first), cmocka_unit_test(one_stream_without_per_processor_buffers),
-        cmocka_unit_test(windows_7_layout), cmocka_unit_test(header_event_of_32_bit),
-        cmocka_unit_test(every_header_kind), cmocka_unit_test(extended_items), cmocka_unit_test(clocks),
-        cmocka_unit_test(compressed_buffers), cmocka_unit_test(damage_is_reported_and_reading_goes_on),
-        cmocka_unit_test(buffers_written_does_not_matter),
-        cmocka_unit_test(a_completed_file_knows_its_buffers), cmocka_unit_test(not_an_etl),
-        cmocka_unit_test(record_sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(order_over_cpus_and_sequences),
+                                       cmocka_unit_test(the_header_comes_first),
+                                       cmocka_unit_test(one_stream_without_per_processor_buffers),
+                                       cmocka_unit_test(windows_7_layout),
+                                       cmocka_unit_test(header_event_of_32_bit),
+                                       cmocka_unit_test(every_header_kind),
+                                       cmocka_unit_test(extended_items),
+                                       cmocka_unit_test(clocks),
+                                       cmocka_unit_test(compressed_buffers),
+                                       cmocka_unit_test(damage_is_reported_and_reading_goes_on),
+                                       cmocka_unit_test(buffers_written_does_not_matter),
+                                       cmocka_unit_test(a_completed_file_knows_its_buffers),
+                                       cmocka_unit_test(not_an_etl),
+                                       cmocka_unit_test(record_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,8 @@ static int no_locks(struct os *os, int fd, bool on)
     return -EOPNOTSUPP;
 }
 
-/* D-10: COR-23: who has the file has it alone, over a hard link too; what it wrote is still there. A descriptor that a child has holds nothing. */
+/* D-10: COR-23: who has the file has it alone, over a hard link too; what it wrote is still there. A descriptor that a
+ * child has holds nothing. */
 static void a_file_has_one_writer(void **state)
 {
     struct etl_file_info info = build_info(4096);
@@ -205,7 +206,7 @@ static void the_size_limit_holds(void **state)
     etl_writer_destroy(w);
     assert_int_equal(count_events(&header, &damage), 3);
     assert_int_equal(header.raw.buffers_lost, 2);
-    assert_true(header.raw.events_lost == UINT32_MAX); /* saturates */
+    assert_true(header.raw.events_lost == UINT32_MAX);                                 /* saturates */
     assert_int_equal(header.raw.log_file_mode, ETL_MODE_SEQUENTIAL | ETL_MODE_KBYTES); /* real time is not stored */
 }
 
@@ -264,13 +265,14 @@ static void two_writers_leave_the_floor(void **state)
         assert_int_equal(etl_writer_create(&os, path, &info, FLOOR, &w, &why), W_SUCCESS);
         struct etl_writer *other;
         assert_int_equal(etl_writer_create(&os, second, &info, FLOOR, &other, &why), W_SUCCESS);
-        race.second     = other;
-        race.free_bytes = FLOOR + (uint64_t)room * 4096;
+        race.second           = other;
+        race.free_bytes       = FLOOR + (uint64_t)room * 4096;
         const uint32_t filled = fill_buffer(2000000, 1);
         assert_int_equal(etl_writer_put(w, buffer, filled, 0, 3000000, &why), W_SUCCESS);
         assert_null(race.second); /* it came */
         assert_int_equal(race.got, room == 1 ? W_DISK_FULL : W_SUCCESS);
-        assert_int_equal(etl_writer_put(other, buffer, fill_buffer(2000000, 1), 0, 3000000, &why), W_SUCCESS); /* nobody is writing now */
+        /* nobody is writing now */
+        assert_int_equal(etl_writer_put(other, buffer, fill_buffer(2000000, 1), 0, 3000000, &why), W_SUCCESS);
         etl_writer_destroy(w);
         etl_writer_destroy(other);
         assert_int_equal(unlink(second), 0);
@@ -347,7 +349,8 @@ static void odd_buffers(void **state)
     assert_int_equal(etl_writer_put(w, buffer, 71, 0, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_put(w, buffer, 4097, 0, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_put(w, buffer, UINT32_MAX, 0, 0, &why), W_INVALID_PARAMETER);
-    assert_int_equal(etl_writer_put(w, buffer, 100, 5, 0, &why), W_INVALID_PARAMETER); /* of 4 CPUs; 4 has what happened at another time */
+    /* of 4 CPUs; 4 has what happened at another time */
+    assert_int_equal(etl_writer_put(w, buffer, 100, 5, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_state(w).buffers_lost, 0);
     /* an earlier end than start is corrected */
     assert_int_equal(etl_writer_finish(w, 1, 0, false, &why), W_SUCCESS);
@@ -358,11 +361,11 @@ static void odd_buffers(void **state)
 
 static void long_names_are_cut_to_fit(void **state)
 {
-    struct etl_file_info   info = build_info(4096);
-    struct etl_writer     *w;
-    struct reason          why;
-    struct etl_reader     *r;
-    char                   name[3001];
+    struct etl_file_info info = build_info(4096);
+    struct etl_writer   *w;
+    struct reason        why;
+    struct etl_reader   *r;
+    char                 name[3001];
     (void)state;
 
     for (size_t i = 0; i < 3000; i += 4)
@@ -397,9 +400,10 @@ static void large_buffers_say_layout_2(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(foreign_targets_are_refused), T(a_file_has_one_writer), T(wrong_infos_are_refused),
-                                       T(the_size_limit_holds), T(the_free_floor_holds), T(two_writers_leave_the_floor),
-                                       T(a_crash_leaves_a_readable_file), T(resume_truncates_and_goes_on),
-                                       T(odd_buffers), T(long_names_are_cut_to_fit), T(large_buffers_say_layout_2)};
+    const struct CMUnitTest tests[] = {
+        T(foreign_targets_are_refused),    T(a_file_has_one_writer),        T(wrong_infos_are_refused),
+        T(the_size_limit_holds),           T(the_free_floor_holds),         T(two_writers_leave_the_floor),
+        T(a_crash_leaves_a_readable_file), T(resume_truncates_and_goes_on), T(odd_buffers),
+        T(long_names_are_cut_to_fit),      T(large_buffers_say_layout_2)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

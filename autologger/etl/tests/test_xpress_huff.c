@@ -1,4 +1,5 @@
-/* XPRESS with Huffman codes: what an encoder of the test's own makes comes back, here and by libfwnt; damage is refused.
+/* XPRESS with Huffman codes: what an encoder of the test's own makes comes back, here and by libfwnt; damage is
+ * refused.
  * Proves: compressed buffers of every method. */
 #include "autologger/etl/xpress_huff.h"
 
@@ -14,7 +15,8 @@
 enum { MOST = 3 * 65536, CHUNK = 65536 };
 static uint8_t plain[MOST], packed[2 * MOST], back[MOST + 1];
 
-/* A flat code: all 512 symbols have 9 bits, and are their own codes. Words are filled in where the decoder will read them. */
+/* A flat code: all 512 symbols have 9 bits, and are their own codes. Words are filled in where the decoder will read
+ * them. */
 struct packer {
     size_t   pos, word[2];
     uint32_t bits;
@@ -82,7 +84,7 @@ static size_t make(size_t size, unsigned seed)
     for (size_t at = 0; at < size;) {
         if (at % CHUNK == 0)
             begin(&p);
-        const size_t end = (at / CHUNK + 1) * CHUNK < size ? (at / CHUNK + 1) * CHUNK : size;
+        const size_t end    = (at / CHUNK + 1) * CHUNK < size ? (at / CHUNK + 1) * CHUNK : size;
         size_t       length = 3 + (size_t)rand() % (rand() % 8 ? 20 : 700);
         if (at > 4 && rand() % 3 == 0 && length <= end - at) {
             const size_t offset = 1 + (size_t)rand() % (at < 65535 ? at : 65535);
@@ -106,7 +108,7 @@ static void what_was_packed_comes_back(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned seed = 1; seed < 20; seed++) {
-            const size_t n = make(sizes[i], seed);
+            const size_t n     = make(sizes[i], seed);
             uint8_t     *exact = malloc(n); /* a byte read behind it is seen */
             assert_non_null(exact);
             memcpy(exact, packed, n);
@@ -116,7 +118,8 @@ static void what_was_packed_comes_back(void **state)
             assert_int_equal(back[sizes[i]], 0xEE);
             size_t got = sizes[i];
             memset(back, 0, sizeof back);
-            if (sizes[i] <= CHUNK && libfwnt_lzxpress_huffman_decompress(exact, n, back, &got, NULL) == 1 && got == sizes[i]) {
+            if (sizes[i] <= CHUNK && libfwnt_lzxpress_huffman_decompress(exact, n, back, &got, NULL) == 1 &&
+                got == sizes[i]) {
                 assert_memory_equal(back, plain, sizes[i]); /* an independent reader agrees, where it reads them */
                 agreed++;
             }
@@ -133,7 +136,7 @@ static void damage_is_refused(void **state)
         assert_false(xpress_huff_expand(packed, cut, back, 4096)); /* not even a table */
     for (size_t cut = 256; cut < n - 64; cut += 7)
         xpress_huff_expand(packed, cut, back, 4096); /* whatever it gives, inside `back` */
-    memset(packed, 0x11, 256); /* every symbol has one bit: too many */
+    memset(packed, 0x11, 256);                       /* every symbol has one bit: too many */
     assert_false(xpress_huff_expand(packed, n, back, 4096));
     memset(packed, 0xFF, 256); /* 15 bits each: too few */
     assert_false(xpress_huff_expand(packed, n, back, 4096));
@@ -147,6 +150,7 @@ static void damage_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_packed_comes_back), cmocka_unit_test(damage_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_packed_comes_back),
+                                       cmocka_unit_test(damage_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

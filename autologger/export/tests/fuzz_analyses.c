@@ -1,5 +1,6 @@
-/* Fuzz target: all analyses, exports and the redactor over a file of arbitrary bytes. The seeds are those of fuzz_etl. What the headers
- * promise is held against the results: what adds up, pairs, time on processors, records that keep their size. */
+/* Fuzz target: all analyses, exports and the redactor over a file of arbitrary bytes. The seeds are those of fuzz_etl.
+ * What the headers promise is held against the results: what adds up, pairs, time on processors, records that keep
+ * their size. */
 #include "autologger/analysis/activities.h"
 #include "autologger/analysis/counts.h"
 #include "autologger/analysis/delta.h"
@@ -76,12 +77,15 @@ static void others(struct trace *t, int round)
 
 static void convert(struct trace *t, int round, FILE *null)
 {
-    struct convert_counts n;
-    wstatus               st = round == 0 ? convert_perfetto(t, NULL, null, &n, NULL) : round == 1 ? convert_chrome(t, NULL, null, &n, NULL) :
-                                            convert_folded(t, NULL, round == 2 ? FOLDED_CPU : FOLDED_WAITING, NULL, null, &n, NULL);
-    const struct timeline_counts *l = &n.timeline;
+    struct convert_counts         n;
+    wstatus                       st = round == 0   ? convert_perfetto(t, NULL, null, &n, NULL)
+                                       : round == 1 ? convert_chrome(t, NULL, null, &n, NULL)
+                                                    : convert_folded(t, NULL, round == 2 ? FOLDED_CPU : FOLDED_WAITING, NULL, null, &n, NULL);
+    const struct timeline_counts *l  = &n.timeline;
     if (!st && round < 2)
-        must(l->switches + l->wakes + l->samples + l->stacks + l->slices + l->begins + l->instants + l->counters + l->names == l->read);
+        must(l->switches + l->wakes + l->samples + l->stacks + l->slices + l->begins + l->instants + l->counters +
+                 l->names ==
+             l->read);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,12 +1,24 @@
-/* Writes a kernel trace whose every value is known by its rule: two processors, six threads of two processes, context switches, wake-ups,
- * samples with stacks, transfers of a disk, a loss that no processor is told of. For tests that decode what `autologger convert` and `report` make
- * of it. Usage: make_timeline FILE [SECONDS from the machine's start to the session's]. */
+/* Writes a kernel trace whose every value is known by its rule: two processors, six threads of two processes, context
+ * switches, wake-ups, samples with stacks, transfers of a disk, a loss that no processor is told of. For tests that
+ * decode what `autologger convert` and `report` make of it. Usage: make_timeline FILE [SECONDS from the machine's start
+ * to the session's]. */
 #include "autologger/etl/tests/build.h"
 #include "registry-sim/base/cursor.h"
 
 #include <stdio.h>
 
-enum { CPUS = 2, THREADS = 6, STEPS = 400, SWITCH = 0x0524, READY = 0x0532, SAMPLE = 0x0F2E, STACK = 0x1820, SET_NAME = 0x0548, DISK_READ = 0x010A, BUFFER = 128 << 10 };
+enum {
+    CPUS      = 2,
+    THREADS   = 6,
+    STEPS     = 400,
+    SWITCH    = 0x0524,
+    READY     = 0x0532,
+    SAMPLE    = 0x0F2E,
+    STACK     = 0x1820,
+    SET_NAME  = 0x0548,
+    DISK_READ = 0x010A,
+    BUFFER    = 128 << 10
+};
 
 struct record {
     uint8_t       bytes[256];
@@ -47,7 +59,7 @@ static void switch_threads(struct image *m, int64_t time, uint32_t next, uint32_
     wr_u8(&r.w, (uint8_t)(next % 16));
     wr_u8(&r.w, (uint8_t)(previous % 16 + 16));
     wr_u16(&r.w, 0); /* idle state, spare */
-    wr_u8(&r.w, 6); /* wait reason */
+    wr_u8(&r.w, 6);  /* wait reason */
     wr_u8(&r.w, 1);
     wr_u8(&r.w, state);
     image_kernel(m, time, SWITCH, 4, 0, r.bytes, 24);
@@ -86,7 +98,7 @@ static void transfer(struct image *m, int64_t time, uint32_t bytes, uint64_t too
     struct record r;
 
     record_begin(&r);
-    wr_u32(&r.w, 1); /* disk */
+    wr_u32(&r.w, 1);       /* disk */
     wr_u32(&r.w, 0x60043); /* IrpFlags */
     wr_u32(&r.w, bytes);
     wr_u32(&r.w, 0);
@@ -102,7 +114,7 @@ static void transfer(struct image *m, int64_t time, uint32_t bytes, uint64_t too
 static void run_cpu(struct image *m, unsigned cpu)
 {
     static const uint8_t states[] = {1, 5, 5, 4};
-    uint32_t             running = 0;
+    uint32_t             running  = 0;
 
     for (unsigned i = 0; i < STEPS; i++) {
         int64_t  time = 2000000 + (int64_t)i * 1000 + cpu * 37;
@@ -122,7 +134,9 @@ static void run_cpu(struct image *m, unsigned cpu)
 
 static void lose(struct image *m, int64_t time)
 {
-    static const char traits[] = "\x12\0Autologger-Loss", schema[] = "\x23\0\0Lost\0Cpu\0\x08" "Cause\0\x02Source\0\x02" "Count\0\x0A";
+    static const char traits[] = "\x12\0Autologger-Loss", schema[] = "\x23\0\0Lost\0Cpu\0\x08"
+                                                                     "Cause\0\x02Source\0\x02"
+                                                                     "Count\0\x0A";
     struct guid       provider = guid_from_name("Autologger-Loss");
     struct record     r;
 
@@ -145,7 +159,7 @@ int main(int argc, char **argv)
     info.processors           = CPUS;
     if (argc == 3)
         info.boot_time = info.start_time - strtoull(argv[2], NULL, 10) * UINT64_C(10000000);
-    struct image m            = image_start(&info);
+    struct image m = image_start(&info);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         image_buffer(&m, (uint16_t)cpu, cpu + 1);
         for (unsigned n = 0; cpu == 0 && n < THREADS; n++)

@@ -30,7 +30,7 @@ wstatus convert_init(struct convert *c, const struct klog_config *config, struct
 {
     *c = (struct convert){.config = config, .log = log, .cpus = log->header->cpus, .next_key = 1, .next_irp = 1};
     convert_terms(c, config->mask, config->hooks, config->hook_count);
-    c->alone            = config->tracepoint_count && !(c->mask[0] & ~0x10000000u) && !c->mask[1] && !c->mask[2] && !c->mask[4];
+    c->alone = config->tracepoint_count && !(c->mask[0] & ~0x10000000u) && !c->mask[1] && !c->mask[2] && !c->mask[4];
     c->profile_interval = config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL;
     clockmap_init(&c->map, config->clock.freq);
     c->stream   = calloc(c->cpus + 1, sizeof *c->stream);
@@ -90,8 +90,9 @@ uint64_t convert_time(const struct convert *c, uint64_t raw_ns)
 
 /* ---- loading ---- */
 
-/* Records come nearly in order: an interrupt may put its own before the one that it interrupted. A time that no clock shows (a
- * damaged record) is as late as can be, but less than "none" (UINT64_MAX): the record is converted like all others. */
+/* Records come nearly in order: an interrupt may put its own before the one that it interrupted. A time that no clock
+ * shows (a damaged record) is as late as can be, but less than "none" (UINT64_MAX): the record is converted like all
+ * others. */
 static bool stream_add(struct raw_stream *s, uint64_t time, uint64_t pos, uint64_t chunk)
 {
     if (time > TIME_LATEST)
@@ -119,7 +120,10 @@ static bool stream_add(struct raw_stream *s, uint64_t time, uint64_t pos, uint64
     return true;
 }
 
-static uint64_t note_key(uint32_t type, uint32_t pid, uint64_t time) { return time * 31 + pid + ((uint64_t)type << 52); }
+static uint64_t note_key(uint32_t type, uint32_t pid, uint64_t time)
+{
+    return time * 31 + pid + ((uint64_t)type << 52);
+}
 
 /* Converted by the predecessor, before the snapshot was taken? */
 static bool is_replay(const struct convert *c, uint64_t time, uint64_t pos)
@@ -135,8 +139,10 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
     memcpy(&own, p, sizeof own);
     if (own.type == RAW_DEVICE)
         c->loaded += pos >= c->replay_end && device_counts(p, size); /* else counted before the snapshot */
-    if ((own.type == RAW_PROCESS || own.type == RAW_THREAD) && !is_replay(c, own.time, pos)) /* for forks before it, see foretold() */
-        idmap_put(&c->note, note_key(own.type, own.type == RAW_THREAD ? own.tid : own.pid, 0), (void *)(uintptr_t)(pos + 1));
+    /* for forks before it, see foretold() */
+    if ((own.type == RAW_PROCESS || own.type == RAW_THREAD) && !is_replay(c, own.time, pos))
+        idmap_put(&c->note, note_key(own.type, own.type == RAW_THREAD ? own.tid : own.pid, 0),
+                  (void *)(uintptr_t)(pos + 1));
     if (own.type >= RAW_TIMED && own.type < RAW_TIMED_END)
         return is_replay(c, own.time, pos) || stream_add(&c->stream[c->cpus], own.time, pos, c->chunk_pos);
     if (own.type >= RAW_NOTE && own.type < RAW_NOTE_END)
@@ -145,12 +151,14 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
 }
 
 static bool is_throttle(uint32_t type) { return type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE; }
-static bool is_event(uint32_t type) { return type != PERF_RECORD_LOST && !is_throttle(type); } /* of LOST the drainer tells */
+/* of LOST the drainer tells */
+static bool is_event(uint32_t type) { return type != PERF_RECORD_LOST && !is_throttle(type); }
 
 /* The source with that id, NULL when there is none. */
 static const struct raw_source *source_with(const struct convert *c, unsigned cpu, uint64_t id)
 {
-    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), __atomic_load_n(&c->log->header->source_count, __ATOMIC_ACQUIRE), id);
+    unsigned i =
+        rawlog_source(rawlog_ids(c->log, cpu), __atomic_load_n(&c->log->header->source_count, __ATOMIC_ACQUIRE), id);
     return i < RAW_SOURCES && c->log->header->source[i].kind < SRC_COUNT ? &c->log->header->source[i] : NULL;
 }
 
@@ -195,7 +203,8 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
         } else if (is_throttle(h.type) && h.size >= 16 + TRAILER_SIZE) {
             memcpy(&time, p + h.size - 24, 8);
             if (!is_replay(c, time, pos))
-                stream_add(&c->stream[chunk->cpu], time, pos, c->chunk_pos); /* no memory: it is no event that was counted */
+                stream_add(&c->stream[chunk->cpu], time, pos,
+                           c->chunk_pos); /* no memory: it is no event that was counted */
         }
         pos += h.size;
     }
@@ -246,7 +255,8 @@ static bool load_pass(struct convert *c)
 
 /* ---- one record ---- */
 
-/* Registers only where there is a program below (not in a thread of the kernel's); the size that was asked for, and what of it was had. */
+/* Registers only where there is a program below (not in a thread of the kernel's); the size that was asked for, and
+ * what of it was had. */
 static void copy_parse(struct cursor *cur, struct user_copy *out)
 {
     enum { WORDS_64 = 2 };
@@ -262,15 +272,15 @@ static void copy_parse(struct cursor *cur, struct user_copy *out)
 
 static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsigned cpu, struct sample *s)
 {
-    struct cursor   cur = cur_make(p, size);
+    struct cursor cur = cur_make(p, size);
     cur_take(&cur, 8);
     *s = (struct sample){.cpu = cpu, .source = source_with(c, cpu, cur_u64(&cur))};
     if (!s->source)
         return false;
     if (sample_shift(s->source))
         s->ip = cur_u64(&cur);
-    s->pid = cur_u32(&cur);
-    s->tid = cur_u32(&cur);
+    s->pid  = cur_u32(&cur);
+    s->tid  = cur_u32(&cur);
     s->time = cur_u64(&cur);
     if (s->source->flags & RAW_SOURCE_ADDRESS)
         s->address = cur_u64(&cur);
@@ -348,7 +358,9 @@ static void convert_record(struct convert *c, unsigned stream, const struct stre
     case PERF_RECORD_FORK: convert_fork(c, stream, p, body, raw); break;
     case PERF_RECORD_EXIT: convert_exit(c, stream, p, body, raw); break;
     case PERF_RECORD_COMM: convert_comm(c, stream, p, body, raw); break;
-    case PERF_RECORD_MMAP2: (is_mapping(c, stream, p, h.size) ? convert_mapping : convert_mmap)(c, stream, p, body, raw); break;
+    case PERF_RECORD_MMAP2:
+        (is_mapping(c, stream, p, h.size) ? convert_mapping : convert_mmap)(c, stream, p, body, raw);
+        break;
     default: break; /* symbols, cgroups: no counterpart, state of nothing */
     }
     c->converted += good;
@@ -381,7 +393,10 @@ static unsigned earliest(const struct convert *c, uint64_t *limit)
     return best;
 }
 
-static bool queue_empty(const struct queue *q) { return !q->first || (q->first->head == q->first->tail && !q->first->next); }
+static bool queue_empty(const struct queue *q)
+{
+    return !q->first || (q->first->head == q->first->tail && !q->first->next);
+}
 
 /* False: it was told before, or this is not the end. */
 static bool end_tell(struct convert *c)
@@ -395,8 +410,8 @@ static bool end_tell(struct convert *c)
 void convert_run(struct convert *c, unsigned cpu)
 {
     while (queue_empty(&c->queue[cpu]) && c->queued < QUEUE_LIMIT) {
-        uint64_t       limit;
-        unsigned       i = earliest(c, &limit);
+        uint64_t           limit;
+        unsigned           i = earliest(c, &limit);
         struct raw_stream *s = &c->stream[i];
         if (stream_time(s) == UINT64_MAX || stream_time(s) > c->horizon) {
             if (!losses_flush(c) && !load_pass(c) && !end_tell(c))
@@ -435,7 +450,8 @@ uint64_t convert_needed(const struct convert *c)
     return low;
 }
 
-static const uint8_t *note_at(const struct convert *c, uintptr_t at, uint32_t type, uint32_t pid, uint64_t time, size_t least)
+static const uint8_t *note_at(const struct convert *c, uintptr_t at, uint32_t type, uint32_t pid, uint64_t time,
+                              size_t least)
 {
     if (!at || at - 1 < c->log->header->free_pos)
         return NULL;

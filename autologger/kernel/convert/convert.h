@@ -41,25 +41,27 @@ struct kernel_process {
     struct thread *threads;
 };
 struct thread {
-    uint32_t        tid;
-    int32_t         prio;
-    bool            dead;
+    uint32_t               tid;
+    int32_t                prio;
+    bool                   dead;
     struct kernel_process *process;
-    struct thread  *next, *prev; /* of the process */
-    uint64_t        affinity;
-    uint64_t       *chain; /* where it blocked: the stack of its next switch-in */
-    uint16_t        chain_count, chain_capacity;
-    char            name[16];
+    struct thread         *next, *prev; /* of the process */
+    uint64_t               affinity;
+    uint64_t              *chain; /* where it blocked: the stack of its next switch-in */
+    uint16_t               chain_count, chain_capacity;
+    char                   name[16];
 };
 struct disk_request {
     struct disk_request *next_free;
     uint64_t             time, irp, start_sector;
-    uint64_t             file; /* its key; 0: not known */
+    uint64_t             file;                           /* its key; 0: not known */
     uint32_t             dev, tid, sectors, done, flags; /* IRP flags */
     bool                 issued, flush, requeued; /* requeued: the device did not take it yet; it is issued again */
 };
 
-struct stream_entry { uint64_t time, pos, chunk; }; /* the record, and where its chunk begins */
+struct stream_entry {
+    uint64_t time, pos, chunk;
+};                  /* the record, and where its chunk begins */
 struct raw_stream { /* records of one CPU (or our own), by time */
     struct stream_entry *entry;
     size_t               head, count, capacity;
@@ -72,26 +74,26 @@ struct queue_block { /* records never move: a peeked one stays where it is */
 };
 struct queue { /* ETL records of one CPU */
     struct queue_block *first, *last_block;
-    uint64_t last; /* V1 */
-    uint64_t suppress; /* an adopter: up to here the predecessor wrote it */
+    uint64_t            last;     /* V1 */
+    uint64_t            suppress; /* an adopter: up to here the predecessor wrote it */
 };
 struct cpu_state {
     uint64_t softirq[RAW_SOFTIRQS]; /* start, 0 = not open */
     uint32_t open_softirqs;
     uint64_t irq_since, clock_since, ipi_since; /* of the interrupt that is handled; 0: none */
-    uint64_t tasklet, tasklet_since; /* function */
-    uint8_t  idle_state; /* the last one that this CPU left */
-    uint8_t  tasklets; /* bit: vectors whose work was told tasklet by tasklet */
+    uint64_t tasklet, tasklet_since;            /* function */
+    uint8_t  idle_state;                        /* the last one that this CPU left */
+    uint8_t  tasklets;                          /* bit: vectors whose work was told tasklet by tasklet */
     uint8_t  reserved[6];
 };
 
 struct sink;
 struct cursor;
 struct convert;
-#define PART(noun)                                                                                                               \
-    struct part_##noun;                                                                                                          \
-    void part_##noun##_finish(struct convert *c);                                                                                \
-    void part_##noun##_put(const struct convert *c, struct sink *s);                                                             \
+#define PART(noun) \
+    struct part_##noun; \
+    void part_##noun##_finish(struct convert *c); \
+    void part_##noun##_put(const struct convert *c, struct sink *s); \
     bool part_##noun##_get(struct convert *c, struct cursor *cur);
 #include "autologger/kernel/convert/parts.def"
 #undef PART
@@ -101,23 +103,23 @@ struct convert {
     struct rawlog            *log;
     unsigned                  cpus;
     uint32_t                  mask[GROUP_MASK_WORDS]; /* in force where the converter is */
-    bool processes, threads, images, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
-    bool vamap, faults, hard_faults, process_counters;
-    bool                      alone; /* no kernel flags: tracepoints of a session of programs, without a rundown */
+    bool                      processes, threads, images, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
+    bool                      vamap, faults, hard_faults, process_counters;
+    bool                      alone;      /* no kernel flags: tracepoints of a session of programs, without a rundown */
     uint8_t                   hook[8192]; /* bit set: stack wanted */
     struct clockmap           map;
     uint64_t                  read_pos;
     uint64_t                  chunk_pos; /* of the chunk being loaded */
-    uint64_t                  horizon; /* of what is loaded, raw ns */
-    uint64_t                  frontier; /* raw ns: everything before it is converted */
-    struct raw_stream            *stream; /* cpus + 1: the last is our own records */
+    uint64_t                  horizon;   /* of what is loaded, raw ns */
+    uint64_t                  frontier;  /* raw ns: everything before it is converted */
+    struct raw_stream        *stream;    /* cpus + 1: the last is our own records */
     struct queue             *queue;
     size_t                    queued; /* bytes in all queues */
     struct cpu_state         *cpu;
     struct idmap              thread, process, request, note;
     struct idmap              initcall; /* task and function -> when it began */
-    struct idmap              irq; /* numbers whose names were told */
-    struct kernel_process           *system, *idle;
+    struct idmap              irq;      /* numbers whose names were told */
+    struct kernel_process    *system, *idle;
     struct disk_request      *free_requests;
     struct queue_block       *free_blocks;
     uint64_t                  next_key, next_irp;
@@ -128,12 +130,13 @@ struct convert {
 #define PART(noun) struct part_##noun *noun;
 #include "autologger/kernel/convert/parts.def"
 #undef PART
-    uint8_t                  *scratch; /* one payload */
-    const struct user_copy   *copy; /* goes with the stack that is written next: of the sample at hand, but see convert_switch; NULL: none */
+    uint8_t *scratch; /* one payload */
+    /* goes with the stack that is written next: of the sample at hand, but see convert_switch; NULL: none */
+    const struct user_copy *copy;
     uint64_t replay_end, replay_horizon; /* an adopter: records before it up to that time were converted already */
-    bool     losses_told; /* losses_end has */
-    bool     damaged; /* a chunk was: what was not loaded is lost */
-    uint64_t loaded; /* event records seen in the log */
+    bool     losses_told;                /* losses_end has */
+    bool     damaged;                    /* a chunk was: what was not loaded is lost */
+    uint64_t loaded;                     /* event records seen in the log */
     uint64_t converted, lost, events, stacks, stacks_missing, copied, late;
     uint64_t unnoted; /* execs of which the drainer left no note: no command line */
 };
@@ -142,9 +145,9 @@ enum { SCRATCH = 65536 };
 wstatus convert_init(struct convert *c, const struct klog_config *config, struct rawlog *log, struct reason *why);
 void    convert_finish(struct convert *c);
 /* Converts until a queue of `cpu` has something, the horizon is reached or enough is queued. */
-void    convert_run(struct convert *c, unsigned cpu);
-bool    convert_peek(struct convert *c, unsigned cpu, struct klog_record *out);
-void    convert_pop(struct convert *c, unsigned cpu);
+void convert_run(struct convert *c, unsigned cpu);
+bool convert_peek(struct convert *c, unsigned cpu, struct klog_record *out);
+void convert_pop(struct convert *c, unsigned cpu);
 /* An adopter's: what has a time up to this is in the file. */
 void     convert_suppress(struct convert *c, unsigned cpu, uint64_t time);
 uint64_t convert_horizon(const struct convert *c);
@@ -152,9 +155,9 @@ uint64_t convert_time(const struct convert *c, uint64_t raw_ns);
 /* The lowest raw position that is still needed. */
 uint64_t convert_needed(const struct convert *c);
 
-struct user_copy { /* see wire/stack_copy.h; unaligned */
+struct user_copy {            /* see wire/stack_copy.h; unaligned */
     const uint8_t *registers; /* NULL: there is none */
-    const uint8_t *stack; /* from the stack pointer on */
+    const uint8_t *stack;     /* from the stack pointer on */
     uint32_t       size;
 };
 /* Within the folder. A sample, taken apart; everything is inside the record. */
@@ -167,7 +170,7 @@ struct sample {
     uint64_t                 chain_count;
     const uint8_t           *raw;
     uint32_t                 raw_size;
-    struct user_copy         copy; /* of the program's stack */
+    struct user_copy         copy;   /* of the program's stack */
     uint64_t                 cgroup; /* of the task; 0: not told */
 };
 static inline int64_t sample_field(const struct sample *s, unsigned field)
@@ -190,8 +193,9 @@ struct event { /* what every event needs */
 uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, size_t payload);
 void     emit(struct convert *c, const struct event *e, uint64_t *time, const void *payload, size_t size);
 /* The stack of thread `of`, which the event at `trigger` on its CPU asked for. */
-void     stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint64_t trigger, const uint64_t *frames, unsigned n, uint64_t time);
-void     emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count);
+void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint64_t trigger, const uint64_t *frames,
+                 unsigned n, uint64_t time);
+void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count);
 /* An event that describes itself: provider traits and schema as TraceLogging has them (both with their size first). */
 struct described {
     const uint8_t *traits, *schema;
@@ -199,24 +203,28 @@ struct described {
     const uint8_t *chain; /* its call stack, unaligned; becomes an item of the event */
     unsigned       chain_count;
 };
-void     emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time, const void *payload,
-                        size_t size);
+void emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time,
+                    const void *payload, size_t size);
 /* An event of the class SystemConfigEx. */
-void     emit_system_ex(struct convert *c, uint8_t opcode, uint64_t *time, const void *payload, size_t size);
-void     emit_volume_mapping(struct convert *c, uint64_t *time);
-static inline bool stack_wanted(const struct convert *c, uint16_t hook) { return c->hook[hook >> 3] & (1u << (hook & 7)); }
+void               emit_system_ex(struct convert *c, uint8_t opcode, uint64_t *time, const void *payload, size_t size);
+void               emit_volume_mapping(struct convert *c, uint64_t *time);
+static inline bool stack_wanted(const struct convert *c, uint16_t hook)
+{
+    return c->hook[hook >> 3] & (1u << (hook & 7));
+}
 
 /* state.c */
-struct thread  *thread_get(struct convert *c, uint32_t tid);
-struct thread  *thread_add(struct convert *c, struct kernel_process *p, uint32_t tid, const char *name);
-void            thread_remove(struct convert *c, struct thread *t);
+struct thread         *thread_get(struct convert *c, uint32_t tid);
+struct thread         *thread_add(struct convert *c, struct kernel_process *p, uint32_t tid, const char *name);
+void                   thread_remove(struct convert *c, struct thread *t);
 struct kernel_process *process_get(struct convert *c, uint32_t pid);
 struct kernel_process *process_add(struct convert *c, uint32_t pid);
-void            process_remove(struct convert *c, struct kernel_process *p); /* threads and images too */
-void            process_text(char **text, const char *value);
-struct image   *image_add(struct kernel_process *p, const struct image *like, const char *name, struct image_name *shared);
-void            images_drop(struct kernel_process *p);
-bool            images_inherit(struct kernel_process *child, const struct kernel_process *parent);
+void                   process_remove(struct convert *c, struct kernel_process *p); /* threads and images too */
+void                   process_text(char **text, const char *value);
+struct image          *image_add(struct kernel_process *p, const struct image *like, const char *name,
+                                 struct image_name *shared);
+void                   images_drop(struct kernel_process *p);
+bool                   images_inherit(struct kernel_process *child, const struct kernel_process *parent);
 
 /* convert_process.c */
 void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
@@ -225,13 +233,13 @@ void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t
 void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
 void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void images_show(struct convert *c, unsigned cpu, struct kernel_process *p, uint64_t *time);
-/* What the start's walk of /proc says of a process (RAW_PROCESS, its pid) or a thread (RAW_THREAD, its tid) at a time that is still to come. NULL:
- * nothing. What came is no longer foretold. */
+/* What the start's walk of /proc says of a process (RAW_PROCESS, its pid) or a thread (RAW_THREAD, its tid) at a time
+ * that is still to come. NULL: nothing. What came is no longer foretold. */
 const uint8_t *foretold(const struct convert *c, uint32_t type, uint32_t id, size_t least);
 void           foretold_came(struct convert *c, uint32_t type, uint32_t id);
 /* The note of a record: taken (its memory may be used again), or only looked at. NULL: there is none. */
 const uint8_t *note_find(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
-void thread_rename(struct convert *c, unsigned cpu, struct thread *t, const char *name, uint64_t raw);
+void           thread_rename(struct convert *c, unsigned cpu, struct thread *t, const char *name, uint64_t raw);
 const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
 /* convert_change.c: what is wanted changes while events come */
 void convert_terms(struct convert *c, const uint32_t *mask, const uint16_t *hooks, unsigned hook_count);
@@ -239,16 +247,18 @@ void own_change(struct convert *c, const uint8_t *record, size_t size);
 void own_terms(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 bool change_absorbs(const struct convert *c, const struct sample *s); /* the other one of the two has it */
 /* convert_rundown.c */
-void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], uint64_t *time); /* of what is wanted since */
+void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS],
+                  uint64_t *time); /* of what is wanted since */
 void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void rundown_done(struct convert *c, uint64_t raw);
 void rundown_stop(struct convert *c, uint64_t raw);
 struct writer;
 void wr_path(struct writer *w, const char *path); /* as Windows shows it: below a volume, backslashes, UTF-16 */
-void process_event(struct convert *c, const struct actor *by, const struct kernel_process *p, uint16_t hook, uint64_t *time);
+void process_event(struct convert *c, const struct actor *by, const struct kernel_process *p, uint16_t hook,
+                   uint64_t *time);
 void thread_event(struct convert *c, const struct actor *by, const struct thread *t, uint16_t hook, uint64_t *time);
-void image_event(struct convert *c, const struct actor *by, const struct kernel_process *p, const struct image *i, uint16_t hook,
-                 uint64_t *time);
+void image_event(struct convert *c, const struct actor *by, const struct kernel_process *p, const struct image *i,
+                 uint16_t hook, uint64_t *time);
 /* convert_identity.c: whose file an image is, and which boot this is; see wire/names.h */
 void identity_event(struct convert *c, const struct actor *by, const struct image *i, uint64_t *time);
 void identity_set(struct image *i, const void *id, size_t size);
@@ -284,26 +294,33 @@ void convert_ipi_send(struct convert *c, const struct sample *s);
 void convert_ipi_entry(struct convert *c, const struct sample *s);
 void convert_ipi_exit(struct convert *c, const struct sample *s);
 /* convert_power.c: timers, idle states, frequencies, sleep, the kernel's log */
-void convert_timer(struct convert *c, const struct sample *s);
-void convert_cpu_idle(struct convert *c, const struct sample *s);
-void convert_cpu_frequency(struct convert *c, const struct sample *s);
-void convert_suspend(struct convert *c, const struct sample *s);
-void convert_log_line(struct convert *c, const struct sample *s);
+void     convert_timer(struct convert *c, const struct sample *s);
+void     convert_cpu_idle(struct convert *c, const struct sample *s);
+void     convert_cpu_frequency(struct convert *c, const struct sample *s);
+void     convert_suspend(struct convert *c, const struct sample *s);
+void     convert_log_line(struct convert *c, const struct sample *s);
 uint32_t disk_number(struct convert *c, uint32_t dev); /* as events of the session have it */
 /* convert_filename.c */
-void file_name_keep(struct convert *c, uint64_t key, const char *path); /* it may be needed */
+void file_name_keep(struct convert *c, uint64_t key, const char *path);             /* it may be needed */
 void file_name_tell(struct convert *c, unsigned cpu, uint64_t key, uint64_t *time); /* an event uses the key now */
-const char *file_name_text(const struct convert *c, uint64_t key); /* NULL: none is known */
-void file_name_forget(struct convert *c, unsigned cpu, uint64_t key, uint64_t *time); /* the file is called so no more */
+const char *file_name_text(const struct convert *c, uint64_t key);                  /* NULL: none is known */
+/* the file is called so no more */
+void file_name_forget(struct convert *c, unsigned cpu, uint64_t key, uint64_t *time);
 void file_names_stop(struct convert *c, uint64_t *time);
 /* convert_map.c */
-enum { MAPPING_SHOWN = 1, MAPPING_SHARED = 2, MAPPING_EXEC = 4, MAPPING_ZEROS = 8 /* memory, though the kernel has a file for it */ };
+enum {
+    MAPPING_SHOWN  = 1,
+    MAPPING_SHARED = 2,
+    MAPPING_EXEC   = 4,
+    MAPPING_ZEROS  = 8 /* memory, though the kernel has a file for it */
+};
 struct mapping { /* of a file */
     uint64_t start, end, offset, key;
     uint32_t flags, pad;
 };
 const struct mapping *mapping_find(const struct convert *c, uint32_t pid, uint64_t address); /* NULL: no file's */
-bool mapping_between(const struct convert *c, uint32_t pid, uint64_t start, uint64_t end); /* is any file mapped there? */
+/* is any file mapped there? */
+bool mapping_between(const struct convert *c, uint32_t pid, uint64_t start, uint64_t end);
 void convert_mapping(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
 void own_mapping(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_munmap_enter(struct convert *c, const struct sample *s);
@@ -324,7 +341,7 @@ void own_memory(struct convert *c, const uint8_t *record, size_t size, uint64_t 
 void own_sets(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void memory_process_gone(struct convert *c, uint32_t pid);
 /* convert_split.c */
-uint64_t disk_irp(struct convert *c); /* the next one (convert_disk.c) */
+uint64_t disk_irp(struct convert *c);                                                /* the next one (convert_disk.c) */
 uint64_t split_take(struct convert *c, uint32_t tid, uint32_t dev, uint64_t sector); /* 0: it is no part of another */
 void     convert_split(struct convert *c, const struct sample *s);
 void     convert_remap(struct convert *c, const struct sample *s);
@@ -337,10 +354,11 @@ void own_counters(struct convert *c, const uint8_t *record, size_t size);
 /* convert_file.c */
 void convert_file_enter(struct convert *c, const struct sample *s);
 void convert_file_exit(struct convert *c, const struct sample *s);
-uint64_t file_in_call(const struct convert *c, uint32_t tid); /* the key of the file that the thread is reading, writing or syncing; 0: none */
+/* the key of the file that the thread is reading, writing or syncing; 0: none */
+uint64_t file_in_call(const struct convert *c, uint32_t tid);
 /* convert_syscall.c */
-void convert_sys_enter(struct convert *c, const struct sample *s);
-void convert_sys_exit(struct convert *c, const struct sample *s);
+void     convert_sys_enter(struct convert *c, const struct sample *s);
+void     convert_sys_exit(struct convert *c, const struct sample *s);
 uint32_t ntstatus_of(int64_t result); /* of a system call: 0 and more is success, else -errno */
 /* convert_copy.c: told as it is */
 void convert_copied(struct convert *c, const struct sample *s);
@@ -360,8 +378,8 @@ void convert_module(struct convert *c, const struct sample *s);
 /* convert_device.c; false: the record is damaged */
 /* 1: it is an event that the drainer counted; 0: it says that some are missing */
 unsigned device_counts(const uint8_t *record, size_t size);
-bool convert_device(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
-void convert_module_free(struct convert *c, const struct sample *s);
+bool     convert_device(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void     convert_module_free(struct convert *c, const struct sample *s);
 /* convert_probe.c: drivers that take devices, and requests for firmware */
 void convert_probe(struct convert *c, const struct sample *s);
 void convert_deferred(struct convert *c, const struct sample *s);
@@ -371,20 +389,23 @@ void convert_throttle(struct convert *c, unsigned cpu, const uint8_t *record, bo
 /* Counts records that cannot be converted (V3); NULL: of which source is not known. */
 void loss_converting(struct convert *c, unsigned cpu, const struct raw_source *source, uint64_t count);
 bool losses_flush(struct convert *c); /* tells of them; false: there are none */
-bool losses_end(struct convert *c); /* once all is converted: what nothing else tells; false: it was said before, or there is more to come */
+/* once all is converted: what nothing else tells; false: it was said before, or there is more to come */
+bool losses_end(struct convert *c);
 /* convert_config.c: the system configuration, as it was made */
 void convert_config(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 /* convert_ustack.c: copies of programs' stacks */
 void copy_emit(struct convert *c, const struct actor *of, uint64_t trigger, const struct user_copy *copy);
-void copy_keep(struct convert *c, uint32_t tid, const struct user_copy *copy); /* until the thread runs again; NULL: there is none */
+/* until the thread runs again; NULL: there is none */
+void                    copy_keep(struct convert *c, uint32_t tid, const struct user_copy *copy);
 const struct user_copy *copy_kept(struct convert *c, uint32_t tid); /* NULL: none */
-void copy_drop(struct convert *c, uint32_t tid);
+void                    copy_drop(struct convert *c, uint32_t tid);
 /* convert_stacks.c: where klog_config.stack_cache_bytes asks for it */
 void stack_keyed(struct convert *c, const struct actor *of, uint64_t trigger, const uint64_t *frame, unsigned n);
 void stacks_rundown(struct convert *c); /* once, behind everything else */
 /* klog_stack_keys, klog_stack_keys_end */
-void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx);
+void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(void *ctx, const struct klog_record *r),
+                        void *ctx);
 void convert_stack_keys_end(struct convert *c);
 /* convert_cgroups.c */
 void convert_executed(struct convert *c, const struct sample *s);
@@ -394,6 +415,6 @@ void cgroup_inherit(struct convert *c, uint32_t child, uint32_t parent);
 void cgroup_end(struct convert *c, const struct actor *by, const struct kernel_process *p, bool gone, uint64_t *time);
 void own_cgroup(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 /* Linux priorities (-1 deadline, 0..99 real time with 0 the highest, 120 = nice 0) -> 0..31; tid 0 is idle. */
-uint8_t windows_priority(int64_t prio, uint32_t tid);
+uint8_t  windows_priority(int64_t prio, uint32_t tid);
 uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid);
 #endif

@@ -1,5 +1,6 @@
-/* convert_boot.c - initcalls, module loads and the end of the kernel phase. Windows has no such events, so they are ours, with
- * names of our own (provider Autologger-Kernel-Boot), and describe themselves: any reader can decode them. See convert.h. */
+/* convert_boot.c - initcalls, module loads and the end of the kernel phase. Windows has no such events, so they are
+ * ours, with names of our own (provider Autologger-Kernel-Boot), and describe themselves: any reader can decode them.
+ * See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 
 #include <string.h>
@@ -25,7 +26,10 @@ void convert_initcall(struct convert *c, const struct sample *s)
 {
     static const struct shape level  = {PROVIDER, "InitcallLevel", {{"Level", SHAPE_TEXT}}};
     static const struct shape start  = {PROVIDER, "InitcallStart", {{"Function", SHAPE_HEX64}, {"Name", SHAPE_TEXT}}};
-    static const struct shape finish = {PROVIDER, "InitcallFinish", {{"Function", SHAPE_HEX64}, {"Name", SHAPE_TEXT}, {"Result", SHAPE_INT32}, {"DurationNs", SHAPE_UINT64}}};
+    static const struct shape finish = {
+        PROVIDER,
+        "InitcallFinish",
+        {{"Function", SHAPE_HEX64}, {"Name", SHAPE_TEXT}, {"Result", SHAPE_INT32}, {"DurationNs", SHAPE_UINT64}}};
     struct actor  by = {s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -35,7 +39,7 @@ void convert_initcall(struct convert *c, const struct sample *s)
         return;
     }
     uint64_t function = (uint64_t)sample_field(s, F_INITCALL_FUNC), key = function ^ (uint64_t)s->tid << 48;
-    bool     begins   = s->source->kind == SRC_INITCALL_START;
+    bool     begins = s->source->kind == SRC_INITCALL_START;
     wr_u64(&w, function);
     wr_symbol(c, &w, function);
     if (begins) { /* 0 is "not there" in the table */
@@ -51,23 +55,31 @@ void convert_initcall(struct convert *c, const struct sample *s)
 void convert_module(struct convert *c, const struct sample *s)
 {
     static const struct shape shape = {PROVIDER, "ModuleLoad", {{"Name", SHAPE_TEXT}, {"Taints", SHAPE_HEX32}}};
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    uint8_t                   bytes[PAYLOAD_MAX];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     wr_sample_text(&w, s, F_MODULE_NAME);
     wr_u32(&w, (uint32_t)sample_field(s, F_MODULE_TAINTS));
     describe(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, &shape, s->time, &w);
 }
 
-/* One for each CPU: from here on the events are perf's. TraceTime + OffsetNs is CLOCK_MONOTONIC_RAW, within ErrorNs, except that
- * trace times below SqueezedNs were halved instead. */
+/* One for each CPU: from here on the events are perf's. TraceTime + OffsetNs is CLOCK_MONOTONIC_RAW, within ErrorNs,
+ * except that trace times below SqueezedNs were halved instead. */
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
 {
-    static const struct shape shape = {PROVIDER, "KernelPhaseEnd",
-                                       {{"Cpu", SHAPE_UINT32}, {"Clock", SHAPE_TEXT}, {"OffsetNs", SHAPE_INT64}, {"ErrorNs", SHAPE_UINT64}, {"SqueezedNs", SHAPE_UINT64},
-                                        {"FirstNs", SHAPE_UINT64}, {"Entries", SHAPE_UINT64}, {"Kept", SHAPE_UINT64}, {"Lost", SHAPE_UINT64}}};
-    struct raw_phase_end r;
-    uint8_t              bytes[PAYLOAD_MAX];
-    struct writer        w = wr_make(bytes, sizeof bytes);
+    static const struct shape shape = {PROVIDER,
+                                       "KernelPhaseEnd",
+                                       {{"Cpu", SHAPE_UINT32},
+                                        {"Clock", SHAPE_TEXT},
+                                        {"OffsetNs", SHAPE_INT64},
+                                        {"ErrorNs", SHAPE_UINT64},
+                                        {"SqueezedNs", SHAPE_UINT64},
+                                        {"FirstNs", SHAPE_UINT64},
+                                        {"Entries", SHAPE_UINT64},
+                                        {"Kept", SHAPE_UINT64},
+                                        {"Lost", SHAPE_UINT64}}};
+    struct raw_phase_end      r;
+    uint8_t                   bytes[PAYLOAD_MAX];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     if (size < sizeof r)
         return;
     memcpy(&r, record, sizeof r);

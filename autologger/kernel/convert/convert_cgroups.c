@@ -1,5 +1,6 @@
-/* convert_cgroups.c - which cgroup each process is in, and which of systemd's units that is: at an exec, at a move, and at the latest at
- * its end. Windows has no such events, so they are ours (provider Autologger-Kernel-Cgroups) and describe themselves.
+/* convert_cgroups.c - which cgroup each process is in, and which of systemd's units that is: at an exec, at a move, and
+ * at the latest at its end. Windows has no such events, so they are ours (provider Autologger-Kernel-Cgroups) and
+ * describe themselves.
  * Invariant: U1 a process whose start is in the file has a ProcessCgroup event after it: every one has a unit, or "".
  * See convert.h; only where klog_config.units asks for it. */
 #include "autologger/kernel/convert/describe.h"
@@ -12,12 +13,12 @@
 #define PROVIDER "Autologger-Kernel-Cgroups"
 enum { ROOT_CGROUP = 1, PATH_MAX_BYTES = 4096, UNIT_MAX = 256, PAYLOAD_MAX = PATH_MAX_BYTES + UNIT_MAX + 64 };
 
-/* A cgroup whose path the rundown knew and whose number nobody could tell it, because no cgroup file system was to be seen (an early program
- * after the switch of roots): by the process that it is known of. */
+/* A cgroup whose path the rundown knew and whose number nobody could tell it, because no cgroup file system was to be
+ * seen (an early program after the switch of roots): by the process that it is known of. */
 #define UNNUMBERED (UINT64_C(1) << 63)
 
 struct convert_cgroups_place { /* of a process */
-    uint64_t cgroup; /* 0: not known */
+    uint64_t cgroup;           /* 0: not known */
     bool     told;
 };
 struct part_cgroups {
@@ -67,8 +68,8 @@ static bool convert_cgroups_path_set(struct convert *c, uint64_t id, const char 
 
 static struct convert_cgroups_place *place_get(struct convert *c, uint32_t pid, bool make)
 {
-    struct part_cgroups *p  = convert_cgroups_part(c);
-    struct convert_cgroups_place        *at = p ? idmap_get(&p->process, pid) : NULL;
+    struct part_cgroups          *p  = convert_cgroups_part(c);
+    struct convert_cgroups_place *at = p ? idmap_get(&p->process, pid) : NULL;
     if (at || !make || !p || !(at = calloc(1, sizeof *at)))
         return at;
     if (idmap_put(&p->process, pid, at))
@@ -92,7 +93,7 @@ void part_cgroups_put(const struct convert *c, struct sink *s)
     for (size_t i = 0; p && i < p->process.capacity; i++)
         if (p->process.slot[i].value) {
             const struct convert_cgroups_place *at     = p->process.slot[i].value;
-            const uint64_t      row[3] = {p->process.slot[i].key, at->cgroup, at->told};
+            const uint64_t                      row[3] = {p->process.slot[i].key, at->cgroup, at->told};
             snapshot_put(s, row, sizeof row);
         }
 }
@@ -106,9 +107,9 @@ bool part_cgroups_get(struct convert *c, struct cursor *cur)
         good             = path && convert_cgroups_path_set(c, id, path);
     }
     for (uint64_t n = cur_u64(cur); n > 0 && good; n--) {
-        uint64_t      pid = cur_u64(cur), cgroup = cur_u64(cur), told = cur_u64(cur);
+        uint64_t                      pid = cur_u64(cur), cgroup = cur_u64(cur), told = cur_u64(cur);
         struct convert_cgroups_place *at = cur_ok(cur) ? place_get(c, (uint32_t)pid, true) : NULL;
-        good             = at != NULL;
+        good                             = at != NULL;
         if (at)
             *at = (struct convert_cgroups_place){cgroup, told != 0};
     }
@@ -117,11 +118,17 @@ bool part_cgroups_get(struct convert *c, struct cursor *cur)
 
 /* ---- events ---- */
 
-static void convert_cgroups_tell(struct convert *c, const struct actor *by, const struct kernel_process *p, struct convert_cgroups_place *at, const char *why, uint64_t *time)
+static void convert_cgroups_tell(struct convert *c, const struct actor *by, const struct kernel_process *p,
+                                 struct convert_cgroups_place *at, const char *why, uint64_t *time)
 {
-    static const struct shape shape = {PROVIDER, "ProcessCgroup",
-                                       {{"ProcessId", SHAPE_UINT32}, {"UniqueProcessKey", SHAPE_HEX64}, {"CgroupId", SHAPE_UINT64}, {"Unit", SHAPE_TEXT},
-                                        {"ControlGroup", SHAPE_TEXT}, {"Why", SHAPE_TEXT}}};
+    static const struct shape shape = {PROVIDER,
+                                       "ProcessCgroup",
+                                       {{"ProcessId", SHAPE_UINT32},
+                                        {"UniqueProcessKey", SHAPE_HEX64},
+                                        {"CgroupId", SHAPE_UINT64},
+                                        {"Unit", SHAPE_TEXT},
+                                        {"ControlGroup", SHAPE_TEXT},
+                                        {"Why", SHAPE_TEXT}}};
     const char   *path = at->cgroup == ROOT_CGROUP ? "/" : c->cgroups ? idmap_get(&c->cgroups->path, at->cgroup) : NULL;
     char          unit[UNIT_MAX];
     uint8_t       bytes[PAYLOAD_MAX];
@@ -148,12 +155,12 @@ void convert_cgroup_made(struct convert *c, const struct sample *s)
 
 void convert_cgroup_moved(struct convert *c, const struct sample *s)
 {
-    uint8_t         bytes[PATH_MAX_BYTES];
-    struct writer   w   = wr_make(bytes, sizeof bytes);
-    const uint32_t  pid = (uint32_t)sample_field(s, F_ATTACH_PID);
-    const uint64_t  id  = (uint64_t)sample_field(s, F_ATTACH_ID);
-    struct kernel_process *p   = process_get(c, pid);
-    struct convert_cgroups_place   *at;
+    uint8_t                       bytes[PATH_MAX_BYTES];
+    struct writer                 w   = wr_make(bytes, sizeof bytes);
+    const uint32_t                pid = (uint32_t)sample_field(s, F_ATTACH_PID);
+    const uint64_t                id  = (uint64_t)sample_field(s, F_ATTACH_ID);
+    struct kernel_process        *p   = process_get(c, pid);
+    struct convert_cgroups_place *at;
     wr_sample_text(&w, s, F_ATTACH_PATH);
     if (sample_field(s, F_ATTACH_ROOT) != 0 || !wr_ok(&w) || !p || p == c->system || !(at = place_get(c, pid, true)))
         return;
@@ -168,11 +175,11 @@ void convert_cgroup_moved(struct convert *c, const struct sample *s)
 /* The exec is over: the new program's process was told with its COMM record. */
 void convert_executed(struct convert *c, const struct sample *s)
 {
-    struct kernel_process *p  = c->config->units && c->processes ? process_get(c, s->pid) : NULL;
-    struct convert_cgroups_place   *at = p && p != c->system ? place_get(c, s->pid, true) : NULL;
+    struct kernel_process        *p  = c->config->units && c->processes ? process_get(c, s->pid) : NULL;
+    struct convert_cgroups_place *at = p && p != c->system ? place_get(c, s->pid, true) : NULL;
     if (!at)
         return;
-    uint64_t time = convert_time(c, s->time);
+    uint64_t    time = convert_time(c, s->time);
     const char *path = at->cgroup & UNNUMBERED ? idmap_get(&c->cgroups->path, at->cgroup) : NULL;
     if (path && s->cgroup && !idmap_get(&c->cgroups->path, s->cgroup)) /* it did not move: this is the number */
         convert_cgroups_path_set(c, s->cgroup, path);
@@ -207,9 +214,9 @@ void own_cgroup(struct convert *c, const uint8_t *record, size_t size, uint64_t 
     struct raw_cgroup r;
     struct cursor     cur = cur_make(record, size);
     cur_copy(&cur, &r, sizeof r);
-    const char     *path = cur_zstring(&cur);
-    struct kernel_process *p    = process_get(c, r.own.pid);
-    struct convert_cgroups_place   *at   = path && p && p != c->system ? place_get(c, r.own.pid, true) : NULL;
+    const char                   *path = cur_zstring(&cur);
+    struct kernel_process        *p    = process_get(c, r.own.pid);
+    struct convert_cgroups_place *at   = path && p && p != c->system ? place_get(c, r.own.pid, true) : NULL;
     if (!at || at->told)
         return; /* it moved, or executed, meanwhile */
     uint64_t time = convert_time(c, raw);

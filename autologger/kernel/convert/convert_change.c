@@ -1,6 +1,6 @@
-/* convert_change.c - what is wanted changes while events come: two records of the log say what, and on which CPU from which time.
- * RAW_CHANGE comes before the first record of a source that is armed anew, RAW_TERMS when all of them are armed and none of those that
- * go is off. See change.h for the other side, convert.h for the rules. */
+/* convert_change.c - what is wanted changes while events come: two records of the log say what, and on which CPU from
+ * which time. RAW_CHANGE comes before the first record of a source that is armed anew, RAW_TERMS when all of them are
+ * armed and none of those that go is off. See change.h for the other side, convert.h for the rules. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/tables/sysconfig_classes.h"
@@ -15,7 +15,10 @@ struct part_change { /* of the last change; its sources are recorded by nobody e
     uint64_t cut[];
 };
 
-static bool convert_change_has(const uint32_t *mask, uint32_t word0, uint32_t word1) { return (mask[0] & word0) || (mask[1] & word1); }
+static bool convert_change_has(const uint32_t *mask, uint32_t word0, uint32_t word1)
+{
+    return (mask[0] & word0) || (mask[1] & word1);
+}
 
 void convert_terms(struct convert *c, const uint32_t *mask, const uint16_t *hooks, unsigned hook_count)
 {
@@ -67,21 +70,20 @@ bool change_absorbs(const struct convert *c, const struct sample *s)
     if (!p)
         return false;
     unsigned role = p->role[s->source - c->log->header->source];
-    return (role == RAW_ROLE_BEGINS && s->time < p->cut[s->cpu]) || (role == RAW_ROLE_ENDS && s->time >= p->cut[s->cpu]);
+    return (role == RAW_ROLE_BEGINS && s->time < p->cut[s->cpu]) ||
+           (role == RAW_ROLE_ENDS && s->time >= p->cut[s->cpu]);
 }
 
 /* ---- what is wanted ---- */
 
 /* What a class remembers of its last events is not true any more when it has been off for a while. */
-static const struct { uint32_t word[5]; void (*forget)(struct convert *c); } memories[] = {
-    {{0x3000}, part_fault_finish},
-    {{0xB000}, part_mappings_finish},
-    {{0x06000000}, part_file_finish},
-    {{0x00010000}, part_net_finish},
-    {{0x00200000}, part_split_finish},
-    {{0x4080, 0x8000, 0x40}, part_call_finish},
-    {{0x8}, part_counters_finish},
-    {{0, 0x800000}, part_memory_finish},
+static const struct {
+    uint32_t word[5];
+    void (*forget)(struct convert *c);
+} memories[] = {
+    {{0x3000}, part_fault_finish},   {{0xB000}, part_mappings_finish},    {{0x06000000}, part_file_finish},
+    {{0x00010000}, part_net_finish}, {{0x00200000}, part_split_finish},   {{0x4080, 0x8000, 0x40}, part_call_finish},
+    {{0x8}, part_counters_finish},   {{0, 0x800000}, part_memory_finish},
 };
 
 static bool any(const uint32_t *mask, const uint32_t word[5])
@@ -105,7 +107,8 @@ static void convert_change_forget(struct convert *c, const uint32_t *before, boo
             memories[i].forget(c);
     for (unsigned i = 0; i < c->cpus; i++) /* an interrupt that is being handled: its end alone says nothing */
         c->cpu[i] = (struct cpu_state){.idle_state = c->cpu[i].idle_state};
-    for (size_t i = 0; convert_change_has(c->mask, 0x500, 0) && !convert_change_has(before, 0x500, 0) && i < c->request.capacity; i++)
+    for (size_t i = 0;
+         convert_change_has(c->mask, 0x500, 0) && !convert_change_has(before, 0x500, 0) && i < c->request.capacity; i++)
         if (c->request.slot[i].value) {
             free(idmap_remove(&c->request, c->request.slot[i].key));
             i = (size_t)-1; /* removal moves others: begin again */

@@ -1,4 +1,5 @@
-/* convert_config.c - events of the system configuration: made whole by sysconfig.h, here they get their headers. See convert.h. */
+/* convert_config.c - events of the system configuration: made whole by sysconfig.h, here they get their headers. See
+ * convert.h. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/source/bootenv.h"
@@ -6,18 +7,25 @@
 
 #include <string.h>
 
+/* clang-format off */
 static const struct shape convert_config_shapes[BOOTENV_EVENTS] = {
     [BOOTENV_TIMES] = {BOOTENV_PROVIDER, BOOTENV_TIMES_NAME,
-                       {{"FirmwareNs", SHAPE_UINT64}, {"LoaderNs", SHAPE_UINT64}, {"Source", SHAPE_TEXT}, {"LoaderInitNs", SHAPE_UINT64},
-                        {"LoaderMenuNs", SHAPE_UINT64}, {"LoaderExecNs", SHAPE_UINT64}, {"FpdtResetEndNs", SHAPE_UINT64},
+                       {{"FirmwareNs", SHAPE_UINT64}, {"LoaderNs", SHAPE_UINT64}, {"Source", SHAPE_TEXT},
+                        {"LoaderInitNs", SHAPE_UINT64},
+                        {"LoaderMenuNs", SHAPE_UINT64}, {"LoaderExecNs", SHAPE_UINT64},
+                         {"FpdtResetEndNs", SHAPE_UINT64},
                         {"FpdtLoaderLoadNs", SHAPE_UINT64}, {"FpdtLoaderLaunchNs", SHAPE_UINT64},
                         {"FpdtExitBootServicesStartNs", SHAPE_UINT64}, {"FpdtExitBootServicesEndNs", SHAPE_UINT64}}},
     [BOOTENV_LOADER] = {BOOTENV_PROVIDER, "BootLoader",
-                        {{"Name", SHAPE_TEXT}, {"Firmware", SHAPE_TEXT}, {"FirmwareKind", SHAPE_TEXT}, {"SecureBoot", SHAPE_TEXT}}},
+                        {{"Name", SHAPE_TEXT}, {"Firmware", SHAPE_TEXT}, {"FirmwareKind", SHAPE_TEXT},
+                         {"SecureBoot", SHAPE_TEXT}}},
     [BOOTENV_KERNEL] = {BOOTENV_PROVIDER, "BootKernel",
-                        {{"Release", SHAPE_TEXT}, {"Build", SHAPE_TEXT}, {"CommandLine", SHAPE_TEXT}, {"ClockSource", SHAPE_TEXT},
-                         {"Lockdown", SHAPE_TEXT}, {"Hypervisor", SHAPE_TEXT}, {"HypervisorId", SHAPE_TEXT}, {"Initramfs", SHAPE_TEXT}}},
+                        {{"Release", SHAPE_TEXT}, {"Build", SHAPE_TEXT}, {"CommandLine", SHAPE_TEXT},
+                         {"ClockSource", SHAPE_TEXT},
+                         {"Lockdown", SHAPE_TEXT}, {"Hypervisor", SHAPE_TEXT}, {"HypervisorId", SHAPE_TEXT},
+                          {"Initramfs", SHAPE_TEXT}}},
 };
+/* clang-format on */
 
 void convert_config(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
 {

@@ -1,5 +1,5 @@
-/* convert_counters.c - PerfCtr events: what a process has used, at its end and at the stop. See convert.h and counters.h.
- * The kernel tells of threads: what those that ended before have used is kept until their process ends. */
+/* convert_counters.c - PerfCtr events: what a process has used, at its end and at the stop. See convert.h and
+ * counters.h. The kernel tells of threads: what those that ended before have used is kept until their process ends. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/etl.h"
@@ -55,9 +55,9 @@ static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 void counters_exit(struct convert *c, uint32_t pid, uint64_t raw)
 {
-    struct raw_counters r;
-    struct convert_counters_used        *u = c->process_counters ? used_of(c, pid) : NULL;
-    const uint8_t      *n = u ? note_take(c, RAW_NOTE_COUNTERS, pid, raw, sizeof r) : NULL;
+    struct raw_counters           r;
+    struct convert_counters_used *u = c->process_counters ? used_of(c, pid) : NULL;
+    const uint8_t                *n = u ? note_take(c, RAW_NOTE_COUNTERS, pid, raw, sizeof r) : NULL;
     if (u)
         u->last = n != NULL;
     if (!n)
@@ -81,7 +81,8 @@ void own_counters(struct convert *c, const uint8_t *record, size_t size)
     u->alive = true;
 }
 
-static void counters_event(struct convert *c, unsigned cpu, uint32_t pid, const struct raw_counters *r, uint16_t hook, uint64_t *time)
+static void counters_event(struct convert *c, unsigned cpu, uint32_t pid, const struct raw_counters *r, uint16_t hook,
+                           uint64_t *time)
 {
     uint8_t       bytes[104] = {0};
     struct writer w          = wr_make(bytes, sizeof bytes);

@@ -45,12 +45,19 @@ static void convert_device_line_read(struct uevent *u, const char *line)
 
 static void uevent_write(struct convert *c, const char *text, size_t size, uint64_t raw)
 {
-    static const struct shape shape = {PROVIDER, "Uevent",
-                                       {{"Action", SHAPE_TEXT}, {"DevPath", SHAPE_TEXT}, {"Subsystem", SHAPE_TEXT}, {"DevType", SHAPE_TEXT},
-                                        {"DevName", SHAPE_TEXT}, {"Driver", SHAPE_TEXT}, {"Sequence", SHAPE_UINT64}, {"Properties", SHAPE_TEXT}}};
-    struct uevent u = {0};
-    struct writer w = wr_make(c->scratch, PAYLOAD_MAX);
-    size_t        at = strnlen(text, size) + 1; /* "add@/devices/...": said again behind it */
+    static const struct shape shape = {PROVIDER,
+                                       "Uevent",
+                                       {{"Action", SHAPE_TEXT},
+                                        {"DevPath", SHAPE_TEXT},
+                                        {"Subsystem", SHAPE_TEXT},
+                                        {"DevType", SHAPE_TEXT},
+                                        {"DevName", SHAPE_TEXT},
+                                        {"Driver", SHAPE_TEXT},
+                                        {"Sequence", SHAPE_UINT64},
+                                        {"Properties", SHAPE_TEXT}}};
+    struct uevent             u     = {0};
+    struct writer             w     = wr_make(c->scratch, PAYLOAD_MAX);
+    size_t                    at    = strnlen(text, size) + 1; /* "add@/devices/...": said again behind it */
     for (size_t n; at < size && (n = strnlen(text + at, size - at)) < size - at; at += n + 1)
         if (n)
             convert_device_line_read(&u, text + at);

@@ -1,6 +1,6 @@
-/* convert_disk.c - block requests: initiation at insert or issue, completion paired by device and sector. See convert.h.
- * A full device refuses a request, which is then issued again by whoever comes by (mostly a worker of the kernel's): it stays
- * the request of the thread that asked for it, since then. */
+/* convert_disk.c - block requests: initiation at insert or issue, completion paired by device and sector. See
+ * convert.h. A full device refuses a request, which is then issued again by whoever comes by (mostly a worker of the
+ * kernel's): it stays the request of the thread that asked for it, since then. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/wire/etl.h"
@@ -23,9 +23,17 @@ static enum disk_kind rwbs_kind(const struct sample *s, uint32_t *irp_flags)
     const char *p = (const char *)s->raw + f->offset;
     for (uint16_t i = 0; i < f->size && p[i]; i++)
         switch (p[i]) {
-        case 'R': *irp_flags |= 0x100; kind = DISK_READ; break;
-        case 'W': *irp_flags |= 0x200; kind = DISK_WRITE; break;
-        case 'F': kind = kind == DISK_OTHER ? DISK_FLUSH : kind; break; /* before the operation a flush, behind it FUA */
+        case 'R':
+            *irp_flags |= 0x100;
+            kind = DISK_READ;
+            break;
+        case 'W':
+            *irp_flags |= 0x200;
+            kind = DISK_WRITE;
+            break;
+        case 'F':
+            kind = kind == DISK_OTHER ? DISK_FLUSH : kind;
+            break;                   /* before the operation a flush, behind it FUA */
         case 'D': return DISK_OTHER; /* discard, erase */
         case 'S': *irp_flags |= 0x4; break;
         case 'M': *irp_flags |= IRP_METADATA; break;
@@ -69,7 +77,8 @@ static void request_free(struct convert *c, struct disk_request *r)
 
 uint64_t disk_irp(struct convert *c) { return UINT64_C(0xffff800000000000) + (c->next_irp++ << 8); }
 
-/* Is this what becomes of a request that is open already? If not, its completion was lost, and the new one takes its place. */
+/* Is this what becomes of a request that is open already? If not, its completion was lost, and the new one takes its
+ * place. */
 static bool goes_on(struct disk_request *r, bool issue, uint32_t sectors)
 {
     if (!r->requeued && (!issue || r->issued))
@@ -85,8 +94,8 @@ static bool goes_on(struct disk_request *r, bool issue, uint32_t sectors)
 
 static void convert_request(struct convert *c, const struct sample *s, bool issue)
 {
-    uint32_t       irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV), sectors = (uint32_t)sample_field(s, F_RQ_NR_SECTOR);
-    uint64_t       sector = (uint64_t)sample_field(s, F_RQ_SECTOR), time = convert_time(c, s->time);
+    uint32_t irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV), sectors = (uint32_t)sample_field(s, F_RQ_NR_SECTOR);
+    uint64_t sector = (uint64_t)sample_field(s, F_RQ_SECTOR), time = convert_time(c, s->time);
     enum disk_kind kind = rwbs_kind(s, &irp_flags);
     if (kind == DISK_OTHER)
         return;
@@ -102,15 +111,23 @@ static void convert_request(struct convert *c, const struct sample *s, bool issu
         return;
     }
     uint64_t irp = split_take(c, s->tid, dev, sector);
-    *r = (struct disk_request){.time = time, .irp = irp ? irp : disk_irp(c), .start_sector = sector,
-                               .dev = dev, .tid = s->tid, .sectors = sectors, .flags = irp_flags, .issued = issue,
-                               .flush = kind == DISK_FLUSH};
-    /* The block layer does not know the file; but data (not what the file system keeps for itself) that a thread reads or writes
-     * within its own call on a file are that file's. */
+    *r           = (struct disk_request){.time         = time,
+                                         .irp          = irp ? irp : disk_irp(c),
+                                         .start_sector = sector,
+                                         .dev          = dev,
+                                         .tid          = s->tid,
+                                         .sectors      = sectors,
+                                         .flags        = irp_flags,
+                                         .issued       = issue,
+                                         .flush        = kind == DISK_FLUSH};
+    /* The block layer does not know the file; but data (not what the file system keeps for itself) that a thread reads
+     * or writes within its own call on a file are that file's. */
     r->file = irp_flags & IRP_METADATA ? 0 : file_in_call(c, s->tid);
     if (!c->disk_init)
         return;
-    uint16_t hook = kind == DISK_FLUSH ? HOOK_DISK_FLUSH_INIT : kind == DISK_READ ? HOOK_DISK_READ_INIT : HOOK_DISK_WRITE_INIT;
+    uint16_t hook = kind == DISK_FLUSH  ? HOOK_DISK_FLUSH_INIT
+                    : kind == DISK_READ ? HOOK_DISK_READ_INIT
+                                        : HOOK_DISK_WRITE_INIT;
     uint32_t pid  = shown_pid(c, s->pid, s->tid);
     uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, hook, ETL_SYSTEM64, 3, pid, s->tid}, &time, 12);
     if (p) {
@@ -129,12 +146,14 @@ void convert_requeued(struct convert *c, const struct sample *s)
 {
     uint32_t             irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV);
     enum disk_kind       kind = rwbs_kind(s, &irp_flags);
-    struct disk_request *r    = idmap_get(&c->request, disk_key(dev, (uint64_t)sample_field(s, F_RQ_SECTOR), kind == DISK_FLUSH));
+    struct disk_request *r =
+        idmap_get(&c->request, disk_key(dev, (uint64_t)sample_field(s, F_RQ_SECTOR), kind == DISK_FLUSH));
     if (r && kind != DISK_OTHER)
         r->requeued = true;
 }
 
-static void completion_event(struct convert *c, unsigned cpu, const struct disk_request *r, enum disk_kind kind, uint64_t time)
+static void completion_event(struct convert *c, unsigned cpu, const struct disk_request *r, enum disk_kind kind,
+                             uint64_t time)
 {
     uint8_t       bytes[52];
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -161,8 +180,8 @@ static void completion_event(struct convert *c, unsigned cpu, const struct disk_
 
 void convert_complete(struct convert *c, const struct sample *s)
 {
-    uint32_t       irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV), sectors = (uint32_t)sample_field(s, F_RQ_NR_SECTOR);
-    uint64_t       sector = (uint64_t)sample_field(s, F_RQ_SECTOR), time = convert_time(c, s->time);
+    uint32_t irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV), sectors = (uint32_t)sample_field(s, F_RQ_NR_SECTOR);
+    uint64_t sector = (uint64_t)sample_field(s, F_RQ_SECTOR), time = convert_time(c, s->time);
     enum disk_kind kind = rwbs_kind(s, &irp_flags);
     if (kind == DISK_OTHER)
         return;

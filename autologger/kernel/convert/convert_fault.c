@@ -1,9 +1,10 @@
-/* convert_fault.c - page faults. See convert.h. What is known of one comes in parts, put together by thread: the processor's error code
- * when it begins (x86's tracepoints), that a page of a file was looked for, and that it was resolved, in memory (minor) or after
- * waiting for a device (major). The event is written when it is resolved; that is also when the kernel counts it. A fault that ends
- * in SIGSEGV or SIGBUS is an access violation; one that the kernel mends for itself (a system call's bad pointer) is no event.
- * Its class: what was there but could not be written is CopyOnWrite, also when a private mapping of a file is written first; a page
- * of a file that was in memory is Transition; all other memory begins as zeros. */
+/* convert_fault.c - page faults. See convert.h. What is known of one comes in parts, put together by thread: the
+ * processor's error code when it begins (x86's tracepoints), that a page of a file was looked for, and that it was
+ * resolved, in memory (minor) or after waiting for a device (major). The event is written when it is resolved; that is
+ * also when the kernel counts it. A fault that ends in SIGSEGV or SIGBUS is an access violation; one that the kernel
+ * mends for itself (a system call's bad pointer) is no event.
+ * Its class: what was there but could not be written is CopyOnWrite, also when a private mapping of a file is written
+ * first; a page of a file that was in memory is Transition; all other memory begins as zeros. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/sources.h"
@@ -18,7 +19,7 @@ enum { THREADS_MAX = 1 << 18, PAGE = 4096, ERROR_PRESENT = 1, ERROR_WRITE = 2 };
 
 struct fault {
     uint64_t address, ip, error, time; /* as it began; time 0: not known */
-    uint64_t index, file_time; /* a page of a file was looked for: page number in it, when first; 0: not */
+    uint64_t index, file_time;         /* a page of a file was looked for: page number in it, when first; 0: not */
 };
 struct part_fault {
     struct idmap thread;
@@ -120,12 +121,13 @@ static void hard_fault_event(struct convert *c, const struct sample *s, uint64_t
 {
     uint8_t       bytes[40];
     struct writer w    = wr_make(bytes, sizeof bytes);
-    uint64_t      time = convert_time(c, s->time), offset = m ? (s->address - m->start + m->offset) & ~(uint64_t)(PAGE - 1) : 0;
-    struct actor  by   = {s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
+    uint64_t      time = convert_time(c, s->time),
+             offset    = m ? (s->address - m->start + m->offset) & ~(uint64_t)(PAGE - 1) : 0;
+    struct actor by    = {s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
     if (m)
         file_name_tell(c, s->cpu, m->key, &time);
     if (time <= c->queue[s->cpu].last)
-        time = c->queue[s->cpu].last + 1; /* a duration of nothing stays one */
+        time = c->queue[s->cpu].last + 1;              /* a duration of nothing stays one */
     wr_u64(&w, since ? convert_time(c, since) : time); /* not known: it took no time */
     wr_u64(&w, offset);
     wr_u64(&w, s->address);
@@ -140,7 +142,7 @@ static void hard_fault_event(struct convert *c, const struct sample *s, uint64_t
 void convert_fault_major(struct convert *c, const struct sample *s)
 {
     struct fault         *f = c->fault ? idmap_get(&c->fault->thread, s->tid) : NULL, *began = fault_began(c, s);
-    const struct mapping *m = mapping_find(c, s->pid, s->address);
+    const struct mapping *m     = mapping_find(c, s->pid, s->address);
     uint64_t              since = began ? began->time : 0;
     if (!since && f && f->file_time && m && f->index == (s->address - m->start + m->offset) / PAGE)
         since = f->file_time;

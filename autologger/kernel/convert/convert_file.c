@@ -1,6 +1,7 @@
-/* convert_file.c - file operations, from what filetap.bpf.c told at the beginning and the end of system calls: FileIo events and the
- * names of files. See convert.h.
- *   FileObject: one open file (what the kernel calls struct file): given at its open, the kernel's address when it was opened before.
+/* convert_file.c - file operations, from what filetap.bpf.c told at the beginning and the end of system calls: FileIo
+ * events and the names of files. See convert.h.
+ *   FileObject: one open file (what the kernel calls struct file): given at its open, the kernel's address when it was
+ *     opened before.
  *   FileKey: the file, by device and inode; of what was never seen open, made of its name.
  *   Irp: one operation, from its beginning to its end. */
 #include "autologger/kernel/convert/convert.h"
@@ -14,24 +15,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_INIT = 0x04000000, FILE_END = 0x02000000, CALLS_MAX = 1 << 20, NAMES_MAX = 1 << 18, PATH_BYTES = TAP_TEXT + 64 };
-enum { /* FILE_INFORMATION_CLASS of Windows */
-    FileDirectoryInformation = 1, FileBasicInformation = 4, FileAccessInformation = 8, FileRenameInformation = 10, FileLinkInformation = 11,
-    FileDispositionInformation = 13, FileAllInformation = 18, FileAllocationInformation = 19, FileEndOfFileInformation = 20,
-    FileReparsePointInformation = 33
+enum {
+    FILE_INIT  = 0x04000000,
+    FILE_END   = 0x02000000,
+    CALLS_MAX  = 1 << 20,
+    NAMES_MAX  = 1 << 18,
+    PATH_BYTES = TAP_TEXT + 64
 };
-enum file_kind { FILE_CREATE, FILE_CLEANUP, FILE_READ, FILE_WRITE, FILE_FLUSH, FILE_DIRENUM, FILE_SETINFO, FILE_DELETE, FILE_RENAME, FILE_LINK,
-                 FILE_MAKE, FILE_FOLDER, FILE_QUERY, FILE_FSCONTROL };
-struct file_call_row { uint8_t kind, flags; int8_t amount, offset; uint16_t info; };
+enum { /* FILE_INFORMATION_CLASS of Windows */
+       FileDirectoryInformation    = 1,
+       FileBasicInformation        = 4,
+       FileAccessInformation       = 8,
+       FileRenameInformation       = 10,
+       FileLinkInformation         = 11,
+       FileDispositionInformation  = 13,
+       FileAllInformation          = 18,
+       FileAllocationInformation   = 19,
+       FileEndOfFileInformation    = 20,
+       FileReparsePointInformation = 33
+};
+enum file_kind {
+    FILE_CREATE,
+    FILE_CLEANUP,
+    FILE_READ,
+    FILE_WRITE,
+    FILE_FLUSH,
+    FILE_DIRENUM,
+    FILE_SETINFO,
+    FILE_DELETE,
+    FILE_RENAME,
+    FILE_LINK,
+    FILE_MAKE,
+    FILE_FOLDER,
+    FILE_QUERY,
+    FILE_FSCONTROL
+};
+struct file_call_row {
+    uint8_t  kind, flags;
+    int8_t   amount, offset;
+    uint16_t info;
+};
 static const struct file_call_row convert_file_rows[] = {
-#define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) {FILE_##kind, flags, amount, offset, info},
+#define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) \
+    {FILE_##kind, flags, amount, offset, info},
 #include "autologger/kernel/source/filecalls.def"
 #include "registry-sim/base/unset.h"
 #undef CALL
 };
 enum { ROWS = sizeof convert_file_rows / sizeof *convert_file_rows };
 
-struct file_object { uint64_t object, key; };
+struct file_object {
+    uint64_t object, key;
+};
 struct file_op { /* between its beginning and its end */
     uint32_t tid;
     uint8_t  row, flags; /* of struct tap_record */
@@ -40,11 +75,11 @@ struct file_op { /* between its beginning and its end */
     char     text[];
 };
 struct part_file {
-    struct idmap     op; /* thread -> struct file_op */
-    struct idmap     object; /* struct file -> struct file_object */
-    struct idmap     named; /* hash of a path -> key of the file that was last seen under that name */
-    uint64_t         next_object;
-    char             path[2][PATH_BYTES];
+    struct idmap op;     /* thread -> struct file_op */
+    struct idmap object; /* struct file -> struct file_object */
+    struct idmap named;  /* hash of a path -> key of the file that was last seen under that name */
+    uint64_t     next_object;
+    char         path[2][PATH_BYTES];
 };
 
 static struct part_file *convert_file_part(struct convert *c)
@@ -74,7 +109,10 @@ void part_file_finish(struct convert *c)
 
 /* ---- a record ---- */
 
-struct tapped { struct tap_record head; const char *text[TAP_TEXTS]; }; /* only the head of the record is filled */
+struct tapped {
+    struct tap_record head;
+    const char       *text[TAP_TEXTS];
+}; /* only the head of the record is filled */
 
 /* False when it is damaged. Texts end in NUL. */
 static bool record_parse(const struct sample *s, struct tapped *t)
@@ -116,7 +154,8 @@ static const char *convert_file_path_of(struct part_file *p, const struct tapped
     char       *out  = p->path[buffer];
     if (!path || !*path || *path == '/')
         return path && *path ? path : NULL;
-    size_t n = t->text[which + 1] ? names_join(t->text[which + 1], t->head.text_bytes[which + 1], out, PATH_BYTES / 2) : 0;
+    size_t n =
+        t->text[which + 1] ? names_join(t->text[which + 1], t->head.text_bytes[which + 1], out, PATH_BYTES / 2) : 0;
     while (path[0] == '.' && path[1] == '/')
         path += 2;
     out[n++] = '/';
@@ -183,16 +222,24 @@ static void ids_put(struct writer *w, const struct file_op *o)
     wr_u64(w, o->key);
 }
 
-static int64_t convert_file_argument(const struct tapped *t, int8_t which) { return which < 0 || which > 5 ? 0 : (int64_t)t->head.arg[which]; }
+static int64_t convert_file_argument(const struct tapped *t, int8_t which)
+{
+    return which < 0 || which > 5 ? 0 : (int64_t)t->head.arg[which];
+}
 
 static uint32_t create_options(uint64_t flags, bool folder)
 {
-    uint32_t disposition = !(flags & O_CREAT) ? (flags & O_TRUNC ? 4 : 1) : flags & O_EXCL ? 2 : flags & O_TRUNC ? 5 : 3;
-    uint32_t options     = (folder || (flags & O_DIRECTORY) ? 0x1 : 0) | (flags & O_DSYNC ? 0x2 : 0) | (flags & O_DIRECT ? 0x8 : 0);
+    uint32_t disposition = !(flags & O_CREAT) ? (flags & O_TRUNC ? 4 : 1)
+                           : flags & O_EXCL   ? 2
+                           : flags & O_TRUNC  ? 5
+                                              : 3;
+    uint32_t options =
+        (folder || (flags & O_DIRECTORY) ? 0x1 : 0) | (flags & O_DSYNC ? 0x2 : 0) | (flags & O_DIRECT ? 0x8 : 0);
     return disposition << 24 | options;
 }
 
-static void create_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o, const char *path)
+static void create_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o,
+                         const char *path)
 {
     enum { SHARE_ALL = 7 };
     const struct file_call_row *row   = &convert_file_rows[o->row];
@@ -250,12 +297,12 @@ static void folder_event(struct convert *c, const struct sample *s, const struct
 }
 
 /* SetInfo, QueryInfo, FSControl, Delete, Rename, and (`path`) what the last two and a link say in words */
-static void info_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o, uint16_t hook,
-                       const char *path)
+static void info_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o,
+                       uint16_t hook, const char *path)
 {
-    const struct file_call_row *row   = &convert_file_rows[o->row];
-    uint64_t                    extra = row->kind == FILE_FSCONTROL ? 0 : (uint64_t)convert_file_argument(t, row->amount);
-    struct writer               w     = op_writer(c);
+    const struct file_call_row *row = &convert_file_rows[o->row];
+    uint64_t      extra             = row->kind == FILE_FSCONTROL ? 0 : (uint64_t)convert_file_argument(t, row->amount);
+    struct writer w                 = op_writer(c);
     if (row->info == FileAllocationInformation)
         extra += (uint64_t)convert_file_argument(t, 2); /* fallocate: offset and length */
     ids_put(&w, o);
@@ -267,13 +314,16 @@ static void info_event(struct convert *c, const struct sample *s, const struct t
     op_event(c, s, hook, &w, !path);
 }
 
-static void op_events(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o, const char *path,
-                      const char *path2)
+static void op_events(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o,
+                      const char *path, const char *path2)
 {
     switch (convert_file_rows[o->row].kind) {
-    case FILE_CREATE: case FILE_MAKE: case FILE_FOLDER: create_event(c, s, t, o, path); break;
+    case FILE_CREATE:
+    case FILE_MAKE:
+    case FILE_FOLDER: create_event(c, s, t, o, path); break;
     case FILE_CLEANUP: simple_event(c, s, o, HOOK_FILE_CLEANUP, true); break;
-    case FILE_READ: case FILE_WRITE: transfer_event(c, s, t, o); break;
+    case FILE_READ:
+    case FILE_WRITE: transfer_event(c, s, t, o); break;
     case FILE_FLUSH: simple_event(c, s, o, HOOK_FILE_FLUSH, true); break;
     case FILE_DIRENUM: folder_event(c, s, t, o); break;
     case FILE_SETINFO: info_event(c, s, t, o, HOOK_FILE_SET_INFO, NULL); break;
@@ -300,14 +350,15 @@ static void op_events(struct convert *c, const struct sample *s, const struct ta
 static uint64_t next_irp(struct convert *c) { return UINT64_C(0xffff800000000000) + (c->next_irp++ << 8); }
 
 /* Which open file, and which file, the operation is about. */
-static void op_identify(struct convert *c, const struct sample *s, const struct tapped *t, struct file_op *o, const char *path)
+static void op_identify(struct convert *c, const struct sample *s, const struct tapped *t, struct file_op *o,
+                        const char *path)
 {
     struct part_file *p = c->file;
     if (t->head.flags & TAP_FILE) {
         const struct file_object *known = idmap_get(&p->object, t->head.file);
-        o->file   = t->head.file;
-        o->key    = file_key(t->head.dev, t->head.ino);
-        o->object = known && known->key == o->key ? known->object : t->head.file;
+        o->file                         = t->head.file;
+        o->key                          = file_key(t->head.dev, t->head.ino);
+        o->object                       = known && known->key == o->key ? known->object : t->head.file;
         if (t->text[TAP_TEXT_NAME] &&
             names_join(t->text[TAP_TEXT_NAME], t->head.text_bytes[TAP_TEXT_NAME], p->path[0], PATH_BYTES))
             name_learn(c, s, o->key, p->path[0]);
@@ -339,9 +390,10 @@ static bool op_keep(struct part_file *p, const struct file_op *o, const char *te
 
 static void op_begin(struct convert *c, const struct sample *s, const struct tapped *t, bool now)
 {
-    struct part_file *p     = c->file;
-    struct file_op    o     = {.tid = s->tid, .row = (uint8_t)(t->head.call - 1), .flags = t->head.flags, .irp = next_irp(c)};
-    const char       *path  = convert_file_path_of(p, t, TAP_TEXT_PATH, 0), *path2 = convert_file_path_of(p, t, TAP_TEXT_PATH2, 1);
+    struct part_file *p = c->file;
+    struct file_op o = {.tid = s->tid, .row = (uint8_t)(t->head.call - 1), .flags = t->head.flags, .irp = next_irp(c)};
+    const char    *path = convert_file_path_of(p, t, TAP_TEXT_PATH, 0),
+               *path2   = convert_file_path_of(p, t, TAP_TEXT_PATH2, 1);
     if (now) { /* a name that is not in memory yet is told at the end, and so is then the whole operation */
         op_identify(c, s, t, &o, path);
         path = convert_file_path_of(p, t, TAP_TEXT_PATH, 0); /* a name may have been put together meanwhile */
@@ -359,7 +411,8 @@ void convert_file_enter(struct convert *c, const struct sample *s)
         op_begin(c, s, &t, !(t.head.flags & TAP_NO_PATH));
 }
 
-static void convert_file_opened(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o)
+static void convert_file_opened(struct convert *c, const struct sample *s, const struct tapped *t,
+                                const struct file_op *o)
 {
     struct part_file *p = c->file;
     if (!(t->head.flags & TAP_FILE))
@@ -372,7 +425,8 @@ static void convert_file_opened(struct convert *c, const struct sample *s, const
     }
     if (f)
         *f = (struct file_object){o->object, key};
-    if (t->text[TAP_TEXT_NAME] && names_join(t->text[TAP_TEXT_NAME], t->head.text_bytes[TAP_TEXT_NAME], p->path[0], PATH_BYTES))
+    if (t->text[TAP_TEXT_NAME] &&
+        names_join(t->text[TAP_TEXT_NAME], t->head.text_bytes[TAP_TEXT_NAME], p->path[0], PATH_BYTES))
         name_learn(c, s, key, p->path[0]);
 }
 
@@ -395,7 +449,8 @@ uint64_t file_in_call(const struct convert *c, uint32_t tid)
     return k == FILE_READ || k == FILE_WRITE || k == FILE_FLUSH ? o->key : 0;
 }
 
-static void convert_file_end_event(struct convert *c, const struct sample *s, uint64_t irp, int64_t result, bool bytes, bool stack)
+static void convert_file_end_event(struct convert *c, const struct sample *s, uint64_t irp, int64_t result, bool bytes,
+                                   bool stack)
 {
     struct writer w = op_writer(c);
     if (!(c->mask[0] & FILE_END))
@@ -431,13 +486,13 @@ static void op_end(struct convert *c, const struct sample *s, const struct tappe
 void convert_file_exit(struct convert *c, const struct sample *s)
 {
     UNSET struct tapped t;
-    struct file_op *o;
+    struct file_op     *o;
     if (!convert_file_part(c) || !record_parse(s, &t) || !(o = idmap_remove(&c->file->op, s->tid)))
         return;
     if (o->row == t.head.call - 1 && (o->flags & TAP_NO_PATH)) {
         free(o);
         struct tapped begin = t;
-        begin.head.flags &= (uint8_t)~(TAP_NO_PATH | TAP_FILE);
+        begin.head.flags &= (uint8_t) ~(TAP_NO_PATH | TAP_FILE);
         op_begin(c, s, &begin, true);
         o = idmap_remove(&c->file->op, s->tid);
     }
@@ -450,8 +505,8 @@ void convert_file_exit(struct convert *c, const struct sample *s)
 
 void part_file_put(const struct convert *c, struct sink *s)
 {
-    const struct part_file *p       = c->file;
-    uint64_t                head[4] = {p ? p->op.count : 0, p ? p->object.count : 0, p ? p->named.count : 0, p ? p->next_object : 0};
+    const struct part_file *p = c->file;
+    uint64_t head[4] = {p ? p->op.count : 0, p ? p->object.count : 0, p ? p->named.count : 0, p ? p->next_object : 0};
     snapshot_put(s, head, sizeof head);
     for (size_t i = 0; p && i < p->op.capacity; i++) {
         const struct file_op *o = p->op.slot[i].value;
@@ -474,7 +529,8 @@ static bool get_ops(struct part_file *p, struct cursor *cur, uint64_t count)
         struct file_op o;
         cur_copy(cur, &o, sizeof o);
         const char *text = cur_take(cur, o.text_bytes);
-        if (!cur_ok(cur) || o.row >= ROWS || (o.text_bytes && text[o.text_bytes - 1]) || !op_keep(p, &o, o.text_bytes ? text : NULL))
+        if (!cur_ok(cur) || o.row >= ROWS || (o.text_bytes && text[o.text_bytes - 1]) ||
+            !op_keep(p, &o, o.text_bytes ? text : NULL))
             return false;
     }
     return true;

@@ -1,6 +1,6 @@
-/* convert_filename.c - the names of files: a key (filekey.h) in an event is followed up by one FileIo name event, before the first
- * event that uses it, and once more at the stop (as readers of a file that has wrapped need it). See convert.h.
- * An inode number is used again when its file is gone: another name is told anew. */
+/* convert_filename.c - the names of files: a key (filekey.h) in an event is followed up by one FileIo name event,
+ * before the first event that uses it, and once more at the stop (as readers of a file that has wrapped need it). See
+ * convert.h. An inode number is used again when its file is gone: another name is told anew. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/etl.h"
@@ -45,7 +45,7 @@ void file_name_keep(struct convert *c, uint64_t key, const char *path)
     struct file_name *old   = idmap_get(names, key);
     if (!key || (old && strcmp(old->text, path) == 0) || (!old && names->count >= NAMES_MAX))
         return;
-    size_t            n   = strlen(path) + 1;
+    size_t n              = strlen(path) + 1;
     struct file_name *new = malloc(sizeof *new + n);
     if (!new)
         return;

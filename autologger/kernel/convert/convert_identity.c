@@ -1,6 +1,6 @@
-/* convert_identity.c - which boot this is, and the whole build id of each file whose image is in the trace. An Image event has
- * room for 8 bytes of it; whoever merges, or looks for symbols, needs all, and of the file that was mapped, not of the one that
- * stands at its path by then. See wire/names.h. */
+/* convert_identity.c - which boot this is, and the whole build id of each file whose image is in the trace. An Image
+ * event has room for 8 bytes of it; whoever merges, or looks for symbols, needs all, and of the file that was mapped,
+ * not of the one that stands at its path by then. See wire/names.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/names.h"
@@ -57,8 +57,10 @@ void identity_set(struct image *i, const void *id, size_t size)
 
 void identity_event(struct convert *c, const struct actor *by, const struct image *i, uint64_t *time)
 {
-    static const struct shape shape = {NAMES_PROVIDER, NAMES_BUILD_ID,
-                                       {{"TimeDateStamp", SHAPE_HEX32}, {"ImageCheckSum", SHAPE_HEX32}, {"BuildId", SHAPE_BINARY}}};
+    static const struct shape shape = {
+        NAMES_PROVIDER,
+        NAMES_BUILD_ID,
+        {{"TimeDateStamp", SHAPE_HEX32}, {"ImageCheckSum", SHAPE_HEX32}, {"BuildId", SHAPE_BINARY}}};
     uint8_t       bytes[64];
     uint64_t      key;
     struct writer w = wr_make(bytes, sizeof bytes);
@@ -75,8 +77,8 @@ void identity_event(struct convert *c, const struct actor *by, const struct imag
 void boot_event(struct convert *c, const struct raw_system *s, uint64_t *time)
 {
     static const struct shape shape = {NAMES_PROVIDER, NAMES_BOOT, {{"BootId", SHAPE_TEXT}, {"Release", SHAPE_TEXT}}};
-    uint8_t       bytes[128];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    uint8_t                   bytes[128];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     wr_text(&w, s->boot_id, sizeof s->boot_id);
     wr_text(&w, s->release, sizeof s->release);
     describe_at(c, &(struct actor){0}, &shape, time, &w);

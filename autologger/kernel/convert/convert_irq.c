@@ -1,5 +1,6 @@
-/* convert_irq.c - interrupts and deferred work: ISRs, DPCs (softirqs, tasklets), their queueing, interrupts between CPUs, the clock's.
- * The event is the end, InitialTime the start. Linux handlers of one CPU do not nest within their kind. See convert.h. */
+/* convert_irq.c - interrupts and deferred work: ISRs, DPCs (softirqs, tasklets), their queueing, interrupts between
+ * CPUs, the clock's. The event is the end, InitialTime the start. Linux handlers of one CPU do not nest within their
+ * kind. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/wire/etl.h"
 
@@ -24,8 +25,8 @@ static void isr_event(struct convert *c, unsigned cpu, uint64_t since, uint64_t 
 static void irq_name(struct convert *c, const struct sample *s, uint32_t number)
 {
     static const struct shape shape = {PROVIDER, "InterruptName", {{"Vector", SHAPE_UINT32}, {"Name", SHAPE_TEXT}}};
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    uint8_t                   bytes[PAYLOAD_MAX];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     if (idmap_get(&c->irq, (uint64_t)number + 1) || !idmap_put(&c->irq, (uint64_t)number + 1, &c->irq))
         return;
     wr_u32(&w, number);
@@ -43,7 +44,8 @@ void convert_irq_exit(struct convert *c, const struct sample *s)
 {
     struct cpu_state *cpu = &c->cpu[s->cpu];
     if (cpu->irq_since) /* else it began before the trace, or its start was lost */
-        isr_event(c, s->cpu, cpu->irq_since, s->time, (uint16_t)sample_field(s, F_IRQ_EXIT_NUMBER), sample_field(s, F_IRQ_EXIT_RESULT) != 0);
+        isr_event(c, s->cpu, cpu->irq_since, s->time, (uint16_t)sample_field(s, F_IRQ_EXIT_NUMBER),
+                  sample_field(s, F_IRQ_EXIT_RESULT) != 0);
     cpu->irq_since = 0;
 }
 
@@ -51,10 +53,11 @@ void convert_irq_exit(struct convert *c, const struct sample *s)
 
 static void dpc_event(struct convert *c, const struct sample *s, uint16_t hook, uint64_t since, uint64_t routine)
 {
-    uint64_t             time  = convert_time(c, s->time);
-    const struct thread *t     = thread_get(c, s->tid);
+    uint64_t             time     = convert_time(c, s->time);
+    const struct thread *t        = thread_get(c, s->tid);
     bool                 threaded = t && strncmp(t->name, "ksoftirqd/", 10) == 0;
-    uint8_t             *p = emit_reserve(c, &(struct event){s->cpu, threaded ? HOOK_PERF_THREADED_DPC : hook, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
+    uint8_t             *p        = emit_reserve(
+                           c, &(struct event){s->cpu, threaded ? HOOK_PERF_THREADED_DPC : hook, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
     if (p) {
         memcpy(p, &since, 8);
         memcpy(p + 8, &routine, 8);
@@ -76,7 +79,7 @@ void convert_softirq_raise(struct convert *c, const struct sample *s)
 {
     uint64_t time = convert_time(c, s->time), vec = (uint64_t)sample_field(s, F_SOFTIRQ_VEC);
     uint32_t target = s->cpu; /* softirqs run where they were raised */
-    uint8_t *p      = emit_reserve(c, &(struct event){s->cpu, HOOK_PERF_DPC_ENQUEUE, ETL_PERFINFO64, 2, 0, 0}, &time, 24);
+    uint8_t *p = emit_reserve(c, &(struct event){s->cpu, HOOK_PERF_DPC_ENQUEUE, ETL_PERFINFO64, 2, 0, 0}, &time, 24);
     if (p) {
         memset(p, 0, 24);
         memcpy(p, &vec, 8);
@@ -107,7 +110,8 @@ void convert_softirq_exit(struct convert *c, const struct sample *s)
         return; /* it began before the trace, or its start was lost */
     cpu->open_softirqs &= ~(1u << vec);
     if (c->dpc && !cpu->tasklets)
-        dpc_event(c, s, vec == VEC_TIMER || vec == VEC_HRTIMER ? HOOK_PERF_TIMER_DPC : HOOK_PERF_DPC, cpu->softirq[vec], c->softirq_routine[vec]);
+        dpc_event(c, s, vec == VEC_TIMER || vec == VEC_HRTIMER ? HOOK_PERF_TIMER_DPC : HOOK_PERF_DPC, cpu->softirq[vec],
+                  c->softirq_routine[vec]);
 }
 
 void convert_tasklet_entry(struct convert *c, const struct sample *s)
@@ -140,23 +144,31 @@ static void vector_event(struct convert *c, const struct sample *s, const char *
         describe(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, &shape, s->time, &w);
 }
 
-void convert_clock_entry(struct convert *c, const struct sample *s) { c->cpu[s->cpu].clock_since = convert_time(c, s->time); }
+void convert_clock_entry(struct convert *c, const struct sample *s)
+{
+    c->cpu[s->cpu].clock_since = convert_time(c, s->time);
+}
 void convert_clock_exit(struct convert *c, const struct sample *s)
 {
     vector_event(c, s, "ClockInterrupt", c->cpu[s->cpu].clock_since);
     c->cpu[s->cpu].clock_since = 0;
 }
 
-void convert_ipi_entry(struct convert *c, const struct sample *s) { c->cpu[s->cpu].ipi_since = convert_time(c, s->time); }
+void convert_ipi_entry(struct convert *c, const struct sample *s)
+{
+    c->cpu[s->cpu].ipi_since = convert_time(c, s->time);
+}
 void convert_ipi_exit(struct convert *c, const struct sample *s)
 {
-    vector_event(c, s, s->source->kind == SRC_RESCHEDULE_EXIT ? "IpiReschedule" : "IpiCallFunction", c->cpu[s->cpu].ipi_since);
+    vector_event(c, s, s->source->kind == SRC_RESCHEDULE_EXIT ? "IpiReschedule" : "IpiCallFunction",
+                 c->cpu[s->cpu].ipi_since);
     c->cpu[s->cpu].ipi_since = 0;
 }
 
 void convert_ipi_send(struct convert *c, const struct sample *s)
 {
-    static const struct shape shape = {PROVIDER, "IpiSend", {{"TargetCpu", SHAPE_UINT32}, {"CallSite", SHAPE_HEX64}, {"Callback", SHAPE_HEX64}}};
+    static const struct shape shape = {
+        PROVIDER, "IpiSend", {{"TargetCpu", SHAPE_UINT32}, {"CallSite", SHAPE_HEX64}, {"Callback", SHAPE_HEX64}}};
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, (uint32_t)sample_field(s, F_IPI_CPU));

@@ -1,7 +1,9 @@
-/* convert_loss.c - what is missing in the file, as events of our own (Autologger-Loss): one Lost for each CPU, cause and source, behind the
- * gap, with how long ago it began and ended. See convert.h. Causes: "ring" and "memory", which the drainer tells (drain_loss.c);
- * "conversion", counted here; "withheld", which the kernel counted and gave to nobody, and what nobody told before, at the end.
- * Invariant: the counts of all Lost events, and Lost of KernelPhaseEnd, are together what the session counts as lost. */
+/* convert_loss.c - what is missing in the file, as events of our own (Autologger-Loss): one Lost for each CPU, cause
+ * and source, behind the gap, with how long ago it began and ended. See convert.h. Causes: "ring" and "memory", which
+ * the drainer tells (drain_loss.c); "conversion", counted here; "withheld", which the kernel counted and gave to
+ * nobody, and what nobody told before, at the end.
+ * Invariant: the counts of all Lost events, and Lost of KernelPhaseEnd, are together what the session counts as
+ * lost. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/rawrec.h"
@@ -16,9 +18,13 @@ static const char *const causes[] = {[LOST_RING] = "ring", [LOST_MEMORY] = "memo
 enum { CAUSE_CONVERSION = 2, CAUSE_WITHHELD };
 
 struct part_loss {
-    uint64_t unnoted; /* as in struct convert */
+    uint64_t unnoted;        /* as in struct convert */
     uint32_t ended, pending; /* ended: for a successor; ours is in struct convert, which needs no memory */
-    struct not_converted { uint64_t count; uint16_t cpu, source; uint32_t reserved; } row[PENDING_MAX];
+    struct not_converted {
+        uint64_t count;
+        uint16_t cpu, source;
+        uint32_t reserved;
+    } row[PENDING_MAX];
 };
 
 static struct part_loss *convert_loss_part(struct convert *c)
@@ -33,15 +39,23 @@ static const char *source_name(const struct convert *c, uint64_t source)
     return source < c->log->header->source_count ? c->log->header->source[source].name : "";
 }
 
-struct gap { uint64_t from, to; }; /* 0: not known */
+struct gap {
+    uint64_t from, to;
+}; /* 0: not known */
 
-static void lost_event(struct convert *c, unsigned cpu, unsigned cause, uint64_t source, uint64_t count, const struct gap *gap, uint64_t raw)
+static void lost_event(struct convert *c, unsigned cpu, unsigned cause, uint64_t source, uint64_t count,
+                       const struct gap *gap, uint64_t raw)
 {
-    static const struct shape shape = {PROVIDER, "Lost",
-                                       {{"Cpu", SHAPE_UINT32}, {"Cause", SHAPE_TEXT}, {"Source", SHAPE_TEXT}, {"Count", SHAPE_UINT64},
-                                        {"BeganNsAgo", SHAPE_UINT64}, {"EndedNsAgo", SHAPE_UINT64}}};
-    uint8_t       bytes[128];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    static const struct shape shape = {PROVIDER,
+                                       "Lost",
+                                       {{"Cpu", SHAPE_UINT32},
+                                        {"Cause", SHAPE_TEXT},
+                                        {"Source", SHAPE_TEXT},
+                                        {"Count", SHAPE_UINT64},
+                                        {"BeganNsAgo", SHAPE_UINT64},
+                                        {"EndedNsAgo", SHAPE_UINT64}}};
+    uint8_t                   bytes[128];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, cpu < c->cpus ? cpu : UINT32_MAX);
     wr_text(&w, causes[cause], 16);
     wr_text(&w, source_name(c, source), sizeof c->log->header->source->name);
@@ -73,13 +87,17 @@ void convert_throttle(struct convert *c, unsigned cpu, const uint8_t *record, bo
     uint64_t                  id;
     memcpy(&id, record + sizeof(struct perf_event_header) + sizeof(uint64_t), sizeof id); /* behind the time */
     wr_u32(&w, cpu);
-    wr_text(&w, source_name(c, rawlog_source(rawlog_ids(c->log, cpu), c->log->header->source_count, id)), sizeof c->log->header->source->name);
+    wr_text(&w, source_name(c, rawlog_source(rawlog_ids(c->log, cpu), c->log->header->source_count, id)),
+            sizeof c->log->header->source->name);
     describe(c, &(struct actor){cpu, 0, 0}, begins ? &throttled : &unthrottled, raw, &w);
 }
 
 /* ---- of the conversion ---- */
 
-static uint64_t now_of(const struct convert *c) { return c->horizon == UINT64_MAX || c->horizon < c->frontier ? c->frontier : c->horizon; }
+static uint64_t now_of(const struct convert *c)
+{
+    return c->horizon == UINT64_MAX || c->horizon < c->frontier ? c->frontier : c->horizon;
+}
 
 bool losses_flush(struct convert *c)
 {
@@ -122,7 +140,8 @@ static void untold(struct convert *c, struct raw_slot *slot, uint64_t raw)
             if (l->source[i].ring)
                 lost_event(c, cpu, LOST_RING, i, l->source[i].ring, &(struct gap){l->ring_from, l->ring_to}, raw);
             if (l->source[i].memory)
-                lost_event(c, cpu, LOST_MEMORY, i, l->source[i].memory, &(struct gap){l->memory_from, l->memory_to}, raw);
+                lost_event(c, cpu, LOST_MEMORY, i, l->source[i].memory, &(struct gap){l->memory_from, l->memory_to},
+                           raw);
         }
     }
 }
@@ -142,7 +161,8 @@ static void unplaced(struct convert *c, struct raw_slot *slot, unsigned i, uint6
 
 bool losses_end(struct convert *c)
 {
-    struct raw_slot *slot    = (struct raw_slot *)(uintptr_t)rawlog_published(c->log); /* final: there are no passes any more */
+    /* final: there are no passes any more */
+    struct raw_slot *slot    = (struct raw_slot *)(uintptr_t)rawlog_published(c->log);
     uint64_t         drained = 0, raw = now_of(c);
     if (c->losses_told || c->horizon != UINT64_MAX)
         return false;

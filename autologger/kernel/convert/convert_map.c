@@ -1,8 +1,9 @@
-/* convert_map.c - which files are mapped where, by process: MapFile and UnmapFile events, and what a page fault's address belongs to.
- * From perf's MMAP2 records of all mappings (the source "mappings"), munmap() and /proc/PID/maps at the start. See convert.h.
- * What is not in the table is memory of no file. Invariants: M1 the mappings of a process are sorted and do not overlap. M2 a table
- * that fork has made common is copied before it changes. M3 an UnmapFile event names what a MapFile event has named, or a part.
- * A mapping of the same file at the same place is the one that is known: mprotect() is told like a mapping. */
+/* convert_map.c - which files are mapped where, by process: MapFile and UnmapFile events, and what a page fault's
+ * address belongs to. From perf's MMAP2 records of all mappings (the source "mappings"), munmap() and /proc/PID/maps at
+ * the start. See convert.h. What is not in the table is memory of no file. Invariants: M1 the mappings of a process are
+ * sorted and do not overlap. M2 a table that fork has made common is copied before it changes. M3 an UnmapFile event
+ * names what a MapFile event has named, or a part. A mapping of the same file at the same place is the one that is
+ * known: mprotect() is told like a mapping. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/filekey.h"
@@ -24,7 +25,9 @@ struct map_process {
     struct map_table *table;
     bool              inherited; /* from fork: no event has named these */
 };
-struct munmap_call { uint64_t address, length; };
+struct munmap_call {
+    uint64_t address, length;
+};
 struct part_mappings {
     struct idmap process;
     struct idmap call; /* munmap() under way, by thread */
@@ -77,8 +80,8 @@ static const struct map_table *table_of(const struct convert *c, uint32_t pid)
 
 static struct map_process *process_new(struct convert *c, uint32_t pid)
 {
-    struct part_mappings    *m = map_part(c);
-    struct map_process *p = m && pid && m->process.count < PROCESSES_MAX ? calloc(1, sizeof *p) : NULL;
+    struct part_mappings *m = map_part(c);
+    struct map_process   *p = m && pid && m->process.count < PROCESSES_MAX ? calloc(1, sizeof *p) : NULL;
     if (p && !idmap_put(&m->process, pid, p)) {
         free(p);
         p = NULL;
@@ -98,8 +101,8 @@ static struct map_table *table_own(struct convert *c, uint32_t pid, uint32_t mor
         return old;
     if (want > MAPPINGS_MAX)
         return NULL;
-    uint32_t          room = want + want / 2 + 8;
-    struct map_table *new  = malloc(sizeof *new + room * sizeof *new->entry);
+    uint32_t room         = want + want / 2 + 8;
+    struct map_table *new = malloc(sizeof *new + room * sizeof *new->entry);
     if (!new)
         return NULL;
     *new = (struct map_table){.references = 1, .count = have, .capacity = room};
@@ -181,8 +184,9 @@ static unsigned convert_map_cut(struct convert *c, const struct actor *by, uint6
             map_event(c, by, &gone, HOOK_FILE_UNMAP, time);
             events++;
         }
-        struct mapping before = convert_map_part_of(&whole, 0, start), after = convert_map_part_of(&whole, end, UINT64_MAX);
-        bool           left = whole.start < start, right = whole.end > end;
+        struct mapping before = convert_map_part_of(&whole, 0, start),
+                       after  = convert_map_part_of(&whole, end, UINT64_MAX);
+        bool left             = whole.start<start, right = whole.end> end;
         if (left)
             t->entry[i++] = before;
         if (right && left)
@@ -213,8 +217,8 @@ static bool continues(const struct mapping *known, const struct mapping *m)
 static void map_piece(struct convert *c, const struct actor *by, const struct mapping *m, uint16_t hook, uint64_t *time)
 {
     convert_map_cut(c, by, m->start, m->end, time);
-    struct map_table *t   = m->key ? table_own(c, by->pid, 1) : NULL;
-    struct mapping    new = *m;
+    struct map_table *t = m->key ? table_own(c, by->pid, 1) : NULL;
+    struct mapping new  = *m;
     if (!t)
         return;
     if (c->vamap && !(m->flags & MAPPING_EXEC)) { /* code is an image's, and an event of its own */
@@ -224,7 +228,8 @@ static void map_piece(struct convert *c, const struct actor *by, const struct ma
     insert_at(t, table_find(t, new.start), &new);
 }
 
-/* What of it is not known yet is new: the kernel tells of the whole area when it has joined two, or changed the rights of a part. */
+/* What of it is not known yet is new: the kernel tells of the whole area when it has joined two, or changed the rights
+ * of a part. */
 static void map_add(struct convert *c, const struct actor *by, const struct mapping *m, uint16_t hook, uint64_t *time)
 {
     uint64_t from = m->start;
@@ -235,9 +240,9 @@ static void map_add(struct convert *c, const struct actor *by, const struct mapp
         while (t && i < t->count && !continues(&t->entry[i], m))
             i++;
         if (t && i < t->count && t->entry[i].start < m->end) {
-            until            = t->entry[i].start > from ? t->entry[i].start : from;
-            uint64_t next    = t->entry[i].end;
-            struct mapping p = convert_map_part_of(m, from, until);
+            until               = t->entry[i].start > from ? t->entry[i].start : from;
+            uint64_t       next = t->entry[i].end;
+            struct mapping p    = convert_map_part_of(m, from, until);
             if (until > from)
                 map_piece(c, by, &p, hook, time);
             from = next;
@@ -259,7 +264,8 @@ static bool is_zeros(const char *name)
     return false;
 }
 
-static void convert_map_named(struct convert *c, const struct actor *by, struct mapping *m, const char *name, uint16_t hook, uint64_t raw)
+static void convert_map_named(struct convert *c, const struct actor *by, struct mapping *m, const char *name,
+                              uint16_t hook, uint64_t raw)
 {
     uint64_t time = convert_time(c, raw);
     if (m->end <= m->start)
@@ -296,8 +302,13 @@ void own_mapping(struct convert *c, const uint8_t *record, size_t size, uint64_t
     struct cursor      cur = cur_make(record, size);
     cur_copy(&cur, &r, sizeof r);
     const char    *name = cur_zstring(&cur);
-    struct mapping m    = {r.start, r.end, r.offset, file_key(r.dev, r.inode),
-                           (r.flags & RAW_MAPPING_SHARED ? MAPPING_SHARED : 0) | (r.flags & RAW_MAPPING_EXEC ? MAPPING_EXEC : 0), 0};
+    struct mapping m    = {r.start,
+                           r.end,
+                           r.offset,
+                           file_key(r.dev, r.inode),
+                           (r.flags & RAW_MAPPING_SHARED ? MAPPING_SHARED : 0) |
+                               (r.flags & RAW_MAPPING_EXEC ? MAPPING_EXEC : 0),
+                           0};
     if (name && r.own.pid && m.end > m.start)
         convert_map_named(c, &(struct actor){0, r.own.pid, r.own.tid}, &m, name, HOOK_FILE_MAP_DC_START, raw);
 }
@@ -322,7 +333,10 @@ static void mappings_show(struct convert *c, const struct actor *by, uint16_t ho
         if (p->table->entry[i].flags & MAPPING_SHOWN)
             map_event(c, by, &p->table->entry[i], hook, time);
 }
-void mappings_end(struct convert *c, const struct actor *by, uint64_t *time) { mappings_show(c, by, HOOK_FILE_UNMAP, time); }
+void mappings_end(struct convert *c, const struct actor *by, uint64_t *time)
+{
+    mappings_show(c, by, HOOK_FILE_UNMAP, time);
+}
 void mappings_stop(struct convert *c, uint32_t pid, uint64_t *time)
 {
     mappings_show(c, &(struct actor){0, pid, pid}, HOOK_FILE_MAP_DC_END, time);
@@ -344,7 +358,8 @@ void convert_munmap_enter(struct convert *c, const struct sample *s)
     struct munmap_call *call = idmap_get(&m->call, s->tid);
     if (!call && (m->call.count >= PROCESSES_MAX || !(call = malloc(sizeof *call))))
         return;
-    *call = (struct munmap_call){(uint64_t)sample_field(s, F_MUNMAP_ADDRESS), (uint64_t)sample_field(s, F_MUNMAP_LENGTH)};
+    *call =
+        (struct munmap_call){(uint64_t)sample_field(s, F_MUNMAP_ADDRESS), (uint64_t)sample_field(s, F_MUNMAP_LENGTH)};
     if (!idmap_put(&m->call, s->tid, call))
         free(call);
 }
@@ -353,8 +368,8 @@ void convert_munmap_exit(struct convert *c, const struct sample *s)
 {
     struct munmap_call *call = c->mappings ? idmap_remove(&c->mappings->call, s->tid) : NULL;
     uint32_t            pid  = shown_pid(c, s->pid, s->tid);
-    uint64_t            time = convert_time(c, s->time), end = call ? (call->address + call->length + 4095) & ~UINT64_C(4095) : 0;
-    struct actor        by   = {s->cpu, pid, s->tid};
+    uint64_t time = convert_time(c, s->time), end = call ? (call->address + call->length + 4095) & ~UINT64_C(4095) : 0;
+    struct actor by = {s->cpu, pid, s->tid};
     bool gone = call && sample_field(s, F_MUNMAP_RESULT) == 0 && convert_map_cut(c, &by, call->address, end, &time) > 0;
     if (gone && stack_wanted(c, HOOK_FILE_UNMAP))
         emit_stack(c, &by, time, s->chain, s->chain_count);
@@ -365,8 +380,9 @@ void convert_munmap_exit(struct convert *c, const struct sample *s)
 
 void part_mappings_put(const struct convert *c, struct sink *s)
 {
-    const struct idmap *all = c->mappings ? &c->mappings->process : NULL, *calls = c->mappings ? &c->mappings->call : NULL;
-    uint64_t            counts[2] = {all ? all->count : 0, calls ? calls->count : 0};
+    const struct idmap *all   = c->mappings ? &c->mappings->process : NULL,
+                       *calls = c->mappings ? &c->mappings->call : NULL;
+    uint64_t counts[2]        = {all ? all->count : 0, calls ? calls->count : 0};
     snapshot_put(s, counts, sizeof counts);
     for (size_t i = 0; all && i < all->capacity; i++) {
         const struct map_process *p = all->slot[i].value;
@@ -387,8 +403,8 @@ void part_mappings_put(const struct convert *c, struct sink *s)
 static bool get_table(struct convert *c, struct cursor *cur)
 {
     uint64_t pid = cur_u64(cur), count = cur_u64(cur), inherited = cur_u64(cur);
-    if (!cur_ok(cur) || count > MAPPINGS_MAX || !pid || pid > UINT32_MAX || cur_left(cur) / sizeof(struct mapping) < count ||
-        process_find(c, (uint32_t)pid))
+    if (!cur_ok(cur) || count > MAPPINGS_MAX || !pid || pid > UINT32_MAX ||
+        cur_left(cur) / sizeof(struct mapping) < count || process_find(c, (uint32_t)pid))
         return false;
     struct map_table *t = table_own(c, (uint32_t)pid, (uint32_t)count);
     if (!t)
@@ -414,7 +430,8 @@ bool part_mappings_get(struct convert *c, struct cursor *cur)
         uint64_t            tid  = cur_u64(cur);
         struct munmap_call *call = malloc(sizeof *call);
         cur_copy(cur, call ? call : &(struct munmap_call){0}, sizeof *call);
-        good = call && cur_ok(cur) && map_part(c) && !idmap_get(&c->mappings->call, tid) && idmap_put(&c->mappings->call, tid, call);
+        good = call && cur_ok(cur) && map_part(c) && !idmap_get(&c->mappings->call, tid) &&
+               idmap_put(&c->mappings->call, tid, call);
         if (!good)
             free(call);
     }

@@ -1,5 +1,5 @@
-/* convert_memory.c - MEMINFO and MEMINFO_WS: events of our own with the kernel's names, because Windows counts by lists of pages that
- * Linux does not have. See convert.h; the figures are read by memory.c.
+/* convert_memory.c - MEMINFO and MEMINFO_WS: events of our own with the kernel's names, because Windows counts by lists
+ * of pages that Linux does not have. See convert.h; the figures are read by memory.c.
  * A process' working set is written when it is not what the last event said. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
@@ -14,13 +14,20 @@ struct part_memory {
     struct idmap set; /* by process: a number of what was written last, see convert_memory_is_new() */
 };
 
-static const struct shape memory_shape = {PROVIDER, "MemInfo",
-    {{"MemTotal", SHAPE_UINT64}, {"MemFree", SHAPE_UINT64}, {"MemAvailable", SHAPE_UINT64}, {"Buffers", SHAPE_UINT64}, {"Cached", SHAPE_UINT64},
-     {"SwapCached", SHAPE_UINT64}, {"Active", SHAPE_UINT64}, {"Inactive", SHAPE_UINT64}, {"Unevictable", SHAPE_UINT64}, {"Mlocked", SHAPE_UINT64},
-     {"SwapTotal", SHAPE_UINT64}, {"SwapFree", SHAPE_UINT64}, {"Dirty", SHAPE_UINT64}, {"Writeback", SHAPE_UINT64}, {"AnonPages", SHAPE_UINT64},
-     {"Mapped", SHAPE_UINT64}, {"Shmem", SHAPE_UINT64}, {"KReclaimable", SHAPE_UINT64}, {"SUnreclaim", SHAPE_UINT64}, {"KernelStack", SHAPE_UINT64},
-     {"PageTables", SHAPE_UINT64}, {"CommitLimit", SHAPE_UINT64}, {"Committed_AS", SHAPE_UINT64}}};
-static const struct shape set_shape = {PROVIDER, "WorkingSet",
+static const struct shape memory_shape = {
+    PROVIDER,
+    "MemInfo",
+    {{"MemTotal", SHAPE_UINT64},    {"MemFree", SHAPE_UINT64},     {"MemAvailable", SHAPE_UINT64},
+     {"Buffers", SHAPE_UINT64},     {"Cached", SHAPE_UINT64},      {"SwapCached", SHAPE_UINT64},
+     {"Active", SHAPE_UINT64},      {"Inactive", SHAPE_UINT64},    {"Unevictable", SHAPE_UINT64},
+     {"Mlocked", SHAPE_UINT64},     {"SwapTotal", SHAPE_UINT64},   {"SwapFree", SHAPE_UINT64},
+     {"Dirty", SHAPE_UINT64},       {"Writeback", SHAPE_UINT64},   {"AnonPages", SHAPE_UINT64},
+     {"Mapped", SHAPE_UINT64},      {"Shmem", SHAPE_UINT64},       {"KReclaimable", SHAPE_UINT64},
+     {"SUnreclaim", SHAPE_UINT64},  {"KernelStack", SHAPE_UINT64}, {"PageTables", SHAPE_UINT64},
+     {"CommitLimit", SHAPE_UINT64}, {"Committed_AS", SHAPE_UINT64}}};
+static const struct shape set_shape = {
+    PROVIDER,
+    "WorkingSet",
     {{"ProcessId", SHAPE_UINT32}, {"VmSize", SHAPE_UINT64}, {"VmRSS", SHAPE_UINT64}, {"Shared", SHAPE_UINT64}}};
 
 /* "Name:   123 kB"; 0 when this kernel has no such line */
@@ -55,7 +62,8 @@ static bool convert_memory_is_new(struct convert *c, const struct raw_set *s)
 {
     if (!c->memory && !(c->memory = calloc(1, sizeof *c->memory)))
         return true;
-    uint64_t now = (s->resident * UINT64_C(0x9E3779B97F4A7C15) ^ s->size) | UINT64_C(1) << 63; /* never 0, which is "none" */
+    /* never 0, which is "none" */
+    uint64_t now = (s->resident * UINT64_C(0x9E3779B97F4A7C15) ^ s->size) | UINT64_C(1) << 63;
     if ((uintptr_t)idmap_get(&c->memory->set, s->pid) == now)
         return false;
     if (c->memory->set.count < SETS_MAX)

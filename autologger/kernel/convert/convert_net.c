@@ -1,10 +1,11 @@
-/* convert_net.c - TcpIp and UdpIp events from the state changes of sockets and from what programs sent and received. See convert.h.
- * A socket's state often changes in an interrupt, where the current task is an innocent one: whose it is, is kept by the socket's
- * address in the kernel, from the system calls that are made on it; an accepted one is its listener's until then.
- * saddr and sport are this machine's end, also of what is received. Addresses of IPv4 come mapped into IPv6 ones and are written as
- * IPv4. UDP sockets change no state: their ends come from a BPF program (nettap.h), datagram by datagram, in the call of the
- * thread that the event ends; without it they are 0. Never another datagram's: what was told serves the next event of its thread and socket or
- * none, and nothing does across a gap in what was recorded. */
+/* convert_net.c - TcpIp and UdpIp events from the state changes of sockets and from what programs sent and received.
+ * See convert.h. A socket's state often changes in an interrupt, where the current task is an innocent one: whose it
+ * is, is kept by the socket's address in the kernel, from the system calls that are made on it; an accepted one is its
+ * listener's until then. saddr and sport are this machine's end, also of what is received. Addresses of IPv4 come
+ * mapped into IPv6 ones and are written as IPv4. UDP sockets change no state: their ends come from a BPF program
+ * (nettap.h), datagram by datagram, in the call of the thread that the event ends; without it they are 0. Never another
+ * datagram's: what was told serves the next event of its thread and socket or none, and nothing does across a gap in
+ * what was recorded. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/nettap_record.h"
@@ -20,16 +21,21 @@ enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3, CLOSED = 7, LISTENING = 10 }
 enum { IN_INTERRUPT = 0x18 }; /* of common_flags */
 enum { HOOK_V6 = 0x10 };
 
-struct ends { uint8_t saddr[16], daddr[16]; uint16_t sport, dport; }; /* ports in the machine's order, as records have them */
+/* ports in the machine's order, as records have them */
+struct ends {
+    uint8_t  saddr[16], daddr[16];
+    uint16_t sport, dport;
+};
 struct net_socket {
     struct ends ends;
-    uint32_t    pid; /* 0: not known */
+    uint32_t    pid;  /* 0: not known */
     uint8_t     open; /* it has been connected, and was not closed since */
     uint8_t     listens, pad[2];
 };
 struct part_net {
     struct idmap socket; /* by address in the kernel */
-    struct idmap datagram; /* by socket and thread -> struct ends: of the one that is told next. A successor misses those under way */
+    /* by socket and thread -> struct ends: of the one that is told next. A successor misses those under way */
+    struct idmap datagram;
     struct idmap listener; /* by local address and port -> the number of its socket (an address, as above) */
 };
 
@@ -152,8 +158,8 @@ static uint16_t wr_ends(struct writer *w, uint16_t hook, uint32_t pid, uint32_t 
 }
 
 /* `zeros`: what follows the common part, of which Linux' tracepoints tell nothing. */
-static void net_event(struct convert *c, const struct sample *s, uint16_t hook, uint32_t pid, uint32_t bytes, const struct ends *e, bool v4,
-                      size_t zeros)
+static void net_event(struct convert *c, const struct sample *s, uint16_t hook, uint32_t pid, uint32_t bytes,
+                      const struct ends *e, bool v4, size_t zeros)
 {
     uint8_t       payload[80] = {0};
     struct writer w           = wr_make(payload, sizeof payload);
@@ -168,9 +174,9 @@ static void convert_net_opened(struct convert *c, const struct sample *s, struct
 {
     bool v4 = is_v4(k->ends.daddr);
     if (accepted && !k->pid) {
-        struct part_net *n = c->net;
+        struct part_net *n       = c->net;
         uint8_t          any[16] = {0};
-        uint64_t at = (uintptr_t)idmap_get(&n->listener, listener_key(k->ends.saddr, k->ends.sport));
+        uint64_t         at      = (uintptr_t)idmap_get(&n->listener, listener_key(k->ends.saddr, k->ends.sport));
         if (!at)
             at = (uintptr_t)idmap_get(&n->listener, listener_key(any, k->ends.sport));
         struct net_socket *listener = at ? idmap_get(&n->socket, at) : NULL;
@@ -182,14 +188,15 @@ static void convert_net_opened(struct convert *c, const struct sample *s, struct
 
 void convert_socket_state(struct convert *c, const struct sample *s)
 {
-    uint64_t at = (uint64_t)sample_field(s, F_SOCK_ADDRESS);
+    uint64_t at  = (uint64_t)sample_field(s, F_SOCK_ADDRESS);
     int64_t  old = sample_field(s, F_SOCK_OLD), new = sample_field(s, F_SOCK_NEW);
     if (sample_field(s, F_SOCK_PROTOCOL) != TCP)
         return;
     struct net_socket *k = socket_add(c, at);
     if (!k)
         return;
-    struct ends e = {.sport = (uint16_t)sample_field(s, F_SOCK_SPORT), .dport = (uint16_t)sample_field(s, F_SOCK_DPORT)};
+    struct ends e = {.sport = (uint16_t)sample_field(s, F_SOCK_SPORT),
+                     .dport = (uint16_t)sample_field(s, F_SOCK_DPORT)};
     sample_address(s, F_SOCK_SADDR, e.saddr);
     sample_address(s, F_SOCK_DADDR, e.daddr);
     if (new == SYN_SENT || new == LISTENING || old == CLOSED) /* a socket of that address begins anew */
@@ -210,7 +217,10 @@ void convert_socket_state(struct convert *c, const struct sample *s)
     }
 }
 
-static uint64_t datagram_key(uint64_t sk, bool received, uint32_t tid) { return ((sk + received) * UINT64_C(0x9E3779B97F4A7C15)) ^ tid; }
+static uint64_t datagram_key(uint64_t sk, bool received, uint32_t tid)
+{
+    return ((sk + received) * UINT64_C(0x9E3779B97F4A7C15)) ^ tid;
+}
 
 void net_gap(struct convert *c)
 {
@@ -242,11 +252,11 @@ static void ends_told(struct convert *c, const struct sample *s, const struct ne
 static void transfer(struct convert *c, const struct sample *s, const struct net_call *call)
 {
     static const struct ends none;
-    const uint64_t sk   = call->sk;
-    const bool     send = call->kind == NET_CALL_SENT;
-    const int64_t  bytes = call->ret, family = call->family, protocol = call->protocol;
-    uint32_t       pid = shown_pid(c, s->pid, s->tid);
-    bool           v4  = family == IPV4;
+    const uint64_t           sk    = call->sk;
+    const bool               send  = call->kind == NET_CALL_SENT;
+    const int64_t            bytes = call->ret, family = call->family, protocol = call->protocol;
+    uint32_t                 pid = shown_pid(c, s->pid, s->tid);
+    bool                     v4  = family == IPV4;
     /* Also that of a call which failed or only looked is no other's */
     struct ends *told = c->net ? idmap_remove(&c->net->datagram, datagram_key(sk, !send, s->tid)) : NULL;
     if ((family != IPV4 && family != IPV6) || (protocol != TCP && protocol != UDP) || bytes <= 0 ||
@@ -255,14 +265,15 @@ static void transfer(struct convert *c, const struct sample *s, const struct net
         return;
     }
     if (protocol == UDP) {
-        net_event(c, s, send ? HOOK_UDP_SEND : HOOK_UDP_RECV, pid, (uint32_t)bytes, told ? told : &none, told ? is_v4(told->daddr) : v4, ZEROS_ID);
+        net_event(c, s, send ? HOOK_UDP_SEND : HOOK_UDP_RECV, pid, (uint32_t)bytes, told ? told : &none,
+                  told ? is_v4(told->daddr) : v4, ZEROS_ID);
         free(told);
         return;
     }
     free(told);
     struct net_socket *k = socket_get(c, sk);
     if (k)
-        k->pid = pid; /* accepted, or handed on */
+        k->pid = pid;                            /* accepted, or handed on */
     const struct ends *e = k ? &k->ends : &none; /* older than the trace: not known */
     v4                   = k ? is_v4(e->daddr) : v4;
     net_event(c, s, send ? HOOK_TCP_SEND : HOOK_TCP_RECV, pid, (uint32_t)bytes, e, v4, send ? ZEROS_SEND : ZEROS_ID);
@@ -270,9 +281,13 @@ static void transfer(struct convert *c, const struct sample *s, const struct net
 
 static void convert_net_length(struct convert *c, const struct sample *s, uint32_t kind)
 {
-    transfer(c, s, &(struct net_call){.sk = (uint64_t)sample_field(s, F_LENGTH_ADDRESS), .ret = (int32_t)sample_field(s, F_LENGTH_RESULT),
-                                      .flags = (uint32_t)sample_field(s, F_LENGTH_FLAGS), .family = (uint16_t)sample_field(s, F_LENGTH_FAMILY),
-                                      .protocol = (uint16_t)sample_field(s, F_LENGTH_PROTOCOL), .kind = kind});
+    transfer(c, s,
+             &(struct net_call){.sk       = (uint64_t)sample_field(s, F_LENGTH_ADDRESS),
+                                .ret      = (int32_t)sample_field(s, F_LENGTH_RESULT),
+                                .flags    = (uint32_t)sample_field(s, F_LENGTH_FLAGS),
+                                .family   = (uint16_t)sample_field(s, F_LENGTH_FAMILY),
+                                .protocol = (uint16_t)sample_field(s, F_LENGTH_PROTOCOL),
+                                .kind     = kind});
 }
 void convert_sent(struct convert *c, const struct sample *s) { convert_net_length(c, s, NET_CALL_SENT); }
 void convert_received(struct convert *c, const struct sample *s) { convert_net_length(c, s, NET_CALL_RECEIVED); }
@@ -295,7 +310,8 @@ void convert_udp_ends(struct convert *c, const struct sample *s)
 void convert_retransmit(struct convert *c, const struct sample *s)
 {
     const struct net_socket *k = socket_get(c, (uint64_t)sample_field(s, F_RETRANSMIT_ADDRESS));
-    struct ends              e = {.sport = (uint16_t)sample_field(s, F_RETRANSMIT_SPORT), .dport = (uint16_t)sample_field(s, F_RETRANSMIT_DPORT)};
+    struct ends              e = {.sport = (uint16_t)sample_field(s, F_RETRANSMIT_SPORT),
+                                  .dport = (uint16_t)sample_field(s, F_RETRANSMIT_DPORT)};
     sample_address(s, F_RETRANSMIT_SADDR, e.saddr);
     sample_address(s, F_RETRANSMIT_DADDR, e.daddr);
     net_event(c, s, HOOK_TCP_RETRANSMIT, k ? k->pid : 0, 0, &e, is_v4(e.daddr), ZEROS_ID);

@@ -1,5 +1,5 @@
-/* convert_power.c - timers, idle states, frequencies, sleep, and the kernel's log lines. Windows' payloads for the first four mean
- * something else or are not known, so these are events of our own. See convert.h. */
+/* convert_power.c - timers, idle states, frequencies, sleep, and the kernel's log lines. Windows' payloads for the
+ * first four mean something else or are not known, so these are events of our own. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/wire/etl.h"
 
@@ -10,20 +10,28 @@
 #define TIMER "Autologger-Kernel-Timer"
 enum { PAYLOAD_MAX = 256, LOG_LINE_MAX = 1024, IDLE_LEFT = -1 };
 
-static void convert_power_tell(struct convert *c, const struct sample *s, const struct shape *shape, const struct writer *w)
+static void convert_power_tell(struct convert *c, const struct sample *s, const struct shape *shape,
+                               const struct writer *w)
 {
     describe(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, shape, s->time, w);
 }
 
-/* Low resolution timers count in jiffies, the others in nanoseconds of CLOCK_MONOTONIC (or the clock that they were made for). */
+/* Low resolution timers count in jiffies, the others in nanoseconds of CLOCK_MONOTONIC (or the clock that they were
+ * made for). */
 void convert_timer(struct convert *c, const struct sample *s)
 {
+    /* clang-format off */
     static const struct { unsigned kind; struct shape shape; } table[] = {
-        {SRC_TIMER_START, {TIMER, "TimerStart", {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"ExpiresJiffies", SHAPE_UINT64}}}},
-        {SRC_TIMER_EXPIRE, {TIMER, "TimerExpire", {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"NowJiffies", SHAPE_UINT64}}}},
-        {SRC_HRTIMER_START, {TIMER, "HighResolutionTimerStart", {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"ExpiresNs", SHAPE_UINT64}}}},
-        {SRC_HRTIMER_EXPIRE, {TIMER, "HighResolutionTimerExpire", {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"NowNs", SHAPE_UINT64}}}},
+        {SRC_TIMER_START, {TIMER, "TimerStart", {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64},
+         {"ExpiresJiffies", SHAPE_UINT64}}}},
+        {SRC_TIMER_EXPIRE, {TIMER, "TimerExpire", {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64},
+         {"NowJiffies", SHAPE_UINT64}}}},
+        {SRC_HRTIMER_START, {TIMER, "HighResolutionTimerStart",
+         {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"ExpiresNs", SHAPE_UINT64}}}},
+        {SRC_HRTIMER_EXPIRE, {TIMER, "HighResolutionTimerExpire",
+         {{"Timer", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"NowNs", SHAPE_UINT64}}}},
     };
+    /* clang-format on */
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u64(&w, (uint64_t)sample_field(s, F_TIMER_TIMER));
@@ -38,10 +46,10 @@ void convert_timer(struct convert *c, const struct sample *s)
 void convert_cpu_idle(struct convert *c, const struct sample *s)
 {
     static const struct shape shape = {POWER, "CpuIdle", {{"Cpu", SHAPE_UINT32}, {"State", SHAPE_INT32}}};
-    int32_t       state = (int32_t)sample_field(s, F_POWER_STATE);
-    uint32_t      cpu   = (uint32_t)sample_field(s, F_POWER_CPU);
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    int32_t                   state = (int32_t)sample_field(s, F_POWER_STATE);
+    uint32_t                  cpu   = (uint32_t)sample_field(s, F_POWER_CPU);
+    uint8_t                   bytes[PAYLOAD_MAX];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     if (state != IDLE_LEFT && cpu < c->cpus)
         c->cpu[cpu].idle_state = (uint8_t)state;
     wr_u32(&w, cpu);
@@ -52,8 +60,8 @@ void convert_cpu_idle(struct convert *c, const struct sample *s)
 void convert_cpu_frequency(struct convert *c, const struct sample *s)
 {
     static const struct shape shape = {POWER, "CpuFrequency", {{"Cpu", SHAPE_UINT32}, {"KHz", SHAPE_UINT32}}};
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    uint8_t                   bytes[PAYLOAD_MAX];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, (uint32_t)sample_field(s, F_POWER_CPU));
     wr_u32(&w, (uint32_t)sample_field(s, F_POWER_STATE));
     convert_power_tell(c, s, &shape, &w);
@@ -62,7 +70,8 @@ void convert_cpu_frequency(struct convert *c, const struct sample *s)
 /* The step's name is an address of the kernel's data: the record holds no text. */
 void convert_suspend(struct convert *c, const struct sample *s)
 {
-    static const struct shape shape = {POWER, "SuspendResume", {{"Step", SHAPE_HEX64}, {"Value", SHAPE_INT32}, {"Begins", SHAPE_UINT32}}};
+    static const struct shape shape = {
+        POWER, "SuspendResume", {{"Step", SHAPE_HEX64}, {"Value", SHAPE_INT32}, {"Begins", SHAPE_UINT32}}};
     uint8_t       bytes[PAYLOAD_MAX];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u64(&w, (uint64_t)sample_field(s, F_SUSPEND_ACTION));

@@ -1,5 +1,6 @@
-/* convert_probe.c - drivers that take devices, what they wait for, and firmware that they ask for, as events of our own (Autologger-Device). The kernel
- * tells the end of a call without its arguments: it is that of the last call of its kind that the thread began. See convert.h. */
+/* convert_probe.c - drivers that take devices, what they wait for, and firmware that they ask for, as events of our own
+ * (Autologger-Device). The kernel tells the end of a call without its arguments: it is that of the last call of its
+ * kind that the thread began. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 
@@ -7,14 +8,19 @@
 #include <string.h>
 
 #define PROVIDER "Autologger-Device"
-enum { OPEN_MOST = 256 /* calls at a time; of more the oldest loses its names */, TEXTS = 3, TEXT_MOST = 96, PAYLOAD_MAX = 4096 };
+enum {
+    OPEN_MOST   = 256 /* calls at a time; of more the oldest loses its names */,
+    TEXTS       = 3,
+    TEXT_MOST   = 96,
+    PAYLOAD_MAX = 4096
+};
 struct convert_probe_open_call {
     uint64_t time;
     uint32_t tid, kind; /* kind: of its start */
     char     text[TEXTS][TEXT_MOST];
 };
 struct part_probes {
-    uint64_t         count;
+    uint64_t                       count;
     struct convert_probe_open_call call[OPEN_MOST]; /* in the order of their starts */
 };
 
@@ -39,7 +45,7 @@ static void call_begin(struct convert *c, const struct sample *s, unsigned texts
     if (p->count == OPEN_MOST)
         call_remove(p, 0);
     struct convert_probe_open_call *call = &p->call[p->count++];
-    *call                  = (struct convert_probe_open_call){.time = s->time, .tid = s->tid, .kind = s->source->kind};
+    *call = (struct convert_probe_open_call){.time = s->time, .tid = s->tid, .kind = s->source->kind};
     for (unsigned i = 0; i < texts; i++) {
         const char  *text;
         const size_t n = sample_text(s, i, &text);
@@ -64,13 +70,22 @@ void convert_probe(struct convert *c, const struct sample *s)
 {
     static const struct shape probe[] = {
         {PROVIDER, "DeviceProbeStart", {{"Device", SHAPE_TEXT}, {"Driver", SHAPE_TEXT}, {"Bus", SHAPE_TEXT}}},
-        {PROVIDER, "DeviceProbeEnd", {{"Device", SHAPE_TEXT}, {"Driver", SHAPE_TEXT}, {"Bus", SHAPE_TEXT}, {"Result", SHAPE_INT32}, {"DurationNs", SHAPE_UINT64}}}};
+        {PROVIDER,
+         "DeviceProbeEnd",
+         {{"Device", SHAPE_TEXT},
+          {"Driver", SHAPE_TEXT},
+          {"Bus", SHAPE_TEXT},
+          {"Result", SHAPE_INT32},
+          {"DurationNs", SHAPE_UINT64}}}};
     static const struct shape firmware[] = {
         {PROVIDER, "FirmwareStart", {{"Name", SHAPE_TEXT}, {"Device", SHAPE_TEXT}}},
-        {PROVIDER, "FirmwareEnd", {{"Name", SHAPE_TEXT}, {"Device", SHAPE_TEXT}, {"Result", SHAPE_INT32}, {"DurationNs", SHAPE_UINT64}}}};
-    const uint32_t kind   = s->source->kind;
-    const bool     begins = kind == SRC_PROBE_START || kind == SRC_FIRMWARE_START, of_firmware = kind == SRC_FIRMWARE_START || kind == SRC_FIRMWARE_END;
-    const unsigned texts  = of_firmware ? 2 : 3;
+        {PROVIDER,
+         "FirmwareEnd",
+         {{"Name", SHAPE_TEXT}, {"Device", SHAPE_TEXT}, {"Result", SHAPE_INT32}, {"DurationNs", SHAPE_UINT64}}}};
+    const uint32_t kind    = s->source->kind;
+    const bool     begins  = kind == SRC_PROBE_START || kind == SRC_FIRMWARE_START,
+               of_firmware = kind == SRC_FIRMWARE_START || kind == SRC_FIRMWARE_END;
+    const unsigned texts   = of_firmware ? 2 : 3;
     uint8_t        bytes[PAYLOAD_MAX];
     struct writer  w = wr_make(bytes, sizeof bytes);
     if (begins) {
@@ -85,14 +100,15 @@ void convert_probe(struct convert *c, const struct sample *s)
         wr_u32(&w, (uint32_t)sample_field(s, F_PROBED_RESULT));
         wr_u64(&w, s->time > call.time ? s->time - call.time : 0);
     }
-    describe(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, &(of_firmware ? firmware : probe)[!begins], s->time, &w);
+    describe(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid},
+             &(of_firmware ? firmware : probe)[!begins], s->time, &w);
 }
 
 /* The driver's own words; of its arguments the first one is known, where it is a text. */
 static void wr_reason(struct writer *w, const struct sample *s)
 {
     const char *format, *argument;
-    size_t      n = sample_text(s, F_DEFERRED_FORMAT, &format), of_argument = sample_text(s, F_DEFERRED_ARGUMENT, &argument);
+    size_t n = sample_text(s, F_DEFERRED_FORMAT, &format), of_argument = sample_text(s, F_DEFERRED_ARGUMENT, &argument);
     const char *hole = memchr(format, '%', n);
     while (n && format[n - 1] == '\n')
         n--;
@@ -111,14 +127,16 @@ static bool names_supplier(const struct sample *s)
 {
     static const char words[] = "supplier %s not ready";
     const char       *format;
-    return sample_text(s, F_DEFERRED_FORMAT, &format) >= sizeof words - 1 && memcmp(format, words, sizeof words - 1) == 0;
+    return sample_text(s, F_DEFERRED_FORMAT, &format) >= sizeof words - 1 &&
+           memcmp(format, words, sizeof words - 1) == 0;
 }
 
 void convert_deferred(struct convert *c, const struct sample *s)
 {
-    static const struct shape shape = {PROVIDER, "DeviceDeferred", {{"Device", SHAPE_TEXT}, {"Reason", SHAPE_TEXT}, {"Supplier", SHAPE_TEXT}}};
-    uint8_t                   bytes[PAYLOAD_MAX];
-    struct writer             w = wr_make(bytes, sizeof bytes);
+    static const struct shape shape = {
+        PROVIDER, "DeviceDeferred", {{"Device", SHAPE_TEXT}, {"Reason", SHAPE_TEXT}, {"Supplier", SHAPE_TEXT}}};
+    uint8_t       bytes[PAYLOAD_MAX];
+    struct writer w = wr_make(bytes, sizeof bytes);
     wr_sample_text(&w, s, F_DEFERRED_DEVICE);
     wr_reason(&w, s);
     if (names_supplier(s))

@@ -1,6 +1,6 @@
 /* convert_process.c - fork, exec, exit, names and mappings. See convert.h.
- * fork of a new process = Process Start + Thread Start; exec = everything of the old program ends and the new one starts
- * under a new UniqueProcessKey; the last thread's exit = Process End. Kernel threads belong to pid 4. */
+ * fork of a new process = Process Start + Thread Start; exec = everything of the old program ends and the new one
+ * starts under a new UniqueProcessKey; the last thread's exit = Process End. Kernel threads belong to pid 4. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
@@ -45,7 +45,8 @@ static void end_process(struct convert *c, unsigned cpu, struct kernel_process *
         process_event(c, &by, p, HOOK_PROCESS_END, time);
 }
 
-/* Images that fork handed down are written when they matter: at the first stack of the child. Most children exec first. */
+/* Images that fork handed down are written when they matter: at the first stack of the child. Most children exec
+ * first. */
 void images_show(struct convert *c, unsigned cpu, struct kernel_process *p, uint64_t *time)
 {
     p->images_shown = true;
@@ -61,7 +62,7 @@ static void inherit_foretold(struct convert *c, struct kernel_process *p, uint32
     if (!record)
         return;
     memcpy(&r, record, sizeof r);
-    struct cursor cur = cur_make(record + sizeof r, r.own.size > sizeof r ? r.own.size - sizeof r : 0);
+    struct cursor cur  = cur_make(record + sizeof r, r.own.size > sizeof r ? r.own.size - sizeof r : 0);
     const char   *name = cur_zstring(&cur), *command = cur_zstring(&cur);
     if (!command)
         return;
@@ -89,9 +90,9 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
 {
     struct cursor cur = cur_make(record, size);
     cur_take(&cur, 8);
-    uint32_t        pid = cur_u32(&cur), ppid = cur_u32(&cur), tid = cur_u32(&cur), ptid = cur_u32(&cur);
-    uint64_t        time   = convert_time(c, raw);
-    struct thread  *by     = thread_get(c, ptid);
+    uint32_t               pid = cur_u32(&cur), ppid = cur_u32(&cur), tid = cur_u32(&cur), ptid = cur_u32(&cur);
+    uint64_t               time   = convert_time(c, raw);
+    struct thread         *by     = thread_get(c, ptid);
     struct kernel_process *parent = by ? by->process : process_get(c, ppid), *p = NULL;
     if (!cur_ok(&cur) || pid == 0 || tid == 0 || pid == UINT32_MAX)
         return;
@@ -101,7 +102,8 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         if (!p && !(p = process_add(c, pid)))
             return;
     } else if (ppid == KTHREADD || (pid == KTHREADD && ppid == 0) || pid == 4) {
-        p = c->system; /* 4 is its number here; on Linux always a kernel thread, whatever a damaged record says of its parent */
+        /* 4 is its number here; on Linux always a kernel thread, whatever a damaged record says of its parent */
+        p = c->system;
     } else {
         struct kernel_process *old = process_get(c, pid);
         if (old && old->rundown_time && raw - old->rundown_time < RUNDOWN_RACE_NS)
@@ -114,7 +116,9 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
             p->session = parent->session;
             p->uid     = parent->uid;
             p->flags   = parent->flags & RAW_PROCESS_32BIT;
-            process_text(&p->name, parent == c->idle ? "swapper/0" : parent == c->system && by ? by->name : parent->name);
+            process_text(&p->name, parent == c->idle           ? "swapper/0"
+                                   : parent == c->system && by ? by->name
+                                                               : parent->name);
             process_text(&p->command, parent->command);
             images_inherit(p, parent);
             mappings_fork(c, pid, parent->pid);
@@ -152,7 +156,7 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         return;
     fault_thread_gone(c, tid);
     struct kernel_process *p = t->process;
-    const uint8_t  *n = tid == pid ? note_take(c, RAW_NOTE_EXIT, pid, raw, sizeof(struct raw_process)) : NULL;
+    const uint8_t         *n = tid == pid ? note_take(c, RAW_NOTE_EXIT, pid, raw, sizeof(struct raw_process)) : NULL;
     if (n) {
         struct raw_process note;
         memcpy(&note, n, sizeof note);
@@ -184,7 +188,7 @@ static void exec_note(struct convert *c, struct kernel_process *p, const char *c
     if (!n)
         return;
     memcpy(&note, n, sizeof note);
-    struct cursor cur = cur_make(n + sizeof note, note.own.size - sizeof note);
+    struct cursor cur  = cur_make(n + sizeof note, note.own.size - sizeof note);
     const char   *name = cur_zstring(&cur), *command = cur_zstring(&cur);
     if (name && *name)
         process_text(&p->name, name);
@@ -202,11 +206,11 @@ static void exec_note(struct convert *c, struct kernel_process *p, const char *c
 
 static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t tid, const char *comm, uint64_t raw)
 {
-    uint64_t        time = convert_time(c, raw);
-    struct thread  *t    = thread_get(c, tid);
-    struct kernel_process *old = t && t->process != c->system ? t->process : process_get(c, pid);
+    uint64_t               time = convert_time(c, raw);
+    struct thread         *t    = thread_get(c, tid);
+    struct kernel_process *old  = t && t->process != c->system ? t->process : process_get(c, pid);
     struct kernel_process  was  = {.pid = pid};
-    struct thread   kept = {.prio = 120};
+    struct thread          kept = {.prio = 120};
     if (old == c->system || old == c->idle)
         old = NULL;
     if (t) {
@@ -216,9 +220,9 @@ static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t
             end_thread(c, cpu, t, &time);
     }
     if (old) {
-        was.ppid    = old->ppid;
-        was.session = old->session;
-        was.uid     = old->uid;
+        was.ppid         = old->ppid;
+        was.session      = old->session;
+        was.uid          = old->uid;
         old->exit_status = 0;
         cgroup_end(c, &(struct actor){cpu, pid, tid}, old, false, &time);
         end_process(c, cpu, old, &time, tid);
@@ -289,7 +293,7 @@ void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     cur_copy(&cur, id, sizeof id);
     uint32_t prot = cur_u32(&cur);
     cur_u32(&cur);
-    const char     *name = cur_zstring(&cur);
+    const char            *name = cur_zstring(&cur);
     struct kernel_process *p    = process_get(c, pid);
     if (!name || !(prot & PROT_EXEC) || !pid || !p || p == c->system)
         return;
@@ -331,7 +335,7 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     if (!command || (r.flags & RAW_PROCESS_KERNEL))
         return; /* kernel threads: only their threads */
     struct kernel_process *p     = process_get(c, r.own.pid);
-    bool            known = p != NULL; /* its fork or exec was seen */
+    bool                   known = p != NULL; /* its fork or exec was seen */
     if (!known && !(p = process_add(c, r.own.pid)))
         return;
     p->uid     = r.uid;
@@ -358,8 +362,8 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
     memcpy(&r, record, sizeof r);
     r.name[sizeof r.name - 1] = 0;
     foretold_came(c, RAW_THREAD, r.own.tid);
-    struct kernel_process *p = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
-    struct thread  *had = p ? thread_get(c, r.own.tid) : NULL;
+    struct kernel_process *p   = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
+    struct thread         *had = p ? thread_get(c, r.own.tid) : NULL;
     if (had && !*had->name && had->process == p && *r.name)
         thread_rename(c, 0, had, r.name, raw);
     if (!p || !r.own.tid || had)
@@ -374,7 +378,8 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
         thread_event(c, &(struct actor){0, p->pid, t->tid}, t, HOOK_THREAD_DC_START, &time);
 }
 
-/* A thread as the kernel phase shows it: one that nobody saw being made was there before (a rundown event), else its name. */
+/* A thread as the kernel phase shows it: one that nobody saw being made was there before (a rundown event), else its
+ * name. */
 static void own_name(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
 {
     struct raw_name r;
@@ -399,12 +404,12 @@ static void own_image(struct convert *c, const uint8_t *record, size_t size, uin
     struct raw_image r;
     struct cursor    cur = cur_make(record, size);
     cur_copy(&cur, &r, sizeof r);
-    const char     *name = cur_zstring(&cur);
+    const char            *name = cur_zstring(&cur);
     struct kernel_process *p    = process_get(c, r.own.pid);
     if (!name || !p || p == c->system)
         return;
-    struct image  like  = {.base = r.base, .size = r.size, .default_base = r.default_base, .stamp = r.stamp,
-                           .checksum = r.checksum};
+    struct image like = {
+        .base = r.base, .size = r.size, .default_base = r.default_base, .stamp = r.stamp, .checksum = r.checksum};
     identity_set(&like, r.build_id, r.build_id_size);
     struct image *image = image_add(p, &like, name, NULL);
     uint64_t      time  = convert_time(c, raw);
@@ -426,7 +431,9 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_MEMORY: own_memory(c, record, size, raw); break;
     case RAW_WORKING_SETS: own_sets(c, record, size, raw); break;
     case RAW_NAME: own_name(c, record, size, raw); break;
-    case RAW_DEVICE: *(convert_device(c, record, size, raw) ? &c->converted : &c->lost) += device_counts(record, size); break;
+    case RAW_DEVICE:
+        *(convert_device(c, record, size, raw) ? &c->converted : &c->lost) += device_counts(record, size);
+        break;
     case RAW_CONFIG: convert_config(c, record, size, raw); break;
     case RAW_TRACEPOINT: tracepoint_learn(c, record, size); break;
     case RAW_CGROUP: own_cgroup(c, record, size, raw); break;

@@ -1,4 +1,5 @@
-/* convert_rundown.c - the layouts of Process, Thread and Image events, and what a session writes at its start and stop. */
+/* convert_rundown.c - the layouts of Process, Thread and Image events, and what a session writes at its start and
+ * stop. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
@@ -17,7 +18,8 @@ static void convert_rundown_wr_text16(struct writer *w, const char *text, size_t
     wr_u16(w, 0);
 }
 
-/* A SID needs a non-zero "pointer" before it; S-1-5-18 for root, S-1-22-1-uid for others (as Samba writes Unix users). */
+/* A SID needs a non-zero "pointer" before it; S-1-5-18 for root, S-1-22-1-uid for others (as Samba writes Unix
+ * users). */
 static void wr_sid(struct writer *w, uint32_t uid)
 {
     static const uint8_t root[12]      = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0};
@@ -29,7 +31,8 @@ static void wr_sid(struct writer *w, uint32_t uid)
         wr_u32(w, uid);
 }
 
-void process_event(struct convert *c, const struct actor *by, const struct kernel_process *p, uint16_t hook, uint64_t *time)
+void process_event(struct convert *c, const struct actor *by, const struct kernel_process *p, uint16_t hook,
+                   uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
     bool          rundown = hook == HOOK_PROCESS_DC_START || hook == HOOK_PROCESS_DC_END;
@@ -83,8 +86,8 @@ void wr_path(struct writer *w, const char *path)
             w->data[i] = '\\';
 }
 
-void image_event(struct convert *c, const struct actor *by, const struct kernel_process *p, const struct image *i, uint16_t hook,
-                 uint64_t *time)
+void image_event(struct convert *c, const struct actor *by, const struct kernel_process *p, const struct image *i,
+                 uint16_t hook, uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
     bool          rundown = (hook == HOOK_IMAGE_DC_START || hook == HOOK_IMAGE_DC_END) && p->pid != 0;
@@ -125,7 +128,8 @@ static void interval_event(struct convert *c, uint16_t hook, uint64_t *time)
     emit(c, &(struct event){0, hook, ETL_SYSTEM64, 3, 0, 0}, time, bytes, w.pos);
 }
 
-/* At the start already: a file that is cut off must say what machine it is from. The collector's, at the stop, has more. */
+/* At the start already: a file that is cut off must say what machine it is from. The collector's, at the stop, has
+ * more. */
 static void system_event(struct convert *c, const struct raw_system *s, uint64_t *time)
 {
     uint8_t       bytes[828] = {0};
@@ -151,7 +155,8 @@ static void system_event(struct convert *c, const struct raw_system *s, uint64_t
 static void special_events(struct convert *c, bool start, uint64_t *time)
 {
     for (int i = 0; i < 2 && c->processes; i++)
-        process_event(c, &(struct actor){0}, i ? c->system : c->idle, start ? HOOK_PROCESS_DC_START : HOOK_PROCESS_DC_END, time);
+        process_event(c, &(struct actor){0}, i ? c->system : c->idle,
+                      start ? HOOK_PROCESS_DC_START : HOOK_PROCESS_DC_END, time);
     for (unsigned i = 0; i < c->cpus && c->threads; i++) {
         struct thread idle = {.process = c->idle, .affinity = UINT64_C(1) << (i & 63), .name = "Idle"};
         thread_event(c, &(struct actor){0}, &idle, start ? HOOK_THREAD_DC_START : HOOK_THREAD_DC_END, time);
@@ -180,7 +185,8 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
 /* The same that a start would have said of them. */
 void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], uint64_t *time)
 {
-    bool processes = c->processes && !(before[0] & 0x1), threads = c->threads && !(before[0] & 0x2), images = c->images && !(before[0] & 0x4);
+    bool processes = c->processes && !(before[0] & 0x1), threads = c->threads && !(before[0] & 0x2),
+         images = c->images && !(before[0] & 0x4);
     masks_event(c, HOOK_HEADER_EXTENSION, true, time);
     if (!(before[1] & 0x2))
         interval_event(c, HOOK_PERF_COLLECTION_START, time);

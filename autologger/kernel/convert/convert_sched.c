@@ -1,4 +1,5 @@
-/* convert_sched.c - context switches with the incoming thread's stack, ready threads, priorities, samples. See convert.h. */
+/* convert_sched.c - context switches with the incoming thread's stack, ready threads, priorities, samples. See
+ * convert.h. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/wire/etl.h"
@@ -19,12 +20,17 @@ uint8_t windows_priority(int64_t prio, uint32_t tid)
     return (uint8_t)(nice <= 0 ? 8 - nice * 7 / 20 : 8 - nice * 7 / 19);
 }
 
-struct wait { uint8_t state, reason, mode; };
+struct wait {
+    uint8_t state, reason, mode;
+};
 
 /* What the old thread does now, from the bits of prev_state; the first row that has one of its bits wins. */
 static struct wait wait_of(uint64_t bits, uint32_t tid, bool kernel)
 {
-    static const struct { uint32_t bits; struct wait is; } table[] = {
+    static const struct {
+        uint32_t    bits;
+        struct wait is;
+    } table[] = {
         {0x30, {4, 22, 0}},  /* dead: Terminated, WrTerminated */
         {0x4C, {5, 5, 0}},   /* stopped, traced, parked: Suspended */
         {0x80, {5, 15, 0}},  /* idle worker: WrQueue */
@@ -58,14 +64,14 @@ static void chain_keep(struct thread *t, const struct sample *s)
 
 void convert_switch(struct convert *c, const struct sample *s)
 {
-    uint32_t       old_tid = (uint32_t)sample_field(s, F_SWITCH_PREV_PID);
-    uint32_t       new_tid = (uint32_t)sample_field(s, F_SWITCH_NEXT_PID);
+    uint32_t       old_tid  = (uint32_t)sample_field(s, F_SWITCH_PREV_PID);
+    uint32_t       new_tid  = (uint32_t)sample_field(s, F_SWITCH_NEXT_PID);
     int64_t        old_prio = sample_field(s, F_SWITCH_PREV_PRIO), new_prio = sample_field(s, F_SWITCH_NEXT_PRIO);
     uint64_t       bits = (uint64_t)sample_field(s, F_SWITCH_PREV_STATE);
     struct thread *old = thread_get(c, old_tid), *new = thread_get(c, new_tid);
     uint64_t       time = convert_time(c, s->time);
     struct wait    w    = wait_of(bits, old_tid, old && old->process == c->system);
-    uint8_t       *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_CSWITCH, ETL_PERFINFO64, 4, 0, 0}, &time, 24);
+    uint8_t *p = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_CSWITCH, ETL_PERFINFO64, 4, 0, 0}, &time, 24);
 
     if (p) {
         memset(p, 0, 24);
@@ -88,7 +94,8 @@ void convert_switch(struct convert *c, const struct sample *s)
     const struct user_copy *goes = c->copy;
     c->copy                      = new ? copy_kept(c, new_tid) : NULL;
     if (new && (new->chain_count || c->copy))
-        emit_stack(c, &(struct actor){s->cpu, new->process->pid, new_tid}, time, (const uint8_t *)new->chain, new->chain_count);
+        emit_stack(c, &(struct actor){s->cpu, new->process->pid, new_tid}, time, (const uint8_t *)new->chain,
+                   new->chain_count);
     else if (new_tid)
         c->stacks_missing++; /* its first switch: nobody has seen it block */
     c->copy = goes;
@@ -104,8 +111,8 @@ void convert_switch(struct convert *c, const struct sample *s)
 
 void convert_waking(struct convert *c, const struct sample *s)
 {
-    uint64_t time = convert_time(c, s->time);
-    uint32_t tid  = (uint32_t)sample_field(s, F_WAKING_PID);
+    uint64_t time  = convert_time(c, s->time);
+    uint32_t tid   = (uint32_t)sample_field(s, F_WAKING_PID);
     uint8_t  flags = s->raw_size > 2 ? s->raw[2] : 0; /* common_flags: 0x08 hard, 0x10 soft interrupt */
     uint8_t *p     = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_READY, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
     if (p) {
@@ -122,8 +129,8 @@ void convert_clock(struct convert *c, const struct sample *s)
     uint64_t time = convert_time(c, s->time);
     uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_PERF_SAMPLE, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
     if (p) {
-        struct cpu_state *cpu = &c->cpu[s->cpu];
-        struct thread    *t   = thread_get(c, s->tid);
+        struct cpu_state *cpu  = &c->cpu[s->cpu];
+        struct thread    *t    = thread_get(c, s->tid);
         uint8_t           prio = t ? windows_priority(t->prio, s->tid) : 0;
         memset(p, 0, 16);
         memcpy(p, &s->ip, 8);
@@ -140,7 +147,7 @@ void convert_priority(struct convert *c, const struct sample *s)
 {
     uint64_t time = convert_time(c, s->time);
     uint32_t tid  = (uint32_t)sample_field(s, F_SETPRIO_PID);
-    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_SET_PRIORITY, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
+    uint8_t *p = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_SET_PRIORITY, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
     if (p) {
         memset(p, 0, 8);
         memcpy(p, &tid, 4);

@@ -1,5 +1,6 @@
-/* convert_span.c - what begins with one record and ends with another: waiting for a lock of the kernel, work of its queues, requests of
- * debuggers. One event at the end says since when; an end whose beginning nobody saw is none. See convert.h. */
+/* convert_span.c - what begins with one record and ends with another: waiting for a lock of the kernel, work of its
+ * queues, requests of debuggers. One event at the end says since when; an end whose beginning nobody saw is none. See
+ * convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/etl.h"
@@ -12,12 +13,15 @@
 #define DEBUGGER "Autologger-Kernel-Debugger"
 enum { SPANS_MAX = 65536, PAYLOAD_MAX = 128 };
 enum { KIND_LOCK = 1, KIND_WORK, KIND_PTRACE };
-enum { WORD_SPINLOCK = 0x10000, WORD_OBJECTS = 0x20000, WORD_QUEUE = 0x01000000, WORD_WORKER = 0x08000000 }; /* of the mask's word 1; the last of word 2 */
+/* of the mask's word 1; the last of word 2 */
+enum { WORD_SPINLOCK = 0x10000, WORD_OBJECTS = 0x20000, WORD_QUEUE = 0x01000000, WORD_WORKER = 0x08000000 };
 /* The kernel's LCB_F_* and PTRACE_* */
 enum { LOCK_SPIN = 1, LOCK_READ = 2, LOCK_WRITE = 4, LOCK_REALTIME = 8, LOCK_PERCPU = 16, LOCK_MUTEX = 32 };
 enum { TRACE_ME = 0, ATTACH = 16, DETACH = 17, SEIZE = 0x4206 };
 
-struct convert_span_span { uint64_t time, value; };
+struct convert_span_span {
+    uint64_t time, value;
+};
 struct part_span {
     struct idmap open; /* span_key() -> struct span */
 };
@@ -60,7 +64,10 @@ static bool span_take(struct convert *c, uint64_t key, struct convert_span_span 
     return s != NULL;
 }
 
-static struct actor actor_of(struct convert *c, const struct sample *s) { return (struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}; }
+static struct actor actor_of(struct convert *c, const struct sample *s)
+{
+    return (struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
+}
 
 /* ---- locks ---- */
 
@@ -83,19 +90,29 @@ static const char *lock_kind(uint64_t flags)
 void convert_lock_begin(struct convert *c, const struct sample *s)
 {
     uint64_t lock = (uint64_t)sample_field(s, F_LOCK_ADDRESS);
-    span_keep(c, span_key(KIND_LOCK, lock, s->tid), (struct convert_span_span){convert_time(c, s->time), (uint64_t)sample_field(s, F_LOCK_FLAGS)});
+    span_keep(c, span_key(KIND_LOCK, lock, s->tid),
+              (struct convert_span_span){convert_time(c, s->time), (uint64_t)sample_field(s, F_LOCK_FLAGS)});
 }
 
 /* A mutex that spins a while before it sleeps is none that spins. */
 void convert_lock_end(struct convert *c, const struct sample *s)
 {
-    static const struct shape spin  = {LOCKS, "SpinLockWait", {{"Lock", SHAPE_HEX64}, {"InitialTime", SHAPE_UINT64}, {"Flags", SHAPE_HEX32}, {"Kind", SHAPE_TEXT}}};
-    static const struct shape sleep = {LOCKS, "LockWait", {{"Lock", SHAPE_HEX64}, {"InitialTime", SHAPE_UINT64}, {"Flags", SHAPE_HEX32}, {"Kind", SHAPE_TEXT}, {"Result", SHAPE_INT32}}};
-    uint64_t      lock = (uint64_t)sample_field(s, F_LOCK_ADDRESS), time = convert_time(c, s->time);
-    struct actor  by = actor_of(c, s);
-    struct convert_span_span   began;
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    static const struct shape spin = {
+        LOCKS,
+        "SpinLockWait",
+        {{"Lock", SHAPE_HEX64}, {"InitialTime", SHAPE_UINT64}, {"Flags", SHAPE_HEX32}, {"Kind", SHAPE_TEXT}}};
+    static const struct shape sleep = {LOCKS,
+                                       "LockWait",
+                                       {{"Lock", SHAPE_HEX64},
+                                        {"InitialTime", SHAPE_UINT64},
+                                        {"Flags", SHAPE_HEX32},
+                                        {"Kind", SHAPE_TEXT},
+                                        {"Result", SHAPE_INT32}}};
+    uint64_t                  lock = (uint64_t)sample_field(s, F_LOCK_ADDRESS), time = convert_time(c, s->time);
+    struct actor              by = actor_of(c, s);
+    struct convert_span_span  began;
+    uint8_t                   bytes[PAYLOAD_MAX];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     if (!span_take(c, span_key(KIND_LOCK, lock, s->tid), &began))
         return;
     bool        spins = (began.value & LOCK_SPIN) && !(began.value & LOCK_MUTEX);
@@ -118,10 +135,10 @@ void convert_lock_end(struct convert *c, const struct sample *s)
 void convert_work_start(struct convert *c, const struct sample *s)
 {
     static const struct shape shape = {WORK, "WorkStart", {{"Work", SHAPE_HEX64}, {"Function", SHAPE_HEX64}}};
-    struct actor  by   = actor_of(c, s);
-    uint64_t      time = convert_time(c, s->time);
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    struct actor              by    = actor_of(c, s);
+    uint64_t                  time  = convert_time(c, s->time);
+    uint8_t                   bytes[PAYLOAD_MAX];
+    struct writer             w = wr_make(bytes, sizeof bytes);
     span_keep(c, span_key(KIND_WORK, 0, s->tid), (struct convert_span_span){time, 0});
     if (!(c->config->mask[1] & WORD_QUEUE))
         return;
@@ -135,12 +152,13 @@ void convert_work_start(struct convert *c, const struct sample *s)
 /* Windows' WorkerThread, and an event with the work's address beside it: which one of its kind it was. */
 void convert_work_end(struct convert *c, const struct sample *s)
 {
-    static const struct shape shape = {WORK, "WorkEnd", {{"Work", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"InitialTime", SHAPE_UINT64}}};
-    struct actor  by       = actor_of(c, s);
-    uint64_t      function = (uint64_t)sample_field(s, F_WORK_FUNCTION), time = convert_time(c, s->time);
-    struct convert_span_span   began;
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+    static const struct shape shape = {
+        WORK, "WorkEnd", {{"Work", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"InitialTime", SHAPE_UINT64}}};
+    struct actor             by       = actor_of(c, s);
+    uint64_t                 function = (uint64_t)sample_field(s, F_WORK_FUNCTION), time = convert_time(c, s->time);
+    struct convert_span_span began;
+    uint8_t                  bytes[PAYLOAD_MAX];
+    struct writer            w = wr_make(bytes, sizeof bytes);
     if (!span_take(c, span_key(KIND_WORK, 0, s->tid), &began))
         return;
     if (c->config->mask[2] & WORD_WORKER) {
@@ -164,18 +182,24 @@ void convert_ptrace_enter(struct convert *c, const struct sample *s)
 {
     uint64_t request = (uint64_t)sample_field(s, F_PTRACE_REQUEST), target = (uint64_t)sample_field(s, F_PTRACE_TARGET);
     if (request == TRACE_ME || request == ATTACH || request == DETACH || request == SEIZE)
-        span_keep(c, span_key(KIND_PTRACE, 0, s->tid), (struct convert_span_span){convert_time(c, s->time), request << 32 | (uint32_t)target});
+        span_keep(c, span_key(KIND_PTRACE, 0, s->tid),
+                  (struct convert_span_span){convert_time(c, s->time), request << 32 | (uint32_t)target});
 }
 
-/* The event is the end: what the call has come to is known then. PTRACE_TRACEME names nobody: its target is who asks. */
+/* The event is the end: what the call has come to is known then. PTRACE_TRACEME names nobody: its target is who
+ * asks. */
 void convert_ptrace_exit(struct convert *c, const struct sample *s)
 {
-#define FIELDS {{"TargetThreadId", SHAPE_UINT32}, {"Request", SHAPE_HEX32}, {"Result", SHAPE_INT32}}
-    static const struct shape attach = {DEBUGGER, "DebuggerAttach", FIELDS}, detach = {DEBUGGER, "DebuggerDetach", FIELDS};
-    struct actor  by = actor_of(c, s);
-    struct convert_span_span   began;
-    uint8_t       bytes[PAYLOAD_MAX];
-    struct writer w = wr_make(bytes, sizeof bytes);
+#define FIELDS \
+    { \
+        {"TargetThreadId", SHAPE_UINT32}, {"Request", SHAPE_HEX32}, { "Result", SHAPE_INT32 } \
+    }
+    static const struct shape attach = {DEBUGGER, "DebuggerAttach", FIELDS},
+                              detach = {DEBUGGER, "DebuggerDetach", FIELDS};
+    struct actor             by      = actor_of(c, s);
+    struct convert_span_span began;
+    uint8_t                  bytes[PAYLOAD_MAX];
+    struct writer            w = wr_make(bytes, sizeof bytes);
     if (!span_take(c, span_key(KIND_PTRACE, 0, s->tid), &began))
         return;
     uint32_t request = (uint32_t)(began.value >> 32);
@@ -215,9 +239,9 @@ bool part_span_get(struct convert *c, struct cursor *cur)
     if (count > SPANS_MAX)
         return false;
     for (uint64_t i = 0; i < count && cur_ok(cur); i++) {
-        uint64_t    key = cur_u64(cur);
+        uint64_t                 key = cur_u64(cur);
         struct convert_span_span s   = {.time = cur_u64(cur)};
-        s.value         = cur_u64(cur);
+        s.value                      = cur_u64(cur);
         if (!cur_ok(cur) || !span_keep(c, key, s))
             return false;
     }

@@ -1,7 +1,8 @@
-/* convert_split.c - SplitIo: a request that a device takes in several parts, or that a stacked device hands to the one below it. See
- * convert.h. The kernel splits before there is a request, so the parts get their Irps beforehand: the first keeps that of the whole,
- * and the disk events of the requests that begin there then carry them. A part that another request absorbs shows in no disk event.
- * A part is known by its first sector, in the thread that split it: what it is told as may be a partition, the request's is the disk. */
+/* convert_split.c - SplitIo: a request that a device takes in several parts, or that a stacked device hands to the one
+ * below it. See convert.h. The kernel splits before there is a request, so the parts get their Irps beforehand: the
+ * first keeps that of the whole, and the disk events of the requests that begin there then carry them. A part that
+ * another request absorbs shows in no disk event. A part is known by its first sector, in the thread that split it:
+ * what it is told as may be a partition, the request's is the disk. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/sources.h"
@@ -42,8 +43,8 @@ uint64_t split_take(struct convert *c, uint32_t tid, uint32_t dev, uint64_t sect
 
 static void split_event(struct convert *c, const struct sample *s, uint64_t parent, uint64_t child)
 {
-    uint64_t     time = convert_time(c, s->time);
-    struct actor by   = {s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
+    uint64_t     time       = convert_time(c, s->time);
+    struct actor by         = {s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
     uint64_t     payload[2] = {parent, child};
     if (!parent || !child)
         return;
@@ -55,7 +56,7 @@ static void split_event(struct convert *c, const struct sample *s, uint64_t pare
 /* Reads and writes alone have disk events. */
 static bool transfers(const struct sample *s, unsigned field)
 {
-    const struct raw_field *f = &s->source->field[field];
+    const struct raw_field *f   = &s->source->field[field];
     bool                    any = false;
     if (f->offset == RAW_NO_FIELD || (uint32_t)f->offset + f->size > s->raw_size)
         return false;
@@ -77,7 +78,8 @@ void convert_split(struct convert *c, const struct sample *s)
     split_event(c, s, parent, child);
 }
 
-/* From one driver to another. A partition's is the disk's own, though partitions of high numbers have a major number of theirs. */
+/* From one driver to another. A partition's is the disk's own, though partitions of high numbers have a major number of
+ * theirs. */
 void convert_remap(struct convert *c, const struct sample *s)
 {
     uint32_t dev = (uint32_t)sample_field(s, F_REMAP_DEV), old = (uint32_t)sample_field(s, F_REMAP_OLD_DEV);

@@ -1,15 +1,18 @@
-/* convert_stacks.c - a stack that comes again gets a key, and from then on events' stacks refer to it (StackCaching): by StackWalk/KeyUser, or
- * KeyKernel where no program's part follows the kernel's. The first time it is written whole, because many come once: samples of running
- * code. (Windows has a key for each part; a reference takes 40 bytes, a stack here 100 on average, so two would save nothing.)
- * Invariants
- *   A key is referred to only behind its definition (StackWalk/KeyCreate, one tick before); where that found no room, the stack is
- *     written whole, and so is one that a key does not make shorter, and what the table has no room for (its bound: StackCaching).
- *   A key is a hash of its frames: the same stack has the same key in every session and after a change of hands, so that files can be
- *     merged, and a successor, which begins with an empty table, only defines again what it meets. Times do not depend on what is known.
+/* convert_stacks.c - a stack that comes again gets a key, and from then on events' stacks refer to it (StackCaching):
+ * by StackWalk/KeyUser, or KeyKernel where no program's part follows the kernel's. The first time it is written whole,
+ * because many come once: samples of running code. (Windows has a key for each part; a reference takes 40 bytes, a
+ * stack here 100 on average, so two would save nothing.) Invariants
+ *   A key is referred to only behind its definition (StackWalk/KeyCreate, one tick before); where that found no room,
+ *     the stack is written whole, and so is one that a key does not make shorter, and what the table has no room for
+ *     (its bound: StackCaching).
+ *   A key is a hash of its frames: the same stack has the same key in every session and after a change of hands, so
+ *     that files can be merged, and a successor, which begins with an empty table, only defines again what it meets.
+ *     Times do not depend on what is known.
  *   Two stacks with one hash: the second is written whole.
- * At the end all are told again (KeyRundown), as Windows does: its readers look for definitions behind their use, and a circular
- * file has lost its beginning. So they are at the end of a file that another one follows, and at the beginning of that one: each file stands
- * alone (session/log_files.c). Who listens live could come later than a definition: from then on all stacks are whole. See convert.h. */
+ * At the end all are told again (KeyRundown), as Windows does: its readers look for definitions behind their use, and a
+ * circular file has lost its beginning. So they are at the end of a file that another one follows, and at the beginning
+ * of that one: each file stands alone (session/log_files.c). Who listens live could come later than a definition: from
+ * then on all stacks are whole. See convert.h. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/wire/etl.h"
 
@@ -27,7 +30,7 @@ struct known {
 struct part_keyed {
     size_t        bytes; /* of what is known, and of this */
     uint32_t      buckets, seen_count;
-    uint64_t     *seen; /* keys that came once, at their hash: of two, the later */
+    uint64_t     *seen;  /* keys that came once, at their hash: of two, the later */
     bool          ended; /* stacks are written whole; what is known stays, for events on their way */
     struct known *bucket[];
 };
@@ -36,8 +39,9 @@ enum { SEEN_SHARE = 8 }; /* of the memory: so much is for what came once */
 
 static struct part_keyed *convert_stacks_part(struct convert *c)
 {
-    uint32_t           buckets = c->config->stack_cache_buckets, seen = c->config->stack_cache_bytes / SEEN_SHARE / sizeof(uint64_t);
-    struct part_keyed *p       = c->keyed;
+    uint32_t buckets     = c->config->stack_cache_buckets,
+             seen        = c->config->stack_cache_bytes / SEEN_SHARE / sizeof(uint64_t);
+    struct part_keyed *p = c->keyed;
     if (p || !seen)
         return p;
     p = calloc(1, sizeof *p + buckets * sizeof *p->bucket);
@@ -91,7 +95,7 @@ static uint64_t convert_stacks_key_of(const uint64_t *frame, unsigned n)
 
 static enum convert_stacks_kept convert_stacks_keep(struct convert *c, uint64_t key, const uint64_t *frame, unsigned n)
 {
-    struct part_keyed *p = convert_stacks_part(c);
+    struct part_keyed *p     = convert_stacks_part(c);
     const size_t       bytes = sizeof(struct known) + n * sizeof *frame;
     if (!p)
         return KEPT_NOT;
@@ -127,7 +131,8 @@ static void forget_newest(struct convert *c, uint64_t key)
 }
 
 /* False: not written. Nor where an adopter is in what its predecessor wrote, who may have had no room for it. */
-static bool define(struct convert *c, unsigned cpu, uint16_t hook, uint64_t key, const uint64_t *frame, unsigned n, uint64_t time)
+static bool define(struct convert *c, unsigned cpu, uint16_t hook, uint64_t key, const uint64_t *frame, unsigned n,
+                   uint64_t time)
 {
     uint8_t *at = emit_reserve(c, &(struct event){cpu, hook, ETL_PERFINFO64, 2, 0, 0}, &time, (n + 1) * sizeof key);
     if (!at)
@@ -139,9 +144,9 @@ static bool define(struct convert *c, unsigned cpu, uint16_t hook, uint64_t key,
 
 void stack_keyed(struct convert *c, const struct actor *of, uint64_t trigger, const uint64_t *frame, unsigned n)
 {
-    const uint64_t time = trigger + 1, key = convert_stacks_key_of(frame, n);
-    const bool     user = !(frame[n - 1] >> 63);
-    enum convert_stacks_kept      kept = n < FRAMES_LEAST ? KEPT_NOT : convert_stacks_keep(c, key, frame, n);
+    const uint64_t           time = trigger + 1, key = convert_stacks_key_of(frame, n);
+    const bool               user = !(frame[n - 1] >> 63);
+    enum convert_stacks_kept kept = n < FRAMES_LEAST ? KEPT_NOT : convert_stacks_keep(c, key, frame, n);
     if (kept == KEPT_NEW && !define(c, of->cpu, HOOK_STACK_KEY_CREATE, key, frame, n, time)) {
         forget_newest(c, key);
         kept = KEPT_NOT;
@@ -163,7 +168,8 @@ void stacks_rundown(struct convert *c)
             define(c, 0, HOOK_STACK_KEY_RUNDOWN, k->key, k->frame, (unsigned)k->count, time);
 }
 
-void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx)
+void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(void *ctx, const struct klog_record *r),
+                        void *ctx)
 {
     struct {
         struct etl_perfinfo_header head;
@@ -171,9 +177,16 @@ void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(voi
     } r;
     for (uint32_t i = 0; c->keyed && i < c->keyed->buckets; i++)
         for (const struct known *k = c->keyed->bucket[i]; k; k = k->next) {
-            const size_t frames = (k->count < STACK_FRAMES ? k->count : STACK_FRAMES) * sizeof *k->frame, size = sizeof r.head + sizeof r.key + frames;
-            r.head = (struct etl_perfinfo_header){2, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)HOOK_STACK_KEY_RUNDOWN, HOOK_STACK_KEY_RUNDOWN >> 8, (int64_t)time};
-            r.key  = k->key;
+            const size_t frames = (k->count < STACK_FRAMES ? k->count : STACK_FRAMES) * sizeof *k->frame,
+                         size   = sizeof r.head + sizeof r.key + frames;
+            r.head              = (struct etl_perfinfo_header){2,
+                                                               ETL_PERFINFO64,
+                                                               ETL_MARKER,
+                                                               (uint16_t)size,
+                                                               (uint8_t)HOOK_STACK_KEY_RUNDOWN,
+                                                               HOOK_STACK_KEY_RUNDOWN >> 8,
+                                                               (int64_t)time};
+            r.key               = k->key;
             memcpy(r.frame, k->frame, frames);
             show(ctx, &(struct klog_record){(const uint8_t *)&r, (uint32_t)size, time});
         }

@@ -1,6 +1,6 @@
-/* convert_syscall.c - system calls: SysClEnter and SysClExit, and what changes a program's addresses as VirtualAlloc and VirtualFree.
- * A 32-bit program's calls have other numbers, and functions, than a 64-bit one's; by whose program it is they are told apart. So what
- * a 64-bit program calls by int 0x80 is taken for another call. See convert.h. */
+/* convert_syscall.c - system calls: SysClEnter and SysClExit, and what changes a program's addresses as VirtualAlloc
+ * and VirtualFree. A 32-bit program's calls have other numbers, and functions, than a 64-bit one's; by whose program it
+ * is they are told apart. So what a 64-bit program calls by int 0x80 is taken for another call. See convert.h. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/syscalls.h"
@@ -13,14 +13,24 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-enum { MEM_COMMIT = 0x1000, MEM_RESERVE = 0x2000, MEM_DECOMMIT = 0x4000, MEM_RELEASE = 0x8000, PAGE = 4096, CALLS_MAX = 1 << 20 };
+enum {
+    MEM_COMMIT   = 0x1000,
+    MEM_RESERVE  = 0x2000,
+    MEM_DECOMMIT = 0x4000,
+    MEM_RELEASE  = 0x8000,
+    PAGE         = 4096,
+    CALLS_MAX    = 1 << 20
+};
 #define NARROW 0x80000000u
 enum mem_kind { MEM_NONE, MEM_MAP, MEM_UNMAP, MEM_BREAK, MEM_REMAP, MEM_ADVISE };
 
-struct convert_syscall_open_call { uint32_t tid, number; uint64_t arg[4]; }; /* number: see call_of() */
+struct convert_syscall_open_call {
+    uint32_t tid, number;
+    uint64_t arg[4];
+}; /* number: see call_of() */
 struct part_call {
     struct idmap open; /* thread -> struct open_call */
-    struct idmap brk; /* process -> 1 + the end of its heap */
+    struct idmap brk;  /* process -> 1 + the end of its heap */
 };
 
 static struct part_call *convert_syscall_part(struct convert *c)
@@ -44,7 +54,7 @@ void part_call_finish(struct convert *c)
 
 void part_call_put(const struct convert *c, struct sink *s)
 {
-    const struct part_call *p     = c->call;
+    const struct part_call *p        = c->call;
     uint64_t                count[2] = {p ? p->open.count : 0, p ? p->brk.count : 0};
     snapshot_put(s, count, sizeof count);
     for (size_t i = 0; p && i < p->open.capacity; i++)
@@ -72,7 +82,7 @@ static bool call_put(struct part_call *p, const struct convert_syscall_open_call
 
 bool part_call_get(struct convert *c, struct cursor *cur)
 {
-    uint64_t opens = cur_u64(cur), brks = cur_u64(cur);
+    uint64_t          opens = cur_u64(cur), brks = cur_u64(cur);
     struct part_call *p = opens || brks ? convert_syscall_part(c) : NULL;
     if (opens > CALLS_MAX || brks > CALLS_MAX || ((opens || brks) && !p))
         return false;
@@ -94,11 +104,15 @@ uint32_t ntstatus_of(int64_t result)
 {
     switch (result >= 0 || result < -4095 ? 0 : -result) {
     case 0: return 0;
-#define NT(number, status)                                                                                                       \
-    case number: return status;
+#define NT(number, status) \
+    case number: \
+        return status;
 #include "autologger/kernel/convert/ntstatus.def"
 #undef NT
-    case 512: case 513: case 514: case 516: return 0xC0000120; /* ERESTART...: interrupted by a signal */
+    case 512:
+    case 513:
+    case 514:
+    case 516: return 0xC0000120; /* ERESTART...: interrupted by a signal */
     default: return 0xC0000001;
     }
 }
@@ -112,6 +126,7 @@ static bool is_narrow(const struct convert *c, uint32_t pid)
 static enum mem_kind convert_syscall_kind_of(uint64_t number)
 {
     switch (number) {
+/* clang-format off */
 #define MEM(number, kind)                                                                                                        \
     case number: return MEM_##kind;
 #define MEM32(number, kind)                                                                                                      \
@@ -119,11 +134,13 @@ static enum mem_kind convert_syscall_kind_of(uint64_t number)
 #include "autologger/kernel/source/memcalls.def"
 #undef MEM32
 #undef MEM
+        /* clang-format on */
     default: return MEM_NONE;
     }
 }
 
-/* The call that a record is of: its number, without what marks an x32 program's, with NARROW for one of a 32-bit program. */
+/* The call that a record is of: its number, without what marks an x32 program's, with NARROW for one of a 32-bit
+ * program. */
 static uint64_t call_of(const struct convert *c, const struct sample *s)
 {
     uint64_t number = (uint64_t)sample_field(s, F_CALL_ID);
@@ -161,18 +178,25 @@ void convert_sys_enter(struct convert *c, const struct sample *s)
     if (convert_syscall_wants(c, 0x80, 2, 0x40)) {
         uint64_t address = convert_syscall_address_of(c, call);
         uint32_t pid     = shown_pid(c, s->pid, s->tid);
-        emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_ENTER, ETL_SYSTEM64, 2, pid, s->tid}, &time, &address, sizeof address);
+        emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_ENTER, ETL_SYSTEM64, 2, pid, s->tid}, &time, &address,
+             sizeof address);
         if (stack_wanted(c, HOOK_PERF_SYSCALL_ENTER))
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }
-    struct part_call *p = convert_syscall_wants(c, 0x4000, 1, 0x8000) && convert_syscall_kind_of(call) ? convert_syscall_part(c) : NULL;
+    struct part_call *p =
+        convert_syscall_wants(c, 0x4000, 1, 0x8000) && convert_syscall_kind_of(call) ? convert_syscall_part(c) : NULL;
     if (p)
-        call_put(p, &(struct convert_syscall_open_call){s->tid, (uint32_t)call, {convert_syscall_argument(s, 0), convert_syscall_argument(s, 1), convert_syscall_argument(s, 2), convert_syscall_argument(s, 3)}});
+        call_put(p,
+                 &(struct convert_syscall_open_call){s->tid,
+                                                     (uint32_t)call,
+                                                     {convert_syscall_argument(s, 0), convert_syscall_argument(s, 1),
+                                                      convert_syscall_argument(s, 2), convert_syscall_argument(s, 3)}});
 }
 
 static uint64_t convert_syscall_pages(uint64_t bytes) { return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
 
-static void memory_event(struct convert *c, const struct sample *s, uint16_t hook, uint64_t base, uint64_t size, uint32_t flags)
+static void memory_event(struct convert *c, const struct sample *s, uint16_t hook, uint64_t base, uint64_t size,
+                         uint32_t flags)
 {
     uint8_t       bytes[24];
     struct writer w    = wr_make(bytes, sizeof bytes);
@@ -201,7 +225,8 @@ static void freed(struct convert *c, const struct sample *s, uint64_t base, uint
 static void heap_changed(struct convert *c, const struct sample *s, struct part_call *p, uint64_t asked, uint64_t end)
 {
     uint64_t before = (uint64_t)(uintptr_t)idmap_get(&p->brk, s->pid);
-    uint64_t was = before ? convert_syscall_pages(before - 1) : convert_syscall_pages(end), is = convert_syscall_pages(end);
+    uint64_t was    = before ? convert_syscall_pages(before - 1) : convert_syscall_pages(end),
+             is     = convert_syscall_pages(end);
     if (asked == end && is > was)
         allocated(c, s, was, is - was, true);
     else if (asked == end && is < was)
@@ -210,7 +235,8 @@ static void heap_changed(struct convert *c, const struct sample *s, struct part_
         idmap_put(&p->brk, s->pid, (void *)(uintptr_t)(end + 1));
 }
 
-static void remapped(struct convert *c, const struct sample *s, const struct convert_syscall_open_call *o, uint64_t base)
+static void remapped(struct convert *c, const struct sample *s, const struct convert_syscall_open_call *o,
+                     uint64_t base)
 {
     uint64_t was = convert_syscall_pages(o->arg[1]), is = convert_syscall_pages(o->arg[2]);
     if (base != o->arg[0]) {
@@ -224,7 +250,8 @@ static void remapped(struct convert *c, const struct sample *s, const struct con
     }
 }
 
-static void memory_changed(struct convert *c, const struct sample *s, struct part_call *p, const struct convert_syscall_open_call *o, int64_t result)
+static void memory_changed(struct convert *c, const struct sample *s, struct part_call *p,
+                           const struct convert_syscall_open_call *o, int64_t result)
 {
     if (result < 0 && result >= -4095)
         return;
@@ -250,7 +277,8 @@ void convert_sys_exit(struct convert *c, const struct sample *s)
     uint64_t time   = convert_time(c, s->time);
     if (convert_syscall_wants(c, 0x80, 2, 0x40)) {
         uint32_t status = ntstatus_of(result), pid = shown_pid(c, s->pid, s->tid);
-        emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_EXIT, ETL_SYSTEM64, 2, pid, s->tid}, &time, &status, sizeof status);
+        emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_EXIT, ETL_SYSTEM64, 2, pid, s->tid}, &time, &status,
+             sizeof status);
         if (stack_wanted(c, HOOK_PERF_SYSCALL_EXIT))
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }

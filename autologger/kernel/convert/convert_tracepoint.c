@@ -1,7 +1,7 @@
-/* convert_tracepoint.c - tracepoints that are providers: each becomes an event that describes itself, field by field as the kernel's
- * format file has them. See convert.h, tracepoints.h.
- * Invariants: a source's layout is learned from the raw log before its first record; a record that does not hold a field gets 0 or an
- * empty text in its place, so an event always fits its description. */
+/* convert_tracepoint.c - tracepoints that are providers: each becomes an event that describes itself, field by field as
+ * the kernel's format file has them. See convert.h, tracepoints.h.
+ * Invariants: a source's layout is learned from the raw log before its first record; a record that does not hold a
+ * field gets 0 or an empty text in its place, so an event always fits its description. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/tracepoints.h"
@@ -9,8 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN_INT8 = 3, IN_UINT8 = 4, IN_INT16 = 5, IN_UINT16 = 6, IN_BINARY = 14, OUT_UTF8 = 35, HAS_OUT = 0x80, FIELDS_MAX = 64, SCHEMA_MAX = 4096,
-       TEXT_MAX = 4096 };
+enum {
+    IN_INT8    = 3,
+    IN_UINT8   = 4,
+    IN_INT16   = 5,
+    IN_UINT16  = 6,
+    IN_BINARY  = 14,
+    OUT_UTF8   = 35,
+    HAS_OUT    = 0x80,
+    FIELDS_MAX = 64,
+    SCHEMA_MAX = 4096,
+    TEXT_MAX   = 4096
+};
 
 struct learned { /* of one source */
     struct learned *next;
@@ -20,8 +30,11 @@ struct learned { /* of one source */
     uint8_t         traits[TRACEPOINT_NAME + 8];
     uint8_t         schema[SCHEMA_MAX];
     unsigned        count;
-    struct { uint16_t offset, size; uint8_t kind; } field[FIELDS_MAX];
-    uint8_t         record[]; /* as it was in the raw log: for a successor */
+    struct {
+        uint16_t offset, size;
+        uint8_t  kind;
+    } field[FIELDS_MAX];
+    uint8_t record[]; /* as it was in the raw log: for a successor */
 };
 struct part_tracepoint {
     struct learned *first;
@@ -46,8 +59,8 @@ static uint8_t in_type(uint8_t kind, uint16_t size)
 /* One line "name offset size kind" of the layout. False: not such a line. */
 static bool field_learn(struct learned *l, struct writer *schema, const char *line)
 {
-    char     name[64], *end;
-    size_t   n = strcspn(line, " ");
+    char          name[64], *end;
+    size_t        n = strcspn(line, " ");
     unsigned long v[3];
     if (!n || n >= sizeof name || l->count == FIELDS_MAX)
         return false;
@@ -92,7 +105,8 @@ bool tracepoint_learn(struct convert *c, const uint8_t *record, size_t size)
     struct learned *l = calloc(1, sizeof *l + size);
     if (!l)
         return false;
-    *l = (struct learned){.next = c->tracepoint->first, .record_size = (uint32_t)size, .source = r.source, .provider = r.provider};
+    *l = (struct learned){
+        .next = c->tracepoint->first, .record_size = (uint32_t)size, .source = r.source, .provider = r.provider};
     memcpy(l->record, record, size);
     struct writer t = wr_make(l->traits, sizeof l->traits), s = wr_make(l->schema, sizeof l->schema);
     wr_u16(&t, 0);
@@ -105,7 +119,7 @@ bool tracepoint_learn(struct convert *c, const uint8_t *record, size_t size)
         if (s.pos + 80 > sizeof l->schema || !field_learn(l, &s, line))
             break;
     sized_end(&s);
-    c->tracepoint->first              = l;
+    c->tracepoint->first                = l;
     c->tracepoint->by_source[l->source] = l;
     return true;
 }
@@ -154,7 +168,10 @@ void convert_tracepoint(struct convert *c, const struct sample *s)
         c->converted--; /* the caller counts each sample that has a converter */
         return;
     }
-    struct described d    = {.traits = l->traits, .schema = l->schema, .provider = l->provider, .chain = s->chain,
+    struct described d    = {.traits      = l->traits,
+                             .schema      = l->schema,
+                             .provider    = l->provider,
+                             .chain       = s->chain,
                              .chain_count = (unsigned)s->chain_count};
     uint64_t         time = convert_time(c, s->time);
     emit_described(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, &d, &time, w.data, w.pos);

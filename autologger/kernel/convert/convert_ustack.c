@@ -1,5 +1,6 @@
-/* convert_ustack.c - copies of programs' stacks become events of our own, which a merge makes stacks of (wire/stack_copy.h). That of a
- * thread that leaves its processor is kept until it comes back: Windows' stack of a context switch is that of the thread that comes.
+/* convert_ustack.c - copies of programs' stacks become events of our own, which a merge makes stacks of
+ * (wire/stack_copy.h). That of a thread that leaves its processor is kept until it comes back: Windows' stack of a
+ * context switch is that of the thread that comes.
  * Invariant: what is kept is at most KEPT_MOST bytes; a thread beyond that has no program's part at its next switch.
  * See convert.h; only where klog_config.user_stack_bytes asks for it. */
 #include "autologger/kernel/convert/describe.h"
@@ -12,7 +13,7 @@
 enum { REGISTER_BYTES = STACK_COPY_REGISTERS * 8, KEPT_MOST = 4 << 20, HEAD = 64 };
 
 struct convert_ustack_kept {
-    struct user_copy copy; /* into bytes */
+    struct user_copy copy;    /* into bytes */
     uint8_t          bytes[]; /* registers, stack */
 };
 struct part_copies {
@@ -66,12 +67,16 @@ bool part_copies_get(struct convert *c, struct cursor *cur)
 
 void copy_emit(struct convert *c, const struct actor *of, uint64_t trigger, const struct user_copy *copy)
 {
-    static const struct shape shape = {STACK_COPY_PROVIDER, STACK_COPY_EVENT,
-                                       {{"EventTimeStamp", SHAPE_UINT64}, {"StackProcess", SHAPE_UINT32}, {"StackThread", SHAPE_UINT32},
-                                        {"Registers", SHAPE_BINARY}, {"Stack", SHAPE_BINARY}}};
-    struct part_copies *p    = convert_ustack_part(c);
-    const uint32_t      size = copy->size < STACK_COPY_MOST ? copy->size : STACK_COPY_MOST;
-    uint64_t            time = trigger + 1;
+    static const struct shape shape = {STACK_COPY_PROVIDER,
+                                       STACK_COPY_EVENT,
+                                       {{"EventTimeStamp", SHAPE_UINT64},
+                                        {"StackProcess", SHAPE_UINT32},
+                                        {"StackThread", SHAPE_UINT32},
+                                        {"Registers", SHAPE_BINARY},
+                                        {"Stack", SHAPE_BINARY}}};
+    struct part_copies       *p     = convert_ustack_part(c);
+    const uint32_t            size  = copy->size < STACK_COPY_MOST ? copy->size : STACK_COPY_MOST;
+    uint64_t                  time  = trigger + 1;
     if (!p) {
         c->stacks_missing++;
         return;
@@ -100,9 +105,10 @@ void copy_drop(struct convert *c, uint32_t tid)
 void copy_keep(struct convert *c, uint32_t tid, const struct user_copy *copy)
 {
     copy_drop(c, tid);
-    struct part_copies *p     = copy ? convert_ustack_part(c) : NULL;
-    const size_t        bytes = copy ? sizeof(struct convert_ustack_kept) + REGISTER_BYTES + copy->size : 0;
-    struct convert_ustack_kept        *k     = p && copy->size <= STACK_COPY_MOST && p->bytes + bytes <= KEPT_MOST ? malloc(bytes) : NULL;
+    struct part_copies         *p     = copy ? convert_ustack_part(c) : NULL;
+    const size_t                bytes = copy ? sizeof(struct convert_ustack_kept) + REGISTER_BYTES + copy->size : 0;
+    struct convert_ustack_kept *k =
+        p && copy->size <= STACK_COPY_MOST && p->bytes + bytes <= KEPT_MOST ? malloc(bytes) : NULL;
     if (!k)
         return;
     k->copy = (struct user_copy){k->bytes, k->bytes + REGISTER_BYTES, copy->size};

@@ -13,13 +13,15 @@ static void size_set(struct writer *w)
     memcpy(w->data, &size, sizeof size);
 }
 
-void describe(struct convert *c, const struct actor *by, const struct shape *shape, uint64_t raw, const struct writer *payload)
+void describe(struct convert *c, const struct actor *by, const struct shape *shape, uint64_t raw,
+              const struct writer *payload)
 {
     uint64_t time = convert_time(c, raw);
     describe_at(c, by, shape, &time, payload);
 }
 
-void describe_at(struct convert *c, const struct actor *by, const struct shape *shape, uint64_t *time, const struct writer *payload)
+void describe_at(struct convert *c, const struct actor *by, const struct shape *shape, uint64_t *time,
+                 const struct writer *payload)
 {
     uint8_t          traits[TRAITS_MAX], schema[SCHEMA_MAX];
     struct writer    t = wr_make(traits, sizeof traits), s = wr_make(schema, sizeof schema);

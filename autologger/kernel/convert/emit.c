@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct queue_prefix { uint64_t time; uint32_t size, reserved; };
+struct queue_prefix {
+    uint64_t time;
+    uint32_t size, reserved;
+};
 
 /* `bytes` at the end of the queue, or NULL without memory. */
 static uint8_t *queue_room(struct convert *c, struct queue *q, size_t bytes)
@@ -23,7 +26,7 @@ static uint8_t *queue_room(struct convert *c, struct queue *q, size_t bytes)
         if (!b)
             return NULL;
         b->next = NULL;
-        b->head = b->tail = 0;
+        b->head = b->tail                                   = 0;
         *(q->last_block ? &q->last_block->next : &q->first) = b;
         q->last_block                                       = b;
     }
@@ -43,9 +46,10 @@ void queue_finish(struct queue *q)
 
 uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, size_t payload)
 {
-    struct queue *q    = &c->queue[e->cpu];
-    size_t        head = e->header_type == ETL_PERFINFO64 ? sizeof(struct etl_perfinfo_header) : sizeof(struct etl_system_header);
-    size_t        size = head + payload, whole = sizeof(struct queue_prefix) + ((size + 7) & ~(size_t)7);
+    struct queue *q = &c->queue[e->cpu];
+    size_t        head =
+        e->header_type == ETL_PERFINFO64 ? sizeof(struct etl_perfinfo_header) : sizeof(struct etl_system_header);
+    size_t size = head + payload, whole = sizeof(struct queue_prefix) + ((size + 7) & ~(size_t)7);
 
     if (*time <= q->last)
         *time = q->last + 1; /* V1 */
@@ -58,12 +62,20 @@ uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, 
     at += sizeof(struct queue_prefix);
     if (e->header_type == ETL_PERFINFO64)
         *(struct etl_perfinfo_header *)(void *)at =
-            (struct etl_perfinfo_header){e->version, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)e->hook,
-                                         (uint8_t)(e->hook >> 8), (int64_t)*time};
+            (struct etl_perfinfo_header){e->version,       ETL_PERFINFO64,          ETL_MARKER,    (uint16_t)size,
+                                         (uint8_t)e->hook, (uint8_t)(e->hook >> 8), (int64_t)*time};
     else
-        *(struct etl_system_header *)(void *)at =
-            (struct etl_system_header){e->version, ETL_SYSTEM64, ETL_MARKER, (uint16_t)size, (uint8_t)e->hook,
-                                       (uint8_t)(e->hook >> 8), e->tid, e->pid, (int64_t)*time, 0, 0};
+        *(struct etl_system_header *)(void *)at = (struct etl_system_header){e->version,
+                                                                             ETL_SYSTEM64,
+                                                                             ETL_MARKER,
+                                                                             (uint16_t)size,
+                                                                             (uint8_t)e->hook,
+                                                                             (uint8_t)(e->hook >> 8),
+                                                                             e->tid,
+                                                                             e->pid,
+                                                                             (int64_t)*time,
+                                                                             0,
+                                                                             0};
     return at + head;
 }
 
@@ -74,7 +86,8 @@ void emit(struct convert *c, const struct event *e, uint64_t *time, const void *
         memcpy(p, payload, size);
 }
 
-void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint64_t trigger, const uint64_t *frames, unsigned n, uint64_t time)
+void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint64_t trigger, const uint64_t *frames,
+                 unsigned n, uint64_t time)
 {
     uint8_t *at = emit_reserve(c, &(struct event){of->cpu, hook, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
     if (!at)
@@ -88,10 +101,10 @@ void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint6
 /* The program's part may come apart, as a copy of its stack (c->copy). */
 void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count)
 {
-    struct kernel_process *p = process_get(c, of->pid);
-    uint64_t        time = trigger + 1;
-    UNSET uint64_t frames[STACK_FRAMES];
-    unsigned        n = 0;
+    struct kernel_process *p    = process_get(c, of->pid);
+    uint64_t               time = trigger + 1;
+    UNSET uint64_t         frames[STACK_FRAMES];
+    unsigned               n = 0;
     for (uint64_t i = 0; i < count && n < STACK_FRAMES; i++) {
         uint64_t ip;
         memcpy(&ip, chain + i * 8, 8);
@@ -131,7 +144,8 @@ static uint16_t sized(const uint8_t *data)
 
 static size_t item_bytes(uint16_t size) { return sizeof(struct etl_ext_item) + ((size + 7u) & ~7u); }
 
-/* The stack of an event as an item has it: a number that says what belongs together (none), then the frames, without markers. */
+/* The stack of an event as an item has it: a number that says what belongs together (none), then the frames, without
+ * markers. */
 static uint16_t stack_item(const struct described *d, uint64_t item[STACK_FRAMES + 1])
 {
     unsigned n = 1;
@@ -143,22 +157,30 @@ static uint16_t stack_item(const struct described *d, uint64_t item[STACK_FRAMES
     return n > 1 ? (uint16_t)(n * sizeof *item) : 0;
 }
 
-void emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time, const void *payload,
-                    size_t size)
+void emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time,
+                    const void *payload, size_t size)
 {
     enum { CHANNEL_TRACELOGGING = 11, LEVEL_INFORMATION = 4 };
     UNSET uint64_t stack[STACK_FRAMES + 1];
-    uint16_t     stack_size = d->chain_count ? stack_item(d, stack) : 0, traits = sized(d->traits), schema = sized(d->schema);
-    size_t       head = sizeof(struct etl_event_header);
-    size_t       whole = head + item_bytes(traits) + item_bytes(schema) + (stack_size ? item_bytes(stack_size) : 0) + size;
-    struct event e    = {by->cpu, 0, ETL_SYSTEM64, 0, 0, 0};
-    uint8_t     *at   = emit_reserve(c, &e, time, whole - sizeof(struct etl_system_header));
+    uint16_t       stack_size = d->chain_count ? stack_item(d, stack) : 0, traits = sized(d->traits),
+             schema = sized(d->schema);
+    size_t head     = sizeof(struct etl_event_header);
+    size_t whole    = head + item_bytes(traits) + item_bytes(schema) + (stack_size ? item_bytes(stack_size) : 0) + size;
+    struct event e  = {by->cpu, 0, ETL_SYSTEM64, 0, 0, 0};
+    uint8_t     *at = emit_reserve(c, &e, time, whole - sizeof(struct etl_system_header));
     if (!at)
         return;
     at -= sizeof(struct etl_system_header);
-    struct etl_event_header h = {.size = (uint16_t)whole, .header_type = ETL_EVENT64, .marker = ETL_MARKER,
-                                 .flags = ETL_EVENT_EXTENDED, .thread_id = by->tid, .process_id = by->pid, .time = (int64_t)*time,
-                                 .provider = d->provider, .channel = CHANNEL_TRACELOGGING, .level = LEVEL_INFORMATION};
+    struct etl_event_header h = {.size        = (uint16_t)whole,
+                                 .header_type = ETL_EVENT64,
+                                 .marker      = ETL_MARKER,
+                                 .flags       = ETL_EVENT_EXTENDED,
+                                 .thread_id   = by->tid,
+                                 .process_id  = by->pid,
+                                 .time        = (int64_t)*time,
+                                 .provider    = d->provider,
+                                 .channel     = CHANNEL_TRACELOGGING,
+                                 .level       = LEVEL_INFORMATION};
     memcpy(at, &h, sizeof h);
     at = emit_item_put(at + head, ETL_EXT_PROV_TRAITS, d->traits, traits, true);
     at = emit_item_put(at, ETL_EXT_SCHEMA_TL, d->schema, schema, stack_size != 0);
@@ -171,13 +193,17 @@ void emit_described(struct convert *c, const struct actor *by, const struct desc
 void emit_system_ex(struct convert *c, uint8_t opcode, uint64_t *time, const void *payload, size_t size)
 {
     static const struct guid class = {0x9b79ee91, 0xb5fd, 0x41c0, {0xa2, 0x43, 0x42, 0x48, 0xe2, 0x66, 0xe9, 0xd0}};
-    struct event             e     = {0, opcode, ETL_SYSTEM64, 0, 0, 0};
+    struct event e                 = {0, opcode, ETL_SYSTEM64, 0, 0, 0};
     uint8_t *at = emit_reserve(c, &e, time, sizeof(struct etl_full_header) - sizeof(struct etl_system_header) + size);
     if (!at)
         return;
     at -= sizeof(struct etl_system_header);
-    struct etl_full_header h = {.size = (uint16_t)(sizeof h + size), .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = opcode,
-                                .time = (int64_t)*time, .guid = class};
+    struct etl_full_header h = {.size        = (uint16_t)(sizeof h + size),
+                                .header_type = ETL_FULL64,
+                                .marker      = ETL_MARKER,
+                                .type        = opcode,
+                                .time        = (int64_t)*time,
+                                .guid        = class};
     memcpy(at, &h, sizeof h);
     memcpy(at + sizeof h, payload, size);
 }
@@ -185,7 +211,7 @@ void emit_system_ex(struct convert *c, uint8_t opcode, uint64_t *time, const voi
 /* SystemConfigEx 35: NT path, DOS path. */
 void emit_volume_mapping(struct convert *c, uint64_t *time)
 {
-    static const char *const text[] = {"\\Device\\HarddiskVolume1\\", "C:\\"};
+    static const char *const text[]       = {"\\Device\\HarddiskVolume1\\", "C:\\"};
     uint8_t                  payload[128] = {0};
     size_t                   n            = 0;
     for (int i = 0; i < 2; i++)

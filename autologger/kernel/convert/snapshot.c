@@ -18,11 +18,11 @@ struct sink { /* grows */
     bool     bad;
 };
 struct convert_snapshot_head {
-    uint64_t       magic, version, pos, read_pos, horizon, frontier, next_key, next_irp;
-    uint64_t       loaded, converted, lost, events, stacks, stacks_missing, copied, late;
-    uint64_t       softirq_routine[RAW_SOFTIRQS];
-    uint32_t       disk_dev[CONVERT_DISKS];
-    uint32_t       disk_count, cpus, processes, requests, profile_interval, damaged;
+    uint64_t        magic, version, pos, read_pos, horizon, frontier, next_key, next_irp;
+    uint64_t        loaded, converted, lost, events, stacks, stacks_missing, copied, late;
+    uint64_t        softirq_routine[RAW_SOFTIRQS];
+    uint32_t        disk_dev[CONVERT_DISKS];
+    uint32_t        disk_count, cpus, processes, requests, profile_interval, damaged;
     struct clockmap map;
 };
 
@@ -47,15 +47,37 @@ void snapshot_put(struct sink *s, const void *p, size_t n)
 static void snapshot_put_u32(struct sink *s, uint32_t v) { snapshot_put(s, &v, sizeof v); }
 static void snapshot_put_text(struct sink *s, const char *text) { snapshot_put(s, text, strlen(text) + 1); }
 
-struct process_part { uint64_t key, rundown_time; uint32_t pid, ppid, session, uid, flags, images, threads, images_shown; int32_t exit_status; uint32_t pad; };
-struct image_part { uint64_t base, size, default_base; uint32_t stamp, checksum; uint8_t build_id_size, build_id[20], pad[3]; };
-struct thread_part { uint64_t affinity; uint32_t tid; int32_t prio; uint32_t dead, chain; char name[16]; };
+struct process_part {
+    uint64_t key, rundown_time;
+    uint32_t pid, ppid, session, uid, flags, images, threads, images_shown;
+    int32_t  exit_status;
+    uint32_t pad;
+};
+struct image_part {
+    uint64_t base, size, default_base;
+    uint32_t stamp, checksum;
+    uint8_t  build_id_size, build_id[20], pad[3];
+};
+struct thread_part {
+    uint64_t affinity;
+    uint32_t tid;
+    int32_t  prio;
+    uint32_t dead, chain;
+    char     name[16];
+};
 
 static void put_process(struct sink *s, const struct kernel_process *p)
 {
-    struct process_part part = {.key = p->key, .rundown_time = p->rundown_time, .pid = p->pid, .ppid = p->ppid,
-                                .session = p->session, .uid = p->uid, .flags = p->flags, .threads = p->thread_count,
-                                .images_shown = p->images_shown, .exit_status = p->exit_status};
+    struct process_part part = {.key          = p->key,
+                                .rundown_time = p->rundown_time,
+                                .pid          = p->pid,
+                                .ppid         = p->ppid,
+                                .session      = p->session,
+                                .uid          = p->uid,
+                                .flags        = p->flags,
+                                .threads      = p->thread_count,
+                                .images_shown = p->images_shown,
+                                .exit_status  = p->exit_status};
     for (const struct image *i = p->images; i; i = i->next)
         part.images++;
     snapshot_put(s, &part, sizeof part);
@@ -68,7 +90,8 @@ static void put_process(struct sink *s, const struct kernel_process *p)
         snapshot_put_text(s, i->name->text);
     }
     for (const struct thread *t = p->threads; t; t = t->next) {
-        struct thread_part tp = {.affinity = t->affinity, .tid = t->tid, .prio = t->prio, .dead = t->dead, .chain = t->chain_count};
+        struct thread_part tp = {
+            .affinity = t->affinity, .tid = t->tid, .prio = t->prio, .dead = t->dead, .chain = t->chain_count};
         memcpy(tp.name, t->name, sizeof tp.name);
         snapshot_put(s, &tp, sizeof tp);
         snapshot_put(s, t->chain, t->chain_count * sizeof *t->chain);
@@ -85,16 +108,32 @@ bool convert_settled(const struct convert *c)
 
 wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, struct reason *why)
 {
-    struct sink           s = {0};
+    struct sink                   s = {0};
     struct convert_snapshot_head *h = calloc(1, sizeof *h);
     if (!h)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger's snapshot");
-    *h = (struct convert_snapshot_head){.magic = SNAPSHOT_MAGIC, .version = SNAPSHOT_VERSION, .pos = pos, .read_pos = c->read_pos,
-                                .horizon = c->horizon, .frontier = c->frontier, .next_key = c->next_key, .next_irp = c->next_irp,
-                                .loaded = c->loaded, .converted = c->converted, .lost = c->lost, .events = c->events,
-                                .stacks = c->stacks, .stacks_missing = c->stacks_missing, .copied = c->copied, .late = c->late,
-                                .disk_count = c->disk_count, .cpus = c->cpus, .processes = (uint32_t)c->process.count,
-                                .requests = (uint32_t)c->request.count, .profile_interval = c->profile_interval, .map = c->map};
+    *h = (struct convert_snapshot_head){.magic            = SNAPSHOT_MAGIC,
+                                        .version          = SNAPSHOT_VERSION,
+                                        .pos              = pos,
+                                        .read_pos         = c->read_pos,
+                                        .horizon          = c->horizon,
+                                        .frontier         = c->frontier,
+                                        .next_key         = c->next_key,
+                                        .next_irp         = c->next_irp,
+                                        .loaded           = c->loaded,
+                                        .converted        = c->converted,
+                                        .lost             = c->lost,
+                                        .events           = c->events,
+                                        .stacks           = c->stacks,
+                                        .stacks_missing   = c->stacks_missing,
+                                        .copied           = c->copied,
+                                        .late             = c->late,
+                                        .disk_count       = c->disk_count,
+                                        .cpus             = c->cpus,
+                                        .processes        = (uint32_t)c->process.count,
+                                        .requests         = (uint32_t)c->request.count,
+                                        .profile_interval = c->profile_interval,
+                                        .map              = c->map};
     memcpy(h->softirq_routine, c->softirq_routine, sizeof h->softirq_routine);
     memcpy(h->disk_dev, c->disk_dev, sizeof h->disk_dev);
     snapshot_put(&s, h, sizeof *h);
@@ -122,7 +161,8 @@ wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, st
     for (size_t at = 0; !status && at < s.used;) {
         ssize_t n = pwrite(fd, s.data + at, s.used - at, (off_t)at);
         if (n <= 0)
-            status = reason_set(why, W_NOT_ENOUGH_MEMORY, "the kernel logger's snapshot cannot be written: %s", strerror(errno));
+            status = reason_set(why, W_NOT_ENOUGH_MEMORY, "the kernel logger's snapshot cannot be written: %s",
+                                strerror(errno));
         else
             at += (size_t)n;
     }
@@ -197,8 +237,12 @@ static bool get_process(struct convert *c, struct cursor *cur, struct kernel_pro
     for (uint32_t i = 0; i < part.images && cur_ok(cur); i++) {
         struct image_part ip;
         cur_copy(cur, &ip, sizeof ip);
-        const char *path = cur_zstring(cur);
-        struct image like = {.base = ip.base, .size = ip.size, .default_base = ip.default_base, .stamp = ip.stamp, .checksum = ip.checksum};
+        const char  *path = cur_zstring(cur);
+        struct image like = {.base         = ip.base,
+                             .size         = ip.size,
+                             .default_base = ip.default_base,
+                             .stamp        = ip.stamp,
+                             .checksum     = ip.checksum};
         identity_set(&like, ip.build_id, ip.build_id_size);
         if (path)
             image_add(p, &like, path, NULL);
@@ -234,28 +278,28 @@ static bool get_all(struct convert *c, struct cursor *cur, const struct convert_
     bool good = get_process(c, cur, c->idle) && get_process(c, cur, c->system);
     for (uint32_t i = 0; i < h->processes && good; i++)
         good = get_process(c, cur, NULL);
-    good        = good && get_requests(c, cur, h->requests);
+    good = good && get_requests(c, cur, h->requests);
 #define PART(noun) good = good && part_##noun##_get(c, cur) && cur_ok(cur);
 #include "autologger/kernel/convert/parts.def"
 #undef PART
-    good        = good && cur_u32(cur) == UINT32_C(0x444e45) && cur_ok(cur);
-    c->read_pos = h->pos;
+    good              = good && cur_u32(cur) == UINT32_C(0x444e45) && cur_ok(cur);
+    c->read_pos       = h->pos;
     c->replay_end     = h->read_pos;
     c->replay_horizon = c->horizon = h->horizon;
-    c->frontier       = h->frontier;
-    c->next_key       = h->next_key;
-    c->next_irp       = h->next_irp;
-    c->loaded         = h->loaded;
-    c->converted      = h->converted;
-    c->lost           = h->lost;
-    c->events         = h->events;
-    c->stacks         = h->stacks;
-    c->stacks_missing = h->stacks_missing;
-    c->copied         = h->copied;
-    c->late           = h->late;
-    c->disk_count     = h->disk_count;
-    c->map            = h->map;
-    c->profile_interval = h->profile_interval;
+    c->frontier                    = h->frontier;
+    c->next_key                    = h->next_key;
+    c->next_irp                    = h->next_irp;
+    c->loaded                      = h->loaded;
+    c->converted                   = h->converted;
+    c->lost                        = h->lost;
+    c->events                      = h->events;
+    c->stacks                      = h->stacks;
+    c->stacks_missing              = h->stacks_missing;
+    c->copied                      = h->copied;
+    c->late                        = h->late;
+    c->disk_count                  = h->disk_count;
+    c->map                         = h->map;
+    c->profile_interval            = h->profile_interval;
     memcpy(c->softirq_routine, h->softirq_routine, sizeof c->softirq_routine);
     memcpy(c->disk_dev, h->disk_dev, sizeof c->disk_dev);
     return good;
@@ -264,9 +308,9 @@ static bool get_all(struct convert *c, struct cursor *cur, const struct convert_
 wstatus convert_snapshot_read(struct convert *c, int fd, struct reason *why)
 {
     struct convert_snapshot_head *h = malloc(sizeof *h);
-    struct stat           st;
-    void                 *map    = MAP_FAILED;
-    wstatus               status = W_INVALID_DATA;
+    struct stat                   st;
+    void                         *map    = MAP_FAILED;
+    wstatus                       status = W_INVALID_DATA;
     if (h && fstat(fd, &st) == 0 && st.st_size > 0)
         map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map != MAP_FAILED) {
@@ -274,11 +318,12 @@ wstatus convert_snapshot_read(struct convert *c, int fd, struct reason *why)
         cur_copy(&cur, h, sizeof *h);
         uint64_t horizon, live = rawlog_live(c->log, &horizon);
         if (cur_ok(&cur) && h->magic == SNAPSHOT_MAGIC && h->version == SNAPSHOT_VERSION && h->cpus == c->cpus &&
-            h->pos >= c->log->header->free_pos && h->pos <= h->read_pos && h->read_pos <= live && h->disk_count <= CONVERT_DISKS &&
-            h->map.count < CLOCKMAP_PAIRS && get_all(c, &cur, h))
+            h->pos >= c->log->header->free_pos && h->pos <= h->read_pos && h->read_pos <= live &&
+            h->disk_count <= CONVERT_DISKS && h->map.count < CLOCKMAP_PAIRS && get_all(c, &cur, h))
             status = W_SUCCESS;
         munmap(map, (size_t)st.st_size);
     }
     free(h);
-    return status ? reason_set(why, status, "the kernel logger's snapshot is damaged, or of another version") : W_SUCCESS;
+    return status ? reason_set(why, status, "the kernel logger's snapshot is damaged, or of another version")
+                  : W_SUCCESS;
 }

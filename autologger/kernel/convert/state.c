@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct thread *thread_get(struct convert *c, uint32_t tid) { return tid ? idmap_get(&c->thread, tid) : NULL; }
+struct thread         *thread_get(struct convert *c, uint32_t tid) { return tid ? idmap_get(&c->thread, tid) : NULL; }
 struct kernel_process *process_get(struct convert *c, uint32_t pid)
 {
     return pid == 4 ? c->system : pid == 0 ? c->idle : idmap_get(&c->process, pid);

@@ -37,10 +37,12 @@ bool kphase_asked_here(void)
 
 bool kphase_wants(const struct source_row *row, const struct klog_config *config)
 {
-    bool any = (config->mask[0] & ~(uint32_t)NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4]; /* who is who is wanted for all of them */
+    /* who is who is wanted for all of them */
+    bool any = (config->mask[0] & ~(uint32_t)NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4];
     if (row->flags & SOURCE_KPROBE)
         return config->devices;
-    return strchr(row->name, ':') && any && !(row->flags & SOURCE_LIVE) && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
+    return strchr(row->name, ':') && any && !(row->flags & SOURCE_LIVE) &&
+           (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
 }
 
 size_t kphase_arguments(const struct klog_config *config, char *out, size_t size)
@@ -50,7 +52,8 @@ size_t kphase_arguments(const struct klog_config *config, char *out, size_t size
 #define ADD(...) n += (size_t)snprintf(n < size ? out + n : NULL, n < size ? size - n : 0, __VA_ARGS__)
     ADD("autologger=kernel trace_event=initcall:*");
     for (unsigned i = 0; i < SRC_COUNT; i++)
-        if (kphase_wants(&source_table[i], config) && strncmp(source_table[i].name, "initcall:", 9) != 0 && !(source_table[i].flags & SOURCE_KPROBE)) {
+        if (kphase_wants(&source_table[i], config) && strncmp(source_table[i].name, "initcall:", 9) != 0 &&
+            !(source_table[i].flags & SOURCE_KPROBE)) {
             ADD(",%s", source_table[i].name);
             stacks |= source_wants_chain(&source_table[i], config);
         }
@@ -65,7 +68,10 @@ size_t kphase_arguments(const struct klog_config *config, char *out, size_t size
 
 /* ---- clocks, and the end of the buffer ---- */
 
-static int kphase_file_open(const struct kphase *p, int flags, const char *name) { return openat(p->dir, name, flags | O_CLOEXEC); }
+static int kphase_file_open(const struct kphase *p, int flags, const char *name)
+{
+    return openat(p->dir, name, flags | O_CLOEXEC);
+}
 
 static bool kphase_file_write(const struct kphase *p, const char *name, const char *text)
 {
@@ -119,8 +125,8 @@ static void sync_here(struct kphase *p, unsigned cpu, int fd)
     }
 }
 
-/* The file with the counts tells the trace clock too, in microseconds: good enough to know what is around the seam, and the
- * last resort when no mark can be written. */
+/* The file with the counts tells the trace clock too, in microseconds: good enough to know what is around the seam, and
+ * the last resort when no mark can be written. */
 static void sync_by_stats(struct kphase *p)
 {
     struct trace_stats stats;
@@ -129,24 +135,29 @@ static void sync_by_stats(struct kphase *p)
     uint64_t           after  = raw_now();
     if (!good)
         return;
-    p->tail_from = stats.now_ns > TAIL_NS ? stats.now_ns - TAIL_NS : 0;
+    p->tail_from        = stats.now_ns > TAIL_NS ? stats.now_ns - TAIL_NS : 0;
     p->sync[p->syncs++] = (struct kphase_sync){before, after + 1000, stats.now_ns, 0}; /* wider than any mark */
 }
 
-/* An instance's clock is its own ('local'), and began as the main buffer's did. How far they have come apart since is how far the times
- * of both are from each other, before perf. */
+/* An instance's clock is its own ('local'), and began as the main buffer's did. How far they have come apart since is
+ * how far the times of both are from each other, before perf. */
 static void clocks_compare(const struct kphase *p, int root)
 {
     enum { APART_NS = 1000000 };
     struct trace_stats main[2], own;
     char               text[1024];
     for (unsigned i = 0; i < 2; i++) /* before and after */
-        if ((i && !stats_read(p, 0, &own)) || tracefs_read(root, "per_cpu/cpu0/stats", text, sizeof text) <= 0 || !trace_stats_parse(text, &main[i]))
+        if ((i && !stats_read(p, 0, &own)) || tracefs_read(root, "per_cpu/cpu0/stats", text, sizeof text) <= 0 ||
+            !trace_stats_parse(text, &main[i]))
             return;
-    uint64_t apart = own.now_ns < main[0].now_ns ? main[0].now_ns - own.now_ns : own.now_ns > main[1].now_ns ? own.now_ns - main[1].now_ns : 0;
+    uint64_t apart = own.now_ns < main[0].now_ns   ? main[0].now_ns - own.now_ns
+                     : own.now_ns > main[1].now_ns ? own.now_ns - main[1].now_ns
+                                                   : 0;
     if (apart > APART_NS && main[0].now_ns)
-        kphase_tell(p, W_NOT_SUPPORTED, true, "apply again, or boot with trace_clock=local", "the clock '%s' of %s and that of the kernel's main buffer have come %llu us "
-                    "apart: so much may times before perf be off against those of its session", p->clock, p->config->phase_instance, (unsigned long long)apart / 1000);
+        kphase_tell(p, W_NOT_SUPPORTED, true, "apply again, or boot with trace_clock=local",
+                    "the clock '%s' of %s and that of the kernel's main buffer have come %llu us "
+                    "apart: so much may times before perf be off against those of its session",
+                    p->clock, p->config->phase_instance, (unsigned long long)apart / 1000);
 }
 
 void kphase_sync(struct kphase *p)
@@ -168,8 +179,8 @@ void kphase_sync(struct kphase *p)
         p->arming = p->tail_from = 0;
 }
 
-/* Longer than a slow machine needs from one record of an event to the other, with a stack in between: so every event has its record in one
- * of them while both certainly record. */
+/* Longer than a slow machine needs from one record of an event to the other, with a stack in between: so every event
+ * has its record in one of them while both certainly record. */
 void kphase_armed(struct kphase *p)
 {
     enum { BOTH_US = 1000 };
@@ -183,7 +194,8 @@ void kphase_stop(struct kphase *p)
     if (!kphase_file_write(p, "tracing_on", "0"))
         kphase_tell(p, W_ACCESS_DENIED, false, "run as root, on a kernel that is not locked down",
                     "the kernel's trace buffer could not be stopped: %s", strerror(errno));
-    each_cpu(p, NULL, -1); /* a probe runs with preemption off: once this thread was there, none is in the middle of an entry */
+    /* a probe runs with preemption off: once this thread was there, none is in the middle of an entry */
+    each_cpu(p, NULL, -1);
     p->stop_after = raw_now();
 }
 
@@ -196,7 +208,7 @@ static void cpu_read(struct kphase *p, unsigned cpu)
     ssize_t            n;
     if (!stats_read(p, cpu, &stats))
         return;
-    uint64_t gone = stats.overrun + stats.commit_overrun + stats.dropped + stats.read;
+    uint64_t gone       = stats.overrun + stats.commit_overrun + stats.dropped + stats.read;
     p->cpu[cpu].entries = stats.entries + gone;
     p->cpu[cpu].lost    = gone;
     snprintf(path, sizeof path, "per_cpu/cpu%u/trace_pipe_raw", cpu);
@@ -207,7 +219,8 @@ static void cpu_read(struct kphase *p, unsigned cpu)
     if (fd >= 0)
         close(fd);
     kphase_cpu_end(p, cpu);
-    /* P1: a page that could not be read, or not to its end. (Not more than counted: each entry was, before it could be read.) */
+    /* P1: a page that could not be read, or not to its end. (Not more than counted: each entry was, before it could be
+     * read.) */
     uint64_t damaged = stats.entries > p->cpu[cpu].seen ? stats.entries - p->cpu[cpu].seen : 0;
     p->sum.entries += stats.entries + gone;
     p->sum.lost += gone;
@@ -215,7 +228,8 @@ static void cpu_read(struct kphase *p, unsigned cpu)
     p->cpu[cpu].lost += damaged;
 }
 
-/* Brings every record since log_from from the trace clock to CLOCK_MONOTONIC_RAW. The chunks are our own: they are sound. */
+/* Brings every record since log_from from the trace clock to CLOCK_MONOTONIC_RAW. The chunks are our own: they are
+ * sound. */
 static void times_map(struct kphase *p)
 {
     for (uint64_t pos = p->log_from; pos < p->log->work->write_pos;) {
@@ -252,9 +266,15 @@ static void names_write(struct kphase *p, struct drain *d)
     }
     for (unsigned cpu = 0; cpu < p->cpus; cpu++) {
         const struct kphase_cpu *c = &p->cpu[cpu];
-        struct raw_phase_end     r = {.own = {RAW_PHASE, 0, 0, p->stop_before, 0, 0}, .cpu = cpu, .offset_ns = c->map.offset,
-                                      .error_ns = p->error_ns, .squeezed_ns = c->map.squeeze, .first_ns = c->first,
-                                      .entries = c->entries, .kept = c->kept, .lost = c->lost};
+        struct raw_phase_end     r = {.own         = {RAW_PHASE, 0, 0, p->stop_before, 0, 0},
+                                      .cpu         = cpu,
+                                      .offset_ns   = c->map.offset,
+                                      .error_ns    = p->error_ns,
+                                      .squeezed_ns = c->map.squeeze,
+                                      .first_ns    = c->first,
+                                      .entries     = c->entries,
+                                      .kept        = c->kept,
+                                      .lost        = c->lost};
         memcpy(r.clock, p->clock, sizeof r.clock);
         own_add(d, d->notes, &r, sizeof r, NULL, 0);
     }
@@ -287,14 +307,18 @@ static void say_how(struct kphase *p)
         known |= p->sync[i].trace != 0;
     if (!known)
         kphase_tell(p, W_NOT_SUPPORTED, false, "boot with trace_clock=perf, and leave the marker option on",
-                    "no sync point could be taken: the times of the kernel phase are those of its clock '%s'", p->clock);
+                    "no sync point could be taken: the times of the kernel phase are those of its clock '%s'",
+                    p->clock);
     else
-        kphase_tell(p, W_SUCCESS, true, "nothing", "clocks joined within %llu us ('%s' to CLOCK_MONOTONIC_RAW); %llu of %llu entries, the "
-                    "rest are stacks, or in perf too", (unsigned long long)(p->error_ns + 999) / 1000, p->clock,
-                    (unsigned long long)kept, (unsigned long long)p->sum.entries);
+        kphase_tell(p, W_SUCCESS, true, "nothing",
+                    "clocks joined within %llu us ('%s' to CLOCK_MONOTONIC_RAW); %llu of %llu entries, the "
+                    "rest are stacks, or in perf too",
+                    (unsigned long long)(p->error_ns + 999) / 1000, p->clock, (unsigned long long)kept,
+                    (unsigned long long)p->sum.entries);
     if (p->sum.lost + p->sum.damaged)
         kphase_tell(p, W_NOT_ENOUGH_MEMORY, false, "raise trace_buf_size= on the kernel command line",
-                    "%llu entries of the kernel's trace buffer are gone", (unsigned long long)(p->sum.lost + p->sum.damaged));
+                    "%llu entries of the kernel's trace buffer are gone",
+                    (unsigned long long)(p->sum.lost + p->sum.damaged));
 }
 
 void kphase_begin(struct kphase *p, struct drain *d)

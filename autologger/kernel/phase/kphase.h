@@ -1,8 +1,8 @@
-/* kphase.h - the kernel phase: what the kernel's own trace buffer has recorded since t = 0, armed on the kernel command line
- * (autologger=kernel trace_event=... trace_clock=perf), becomes raw records before those of perf.
+/* kphase.h - the kernel phase: what the kernel's own trace buffer has recorded since t = 0, armed on the kernel command
+ * line (autologger=kernel trace_event=... trace_clock=perf), becomes raw records before those of perf.
  *
- *   kphase_open   which events, their numbers and fields        (while perf events are being opened; the kernel records on)
- *   kphase_sync   sync points: marks in the buffer between two readings of CLOCK_MONOTONIC_RAW
+ *   kphase_open   which events, their numbers and fields        (while perf events are being opened; the kernel records
+ *   on) kphase_sync   sync points: marks in the buffer between two readings of CLOCK_MONOTONIC_RAW
  *   ... perf is armed ...
  *   kphase_armed  for a moment both record
  *   kphase_stop   the buffer stops
@@ -11,12 +11,12 @@
  *
  * The program may die at each step. Its successor goes on with the rest of the buffer (kphase_adopt).
  *
- * An entry's bytes are those of perf's PERF_SAMPLE_RAW, so an entry becomes a PERF_RECORD_SAMPLE with an id of our own, and
- * fork, exit and exec become perf's side-band records; the stack entry that follows it becomes its call chain.
+ * An entry's bytes are those of perf's PERF_SAMPLE_RAW, so an entry becomes a PERF_RECORD_SAMPLE with an id of our own,
+ * and fork, exit and exec become perf's side-band records; the stack entry that follows it becomes its call chain.
  * Invariants
  *   P1 each entry that the kernel counted is exactly one of: record, absorbed, late, lost, damaged (struct raw_phase).
- *   P2 the seam is per CPU and event: the first event of its kind that perf has on that CPU is found again in the buffer, by
- *      its content; it and all behind it are late. Clocks only decide between equal contents.
+ *   P2 the seam is per CPU and event: the first event of its kind that perf has on that CPU is found again in the
+ *      buffer, by its content; it and all behind it are late. Clocks only decide between equal contents.
  *   P3 records are in the log before any pass has moved the horizon; times are CLOCK_MONOTONIC_RAW.
  * Threads: one, with the drainer kept away (its lock held) during kphase_import. Ownership: open ... close.
  * Not for: arming the buffer (that is the command line's), converting. */
@@ -30,31 +30,36 @@
 /* Does the kernel command line ask for the import ("autologger=kernel")? */
 bool kphase_asked(const char *command_line);
 bool kphase_asked_here(void); /* that of this machine */
-/* The arguments that arm the buffer for a session with this mask and these hooks, as they stand on the command line, without a
- * NUL-terminated text longer than `size`. Returns the length needed, NUL not counted. */
+/* The arguments that arm the buffer for a session with this mask and these hooks, as they stand on the command line,
+ * without a NUL-terminated text longer than `size`. Returns the length needed, NUL not counted. */
 size_t kphase_arguments(const struct klog_config *config, char *out, size_t size);
 
 struct kphase;
-/* NULL: not asked for, or it cannot be had, as where it was stopped (a condition says why). Appends its sources to sources[*count]. */
+/* NULL: not asked for, or it cannot be had, as where it was stopped (a condition says why). Appends its sources to
+ * sources[*count]. */
 struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
                            unsigned *count);
-/* The same for a successor: a program made this log, and died or was ended before its klog_start was done. What it had not read is still imported; what
- * it had read is lost, and counted. armed: perf has records by now. NULL: nothing is to be imported. A buffer that the log has already is given back. */
+/* The same for a successor: a program made this log, and died or was ended before its klog_start was done. What it had
+ * not read is still imported; what it had read is lost, and counted. armed: perf has records by now. NULL: nothing is
+ * to be imported. A buffer that the log has already is given back. */
 struct kphase *kphase_adopt(const struct klog_config *config, const struct rawlog *log, bool armed);
-void kphase_ids(const struct kphase *p, struct rawlog *log);
-void kphase_sync(struct kphase *p);
-void kphase_armed(struct kphase *p);
-void kphase_stop(struct kphase *p);
-void kphase_import(struct kphase *p, struct drain *d);
+void           kphase_ids(const struct kphase *p, struct rawlog *log);
+void           kphase_sync(struct kphase *p);
+void           kphase_armed(struct kphase *p);
+void           kphase_stop(struct kphase *p);
+void           kphase_import(struct kphase *p, struct drain *d);
 /* The kernel functions whose names are worth finding: addresses, in rising order. */
 const uint64_t *kphase_functions(const struct kphase *p, unsigned *count);
-void kphase_close(struct kphase *p); /* NULL is fine */
+void            kphase_close(struct kphase *p); /* NULL is fine */
 
 /* ---- within the folder, and for tests ---- */
 
-/* From the trace clock to CLOCK_MONOTONIC_RAW. The trace clock may have begun before: then times below `squeeze` are halved,
- * so that none is negative and their order stays. */
-struct trace_map { int64_t offset; uint64_t squeeze; };
+/* From the trace clock to CLOCK_MONOTONIC_RAW. The trace clock may have begun before: then times below `squeeze` are
+ * halved, so that none is negative and their order stays. */
+struct trace_map {
+    int64_t  offset;
+    uint64_t squeeze;
+};
 static inline struct trace_map trace_map_make(int64_t offset)
 {
     return (struct trace_map){offset, offset < 0 ? (uint64_t)-offset * 2 : 0};
@@ -65,8 +70,15 @@ static inline uint64_t trace_map_raw(const struct trace_map *m, uint64_t time)
 }
 
 #define KPHASE_MARK "autologger "
-struct kphase_sync { uint64_t before, after, trace; unsigned cpu; }; /* trace 0: the mark has not been seen */
-struct kphase_task { uint32_t tid, pid; bool kernel, thread; char name[16]; };
+struct kphase_sync {
+    uint64_t before, after, trace;
+    unsigned cpu;
+}; /* trace 0: the mark has not been seen */
+struct kphase_task {
+    uint32_t tid, pid;
+    bool     kernel, thread;
+    char     name[16];
+};
 enum { KPHASE_WAITS = 8, KPHASE_FRAMES = 256, KPHASE_CHUNK = 65536, KPHASE_SYNCS = 5, KPHASE_IDS = 65536 };
 struct kphase_wait { /* an entry whose stack may follow */
     uint64_t time;
@@ -76,10 +88,24 @@ struct kphase_wait { /* an entry whose stack may follow */
     uint8_t  data[512];
     uint64_t frame[KPHASE_FRAMES];
 };
-struct kphase_late { uint64_t time, hash; uint32_t at, size; uint8_t source, drop; }; /* around the seam: `at` in tail_bytes */
-struct kphase_exec { uint64_t time; unsigned cpu; uint32_t pid, tid; bool before; char name[48]; };
-struct kphase_name { unsigned cpu; struct raw_name record; };
-struct kphase_cpu { /* what is left over from page to page */
+/* around the seam: `at` in tail_bytes */
+struct kphase_late {
+    uint64_t time, hash;
+    uint32_t at, size;
+    uint8_t  source, drop;
+};
+struct kphase_exec {
+    uint64_t time;
+    unsigned cpu;
+    uint32_t pid, tid;
+    bool     before;
+    char     name[48];
+};
+struct kphase_name {
+    unsigned        cpu;
+    struct raw_name record;
+};
+struct kphase_cpu {                         /* what is left over from page to page */
     struct kphase_wait  wait[KPHASE_WAITS]; /* a ring */
     unsigned            wait_head, waits;
     struct kphase_late *late;
@@ -92,42 +118,43 @@ struct kphase_cpu { /* what is left over from page to page */
 };
 struct kphase {
     const struct klog_config *config;
-    unsigned             wish; /* whose tracepoints are looked for */
-    int                  dir, proc; /* the tracing instance; /proc */
-    unsigned             cpus, first, count; /* sources [first, first + count) of the table are ours */
-    struct raw_source    source[RAW_SOURCES]; /* by index in the table */
-    uint8_t              by_id[KPHASE_IDS]; /* event id -> source, 0 = not asked for */
-    uint16_t             stack_id, mark_id;
-    struct raw_field     stack_size, stack_frames, mark_text;
-    char                 clock[16];
-    size_t               page_size;
-    bool                 late_start; /* adopted: perf was armed earlier, at an unknown time */
-    bool                 late_stop; /* adopted: the buffer was stopped earlier, at an unknown time */
-    uint64_t             tail_from; /* trace time: later entries wait for the seam */
-    struct kphase_sync  *sync;
-    unsigned             syncs;
-    uint64_t             arming, armed, stop_before, stop_after; /* raw: perf was armed between these; the buffer stopped between those */
-    uint64_t             error_ns; /* of the joined clocks */
-    struct kphase_cpu   *cpu;
-    struct rawlog       *log;
-    uint64_t             log_from; /* records are patched from here on */
-    uint8_t             *chunk, *page;
-    unsigned             chunk_cpu;
-    uint32_t             chunk_used, chunk_records;
-    struct idmap         tasks, functions;
-    uint64_t            *function;
-    unsigned             function_count;
-    struct kphase_name  *name;
-    size_t               names, name_capacity;
-    struct kphase_exec  *exec;
-    size_t               execs, exec_capacity;
-    struct raw_phase     sum;
-    uint64_t             marker; /* makes our marks ours */
+    unsigned                  wish;                /* whose tracepoints are looked for */
+    int                       dir, proc;           /* the tracing instance; /proc */
+    unsigned                  cpus, first, count;  /* sources [first, first + count) of the table are ours */
+    struct raw_source         source[RAW_SOURCES]; /* by index in the table */
+    uint8_t                   by_id[KPHASE_IDS];   /* event id -> source, 0 = not asked for */
+    uint16_t                  stack_id, mark_id;
+    struct raw_field          stack_size, stack_frames, mark_text;
+    char                      clock[16];
+    size_t                    page_size;
+    bool                      late_start; /* adopted: perf was armed earlier, at an unknown time */
+    bool                      late_stop;  /* adopted: the buffer was stopped earlier, at an unknown time */
+    uint64_t                  tail_from;  /* trace time: later entries wait for the seam */
+    struct kphase_sync       *sync;
+    unsigned                  syncs;
+    /* raw: perf was armed between these; the buffer stopped between those */
+    uint64_t            arming, armed, stop_before, stop_after;
+    uint64_t            error_ns; /* of the joined clocks */
+    struct kphase_cpu  *cpu;
+    struct rawlog      *log;
+    uint64_t            log_from; /* records are patched from here on */
+    uint8_t            *chunk, *page;
+    unsigned            chunk_cpu;
+    uint32_t            chunk_used, chunk_records;
+    struct idmap        tasks, functions;
+    uint64_t           *function;
+    unsigned            function_count;
+    struct kphase_name *name;
+    size_t              names, name_capacity;
+    struct kphase_exec *exec;
+    size_t              execs, exec_capacity;
+    struct raw_phase    sum;
+    uint64_t            marker; /* makes our marks ours */
 };
 void kphase_tell(const struct kphase *p, wstatus number, bool note, const char *advice, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* Does the session record the source's events, and can a trace buffer? */
-bool kphase_wants(const struct source_row *row, const struct klog_config *config);
+bool           kphase_wants(const struct source_row *row, const struct klog_config *config);
 struct kphase *kphase_new(const struct klog_config *config, unsigned cpus);
 /* What the files below p->dir offer: formats, event numbers. */
 void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], unsigned *count);
@@ -142,12 +169,17 @@ void kphase_chunk_end(struct kphase *p);
 bool kphase_room(struct kphase *p, size_t bytes);
 void kphase_put(struct kphase *p, unsigned cpu, unsigned source, const uint8_t *record, uint32_t size);
 /* kphase_seam.c */
-struct seam_event { uint64_t time, hash; };
-/* How many of `trace` are to be kept: all before the one that is perf's first. Both lists are in time order; all times are raw,
- * with their error allowed for: perf has nothing from before `arming`, and all from after `armed`; the buffer has all from before
- * `stopping` and nothing from after `stopped`; in between, both records of one event are at most `apart` from each other, unless the
- * buffer's is from after `armed`: then perf has it, however long a slow machine took from one record to the other. */
-struct seam_times { uint64_t arming, armed, stopping, stopped, apart; };
+struct seam_event {
+    uint64_t time, hash;
+};
+/* How many of `trace` are to be kept: all before the one that is perf's first. Both lists are in time order; all times
+ * are raw, with their error allowed for: perf has nothing from before `arming`, and all from after `armed`; the buffer
+ * has all from before `stopping` and nothing from after `stopped`; in between, both records of one event are at most
+ * `apart` from each other, unless the buffer's is from after `armed`: then perf has it, however long a slow machine
+ * took from one record to the other. */
+struct seam_times {
+    uint64_t arming, armed, stopping, stopped, apart;
+};
 size_t   seam_find(const struct seam_event *trace, size_t traces, const struct seam_event *perf, size_t perfs,
                    const struct seam_times *times);
 uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t size);

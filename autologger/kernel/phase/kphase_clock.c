@@ -1,9 +1,12 @@
 /* kphase_clock.c - from the trace clock to CLOCK_MONOTONIC_RAW, by marks that were written between two readings of it.
- * A mark's time T lies between the readings A and B, so the offset lies within [A - T, B - T]: the narrowest such interval
- * gives the offset (its middle) and the error (half of it), and the others must agree. See kphase.h. */
+ * A mark's time T lies between the readings A and B, so the offset lies within [A - T, B - T]: the narrowest such
+ * interval gives the offset (its middle) and the error (half of it), and the others must agree. See kphase.h. */
 #include "autologger/kernel/phase/kphase.h"
 
-struct interval { int64_t low, high; bool known; };
+struct interval {
+    int64_t low, high;
+    bool    known;
+};
 
 static struct interval narrowest(const struct kphase *p, int cpu)
 {

@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KTHREADD = 2, SYSTEM_PID = 4, RECORD_MAX = 32768, CONTEXT_BYTES = 8, CLONE_IS_THREAD = 0x00010000,
-       END_RESERVE = 65536 + 8192 };
+enum {
+    KTHREADD        = 2,
+    SYSTEM_PID      = 4,
+    RECORD_MAX      = 32768,
+    CONTEXT_BYTES   = 8,
+    CLONE_IS_THREAD = 0x00010000,
+    END_RESERVE     = 65536 + 8192
+};
 
 /* ---- records into the log ---- */
 
@@ -60,8 +66,8 @@ static bool kphase_entry_grow(void **at, size_t *capacity, size_t need, size_t i
 }
 
 /* Early enough: to the log. Perf may have it too: it waits for the seam. */
-static void put_timed(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, uint64_t hash, const uint8_t *record,
-                      uint32_t size)
+static void put_timed(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, uint64_t hash,
+                      const uint8_t *record, uint32_t size)
 {
     struct kphase_cpu *c = &p->cpu[cpu];
     if (time < p->tail_from) {
@@ -69,9 +75,9 @@ static void put_timed(struct kphase *p, unsigned cpu, unsigned source, uint64_t 
         return;
     }
     void *late = c->late, *bytes = c->tail_bytes;
-    bool  room = kphase_entry_grow(&late, &c->late_capacity, c->late_count + 1, sizeof *c->late);
-    c->late    = late;
-    room       = room && kphase_entry_grow(&bytes, &c->tail_capacity, c->tail_used + size, 1);
+    bool  room    = kphase_entry_grow(&late, &c->late_capacity, c->late_count + 1, sizeof *c->late);
+    c->late       = late;
+    room          = room && kphase_entry_grow(&bytes, &c->tail_capacity, c->tail_used + size, 1);
     c->tail_bytes = bytes;
     if (!room) {
         loss_memory(p->log, cpu, source, 1, raw_now());
@@ -100,12 +106,15 @@ static uint64_t late_hash(const struct kphase *p, unsigned source, const struct 
 
 /* ---- the shapes of perf ---- */
 
-struct frames { const uint8_t *at; uint32_t count; }; /* unaligned */
+struct frames {
+    const uint8_t *at;
+    uint32_t       count;
+}; /* unaligned */
 
 static void put_sample(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, const struct kphase_task *task,
                        uint32_t tid, const uint8_t *data, uint32_t size, struct frames frames)
 {
-    UNSET uint8_t bytes[RECORD_MAX + 4096];
+    UNSET uint8_t            bytes[RECORD_MAX + 4096];
     struct writer            w      = wr_make(bytes, sizeof bytes);
     struct perf_event_header h      = {PERF_RECORD_SAMPLE, 0, 0};
     uint32_t                 padded = ((size + 4 + 7) & ~7u) - 4;
@@ -143,10 +152,14 @@ static void wr_trailer(struct writer *w, uint32_t pid, uint32_t tid, uint64_t ti
     wr_u64(w, id);
 }
 
-static void put_task_record(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, uint32_t type, const uint32_t ids[4],
-                            uint64_t hash)
+static void put_task_record(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, uint32_t type,
+                            const uint32_t ids[4], uint64_t hash)
 {
-    struct { struct perf_event_header h; uint32_t ids[4]; uint64_t time; } head = {{type, 0, sizeof head + TRAILER_SIZE}, {0}, time};
+    struct {
+        struct perf_event_header h;
+        uint32_t                 ids[4];
+        uint64_t                 time;
+    } head = {{type, 0, sizeof head + TRAILER_SIZE}, {0}, time};
     uint8_t       bytes[sizeof head + TRAILER_SIZE];
     struct writer w = wr_make(bytes, sizeof bytes);
     memcpy(head.ids, ids, sizeof head.ids);
@@ -155,10 +168,14 @@ static void put_task_record(struct kphase *p, unsigned cpu, unsigned source, uin
     put_timed(p, cpu, source, time, hash, bytes, (uint32_t)w.pos);
 }
 
-static void put_comm(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, const struct kphase_task *t, uint64_t hash)
+static void put_comm(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, const struct kphase_task *t,
+                     uint64_t hash)
 {
-    struct { struct perf_event_header h; uint32_t pid, tid; char comm[16]; } head =
-        {{PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, sizeof head + TRAILER_SIZE}, t->pid, t->tid, ""};
+    struct {
+        struct perf_event_header h;
+        uint32_t                 pid, tid;
+        char                     comm[16];
+    } head = {{PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, sizeof head + TRAILER_SIZE}, t->pid, t->tid, ""};
     uint8_t       bytes[sizeof head + TRAILER_SIZE];
     struct writer w = wr_make(bytes, sizeof bytes);
     memcpy(head.comm, t->name, sizeof head.comm);
@@ -176,9 +193,10 @@ static int64_t kphase_entry_field(const struct raw_source *s, unsigned i, const 
 }
 
 /* A text, inline or as __data_loc; at most `room` - 1 characters and a NUL. */
-static void field_text(const struct raw_source *s, unsigned i, const uint8_t *data, uint32_t size, char *out, size_t room)
+static void field_text(const struct raw_source *s, unsigned i, const uint8_t *data, uint32_t size, char *out,
+                       size_t room)
 {
-    const struct raw_field *f = &s->field[i];
+    const struct raw_field *f    = &s->field[i];
     uint32_t                from = f->offset, length = f->size;
     memset(out, 0, room);
     if (f->offset == RAW_NO_FIELD || (uint32_t)f->offset + f->size > size)
@@ -228,17 +246,19 @@ static void task_named(struct kphase *p, unsigned cpu, uint64_t time, uint32_t t
     if (!room)
         return;
     struct kphase_name *n = &p->name[p->names++];
-    *n = (struct kphase_name){cpu, {.own = {RAW_NAME, 0, sizeof n->record, time ? time - 1 : 0, t->pid, tid},
-                                    .flags = t->kernel ? RAW_PROCESS_KERNEL : 0, .prio = (int32_t)prio}};
+    *n                    = (struct kphase_name){cpu,
+                                                 {.own   = {RAW_NAME, 0, sizeof n->record, time ? time - 1 : 0, t->pid, tid},
+                                                  .flags = t->kernel ? RAW_PROCESS_KERNEL : 0,
+                                                  .prio  = (int32_t)prio}};
     memcpy(n->record.name, t->name, sizeof n->record.name);
 }
 
 static void kphase_entry_on_fork(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
 {
-    const struct raw_source *s = &p->source[source];
-    uint32_t            ptid = (uint32_t)kphase_entry_field(s, F_FORK_PARENT, e->data, e->size);
-    uint32_t            tid  = (uint32_t)kphase_entry_field(s, F_FORK_CHILD, e->data, e->size);
-    char                name[16];
+    const struct raw_source *s    = &p->source[source];
+    uint32_t                 ptid = (uint32_t)kphase_entry_field(s, F_FORK_PARENT, e->data, e->size);
+    uint32_t                 tid  = (uint32_t)kphase_entry_field(s, F_FORK_CHILD, e->data, e->size);
+    char                     name[16];
     if (!tid) { /* nobody's child is the idle task */
         p->sum.damaged++;
         return;
@@ -266,8 +286,8 @@ static void kphase_entry_on_fork(struct kphase *p, unsigned cpu, unsigned source
 static void on_newtask(struct kphase *p, unsigned source, const struct trace_entry *e)
 {
     const struct raw_source *s   = &p->source[source];
-    uint32_t            tid = (uint32_t)kphase_entry_field(s, F_NEWTASK_PID, e->data, e->size);
-    struct kphase_task *t   = task_get(p, tid); /* just made: an older one of that number is gone */
+    uint32_t                 tid = (uint32_t)kphase_entry_field(s, F_NEWTASK_PID, e->data, e->size);
+    struct kphase_task      *t   = task_get(p, tid); /* just made: an older one of that number is gone */
     if (t)
         t->thread = kphase_entry_field(s, F_NEWTASK_FLAGS, e->data, e->size) & CLONE_IS_THREAD;
     p->sum.absorbed++;
@@ -276,16 +296,16 @@ static void on_newtask(struct kphase *p, unsigned source, const struct trace_ent
 static void on_exec(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
 {
     const struct raw_source *s   = &p->source[source];
-    uint32_t            tid = (uint32_t)kphase_entry_field(s, F_EXEC_PID, e->data, e->size);
-    struct kphase_task *t   = task_get(p, tid);
-    char                path[256];
+    uint32_t                 tid = (uint32_t)kphase_entry_field(s, F_EXEC_PID, e->data, e->size);
+    struct kphase_task      *t   = task_get(p, tid);
+    char                     path[256];
     if (!t) {
         p->sum.damaged++;
         return;
     }
     field_text(s, F_EXEC_FILENAME, e->data, e->size, path, sizeof path);
     const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
-    *t                = (struct kphase_task){.tid = tid, .pid = tid};
+    *t = (struct kphase_task){.tid = tid, .pid = tid};
     memcpy(t->name, base, strnlen(base, sizeof t->name - 1));
     void *execs = p->exec;
     bool  room  = kphase_entry_grow(&execs, &p->exec_capacity, p->execs + 1, sizeof *p->exec);
@@ -304,9 +324,9 @@ static void on_exec(struct kphase *p, unsigned cpu, unsigned source, const struc
 
 static void on_task_exit(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
 {
-    uint32_t            tid = (uint32_t)kphase_entry_field(&p->source[source], F_EXIT_PID, e->data, e->size);
-    struct kphase_task *t   = task_get(p, tid);
-    uint32_t ids[4] = {t && !t->kernel ? t->pid : tid, 0, tid, 0};
+    uint32_t            tid    = (uint32_t)kphase_entry_field(&p->source[source], F_EXIT_PID, e->data, e->size);
+    struct kphase_task *t      = task_get(p, tid);
+    uint32_t            ids[4] = {t && !t->kernel ? t->pid : tid, 0, tid, 0};
     put_task_record(p, cpu, source, e->time, PERF_RECORD_EXIT, ids, late_hash(p, source, e));
     free(idmap_remove(&p->tasks, tid));
 }
@@ -319,7 +339,8 @@ static void kphase_entry_function_add(struct kphase *p, uint64_t address)
 
 /* ---- one entry ---- */
 
-static void put_entry(struct kphase *p, unsigned cpu, const struct kphase_wait *w, const uint8_t *data, struct frames frames)
+static void put_entry(struct kphase *p, unsigned cpu, const struct kphase_wait *w, const uint8_t *data,
+                      struct frames frames)
 {
     int32_t tid;
     memcpy(&tid, data + 4, sizeof tid);
@@ -336,14 +357,14 @@ static void wait_shift(struct kphase *p, unsigned cpu)
     c->waits--;
 }
 
-/* A stack belongs to the last entry of the same task in the same context: an interrupt may have put its own between. Entries
- * go out in their order: one that was interrupted goes before the interrupt's. */
+/* A stack belongs to the last entry of the same task in the same context: an interrupt may have put its own between.
+ * Entries go out in their order: one that was interrupted goes before the interrupt's. */
 static void kphase_entry_on_stack(struct kphase *p, unsigned cpu, const struct trace_entry *e)
 {
     struct kphase_cpu *c     = &p->cpu[cpu];
     struct raw_source  shape = {.field = {p->stack_size}};
     int64_t            said  = kphase_entry_field(&shape, 0, e->data, e->size);
-    uint32_t           from  = p->stack_frames.offset, frames = e->size > from ? (e->size - from) / 8 : 0;
+    uint32_t           from = p->stack_frames.offset, frames = e->size > from ? (e->size - from) / 8 : 0;
     p->sum.absorbed++;
     if (said >= 0 && said < frames)
         frames = (uint32_t)said;
@@ -378,7 +399,8 @@ static void on_mark(struct kphase *p, const struct trace_entry *e)
         p->sync[number].trace = e->time;
 }
 
-static void kphase_entry_on_switch(struct kphase *p, unsigned cpu, const struct raw_source *s, const struct trace_entry *e)
+static void kphase_entry_on_switch(struct kphase *p, unsigned cpu, const struct raw_source *s,
+                                   const struct trace_entry *e)
 {
     char name[16];
     field_text(s, F_SWITCH_PREV_COMM, e->data, e->size, name, sizeof name);
@@ -394,7 +416,7 @@ static void on_entry(struct kphase *p, unsigned cpu, const struct trace_entry *e
     struct kphase_cpu *c = &p->cpu[cpu];
     uint16_t           id;
     memcpy(&id, e->data, sizeof id);
-    c->first = c->seen++ ? c->first : e->time;
+    c->first        = c->seen++ ? c->first : e->time;
     unsigned source = p->by_id[id];
     if (id == p->stack_id || id == p->mark_id || !source) {
         if (id == p->stack_id)
@@ -411,7 +433,9 @@ static void on_entry(struct kphase *p, unsigned cpu, const struct trace_entry *e
     case SRC_EXIT: on_task_exit(p, cpu, source, e); return;
     case SRC_EXEC: on_exec(p, cpu, source, e); return;
     case SRC_NEWTASK: on_newtask(p, source, e); return;
-    case SRC_INITCALL_START: kphase_entry_function_add(p, (uint64_t)kphase_entry_field(s, F_INITCALL_FUNC, e->data, e->size)); break;
+    case SRC_INITCALL_START:
+        kphase_entry_function_add(p, (uint64_t)kphase_entry_field(s, F_INITCALL_FUNC, e->data, e->size));
+        break;
     case SRC_SWITCH: kphase_entry_on_switch(p, cpu, s, e); break;
     default: break;
     }

@@ -1,5 +1,5 @@
-/* kphase_open.c - opening a trace buffer, the main one or an instance: which events it records, their numbers and fields; also for the successor of
- * a program that died before it had read it. See kphase.h. */
+/* kphase_open.c - opening a trace buffer, the main one or an instance: which events it records, their numbers and
+ * fields; also for the successor of a program that died before it had read it. See kphase.h. */
 #include "autologger/kernel/phase/kphase.h"
 #include "autologger/kernel/source/probes.h"
 #include "autologger/kernel/source/sources.h"
@@ -31,9 +31,18 @@ struct kphase *kphase_new(const struct klog_config *config, unsigned cpus)
     struct kphase *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    *p = (struct kphase){.config = config, .dir = -1, .proc = -1, .cpus = cpus, .stack_id = STACK_ID, .mark_id = MARK_ID,
-                         .stack_size = {8, 4}, .stack_frames = {16, 8}, .mark_text = {16, 0}, .page_size = 4096,
-                         .tail_from = UINT64_MAX, .clock = "perf"};
+    *p       = (struct kphase){.config       = config,
+                               .dir          = -1,
+                               .proc         = -1,
+                               .cpus         = cpus,
+                               .stack_id     = STACK_ID,
+                               .mark_id      = MARK_ID,
+                               .stack_size   = {8, 4},
+                               .stack_frames = {16, 8},
+                               .mark_text    = {16, 0},
+                               .page_size    = 4096,
+                               .tail_from    = UINT64_MAX,
+                               .clock        = "perf"};
     p->cpu   = calloc(cpus, sizeof *p->cpu);
     p->sync  = calloc((size_t)cpus * KPHASE_SYNCS + 1, sizeof *p->sync);
     p->chunk = malloc(KPHASE_CHUNK);
@@ -113,9 +122,11 @@ static struct kphase *kphase_open_folder_open(const struct klog_config *config, 
         return p;
     if (p->dir == -ENOENT && config->tracepoint_count && config->phase_instance)
         kphase_tell(p, W_NOT_SUPPORTED, true, "use Linux 6.3 or newer, and apply again",
-                    "tracepoints before the initramfs are not recorded: there is no trace instance %s", config->phase_instance);
+                    "tracepoints before the initramfs are not recorded: there is no trace instance %s",
+                    config->phase_instance);
     else
-        kphase_tell(p, W_NOT_SUPPORTED, false, "mount tracefs, and use a kernel with CONFIG_FTRACE that is not locked down",
+        kphase_tell(p, W_NOT_SUPPORTED, false,
+                    "mount tracefs, and use a kernel with CONFIG_FTRACE that is not locked down",
                     "the kernel's trace buffer cannot be opened: %s", strerror(-p->dir));
     kphase_close(p);
     return NULL;
@@ -142,8 +153,9 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
 {
     struct kphase *p = kphase_open_folder_open(config, cpus);
     if (p && is_stopped(p)) {
-        kphase_tell(p, W_NOT_SUPPORTED, true, "look for the early program's own file (autologger recover)",
-                    "the time before the initramfs is not in this session: the kernel's trace buffer was stopped before it began, by another session or program");
+        kphase_tell(
+            p, W_NOT_SUPPORTED, true, "look for the early program's own file (autologger recover)",
+            "the time before the initramfs is not in this session: the kernel's trace buffer was stopped before it began, by another session or program");
     } else if (p && clock_good(p)) {
         kphase_sources(p, sources, count);
         return p;
@@ -181,8 +193,9 @@ struct kphase *kphase_adopt(const struct klog_config *config, const struct rawlo
             free(found);
             return p;
         }
-        kphase_tell(p, W_INVALID_DATA, false, "boot again; change no events below tracefs while a boot is traced",
-                    "the time before the initramfs is lost: a program that began to read the kernel's trace buffer has died, and the buffer has other events now");
+        kphase_tell(
+            p, W_INVALID_DATA, false, "boot again; change no events below tracefs while a boot is traced",
+            "the time before the initramfs is lost: a program that began to read the kernel's trace buffer has died, and the buffer has other events now");
     }
     free(found);
     kphase_stop(p);
@@ -190,13 +203,13 @@ struct kphase *kphase_adopt(const struct klog_config *config, const struct rawlo
     return NULL;
 }
 
-/* A tracepoint that the session wants as a provider, and the command line has armed. Of two providers the first has it. Its fields
- * are what the seam compares. */
+/* A tracepoint that the session wants as a provider, and the command line has armed. Of two providers the first has it.
+ * Its fields are what the seam compares. */
 static void wish_find(void *ctx, const char *name, const char *folder)
 {
     struct kphase          *p     = ctx;
     const unsigned          index = p->first + p->count;
-    struct raw_source       s     = {.kind = SRC_TRACEPOINT, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW, .wish = p->wish};
+    struct raw_source       s = {.kind = SRC_TRACEPOINT, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW, .wish = p->wish};
     struct tracepoint_field f;
     char                    path[224], text[FORMAT_MOST];
     const char             *next = NULL;
@@ -207,10 +220,12 @@ static void wish_find(void *ctx, const char *name, const char *folder)
     int id = tracefs_read(p->dir, path, text, sizeof text) > 0 ? atoi(text) : 0;
     int n  = snprintf(s.name, sizeof s.name, RAW_PHASE_NAME "%s", name);
     snprintf(path, sizeof path, "%s/format", folder);
-    if (id <= 0 || id >= KPHASE_IDS || p->by_id[id] || (size_t)n >= sizeof s.name || tracefs_read(p->dir, path, text, sizeof text) <= 0)
+    if (id <= 0 || id >= KPHASE_IDS || p->by_id[id] || (size_t)n >= sizeof s.name ||
+        tracefs_read(p->dir, path, text, sizeof text) <= 0)
         return;
     for (unsigned i = 0; i < RAW_FIELDS; i++)
-        s.field[i] = tracepoint_field_next(text, &next, &f) ? (struct raw_field){f.offset, f.size} : (struct raw_field){RAW_NO_FIELD, 0};
+        s.field[i] = tracepoint_field_next(text, &next, &f) ? (struct raw_field){f.offset, f.size}
+                                                            : (struct raw_field){RAW_NO_FIELD, 0};
     if (p->config->tracepoints[p->wish].stacks)
         s.flags |= RAW_SOURCE_CHAIN;
     p->source[index] = s;

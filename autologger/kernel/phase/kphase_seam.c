@@ -1,7 +1,7 @@
-/* kphase_seam.c - where the trace buffer ends and perf begins, for each event on each CPU. See P2 of kphase.h.
- * While both record, every event is in both, in the same order. So the first one that perf has is looked for in the buffer,
- * by content; what follows it must follow it in perf too. (Some kernels keep events from perf that the buffer has: what perf
- * has must be found in the buffer, not the other way round.) */
+/* kphase_seam.c - where the trace buffer ends and perf begins, for each event on each CPU. See P2 of kphase.h. While
+ * both record, every event is in both, in the same order. So the first one that perf has is looked for in the buffer,
+ * by content; what follows it must follow it in perf too. (Some kernels keep events from perf that the buffer has: what
+ * perf has must be found in the buffer, not the other way round.) */
 #include "autologger/kernel/phase/kphase.h"
 #include "autologger/kernel/source/sources.h"
 
@@ -19,18 +19,26 @@ static uint64_t kphase_seam_hash_bytes(uint64_t h, const uint8_t *p, size_t n)
     return h;
 }
 
-static uint64_t hash_task(uint32_t tid) { return kphase_seam_hash_bytes(HASH_START, (const uint8_t *)&tid, sizeof tid); }
+static uint64_t hash_task(uint32_t tid)
+{
+    return kphase_seam_hash_bytes(HASH_START, (const uint8_t *)&tid, sizeof tid);
+}
 
-/* A field that can be a text counts as far as its NUL: what is behind it is what was in that memory before, in each buffer another thing. */
-static size_t kphase_seam_text_size(const uint8_t *p, size_t n) { return n > sizeof(uint64_t) ? strnlen((const char *)p, n) : n; }
+/* A field that can be a text counts as far as its NUL: what is behind it is what was in that memory before, in each
+ * buffer another thing. */
+static size_t kphase_seam_text_size(const uint8_t *p, size_t n)
+{
+    return n > sizeof(uint64_t) ? strnlen((const char *)p, n) : n;
+}
 
 /* Over what both must agree on: the task, and the fields that we read. A side-band record tells its task alone. */
 uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t size)
 {
-    static const uint8_t at[SRC_COUNT] = {[SRC_FORK] = F_FORK_CHILD + 1, [SRC_EXIT] = F_EXIT_PID + 1, [SRC_EXEC] = F_EXEC_PID + 1};
-    uint64_t             h     = HASH_START;
-    unsigned             first = source->kind < SRC_COUNT && at[source->kind] ? at[source->kind] - 1u : 0;
-    bool                 task  = source->kind < SRC_COUNT && at[source->kind];
+    static const uint8_t at[SRC_COUNT] = {
+        [SRC_FORK] = F_FORK_CHILD + 1, [SRC_EXIT] = F_EXIT_PID + 1, [SRC_EXEC] = F_EXEC_PID + 1};
+    uint64_t h     = HASH_START;
+    unsigned first = source->kind < SRC_COUNT && at[source->kind] ? at[source->kind] - 1u : 0;
+    bool     task  = source->kind < SRC_COUNT && at[source->kind];
     if (!task && size >= TRACE_ENTRY_HEAD)
         h = kphase_seam_hash_bytes(h, data + 4, 4);
     for (unsigned i = first; i < (task ? first + 1 : (unsigned)RAW_FIELDS); i++) {
@@ -42,8 +50,8 @@ uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t 
 }
 
 /* Is all that perf has before `stop` in the buffer, from `at` on, in order? */
-static bool follows(const struct seam_event *trace, size_t traces, size_t at, const struct seam_event *perf, size_t perfs,
-                    uint64_t stop)
+static bool follows(const struct seam_event *trace, size_t traces, size_t at, const struct seam_event *perf,
+                    size_t perfs, uint64_t stop)
 {
     for (size_t i = 0; i < perfs && perf[i].time < stop; i++) {
         while (at < traces && trace[at].hash != perf[i].hash)
@@ -68,7 +76,8 @@ size_t seam_find(const struct seam_event *trace, size_t traces, const struct sea
     high       = high < first ? first : high;
     size_t low = high, near = high; /* candidates from the nearest outwards: [first, low) and [high, traces) */
     while (low > first || high < traces) {
-        bool     down  = low > first && (high == traces || perf[0].time - trace[low - 1].time <= trace[high].time - perf[0].time);
+        bool down =
+            low > first && (high == traces || perf[0].time - trace[low - 1].time <= trace[high].time - perf[0].time);
         size_t   i     = down ? --low : high++;
         uint64_t apart = down ? perf[0].time - trace[i].time : trace[i].time - perf[0].time;
         if (!certain && apart > times->apart && (!down || trace[i].time < times->armed)) {
@@ -84,7 +93,10 @@ size_t seam_find(const struct seam_event *trace, size_t traces, const struct sea
 
 /* ---- what perf has, by kind ---- */
 
-struct perf_list { struct seam_event event[SEAM_EVENTS]; size_t count; };
+struct perf_list {
+    struct seam_event event[SEAM_EVENTS];
+    size_t            count;
+};
 
 static void ring_copy(const struct rings *rings, const struct ring *r, uint64_t pos, void *out, size_t size)
 {
@@ -101,12 +113,14 @@ static const struct raw_source *source_by_id(const struct kphase *p, unsigned cp
     return NULL;
 }
 
-/* Which of the buffer's sources has the same events; 0: none. A tracepoint is named by its provider's number and its own name. */
+/* Which of the buffer's sources has the same events; 0: none. A tracepoint is named by its provider's number and its
+ * own name. */
 static unsigned phase_of(const struct kphase *p, uint32_t kind, const struct raw_source *s)
 {
     for (unsigned i = p->first; i < p->first + p->count; i++) {
         const struct raw_source *of = &p->source[i];
-        if (of->kind == kind && (kind != SRC_TRACEPOINT || (of->wish == s->wish && strcmp(of->name + strlen(RAW_PHASE_NAME), s->name) == 0)))
+        if (of->kind == kind && (kind != SRC_TRACEPOINT ||
+                                 (of->wish == s->wish && strcmp(of->name + strlen(RAW_PHASE_NAME), s->name) == 0)))
             return i;
     }
     return 0;
@@ -181,8 +195,8 @@ static void perf_collect(const struct kphase *p, const struct rings *rings, unsi
 
 /* ---- the decision ---- */
 
-static void seam_of_source(struct kphase_cpu *c, unsigned source, const struct perf_list *perf, struct seam_event *scratch,
-                           const struct seam_times *times)
+static void seam_of_source(struct kphase_cpu *c, unsigned source, const struct perf_list *perf,
+                           struct seam_event *scratch, const struct seam_times *times)
 {
     size_t n = 0, kept;
     for (size_t i = 0; i < c->late_count; i++)
@@ -216,11 +230,13 @@ void kphase_seam(struct kphase *p, const struct rings *rings)
             lists[i].count = 0;
         perf_collect(p, rings, cpu, lists);
         for (unsigned i = 0; i < p->count; i++) {
-            /* the side band is not written at the tracepoint itself: an exec may be between the two when the buffer stops */
-            const uint32_t    k     = p->source[p->first + i].kind;
-            uint64_t          task  = k == SRC_FORK || k == SRC_EXIT || k == SRC_EXEC ? TASK_SLACK_NS : 0, error = p->error_ns;
-            struct seam_times times = {minus(p->arming, error + task), p->armed + error + task, minus(stopping(p, c), error + task),
-                                        p->stop_after + error + task, error + (task ? task : HANDLERS_NS)};
+            /* the side band is not written at the tracepoint itself: an exec may be between the two when the buffer
+             * stops */
+            const uint32_t k = p->source[p->first + i].kind;
+            uint64_t task = k == SRC_FORK || k == SRC_EXIT || k == SRC_EXEC ? TASK_SLACK_NS : 0, error = p->error_ns;
+            struct seam_times times = {minus(p->arming, error + task), p->armed + error + task,
+                                       minus(stopping(p, c), error + task), p->stop_after + error + task,
+                                       error + (task ? task : HANDLERS_NS)};
             seam_of_source(c, p->first + i, &lists[i], scratch, &times);
         }
         free(scratch);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 enum { TYPE_LONG = 0, TYPE_PADDING = 29, TYPE_EXTEND = 30, TYPE_ABSOLUTE = 31, TYPE_BITS = 5, DELTA_BITS = 27 };
-#define COMMIT_MASK UINT64_C(0x3FFFFFFF) /* the two bits above say that entries are missing before the page; stats count them */
+/* the two bits above say that entries are missing before the page; stats count them */
+#define COMMIT_MASK UINT64_C(0x3FFFFFFF)
 #define TIME_TOP (UINT64_C(0x1F) << 59) /* what an absolute time has no room for */
 
 bool trace_page_begin(struct trace_page *page, const void *bytes, size_t size)
@@ -18,7 +19,10 @@ bool trace_page_begin(struct trace_page *page, const void *bytes, size_t size)
     return !page->damaged;
 }
 
-static uint64_t tracepage_later(uint64_t time, uint64_t by) { return by > UINT64_MAX - time ? UINT64_MAX : time + by; /* T2 */ }
+static uint64_t tracepage_later(uint64_t time, uint64_t by)
+{
+    return by > UINT64_MAX - time ? UINT64_MAX : time + by; /* T2 */
+}
 
 static uint64_t absolute(uint64_t before, uint64_t stamp)
 {
@@ -41,10 +45,15 @@ static bool tracepage_step(struct trace_page *page, const uint8_t **data, uint32
         }
         length = cur_u32(c);
         cur_take(c, length < 4 ? SIZE_MAX : length - 4);
-        page->time = tracepage_later(page->time, delta); /* an entry that was taken back: those after it count from its time */
+        /* an entry that was taken back: those after it count from its time */
+        page->time = tracepage_later(page->time, delta);
         return cur_ok(c);
-    case TYPE_EXTEND: page->time = tracepage_later(page->time, delta + ((uint64_t)cur_u32(c) << DELTA_BITS)); return cur_ok(c);
-    case TYPE_ABSOLUTE: page->time = absolute(page->time, delta + ((uint64_t)cur_u32(c) << DELTA_BITS)); return cur_ok(c);
+    case TYPE_EXTEND:
+        page->time = tracepage_later(page->time, delta + ((uint64_t)cur_u32(c) << DELTA_BITS));
+        return cur_ok(c);
+    case TYPE_ABSOLUTE:
+        page->time = absolute(page->time, delta + ((uint64_t)cur_u32(c) << DELTA_BITS));
+        return cur_ok(c);
     case TYPE_LONG:
         length = cur_u32(c);
         length = length < 4 ? UINT32_MAX : length - 4; /* it counts itself */
@@ -52,8 +61,8 @@ static bool tracepage_step(struct trace_page *page, const uint8_t **data, uint32
     default: length = type * 4; break;
     }
     page->time = tracepage_later(page->time, delta);
-    *size = length;
-    *data = cur_take(c, length);
+    *size      = length;
+    *data      = cur_take(c, length);
     return cur_ok(c);
 }
 
@@ -109,8 +118,8 @@ bool trace_stats_parse(const char *text, struct trace_stats *out)
     line_number(text, "commit overrun:", &out->commit_overrun);
     line_number(text, "dropped events:", &out->dropped);
     line_number(text, "read events:", &out->read);
-    if (now && (point = tracepage_number_after(now, "now ts:", &seconds)) && tracepage_number_after(point, ".", &us) && us < 1000000 &&
-        seconds < UINT64_MAX / 2000000000)
+    if (now && (point = tracepage_number_after(now, "now ts:", &seconds)) && tracepage_number_after(point, ".", &us) &&
+        us < 1000000 && seconds < UINT64_MAX / 2000000000)
         out->now_ns = seconds * 1000000000 + us * 1000;
     return true;
 }
@@ -118,8 +127,10 @@ bool trace_stats_parse(const char *text, struct trace_stats *out)
 size_t trace_page_size(const char *header_page)
 {
     uint64_t    offset, size;
-    const char *data = strstr(header_page, "char data;\toffset:"), *p = data ? tracepage_number_after(data, "char data;\toffset:", &offset) : NULL;
-    if (!p || !tracepage_number_after(p, ";\tsize:", &size) || offset != TRACE_PAGE_HEAD || size > TRACE_PAGE_MAX - offset || size < 64)
+    const char *data = strstr(header_page, "char data;\toffset:"),
+               *p    = data ? tracepage_number_after(data, "char data;\toffset:", &offset) : NULL;
+    if (!p || !tracepage_number_after(p, ";\tsize:", &size) || offset != TRACE_PAGE_HEAD ||
+        size > TRACE_PAGE_MAX - offset || size < 64)
         return 4096;
     return offset + size;
 }

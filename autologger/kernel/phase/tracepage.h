@@ -1,10 +1,11 @@
-/* tracepage.h - pages of the kernel's trace buffer, as per_cpu/cpuN/trace_pipe_raw gives them, and the counts beside them.
+/* tracepage.h - pages of the kernel's trace buffer, as per_cpu/cpuN/trace_pipe_raw gives them, and the counts beside
+ * them.
  *
  *   page:  u64 time | u64 commit (low 30 bits: bytes that follow) | entries ...
  *   entry: u32 (5 bits type or length in words, 27 bits time since the one before) [u32 length or time] data
  *
- * Invariants: T1 no length is believed: an entry lies within the committed bytes, and those within what was given; the first
- * that does not ends the page as damaged. T2 times within a page never go back.
+ * Invariants: T1 no length is believed: an entry lies within the committed bytes, and those within what was given; the
+ * first that does not ends the page as damaged. T2 times within a page never go back.
  * Pure; any thread. The entries borrow from the page. Not for: what entries mean (kphase.h). */
 #ifndef AUTOLOGGER_KERNEL_TRACEPAGE_H
 #define AUTOLOGGER_KERNEL_TRACEPAGE_H
@@ -29,9 +30,9 @@ bool trace_page_next(struct trace_page *page, struct trace_entry *out);
 
 /* per_cpu/cpuN/stats */
 struct trace_stats {
-    uint64_t entries; /* that can still be read */
+    uint64_t entries;                          /* that can still be read */
     uint64_t overrun, commit_overrun, dropped; /* that can't: overwritten, nested too deep, no room */
-    uint64_t read; /* that somebody has read before */
+    uint64_t read;                             /* that somebody has read before */
     uint64_t now_ns; /* the trace clock when the file was read, in whole microseconds; 0: not told */
 };
 /* False when the file tells no entries. */

@@ -1,20 +1,20 @@
-/* argv.bpf.c - runs in the kernel at each exec, once the new program is in place: copies its arguments into a ring; and at each
- * exit that a program asked for: its code. Process 1 is left out: it never goes, so /proc always has its arguments. See argv.h.
- * Built twice. By the registers (x86-64, Linux 5.15 and newer): the arguments stand above the new program's stack pointer, and
- * how a stack and registers look is fixed for ever, so nothing has to be looked up. By the kernel's types (ARGV_BY_TYPES): where
- * the arguments begin and end is in the process' memory descriptor, whose layout is found in BTF; that search is most of what
- * loading costs, so it is the second choice. */
+/* argv.bpf.c - runs in the kernel at each exec, once the new program is in place: copies its arguments into a ring; and
+ * at each exit that a program asked for: its code. Process 1 is left out: it never goes, so /proc always has its
+ * arguments. See argv.h. Built twice. By the registers (x86-64, Linux 5.15 and newer): the arguments stand above the
+ * new program's stack pointer, and how a stack and registers look is fixed for ever, so nothing has to be looked up. By
+ * the kernel's types (ARGV_BY_TYPES): where the arguments begin and end is in the process' memory descriptor, whose
+ * layout is found in BTF; that search is most of what loading costs, so it is the second choice. */
 #include "autologger/kernel/source/argv_record.h"
 
-typedef argv_u8             __u8;
-typedef unsigned short      __u16;
-typedef argv_u32            __u32;
-typedef argv_u64            __u64;
-typedef int                 __s32;
-typedef long long           __s64;
-typedef __u16               __be16;
-typedef __u32               __be32;
-typedef __u32               __wsum;
+typedef argv_u8        __u8;
+typedef unsigned short __u16;
+typedef argv_u32       __u32;
+typedef argv_u64       __u64;
+typedef int            __s32;
+typedef long long      __s64;
+typedef __u16          __be16;
+typedef __u32          __be32;
+typedef __u32          __wsum;
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -86,11 +86,12 @@ enum { EXIT = 60, EXIT_GROUP = 231, EXIT_32BIT = 1, EXIT_GROUP_32BIT = 252 };
 
 static int registers_read(struct registers *out)
 {
-    return (int)bpf_probe_read_kernel(out, sizeof *out, (const void *)bpf_task_pt_regs((struct task_struct *)bpf_get_current_task_btf()));
+    return (int)bpf_probe_read_kernel(out, sizeof *out,
+                                      (const void *)bpf_task_pt_regs((struct task_struct *)bpf_get_current_task_btf()));
 }
 
-/* Bytes of a word of the stack, 4 or 8: code segment 0x33 is a 64-bit program's, 0x23 a 32-bit one's. Without a branch, which would
- * have the verifier walk all that follows twice. */
+/* Bytes of a word of the stack, 4 or 8: code segment 0x33 is a 64-bit program's, 0x23 a 32-bit one's. Without a branch,
+ * which would have the verifier walk all that follows twice. */
 static __u32 word_bytes(const struct registers *r) { return 4 + (__u32)((r->cs & 0x10) >> 2); }
 
 static __u64 word(__u64 at, __u32 bytes)

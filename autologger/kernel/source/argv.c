@@ -34,14 +34,14 @@ struct argv_seen {
 enum { FD_RING, FD_EXEC, FD_EXIT, FDS };
 static const char *const argv_fd_name[FDS] = {"argv.ring", "argv.exec", "argv.exit"};
 struct argv {
-    int            fd[FDS];
-    int            wake; /* epoll, by edges: the ring itself is readable as soon as it holds anything */
-    uint64_t      *consumer; /* a page: how far the ring may be written again */
-    const uint8_t *producer; /* a page, then the ring twice in a row; read only */
-    size_t         page;
-    uint64_t       next; /* position not looked at yet */
-    unsigned       pass, first, count;
-    struct argv_seen    seen[INDEX]; /* a ring, in the order of their times */
+    int              fd[FDS];
+    int              wake;     /* epoll, by edges: the ring itself is readable as soon as it holds anything */
+    uint64_t        *consumer; /* a page: how far the ring may be written again */
+    const uint8_t   *producer; /* a page, then the ring twice in a row; read only */
+    size_t           page;
+    uint64_t         next; /* position not looked at yet */
+    unsigned         pass, first, count;
+    struct argv_seen seen[INDEX]; /* a ring, in the order of their times */
 };
 
 static wstatus argv_ring_map(struct argv *a, struct reason *why)
@@ -79,7 +79,7 @@ static int argv_fd_take(int *fd)
 }
 
 #if defined __x86_64__
-static int load_by_registers(int *fd, bool *attached)
+static int  load_by_registers(int *fd, bool *attached)
 {
     struct argv_loaded l;
     int                r = argv_load(&l, attached);
@@ -120,7 +120,7 @@ int argv_programs(int fd[REACH_FDS], bool *attached)
 static wstatus programs_load(int proc, struct argv *a, struct reason *why)
 {
     struct stat st;
-    bool        attached = false;
+    bool        attached      = false;
     int         fd[REACH_FDS] = {-1, -1, -1};
     if (fstatat(proc, "self/ns/pid", &st, 0) < 0 || (uint32_t)st.st_ino != FIRST_PID_NAMESPACE)
         return reason_set(why, W_NOT_SUPPORTED, "this process is in a pid namespace of its own, or /proc is missing");
@@ -129,7 +129,9 @@ static wstatus programs_load(int proc, struct argv *a, struct reason *why)
     const int r = reach_is_far() ? reach_load(REACH_ARGV, 0, fd, &attached) : argv_programs(fd, &attached);
     memcpy(a->fd, fd, sizeof a->fd);
     if (r < 0)
-        return argv_refused(attached ? "the BPF program cannot be attached to sched_process_exec" : "the BPF program cannot be loaded", -r, why);
+        return argv_refused(attached ? "the BPF program cannot be attached to sched_process_exec"
+                                     : "the BPF program cannot be loaded",
+                            -r, why);
     return argv_ring_map(a, why);
 }
 #else
@@ -212,13 +214,15 @@ static uint64_t argv_clock_ns(clockid_t id)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC_RAW less CLOCK_MONOTONIC. A thread that loses its processor between two looks reads them far apart: the closest of some counts. */
+/* CLOCK_MONOTONIC_RAW less CLOCK_MONOTONIC. A thread that loses its processor between two looks reads them far apart:
+ * the closest of some counts. */
 static uint64_t raw_offset(void)
 {
     enum { TRIES = 8, CLOSE_NS = 5000 };
     uint64_t offset = 0, closest = UINT64_MAX;
     for (unsigned i = 0; i < TRIES && closest > CLOSE_NS; i++) {
-        const uint64_t before = argv_clock_ns(CLOCK_MONOTONIC), raw = argv_clock_ns(CLOCK_MONOTONIC_RAW), apart = argv_clock_ns(CLOCK_MONOTONIC) - before;
+        const uint64_t before = argv_clock_ns(CLOCK_MONOTONIC), raw = argv_clock_ns(CLOCK_MONOTONIC_RAW),
+                       apart = argv_clock_ns(CLOCK_MONOTONIC) - before;
         if (apart < closest) {
             closest = apart;
             offset  = raw - before - apart / 2;
@@ -229,12 +233,19 @@ static uint64_t raw_offset(void)
 
 static void argv_record_add(struct argv *a, const uint8_t *record, uint32_t size, uint64_t pos, uint64_t offset)
 {
-    const struct argv_record *r    = (const void *)record;
-    uint32_t                  text = size - ARGV_HEAD;
-    bool                      gone = r->flags & ARGV_EXIT;
-    a->seen[(a->first + a->count++) % INDEX] = (struct argv_seen){
-        .time = r->time + offset, .pos = pos, .text = r->text, .pid = r->tgid, .bytes = text, .uid = r->uid, .flags = r->flags,
-        .code = gone ? (int32_t)r->size : 0, .pass = a->pass, .cut = !gone && r->size > text};
+    const struct argv_record *r              = (const void *)record;
+    uint32_t                  text           = size - ARGV_HEAD;
+    bool                      gone           = r->flags & ARGV_EXIT;
+    a->seen[(a->first + a->count++) % INDEX] = (struct argv_seen){.time  = r->time + offset,
+                                                                  .pos   = pos,
+                                                                  .text  = r->text,
+                                                                  .pid   = r->tgid,
+                                                                  .bytes = text,
+                                                                  .uid   = r->uid,
+                                                                  .flags = r->flags,
+                                                                  .code  = gone ? (int32_t)r->size : 0,
+                                                                  .pass  = a->pass,
+                                                                  .cut   = !gone && r->size > text};
 }
 
 void argv_poll(struct argv *a)
@@ -274,8 +285,12 @@ bool argv_take(struct argv *a, uint32_t pid, uint64_t from, uint64_t until, stru
         if (s->used || s->pid != pid || (s->flags & ARGV_EXIT) || s->time + ARGV_SLACK_NS < from || s->time > until)
             continue;
         s->used = true;
-        *out    = (struct argv_exec){.text = s->text, .size = s->bytes, .uid = s->uid, .cut = s->cut,
-                                     .width_known = s->flags & ARGV_WIDTH_KNOWN, .is32 = s->flags & ARGV_32BIT};
+        *out    = (struct argv_exec){.text        = s->text,
+                                     .size        = s->bytes,
+                                     .uid         = s->uid,
+                                     .cut         = s->cut,
+                                     .width_known = s->flags & ARGV_WIDTH_KNOWN,
+                                     .is32        = s->flags & ARGV_32BIT};
         index_trim(a);
         return true;
     }
@@ -290,7 +305,7 @@ bool argv_exit_take(struct argv *a, uint32_t pid, uint64_t until, int32_t *code)
         if (s->used || s->pid != pid || !(s->flags & ARGV_EXIT) || s->time > until + ARGV_SLACK_NS)
             continue;
         s->used = found = true;
-        *code   = s->code; /* the last one counts: a number may have been used again */
+        *code           = s->code; /* the last one counts: a number may have been used again */
     }
     if (found)
         index_trim(a);

@@ -1,11 +1,11 @@
-/* argv.h - what is known of a process only at its exec and its exit: BPF programs (argv.bpf.c) copy it into a ring, this side
- * finds it. What /proc shows is gone with the process; what was copied is not.
+/* argv.h - what is known of a process only at its exec and its exit: BPF programs (argv.bpf.c) copy it into a ring,
+ * this side finds it. What /proc shows is gone with the process; what was copied is not.
  * Invariants: A1 memory is bounded: the ring and an index; what does not fit is not copied, and /proc has to do.
  * A2 a record is given out once. A3 times are CLOCK_MONOTONIC_RAW, good to ARGV_SLACK_NS.
  * A4 what cannot be had (no right, no BTF, built without it, another pid namespace) is a reason, never a failure.
  * A5 the programs live as long as one of their descriptors: a successor that is given them goes on with the ring.
- * Threads: one at a time. Ownership: open or adopt ... close. Not for: turning arguments into one line (procfs.h), deciding what
- * else may do (enrich.c). */
+ * Threads: one at a time. Ownership: open or adopt ... close. Not for: turning arguments into one line (procfs.h),
+ * deciding what else may do (enrich.c). */
 #ifndef AUTOLOGGER_KERNEL_ARGV_H
 #define AUTOLOGGER_KERNEL_ARGV_H
 #include "autologger/kernel/source/reach.h"
@@ -18,10 +18,11 @@
 enum { ARGV_SLACK_NS = 200000 };
 struct argv;
 
-/* Loads the programs and attaches them. `proc`: a descriptor of /proc, borrowed. W_NOT_SUPPORTED when this kernel or this build cannot,
- * W_PRIVILEGE_NOT_HELD when a right is missing. */
+/* Loads the programs and attaches them. `proc`: a descriptor of /proc, borrowed. W_NOT_SUPPORTED when this kernel or
+ * this build cannot, W_PRIVILEGE_NOT_HELD when a right is missing. */
 wstatus argv_open(int proc, struct argv **out, struct reason *why);
-/* For reach.h: loads and attaches them, no more; fd[] is what argv_adopt would be given. 0, or -errno; *attached: it failed at attaching. */
+/* For reach.h: loads and attaches them, no more; fd[] is what argv_adopt would be given. 0, or -errno; *attached: it
+ * failed at attaching. */
 int argv_programs(int fd[REACH_FDS], bool *attached);
 /* Goes on with a predecessor's. find: a descriptor that is then owned, or -1. NULL when there are none. */
 struct argv *argv_adopt(int (*find)(void *ctx, const char *name), void *ctx);

@@ -28,7 +28,10 @@ static const Elf64_Shdr *argv_load_section(unsigned index)
     return (const Elf64_Shdr *)(const void *)(object + e->e_shoff) + index;
 }
 
-static const char *argv_load_text_of(const Elf64_Shdr *strings, uint32_t at) { return (const char *)object + strings->sh_offset + at; }
+static const char *argv_load_text_of(const Elf64_Shdr *strings, uint32_t at)
+{
+    return (const char *)object + strings->sh_offset + at;
+}
 
 static unsigned section_find(const char *name)
 {
@@ -49,10 +52,11 @@ static bool maps_name(unsigned of, struct bpf_insn *code, int ring, int scratch)
             continue;
         const Elf64_Shdr *symbols = argv_load_section(s->sh_link);
         for (size_t k = 0; k < s->sh_size / sizeof(Elf64_Rel); k++) {
-            const Elf64_Rel *r    = (const Elf64_Rel *)(const void *)(object + s->sh_offset) + k;
-            const Elf64_Sym *sym  = (const Elf64_Sym *)(const void *)(object + symbols->sh_offset) + ELF64_R_SYM(r->r_info);
-            const char      *name = argv_load_text_of(argv_load_section(symbols->sh_link), sym->st_name);
-            struct bpf_insn *at   = &code[r->r_offset / sizeof *code];
+            const Elf64_Rel *r = (const Elf64_Rel *)(const void *)(object + s->sh_offset) + k;
+            const Elf64_Sym *sym =
+                (const Elf64_Sym *)(const void *)(object + symbols->sh_offset) + ELF64_R_SYM(r->r_info);
+            const char      *name    = argv_load_text_of(argv_load_section(symbols->sh_link), sym->st_name);
+            struct bpf_insn *at      = &code[r->r_offset / sizeof *code];
             bool             is_ring = strcmp(name, "ring") == 0;
             if (ELF64_R_TYPE(r->r_info) != R_BPF_64_64 || (!is_ring && strcmp(name, "scratch") != 0))
                 return false;
@@ -74,14 +78,17 @@ static int program_load(const char *name, int ring, int scratch)
     memcpy(code, object + s->sh_offset, s->sh_size);
     if (!maps_name(index, code, ring, scratch))
         return -ENOEXEC;
-    return bpf(BPF_PROG_LOAD, &(union bpf_attr){.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insns = (uint64_t)(uintptr_t)code,
-                                                .insn_cnt = (uint32_t)(s->sh_size / sizeof *code), .license = (uint64_t)(uintptr_t)license});
+    return bpf(BPF_PROG_LOAD, &(union bpf_attr){.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+                                                .insns     = (uint64_t)(uintptr_t)code,
+                                                .insn_cnt  = (uint32_t)(s->sh_size / sizeof *code),
+                                                .license   = (uint64_t)(uintptr_t)license});
 }
 
 /* The link holds the program. */
 static int attach(const char *tracepoint, int program)
 {
-    return bpf(BPF_RAW_TRACEPOINT_OPEN, &(union bpf_attr){.raw_tracepoint = {.name = (uint64_t)(uintptr_t)tracepoint, .prog_fd = (uint32_t)program}});
+    return bpf(BPF_RAW_TRACEPOINT_OPEN, &(union bpf_attr){.raw_tracepoint = {.name    = (uint64_t)(uintptr_t)tracepoint,
+                                                                             .prog_fd = (uint32_t)program}});
 }
 
 int argv_load(struct argv_loaded *out, bool *attaching)
@@ -92,8 +99,10 @@ int argv_load(struct argv_loaded *out, bool *attaching)
     *attaching  = false;
     fd[RING] = r = bpf(BPF_MAP_CREATE, &(union bpf_attr){.map_type = BPF_MAP_TYPE_RINGBUF, .max_entries = ARGV_RING});
     if (r >= 0)
-        fd[SCRATCH] = r = bpf(BPF_MAP_CREATE, &(union bpf_attr){.map_type = BPF_MAP_TYPE_PERCPU_ARRAY, .key_size = sizeof(uint32_t),
-                                                                .value_size = sizeof(struct argv_record), .max_entries = 1});
+        fd[SCRATCH] = r = bpf(BPF_MAP_CREATE, &(union bpf_attr){.map_type    = BPF_MAP_TYPE_PERCPU_ARRAY,
+                                                                .key_size    = sizeof(uint32_t),
+                                                                .value_size  = sizeof(struct argv_record),
+                                                                .max_entries = 1});
     if (r >= 0)
         fd[EXEC] = r = program_load("raw_tp/sched_process_exec", fd[RING], fd[SCRATCH]);
     if (r >= 0)

@@ -1,5 +1,6 @@
 /* argv_record.h - what argv.bpf.c and argv.c say to each other: one record per exec and per exit, in a BPF ring.
- * Invariants: no includes (the BPF program has no libc). Threads, ownership: types only. Not for: others than those two. */
+ * Invariants: no includes (the BPF program has no libc). Threads, ownership: types only. Not for: others than those
+ * two. */
 #ifndef AUTOLOGGER_KERNEL_ARGV_RECORD_H
 #define AUTOLOGGER_KERNEL_ARGV_RECORD_H
 typedef unsigned char      argv_u8;
@@ -13,7 +14,8 @@ struct argv_record {
     argv_u32 tgid; /* of the first pid namespace */
     argv_u32 flags;
     argv_u32 uid; /* the real one, of the first user namespace */
-    argv_u32 size; /* of all arguments; the record has ARGV_BYTES of them at most. ARGV_EXIT: the exit code, as wait shows it */
+    /* of all arguments; the record has ARGV_BYTES of them at most. ARGV_EXIT: the exit code, as wait shows it */
+    argv_u32 size;
     char     text[ARGV_BYTES]; /* NUL after each argument */
 };
 _Static_assert(sizeof(struct argv_record) == ARGV_HEAD + ARGV_BYTES, "argv record");

@@ -1,7 +1,8 @@
-/* bootenv.h - the events of the provider Autologger-Boot-Environment: how this boot came about. Who collects them writes their fields in
- * the order of the shapes in convert_config.c; texts are UTF-8 with their NUL.
- * Firmware and loader times: EFI variables LoaderTimeInitUSec and LoaderTimeExecUSec (systemd-boot and others), else the ACPI firmware
- * performance table (FPDT). Nothing is told where kexec started the kernel: the same places then have the numbers of the boot before. */
+/* bootenv.h - the events of the provider Autologger-Boot-Environment: how this boot came about. Who collects them
+ * writes their fields in the order of the shapes in convert_config.c; texts are UTF-8 with their NUL.
+ * Firmware and loader times: EFI variables LoaderTimeInitUSec and LoaderTimeExecUSec (systemd-boot and others), else
+ * the ACPI firmware performance table (FPDT). Nothing is told where kexec started the kernel: the same places then have
+ * the numbers of the boot before. */
 #ifndef AUTOLOGGER_KERNEL_BOOTENV_H
 #define AUTOLOGGER_KERNEL_BOOTENV_H
 

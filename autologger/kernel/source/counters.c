@@ -33,9 +33,10 @@ struct counters_request {
 
 static bool counters_ask(int fd, uint16_t family, uint8_t command, uint16_t attr, const char *text)
 {
-    struct counters_request r = {.head = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK}, .command = {.cmd = command, .version = 1}};
-    size_t         n = strlen(text) + 1;
-    r.attr           = (struct nlattr){(uint16_t)(NLA_HDRLEN + n), attr};
+    struct counters_request r = {.head    = {.nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
+                                 .command = {.cmd = command, .version = 1}};
+    size_t                  n = strlen(text) + 1;
+    r.attr                    = (struct nlattr){(uint16_t)(NLA_HDRLEN + n), attr};
     memcpy(r.data, text, n);
     r.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(GENL_HDRLEN) + NLA_HDRLEN + NLA_ALIGN(n));
     return send(fd, &r, r.head.nlmsg_len, 0) == (ssize_t)r.head.nlmsg_len;
@@ -85,11 +86,12 @@ static int counters_answer(int fd, uint16_t *family)
 
 wstatus counters_open(struct counters **out, struct reason *why)
 {
-    struct sockaddr_nl self = {.nl_family = AF_NETLINK};
-    struct timeval     wait = {1, 0};
+    struct sockaddr_nl self   = {.nl_family = AF_NETLINK};
+    struct timeval     wait   = {1, 0};
     uint16_t           family = 0;
-    int                bytes = SOCKET_BYTES, fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), error = fd < 0 ? -errno : 0;
-    char               cpus[32];
+    int                bytes = SOCKET_BYTES, fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC),
+        error = fd < 0 ? -errno : 0;
+    char cpus[32];
     *out = NULL;
     if (!error && bind(fd, (struct sockaddr *)&self, sizeof self) < 0)
         error = -errno;
@@ -97,11 +99,15 @@ wstatus counters_open(struct counters **out, struct reason *why)
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
         if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
             setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-        error = counters_ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME) ? counters_answer(fd, &family) : -errno;
+        error = counters_ask(fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, TASKSTATS_GENL_NAME)
+                    ? counters_answer(fd, &family)
+                    : -errno;
     }
     snprintf(cpus, sizeof cpus, "0-%ld", sysconf(_SC_NPROCESSORS_CONF) - 1);
     if (!error && family)
-        error = counters_ask(fd, family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus) ? counters_answer(fd, NULL) : -errno;
+        error = counters_ask(fd, family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, cpus)
+                    ? counters_answer(fd, NULL)
+                    : -errno;
     struct counters *c = !error && family ? calloc(1, sizeof *c) : NULL;
     if (c) {
         c->fd = fd;
@@ -145,7 +151,8 @@ static void exited_add(struct counters *c, uint32_t tid, const uint8_t *bytes, s
     r = idmap_remove(&c->exited, tid);
     if (!r && !(r = malloc(sizeof *r)))
         return;
-    *r = (struct raw_counters){.faults = s.ac_minflt + s.ac_majflt, .peak_virtual = s.hiwater_vm << 10, .peak_set = s.hiwater_rss << 10};
+    *r = (struct raw_counters){
+        .faults = s.ac_minflt + s.ac_majflt, .peak_virtual = s.hiwater_vm << 10, .peak_set = s.hiwater_rss << 10};
     if (!idmap_put(&c->exited, tid, r))
         free(r);
 }
@@ -237,7 +244,7 @@ static uint32_t handles_of(int proc, uint32_t pid)
 bool counters_read(int proc, uint32_t pid, struct raw_counters *out)
 {
     enum { FIELD_MINOR = 10, FIELD_MAJOR = 12 }; /* of stat, see proc(5) */
-    char  text[4096], *p;
+    char text[4096], *p;
     if (!counters_text_of(proc, pid, "stat", text, sizeof text) || !(p = strrchr(text, ')')) || strlen(p) < 4)
         return false;
     p += 3;

@@ -10,7 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { KERNEL_GROUP = 1, SOCKET_BYTES = 8 << 20, MESSAGE_MAX = 8192, RECORD_MAX = sizeof(struct raw_device) + MESSAGE_MAX };
+enum {
+    KERNEL_GROUP = 1,
+    SOCKET_BYTES = 8 << 20,
+    MESSAGE_MAX  = 8192,
+    RECORD_MAX   = sizeof(struct raw_device) + MESSAGE_MAX
+};
 
 static uint64_t last_number(void)
 {
@@ -27,9 +32,9 @@ int devices_open(uint64_t *number)
 {
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP};
     const int                bytes   = SOCKET_BYTES;
-    const int                fd      = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
-    const int                error   = errno;
-    *number                          = last_number();
+    const int                fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+    const int                error = errno;
+    *number                        = last_number();
     if (fd < 0)
         return -error;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
@@ -56,10 +61,10 @@ static bool devices_record_add(struct drain *d, struct raw_device *r, size_t tex
 {
     const size_t     size  = (sizeof *r + text_size + 7) & ~(size_t)7;
     struct raw_chunk chunk = {RAW_CHUNK_MAGIC, (uint32_t)size, 0, RAW_CHUNK_OWN, 1};
-    r->own.type  = RAW_DEVICE;
-    r->own.size  = (uint16_t)size;
-    r->own.time  = raw_now();
-    r->text_size = (uint32_t)text_size;
+    r->own.type            = RAW_DEVICE;
+    r->own.size            = (uint16_t)size;
+    r->own.time            = raw_now();
+    r->text_size           = (uint32_t)text_size;
     memset((uint8_t *)(r + 1) + text_size, 0, size - sizeof *r - text_size);
     if (rawlog_room(d->log) < sizeof chunk + size + PASS_RESERVE)
         return false;
@@ -87,7 +92,8 @@ void devices_take(struct drain *d)
         struct msghdr      header = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &part, .msg_iovlen = 1};
         ssize_t            n      = recvmsg(d->devices_fd, &header, MSG_DONTWAIT);
         if (n < 0 && errno == ENOBUFS) {
-            d->devices_full = true; /* said once, before what is in it; it takes nothing until that has been read, so there is one gap */
+            /* said once, before what is in it; it takes nothing until that has been read, so there is one gap */
+            d->devices_full = true;
             continue;
         }
         if (n <= 0)

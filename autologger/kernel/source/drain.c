@@ -23,8 +23,10 @@ uint64_t raw_now(void)
 
 bool drain_wants_execs(const struct klog_config *config)
 {
-    const struct source_words *calls = &source_table[SRC_SYS_ENTER].words; /* a call's number means another one in a program of 32 bits */
-    return (config->mask[0] & (source_table[SRC_EXEC].words.w0 | calls->w0)) || (config->mask[1] & calls->w1) || (config->mask[2] & calls->w2);
+    /* a call's number means another one in a program of 32 bits */
+    const struct source_words *calls = &source_table[SRC_SYS_ENTER].words;
+    return (config->mask[0] & (source_table[SRC_EXEC].words.w0 | calls->w0)) || (config->mask[1] & calls->w1) ||
+           (config->mask[2] & calls->w2);
 }
 
 void drain_commands(struct drain *d, const struct klog_config *config)
@@ -43,15 +45,17 @@ void drain_commands(struct drain *d, const struct klog_config *config)
     if (!status || !config->condition)
         return;
     const char *advice = rights_advice(&why, "nothing, or see docs/DIFFERENCES.md, Kernel events");
-    snprintf(text, sizeof text, "%s: %s", d->wants_commands ? "command lines of short-lived processes will be empty"
-                                                            : "calls of short-lived programs of 32 bits are taken for others", why.text);
+    snprintf(text, sizeof text, "%s: %s",
+             d->wants_commands ? "command lines of short-lived processes will be empty"
+                               : "calls of short-lived programs of 32 bits are taken for others",
+             why.text);
     config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, d->wants_commands ? "CommandLine" : "SYSCALL", text,
                       advice);
 }
 
 static void counters_listen(struct drain *d, const struct klog_config *config)
 {
-    struct reason    why = {0};
+    struct reason    why      = {0};
     struct counters *counters = NULL;
     char             text[sizeof why.text + 80];
     wstatus          status = counters_open(&counters, &why);
@@ -60,16 +64,24 @@ static void counters_listen(struct drain *d, const struct klog_config *config)
     pthread_mutex_unlock(&d->lock);
     if (!status || !config->condition)
         return;
-    snprintf(text, sizeof text, "no counters of processes that end, those of the living at the stop alone: %s", why.text);
+    snprintf(text, sizeof text, "no counters of processes that end, those of the living at the stop alone: %s",
+             why.text);
     config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, "PERF_COUNTER", text,
-                      why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_NET_ADMIN, or as root" : "use a kernel with CONFIG_TASK_XACCT, outside of containers");
+                      why.status == W_PRIVILEGE_NOT_HELD
+                          ? "run with CAP_NET_ADMIN, or as root"
+                          : "use a kernel with CONFIG_TASK_XACCT, outside of containers");
 }
 
 wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, const struct klog_config *config,
                    struct reason *why)
 {
-    *d = (struct drain){.rings = rings, .log = log, .clock = config->clock, .proc = -1, .devices_fd = -1,
-                        .profile_interval = config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL};
+    *d = (struct drain){.rings      = rings,
+                        .log        = log,
+                        .clock      = config->clock,
+                        .proc       = -1,
+                        .devices_fd = -1,
+                        .profile_interval =
+                            config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL};
     pthread_mutex_init(&d->lock, NULL);
     d->proc  = proc_open(config->proc_fd);
     d->elves = calloc(1, sizeof *d->elves);
@@ -78,8 +90,8 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     if (!d->elves || !d->notes || !d->text || !enrich_images_init(d))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the drainer");
     d->notes->used = d->notes->records = 0;
-    d->notes->mark = false;
-    d->units = config->units;
+    d->notes->mark                     = false;
+    d->units                           = config->units;
     drain_wants(d, config);
     return W_SUCCESS;
 }
@@ -177,7 +189,8 @@ static bool deserves_note(const struct drain *d, const struct ring *r, uint64_t 
     case PERF_RECORD_SAMPLE: return d->log->header->source[source].kind == SRC_EXEC;
     case PERF_RECORD_COMM: return misc & PERF_RECORD_MISC_COMM_EXEC;
     case PERF_RECORD_MMAP2: return d->log->header->source[source].kind != SRC_MAPPINGS;
-    case PERF_RECORD_EXIT: return d->counters || (uint32_t)ring_u64(d, r, pos + 8) == (uint32_t)ring_u64(d, r, pos + 16); /* pid == tid */
+    case PERF_RECORD_EXIT:
+        return d->counters || (uint32_t)ring_u64(d, r, pos + 8) == (uint32_t)ring_u64(d, r, pos + 16); /* pid == tid */
     default: return false;
     }
 }
@@ -187,7 +200,8 @@ struct drain_walk {
     unsigned kept;
 };
 
-static uint64_t drain_record_time(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t size, unsigned source)
+static uint64_t drain_record_time(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type,
+                                  uint16_t size, unsigned source)
 {
     unsigned shift = source < RAW_SOURCES ? sample_shift(&d->log->header->source[source]) : 0;
     return ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_TIME_AT + shift : pos + size - 24);
@@ -209,7 +223,8 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
     uint32_t           type = 0, before_type = 0;
     uint16_t           size = 0, before_size = 0;
     unsigned           source = 0, before_source = 0;
-    for (; pos + 8 <= w->to; before = pos, before_type = type, before_size = size, before_source = source, pos += size) {
+    for (; pos + 8 <= w->to;
+         before = pos, before_type = type, before_size = size, before_source = source, pos += size) {
         uint64_t head = ring_u64(d, r, pos);
         uint16_t misc = (uint16_t)(head >> 32);
         type          = (uint32_t)head;
@@ -220,11 +235,14 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
             fits   = false;
             w->cut = pos;
         }
-        source = drain_source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
+        source =
+            drain_source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
         if (type == PERF_RECORD_THROTTLE)
             slot->throttled++;
         else if (type == PERF_RECORD_LOST)
-            loss_ring(d->log, cpu, before_size ? drain_record_time(d, r, before, before_type, before_size, before_source) : w->last_ns,
+            loss_ring(d->log, cpu,
+                      before_size ? drain_record_time(d, r, before, before_type, before_size, before_source)
+                                  : w->last_ns,
                       drain_record_time(d, r, pos, type, size, source));
         else if (type == PERF_RECORD_UNTHROTTLE || source >= RAW_SOURCES)
             ; /* counted by nobody */
@@ -243,16 +261,16 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
 
 static unsigned drain_ring_take(struct drain *d, unsigned cpu)
 {
-    struct ring     *r    = &d->rings->ring[cpu];
-    struct raw_slot *slot = d->log->work;
-    struct drain_walk      w    = {.from = slot->tail[cpu], .last_ns = rawlog_loss(d->log, slot, cpu)->last_ns};
-    w.to                  = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+    struct ring      *r    = &d->rings->ring[cpu];
+    struct raw_slot  *slot = d->log->work;
+    struct drain_walk w    = {.from = slot->tail[cpu], .last_ns = rawlog_loss(d->log, slot, cpu)->last_ns};
+    w.to                   = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
     if (w.to == w.from)
         return 0;
     uint64_t room = rawlog_room(d->log), over = sizeof(struct raw_chunk) + PASS_RESERVE;
-    room          = room > over ? room - over : 0;
+    room = room > over ? room - over : 0;
     ring_walk(d, cpu, room, slot->write_pos + sizeof(struct raw_chunk), &w);
-    slot->tail[cpu] = w.to;
+    slot->tail[cpu]                         = w.to;
     rawlog_loss(d->log, slot, cpu)->last_ns = w.last_ns;
     if (w.cut == w.from)
         return 0;
@@ -313,7 +331,8 @@ unsigned drain_pass(struct drain *d, bool last)
     return kept;
 }
 
-void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count)
+void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts,
+             unsigned count)
 {
     size_t total = size;
     for (unsigned i = 0; i < count; i++)

@@ -1,7 +1,8 @@
-/* drain_loss.c - when records were lost, on which CPU, and of which sources, as records of our own in the log. See drain.h.
- * The kernel says in a ring that records are missing before a place (PERF_RECORD_LOST); how many of each source it has in the counters
- * of the perf events, which are read then, and at the end. What the bound of the memory refuses is counted here by itself. A record that
- * finds no room itself stays in the slot, and grows, until there is room, or until the converter finds it there at the end. */
+/* drain_loss.c - when records were lost, on which CPU, and of which sources, as records of our own in the log. See
+ * drain.h. The kernel says in a ring that records are missing before a place (PERF_RECORD_LOST); how many of each
+ * source it has in the counters of the perf events, which are read then, and at the end. What the bound of the memory
+ * refuses is counted here by itself. A record that finds no room itself stays in the slot, and grows, until there is
+ * room, or until the converter finds it there at the end. */
 #include "autologger/kernel/source/drain.h"
 
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static bool lost_tell(struct drain *d, unsigned cpu, uint32_t cause, uint64_t fr
     struct raw_lost   *r = malloc(sizeof *r + RAW_SOURCES * sizeof *r->row);
     if (!r)
         return false;
-    *r = (struct raw_lost){.own = {.type = RAW_LOST, .time = to ? to : raw_now()}, .from_ns = from, .cpu = cpu, .cause = cause};
+    *r = (struct raw_lost){
+        .own = {.type = RAW_LOST, .time = to ? to : raw_now()}, .from_ns = from, .cpu = cpu, .cause = cause};
     for (unsigned i = 0; i < d->log->header->source_count; i++) {
         uint64_t n = cause == LOST_RING ? s[i].ring : s[i].memory;
         if (n)

@@ -1,7 +1,8 @@
-/* elf_child.c - within a helper (elf_helper.h): finds the file behind a mapping. It is a copy of one thread of a process of several, so it
- * allocates no memory and takes no lock of the library's.
- * A file is opened with O_PATH first: for a mapping's own link that asks no file system. What it lies on is known then (mounts.h), and
- * decides whether it is opened at all. Paths are gone component by component, without links, and each component has to be safe. */
+/* elf_child.c - within a helper (elf_helper.h): finds the file behind a mapping. It is a copy of one thread of a
+ * process of several, so it allocates no memory and takes no lock of the library's.
+ * A file is opened with O_PATH first: for a mapping's own link that asks no file system. What it lies on is known then
+ * (mounts.h), and decides whether it is opened at all. Paths are gone component by component, without links, and each
+ * component has to be safe. */
 #include "autologger/kernel/source/elf_helper.h"
 #include "autologger/kernel/source/mounts.h"
 
@@ -39,7 +40,8 @@ static enum elf_child_look risk(int fd, uint32_t pid, struct mount_file *file)
 {
     if (!mounts_file(&child.mounts, fd, file))
         return LOOK_REFUSED;
-    enum mount_kind own = mounts_own(&child.mounts, file->id), kind = own ? own : mounts_of(&child.mounts, pid, file->id);
+    enum mount_kind own  = mounts_own(&child.mounts, file->id),
+                    kind = own ? own : mounts_of(&child.mounts, pid, file->id);
     if (kind == MOUNT_PROGRAM)
         return LOOK_REFUSED;
     if (kind == MOUNT_LOCAL || (kind == MOUNT_STACKED && (own || !is_foreign(pid))))
@@ -69,7 +71,8 @@ static const struct elf_info *elf_of(int fd)
 }
 
 /* Is it the file that was mapped? `held`: it was opened as what is mapped there now. */
-static bool elf_child_is_wanted(const struct elf_question *q, const struct elf_info *e, const struct mount_file *file, bool held)
+static bool elf_child_is_wanted(const struct elf_question *q, const struct elf_info *e, const struct mount_file *file,
+                                bool held)
 {
     if (q->build_id_size)
         return e->build_id_size == q->build_id_size && memcmp(e->build_id, q->build_id, q->build_id_size) == 0;
@@ -79,8 +82,8 @@ static bool elf_child_is_wanted(const struct elf_question *q, const struct elf_i
 /* Takes the descriptor. */
 static enum elf_child_look examine(int fd, const struct elf_question *q, uint32_t pid, bool held, struct elf_info *out)
 {
-    struct mount_file file;
-    enum elf_child_look         look = fd < 0 ? LOOK_GONE : risk(fd, pid, &file);
+    struct mount_file   file;
+    enum elf_child_look look = fd < 0 ? LOOK_GONE : risk(fd, pid, &file);
     if (look == LOOK_FOUND || (look == LOOK_RISKY && child.dares)) {
         const struct elf_info *e = elf_of(fd);
         look                     = !e ? LOOK_REFUSED : elf_child_is_wanted(q, e, &file, held) ? LOOK_FOUND : LOOK_GONE;
@@ -92,11 +95,12 @@ static enum elf_child_look examine(int fd, const struct elf_question *q, uint32_
     return look;
 }
 
-/* The file at a path below `root` (taken), which is that of process `pid`, or of this one (0). -1: not there, or not safe to be gone. */
+/* The file at a path below `root` (taken), which is that of process `pid`, or of this one (0). -1: not there, or not
+ * safe to be gone. */
 static int path_walk(int root, uint32_t pid, const char *path)
 {
     struct mount_file file;
-    char             *p = child.path, *end;
+    char             *p  = child.path, *end;
     int               at = root;
     if (snprintf(p, sizeof child.path, "%s/", path) >= (int)sizeof child.path) {
         close(at);
@@ -106,7 +110,9 @@ static int path_walk(int root, uint32_t pid, const char *path)
         *end = 0;
         if (!*p)
             continue;
-        int next = strcmp(p, "..") != 0 && risk(at, pid, &file) == LOOK_FOUND ? openat(at, p, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+        int next = strcmp(p, "..") != 0 && risk(at, pid, &file) == LOOK_FOUND
+                       ? openat(at, p, O_PATH | O_NOFOLLOW | O_CLOEXEC)
+                       : -1;
         close(at);
         at = next;
     }
@@ -120,7 +126,8 @@ static enum elf_child_look at_path(const struct elf_question *q, const char *pat
     if (root >= 0 && examine(path_walk(root, 0, path), q, 0, false, out) == LOOK_FOUND)
         return LOOK_FOUND;
     init = openat(child.proc, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return init >= 0 && examine(path_walk(init, INIT, path), q, INIT, false, out) == LOOK_FOUND ? LOOK_FOUND : LOOK_GONE;
+    return init >= 0 && examine(path_walk(init, INIT, path), q, INIT, false, out) == LOOK_FOUND ? LOOK_FOUND
+                                                                                                : LOOK_GONE;
 }
 
 /* As the process itself sees it: the way goes through whatever it has mounted. */
@@ -142,7 +149,8 @@ static enum elf_verdict look_for(const struct elf_question *q, const char *path,
     if (child.dares)
         return at_their_path(q, path, out) == LOOK_FOUND ? ELF_FOUND : ELF_NOT_FOUND;
     snprintf(link, sizeof link, "%u", q->pid);
-    return faccessat(child.proc, link, F_OK, 0) == 0 ? ELF_RISKY : ELF_NOT_FOUND; /* who is gone took his view of the files with him */
+    /* who is gone took his view of the files with him */
+    return faccessat(child.proc, link, F_OK, 0) == 0 ? ELF_RISKY : ELF_NOT_FOUND;
 }
 
 _Noreturn void elf_child_run(int proc, int socket, bool dares)
@@ -155,7 +163,8 @@ _Noreturn void elf_child_run(int proc, int socket, bool dares)
     child.proc  = proc;
     child.dares = dares;
     mounts_open(&child.mounts, proc);
-    while ((n = recv(socket, in.bytes, sizeof in.bytes - 1, 0)) > (ssize_t)sizeof in.message || (n < 0 && errno == EINTR)) {
+    while ((n = recv(socket, in.bytes, sizeof in.bytes - 1, 0)) > (ssize_t)sizeof in.message ||
+           (n < 0 && errno == EINTR)) {
         if (n < 0)
             continue;
         in.bytes[n]            = 0;

@@ -21,38 +21,54 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CAREFUL, DARING, KINDS, LEFT_MOST = 64, DEATHS_MOST = 3, END_TRIES = 20, BUSY = 10, WAIT_STEP_MS = 20, HELPER_NICE = -5 };
+enum {
+    CAREFUL,
+    DARING,
+    KINDS,
+    LEFT_MOST    = 64,
+    DEATHS_MOST  = 3,
+    END_TRIES    = 20,
+    BUSY         = 10,
+    WAIT_STEP_MS = 20,
+    HELPER_NICE  = -5
+};
 
 struct elf_helper_asked {
-    struct elf_helper_asked      *next;
-    uint64_t           since;
-    size_t             size; /* of the message, which goes on behind this struct */
-    struct elf_message message;
+    struct elf_helper_asked *next;
+    uint64_t                 since;
+    size_t                   size; /* of the message, which goes on behind this struct */
+    struct elf_message       message;
 };
-struct elf_helper_list { struct elf_helper_asked *first, **last; };
+struct elf_helper_list {
+    struct elf_helper_asked *first, **last;
+};
 struct elf_helper_child {
     pid_t pid;
     int   pidfd; /* of a child of the process that was asked (reach.h); -1: it is this process' own */
 };
 struct helper {
-    int         fd; /* -1: none runs */
+    int                     fd; /* -1: none runs */
     struct elf_helper_child child;
-    unsigned    in_flight, deaths;
-    uint64_t    since; /* its last answer, or the first of its questions that wait for one */
-    struct elf_helper_list queue, flight;
+    unsigned                in_flight, deaths;
+    uint64_t                since; /* its last answer, or the first of its questions that wait for one */
+    struct elf_helper_list  queue, flight;
 };
 struct elf_helper {
-    int           proc;
-    unsigned      unanswered;
-    struct helper kind[KINDS];
-    struct elf_helper_list   unknown; /* nobody knows, and the asker has not been told */
+    int                    proc;
+    unsigned               unanswered;
+    struct helper          kind[KINDS];
+    struct elf_helper_list unknown; /* nobody knows, and the asker has not been told */
 };
 
 /* Helpers that were told to end, of all askers of this process. */
 static struct {
     pthread_mutex_t lock;
     unsigned        count;
-    struct { struct elf_helper_child child; int kind; bool hung; } is[LEFT_MOST];
+    struct {
+        struct elf_helper_child child;
+        int                     kind;
+        bool                    hung;
+    } is[LEFT_MOST];
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t elf_helper_now_ns(void)
@@ -116,7 +132,7 @@ static bool has_ended(const struct elf_helper_child *c)
 static unsigned left_reap(int kind, unsigned *ending)
 {
     unsigned hung = 0, kept = 0;
-    *ending       = 0;
+    *ending = 0;
     pthread_mutex_lock(&left.lock);
     for (unsigned i = 0; i < left.count; i++) {
         if (has_ended(&left.is[i].child))
@@ -214,10 +230,11 @@ static bool elf_helper_start(struct elf_helper *h, int kind)
 {
     struct helper *e = &h->kind[kind];
     unsigned       ending;
-    int            fd    = -1, pidfd = -1;
+    int            fd = -1, pidfd = -1;
     if (e->deaths >= DEATHS_MOST || left_reap(kind, &ending) >= HELPERS_HUNG || h->proc < 0)
         return false;
-    const int pid = reach_is_far() ? reach_helper(kind == DARING, &fd, &pidfd) : elf_helper_begin(h->proc, kind == DARING, &fd);
+    const int pid =
+        reach_is_far() ? reach_helper(kind == DARING, &fd, &pidfd) : elf_helper_begin(h->proc, kind == DARING, &fd);
     if (pid < 0)
         return false;
     e->fd    = fd;
@@ -251,7 +268,8 @@ static bool has_hung(const struct elf_helper *h, const struct helper *e, uint64_
     struct proc_stat st;
     if (!e->in_flight || now - e->since < HELPER_NS)
         return false;
-    return now - e->since > BUSY * (uint64_t)HELPER_NS || !proc_stat(h->proc, (uint32_t)e->child.pid, 0, &st) || st.state != 'R';
+    return now - e->since > BUSY * (uint64_t)HELPER_NS || !proc_stat(h->proc, (uint32_t)e->child.pid, 0, &st) ||
+           st.state != 'R';
 }
 
 static void hand_out(struct elf_helper *h, int kind)
@@ -283,7 +301,7 @@ static void hand_out(struct elf_helper *h, int kind)
 
 bool elf_ask(struct elf_helper *h, const struct elf_question *q, const char *path)
 {
-    size_t        length = strlen(path) + 1;
+    size_t                   length = strlen(path) + 1;
     struct elf_helper_asked *a      = path[0] == '/' && length <= ELF_PATH ? malloc(sizeof *a + length) : NULL;
     if (!a)
         return false;

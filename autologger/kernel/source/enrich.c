@@ -21,12 +21,12 @@ static bool exec_kept(struct drain *d, const struct drain_exec *x, uint64_t unti
     return argv_take(d->argv, x->pid, x->time, until, out);
 }
 
-/* The command line of an exec. What the BPF program kept is that of this exec, also when the process is gone or has become
- * another program since; /proc has more of a long one. The record of the exec may be here a moment before the BPF program has
- * run, and what /proc shows a moment later may be that of the next exec: so what was kept is looked for once more after /proc
- * was read, and comes first. */
-static void command_find(struct drain *d, const struct drain_exec *x, uint64_t until, bool alive, bool *kept, struct argv_exec *k,
-                         char *out, size_t size)
+/* The command line of an exec. What the BPF program kept is that of this exec, also when the process is gone or has
+ * become another program since; /proc has more of a long one. The record of the exec may be here a moment before the
+ * BPF program has run, and what /proc shows a moment later may be that of the next exec: so what was kept is looked for
+ * once more after /proc was read, and comes first. */
+static void command_find(struct drain *d, const struct drain_exec *x, uint64_t until, bool alive, bool *kept,
+                         struct argv_exec *k, char *out, size_t size)
 {
     if ((!*kept || k->cut) && alive)
         proc_command_line(d->proc, x->pid, out, size);
@@ -80,7 +80,8 @@ static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t unti
 void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name)
 {
     struct drain_exec  x = {pid, tid, time};
-    struct raw_process r = {.own = {RAW_NOTE_EXEC, 0, 0, time, pid, tid}, .flags = RAW_PROCESS_NO_COMMAND, .command_size = 1};
+    struct raw_process r = {
+        .own = {RAW_NOTE_EXEC, 0, 0, time, pid, tid}, .flags = RAW_PROCESS_NO_COMMAND, .command_size = 1};
     if (!gone) {
         note_exec(d, &x, UINT64_MAX, file_name);
         return;
@@ -103,16 +104,16 @@ static void pending_add(struct drain *d, uint32_t pid, uint32_t tid, uint64_t ti
 /* The exec tracepoint fires once the new program is in place: its file name, and /proc shows the new command line. */
 static void exec_done(struct drain *d, const uint8_t *record, size_t size, const struct raw_source *source)
 {
-    struct cursor c = cur_make(record + SAMPLE_TID_AT, size - SAMPLE_TID_AT);
+    struct cursor c   = cur_make(record + SAMPLE_TID_AT, size - SAMPLE_TID_AT);
     uint32_t      pid = cur_u32(&c), tid = cur_u32(&c);
-    uint64_t time = cur_u64(&c);
+    uint64_t      time = cur_u64(&c);
     cur_take(&c, SAMPLE_BODY_AT - SAMPLE_TIME_AT - sizeof time);
     if (source->flags & RAW_SOURCE_CHAIN) {
         uint64_t n = cur_u64(&c);
         cur_take(&c, n > 4096 ? SIZE_MAX : n * 8);
     }
     uint32_t       raw_size = cur_u32(&c), where = 0;
-    const uint8_t *raw      = cur_take(&c, raw_size);
+    const uint8_t *raw       = cur_take(&c, raw_size);
     char           name[256] = "";
     uint16_t       at        = source->field[F_EXEC_FILENAME].offset;
     if (raw && at != RAW_NO_FIELD && at + 4u <= raw_size) {
@@ -202,7 +203,8 @@ void enrich_triggers(struct drain *d, bool last)
     enrich_images(d, last);
     d->trigger_count    = 0;
     const uint64_t wait = d->has_exec ? EXEC_WAIT_NS : ARGV_WAIT_NS;
-    for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost, or that takes too long: without a file name */
+    /* an exec whose end was lost, or that takes too long: without a file name */
+    for (unsigned i = 0; i < d->pending_count;) {
         if (!last && d->pending[i].time + wait > now) {
             i++;
             continue;

@@ -1,8 +1,9 @@
-/* enrich_image.c - notes on executable mappings: where the whole image lies, and its build id. The record has the build id of what was
- * mapped. The file that tells the rest is known by its build id already, or a helper is asked (elf_helper.h): the process chose that file.
- * A file is asked for once. Further mappings with its build id wait beside the first one; each asks for itself if that answer is not
- * good for all. The horizon waits for an answer as it does for an exec, at most IMAGE_WAIT_NS. A mapping without an answer has no note,
- * and neither has one beyond IMAGES_WAITING or IMAGES_ASKED. See drain.h. */
+/* enrich_image.c - notes on executable mappings: where the whole image lies, and its build id. The record has the build
+ * id of what was mapped. The file that tells the rest is known by its build id already, or a helper is asked
+ * (elf_helper.h): the process chose that file. A file is asked for once. Further mappings with its build id wait beside
+ * the first one; each asks for itself if that answer is not good for all. The horizon waits for an answer as it does
+ * for an exec, at most IMAGE_WAIT_NS. A mapping without an answer has no note, and neither has one beyond
+ * IMAGES_WAITING or IMAGES_ASKED. See drain.h. */
 #include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/source/elf_helper.h"
 
@@ -13,11 +14,17 @@
 
 struct mmap2 { /* then the path */
     struct perf_event_header header;
-    uint32_t pid, tid;
-    uint64_t addr, len, pgoff;
+    uint32_t                 pid, tid;
+    uint64_t                 addr, len, pgoff;
     union {
-        struct { uint32_t maj, min; uint64_t ino, generation; } file;
-        struct { uint8_t size, reserved[3]; uint8_t id[20]; } build;
+        struct {
+            uint32_t maj, min;
+            uint64_t ino, generation;
+        } file;
+        struct {
+            uint8_t size, reserved[3];
+            uint8_t id[20];
+        } build;
     } u;
     uint32_t prot, flags;
 };
@@ -27,14 +34,14 @@ enum { IMAGES_AT_FIRST = 64, IMAGES_WAITING = 4096, IMAGES_ASKED = 1024 };
 struct enrich_image_waiting {
     struct mmap2 m;
     uint64_t     time, until;
-    uint64_t     key; /* of its question; 0: it waits beside another one */
+    uint64_t     key;  /* of its question; 0: it waits beside another one */
     char        *path; /* of one that waits beside another one; owned */
 };
 struct enrich_images {
-    struct elf_helper *helper;
-    uint64_t           next_key;
-    unsigned           count, capacity, asked;
-    struct enrich_image_waiting    *waiting; /* the one that asks stands before those beside it */
+    struct elf_helper           *helper;
+    uint64_t                     next_key;
+    unsigned                     count, capacity, asked;
+    struct enrich_image_waiting *waiting; /* the one that asks stands before those beside it */
 };
 
 bool enrich_images_init(struct drain *d)
@@ -58,7 +65,8 @@ void enrich_images_finish(struct drain *d)
 
 static bool has_build_id(const struct mmap2 *m)
 {
-    return (m->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m->u.build.size >= 8 && m->u.build.size <= sizeof m->u.build.id;
+    return (m->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m->u.build.size >= 8 &&
+           m->u.build.size <= sizeof m->u.build.id;
 }
 
 static const struct elf_info *enrich_image_known(const struct drain *d, const struct mmap2 *m)
@@ -88,7 +96,8 @@ static void note_add(struct drain *d, const struct mmap2 *m, const struct elf_in
 
 static bool enrich_image_same_file(const struct mmap2 *a, const struct mmap2 *b)
 {
-    return has_build_id(a) && has_build_id(b) && a->u.build.size == b->u.build.size && memcmp(a->u.build.id, b->u.build.id, a->u.build.size) == 0;
+    return has_build_id(a) && has_build_id(b) && a->u.build.size == b->u.build.size &&
+           memcmp(a->u.build.id, b->u.build.id, a->u.build.size) == 0;
 }
 
 static bool enrich_image_ask(struct enrich_images *w, struct enrich_image_waiting *x, const char *path)
@@ -119,8 +128,9 @@ static bool waiting_room(struct enrich_images *w)
 {
     if (w->count < w->capacity)
         return true;
-    unsigned        capacity = w->capacity ? w->capacity * 2 : IMAGES_AT_FIRST;
-    struct enrich_image_waiting *more     = capacity <= IMAGES_WAITING ? realloc(w->waiting, capacity * sizeof *more) : NULL;
+    unsigned                     capacity = w->capacity ? w->capacity * 2 : IMAGES_AT_FIRST;
+    struct enrich_image_waiting *more =
+        capacity <= IMAGES_WAITING ? realloc(w->waiting, capacity * sizeof *more) : NULL;
     if (!more)
         return false;
     w->waiting  = more;
@@ -130,14 +140,15 @@ static bool waiting_room(struct enrich_images *w)
 
 void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
 {
-    struct enrich_images *w = d->images;
-    struct enrich_image_waiting        x = {.time = time, .until = raw_now() + IMAGE_WAIT_NS};
-    char                 *path = d->text;
+    struct enrich_images       *w    = d->images;
+    struct enrich_image_waiting x    = {.time = time, .until = raw_now() + IMAGE_WAIT_NS};
+    char                       *path = d->text;
     if (size < sizeof x.m + TRAILER_SIZE)
         return;
     memcpy(&x.m, record, sizeof x.m);
     size_t n = size - sizeof x.m - TRAILER_SIZE;
-    if (!(x.m.prot & PROT_EXEC) || n == 0 || n >= DRAIN_TEXT || record[sizeof x.m] != '/' || record[sizeof x.m + 1] == '/')
+    if (!(x.m.prot & PROT_EXEC) || n == 0 || n >= DRAIN_TEXT || record[sizeof x.m] != '/' ||
+        record[sizeof x.m + 1] == '/')
         return;
     const struct elf_info *elf = enrich_image_known(d, &x.m);
     if (elf) {
@@ -159,7 +170,8 @@ static void waiting_end(struct enrich_images *w, struct enrich_image_waiting *x)
     x->path = NULL;
 }
 
-/* What the helper knows of a file of root's is good for all who wait for it; another user's file answers for itself alone. */
+/* What the helper knows of a file of root's is good for all who wait for it; another user's file answers for itself
+ * alone. */
 static void enrich_image_answered(struct drain *d, uint64_t key, const struct elf_info *elf)
 {
     struct enrich_images *w    = d->images;
@@ -167,8 +179,8 @@ static void enrich_image_answered(struct drain *d, uint64_t key, const struct el
     unsigned              kept = 0;
     elf_keep(d->elves, elf);
     for (unsigned i = 0; i < w->count; i++) {
-        struct enrich_image_waiting        *x = &w->waiting[i];
-        const struct elf_info *e = x->key == key ? elf : enrich_image_known(d, &x->m);
+        struct enrich_image_waiting *x = &w->waiting[i];
+        const struct elf_info       *e = x->key == key ? elf : enrich_image_known(d, &x->m);
         if (x->key == key)
             of = x->m;
         if (e && e->valid)

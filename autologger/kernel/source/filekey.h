@@ -1,6 +1,6 @@
-/* filekey.h - the number that stands for a file in kernel events (FileKey, FileObject of name events): the same for the same device
- * and inode, wherever it was seen. Bit 63 is set, as Windows' keys are kernel addresses; the low four bits are 0.
- * Pure; any thread. Not for: names (two files of a device may have had one inode number after another). */
+/* filekey.h - the number that stands for a file in kernel events (FileKey, FileObject of name events): the same for the
+ * same device and inode, wherever it was seen. Bit 63 is set, as Windows' keys are kernel addresses; the low four bits
+ * are 0. Pure; any thread. Not for: names (two files of a device may have had one inode number after another). */
 #ifndef AUTOLOGGER_KERNEL_FILEKEY_H
 #define AUTOLOGGER_KERNEL_FILEKEY_H
 #include <stdint.h>

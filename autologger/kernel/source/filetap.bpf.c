@@ -1,79 +1,180 @@
-/* filetap.bpf.c - runs in the kernel at the beginning and the end of each system call, while a session has FILE_IO or FILE_IO_INIT: tells
- * of those that work on files what only then can be known, which is the open file behind a descriptor, its inode, and names. It
- * writes samples of two perf events (FILE_ENTER, FILE_EXIT), so its records lie in the same ring as all others, with the same clock,
- * call chains and counts of loss. See filetap.h.
- * Programs of 32 bits have other numbers (narrowcalls.def), registers, and long arguments in halves; so has any program that makes its calls
- * their way (int 0x80), so it is the call that is asked, not the program. On arm64 they are left out. */
+/* filetap.bpf.c - runs in the kernel at the beginning and the end of each system call, while a session has FILE_IO or
+ * FILE_IO_INIT: tells of those that work on files what only then can be known, which is the open file behind a
+ * descriptor, its inode, and names. It writes samples of two perf events (FILE_ENTER, FILE_EXIT), so its records lie in
+ * the same ring as all others, with the same clock, call chains and counts of loss. See filetap.h.
+ * Programs of 32 bits have other numbers (narrowcalls.def), registers, and long arguments in halves; so has any program
+ * that makes its calls their way (int 0x80), so it is the call that is asked, not the program. On arm64 they are left
+ * out. */
 #include "autologger/kernel/source/filetap_record.h"
 
-typedef tap_u8              __u8;
-typedef tap_u16             __u16;
-typedef tap_u32             __u32;
-typedef tap_u64             __u64;
-typedef int                 __s32;
-typedef long long           __s64;
-typedef __u16               __be16;
-typedef __u32               __be32;
-typedef __u32               __wsum;
+typedef tap_u8    __u8;
+typedef tap_u16   __u16;
+typedef tap_u32   __u32;
+typedef tap_u64   __u64;
+typedef int       __s32;
+typedef long long __s64;
+typedef __u16     __be16;
+typedef __u32     __be32;
+typedef __u32     __wsum;
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERF_EVENT_ARRAY = 4, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, ANY = 0 }; /* of linux/bpf.h */
+/* of linux/bpf.h */
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERF_EVENT_ARRAY = 4, MAP_PERCPU_ARRAY = 6, MAP_LRU_HASH = 9, ANY = 0 };
 #define CURRENT_CPU UINT64_C(0xffffffff)
 #define UINT64_C(v) v##ULL
 enum { TYPE_MASK = 0170000, TYPE_DIR = 0040000, TYPE_BLOCK = 0060000, TYPE_REG = 0100000, TYPE_LINK = 0120000 };
 
 /* The kernel's types, as far as they are looked at; where their fields lie is found when the program is loaded. */
 #define KERNEL __attribute__((preserve_access_index))
-struct super_block { __u32 s_dev; } KERNEL;
-struct inode { unsigned long i_ino; struct super_block *i_sb; __u16 i_mode; } KERNEL;
-struct qstr { const unsigned char *name; } KERNEL;
-struct dentry { struct dentry *d_parent; struct qstr d_name; struct inode *d_inode; } KERNEL;
-struct vfsmount { struct dentry *mnt_root; } KERNEL;
-struct mount { struct mount *mnt_parent; struct dentry *mnt_mountpoint; struct vfsmount mnt; } KERNEL;
-struct path { struct vfsmount *mnt; struct dentry *dentry; } KERNEL;
-typedef struct { long counter; } counter_t;
-struct file { struct path f_path; struct inode *f_inode; long long f_pos; } KERNEL;
-struct file___counted { counter_t f_count; } KERNEL; /* up to 6.12 */
-struct reference { counter_t refcnt; } KERNEL;
-struct file___referenced { struct reference f_ref; } KERNEL;
-struct fdtable { unsigned max_fds; struct file **fd; } KERNEL;
-struct files_struct { struct fdtable *fdt; } KERNEL;
-struct fs_struct { struct path pwd; } KERNEL;
-struct thread_info { __u32 status; } KERNEL;
-struct task_struct { struct thread_info thread_info; struct files_struct *files; struct fs_struct *fs; } KERNEL;
+struct super_block {
+    __u32 s_dev;
+} KERNEL;
+struct inode {
+    unsigned long       i_ino;
+    struct super_block *i_sb;
+    __u16               i_mode;
+} KERNEL;
+struct qstr {
+    const unsigned char *name;
+} KERNEL;
+struct dentry {
+    struct dentry *d_parent;
+    struct qstr    d_name;
+    struct inode  *d_inode;
+} KERNEL;
+struct vfsmount {
+    struct dentry *mnt_root;
+} KERNEL;
+struct mount {
+    struct mount   *mnt_parent;
+    struct dentry  *mnt_mountpoint;
+    struct vfsmount mnt;
+} KERNEL;
+struct path {
+    struct vfsmount *mnt;
+    struct dentry   *dentry;
+} KERNEL;
+typedef struct {
+    long counter;
+} counter_t;
+struct file {
+    struct path   f_path;
+    struct inode *f_inode;
+    long long     f_pos;
+} KERNEL;
+struct file___counted {
+    counter_t f_count;
+} KERNEL; /* up to 6.12 */
+struct reference {
+    counter_t refcnt;
+} KERNEL;
+struct file___referenced {
+    struct reference f_ref;
+} KERNEL;
+struct fdtable {
+    unsigned      max_fds;
+    struct file **fd;
+} KERNEL;
+struct files_struct {
+    struct fdtable *fdt;
+} KERNEL;
+struct fs_struct {
+    struct path pwd;
+} KERNEL;
+struct thread_info {
+    __u32 status;
+} KERNEL;
+struct task_struct {
+    struct thread_info   thread_info;
+    struct files_struct *files;
+    struct fs_struct    *fs;
+} KERNEL;
 
-struct { __uint(type, MAP_ARRAY); __uint(max_entries, TAP_CALLS + TAP_NARROW); __type(key, __u32); __type(value, struct tap_call); } calls SEC(".maps");
-struct { __uint(type, MAP_ARRAY); __uint(max_entries, 1); __type(key, __u32); __type(value, struct tap_config); } config SEC(".maps");
-struct { __uint(type, MAP_PERCPU_ARRAY); __uint(max_entries, 1); __type(key, __u32); __type(value, struct tap_record); } scratch SEC(".maps");
+struct {
+    __uint(type, MAP_ARRAY);
+    __uint(max_entries, TAP_CALLS + TAP_NARROW);
+    __type(key, __u32);
+    __type(value, struct tap_call);
+} calls SEC(".maps");
+struct {
+    __uint(type, MAP_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct tap_config);
+} config SEC(".maps");
+struct {
+    __uint(type, MAP_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct tap_record);
+} scratch SEC(".maps");
 /* One event per CPU. They stay when nobody has the map open any more (BPF_F_PRESERVE_ELEMS) */
 enum { KEEP = 1 << 11 };
-struct { __uint(type, MAP_PERF_EVENT_ARRAY); __uint(max_entries, 1); __uint(key_size, 4); __uint(value_size, 4); __uint(map_flags, KEEP); } enters SEC(".maps");
-struct { __uint(type, MAP_PERF_EVENT_ARRAY); __uint(max_entries, 1); __uint(key_size, 4); __uint(value_size, 4); __uint(map_flags, KEEP); } exits SEC(".maps");
+struct {
+    __uint(type, MAP_PERF_EVENT_ARRAY);
+    __uint(max_entries, 1);
+    __uint(key_size, 4);
+    __uint(value_size, 4);
+    __uint(map_flags, KEEP);
+} enters SEC(".maps");
+struct {
+    __uint(type, MAP_PERF_EVENT_ARRAY);
+    __uint(max_entries, 1);
+    __uint(key_size, 4);
+    __uint(value_size, 4);
+    __uint(map_flags, KEEP);
+} exits SEC(".maps");
 /* thread -> number of its call, between a beginning that was told and its end */
 enum { OPEN_NO_PATH = 1 << 16 };
-struct { __uint(type, MAP_HASH); __uint(max_entries, TAP_OPEN_CALLS); __type(key, __u32); __type(value, __u32); } open_calls SEC(".maps");
+struct {
+    __uint(type, MAP_HASH);
+    __uint(max_entries, TAP_OPEN_CALLS);
+    __type(key, __u32);
+    __type(value, __u32);
+} open_calls SEC(".maps");
 /* files whose name was told */
-struct inode_id { __u64 ino; __u32 dev, reserved; };
-struct { __uint(type, MAP_LRU_HASH); __uint(max_entries, TAP_NAMED); __type(key, struct inode_id); __type(value, __u32); } named SEC(".maps");
+struct inode_id {
+    __u64 ino;
+    __u32 dev, reserved;
+};
+struct {
+    __uint(type, MAP_LRU_HASH);
+    __uint(max_entries, TAP_NAMED);
+    __type(key, struct inode_id);
+    __type(value, __u32);
+} named SEC(".maps");
 
 #ifdef __TARGET_ARCH_arm64
-struct registers { __u64 x[31], sp, pc, pstate, x0, call; };
-#define ARGUMENTS(r) {(r)->x0, (r)->x[1], (r)->x[2], (r)->x[3], (r)->x[4], (r)->x[5]}
+struct registers {
+    __u64 x[31], sp, pc, pstate, x0, call;
+};
+#define ARGUMENTS(r) \
+    { \
+        (r)->x0, (r)->x[1], (r)->x[2], (r)->x[3], (r)->x[4], (r)->x[5] \
+    }
 #define NARROW_ARGUMENTS ARGUMENTS
 #define IS_NARROW(r) ((r)->pstate & 0x10)
 #else
-struct registers { __u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, call, ip, cs, flags, sp, ss; };
-#define ARGUMENTS(r) {(r)->di, (r)->si, (r)->dx, (r)->r10, (r)->r8, (r)->r9}
-#define NARROW_ARGUMENTS(r) {(__u32)(r)->bx, (__u32)(r)->cx, (__u32)(r)->dx, (__u32)(r)->si, (__u32)(r)->di, (__u32)(r)->bp}
+struct registers {
+    __u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, call, ip, cs, flags, sp, ss;
+};
+#define ARGUMENTS(r) \
+    { \
+        (r)->di, (r)->si, (r)->dx, (r)->r10, (r)->r8, (r)->r9 \
+    }
+#define NARROW_ARGUMENTS(r) \
+    { \
+        (__u32)(r)->bx, (__u32)(r)->cx, (__u32)(r)->dx, (__u32)(r)->si, (__u32)(r)->di, (__u32)(r)->bp \
+    }
 enum { TS_COMPAT = 2 };
 #define IS_NARROW(r) (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread_info.status) & TS_COMPAT)
 #endif
 
 static struct file *file_behind(__u64 fd)
 {
-    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    struct task_struct *task  = (struct task_struct *)bpf_get_current_task();
     struct fdtable     *table = BPF_CORE_READ(task, files, fdt);
     struct file        *file  = 0;
     if (!table || (__u32)fd >= BPF_CORE_READ(table, max_fds))
@@ -111,8 +212,8 @@ static int is_last(struct file *file)
 /* It is less; here the verifier sees it, and need not look at a loop again for each range that it may have. */
 #define BOUND(at) __asm__ volatile("%0 &= %1" : "+r"(at) : "i"(TAP_TEXT - 1))
 
-/* The names from a place (struct path) in the tree of files up to its root, over the roots of mounts, behind text[at]. Returns where the
- * text ends. Not static: so the verifier looks at it once, and not at each of its calls. */
+/* The names from a place (struct path) in the tree of files up to its root, over the roots of mounts, behind text[at].
+ * Returns where the text ends. Not static: so the verifier looks at it once, and not at each of its calls. */
 __attribute__((noinline)) __u64 names_put(struct tap_record *r, __u64 at, __u64 place_address)
 {
     const struct path *place = (const void *)place_address;
@@ -170,8 +271,8 @@ static __u64 path_put(struct tap_record *r, __u64 at, __u32 which, __u64 user, s
         r->flags |= TAP_NO_PATH;
         return at;
     }
-    char first                   = r->text[at];
-    r->text_bytes[which & 3]     = (__u16)n;
+    char first               = r->text[at];
+    r->text_bytes[which & 3] = (__u16)n;
     at += (__u64)n;
     if (first == '/' || at >= TAP_TEXT)
         return at;
@@ -195,7 +296,9 @@ static __u64 path_put(struct tap_record *r, __u64 at, __u32 which, __u64 user, s
 
 static void narrow_vector_size(struct tap_record *r)
 {
-    struct { __u32 base, length; } part[TAP_VECTORS];
+    struct {
+        __u32 base, length;
+    } part[TAP_VECTORS];
     __u64 count = r->arg[2] < TAP_VECTORS ? r->arg[2] : TAP_VECTORS;
     if (bpf_probe_read_user(part, sizeof part, (const void *)r->arg[1]))
         return;
@@ -206,7 +309,9 @@ static void narrow_vector_size(struct tap_record *r)
 
 static void vector_size(struct tap_record *r)
 {
-    struct { __u64 base, length; } part[TAP_VECTORS];
+    struct {
+        __u64 base, length;
+    } part[TAP_VECTORS];
     __u64 count = r->arg[2] < TAP_VECTORS ? r->arg[2] : TAP_VECTORS;
     if (bpf_probe_read_user(part, sizeof part, (const void *)r->arg[1]))
         return;
@@ -218,7 +323,7 @@ static void vector_size(struct tap_record *r)
 /* The name of an open file, when it was not told lately. */
 static __u64 name_put(struct tap_record *r, __u64 at, struct file *file, int always)
 {
-    struct inode_id id = {r->ino, r->dev, 0};
+    struct inode_id id   = {r->ino, r->dev, 0};
     __u64           from = at;
     __u32           one  = 1;
     if (!always && bpf_map_lookup_elem(&named, &id))
@@ -293,7 +398,8 @@ int on_enter(__u64 *ctx)
     __u64 fd      = argument(r, call->fd);
     if (call->path >= 0) {
         at = path_put(r, at, TAP_TEXT_PATH, argument(r, call->path), call->dir);
-        if (call->dir >= 0 && (r->text_bytes[TAP_TEXT_PATH] == 1 || !argument(r, call->path))) { /* "" (AT_EMPTY_PATH) */
+        /* "" (AT_EMPTY_PATH) */
+        if (call->dir >= 0 && (r->text_bytes[TAP_TEXT_PATH] == 1 || !argument(r, call->path))) {
             of_file = 1;
             fd      = argument(r, call->dir);
         }

@@ -18,8 +18,11 @@
 #endif
 
 enum { FD_ENTER, FD_EXIT, FD_CONFIG, FD_ENTERS, FD_EXITS, FDS, FD_CALLS = FDS /* only while it is filled */ };
-static const char *const filetap_fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config", "filetap.enters", "filetap.exits"};
-struct filetap { int fd[FDS]; };
+static const char *const filetap_fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config", "filetap.enters",
+                                                 "filetap.exits"};
+struct filetap {
+    int fd[FDS];
+};
 
 static unsigned filetap_source_index(const struct rawlog *log, unsigned kind)
 {
@@ -30,7 +33,10 @@ static unsigned filetap_source_index(const struct rawlog *log, unsigned kind)
     return i;
 }
 
-bool filetap_wanted(const struct rawlog *log) { return filetap_source_index(log, SRC_FILE_ENTER) < log->header->source_count; }
+bool filetap_wanted(const struct rawlog *log)
+{
+    return filetap_source_index(log, SRC_FILE_ENTER) < log->header->source_count;
+}
 
 static struct filetap *filetap_new(void)
 {
@@ -48,7 +54,8 @@ void filetap_close(struct filetap *t)
     free(t);
 }
 
-void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes),
+                 void                 *ctx)
 {
     for (int i = 0; t && i < FDS; i++)
         show(ctx, filetap_fd_name[i], t->fd[i], 0);
@@ -80,13 +87,16 @@ void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *na
 #endif
 
 enum { /* of struct tap_call: 1 + the row */
-    CALL_NONE,
+       CALL_NONE,
 #define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) CALL_##row,
 #include "autologger/kernel/source/filecalls.def"
 #undef CALL
 };
-static const struct { long number; struct tap_call call; } source_filetap_wanted[] = {
-#define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info)                                         \
+static const struct {
+    long            number;
+    struct tap_call call;
+} source_filetap_wanted[] = {
+#define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) \
     {number, {CALL_##row, fd, path, dir, path2, dir2, flags, 0}},
 #include "autologger/kernel/source/filecalls.def"
 #undef CALL
@@ -94,20 +104,29 @@ static const struct { long number; struct tap_call call; } source_filetap_wanted
 
 #ifdef __x86_64__
 /* `second` is always the one behind `first` and its other half: fallocate's. */
-static const struct { uint16_t number; uint8_t row; int8_t first, second; } filetap_narrow[] = {
+static const struct {
+    uint16_t number;
+    uint8_t  row;
+    int8_t   first, second;
+} filetap_narrow[] = {
 #define NARROW(number, row, first, second) {number, CALL_##row, first, second},
 #include "autologger/kernel/source/narrowcalls.def"
 #undef NARROW
 };
 enum { NARROW_CALLS = sizeof filetap_narrow / sizeof *filetap_narrow };
 #else
-static const struct { uint16_t number; uint8_t row; int8_t first, second; } filetap_narrow[1];
+static const struct {
+    uint16_t number;
+    uint8_t  row;
+    int8_t   first, second;
+} filetap_narrow[1];
 enum { NARROW_CALLS = 0 };
 #endif
 
 static int filetap_map_set(int map, uint32_t key, const void *value)
 {
-    union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)value};
+    union bpf_attr attr = {
+        .map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)value};
     return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) < 0 ? -errno : 0;
 }
 
@@ -116,8 +135,12 @@ static int own_set(int map) { return filetap_map_set(map, 0, &(struct tap_config
 /* The programs tell of nothing until they are told which calls are wanted. */
 static int maps_fill(const int fd[REACH_FDS], const struct rings *rings, const struct rawlog *log, bool ends)
 {
-    const struct { int map; unsigned source; } out[] = {{fd[FD_ENTERS], filetap_source_index(log, SRC_FILE_ENTER)}, {fd[FD_EXITS], filetap_source_index(log, SRC_FILE_EXIT)}};
-    int r = own_set(fd[FD_CONFIG]);
+    const struct {
+        int      map;
+        unsigned source;
+    } out[] = {{fd[FD_ENTERS], filetap_source_index(log, SRC_FILE_ENTER)},
+               {fd[FD_EXITS], filetap_source_index(log, SRC_FILE_EXIT)}};
+    int r   = own_set(fd[FD_CONFIG]);
     for (unsigned k = 0; k < 2; k++)
         for (unsigned c = 0; c < rings->cpus && !r && out[k].source < rings->count; c++)
             if (rings->ring[c].fd[out[k].source] >= 0)
@@ -131,7 +154,9 @@ static int maps_fill(const int fd[REACH_FDS], const struct rings *rings, const s
     }
     for (size_t i = 0; i < NARROW_CALLS && !r; i++) {
         struct tap_call call = source_filetap_wanted[filetap_narrow[i].row - 1].call;
-        call.halves          = (uint8_t)(filetap_narrow[i].first < 0 ? 0 : 1 + filetap_narrow[i].first + (filetap_narrow[i].second < 0 ? 0 : 0x10));
+        call.halves          = (uint8_t)(filetap_narrow[i].first < 0
+                                             ? 0
+                                             : 1 + filetap_narrow[i].first + (filetap_narrow[i].second < 0 ? 0 : 0x10));
         if (ends || (call.flags & (TAP_CALL_OPENS | TAP_CALL_CLOSES)) || call.path >= 0)
             call.flags |= TAP_CALL_END;
         r = filetap_map_set(fd[FD_CALLS], TAP_NARROW + (uint32_t)filetap_narrow[i].number, &call);
@@ -177,13 +202,15 @@ int filetap_programs(unsigned cpus, int fd[REACH_FDS], bool *attached)
     return r < 0 ? r : 0;
 }
 
-wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)
+wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out,
+                     struct reason *why)
 {
-    struct filetap *t = *out = filetap_new();
+    struct filetap *t = *out      = filetap_new();
     int             fd[REACH_FDS] = {-1, -1, -1, -1, -1, -1}, r = t ? 0 : -ENOMEM;
     bool            attached = false;
     if (!r)
-        r = reach_is_far() ? reach_load(REACH_FILES, rings->cpus, fd, &attached) : filetap_programs(rings->cpus, fd, &attached);
+        r = reach_is_far() ? reach_load(REACH_FILES, rings->cpus, fd, &attached)
+                           : filetap_programs(rings->cpus, fd, &attached);
     if (r >= 0) {
         memcpy(t->fd, fd, sizeof t->fd);
         r = maps_fill(fd, rings, log, ends);
@@ -197,7 +224,8 @@ wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool e
         return W_SUCCESS;
     struct source_rights rights;
     rights_read("", &rights);
-    return rights_bpf(&rights, -r, "the BPF program for file operations cannot be loaded (it needs BTF and Linux 5.17)", why);
+    return rights_bpf(&rights, -r, "the BPF program for file operations cannot be loaded (it needs BTF and Linux 5.17)",
+                      why);
 }
 #else
 static int own_set(int map)
@@ -217,7 +245,8 @@ int filetap_programs(unsigned cpus, int fd[REACH_FDS], bool *attached)
     return -ENOTSUP;
 }
 
-wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)
+wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out,
+                     struct reason *why)
 {
     (void)rings, (void)log, (void)ends;
     *out = NULL;
@@ -228,7 +257,8 @@ wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool e
 const char *filetap_advice(wstatus status)
 {
 #ifdef AL_ARGV_BPF
-    return status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF";
+    return status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
+                                          : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF";
 #else
     (void)status;
     return "leave FILE_IO and FILE_IO_INIT out, or use a build with clang, bpftool and libbpf-dev, as the packages are";

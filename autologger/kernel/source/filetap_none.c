@@ -1,5 +1,6 @@
-/* filetap_none.c - filetap.c, nettap.c and syscalls.c in the early program: file operations begin when its successor has taken over. Nothing is loaded here, so
- * that the program stays small; their perf events are opened, and the successor feeds them. See filetap.h. */
+/* filetap_none.c - filetap.c, nettap.c and syscalls.c in the early program: file operations begin when its successor
+ * has taken over. Nothing is loaded here, so that the program stays small; their perf events are opened, and the
+ * successor feeds them. See filetap.h. */
 #include "autologger/kernel/source/filetap.h"
 #include "autologger/kernel/source/nettap.h"
 #include "autologger/kernel/source/syscalls.h"
@@ -9,7 +10,8 @@ bool filetap_wanted(const struct rawlog *log)
     (void)log;
     return false;
 }
-wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)
+wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out,
+                     struct reason *why)
 {
     (void)rings, (void)log, (void)ends;
     *out = NULL;
@@ -21,11 +23,15 @@ struct filetap *filetap_adopt(int (*find)(void *ctx, const char *name), void *ct
     return NULL;
 }
 void filetap_close(struct filetap *t) { (void)t; }
-void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes),
+                 void                 *ctx)
 {
     (void)t, (void)show, (void)ctx;
 }
-void syscall_addresses(int proc, uint64_t *wide, uint64_t *narrow, unsigned count) { (void)proc, (void)wide, (void)narrow, (void)count; }
+void syscall_addresses(int proc, uint64_t *wide, uint64_t *narrow, unsigned count)
+{
+    (void)proc, (void)wide, (void)narrow, (void)count;
+}
 
 bool nettap_wanted(const struct rawlog *log)
 {

@@ -7,7 +7,10 @@
 #include <stdint.h>
 
 struct idmap {
-    struct idmap_slot { uint64_t key; void *value; } *slot; /* value NULL = empty */
+    struct idmap_slot {
+        uint64_t key;
+        void    *value;
+    } * slot;               /* value NULL = empty */
     size_t capacity, count; /* a power of two; at most 3/4 full */
 };
 void *idmap_get(const struct idmap *map, uint64_t key); /* NULL: none */

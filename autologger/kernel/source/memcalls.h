@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-/* perf's filter for the tracepoints of system calls, so that the kernel leaves out what nobody asked for. False: all are wanted. It sees
- * the number alone: a 32-bit program's and a 64-bit one's that has the same both come through. */
+/* perf's filter for the tracepoints of system calls, so that the kernel leaves out what nobody asked for. False: all
+ * are wanted. It sees the number alone: a 32-bit program's and a 64-bit one's that has the same both come through. */
 static inline bool memcalls_filter(const uint32_t *mask, char *out, size_t size)
 {
     static const int number[] = {

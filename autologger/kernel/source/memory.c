@@ -1,4 +1,5 @@
-/* memory.c - what /proc says about memory, twice a second: MEMINFO the machine's, MEMINFO_WS each process'. See drain.h. */
+/* memory.c - what /proc says about memory, twice a second: MEMINFO the machine's, MEMINFO_WS each process'. See
+ * drain.h. */
 #include "autologger/kernel/source/drain.h"
 
 #include <ctype.h>
@@ -71,7 +72,8 @@ static void sets_add(struct drain *d)
     int              fd  = r ? openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR             *dir = fd < 0 ? NULL : fdopendir(fd);
     if (r)
-        *r = (struct raw_sets){.own = {.type = RAW_WORKING_SETS, .time = raw_now()}, .page_kb = (uint32_t)sysconf(_SC_PAGESIZE) / 1024};
+        *r = (struct raw_sets){.own     = {.type = RAW_WORKING_SETS, .time = raw_now()},
+                               .page_kb = (uint32_t)sysconf(_SC_PAGESIZE) / 1024};
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         if (!isdigit((unsigned char)e->d_name[0]))
             continue;

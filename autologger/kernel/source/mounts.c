@@ -28,7 +28,8 @@ static enum mount_kind mounts_kind_of(const char *name, size_t length)
     return MOUNT_OTHER;
 }
 
-/* "36 35 98:0 /a /b rw,noatime shared:1 - ext4 /dev/vda rw": blanks in paths are octal, so " - " stands once before the type. */
+/* "36 35 98:0 /a /b rw,noatime shared:1 - ext4 /dev/vda rw": blanks in paths are octal, so " - " stands once before the
+ * type. */
 bool mount_row_parse(const char *line, struct mount_row *out)
 {
     char         *end;

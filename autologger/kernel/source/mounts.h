@@ -1,6 +1,6 @@
-/* mounts.h - which file system answers for an open descriptor, without a question to that file system.
- * The kernel's fdinfo names the mount of a descriptor, also of one that was opened with O_PATH; a mountinfo names the type of that mount.
- * The descriptor holds the mount, so nobody else can have its number meanwhile.
+/* mounts.h - which file system answers for an open descriptor, without a question to that file system. The kernel's
+ * fdinfo names the mount of a descriptor, also of one that was opened with O_PATH; a mountinfo names the type of that
+ * mount. The descriptor holds the mount, so nobody else can have its number meanwhile.
  * Threads: one per struct. Ownership: mounts_open/mounts_close. Not for: paths (elf_child.c). */
 #ifndef AUTOLOGGER_KERNEL_MOUNTS_H
 #define AUTOLOGGER_KERNEL_MOUNTS_H
@@ -25,7 +25,8 @@ struct mounts {
 };
 void mounts_open(struct mounts *m, int proc);
 void mounts_close(struct mounts *m);
-/* What an open descriptor of this process is: its mount and the kernel's number of its file (0: a kernel before 5.14). */
+/* What an open descriptor of this process is: its mount and the kernel's number of its file (0: a kernel before
+ * 5.14). */
 struct mount_file {
     uint32_t id;
     uint64_t inode;

@@ -1,11 +1,13 @@
-/* nettap.bpf.c - runs in the kernel where a packet is handed to a network card (net_dev_queue) and where a program takes a datagram
- * (skb_consume_udp), while a session has NETWORKTRACE: tells both ends of a datagram from its own headers, which no tracepoint does; before
- * Linux 6.3 (NETTAP_CALLS) what calls on sockets gave back, too. The
- * thread is still in its call then: sock_send_length and sock_recv_length come next in it. It writes samples of the perf event UDP_ENDS.
- * Invariant: a sample is of the call that its thread is in, or there is none. So nothing is told in a softirq, which may send what
- * another call left waiting (for an address of the other's card); nor of a packet that does not have its socket's port: a tunnel's own.
- * And nothing is told of what is received but by the function that takes it (NETTAP_RECEIVED): where a packet's memory is given back
- * need not be the call that took it, and then it is somebody else's. See nettap.h. */
+/* nettap.bpf.c - runs in the kernel where a packet is handed to a network card (net_dev_queue) and where a program
+ * takes a datagram (skb_consume_udp), while a session has NETWORKTRACE: tells both ends of a datagram from its own
+ * headers, which no tracepoint does; before Linux 6.3 (NETTAP_CALLS) what calls on sockets gave back, too. The
+ * thread is still in its call then: sock_send_length and sock_recv_length come next in it. It writes samples of the
+ * perf event UDP_ENDS.
+ * Invariant: a sample is of the call that its thread is in, or there is none. So nothing is told in a softirq, which
+ * may send what another call left waiting (for an address of the other's card); nor of a packet that does not have its
+ * socket's port: a tunnel's own. And nothing is told of what is received but by the function that takes it
+ * (NETTAP_RECEIVED): where a packet's memory is given back need not be the call that took it, and then it is somebody
+ * else's. See nettap.h. */
 #include "autologger/kernel/source/nettap_record.h"
 
 typedef unsigned char      __u8;
@@ -21,17 +23,41 @@ typedef __u32              __wsum;
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-enum { MAP_PERF_EVENT_ARRAY = 4, MAP_PERCPU_ARRAY = 6, KEEP = 1 << 11, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, FRAGMENT = 0x1FFF };
+enum {
+    MAP_PERF_EVENT_ARRAY = 4,
+    MAP_PERCPU_ARRAY     = 6,
+    KEEP                 = 1 << 11,
+    PROTOCOL_TCP         = 6,
+    PROTOCOL_UDP         = 17,
+    FRAGMENT             = 0x1FFF
+};
 #define CURRENT_CPU 0xffffffffULL
 
 /* The kernel's types, as far as they are looked at; where their fields lie is found when the program is loaded. */
 #define KERNEL __attribute__((preserve_access_index))
-struct sock_common { __u16 skc_family, skc_num; } KERNEL;
-struct sock { struct sock_common __sk_common; __u16 sk_protocol; } KERNEL;
-struct socket { struct sock *sk; } KERNEL;
-struct sk_buff { struct sock *sk; unsigned char *head; __u16 transport_header, network_header; } KERNEL;
+struct sock_common {
+    __u16 skc_family, skc_num;
+} KERNEL;
+struct sock {
+    struct sock_common __sk_common;
+    __u16              sk_protocol;
+} KERNEL;
+struct socket {
+    struct sock *sk;
+} KERNEL;
+struct sk_buff {
+    struct sock   *sk;
+    unsigned char *head;
+    __u16          transport_header, network_header;
+} KERNEL;
 
-struct { __uint(type, MAP_PERF_EVENT_ARRAY); __uint(max_entries, 1); __uint(key_size, 4); __uint(value_size, 4); __uint(map_flags, KEEP); } told SEC(".maps");
+struct {
+    __uint(type, MAP_PERF_EVENT_ARRAY);
+    __uint(max_entries, 1);
+    __uint(key_size, 4);
+    __uint(value_size, 4);
+    __uint(map_flags, KEEP);
+} told SEC(".maps");
 
 #define SWAPPED(v) ((__u16)((v) >> 8 | (v) << 8))
 
@@ -45,7 +71,7 @@ static void mapped(unsigned char out[16], __be32 address)
 /* The two ends as the packet has them: 0 when it is no UDP, or a later part of one. */
 static int headers(struct sk_buff *skb, unsigned char from[16], unsigned char to[16], __be16 port[2])
 {
-    unsigned char *head = BPF_CORE_READ(skb, head);
+    unsigned char *head    = BPF_CORE_READ(skb, head);
     __u16          network = BPF_CORE_READ(skb, network_header), transport = BPF_CORE_READ(skb, transport_header);
     __u8           ip[40];
     __be32         address;
@@ -89,7 +115,8 @@ int on_received(__u64 *ctx)
 #endif
 
 #ifdef NETTAP_CALLS
-/* ---- what a call gave back: for kernels without sock_send_length and sock_recv_length, which come at the same place ---- */
+/* ---- what a call gave back: for kernels without sock_send_length and sock_recv_length, which come at the same place
+ * ---- */
 
 static int call_told(__u64 *ctx, __u32 kind, __u64 result, __u32 flags)
 {
@@ -116,7 +143,12 @@ int on_receive6(__u64 *ctx) { return call_told(ctx, NET_CALL_RECEIVED, ctx[4], (
 
 /* ---- what is sent ---- */
 
-struct { __uint(type, MAP_PERCPU_ARRAY); __uint(max_entries, 1); __type(key, __u32); __type(value, __u32); } softirq SEC(".maps");
+struct {
+    __uint(type, MAP_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u32);
+} softirq SEC(".maps");
 
 static __u32 *in_softirq(void)
 {
@@ -150,9 +182,10 @@ int on_queue(__u64 *ctx)
     struct sk_buff   *skb = (struct sk_buff *)ctx[0];
     struct sock      *sk  = BPF_CORE_READ(skb, sk);
     struct net_record r   = {.sk = (__u64)sk};
-    __u32            *in = in_softirq();
+    __u32            *in  = in_softirq();
     __be16            port[2];
-    if (!sk || !in || *in || !headers(skb, r.saddr, r.daddr, port) || SWAPPED(port[0]) != BPF_CORE_READ(sk, __sk_common.skc_num))
+    if (!sk || !in || *in || !headers(skb, r.saddr, r.daddr, port) ||
+        SWAPPED(port[0]) != BPF_CORE_READ(sk, __sk_common.skc_num))
         return 0;
     return told_of(ctx, &r, port);
 }

@@ -16,11 +16,24 @@
 #include <nettap_sent.skel.h>
 #endif
 
-enum { FD_SENT, FD_RECEIVED, FD_TOLD, FD_SOFTIRQ, FD_SOFTIRQ_END, FD_CALL, FD_CALL_END = FD_CALL + 5, FDS = FD_CALL_END };
-static const char *const nettap_fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told", "nettap.softirq", "nettap.softirq-end",
-                                         "nettap.send", "nettap.send6", "nettap.sendpage", "nettap.receive", "nettap.receive6"};
-/* FD_RECEIVED: -1 where the kernel lets no program be called from its functions; from FD_CALL on: where it tells of calls by itself */
-struct nettap { int fd[FDS]; };
+enum {
+    FD_SENT,
+    FD_RECEIVED,
+    FD_TOLD,
+    FD_SOFTIRQ,
+    FD_SOFTIRQ_END,
+    FD_CALL,
+    FD_CALL_END = FD_CALL + 5,
+    FDS         = FD_CALL_END
+};
+static const char *const nettap_fd_name[FDS] = {
+    "nettap.sent", "nettap.received", "nettap.told",     "nettap.softirq", "nettap.softirq-end",
+    "nettap.send", "nettap.send6",    "nettap.sendpage", "nettap.receive", "nettap.receive6"};
+/* FD_RECEIVED: -1 where the kernel lets no program be called from its functions; from FD_CALL on: where it tells of
+ * calls by itself */
+struct nettap {
+    int fd[FDS];
+};
 
 static unsigned nettap_source_of(const struct rawlog *log, uint32_t kind)
 {
@@ -33,7 +46,10 @@ static unsigned nettap_source_of(const struct rawlog *log, uint32_t kind)
 static unsigned nettap_source_index(const struct rawlog *log) { return nettap_source_of(log, SRC_UDP_ENDS); }
 
 bool nettap_wanted(const struct rawlog *log) { return nettap_source_index(log) < log->header->source_count; }
-bool nettap_calls_wanted(const struct rawlog *log) { return nettap_wanted(log) && nettap_source_of(log, SRC_SEND_LENGTH) == log->header->source_count; }
+bool nettap_calls_wanted(const struct rawlog *log)
+{
+    return nettap_wanted(log) && nettap_source_of(log, SRC_SEND_LENGTH) == log->header->source_count;
+}
 
 static struct nettap *nettap_new(void)
 {
@@ -72,7 +88,7 @@ struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
 const char *nettap_advice(wstatus status)
 {
 #ifdef AL_ARGV_BPF
-    return status == W_SUCCESS              ? "use a kernel with CONFIG_FUNCTION_TRACER and CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
+    return status == W_SUCCESS ? "use a kernel with CONFIG_FUNCTION_TRACER and CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
            : status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
                                             : "use a kernel with BTF";
 #else
@@ -83,8 +99,9 @@ const char *nettap_advice(wstatus status)
 
 static const char *nothing(const struct rawlog *log)
 {
-    return nettap_calls_wanted(log) ? "this kernel has no sock:sock_send_length (Linux 6.3 has it): what programs send and receive is not recorded"
-                                    : "addresses of UDP are not recorded";
+    return nettap_calls_wanted(log)
+               ? "this kernel has no sock:sock_send_length (Linux 6.3 has it): what programs send and receive is not recorded"
+               : "addresses of UDP are not recorded";
 }
 
 #ifdef AL_ARGV_BPF
@@ -120,37 +137,37 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
 #define RECEIVED_calls(p) RECEIVED_both(p)
 #define RECEIVED_both(p) nettap_fd_take(&(p)->links.on_received_fd)
 #define RECEIVED_sent(p) -1
-#define CALLS_calls(p, fd)                                                                                                       \
-    (fd)[FD_CALL]     = nettap_fd_take(&(p)->links.on_send_fd);                                                                         \
-    (fd)[FD_CALL + 1] = nettap_fd_take(&(p)->links.on_send6_fd);                                                                        \
-    (fd)[FD_CALL + 2] = nettap_fd_take(&(p)->links.on_sendpage_fd);                                                                     \
-    (fd)[FD_CALL + 3] = nettap_fd_take(&(p)->links.on_receive_fd);                                                                      \
+#define CALLS_calls(p, fd) \
+    (fd)[FD_CALL]     = nettap_fd_take(&(p)->links.on_send_fd); \
+    (fd)[FD_CALL + 1] = nettap_fd_take(&(p)->links.on_send6_fd); \
+    (fd)[FD_CALL + 2] = nettap_fd_take(&(p)->links.on_sendpage_fd); \
+    (fd)[FD_CALL + 3] = nettap_fd_take(&(p)->links.on_receive_fd); \
     (fd)[FD_CALL + 4] = nettap_fd_take(&(p)->links.on_receive6_fd)
 #define CALLS_both(p, fd)
 #define CALLS_sent(p, fd)
 /* Three skeletons of one shape: LOAD(nettap_both, both) gives a function that loads and attaches it; 0 or -errno. */
-#define LOAD(skeleton, way)                                                                                                      \
-    static int load_##skeleton(unsigned cpus, int *fd, bool *attached)                                                           \
-    {                                                                                                                            \
-        struct skeleton *p = skeleton##__open();                                                                                 \
-        int              r = p ? 0 : -ENOMEM;                                                                                    \
-        if (!r) {                                                                                                                \
-            p->maps.told.max_entries = cpus;                                                                                     \
-            r                        = skeleton##__load(p);                                                                      \
-        }                                                                                                                        \
-        *attached = r >= 0;                                                                                                      \
-        if (r >= 0)                                                                                                              \
-            r = skeleton##__attach(p);                                                                                           \
-        if (r >= 0) {                                                                                                            \
-            fd[FD_SENT]        = nettap_fd_take(&p->links.on_queue_fd);                                                                 \
-            fd[FD_RECEIVED]    = RECEIVED_##way(p);                                                                              \
-            fd[FD_TOLD]        = nettap_fd_take(&p->maps.told.map_fd);                                                                  \
-            fd[FD_SOFTIRQ]     = nettap_fd_take(&p->links.on_softirq_fd);                                                               \
-            fd[FD_SOFTIRQ_END] = nettap_fd_take(&p->links.on_softirq_end_fd);                                                           \
-            CALLS_##way(p, fd);                                                                                                  \
-        }                                                                                                                        \
-        skeleton##__destroy(p);                                                                                                  \
-        return r < 0 ? r : 0;                                                                                                    \
+#define LOAD(skeleton, way) \
+    static int load_##skeleton(unsigned cpus, int *fd, bool *attached) \
+    { \
+        struct skeleton *p = skeleton##__open(); \
+        int              r = p ? 0 : -ENOMEM; \
+        if (!r) { \
+            p->maps.told.max_entries = cpus; \
+            r                        = skeleton##__load(p); \
+        } \
+        *attached = r >= 0; \
+        if (r >= 0) \
+            r = skeleton##__attach(p); \
+        if (r >= 0) { \
+            fd[FD_SENT]        = nettap_fd_take(&p->links.on_queue_fd); \
+            fd[FD_RECEIVED]    = RECEIVED_##way(p); \
+            fd[FD_TOLD]        = nettap_fd_take(&p->maps.told.map_fd); \
+            fd[FD_SOFTIRQ]     = nettap_fd_take(&p->links.on_softirq_fd); \
+            fd[FD_SOFTIRQ_END] = nettap_fd_take(&p->links.on_softirq_end_fd); \
+            CALLS_##way(p, fd); \
+        } \
+        skeleton##__destroy(p); \
+        return r < 0 ? r : 0; \
     }
 LOAD(nettap_calls, calls)
 LOAD(nettap_both, both)
@@ -173,7 +190,8 @@ static int load(enum reach_program what, const struct rings *rings, unsigned sou
     bool attached = false;
     for (unsigned i = 0; i < REACH_FDS; i++)
         fd[i] = -1;
-    int r = reach_is_far() ? reach_load(what, rings->cpus, fd, &attached) : nettap_programs(what, rings->cpus, fd, &attached);
+    int r = reach_is_far() ? reach_load(what, rings->cpus, fd, &attached)
+                           : nettap_programs(what, rings->cpus, fd, &attached);
     if (r < 0)
         return r;
     memcpy(t->fd, fd, sizeof t->fd);
@@ -190,20 +208,27 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
 {
     unsigned       source = nettap_source_index(log);
     struct nettap *t = *out = nettap_new();
-    bool           calls = nettap_calls_wanted(log);
-    int            r = !t ? -ENOMEM : load(calls ? REACH_NET_CALLS : REACH_NET_BOTH, rings, source, t);
+    bool           calls    = nettap_calls_wanted(log);
+    int            r        = !t ? -ENOMEM : load(calls ? REACH_NET_CALLS : REACH_NET_BOTH, rings, source, t);
     if (!r)
         return W_SUCCESS;
-    if (calls && t && r != -EPERM && r != -EACCES && (!load(REACH_NET_BOTH, rings, source, t) || !load(REACH_NET_SENT, rings, source, t)))
-        return reason_set(why, W_NOT_SUPPORTED, "what programs send and receive is not recorded: this kernel has no sock:sock_send_length (Linux 6.3 has it), "
-                                                "and lets no BPF program be called from its functions (%s)", strerror(-r));
+    if (calls && t && r != -EPERM && r != -EACCES &&
+        (!load(REACH_NET_BOTH, rings, source, t) || !load(REACH_NET_SENT, rings, source, t)))
+        return reason_set(
+            why, W_NOT_SUPPORTED,
+            "what programs send and receive is not recorded: this kernel has no sock:sock_send_length (Linux 6.3 has it), "
+            "and lets no BPF program be called from its functions (%s)",
+            strerror(-r));
     if (!calls && t && !load(REACH_NET_SENT, rings, source, t))
-        return reason_set(why, W_SUCCESS, "addresses of UDP datagrams that programs receive are not recorded: this kernel lets no BPF program be "
-                                          "called from its functions (%s)", strerror(-r));
+        return reason_set(
+            why, W_SUCCESS,
+            "addresses of UDP datagrams that programs receive are not recorded: this kernel lets no BPF program be "
+            "called from its functions (%s)",
+            strerror(-r));
     *out = NULL;
     nettap_close(t);
     struct source_rights rights;
-    char          what[200];
+    char                 what[200];
     snprintf(what, sizeof what, "%s: their BPF program cannot be loaded (it needs BTF)", nothing(log));
     rights_read("", &rights);
     return rights_bpf(&rights, -r, what, why);
@@ -224,6 +249,7 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
 {
     (void)rings;
     *out = NULL;
-    return reason_set(why, W_NOT_SUPPORTED, "%s: this program was built without clang, bpftool and libbpf-dev", nothing(log));
+    return reason_set(why, W_NOT_SUPPORTED, "%s: this program was built without clang, bpftool and libbpf-dev",
+                      nothing(log));
 }
 #endif

@@ -1,13 +1,13 @@
-/* nettap_record.h - what nettap.bpf.c tells of a datagram, and of a call where the kernel has no tracepoint for it: the raw bytes of a sample of
- * the source UDP_ENDS. Read by convert_net.c.
+/* nettap_record.h - what nettap.bpf.c tells of a datagram, and of a call where the kernel has no tracepoint for it: the
+ * raw bytes of a sample of the source UDP_ENDS. Read by convert_net.c.
  * Invariants: no includes (the BPF program has no libc). Threads, ownership: types only. */
 #ifndef AUTOLOGGER_KERNEL_NETTAP_RECORD_H
 #define AUTOLOGGER_KERNEL_NETTAP_RECORD_H
 struct net_record {
-    unsigned long long sk; /* of its socket, as sock_send_length and sock_recv_length have it */
+    unsigned long long sk;                   /* of its socket, as sock_send_length and sock_recv_length have it */
     unsigned char      saddr[16], daddr[16]; /* this end and the other; IPv4 mapped into IPv6 */
-    unsigned short     sport, dport; /* in the machine's order */
-    unsigned int       received; /* 0: it is sent; from NET_CALL_SENT on it is a net_call */
+    unsigned short     sport, dport;         /* in the machine's order */
+    unsigned int       received;             /* 0: it is sent; from NET_CALL_SENT on it is a net_call */
 };
 enum { NET_CALL_SENT = 2, NET_CALL_RECEIVED = 3 };
 struct net_call { /* as sock_send_length and sock_recv_length tell it */
@@ -19,5 +19,6 @@ struct net_call { /* as sock_send_length and sock_recv_length tell it */
     unsigned int       kind;
 };
 _Static_assert(sizeof(struct net_record) == 48 && sizeof(struct net_call) == 48, "net record");
-_Static_assert(__builtin_offsetof(struct net_call, kind) == __builtin_offsetof(struct net_record, received), "which of them");
+_Static_assert(__builtin_offsetof(struct net_call, kind) == __builtin_offsetof(struct net_record, received),
+               "which of them");
 #endif

@@ -68,7 +68,8 @@ static bool remove_all(void)
     return !left;
 }
 
-/* Taking an event away makes the kernel wait for all processors: who asked for the end of a session does not wait for that. */
+/* Taking an event away makes the kernel wait for all processors: who asked for the end of a session does not wait for
+ * that. */
 static void *remover(void *arg)
 {
     bool done = false;
@@ -122,7 +123,8 @@ size_t probes_argument(char *out, size_t size)
     size_t n = (size_t)snprintf(out, size, "kprobe_event=");
     for (size_t i = 0; i < PROBES; i++) {
         const size_t from = n;
-        n += (size_t)snprintf(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s", i ? ";" : "", probes[i].definition);
+        n += (size_t)snprintf(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s", i ? ";" : "",
+                              probes[i].definition);
         for (size_t k = from; k < n && k + 1 < size; k++)
             out[k] = out[k] == ' ' ? ',' : out[k];
     }

@@ -61,7 +61,8 @@ bool proc_stat_parse(const char *text, struct proc_stat *out)
 bool proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out)
 {
     char text[1024];
-    return read_at(proc, text, sizeof text, tid ? "%u/task/%u/stat" : "%u/stat", pid, tid) && proc_stat_parse(text, out);
+    return read_at(proc, text, sizeof text, tid ? "%u/task/%u/stat" : "%u/stat", pid, tid) &&
+           proc_stat_parse(text, out);
 }
 
 uint32_t proc_tgid(int proc, uint32_t tid)
@@ -122,7 +123,8 @@ size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size)
     return command_line_join(raw, n, out, size);
 }
 
-/* The auxiliary vector, which the kernel keeps: AT_PHENT is the size of a program header, and its own numbers have that program's width. */
+/* The auxiliary vector, which the kernel keeps: AT_PHENT is the size of a program header, and its own numbers have that
+ * program's width. */
 bool proc_is_narrow(int proc, uint32_t pid)
 {
     union {
@@ -145,7 +147,7 @@ size_t proc_exe(int proc, uint32_t pid, char *out, size_t size)
     char path[32];
     snprintf(path, sizeof path, "%u/exe", pid);
     reach_link(proc, path, out, size);
-    char *deleted      = strstr(out, " (deleted)");
+    char *deleted = strstr(out, " (deleted)");
     if (deleted)
         *deleted = 0;
     return strlen(out);
@@ -191,8 +193,8 @@ static void segment_take(int fd, struct elf_info *out, const Elf64_Phdr *p, uint
     if (high > out->high)
         out->high = high;
     if ((p->p_flags & PF_X) && out->execs < ELF_EXECS) {
-        out->exec[out->execs].offset  = p->p_offset;
-        out->exec[out->execs].vaddr   = p->p_vaddr;
+        out->exec[out->execs].offset = p->p_offset;
+        out->exec[out->execs].vaddr  = p->p_vaddr;
         out->exec[out->execs++].size = p->p_filesz;
     }
 }
@@ -220,8 +222,12 @@ bool elf_read(int fd, struct elf_info *out)
         if (out->is32) {
             if (pread(fd, &q, sizeof q, (off_t)(at + i * sizeof q)) != (ssize_t)sizeof q)
                 return false;
-            p = (Elf64_Phdr){.p_type = q.p_type, .p_flags = q.p_flags, .p_offset = q.p_offset, .p_vaddr = q.p_vaddr,
-                             .p_filesz = q.p_filesz, .p_memsz = q.p_memsz};
+            p = (Elf64_Phdr){.p_type   = q.p_type,
+                             .p_flags  = q.p_flags,
+                             .p_offset = q.p_offset,
+                             .p_vaddr  = q.p_vaddr,
+                             .p_filesz = q.p_filesz,
+                             .p_memsz  = q.p_memsz};
         }
         segment_take(fd, out, &p, page);
     }
@@ -283,7 +289,7 @@ bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out)
         return false;
     out->exec   = p[3] == 'x';
     out->shared = p[4] == 's';
-    out->pgoff = strtoull(p + 6, &end, 16);
+    out->pgoff  = strtoull(p + 6, &end, 16);
     if (end == p + 6 || *end != ' ')
         return false;
     p                   = end + strspn(end, " ");
@@ -296,7 +302,7 @@ bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out)
     out->inode = strtoull(p, &end, 10);
     if (end == p)
         return false;
-    p = end + strspn(end, " ");
+    p                   = end + strspn(end, " ");
     p[strcspn(p, "\n")] = 0;
     char *deleted       = strstr(p, " (deleted)");
     if (deleted)
@@ -306,8 +312,8 @@ bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out)
     return out->end > out->start;
 }
 
-/* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]", without its end. There are more than a hundred thousand
- * such lines, and a boot waits for its processor: what is not asked for is not parsed. */
+/* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]", without its end. There are more than a
+ * hundred thousand such lines, and a boot waits for its processor: what is not asked for is not parsed. */
 static bool kallsyms_line(char *line, char *end, char **name, char **module)
 {
     char *space = memchr(line, ' ', (size_t)(end - line));
@@ -376,7 +382,8 @@ static void kallsyms_take(struct kallsyms *k, char *line, char *end)
         k->found++;
 }
 
-unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out, const struct kallsyms_wish *wish)
+unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out,
+                       const struct kallsyms_wish *wish)
 {
     enum { BLOCK = 65536 };
     struct kallsyms k    = {.names = names, .count = count, .out = out, .wish = wish};
@@ -441,7 +448,8 @@ bool proc_kernel_place(int proc, uint64_t *start, uint64_t *end)
         return false;
     for (unsigned i = 0; i < e.head.e_phnum && sizeof e.head + (i + 1) * sizeof *e.segment <= (size_t)n; i++) {
         const Elf64_Phdr *s = &e.segment[i];
-        if (s->p_type == PT_LOAD && s->p_vaddr >= lowest && s->p_vaddr < modules && s->p_memsz <= modules - s->p_vaddr) {
+        if (s->p_type == PT_LOAD && s->p_vaddr >= lowest && s->p_vaddr < modules &&
+            s->p_memsz <= modules - s->p_vaddr) {
             *start = s->p_vaddr;
             *end   = s->p_vaddr + s->p_memsz;
             return true;

@@ -1,6 +1,6 @@
 /* procfs.h - what /proc and ELF files tell about processes, their mappings and the kernel.
- * Everything goes through a descriptor of /proc, so that it works after switch_root too. All sizes are bounded; a file that
- * is damaged or gone gives false or 0.
+ * Everything goes through a descriptor of /proc, so that it works after switch_root too. All sizes are bounded; a file
+ * that is damaged or gone gives false or 0.
  * Threads: pure functions any; an elf_cache one. Not for: what to do with it (drain.h). */
 #ifndef AUTOLOGGER_KERNEL_PROCFS_H
 #define AUTOLOGGER_KERNEL_PROCFS_H
@@ -15,27 +15,27 @@ struct proc_stat {
     char     state;
     bool     kernel_thread;
     uint32_t ppid, session;
-    int32_t  prio; /* as tracepoints give it */
+    int32_t  prio;      /* as tracepoints give it */
     int32_t  exit_code; /* wait status; meaningful in state Z */
     uint32_t threads;
     uint64_t start_ticks;
     char     comm[16];
 };
-bool     proc_stat_parse(const char *text, struct proc_stat *out);
-bool     proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out);
+bool proc_stat_parse(const char *text, struct proc_stat *out);
+bool proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out);
 /* The process that thread `tid` belongs to; 0 when it is gone. */
 uint32_t proc_tgid(int proc, uint32_t tid);
 /* Real uid and allowed CPUs (low 64). */
-bool     proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity);
+bool proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity);
 /* Arguments (each ends in NUL) joined by spaces, those with blanks or quotes quoted; always NUL-terminated. Returns the
  * length. */
-size_t   command_line_join(const char *raw, size_t n, char *out, size_t size);
+size_t command_line_join(const char *raw, size_t n, char *out, size_t size);
 /* The same of a process; "" when it is gone. */
-size_t   proc_command_line(int proc, uint32_t pid, char *out, size_t size);
+size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size);
 /* Is its program one of 32 bits? By what the kernel told it at its exec; false also when it is gone. */
-bool     proc_is_narrow(int proc, uint32_t pid);
+bool proc_is_narrow(int proc, uint32_t pid);
 /* The program's path, or "". */
-size_t   proc_exe(int proc, uint32_t pid, char *out, size_t size);
+size_t proc_exe(int proc, uint32_t pid, char *out, size_t size);
 
 /* The program headers of an ELF file, as far as an image event needs them. */
 enum { ELF_EXECS = 4 };
@@ -45,17 +45,22 @@ struct elf_info {
     bool     valid, is32, is_exec;
     uint64_t low, high; /* of all PT_LOAD, page rounded */
     unsigned execs;
-    struct { uint64_t offset, vaddr, size; } exec[ELF_EXECS];
+    struct {
+        uint64_t offset, vaddr, size;
+    } exec[ELF_EXECS];
     uint8_t  build_id[20];
     unsigned build_id_size;
 };
-/* Files that were looked at, by their build id. Those of root alone: anybody can give a file of his own another's build id. */
+/* Files that were looked at, by their build id. Those of root alone: anybody can give a file of his own another's build
+ * id. */
 enum { ELF_CACHE = 1024 };
-struct elf_cache { struct elf_info slot[ELF_CACHE]; };
+struct elf_cache {
+    struct elf_info slot[ELF_CACHE];
+};
 void elf_keep(struct elf_cache *cache, const struct elf_info *elf);
 /* NULL: it is not known. Borrowed until the next elf_keep. */
 const struct elf_info *elf_known(const struct elf_cache *cache, const uint8_t *build_id, unsigned size);
-bool elf_read(int fd, struct elf_info *out);
+bool                   elf_read(int fd, struct elf_info *out);
 /* Base and size of the image that has a mapping of `pgoff` at `addr`. False when no segment fits. */
 bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size);
 /* The four bytes that stand for the file in every event about it, never 0; and the next four. */
@@ -66,28 +71,30 @@ unsigned elf_note_build_id(const void *notes, size_t size, uint8_t out[20]);
 struct proc_mapping {
     uint64_t    start, end, pgoff, inode;
     const char *path;
-    uint32_t    dev; /* as filekey.h has it */
+    uint32_t    dev;     /* as filekey.h has it */
     bool        deleted; /* the path is that of a file that is not there any more */
     bool        exec, shared;
 };
-/* One line of /proc/PID/maps; false when it is malformed, or not executable and not all are wanted. Cuts `line` at its end. */
+/* One line of /proc/PID/maps; false when it is malformed, or not executable and not all are wanted. Cuts `line` at its
+ * end. */
 bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out);
 
-/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found. A name may
- * be several of which the kernel has one: "new|old". The kernel writes more than a hundred thousand lines for this, in order of
- * the addresses; the walk ends when all was found, so nobody asks for what he does not need.
- * `wish` (may be NULL): the other way round, names of functions, in the same walk; a module's as "name [module]". An address
- * that has several names is told with the first. */
+/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found.
+ * A name may be several of which the kernel has one: "new|old". The kernel writes more than a hundred thousand lines
+ * for this, in order of the addresses; the walk ends when all was found, so nobody asks for what he does not need.
+ * `wish` (may be NULL): the other way round, names of functions, in the same walk; a module's as "name [module]". An
+ * address that has several names is told with the first. */
 struct kallsyms_wish {
     const uint64_t *sorted; /* addresses, rising */
     unsigned        count;
     void (*found)(void *ctx, uint64_t address, const char *name);
     void *ctx;
 };
-/* Where the kernel's image is, from its text to its end, by the head of /proc/kcore. Much cheaper than looking for symbols; false
- * where there is none, a lockdown forbids it, CAP_SYS_RAWIO is missing, or the machine is no x86-64. */
+/* Where the kernel's image is, from its text to its end, by the head of /proc/kcore. Much cheaper than looking for
+ * symbols; false where there is none, a lockdown forbids it, CAP_SYS_RAWIO is missing, or the machine is no x86-64. */
 bool proc_kernel_place(int proc, uint64_t *start, uint64_t *end);
 /* The length of the kernel's image in memory, from its code to the end of its data; 0 when that is hidden. */
 uint64_t proc_kernel_bytes(int proc);
-unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out, const struct kallsyms_wish *wish);
+unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out,
+                       const struct kallsyms_wish *wish);
 #endif

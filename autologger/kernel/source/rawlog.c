@@ -34,7 +34,7 @@ struct rawlog_view *rawlog_view_new(const struct rawlog *log, const struct raw_l
 {
     struct rawlog_view *v    = calloc(1, sizeof *v);
     const uint64_t      size = (uint64_t)layout->count * log->header->piece_bytes;
-    uint8_t            *at   = v ? mmap(NULL, size * 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+    uint8_t *at = v ? mmap(NULL, size * 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
     if (at != MAP_FAILED && rawlog_ring_map(log, layout, at) && rawlog_ring_map(log, layout, at + size)) {
         *v = (struct rawlog_view){.data = at, .size = size};
         return v;
@@ -88,7 +88,7 @@ static wstatus view_first(struct rawlog *log, struct reason *why)
 }
 
 enum { ROOM_FOR_CHANGES = 96 }; /* sources that a session may get while it runs */
-static size_t loss_bytes(unsigned sources) { return sizeof(struct raw_loss) + sources * sizeof(struct raw_untold); }
+static size_t   loss_bytes(unsigned sources) { return sizeof(struct raw_loss) + sources * sizeof(struct raw_untold); }
 static uint32_t slot_size(unsigned cpus, unsigned sources)
 {
     return (uint32_t)(sizeof(struct raw_slot) + cpus * (sizeof(uint64_t) + loss_bytes(sources)));
@@ -113,8 +113,8 @@ static uint64_t piece_size(uint64_t most)
     return piece;
 }
 
-wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned cpus, const struct raw_source *sources, unsigned count,
-                    struct reason *why)
+wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned cpus, const struct raw_source *sources,
+                    unsigned count, struct reason *why)
 {
     uint32_t ids_at      = (uint32_t)sizeof(struct raw_header);
     uint32_t released_at = ids_at + cpus * RAW_SOURCES * 8;
@@ -125,20 +125,29 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned 
 
     *log = (struct rawlog){.fd = -1, .told_lock = PTHREAD_MUTEX_INITIALIZER};
     if (cpus == 0 || cpus > CPUS_MAX || count > RAW_SOURCES || bytes >> 40 || most >> 40)
-        return reason_set(why, W_INVALID_PARAMETER, "%u CPUs, %u sources, %llu bytes are out of range", cpus, count, (unsigned long long)bytes);
+        return reason_set(why, W_INVALID_PARAMETER, "%u CPUs, %u sources, %llu bytes are out of range", cpus, count,
+                          (unsigned long long)bytes);
     bytes          = page_round(bytes < 65536 ? 65536 : bytes);
     uint64_t piece = piece_size(most > bytes ? most : bytes), pieces = (bytes + piece - 1) / piece;
-    most           = most > pieces * piece ? most / piece * piece : pieces * piece;
-    log->fd        = memfd_create("autologger-raw", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    most    = most > pieces * piece ? most / piece * piece : pieces * piece;
+    log->fd = memfd_create("autologger-raw", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (log->fd < 0 || ftruncate(log->fd, (off_t)(head + most)) < 0)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for raw kernel records: %s", strerror(errno));
     wstatus status = rawlog_map(log, head, why);
     if (status)
         return status;
-    *log->header = (struct raw_header){.magic = RAW_MAGIC, .version = RAW_VERSION, .header_bytes = (uint32_t)head,
-                                       .data_most = most, .piece_bytes = (uint32_t)piece, .cpus = cpus, .source_count = count,
-                                       .source_room = room, .slot_bytes = slot_bytes, .ids_at = ids_at, .released_at = released_at,
-                                       .slots_at = slots_at};
+    *log->header = (struct raw_header){.magic        = RAW_MAGIC,
+                                       .version      = RAW_VERSION,
+                                       .header_bytes = (uint32_t)head,
+                                       .data_most    = most,
+                                       .piece_bytes  = (uint32_t)piece,
+                                       .cpus         = cpus,
+                                       .source_count = count,
+                                       .source_room  = room,
+                                       .slot_bytes   = slot_bytes,
+                                       .ids_at       = ids_at,
+                                       .released_at  = released_at,
+                                       .slots_at     = slots_at};
     for (uint32_t i = 0; i < pieces; i++)
         log->header->layouts[0].piece[i] = (uint16_t)i;
     log->header->layouts[0].count = (uint32_t)pieces;
@@ -151,10 +160,10 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned 
 /* Each piece is inside, and none is there twice. */
 static bool layout_sound(const struct raw_header *h)
 {
-    const struct raw_layout *layout            = &h->layouts[h->layout & 1];
-    const uint64_t           most              = h->data_most / h->piece_bytes;
+    const struct raw_layout *layout           = &h->layouts[h->layout & 1];
+    const uint64_t           most             = h->data_most / h->piece_bytes;
     uint8_t                  used[RAW_PIECES] = {0};
-    bool                     ok                = layout->count && layout->count <= RAW_PIECES && h->layout <= 1;
+    bool                     ok               = layout->count && layout->count <= RAW_PIECES && h->layout <= 1;
     for (uint32_t i = 0; ok && i < layout->count; i++)
         ok = layout->piece[i] < most && layout->piece[i] < RAW_PIECES && !used[layout->piece[i]]++;
     return ok;
@@ -163,19 +172,23 @@ static bool layout_sound(const struct raw_header *h)
 /* R3 for the header: every offset inside, every count in range */
 static bool header_sound(const struct raw_header *h, uint64_t file_bytes)
 {
-    return h->magic == RAW_MAGIC && h->cpus && h->cpus <= CPUS_MAX && h->source_room <= RAW_SOURCES && h->source_count <= h->source_room && h->active <= 1 &&
-           h->ids_at == sizeof *h && h->released_at == h->ids_at + h->cpus * RAW_SOURCES * 8 &&
-           h->slots_at == h->released_at + h->cpus * 8 && h->slot_bytes == slot_size(h->cpus, h->source_room) &&
-           h->header_bytes >= h->slots_at + 2ull * h->slot_bytes && h->header_bytes == page_round(h->header_bytes) && h->piece_bytes &&
-           h->piece_bytes == page_round(h->piece_bytes) && file_bytes > h->header_bytes && file_bytes - h->header_bytes == h->data_most &&
-           h->data_most % h->piece_bytes == 0 && layout_sound(h);
+    return h->magic == RAW_MAGIC && h->cpus && h->cpus <= CPUS_MAX && h->source_room <= RAW_SOURCES &&
+           h->source_count <= h->source_room && h->active <= 1 && h->ids_at == sizeof *h &&
+           h->released_at == h->ids_at + h->cpus * RAW_SOURCES * 8 && h->slots_at == h->released_at + h->cpus * 8 &&
+           h->slot_bytes == slot_size(h->cpus, h->source_room) &&
+           h->header_bytes >= h->slots_at + 2ull * h->slot_bytes && h->header_bytes == page_round(h->header_bytes) &&
+           h->piece_bytes && h->piece_bytes == page_round(h->piece_bytes) && file_bytes > h->header_bytes &&
+           file_bytes - h->header_bytes == h->data_most && h->data_most % h->piece_bytes == 0 && layout_sound(h);
 }
 
 static void rawlog_tell(struct rawlog *log, const struct raw_slot *slot)
 {
     struct raw_told *t = &log->told;
     pthread_mutex_lock(&log->told_lock);
-    *t = (struct raw_told){.throttled = slot->throttled, .own_lost = slot->own_lost, .no_command_line = slot->no_command_line, .peak = slot->peak};
+    *t = (struct raw_told){.throttled       = slot->throttled,
+                           .own_lost        = slot->own_lost,
+                           .no_command_line = slot->no_command_line,
+                           .peak            = slot->peak};
     memcpy(t->drained, slot->drained, sizeof t->drained);
     memcpy(t->lost_memory, slot->lost_memory, sizeof t->lost_memory);
     pthread_mutex_unlock(&log->told_lock);

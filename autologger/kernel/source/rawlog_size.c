@@ -15,8 +15,8 @@ struct rawlog_size_plan {
     bool                     used[RAW_PIECES], placed[RAW_PIECES]; /* of the file, of the ring */
 };
 
-/* Where records are stays theirs. The oldest ones and the newest may share a piece, whose beginning the newest have: there is then one
- * position's piece more than the ring has pieces. */
+/* Where records are stays theirs. The oldest ones and the newest may share a piece, whose beginning the newest have:
+ * there is then one position's piece more than the ring has pieces. */
 static void pieces_keep(struct rawlog_size_plan *p)
 {
     for (uint64_t k = p->first; k < p->end; k++) {
@@ -25,9 +25,9 @@ static void pieces_keep(struct rawlog_size_plan *p)
             p->split = k;
             continue;
         }
-        p->used[piece]                        = true;
-        p->next.piece[k % p->next.count]  = piece;
-        p->placed[k % p->next.count]      = true;
+        p->used[piece]                   = true;
+        p->next.piece[k % p->next.count] = piece;
+        p->placed[k % p->next.count]     = true;
     }
 }
 
@@ -46,8 +46,8 @@ static void pieces_fill(struct rawlog_size_plan *p)
                 return;
             if (p->used[i] || had[i] == fresh)
                 continue;
-            p->used[i]        = p->placed[at] = true;
-            p->next.piece[at] = (uint16_t)i;
+            p->used[i] = p->placed[at] = true;
+            p->next.piece[at]          = (uint16_t)i;
         }
 }
 
@@ -68,7 +68,8 @@ static wstatus plan_run(struct rawlog *log, struct rawlog_size_plan *p, struct r
     if (!v)
         return W_NOT_ENOUGH_MEMORY;
     if (p->split)
-        memcpy(v->data + p->split % p->next.count * piece, rawlog_at(log, p->split * piece), log->work->write_pos - p->split * piece);
+        memcpy(v->data + p->split % p->next.count * piece, rawlog_at(log, p->split * piece),
+               log->work->write_pos - p->split * piece);
     layout_publish(log, &p->next);
     v->older  = log->view;
     log->data = v->data;
@@ -79,10 +80,12 @@ static wstatus plan_run(struct rawlog *log, struct rawlog_size_plan *p, struct r
 
 wstatus rawlog_resize(struct rawlog *log, uint64_t bytes, struct reason *why)
 {
-    const uint64_t piece = log->header->piece_bytes, most = log->header->data_most / piece, write = log->work->write_pos;
-    const uint64_t begin = __atomic_load_n(&log->header->free_pos, __ATOMIC_ACQUIRE), asked = bytes / piece + (bytes % piece != 0);
-    struct rawlog_size_plan   *p    = calloc(1, sizeof *p);
-    wstatus        st   = W_SUCCESS;
+    const uint64_t piece = log->header->piece_bytes, most = log->header->data_most / piece,
+                   write        = log->work->write_pos;
+    const uint64_t begin        = __atomic_load_n(&log->header->free_pos, __ATOMIC_ACQUIRE),
+                   asked        = bytes / piece + (bytes % piece != 0);
+    struct rawlog_size_plan *p  = calloc(1, sizeof *p);
+    wstatus                  st = W_SUCCESS;
     if (!p)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for another size of the kernel's raw records");
     p->old        = rawlog_layout(log);
@@ -91,7 +94,8 @@ wstatus rawlog_resize(struct rawlog *log, uint64_t bytes, struct reason *why)
     p->end        = write / piece + (write % piece != 0);
     p->next.count = (uint32_t)(asked < 1 ? 1 : asked < most ? asked : most);
     if (p->next.count < p->old->count && (p->end - p->first) * 2 > p->next.count)
-        st = reason_set(why, W_BUSY, "%llu KB of kernel records are not in the file yet", (unsigned long long)((write - begin) / 1024));
+        st = reason_set(why, W_BUSY, "%llu KB of kernel records are not in the file yet",
+                        (unsigned long long)((write - begin) / 1024));
     else if (p->next.count != p->old->count)
         st = plan_run(log, p, why);
     free(p);
@@ -110,6 +114,7 @@ void rawlog_trim(const struct rawlog *log)
         for (n = 1; i + n < most && used[i + n] == used[i]; n++)
             ;
         if (!used[i]) /* refused: the memory stays until the session ends */
-            (void)fallocate(log->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(log->header->header_bytes + i * piece), (off_t)(n * piece));
+            (void)fallocate(log->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                            (off_t)(log->header->header_bytes + i * piece), (off_t)(n * piece));
     }
 }

@@ -1,6 +1,6 @@
-/* rawrec.h - the raw records that are our own, beside those of perf: what the drainer read from /proc, and marks.
- * Timed records (rundown, marks) take part in the time order; notes are found by the (pid, time) of the perf record that
- * they belong to. All are multiples of 8 bytes, in chunks RAW_CHUNK_OWN. Texts follow the struct, NUL-terminated.
+/* rawrec.h - the raw records that are our own, beside those of perf: what the drainer read from /proc, and marks. Timed
+ * records (rundown, marks) take part in the time order; notes are found by the (pid, time) of the perf record that they
+ * belong to. All are multiples of 8 bytes, in chunks RAW_CHUNK_OWN. Texts follow the struct, NUL-terminated.
  * Not for: perf's own records (linux/perf_event.h). */
 #ifndef AUTOLOGGER_KERNEL_RAWREC_H
 #define AUTOLOGGER_KERNEL_RAWREC_H
@@ -9,33 +9,33 @@
 #include <stdint.h>
 
 enum raw_type {
-    RAW_TIMED = 0x1000, /* the rundown: what there was when the sources were armed */
+    RAW_TIMED  = 0x1000,    /* the rundown: what there was when the sources were armed */
     RAW_SYSTEM = RAW_TIMED, /* struct raw_system: the start */
-    RAW_PROCESS, /* struct raw_process */
-    RAW_THREAD, /* struct raw_thread */
-    RAW_IMAGE, /* struct raw_image; pid 0 = the kernel */
-    RAW_RUNDOWN_DONE, /* struct raw_own */
-    RAW_STOP, /* struct raw_own */
-    RAW_NAME, /* struct raw_name: a thread as the kernel's trace buffer shows it */
-    RAW_TRACEPOINT, /* struct raw_tracepoint: what a source of kind SRC_TRACEPOINT is */
-    RAW_PHASE, /* struct raw_phase_end: the trace buffer ends here, perf goes on */
-    RAW_CONFIG, /* struct raw_config: an event of the system configuration, as sysconfig.h made it */
-    RAW_MAPPING, /* struct raw_mapping */
-    RAW_MEMORY, /* struct raw_own; the text of /proc/meminfo */
-    RAW_WORKING_SETS, /* struct raw_sets */
-    RAW_COUNTERS, /* struct raw_counters: of a process that is alive at the stop */
-    RAW_DEVICE, /* struct raw_device: a uevent */
-    RAW_CGROUP, /* struct raw_cgroup: of a process of the rundown */
-    RAW_LOST, /* struct raw_lost: records of one CPU that are missing before it */
-    RAW_CHANGE, /* struct raw_change: from here on some sources are recorded twice, or not to be heeded */
-    RAW_TERMS, /* struct raw_terms_set: from here on this is what is wanted */
+    RAW_PROCESS,            /* struct raw_process */
+    RAW_THREAD,             /* struct raw_thread */
+    RAW_IMAGE,              /* struct raw_image; pid 0 = the kernel */
+    RAW_RUNDOWN_DONE,       /* struct raw_own */
+    RAW_STOP,               /* struct raw_own */
+    RAW_NAME,               /* struct raw_name: a thread as the kernel's trace buffer shows it */
+    RAW_TRACEPOINT,         /* struct raw_tracepoint: what a source of kind SRC_TRACEPOINT is */
+    RAW_PHASE,              /* struct raw_phase_end: the trace buffer ends here, perf goes on */
+    RAW_CONFIG,             /* struct raw_config: an event of the system configuration, as sysconfig.h made it */
+    RAW_MAPPING,            /* struct raw_mapping */
+    RAW_MEMORY,             /* struct raw_own; the text of /proc/meminfo */
+    RAW_WORKING_SETS,       /* struct raw_sets */
+    RAW_COUNTERS,           /* struct raw_counters: of a process that is alive at the stop */
+    RAW_DEVICE,             /* struct raw_device: a uevent */
+    RAW_CGROUP,             /* struct raw_cgroup: of a process of the rundown */
+    RAW_LOST,               /* struct raw_lost: records of one CPU that are missing before it */
+    RAW_CHANGE,             /* struct raw_change: from here on some sources are recorded twice, or not to be heeded */
+    RAW_TERMS,              /* struct raw_terms_set: from here on this is what is wanted */
     RAW_TIMED_END,
-    RAW_NOTE = 0x1100,
+    RAW_NOTE      = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
-    RAW_NOTE_EXIT, /* struct raw_process: the exit code */
-    RAW_NOTE_IMAGE, /* struct raw_image: the ELF behind an executable mapping; no name (perf has it) */
-    RAW_NOTE_SYMBOL, /* struct raw_own, name: the kernel function at the address `time` */
-    RAW_NOTE_COUNTERS, /* struct raw_counters: of a thread that has exited */
+    RAW_NOTE_EXIT,            /* struct raw_process: the exit code */
+    RAW_NOTE_IMAGE,           /* struct raw_image: the ELF behind an executable mapping; no name (perf has it) */
+    RAW_NOTE_SYMBOL,          /* struct raw_own, name: the kernel function at the address `time` */
+    RAW_NOTE_COUNTERS,        /* struct raw_counters: of a thread that has exited */
     RAW_NOTE_END
 };
 
@@ -65,9 +65,9 @@ struct raw_image { /* name */
     struct raw_own own;
     uint64_t       base, size, default_base;
     uint32_t       stamp, checksum;
-    uint32_t       name_size; /* NUL included; 0 in notes */
+    uint32_t       name_size;     /* NUL included; 0 in notes */
     uint32_t       build_id_size; /* 0: the file has none, or nobody knows it */
-    uint8_t        build_id[24]; /* of what is mapped, whatever stands at its path by now */
+    uint8_t        build_id[24];  /* of what is mapped, whatever stands at its path by now */
 };
 enum { RAW_MAPPING_SHARED = 1, RAW_MAPPING_EXEC = 2 };
 struct raw_mapping { /* of a file; its name */
@@ -84,19 +84,23 @@ enum { RAW_SETS = 1024 };
 struct raw_sets {
     struct raw_own own;
     uint32_t       count, page_kb;
-    struct raw_set { uint64_t pid, size, resident, shared; } set[]; /* in pages */
+    struct raw_set {
+        uint64_t pid, size, resident, shared;
+    } set[]; /* in pages */
 };
 struct raw_cgroup { /* path */
     struct raw_own own;
-    uint64_t       id; /* 0: not known */
+    uint64_t       id;                  /* 0: not known */
     uint32_t       path_size, reserved; /* NUL included */
 };
 enum { LOST_RING, LOST_MEMORY };
 struct raw_lost {
-    struct raw_own own; /* its time: the end of the span */
+    struct raw_own own;     /* its time: the end of the span */
     uint64_t       from_ns; /* the last record before; 0: not known */
     uint32_t       cpu, cause, count, reserved;
-    struct raw_lost_row { uint64_t source, lost; } row[]; /* index of the source */
+    struct raw_lost_row {
+        uint64_t source, lost;
+    } row[]; /* index of the source */
 };
 struct raw_name {
     struct raw_own own;
@@ -104,7 +108,8 @@ struct raw_name {
     int32_t        prio;
     char           name[16];
 };
-/* The provider's name, the event's name, and the layout: a line "name offset size kind" for each field (tracepoints.h). */
+/* The provider's name, the event's name, and the layout: a line "name offset size kind" for each field
+ * (tracepoints.h). */
 struct raw_tracepoint {
     struct raw_own own;
     struct guid    provider;
@@ -114,10 +119,10 @@ struct raw_tracepoint {
 struct raw_phase_end {
     struct raw_own own;
     uint32_t       cpu, reserved;
-    int64_t        offset_ns; /* CLOCK_MONOTONIC_RAW minus the trace clock */
-    uint64_t       error_ns; /* bound of the above when the sources were armed */
-    uint64_t       squeezed_ns; /* trace times before this are halved: see trace_map */
-    uint64_t       first_ns; /* of the first entry, on the trace clock */
+    int64_t        offset_ns;           /* CLOCK_MONOTONIC_RAW minus the trace clock */
+    uint64_t       error_ns;            /* bound of the above when the sources were armed */
+    uint64_t       squeezed_ns;         /* trace times before this are halved: see trace_map */
+    uint64_t       first_ns;            /* of the first entry, on the trace clock */
     uint64_t       entries, kept, lost; /* of the kernel's count: all, those that became records, those that are gone */
     char           clock[16];
 };
@@ -130,15 +135,17 @@ struct raw_system {
     char           host[64], release[64];
     char           boot_id[40];
 };
-/* While a session's flags or stacks change, a source that is opened anew and the one in whose place it comes both record for a moment.
- * On each CPU there is a time, taken there between two events: up to it the old one counts, from it on the new one. After the struct:
- * cut[cpus] in CLOCK_MONOTONIC_RAW, then `count` places. */
+/* While a session's flags or stacks change, a source that is opened anew and the one in whose place it comes both
+ * record for a moment. On each CPU there is a time, taken there between two events: up to it the old one counts, from
+ * it on the new one. After the struct: cut[cpus] in CLOCK_MONOTONIC_RAW, then `count` places. */
 enum { RAW_ROLE_BEGINS = 1, RAW_ROLE_ENDS = 2 };
 struct raw_change {
     struct raw_own own;
     uint32_t       cpus, count;
 };
-struct raw_role { uint16_t source, role; };
+struct raw_role {
+    uint16_t source, role;
+};
 struct raw_terms_set { /* as struct raw_terms, and what the converter must know of the kernel for it */
     struct raw_own own;
     uint64_t       softirq[RAW_SOFTIRQS];
@@ -149,11 +156,12 @@ struct raw_terms_set { /* as struct raw_terms, and what the converter must know 
 struct raw_config {
     struct raw_own own;
     uint16_t       hook;
-    uint8_t        version, header; /* enum of wire/etl.h; ETL_FULL64: of the class SystemConfigEx; ETL_EVENT64: hook is an enum bootenv_event */
-    uint32_t       dev; /* the disk that it is about, */
-    uint16_t       disk_at; /* and where in the body its number belongs; RAW_NO_DISK: it is about none */
-    uint16_t       reserved[3];
-    uint32_t       body_size, reserved2;
+    /* enum of wire/etl.h; ETL_FULL64: of the class SystemConfigEx; ETL_EVENT64: hook is an enum bootenv_event */
+    uint8_t  version, header;
+    uint32_t dev;     /* the disk that it is about, */
+    uint16_t disk_at; /* and where in the body its number belongs; RAW_NO_DISK: it is about none */
+    uint16_t reserved[3];
+    uint32_t body_size, reserved2;
 };
 /* The message as the kernel sent it follows: texts, each with its NUL. */
 struct raw_device {
@@ -162,7 +170,11 @@ struct raw_device {
     uint32_t       text_size, reserved;
 };
 #define RAW_NO_DISK UINT16_C(0xFFFF)
-_Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
-               sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_cgroup) % 8 == 0 && sizeof(struct raw_counters) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
-               sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0 && sizeof(struct raw_device) % 8 == 0 && sizeof(struct raw_tracepoint) % 8 == 0, "records are multiples of 8");
+_Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 &&
+                   sizeof(struct raw_thread) % 8 == 0 && sizeof(struct raw_mapping) % 8 == 0 &&
+                   sizeof(struct raw_cgroup) % 8 == 0 && sizeof(struct raw_counters) % 8 == 0 &&
+                   sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
+                   sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0 &&
+                   sizeof(struct raw_device) % 8 == 0 && sizeof(struct raw_tracepoint) % 8 == 0,
+               "records are multiples of 8");
 #endif

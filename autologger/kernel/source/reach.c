@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of REACH_SHOW: while a process executes another program, files that it closes may hold it, and who looks at it waits for that. */
+/* Of REACH_SHOW: while a process executes another program, files that it closes may hold it, and who looks at it waits
+ * for that. */
 enum { SHOW_WAIT_MS = 2000 };
 _Static_assert(sizeof(struct perf_event_attr) <= REACH_ATTR, "an attribute fits into a request");
 
@@ -64,18 +65,20 @@ static bool fds_sort(const struct reach_reply *reply, const int *came, unsigned 
     return next == count && !(reply->fds >> REACH_FDS) && (unsigned)__builtin_popcount(reply->fds) == count;
 }
 
-/* 0; -ECONNRESET: the other process has ended, or speaks another language; else what this process lacks for an answer. */
+/* 0; -ECONNRESET: the other process has ended, or speaks another language; else what this process lacks for an
+ * answer. */
 static int exchange(int socket, const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(REACH_FDS * sizeof(int))];
     } control;
-    struct iovec  io    = {.iov_base = reply, .iov_len = sizeof *reply};
-    struct msghdr m     = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    int           came[REACH_FDS];
-    unsigned      count = 0;
-    ssize_t       n;
+    struct iovec  io = {.iov_base = reply, .iov_len = sizeof *reply};
+    struct msghdr m  = {
+         .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    int      came[REACH_FDS];
+    unsigned count = 0;
+    ssize_t  n;
 
     do
         n = send(socket, q, sizeof *q, MSG_NOSIGNAL);
@@ -93,13 +96,14 @@ static int exchange(int socket, const struct reach_request *q, struct reach_repl
         memcpy(came, CMSG_DATA(c), count * sizeof(int));
     }
     const bool sorted = fds_sort(reply, came, count, fd);
-    if (n < (ssize_t)offsetof(struct reach_reply, text) || reply->size > REACH_TEXT || n != (ssize_t)(offsetof(struct reach_reply, text) + reply->size))
+    if (n < (ssize_t)offsetof(struct reach_reply, text) || reply->size > REACH_TEXT ||
+        n != (ssize_t)(offsetof(struct reach_reply, text) + reply->size))
         return -ECONNRESET;
     return sorted ? 0 : m.msg_flags & MSG_CTRUNC ? -EMFILE : -ECONNRESET;
 }
 
-/* Each thread has a socket of its own, and at the other end a thread: none waits for what another one has asked. The first socket, with its lock,
- * gives them out, and serves where there is no further one. */
+/* Each thread has a socket of its own, and at the other end a thread: none waits for what another one has asked. The
+ * first socket, with its lock, gives them out, and serves where there is no further one. */
 static int own_socket(void)
 {
     const int known = (int)(intptr_t)pthread_getspecific(far.own) - 1;
@@ -118,7 +122,8 @@ static int own_socket(void)
     if (own >= 0)
         fd[0] = -1;
     fds_close(fd);
-    if (own >= 0 && pthread_setspecific(far.own, (void *)((intptr_t)own + 1)) != 0) { // NOLINT(performance-no-int-to-ptr)
+    if (own >= 0 &&
+        pthread_setspecific(far.own, (void *)((intptr_t)own + 1)) != 0) { // NOLINT(performance-no-int-to-ptr)
         close(own);
         return -1;
     }
@@ -227,7 +232,7 @@ ssize_t reach_link(int proc, const char *path, char *out, size_t size)
     const ssize_t n = readlinkat(proc, path, out, size - 1);
     if (n < 0 && reach_is_refused(errno))
         return far_text(REACH_LINK, path, out, size);
-    const int error = errno;
+    const int error    = errno;
     out[n > 0 ? n : 0] = 0;
     return n < 0 ? -error : n;
 }

@@ -37,7 +37,8 @@ void rights_read(const char *root, struct source_rights *out)
         for (line += 8 + strspn(line + 8, " \t"); strchr("0123456789abcdef", *line) && *line; line++)
             out->capabilities = out->capabilities << 4 | (uint64_t)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
     out->capabilities |= others;
-    if (rights_text_read(root, "/proc/self/uid_map", text, sizeof text)) { /* the first namespace maps every user to itself */
+    /* the first namespace maps every user to itself */
+    if (rights_text_read(root, "/proc/self/uid_map", text, sizeof text)) {
         const char *p    = text + strspn(text, " \t");
         bool        zero = *p == '0' && p[1 + strspn(p + 1, " \t")] == '0';
         out->namespaced  = !zero || !strstr(text, "4294967295");
@@ -52,7 +53,7 @@ void rights_read(const char *root, struct source_rights *out)
         out->locked_kb = end == line ? UINT64_MAX : bytes / 1024; /* else "unlimited" */
     }
     if (rights_text_read(root, "/proc/sys/kernel/osrelease", text, sizeof text)) {
-        char *end;
+        char         *end;
         unsigned long major = strtoul(text, &end, 10);
         out->counts_bpf     = major && (major < 5 || (major == 5 && *end == '.' && strtoul(end + 1, NULL, 10) < 11));
     }
@@ -74,35 +75,50 @@ wstatus rights_refused(const struct source_rights *r, int error, struct reason *
     if (r->locked && may)
         return reason_set(why, W_PRIVILEGE_NOT_HELD, LOCKED ". Do: " UNLOCK);
     if (!may)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD,
-                          "kernel events may not be opened: CAP_PERFMON is missing (perf_event_paranoid is %s). Do: run as root or with "
-                          "CAP_PERFMON; or set kernel.perf_event_paranoid to -1, which lets every user trace the kernel", r->paranoid);
+        return reason_set(
+            why, W_PRIVILEGE_NOT_HELD,
+            "kernel events may not be opened: CAP_PERFMON is missing (perf_event_paranoid is %s). Do: run as root or with "
+            "CAP_PERFMON; or set kernel.perf_event_paranoid to -1, which lets every user trace the kernel",
+            r->paranoid);
     if (r->namespaced)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD,
-                          "kernel events may not be opened: CAP_PERFMON is held in a user namespace alone (perf_event_paranoid is %s). Do: run "
-                          "outside of the container", r->paranoid);
-    return reason_set(why, W_PRIVILEGE_NOT_HELD,
-                      "kernel events may not be opened although CAP_PERFMON is held (perf_event_paranoid is %s): a seccomp filter or a security "
-                      "module forbids it. Do: allow perf_event_open there, or run outside of the container", r->paranoid);
+        return reason_set(
+            why, W_PRIVILEGE_NOT_HELD,
+            "kernel events may not be opened: CAP_PERFMON is held in a user namespace alone (perf_event_paranoid is %s). Do: run "
+            "outside of the container",
+            r->paranoid);
+    return reason_set(
+        why, W_PRIVILEGE_NOT_HELD,
+        "kernel events may not be opened although CAP_PERFMON is held (perf_event_paranoid is %s): a seccomp filter or a security "
+        "module forbids it. Do: allow perf_event_open there, or run outside of the container",
+        r->paranoid);
 }
 
 wstatus rights_bpf(const struct source_rights *r, int error, const char *what, struct reason *why)
 {
     bool refused = error == EPERM || error == EACCES;
-    bool may     = rights_has(r, CAPABILITY_SYS_ADMIN) || (rights_has(r, CAPABILITY_BPF) && rights_has(r, CAPABILITY_PERFMON));
+    bool may =
+        rights_has(r, CAPABILITY_SYS_ADMIN) || (rights_has(r, CAPABILITY_BPF) && rights_has(r, CAPABILITY_PERFMON));
     if (r->locked && may) /* a kernel says it by several errors: the program may not read its memory */
         return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: " LOCKED " (%s). Do: " UNLOCK, what, strerror(error));
     if (refused && !may)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: CAP_BPF and CAP_PERFMON are missing. Do: run with both, or as root", what);
+        return reason_set(why, W_PRIVILEGE_NOT_HELD,
+                          "%s: CAP_BPF and CAP_PERFMON are missing. Do: run with both, or as root", what);
     if (refused && r->namespaced)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: CAP_BPF is held in a user namespace alone. Do: run outside of the container", what);
+        return reason_set(why, W_PRIVILEGE_NOT_HELD,
+                          "%s: CAP_BPF is held in a user namespace alone. Do: run outside of the container", what);
     if (error == EPERM && r->counts_bpf && r->locked_kb != UINT64_MAX)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: this kernel counts it as locked memory, of which %llu KB are allowed. Do: raise RLIMIT_MEMLOCK "
-                          "(LimitMEMLOCK=infinity)", what, (unsigned long long)r->locked_kb);
+        return reason_set(
+            why, W_NOT_ENOUGH_MEMORY,
+            "%s: this kernel counts it as locked memory, of which %llu KB are allowed. Do: raise RLIMIT_MEMLOCK "
+            "(LimitMEMLOCK=infinity)",
+            what, (unsigned long long)r->locked_kb);
     if (refused)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s although CAP_BPF is held. Do: allow bpf in the seccomp filter or security module", what);
-    if (error == E2BIG && r->counts_bpf) /* so old that it does not know all arguments of bpf() that the program needs */
-        return reason_set(why, W_NOT_SUPPORTED, "%s: this kernel is too old for it (%s). Do: use Linux 5.17 or newer", what, strerror(error));
+        return reason_set(why, W_PRIVILEGE_NOT_HELD,
+                          "%s although CAP_BPF is held. Do: allow bpf in the seccomp filter or security module", what);
+    /* so old that it does not know all arguments of bpf() that the program needs */
+    if (error == E2BIG && r->counts_bpf)
+        return reason_set(why, W_NOT_SUPPORTED, "%s: this kernel is too old for it (%s). Do: use Linux 5.17 or newer",
+                          what, strerror(error));
     return reason_set(why, error == ENOMEM ? W_NOT_ENOUGH_MEMORY : W_NOT_SUPPORTED, "%s: %s", what, strerror(error));
 }
 
@@ -126,7 +142,8 @@ bool rights_tracefs(const struct source_rights *r, int error, char *reason, size
         snprintf(reason, size, "tracefs may not be read: CAP_SYS_ADMIN is missing");
         *advice = "run as root, or let this user read /sys/kernel/tracing (mount option gid=)";
     } else {
-        snprintf(reason, size, "tracefs may not be read%s", r->namespaced ? " in a user namespace" : ": a security module forbids it");
+        snprintf(reason, size, "tracefs may not be read%s",
+                 r->namespaced ? " in a user namespace" : ": a security module forbids it");
         *advice = "run outside of the container, or allow it there";
     }
     return true;

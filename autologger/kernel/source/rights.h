@@ -1,4 +1,5 @@
-/* rights.h - why the kernel does not let itself be traced, in words: a missing capability, perf_event_paranoid, a lockdown, a container.
+/* rights.h - why the kernel does not let itself be traced, in words: a missing capability, perf_event_paranoid, a
+ * lockdown, a container.
  * Threads: any. Ownership: none. Not for: asking for rights. */
 #ifndef AUTOLOGGER_KERNEL_RIGHTS_H
 #define AUTOLOGGER_KERNEL_RIGHTS_H
@@ -20,10 +21,11 @@ struct source_rights {
 void rights_read(const char *root, struct source_rights *out);
 /* Who opens events for this process has these, so they are not what is missing. Before there is a second thread. */
 void rights_far(uint64_t capabilities);
-/* perf_event_open failed with `error`: the Status with what is missing and what to do. W_PRIVILEGE_NOT_HELD, W_NOT_SUPPORTED, W_NOT_ENOUGH_MEMORY. */
+/* perf_event_open failed with `error`: the Status with what is missing and what to do. W_PRIVILEGE_NOT_HELD,
+ * W_NOT_SUPPORTED, W_NOT_ENOUGH_MEMORY. */
 wstatus rights_refused(const struct source_rights *r, int error, struct reason *why);
-/* A BPF program can't be loaded or attached, with `error`: the Status with what is missing; `what` begins the sentence. W_PRIVILEGE_NOT_HELD,
- * W_NOT_ENOUGH_MEMORY, W_NOT_SUPPORTED. */
+/* A BPF program can't be loaded or attached, with `error`: the Status with what is missing; `what` begins the sentence.
+ * W_PRIVILEGE_NOT_HELD, W_NOT_ENOUGH_MEMORY, W_NOT_SUPPORTED. */
 wstatus rights_bpf(const struct source_rights *r, int error, const char *what, struct reason *why);
 /* What to do, which is then taken out of the reason; `otherwise` where it says nothing. */
 const char *rights_advice(struct reason *why, const char *otherwise);

@@ -20,10 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NO_SYSCONFIG = 0x10000000, RING_DEFAULT = 4 << 20, RING_LEAST = 64 << 10, RINGS_TOGETHER = 64 << 20, RING_ROOM = 3 << 19, PMC_PERIOD = 1000003 /* a prime: in step with nothing */ };
+enum {
+    NO_SYSCONFIG   = 0x10000000,
+    RING_DEFAULT   = 4 << 20,
+    RING_LEAST     = 64 << 10,
+    RINGS_TOGETHER = 64 << 20,
+    RING_ROOM      = 3 << 19,
+    PMC_PERIOD     = 1000003 /* a prime: in step with nothing */
+};
 
-/* The drainer is woken when a ring is half full, or later where that still leaves room enough until it runs: what it does
- * during a boot is part of what the boot costs. Rings that are larger than usual have larger records. */
+/* The drainer is woken when a ring is half full, or later where that still leaves room enough until it runs: what it
+ * does during a boot is part of what the boot costs. Rings that are larger than usual have larger records. */
 static uint32_t wake_at(size_t ring_bytes)
 {
     bool late = ring_bytes > 2 * (size_t)RING_ROOM && ring_bytes <= RING_DEFAULT;
@@ -32,11 +39,16 @@ static uint32_t wake_at(size_t ring_bytes)
 
 static struct perf_event_attr base_attr(size_t ring_bytes)
 {
-    return (struct perf_event_attr){
-        .size = sizeof(struct perf_event_attr), .disabled = 1, .sample_id_all = 1, .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC_RAW, .watermark = 1, .wakeup_watermark = wake_at(ring_bytes),
-        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-        .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST};
+    return (struct perf_event_attr){.size             = sizeof(struct perf_event_attr),
+                                    .disabled         = 1,
+                                    .sample_id_all    = 1,
+                                    .use_clockid      = 1,
+                                    .clockid          = CLOCK_MONOTONIC_RAW,
+                                    .watermark        = 1,
+                                    .wakeup_watermark = wake_at(ring_bytes),
+                                    .sample_type =
+                                        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+                                    .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST};
 }
 
 static wstatus rings_refused(int error, struct reason *why)
@@ -49,12 +61,13 @@ static wstatus rings_refused(int error, struct reason *why)
 /* The side-band event carries fork, exec, exit and mappings, and the ring. Old kernels lack some of its attributes. */
 static int sideband_open(const struct klog_config *config, struct perf_event_attr attr, unsigned cpu)
 {
-    bool alone = config->tracepoint_count && config->mask[0] == NO_SYSCONFIG && !config->mask[1] && !config->mask[2] && !config->mask[4];
+    bool alone = config->tracepoint_count && config->mask[0] == NO_SYSCONFIG && !config->mask[1] && !config->mask[2] &&
+                 !config->mask[4];
     attr.type   = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
-    attr.task   = 1; /* which threads are the kernel's */
+    attr.task   = 1;                                                              /* which threads are the kernel's */
     attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.build_id = !alone; /* of no use to tracepoints alone */
-    int fd = reach_perf(&attr, cpu);
+    int fd                                                              = reach_perf(&attr, cpu);
     if (fd == -EINVAL) { /* before 5.12 */
         attr.build_id = 0;
         fd            = reach_perf(&attr, cpu);
@@ -66,8 +79,8 @@ static int sideband_open(const struct klog_config *config, struct perf_event_att
     return fd;
 }
 
-/* Counted by perf itself, without a tracepoint. Of the mappings nothing is counted: they are records of the side band, of which the
- * usual one has code alone, and build ids in the place of inode numbers. */
+/* Counted by perf itself, without a tracepoint. Of the mappings nothing is counted: they are records of the side band,
+ * of which the usual one has code alone, and build ids in the place of inode numbers. */
 static void software_attr(struct perf_event_attr *attr, unsigned kind)
 {
     attr->type          = PERF_TYPE_SOFTWARE;
@@ -88,15 +101,16 @@ static void user_copy_attr(struct perf_event_attr *attr, uint32_t bytes)
     attr->exclude_callchain_user = 1;
 }
 
-static int ring_source_open_one(const struct raw_source *s, const struct klog_config *config, struct perf_event_attr attr, int id,
-                       unsigned cpu)
+static int ring_source_open_one(const struct raw_source *s, const struct klog_config *config,
+                                struct perf_event_attr attr, int id, unsigned cpu)
 {
     attr.type   = PERF_TYPE_TRACEPOINT;
     attr.config = (uint64_t)id;
     if (s->kind == SRC_CLOCK) {
-        attr.type          = PERF_TYPE_SOFTWARE;
-        attr.config        = PERF_COUNT_SW_CPU_CLOCK;
-        attr.sample_period = (config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL) * UINT64_C(100);
+        attr.type   = PERF_TYPE_SOFTWARE;
+        attr.config = PERF_COUNT_SW_CPU_CLOCK;
+        attr.sample_period =
+            (config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL) * UINT64_C(100);
     } else if (s->kind == SRC_PMC) {
         attr.type          = PERF_TYPE_HARDWARE;
         attr.config        = PERF_COUNT_HW_CPU_CYCLES;
@@ -126,16 +140,18 @@ static int ring_source_open_one(const struct raw_source *s, const struct klog_co
     }
     char filter[256];
     if (fd >= 0 && (s->flags & RAW_SOURCE_MEMCALLS) && memcalls_filter(config->mask, filter, sizeof filter))
-        ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter); /* a kernel without filters tells of all calls: the converter looks, too */
+        ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
+              filter); /* a kernel without filters tells of all calls: the converter looks, too */
     return fd;
 }
 
-/* Most of what goes through sockets stays on the machine's own bus (family 1); the kernel leaves that out at a lower price than we can.
- * What a filter refuses is not counted. */
+/* Most of what goes through sockets stays on the machine's own bus (family 1); the kernel leaves that out at a lower
+ * price than we can. What a filter refuses is not counted. */
 static void filter_set(int fd, unsigned kind)
 {
     if (fd >= 0 && (kind == SRC_SEND_LENGTH || kind == SRC_RECV_LENGTH))
-        ioctl(fd, PERF_EVENT_IOC_SET_FILTER, "family == 2 || family == 10"); /* refused: the converter leaves them out */
+        ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
+              "family == 2 || family == 10"); /* refused: the converter leaves them out */
 }
 
 static wstatus source_ring_map(struct rings *rings, unsigned cpu, struct reason *why)
@@ -149,8 +165,8 @@ static wstatus source_ring_map(struct rings *rings, unsigned cpu, struct reason 
             return reason_set(why, W_PRIVILEGE_NOT_HELD,
                               "a ring of %zu KB for CPU %u is over kernel.perf_event_mlock_kb: CAP_IPC_LOCK is missing",
                               rings->bytes / 1024, cpu);
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a ring of %zu KB for CPU %u: %s", rings->bytes / 1024,
-                          cpu, strerror(errno));
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a ring of %zu KB for CPU %u: %s",
+                          rings->bytes / 1024, cpu, strerror(errno));
     }
     r->data = (uint8_t *)r->page + page;
     return W_SUCCESS;
@@ -162,7 +178,8 @@ static void condition(const struct klog_config *config, const char *item, const 
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, item, reason, advice);
 }
 
-/* A field that a tracepoint does not have. Those of newer kernels are absent by design and documented (docs/DIFFERENCES.md). */
+/* A field that a tracepoint does not have. Those of newer kernels are absent by design and documented
+ * (docs/DIFFERENCES.md). */
 static void field_missing(const struct klog_config *config, const struct source_row *row, const char *field)
 {
     char text[160];
@@ -190,16 +207,18 @@ static bool cgroup_sampled(void)
 static void source_missing(const struct klog_config *config, const struct source_row *row, int error, bool root)
 {
     struct source_rights r;
-    char          text[160];
-    const char   *advice = root ? "use a newer kernel (with CONFIG_FTRACE), or leave the flag out"
-                                : "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing";
+    char                 text[160];
+    const char          *advice = root ? "use a newer kernel (with CONFIG_FTRACE), or leave the flag out"
+                                       : "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing";
     rights_read("", &r);
     if (!rights_tracefs(&r, -error, text, sizeof text, &advice))
-        snprintf(text, sizeof text, root ? "this kernel has no such tracepoint: %s" : "tracefs cannot be opened: %s", strerror(-error));
+        snprintf(text, sizeof text, root ? "this kernel has no such tracepoint: %s" : "tracefs cannot be opened: %s",
+                 strerror(-error));
     condition(config, row->name, text, advice);
 }
 
-/* Registers and stack can be had: not without the kernel's knowledge of user registers, nor by numbers of another processor. */
+/* Registers and stack can be had: not without the kernel's knowledge of user registers, nor by numbers of another
+ * processor. */
 static bool user_copied(const struct klog_config *config)
 {
     struct perf_event_attr attr = base_attr((size_t)sysconf(_SC_PAGESIZE));
@@ -215,8 +234,10 @@ static bool user_copied(const struct klog_config *config)
     if (fd >= 0)
         close(fd);
     else if (fd != -ENODEV)
-        condition(config, "UserStacks", "this kernel, or this processor, gives no registers and no stack of programs: their stacks go by frame pointers",
-                  "leave UserStacks out");
+        condition(
+            config, "UserStacks",
+            "this kernel, or this processor, gives no registers and no stack of programs: their stacks go by frame pointers",
+            "leave UserStacks out");
     return fd >= 0 || fd == -ENODEV;
 }
 
@@ -228,8 +249,10 @@ static void probes_check(const struct klog_config *config, int root, const struc
         found += sources[i].kind == SRC_PROBE_START || sources[i].kind == SRC_PROBE_END;
     probes_instance_end(root);
     if (found < 2 && config->condition && faccessat(root, "kprobe_events", F_OK, 0) == 0)
-        config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, "DeviceEvents",
-                          "which driver took which device is not recorded: the kernel lets no event be defined at really_probe", "nothing: the rest is recorded");
+        config->condition(
+            config->condition_ctx, W_NOT_SUPPORTED, true, "DeviceEvents",
+            "which driver took which device is not recorded: the kernel lets no event be defined at really_probe",
+            "nothing: the rest is recorded");
 }
 
 /* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
@@ -242,9 +265,11 @@ unsigned rings_sources(const struct klog_config *config, struct raw_source *sour
         const struct source_row *row = &source_table[kind];
         const char              *missing;
         char                     text[160], field[32];
-        if (kind != SRC_SIDEBAND && (row->flags & SOURCE_DEVICES ? !config->devices || kind == SRC_UEVENT : !source_wanted(row, config) || (row->flags & SOURCE_PHASE)))
+        if (kind != SRC_SIDEBAND &&
+            (row->flags & SOURCE_DEVICES ? !config->devices || kind == SRC_UEVENT
+                                         : !source_wanted(row, config) || (row->flags & SOURCE_PHASE)))
             continue;
-        struct raw_source s = {.kind = kind};
+        struct raw_source s  = {.kind = kind};
         int               id = 0;
         snprintf(s.name, sizeof s.name, "%s", row->name);
         if (strchr(row->name, ':')) {
@@ -280,8 +305,10 @@ unsigned rings_sources(const struct klog_config *config, struct raw_source *sour
     return count;
 }
 
-/* The provider's own filter. One that the kernel refuses must not let everything through: the source is closed again. */
-static void wish_filter(const struct klog_config *config, const struct raw_source *source, struct tracepoint_wish *w, int *fd, unsigned cpu)
+/* The provider's own filter. One that the kernel refuses must not let everything through: the source is closed
+ * again. */
+static void wish_filter(const struct klog_config *config, const struct raw_source *source, struct tracepoint_wish *w,
+                        int *fd, unsigned cpu)
 {
     char text[224];
     if (*fd < 0 || !*w->filter || ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, w->filter) == 0)
@@ -293,13 +320,14 @@ static void wish_filter(const struct klog_config *config, const struct raw_sourc
     w->opened--;
     if (!config->condition)
         return;
-    snprintf(text, sizeof text, "the kernel does not take the filter '%.80s' for %s: it is not recorded", w->filter, source->name);
+    snprintf(text, sizeof text, "the kernel does not take the filter '%.80s' for %s: it is not recorded", w->filter,
+             source->name);
     config->condition(config->condition_ctx, W_INVALID_PARAMETER, false, w->name, text,
                       "use the names of its fields: autologger providers --tracepoints --fields");
 }
 
-wstatus rings_source_open(struct rings *rings, const struct klog_config *config, const struct raw_source *s, int id, unsigned slot,
-                          unsigned cpu, struct reason *why)
+wstatus rings_source_open(struct rings *rings, const struct klog_config *config, const struct raw_source *s, int id,
+                          unsigned slot, unsigned cpu, struct reason *why)
 {
     struct ring *r = &rings->ring[cpu];
     char         text[160];
@@ -320,7 +348,8 @@ wstatus rings_source_open(struct rings *rings, const struct klog_config *config,
     }
     if (fd == -ENOENT && s->kind == SRC_PMC) { /* once, not for each CPU */
         if (cpu == 0)
-            condition(config, s->name, "this machine has no hardware performance counters, or its hypervisor shows none",
+            condition(config, s->name,
+                      "this machine has no hardware performance counters, or its hypervisor shows none",
                       "use PROFILE, which samples by time");
     } else if (fd < 0) {
         snprintf(text, sizeof text, "the source cannot be opened on CPU %u: %s", cpu, strerror(-fd));
@@ -330,8 +359,8 @@ wstatus rings_source_open(struct rings *rings, const struct klog_config *config,
     return W_SUCCESS;
 }
 
-wstatus rings_cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources, const int *ids,
-                       unsigned cpu, struct reason *why)
+wstatus rings_cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources,
+                       const int *ids, unsigned cpu, struct reason *why)
 {
     struct ring *r  = &rings->ring[cpu];
     int          fd = sideband_open(config, base_attr(rings->bytes), cpu);
@@ -358,24 +387,31 @@ size_t rings_size(unsigned cpus, size_t asked, uint64_t session_bytes, size_t pa
     return bytes;
 }
 
-static size_t ring_asked(const struct klog_config *config) { return config->ring_bytes ? config->ring_bytes : RING_DEFAULT; }
+static size_t ring_asked(const struct klog_config *config)
+{
+    return config->ring_bytes ? config->ring_bytes : RING_DEFAULT;
+}
 
 void rings_tell_smaller(const struct rings *rings, const struct klog_config *config)
 {
     char text[200];
     if (rings->bytes >= ring_asked(config) || !config->condition)
         return;
-    snprintf(text, sizeof text, "%u processors: the rings of kernel events have %zu KB each instead of %zu KB, so that they take %llu MB together",
-             rings->cpus, rings->bytes / 1024, ring_asked(config) / 1024, (unsigned long long)rings->bytes * rings->cpus >> 20);
-    config->condition(config->condition_ctx, W_NOT_ENOUGH_MEMORY, true, "rings", text, "raise MaximumBuffers or BufferSize, if events of a ring are lost");
+    snprintf(
+        text, sizeof text,
+        "%u processors: the rings of kernel events have %zu KB each instead of %zu KB, so that they take %llu MB together",
+        rings->cpus, rings->bytes / 1024, ring_asked(config) / 1024,
+        (unsigned long long)rings->bytes * rings->cpus >> 20);
+    config->condition(config->condition_ctx, W_NOT_ENOUGH_MEMORY, true, "rings", text,
+                      "raise MaximumBuffers or BufferSize, if events of a ring are lost");
 }
 
 static wstatus rings_init(struct rings *rings, const struct klog_config *config, struct reason *why)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_CONF);
-    *rings    = (struct rings){.cpus = cpus < 1 ? 1 : (unsigned)cpus};
+    long cpus    = sysconf(_SC_NPROCESSORS_CONF);
+    *rings       = (struct rings){.cpus = cpus < 1 ? 1 : (unsigned)cpus};
     rings->bytes = rings_size(rings->cpus, ring_asked(config), config->raw_bytes, (size_t)sysconf(_SC_PAGESIZE));
-    rings->ring = calloc(rings->cpus, sizeof *rings->ring);
+    rings->ring  = calloc(rings->cpus, sizeof *rings->ring);
     if (!rings->ring)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", rings->cpus);
     for (unsigned c = 0; c < rings->cpus; c++)
@@ -394,10 +430,14 @@ static void probes_prepare(const struct klog_config *config)
         close(root);
     if (!error || !config->condition)
         return;
-    snprintf(text, sizeof text, error == -ENOENT ? "this kernel has no kprobes: which driver took which device, and how long that was, is not recorded"
-                                                 : "how drivers take their devices is not recorded: tracefs' kprobe_events: %s", strerror(-error));
+    snprintf(text, sizeof text,
+             error == -ENOENT
+                 ? "this kernel has no kprobes: which driver took which device, and how long that was, is not recorded"
+                 : "how drivers take their devices is not recorded: tracefs' kprobe_events: %s",
+             strerror(-error));
     config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, "DeviceEvents", text,
-                      error == -ENOENT ? "use a kernel with CONFIG_KPROBE_EVENTS" : "run as root, on a kernel that is not locked down");
+                      error == -ENOENT ? "use a kernel with CONFIG_KPROBE_EVENTS"
+                                       : "run as root, on a kernel that is not locked down");
 }
 
 wstatus rings_open(struct rings *rings, const struct klog_config *config, struct raw_source sources[RAW_SOURCES],
@@ -408,7 +448,8 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     if (status)
         return status;
     struct perf_event_attr attr = base_attr(rings->bytes);
-    int                    fd   = sideband_open(config, attr, 0); /* the right is asked first: no conditions from a session that can't be */
+    /* the right is asked first: no conditions from a session that can't be */
+    int fd = sideband_open(config, attr, 0);
     if (fd < 0 && fd != -ENODEV)
         status = rings_refused(-fd, why);
     else if (fd >= 0)
@@ -436,7 +477,8 @@ wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const
 {
     wstatus status = rings_init(rings, config, why);
     if (!status && rings->cpus != log->header->cpus)
-        status = reason_set(why, W_INVALID_DATA, "the predecessor saw %u CPUs, this process %u", log->header->cpus, rings->cpus);
+        status = reason_set(why, W_INVALID_DATA, "the predecessor saw %u CPUs, this process %u", log->header->cpus,
+                            rings->cpus);
     rings->count = log->header->source_count; /* what was closed is not to be found */
     for (unsigned c = 0; c < rings->cpus && !status; c++) {
         for (unsigned i = 0; i < rings->count; i++) {
@@ -497,7 +539,10 @@ bool rings_hold(const struct rings *rings)
 /* Mapped for reading only, its ring is overwritten, never full: so each event wakes. */
 static struct bell bell_open(unsigned cpu, int id)
 {
-    struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof attr, .config = (uint64_t)id, .sample_period = 1,
+    struct perf_event_attr attr = {.type          = PERF_TYPE_TRACEPOINT,
+                                   .size          = sizeof attr,
+                                   .config        = (uint64_t)id,
+                                   .sample_period = 1,
                                    .wakeup_events = 1};
     struct bell            b    = {.fd = reach_perf(&attr, cpu), .page = NULL};
     if (b.fd < 0)
@@ -522,7 +567,8 @@ void rings_bell(struct rings *rings)
     struct raw_source s = {0};
     const char       *missing;
     char              text[32];
-    int               root = tracefs_open(), id = root < 0 ? root : tracefs_tracepoint(root, &source_table[SRC_EXEC], &s, &missing, text);
+    int               root = tracefs_open(),
+        id                 = root < 0 ? root : tracefs_tracepoint(root, &source_table[SRC_EXEC], &s, &missing, text);
     if (root >= 0)
         close(root);
     if (id < 0 || rings->bell || !(rings->bell = calloc(rings->cpus, sizeof *rings->bell)))
@@ -560,13 +606,14 @@ bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint6
     return true;
 }
 
-void rings_wait(const struct rings *rings, pthread_mutex_t *lock, int wake_fd, const int other_fd[RINGS_OTHERS], int timeout_ms)
+void rings_wait(const struct rings *rings, pthread_mutex_t *lock, int wake_fd, const int other_fd[RINGS_OTHERS],
+                int timeout_ms)
 {
     enum { POLL_MAX = 1024 };
     struct pollfd p[POLL_MAX];
     nfds_t        n = 0;
     uint64_t      drop;
-    p[n++]          = (struct pollfd){wake_fd, POLLIN, 0};
+    p[n++] = (struct pollfd){wake_fd, POLLIN, 0};
     for (int i = 0; i < RINGS_OTHERS; i++)
         p[n++] = (struct pollfd){other_fd[i], POLLIN, 0};
     pthread_mutex_lock(lock);

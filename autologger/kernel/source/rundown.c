@@ -1,4 +1,5 @@
-/* rundown.c - what there was at the start: the system, processes, threads and images, from one walk of /proc. See drain.h. */
+/* rundown.c - what there was at the start: the system, processes, threads and images, from one walk of /proc. See
+ * drain.h. */
 #include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/source/reach.h"
 #include "autologger/kernel/source/rundown_image.h"
@@ -18,16 +19,25 @@
 #include <unistd.h>
 
 enum { SYMBOL_STEXT, SYMBOL_END, SYMBOL_SOFTIRQ, SYMBOLS = SYMBOL_SOFTIRQ + RAW_SOFTIRQS };
-static const char *const kernel_symbols[SYMBOLS] = {
-    "_stext", "_end", "tasklet_hi_action", "run_timer_softirq", "net_tx_action", "net_rx_action", "blk_done_softirq",
-    "irq_poll_softirq", "tasklet_action", "sched_balance_softirq|run_rebalance_domains", "hrtimer_run_softirq", "rcu_core_si"};
+static const char *const kernel_symbols[SYMBOLS] = {"_stext",
+                                                    "_end",
+                                                    "tasklet_hi_action",
+                                                    "run_timer_softirq",
+                                                    "net_tx_action",
+                                                    "net_rx_action",
+                                                    "blk_done_softirq",
+                                                    "irq_poll_softirq",
+                                                    "tasklet_action",
+                                                    "sched_balance_softirq|run_rebalance_domains",
+                                                    "hrtimer_run_softirq",
+                                                    "rcu_core_si"};
 
 /* Own records wait in a buffer; they must reach the log before the horizon passes their times. */
 struct rundown {
-    struct drain      *d;
-    struct own_buffer *buffer;
+    struct drain          *d;
+    struct own_buffer     *buffer;
     struct rundown_images *images;
-    uint64_t           flushed;
+    uint64_t               flushed;
 };
 
 static void rundown_flush(struct rundown *r)
@@ -64,8 +74,8 @@ static bool has_source(const struct rundown *r, unsigned kind)
     return false;
 }
 
-/* Looks up what is needed alone: the handlers only where deferred work is traced, the end of the image only where its length
- * cannot be had in a cheaper way. */
+/* Looks up what is needed alone: the handlers only where deferred work is traced, the end of the image only where its
+ * length cannot be had in a cheaper way. */
 static void symbols_find(struct rundown *r, uint64_t address[SYMBOLS])
 {
     struct kallsyms_wish wish     = {r->d->function, r->d->functions, symbol_add, r};
@@ -97,17 +107,18 @@ static void rundown_text_read(int proc, const char *path, char *out, size_t size
     ssize_t n  = fd < 0 ? -1 : read(fd, out, size - 1);
     if (fd >= 0)
         close(fd);
-    out[n > 0 ? n : 0] = 0;
+    out[n > 0 ? n : 0]      = 0;
     out[strcspn(out, "\n")] = 0;
 }
 
 static void kernel_image_add(struct rundown *r, uint64_t start, uint64_t end, const char *release)
 {
-    struct raw_image image = {.own = {RAW_IMAGE, 0, 0, raw_now(), 0, 0}, .base = start, .size = (end - start + 4095) & ~UINT64_C(4095)};
-    uint8_t          id[20], notes[1024];
-    char             path[160];
-    int              fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
-    ssize_t          n  = fd < 0 ? -1 : read(fd, notes, sizeof notes);
+    struct raw_image image = {
+        .own = {RAW_IMAGE, 0, 0, raw_now(), 0, 0}, .base = start, .size = (end - start + 4095) & ~UINT64_C(4095)};
+    uint8_t id[20], notes[1024];
+    char    path[160];
+    int     fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+    ssize_t n  = fd < 0 ? -1 : read(fd, notes, sizeof notes);
     if (fd >= 0)
         close(fd);
     unsigned size = n > 0 ? elf_note_build_id(notes, (size_t)n, id) : 0;
@@ -126,10 +137,10 @@ static void system_add(struct rundown *r)
     struct utsname    name;
     symbols_find(r, address);
     memcpy(s.softirq, address + SYMBOL_SOFTIRQ, sizeof s.softirq);
-    s.mhz = r->d->clock.read_kind == CLOCK_READ_TSC ? (uint32_t)(r->d->clock.freq / 1000000) : 1000;
-    s.cpus                       = r->d->rings->cpus;
-    s.page_bytes                 = (uint32_t)sysconf(_SC_PAGESIZE);
-    s.memory_bytes               = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
+    s.mhz          = r->d->clock.read_kind == CLOCK_READ_TSC ? (uint32_t)(r->d->clock.freq / 1000000) : 1000;
+    s.cpus         = r->d->rings->cpus;
+    s.page_bytes   = (uint32_t)sysconf(_SC_PAGESIZE);
+    s.memory_bytes = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
     if (uname(&name) == 0) {
         memcpy(s.host, name.nodename, sizeof s.host - 1);
         memcpy(s.release, name.release, sizeof s.release - 1);
@@ -142,8 +153,8 @@ static void system_add(struct rundown *r)
         kernel_image_add(r, start, address[SYMBOL_END], name.release);
 }
 
-/* Kernel threads are most of what a machine has when it boots, and /proc/PID/stat and status are expensive: for these, cheaper
- * questions will do. They are the children of number 2. */
+/* Kernel threads are most of what a machine has when it boots, and /proc/PID/stat and status are expensive: for these,
+ * cheaper questions will do. They are the children of number 2. */
 enum { KERNEL_THREADS = 16384 };
 struct kernel_threads {
     uint32_t *pid;
@@ -155,8 +166,8 @@ static void kernel_threads_find(const struct rundown *r, struct kernel_threads *
     char             text[4096];
     uint32_t         number = 0;
     struct proc_stat st;
-    *k     = (struct kernel_threads){.pid = malloc(KERNEL_THREADS * sizeof *k->pid)};
-    int fd = openat(r->d->proc, "2/task/2/children", O_RDONLY | O_CLOEXEC);
+    *k         = (struct kernel_threads){.pid = malloc(KERNEL_THREADS * sizeof *k->pid)};
+    int  fd    = openat(r->d->proc, "2/task/2/children", O_RDONLY | O_CLOEXEC);
     bool known = fd >= 0 && k->pid && proc_stat(r->d->proc, 2, 0, &st) && st.kernel_thread;
     for (ssize_t n; known && (n = read(fd, text, sizeof text)) > 0;)
         for (ssize_t i = 0; i < n; i++) {
@@ -184,17 +195,26 @@ static bool is_kernel_thread(struct kernel_threads *k, uint32_t pid)
 /* As the kernel counts priorities: 0 to 99 real time, 120 = nice 0. */
 static int32_t priority(uint32_t tid)
 {
-    struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } a = {0};
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t  nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } a = {0};
     if (syscall(SYS_sched_getattr, tid, &a, (unsigned)sizeof a, 0) < 0)
         return 120;
-    return a.policy == SCHED_FIFO || a.policy == SCHED_RR ? 99 - (int32_t)a.priority : a.policy == 6 /* deadline */ ? -1 : 120 + a.nice;
+    return a.policy == SCHED_FIFO || a.policy == SCHED_RR ? 99 - (int32_t)a.priority
+           : a.policy == 6 /* deadline */                 ? -1
+                                                          : 120 + a.nice;
 }
 
 static void kernel_thread_add(struct rundown *r, uint32_t pid)
 {
-    struct raw_thread t = {.own = {RAW_THREAD, 0, 0, raw_now(), pid, pid}, .prio = priority(pid), .flags = RAW_PROCESS_KERNEL};
-    uint64_t          cpus[128] = {0};
-    char              path[32];
+    struct raw_thread t = {
+        .own = {RAW_THREAD, 0, 0, raw_now(), pid, pid}, .prio = priority(pid), .flags = RAW_PROCESS_KERNEL};
+    uint64_t cpus[128] = {0};
+    char     path[32];
     snprintf(path, sizeof path, "%u/comm", pid);
     int     fd = openat(r->d->proc, path, O_RDONLY | O_CLOEXEC);
     ssize_t n  = fd < 0 ? -1 : read(fd, t.name, sizeof t.name - 1);
@@ -211,8 +231,10 @@ static void kernel_thread_add(struct rundown *r, uint32_t pid)
 /* One thread of a process, by what its stat and status say. */
 static void thread_add(struct rundown *r, uint32_t pid, uint32_t tid, const struct proc_stat *st, uint64_t affinity)
 {
-    struct raw_thread t = {.own = {RAW_THREAD, 0, 0, raw_now(), pid, tid}, .affinity = affinity, .prio = st->prio,
-                           .flags = st->kernel_thread ? RAW_PROCESS_KERNEL : 0};
+    struct raw_thread t = {.own      = {RAW_THREAD, 0, 0, raw_now(), pid, tid},
+                           .affinity = affinity,
+                           .prio     = st->prio,
+                           .flags    = st->kernel_thread ? RAW_PROCESS_KERNEL : 0};
     memcpy(t.name, st->comm, sizeof t.name);
     rundown_add(r, &t, sizeof t, NULL, 0);
 }
@@ -238,9 +260,13 @@ static void threads_add(struct rundown *r, uint32_t pid)
 
 static void mapping_add(struct rundown *r, uint32_t pid, const struct proc_mapping *m)
 {
-    struct raw_mapping map = {.own = {RAW_MAPPING, 0, 0, raw_now(), pid, pid}, .start = m->start, .end = m->end, .offset = m->pgoff,
-                              .inode = m->inode, .dev = m->dev,
-                              .flags = (m->shared ? RAW_MAPPING_SHARED : 0u) | (m->exec ? RAW_MAPPING_EXEC : 0u)};
+    struct raw_mapping map = {.own    = {RAW_MAPPING, 0, 0, raw_now(), pid, pid},
+                              .start  = m->start,
+                              .end    = m->end,
+                              .offset = m->pgoff,
+                              .inode  = m->inode,
+                              .dev    = m->dev,
+                              .flags  = (m->shared ? RAW_MAPPING_SHARED : 0u) | (m->exec ? RAW_MAPPING_EXEC : 0u)};
     if (m->path[0] == '/')
         rundown_add(r, &map, sizeof map, &m->path, 1);
 }
@@ -289,10 +315,11 @@ static void cgroup_add(struct rundown *r, uint32_t pid)
     char *line          = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
     if (!line)
         return;
-    const char *path             = strchr(line, ':') + 2;
+    const char *path                  = strchr(line, ':') + 2;
     line[strcspn(line + 1, "\n") + 1] = 0;
-    static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
-    for (unsigned i = 0; i < 2 && !g.id && !strstr(path, "/.."); i++) /* one outside of our cgroup namespace leads out of the mount */
+    static const char *const roots[]  = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+    /* one outside of our cgroup namespace leads out of the mount */
+    for (unsigned i = 0; i < 2 && !g.id && !strstr(path, "/.."); i++)
         if (snprintf(full, sizeof full, "%s%s", roots[i], path) < (int)sizeof full && stat(full, &st) == 0)
             g.id = st.st_ino;
     if (strcmp(path, "/") == 0)
@@ -340,12 +367,12 @@ void drain_rundown(struct drain *d)
 {
     struct kernel_threads kernel = {0};
     struct rundown        r      = {.d = d, .flushed = raw_now()};
-    r.buffer         = malloc(sizeof *r.buffer);
-    r.images         = rundown_images_create(d, image_add, &r);
+    r.buffer                     = malloc(sizeof *r.buffer);
+    r.images                     = rundown_images_create(d, image_add, &r);
     if (!r.buffer || !r.images)
         goto out;
     r.buffer->used = r.buffer->records = 0;
-    r.buffer->mark = false;
+    r.buffer->mark                     = false;
     system_add(&r);
     kernel_threads_find(&r, &kernel);
     int  fd  = openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -386,7 +413,7 @@ static void mappings_add(struct rundown *r, uint32_t pid)
 
 void drain_mappings(struct drain *d)
 {
-    struct rundown r = {.d = d, .buffer = calloc(1, sizeof *r.buffer), .flushed = raw_now()};
+    struct rundown r   = {.d = d, .buffer = calloc(1, sizeof *r.buffer), .flushed = raw_now()};
     int            fd  = openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR           *dir = fd < 0 ? NULL : fdopendir(fd);
     for (struct dirent *e = dir && r.buffer ? readdir(dir) : NULL; e; e = readdir(dir))
@@ -431,7 +458,7 @@ void drain_mark(struct drain *d, uint32_t type)
     if (!buffer)
         return;
     buffer->used = buffer->records = 0;
-    buffer->mark = true;
+    buffer->mark                   = true;
     pthread_mutex_lock(&d->lock);
     own_add(d, buffer, &mark, sizeof mark, NULL, 0);
     own_flush(d, buffer);

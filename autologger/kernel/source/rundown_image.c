@@ -12,11 +12,11 @@ struct image_file {
     struct elf_info elf;
 };
 struct late { /* an image whose file was asked for */
-    struct late *next;
-    uint32_t     pid;
-    uint64_t     start, end, pgoff;
+    struct late       *next;
+    uint32_t           pid;
+    uint64_t           start, end, pgoff;
     struct image_file *file;
-    char         path[];
+    char               path[];
 };
 struct rundown_images {
     struct drain      *d;
@@ -56,8 +56,8 @@ void rundown_images_destroy(struct rundown_images *r)
     free(r);
 }
 
-static void image_put(struct rundown_images *r, uint32_t pid, uint64_t start, uint64_t end, uint64_t pgoff, const struct elf_info *elf,
-                      const char *path)
+static void image_put(struct rundown_images *r, uint32_t pid, uint64_t start, uint64_t end, uint64_t pgoff,
+                      const struct elf_info *elf, const char *path)
 {
     struct raw_image image = {.own = {.type = RAW_IMAGE, .pid = pid, .tid = pid}};
     if (elf && elf_place(elf, start, pgoff, &image.base, &image.size)) {
@@ -74,7 +74,7 @@ static void image_put(struct rundown_images *r, uint32_t pid, uint64_t start, ui
 
 static struct image_file *rundown_image_file_of(struct rundown_images *r, const struct proc_mapping *m)
 {
-    uint64_t     key = m->path[0] == '/' ? file_key(m->dev, m->inode) : 0;
+    uint64_t           key = m->path[0] == '/' ? file_key(m->dev, m->inode) : 0;
     struct image_file *f   = key ? idmap_get(&r->files, key) : NULL;
     if (!key || f)
         return f;
@@ -87,9 +87,11 @@ static struct image_file *rundown_image_file_of(struct rundown_images *r, const 
 }
 
 /* Asks where nobody did, or where another process' mapping of it gave no answer: that one may have been gone. */
-static void rundown_image_file_ask(struct rundown_images *r, struct image_file *f, uint32_t pid, const struct proc_mapping *m)
+static void rundown_image_file_ask(struct rundown_images *r, struct image_file *f, uint32_t pid,
+                                   const struct proc_mapping *m)
 {
-    struct elf_question q = {.key = file_key(m->dev, m->inode), .start = m->start, .end = m->end, .inode = m->inode, .pid = pid};
+    struct elf_question q = {
+        .key = file_key(m->dev, m->inode), .start = m->start, .end = m->end, .inode = m->inode, .pid = pid};
     if (f->tries && (!f->answered || f->elf.valid || f->tries == RUNDOWN_TRIES))
         return;
     f->tries++;
@@ -99,7 +101,7 @@ static void rundown_image_file_ask(struct rundown_images *r, struct image_file *
 void rundown_image(struct rundown_images *r, uint32_t pid, const struct proc_mapping *m)
 {
     struct image_file *f = rundown_image_file_of(r, m);
-    size_t       n = strlen(m->path) + 1;
+    size_t             n = strlen(m->path) + 1;
     if (f)
         rundown_image_file_ask(r, f, pid, m);
     struct late *l = f && !f->answered ? malloc(sizeof *l + n) : NULL;
@@ -134,12 +136,14 @@ void rundown_images_put(struct rundown_images *r, bool last)
     const uint64_t begin = raw_now();
     int            left;
     answers_take(r);
-    while (last && elf_unanswered(r->helper) && (left = elf_patience(r->helper) - (int)((raw_now() - begin) / 1000000)) > 0) {
+    while (last && elf_unanswered(r->helper) &&
+           (left = elf_patience(r->helper) - (int)((raw_now() - begin) / 1000000)) > 0) {
         elf_helper_wait(r->helper, left);
         answers_take(r);
     }
     for (struct late *l; (l = r->first) && (last || l->file->answered);) {
-        image_put(r, l->pid, l->start, l->end, l->pgoff, l->file->answered && l->file->elf.valid ? &l->file->elf : NULL, l->path);
+        image_put(r, l->pid, l->start, l->end, l->pgoff, l->file->answered && l->file->elf.valid ? &l->file->elf : NULL,
+                  l->path);
         if (!(r->first = l->next))
             r->last = &r->first;
         free(l);

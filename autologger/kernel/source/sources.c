@@ -11,8 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WORDS(...) {__VA_ARGS__}
-#define ALL_WORDS {~0u, ~0u, ~0u, ~0u}
+#define WORDS(...) \
+    { \
+        __VA_ARGS__ \
+    }
+#define ALL_WORDS \
+    { \
+        ~0u, ~0u, ~0u, ~0u \
+    }
 #define NEWER SOURCE_NEWER
 #define PHASE SOURCE_PHASE
 #define DEVICES SOURCE_DEVICES
@@ -32,8 +38,8 @@ bool source_wanted(const struct source_row *row, const struct klog_config *confi
 {
     if ((row->flags & SOURCE_UNITS) && !config->units)
         return false;
-    return (config->mask[0] & row->words.w0) || (config->mask[1] & row->words.w1) || (config->mask[2] & row->words.w2) ||
-           (config->mask[4] & row->words.w4);
+    return (config->mask[0] & row->words.w0) || (config->mask[1] & row->words.w1) ||
+           (config->mask[2] & row->words.w2) || (config->mask[4] & row->words.w4);
 }
 
 bool source_has_hook(const struct source_row *row, uint16_t hook)

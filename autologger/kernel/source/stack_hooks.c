@@ -1,11 +1,17 @@
-/* stack_hooks.c - which kernel events can have a call stack: the column HOOKS of sources.def, in a file without sources of events, because a
- * plan asks for it too. See flags.h, sources.h. */
+/* stack_hooks.c - which kernel events can have a call stack: the column HOOKS of sources.def, in a file without sources
+ * of events, because a plan asks for it too. See flags.h, sources.h. */
 #include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/tables/flags.h"
 #include "autologger/wire/hooks.h"
 
-#define HOOKS(...) {__VA_ARGS__}
-#define ONE(hook) {hook, hook}
+#define HOOKS(...) \
+    { \
+        __VA_ARGS__ \
+    }
+#define ONE(hook) \
+    { \
+        hook, hook \
+    }
 const struct hook_range source_hooks[SRC_COUNT][SOURCE_HOOKS] = {
 #define SOURCE(kind, name, words, fields, hooks, flags, converter) hooks,
 #include "autologger/kernel/source/sources.def"

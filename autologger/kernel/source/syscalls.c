@@ -13,9 +13,13 @@
 /* ---- of 64-bit programs ---- */
 
 /* Where the kernel's function is called otherwise than the call. */
-static const char *const alias[][2] = {{"fstat", "newfstat"}, {"stat", "newstat"}, {"lstat", "newlstat"}, {"uname", "newuname"},
-                                       {"sendfile", "sendfile64"}, {"umount2", "umount"}, {"_sysctl", "sysctl"}};
-static const struct { long number; const char *name; } syscalls_names[] = {
+static const char *const alias[][2] = {{"fstat", "newfstat"}, {"stat", "newstat"},        {"lstat", "newlstat"},
+                                       {"uname", "newuname"}, {"sendfile", "sendfile64"}, {"umount2", "umount"},
+                                       {"_sysctl", "sysctl"}};
+static const struct {
+    long        number;
+    const char *name;
+} syscalls_names[] = {
 #define NAME(number, name) {number, name},
 #include <syscall_names.h> /* made from sys/syscall.h */
 #undef NAME
@@ -27,35 +31,49 @@ static void address_take(const char *name, uint64_t address, uint64_t *out, unsi
         if (strcmp(name, alias[i][1]) == 0)
             name = alias[i][0];
     for (size_t i = 0; i < sizeof syscalls_names / sizeof *syscalls_names; i++)
-        if (syscalls_names[i].number >= 0 && syscalls_names[i].number < (long)count && strcmp(syscalls_names[i].name, name) == 0)
+        if (syscalls_names[i].number >= 0 && syscalls_names[i].number < (long)count &&
+            strcmp(syscalls_names[i].name, name) == 0)
             out[syscalls_names[i].number] = address;
 }
 
 /* ---- of 32-bit programs ---- */
 
 enum { NARROW_MOST = 1024, NAME_BYTES = 48 };
-struct narrow_function { char name[NAME_BYTES]; uint64_t address; }; /* its name without __ia32_ */
-struct narrow_functions { struct narrow_function function[NARROW_MOST]; unsigned count; };
+struct narrow_function {
+    char     name[NAME_BYTES];
+    uint64_t address;
+}; /* its name without __ia32_ */
+struct narrow_functions {
+    struct narrow_function function[NARROW_MOST];
+    unsigned               count;
+};
 
 #ifdef __x86_64__
-static const struct { unsigned number; const char *name; } narrow_names[] = {
+static const struct {
+    unsigned    number;
+    const char *name;
+} narrow_names[] = {
 #define NAME(number, name) {number, name},
 #include <narrow_names.h> /* made from asm/unistd_32.h */
 #undef NAME
 };
 /* Calls whose function has a name by no rule: mostly those that were replaced and kept theirs. */
 static const char *const narrow_alias[][2] = {
-    {"oldstat", "stat"}, {"oldfstat", "fstat"}, {"oldlstat", "lstat"}, {"stat", "newstat"}, {"fstat", "newfstat"}, {"lstat", "newlstat"},
-    {"oldolduname", "olduname"}, {"olduname", "uname"}, {"uname", "newuname"}, {"umount", "oldumount"}, {"umount2", "umount"},
-    {"mmap2", "mmap_pgoff"}, {"select", "old_select"}, {"_newselect", "select"}, {"_llseek", "llseek"}, {"readdir", "old_readdir"},
-    {"getrlimit", "old_getrlimit"}, {"ugetrlimit", "getrlimit"}, {"_sysctl", "sysctl"}};
+    {"oldstat", "stat"},         {"oldfstat", "fstat"},          {"oldlstat", "lstat"},
+    {"stat", "newstat"},         {"fstat", "newfstat"},          {"lstat", "newlstat"},
+    {"oldolduname", "olduname"}, {"olduname", "uname"},          {"uname", "newuname"},
+    {"umount", "oldumount"},     {"umount2", "umount"},          {"mmap2", "mmap_pgoff"},
+    {"select", "old_select"},    {"_newselect", "select"},       {"_llseek", "llseek"},
+    {"readdir", "old_readdir"},  {"getrlimit", "old_getrlimit"}, {"ugetrlimit", "getrlimit"},
+    {"_sysctl", "sysctl"}};
 
 static int syscalls_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct narrow_function *)a)->name, ((const struct narrow_function *)b)->name);
 }
 
-static uint64_t narrow_exact(const struct narrow_functions *f, const char *before, const char *name, size_t length, const char *behind)
+static uint64_t narrow_exact(const struct narrow_functions *f, const char *before, const char *name, size_t length,
+                             const char *behind)
 {
     struct narrow_function key = {.address = 0};
     if ((size_t)snprintf(key.name, sizeof key.name, "%s%.*s%s", before, (int)length, name, behind) >= sizeof key.name)
@@ -65,16 +83,18 @@ static uint64_t narrow_exact(const struct narrow_functions *f, const char *befor
 }
 
 /* One that translates its arguments comes before the one of 64-bit programs, which many share. */
-static uint64_t narrow_either(const struct narrow_functions *f, const char *before, const char *name, size_t length, const char *behind)
+static uint64_t narrow_either(const struct narrow_functions *f, const char *before, const char *name, size_t length,
+                              const char *behind)
 {
-    char     compat[NAME_BYTES];
+    char compat[NAME_BYTES];
     snprintf(compat, sizeof compat, "compat_sys_%s", before);
     uint64_t address = narrow_exact(f, compat, name, length, behind);
     snprintf(compat, sizeof compat, "sys_%s", before);
     return address ? address : narrow_exact(f, compat, name, length, behind);
 }
 
-/* Names of calls that end so are of the function without it: what has no such end is the older one, with 16 bits or 32. */
+/* Names of calls that end so are of the function without it: what has no such end is the older one, with 16 bits or
+ * 32. */
 static uint64_t narrow_newer(const struct narrow_functions *f, const char *name, size_t length)
 {
     static const char *const newer[] = {"_time64", "64", "32"};

@@ -33,8 +33,8 @@ static int tracepoints_by_name(const void *a, const void *b) { return strcmp(*(c
 /* The names in a folder below tracefs, sorted; malloc. */
 static char **names_in(int tracefs, const char *folder, size_t *count)
 {
-    int            fd  = openat(tracefs, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR           *dir = fd < 0 ? NULL : fdopendir(fd);
+    int            fd   = openat(tracefs, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR           *dir  = fd < 0 ? NULL : fdopendir(fd);
     char         **list = NULL;
     struct dirent *e;
     *count = 0;
@@ -90,7 +90,8 @@ static void match_group(struct matching *m, const char *group)
     names_free(names, count);
 }
 
-int tracepoints_match(int tracefs, const char *pattern, void (*found)(void *ctx, const char *name, const char *folder), void *ctx)
+int tracepoints_match(int tracefs, const char *pattern, void (*found)(void *ctx, const char *name, const char *folder),
+                      void *ctx)
 {
     char            copy[TRACEPOINT_TEXT], *rest = copy, *one;
     struct matching m = {.tracefs = tracefs, .found = found, .ctx = ctx};
@@ -130,7 +131,8 @@ static void tracepoints_add(void *ctx, const char *name, const char *folder)
     struct finding *f = ctx;
     char            path[224], text[32];
     for (unsigned i = 0; i < f->count; i++) /* two patterns of one provider may name the same */
-        if (f->sources[i].kind == SRC_TRACEPOINT && f->sources[i].wish == f->wish && strcmp(f->sources[i].name, name) == 0)
+        if (f->sources[i].kind == SRC_TRACEPOINT && f->sources[i].wish == f->wish &&
+            strcmp(f->sources[i].name, name) == 0)
             return;
     snprintf(path, sizeof path, "%s/id", folder);
     if (tracefs_read(f->tracefs, path, text, sizeof text) <= 0)
@@ -149,14 +151,15 @@ static void tracepoints_add(void *ctx, const char *name, const char *folder)
     f->sources[f->count++] = s;
 }
 
-static void tracepoints_tell(const struct klog_config *config, const struct tracepoint_wish *w, const char *reason, const char *advice)
+static void tracepoints_tell(const struct klog_config *config, const struct tracepoint_wish *w, const char *reason,
+                             const char *advice)
 {
     if (config->condition)
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, w->name, reason, advice);
 }
 
-unsigned tracepoints_find(int tracefs, const struct klog_config *config, struct raw_source sources[RAW_SOURCES], int ids[RAW_SOURCES],
-                          unsigned count)
+unsigned tracepoints_find(int tracefs, const struct klog_config *config, struct raw_source sources[RAW_SOURCES],
+                          int ids[RAW_SOURCES], unsigned count)
 {
     struct finding f = {.config = config, .tracefs = tracefs, .count = count, .sources = sources, .ids = ids};
     for (f.wish = 0; f.wish < config->tracepoint_count; f.wish++) {
@@ -173,8 +176,9 @@ unsigned tracepoints_find(int tracefs, const struct klog_config *config, struct 
             snprintf(text, sizeof text, "this kernel has no tracepoint '%.120s'", w->pattern);
             tracepoints_tell(config, w, text, "see: autologger providers --tracepoints");
         } else if (f.left_out) {
-            snprintf(text, sizeof text, "%u of the %d tracepoints of '%.80s' are left out: a session has at most %d sources", f.left_out, n,
-                     w->pattern, RAW_SOURCES);
+            snprintf(text, sizeof text,
+                     "%u of the %d tracepoints of '%.80s' are left out: a session has at most %d sources", f.left_out,
+                     n, w->pattern, RAW_SOURCES);
             tracepoints_tell(config, w, text, "make the pattern narrower, or spread it over several sessions");
         }
     }
@@ -186,11 +190,11 @@ unsigned tracepoints_find(int tracefs, const struct klog_config *config, struct 
 /* "\tfield:TYPE NAME[N];\toffset:O;\tsize:S;\tsigned:B;" */
 static bool field_parse(const char *line, struct tracepoint_field *out)
 {
-    const char *end = line + strcspn(line, ";\n"), *name_end = end, *name;
-    const char *bracket = memchr(line, '[', (size_t)(end - line));
-    unsigned    offset, size;
-    char        number[3][12];
-    const char *p = end;
+    const char              *end = line + strcspn(line, ";\n"), *name_end = end, *name;
+    const char              *bracket = memchr(line, '[', (size_t)(end - line));
+    unsigned                 offset, size;
+    char                     number[3][12];
+    const char              *p        = end;
     static const char *const labels[] = {";\toffset:", ";\tsize:", ";\tsigned:"};
     for (int i = 0; i < 3; i++) {
         size_t n = strlen(labels[i]);
@@ -209,7 +213,7 @@ static bool field_parse(const char *line, struct tracepoint_field *out)
     if (offset > 60000 || size > 60000)
         return false;
     bool located = strncmp(line, "__data_loc ", 11) == 0, relative = strncmp(line, "__rel_loc ", 10) == 0;
-    bool array   = bracket && !located && !relative;
+    bool array = bracket && !located && !relative;
     if (array)
         name_end = bracket;
     for (name = name_end; name > line && !strchr(" *\t", name[-1]); name--) {
@@ -263,13 +267,16 @@ void tracepoints_describe(struct drain *d, const struct klog_config *config)
         unsigned wish = h->source[i].wish;
         if (wish >= config->tracepoint_count)
             continue;
-        uint64_t                time = h->source[i].flags & RAW_SOURCE_PHASE || !h->started ? 0 : raw_now(); /* before its first record, T1 */
-        struct raw_tracepoint   r    = {.own = {RAW_TRACEPOINT, 0, 0, time, 0, 0}, .source = i, .provider = config->tracepoints[wish].guid};
+        /* before its first record, T1 */
+        uint64_t              time = h->source[i].flags & RAW_SOURCE_PHASE || !h->started ? 0 : raw_now();
+        struct raw_tracepoint r    = {
+               .own = {RAW_TRACEPOINT, 0, 0, time, 0, 0}, .source = i, .provider = config->tracepoints[wish].guid};
         struct tracepoint_field f;
         const char             *next = NULL;
         size_t                  used = 0;
         while (tracepoint_field_next(text, &next, &f) && used + sizeof f.name + 32 < LAYOUT_MAX)
-            used += (size_t)snprintf(layout + used, LAYOUT_MAX - used, "%s %u %u %u\n", f.name, f.offset, f.size, f.kind);
+            used +=
+                (size_t)snprintf(layout + used, LAYOUT_MAX - used, "%s %u %u %u\n", f.name, f.offset, f.size, f.kind);
         layout[used] = 0;
         pthread_mutex_lock(&d->lock);
         own_add(d, d->notes, &r, sizeof r, (const char *const[]){config->tracepoints[wish].name, colon + 1, layout}, 3);

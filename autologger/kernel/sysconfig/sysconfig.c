@@ -49,7 +49,10 @@ static unsigned collect_below(const char *root, bool live, const uint32_t *mask,
     return left;
 }
 
-unsigned sysconfig_collect(const uint32_t *mask, klog_put put, void *ctx) { return collect_below("/", true, mask, put, ctx); }
+unsigned sysconfig_collect(const uint32_t *mask, klog_put put, void *ctx)
+{
+    return collect_below("/", true, mask, put, ctx);
+}
 
 unsigned sysconfig_collect_tree(const char *root, const uint32_t *mask, klog_put put, void *ctx)
 {
@@ -77,12 +80,14 @@ static void sysconfig_put(struct sysconfig *s, struct raw_config *head)
 
 void config_put(struct sysconfig *s, uint16_t hook, uint8_t version)
 {
-    sysconfig_put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .disk_at = RAW_NO_DISK});
+    sysconfig_put(
+        s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .disk_at = RAW_NO_DISK});
 }
 
 void config_put_perf(struct sysconfig *s, uint16_t hook, uint8_t version)
 {
-    sysconfig_put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_PERFINFO64, .disk_at = RAW_NO_DISK});
+    sysconfig_put(
+        s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_PERFINFO64, .disk_at = RAW_NO_DISK});
 }
 
 void config_put_ex(struct sysconfig *s, uint8_t opcode)
@@ -92,7 +97,8 @@ void config_put_ex(struct sysconfig *s, uint8_t opcode)
 
 void config_put_disk(struct sysconfig *s, uint16_t hook, uint8_t version, uint32_t dev, uint16_t at)
 {
-    sysconfig_put(s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .dev = dev, .disk_at = at});
+    sysconfig_put(
+        s, &(struct raw_config){.hook = hook, .version = version, .header = ETL_SYSTEM64, .dev = dev, .disk_at = at});
 }
 
 void config_put_described(struct sysconfig *s, unsigned event)
@@ -102,7 +108,8 @@ void config_put_described(struct sysconfig *s, unsigned event)
 
 void config_text(struct writer *w, const char *text)
 {
-    size_t room = w->bad ? 0 : (w->size - w->pos) & ~(size_t)1, n = utf8_to_utf16le(text, strlen(text), w->data + w->pos, room);
+    size_t room = w->bad ? 0 : (w->size - w->pos) & ~(size_t)1,
+           n    = utf8_to_utf16le(text, strlen(text), w->data + w->pos, room);
     if (n + 2 > room) {
         w->bad = true;
         return;
@@ -132,13 +139,16 @@ void config_text_fixed(struct writer *w, const char *text, unsigned units)
 
 /* ---- small files ---- */
 
-static int fact_open(const struct sysconfig *s, const char *path) { return openat(s->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+static int fact_open(const struct sysconfig *s, const char *path)
+{
+    return openat(s->root, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
 
 size_t fact_bytes(const struct sysconfig *s, const char *path, void *out, size_t size)
 {
     int    fd   = fact_open(s, path);
     size_t have = 0;
-    for (ssize_t n = 1; fd >= 0 && n > 0 && have < size; have += n > 0 ? (size_t)n : 0)
+    for (ssize_t n = 1; fd >= 0 && n > 0 && have<size; have += n> 0 ? (size_t)n : 0)
         n = read(fd, (char *)out + have, size - have);
     if (fd >= 0)
         close(fd);
@@ -162,7 +172,7 @@ uint64_t fact_number(const struct sysconfig *s, const char *path)
 
 bool fact_link(const struct sysconfig *s, const char *path, char *out, size_t size)
 {
-    ssize_t n = readlinkat(s->root, path, out, size - 1);
+    ssize_t n          = readlinkat(s->root, path, out, size - 1);
     out[n > 0 ? n : 0] = 0;
     return n > 0;
 }
@@ -171,7 +181,8 @@ bool fact_there(const struct sysconfig *s, const char *path) { return faccessat(
 
 static int wanted_name(const struct dirent *e) { return e->d_name[0] != '.'; }
 
-void fact_each(struct sysconfig *s, const char *folder, void (*fn)(struct sysconfig *s, const char *name, void *ctx), void *ctx)
+void fact_each(struct sysconfig *s, const char *folder, void (*fn)(struct sysconfig *s, const char *name, void *ctx),
+               void *ctx)
 {
     struct dirent **list  = NULL;
     int             count = scandirat(s->root, folder, &list, wanted_name, versionsort);

@@ -1,5 +1,5 @@
-/* sysconfig_boot.c - how this boot came about: firmware, boot loader, kernel, initramfs. Windows has no such classes, so these events
- * are ours, with names of our own, and describe themselves. See sysconfig.h and bootenv.h. */
+/* sysconfig_boot.c - how this boot came about: firmware, boot loader, kernel, initramfs. Windows has no such classes,
+ * so these events are ours, with names of our own, and describe themselves. See sysconfig.h and bootenv.h. */
 #include "autologger/kernel/source/bootenv.h"
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 #include "registry-sim/win32/utf16.h"
@@ -48,18 +48,22 @@ static void sysconfig_boot_chosen(const char *text, char *out, size_t size)
 /* ---- times ---- */
 
 enum { LOADER_KEXEC = 0xD };
-static unsigned loader_type(const struct sysconfig *s) { return (unsigned)fact_number(s, "proc/sys/kernel/bootloader_type") >> 4; }
+static unsigned loader_type(const struct sysconfig *s)
+{
+    return (unsigned)fact_number(s, "proc/sys/kernel/bootloader_type") >> 4;
+}
 
 static void times_put(struct sysconfig *s)
 {
     const bool     old  = loader_type(s) == LOADER_KEXEC;
     const uint64_t init = variable_ns(s, "LoaderTimeInitUSec"), menu = variable_ns(s, "LoaderTimeMenuUSec"),
-                   exec = variable_ns(s, "LoaderTimeExecUSec");
-    const uint64_t fpdt[] = {fact_number(s, FPDT "firmware_start_ns"), fact_number(s, FPDT "bootloader_load_ns"),
-                             fact_number(s, FPDT "bootloader_launch_ns"), fact_number(s, FPDT "exitbootservice_start_ns"),
-                             fact_number(s, FPDT "exitbootservice_end_ns")};
+                   exec      = variable_ns(s, "LoaderTimeExecUSec");
+    const uint64_t fpdt[]    = {fact_number(s, FPDT "firmware_start_ns"), fact_number(s, FPDT "bootloader_load_ns"),
+                                fact_number(s, FPDT "bootloader_launch_ns"),
+                                fact_number(s, FPDT "exitbootservice_start_ns"),
+                                fact_number(s, FPDT "exitbootservice_end_ns")};
     const bool     by_loader = !old && init && exec > init, by_fpdt = !old && !by_loader && fpdt[2];
-    struct writer *w         = config_begin(s);
+    struct writer *w = config_begin(s);
     wr_u64(w, by_loader ? init : by_fpdt ? fpdt[2] : 0);
     wr_u64(w, by_loader ? exec - init : by_fpdt && fpdt[4] > fpdt[2] ? fpdt[4] - fpdt[2] : 0);
     put_utf8(w, by_loader ? "LoaderTime" : by_fpdt ? "FPDT" : old ? "kexec" : "");
@@ -76,8 +80,22 @@ static void times_put(struct sysconfig *s)
 /* What the loader says of itself, else the number that it gave the kernel (x86's boot protocol). */
 static void loader_name(const struct sysconfig *s, char *out, size_t size)
 {
-    static const char *const names[] = {"LILO", "Loadlin", "bootsect", "Syslinux", "iPXE", "ELILO", "", "GRUB", "U-Boot",
-                                        "Xen", "Gujin", "QEMU", "Arcturus uCbootloader", "kexec", "", ""};
+    static const char *const names[] = {"LILO",
+                                        "Loadlin",
+                                        "bootsect",
+                                        "Syslinux",
+                                        "iPXE",
+                                        "ELILO",
+                                        "",
+                                        "GRUB",
+                                        "U-Boot",
+                                        "Xen",
+                                        "Gujin",
+                                        "QEMU",
+                                        "Arcturus uCbootloader",
+                                        "kexec",
+                                        "",
+                                        ""};
     if (variable_text(s, "LoaderInfo", out, size))
         return;
     const bool known = fact_there(s, "proc/sys/kernel/bootloader_type");
@@ -119,13 +137,18 @@ static void hypervisor_name(const struct sysconfig *s, char out[16])
 }
 
 /* The early program says it, which saw the image from within. */
-static void initramfs_name(const struct sysconfig *s, char *out, size_t size) { fact_link(s, "run/autologger/initramfs", out, size); }
+static void initramfs_name(const struct sysconfig *s, char *out, size_t size)
+{
+    fact_link(s, "run/autologger/initramfs", out, size);
+}
 
 static void kernel_put(struct sysconfig *s)
 {
-    static const struct { const char *id, *name; } hypervisors[] = {
-        {"KVMKVMKVM", "KVM"}, {"TCGTCGTCGTCG", "QEMU"}, {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"}, {"XenVMMXenVMM", "Xen"},
-        {"VBoxVBoxVBox", "VirtualBox"}, {"bhyve bhyve ", "bhyve"}, {"ACRNACRNACRN", "ACRN"}, {"Linux KVM Hv", "KVM"}};
+    static const struct {
+        const char *id, *name;
+    } hypervisors[] = {{"KVMKVMKVM", "KVM"},       {"TCGTCGTCGTCG", "QEMU"}, {"Microsoft Hv", "Hyper-V"},
+                       {"VMwareVMware", "VMware"}, {"XenVMMXenVMM", "Xen"},  {"VBoxVBoxVBox", "VirtualBox"},
+                       {"bhyve bhyve ", "bhyve"},  {"ACRNACRNACRN", "ACRN"}, {"Linux KVM Hv", "KVM"}};
     char release[128], build[256], command[FACT_TEXT], clock[64], lockdown[128], mode[64], id[16], initramfs[64];
     fact_text(s, "proc/sys/kernel/osrelease", release, sizeof release);
     fact_text(s, "proc/sys/kernel/version", build, sizeof build);

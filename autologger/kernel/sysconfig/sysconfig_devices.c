@@ -11,7 +11,11 @@
 enum { NODE_DRIVER_LOADED = 2, NODE_STARTED = 8, PROBLEM_NO_DRIVER = 28 };
 
 /* Windows' setup classes of PCI base classes. */
-static const struct { uint8_t base, sub; const char *guid; } setup_classes[] = { /* sub 0xFF: any */
+static const struct {
+    uint8_t     base, sub;
+    const char *guid;
+} setup_classes[] = {
+    /* sub 0xFF: any */
     {0x01, 0x01, "{4d36e96a-e325-11ce-bfc1-08002be10318}"}, /* IDE */
     {0x01, 0x06, "{4d36e96a-e325-11ce-bfc1-08002be10318}"}, /* AHCI */
     {0x01, 0xFF, "{4d36e97b-e325-11ce-bfc1-08002be10318}"}, /* other storage */
@@ -29,7 +33,8 @@ static struct guid setup_class(uint32_t class)
 {
     struct guid g = {0};
     for (size_t i = 0; i < sizeof setup_classes / sizeof *setup_classes; i++)
-        if (setup_classes[i].base == (class >> 16 & 0xFF) && (setup_classes[i].sub == 0xFF || setup_classes[i].sub == (class >> 8 & 0xFF))) {
+        if (setup_classes[i].base == (class >> 16 & 0xFF) &&
+            (setup_classes[i].sub == 0xFF || setup_classes[i].sub == (class >> 8 & 0xFF))) {
             guid_parse(setup_classes[i].guid, &g);
             break;
         }
@@ -38,7 +43,7 @@ static struct guid setup_class(uint32_t class)
 
 struct device {
     struct guid class;
-    char        bus[40], id[256], description[256], friendly[256];
+    char bus[40], id[256], description[256], friendly[256];
 };
 
 static void device_put(struct sysconfig *s, const struct device *d, const char *name)
@@ -70,7 +75,8 @@ static uint32_t device_number(const struct sysconfig *s, const char *bus, const 
     return (uint32_t)fact_number(s, path);
 }
 
-static void device_text(const struct sysconfig *s, const char *bus, const char *name, const char *file, char *out, size_t size)
+static void device_text(const struct sysconfig *s, const char *bus, const char *name, const char *file, char *out,
+                        size_t size)
 {
     char path[192];
     snprintf(path, sizeof path, "sys/bus/%s/devices/%.64s/%s", bus, name, file);

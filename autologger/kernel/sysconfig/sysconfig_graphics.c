@@ -1,5 +1,6 @@
-/* sysconfig_graphics.c - display controllers: Windows' Video. See sysconfig.h. What is told are the controllers of the PCI bus, and a
- * frame buffer of the firmware where there is none. How often a screen is refreshed stands in no file. */
+/* sysconfig_graphics.c - display controllers: Windows' Video. See sysconfig.h. What is told are the controllers of the
+ * PCI bus, and a frame buffer of the firmware where there is none. How often a screen is refreshed stands in no
+ * file. */
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 
 #include "autologger/wire/hooks.h"
@@ -10,7 +11,9 @@
 
 enum { CLASS_DISPLAY = 3, IN_USE = 1, PRIMARY = 4, UNITS = 256 };
 
-struct screen { uint32_t width, height, depth, connected; };
+struct screen {
+    uint32_t width, height, depth, connected;
+};
 struct looked { /* below one folder of /sys */
     char          folder[256];
     struct screen screen;
@@ -26,7 +29,8 @@ static void connector(struct sysconfig *s, const char *name, void *ctx)
         return;
     snprintf(path, sizeof path, "%s/%.64s/modes", l->folder, name);
     l->screen.connected = 1;
-    if (!l->screen.width && fact_text(s, path, text, sizeof text) && sscanf(text, "%ux%u", &l->screen.width, &l->screen.height) != 2)
+    if (!l->screen.width && fact_text(s, path, text, sizeof text) &&
+        sscanf(text, "%ux%u", &l->screen.width, &l->screen.height) != 2)
         l->screen.width = l->screen.height = 0;
 }
 
@@ -48,7 +52,8 @@ static void frame_buffer(struct sysconfig *s, const char *name, void *ctx)
     snprintf(path, sizeof path, "%s/%.64s/bits_per_pixel", l->folder, name);
     l->screen.depth = (uint32_t)fact_number(s, path);
     snprintf(path, sizeof path, "%s/%.64s/virtual_size", l->folder, name);
-    if (!l->screen.width && fact_text(s, path, text, sizeof text) && sscanf(text, "%u,%u", &l->screen.width, &l->screen.height) != 2)
+    if (!l->screen.width && fact_text(s, path, text, sizeof text) &&
+        sscanf(text, "%u,%u", &l->screen.width, &l->screen.height) != 2)
         l->screen.width = l->screen.height = 0;
 }
 

@@ -1,5 +1,5 @@
-/* sysconfig_modules.c - the kernel's modules as images of the kernel, with LOADER: where each is, and the beginning of its build id (a
- * merge finds the rest). See sysconfig.h.
+/* sysconfig_modules.c - the kernel's modules as images of the kernel, with LOADER: where each is, and the beginning of
+ * its build id (a merge finds the rest). See sysconfig.h.
  * A module that is loaded and unloaded while the session runs is not among them. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/source/procfs.h"
@@ -13,8 +13,14 @@
 #include <unistd.h>
 
 enum { IMAGE_VERSION = 3, NAME_SIZE = 64, PATH_SIZE = 256 };
-struct sysconfig_modules_module { char name[NAME_SIZE], path[PATH_SIZE]; uint64_t base, size; };
-struct modules { struct sysconfig_modules_module *list; unsigned count; };
+struct sysconfig_modules_module {
+    char     name[NAME_SIZE], path[PATH_SIZE];
+    uint64_t base, size;
+};
+struct modules {
+    struct sysconfig_modules_module *list;
+    unsigned                         count;
+};
 
 static FILE *sysconfig_modules_file_open(const struct sysconfig *s, const char *path)
 {
@@ -25,13 +31,15 @@ static FILE *sysconfig_modules_file_open(const struct sysconfig *s, const char *
     return f;
 }
 
-/* "ext4 1000000 2 - Live 0xffffffffc0001000"; without the right to see addresses they are 0, and the module is no image. */
+/* "ext4 1000000 2 - Live 0xffffffffc0001000"; without the right to see addresses they are 0, and the module is no
+ * image. */
 static bool module_parse(char *line, struct sysconfig_modules_module *m)
 {
     char *size = strchr(line, ' '), *address = strstr(line, " 0x");
     if (!size || !address || size - line >= NAME_SIZE)
         return false;
-    *m = (struct sysconfig_modules_module){.base = strtoull(address + 1, NULL, 16), .size = (strtoull(size, NULL, 10) + 4095) & ~UINT64_C(4095)};
+    *m = (struct sysconfig_modules_module){.base = strtoull(address + 1, NULL, 16),
+                                           .size = (strtoull(size, NULL, 10) + 4095) & ~UINT64_C(4095)};
     memcpy(m->name, line, (size_t)(size - line));
     snprintf(m->path, sizeof m->path, "%s.ko", m->name);
     return m->base && m->size;
@@ -39,11 +47,11 @@ static bool module_parse(char *line, struct sysconfig_modules_module *m)
 
 static void modules_read(struct sysconfig *s, struct modules *all)
 {
-    char          line[4096];
+    char                            line[4096];
     struct sysconfig_modules_module m;
-    const int     proc = openat(s->root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const int     fd   = s->live ? reach_addresses(proc, "modules") : openat(proc, "modules", O_RDONLY | O_CLOEXEC);
-    FILE         *f    = fd < 0 ? NULL : fdopen(fd, "r");
+    const int                       proc = openat(s->root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = s->live ? reach_addresses(proc, "modules") : openat(proc, "modules", O_RDONLY | O_CLOEXEC);
+    FILE     *f  = fd < 0 ? NULL : fdopen(fd, "r");
     if (!f && fd >= 0)
         close(fd);
     if (proc >= 0)
@@ -113,7 +121,7 @@ static void module_put(struct sysconfig *s, const struct sysconfig_modules_modul
     wr_u32(w, 0); /* the kernel's */
     wr_u32(w, checksum);
     wr_u32(w, stamp);
-    wr_u32(w, 0); /* signature level and type */
+    wr_u32(w, 0);        /* signature level and type */
     config_zeros(w, 24); /* default base, reserved */
     wr_path(w, m->path);
     config_put(s, HOOK_IMAGE_DC_END, IMAGE_VERSION);

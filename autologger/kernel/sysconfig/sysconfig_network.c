@@ -15,7 +15,10 @@
 
 enum { ADDRESSES_TEXT = 4096, MAC_BYTES = 8, ARPHRD_LOOPBACK_KIND = 772, TIME_WAIT_SECONDS = 60 };
 
-struct cards { const struct ifaddrs *addresses; char dns[512]; };
+struct cards {
+    const struct ifaddrs *addresses;
+    char                  dns[512];
+};
 
 /* Adds to a list "a;b;c"; what does not fit is left out. */
 static void list_add(char *list, size_t size, const char *item)
@@ -45,7 +48,7 @@ static void addresses_of(const struct ifaddrs *all, const char *name, char *out,
     char text[INET6_ADDRSTRLEN];
     *out = 0;
     for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
-        int family = a->ifa_addr && strcmp(a->ifa_name, name) == 0 ? a->ifa_addr->sa_family : AF_UNSPEC;
+        int                 family = a->ifa_addr && strcmp(a->ifa_name, name) == 0 ? a->ifa_addr->sa_family : AF_UNSPEC;
         struct sockaddr_in  v4;
         struct sockaddr_in6 v6;
         if (family == AF_INET) {
@@ -113,7 +116,8 @@ static void tcp_put(struct sysconfig *s)
     char           text[64];
     unsigned       low, high = 0;
     struct writer *w = config_begin(s);
-    if (!fact_text(s, "proc/sys/net/ipv4/ip_local_port_range", text, sizeof text) || sscanf(text, "%u %u", &low, &high) != 2)
+    if (!fact_text(s, "proc/sys/net/ipv4/ip_local_port_range", text, sizeof text) ||
+        sscanf(text, "%u %u", &low, &high) != 2)
         return;
     wr_u32(w, 0); /* partitions of the table: Linux has none */
     wr_u32(w, (uint32_t)fact_number(s, "proc/sys/net/ipv4/tcp_ehash_entries"));

@@ -1,5 +1,6 @@
-/* sysconfig_services.c - the system services, where systemd is the init: those with a unit file, and those that run. Read from unit
- * files and control groups, without asking systemd: a stop at shutdown must not wait for it. See sysconfig.h. */
+/* sysconfig_services.c - the system services, where systemd is the init: those with a unit file, and those that run.
+ * Read from unit files and control groups, without asking systemd: a stop at shutdown must not wait for it. See
+ * sysconfig.h. */
 #include "autologger/kernel/source/procfs.h"
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 #include "autologger/wire/hooks.h"
@@ -13,10 +14,11 @@
 
 enum { STATE_STOPPED = 1, STATE_RUNNING = 4, NAME_BYTES = 256, DEPTH = 6 };
 
-static const char *const sysconfig_services_unit_folders[] = {"etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system",
-                                           "run/systemd/generator"};
-static const char *const group_roots[]  = {"sys/fs/cgroup/system.slice", "sys/fs/cgroup/unified/system.slice",
-                                           "sys/fs/cgroup/systemd/system.slice"};
+static const char *const sysconfig_services_unit_folders[] = {"etc/systemd/system", "run/systemd/system",
+                                                              "usr/lib/systemd/system", "lib/systemd/system",
+                                                              "run/systemd/generator"};
+static const char *const group_roots[] = {"sys/fs/cgroup/system.slice", "sys/fs/cgroup/unified/system.slice",
+                                          "sys/fs/cgroup/systemd/system.slice"};
 
 struct service_seen {
     char     name[NAME_BYTES];
@@ -59,9 +61,10 @@ static bool is_service(const char *name)
 
 /* ---- control groups ---- */
 
-static void sysconfig_services_processes_read(const struct sysconfig *s, const struct services *all, const char *folder, struct service_seen *seen)
+static void sysconfig_services_processes_read(const struct sysconfig *s, const struct services *all, const char *folder,
+                                              struct service_seen *seen)
 {
-    char  path[600], line[32];
+    char path[600], line[32];
     snprintf(path, sizeof path, "%.560s/cgroup.procs", folder);
     int   fd = openat(s->root, path, O_RDONLY | O_CLOEXEC);
     FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
@@ -81,7 +84,8 @@ static void sysconfig_services_processes_read(const struct sysconfig *s, const s
 }
 
 /* Slices have services below, services may have groups of their own. */
-static void group_walk(struct sysconfig *s, struct services *all, const char *folder, struct service_seen *within, unsigned depth)
+static void group_walk(struct sysconfig *s, struct services *all, const char *folder, struct service_seen *within,
+                       unsigned depth)
 {
     int  fd  = openat(s->root, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -109,7 +113,10 @@ static void group_walk(struct sysconfig *s, struct services *all, const char *fo
 
 /* ---- unit files ---- */
 
-struct unit_walk { struct services *all; const char *folder; };
+struct unit_walk {
+    struct services *all;
+    const char      *folder;
+};
 
 static void unit_found(struct sysconfig *s, const char *name, void *ctx)
 {
@@ -141,7 +148,8 @@ static void description_find(const struct sysconfig *s, const char *name, char *
         snprintf(instance, sizeof instance, "%.*s", (int)(dot - at) - 1, at + 1);
     }
     *out = *text = 0;
-    for (size_t i = 0; i < sizeof sysconfig_services_unit_folders / sizeof *sysconfig_services_unit_folders && !*text; i++) {
+    for (size_t i = 0; i < sizeof sysconfig_services_unit_folders / sizeof *sysconfig_services_unit_folders && !*text;
+         i++) {
         snprintf(path, sizeof path, "%s/%.250s", sysconfig_services_unit_folders[i], file);
         fact_setting(s, path, "Description", text, sizeof text);
     }
@@ -158,7 +166,8 @@ static void description_find(const struct sysconfig *s, const char *name, char *
     }
 }
 
-static void sysconfig_services_process_name(const struct sysconfig *s, const struct services *all, uint32_t pid, char *out, size_t size)
+static void sysconfig_services_process_name(const struct sysconfig *s, const struct services *all, uint32_t pid,
+                                            char *out, size_t size)
 {
     char             path[64], exe[FACT_TEXT];
     struct proc_stat st;
@@ -197,7 +206,8 @@ void config_services(struct sysconfig *s)
         for (size_t i = 0; i < sizeof group_roots / sizeof *group_roots && !all.count; i++)
             group_walk(s, &all, group_roots[i], NULL, 0);
         for (size_t i = 0; i < sizeof sysconfig_services_unit_folders / sizeof *sysconfig_services_unit_folders; i++)
-            fact_each(s, sysconfig_services_unit_folders[i], unit_found, &(struct unit_walk){&all, sysconfig_services_unit_folders[i]});
+            fact_each(s, sysconfig_services_unit_folders[i], unit_found,
+                      &(struct unit_walk){&all, sysconfig_services_unit_folders[i]});
         if (all.count)
             qsort(all.list, all.count, sizeof *all.list, sysconfig_services_by_name);
         for (unsigned i = 0, tag = 0; i < all.count; i++)

@@ -11,19 +11,35 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { SECTOR = 512, DISK_NUMBER_AT = 0, VOLUME_NUMBER_AT = 16, LOGDISK_BYTES = 112, KIND_PARTITION = 1, KIND_VOLUME = 2, DEV_MINORS = 20 };
+enum {
+    SECTOR           = 512,
+    DISK_NUMBER_AT   = 0,
+    VOLUME_NUMBER_AT = 16,
+    LOGDISK_BYTES    = 112,
+    KIND_PARTITION   = 1,
+    KIND_VOLUME      = 2,
+    DEV_MINORS       = 20
+};
 
 /* ---- mounts of block devices ---- */
 
-struct storage_mount { uint32_t dev; bool whole; char type[17], source[128], at[512]; };
-struct sysconfig_storage_mounts { struct storage_mount *list; unsigned count, capacity; };
+struct storage_mount {
+    uint32_t dev;
+    bool     whole;
+    char     type[17], source[128], at[512];
+};
+struct sysconfig_storage_mounts {
+    struct storage_mount *list;
+    unsigned              count, capacity;
+};
 
 /* As mountinfo has it: blanks and the like are \ooo. */
 static void unescape(char *text)
 {
     char *to = text;
     for (const char *p = text; *p; to++) {
-        const bool octal = p[0] == '\\' && isdigit((unsigned char)p[1]) && isdigit((unsigned char)p[2]) && isdigit((unsigned char)p[3]);
+        const bool octal = p[0] == '\\' && isdigit((unsigned char)p[1]) && isdigit((unsigned char)p[2]) &&
+                           isdigit((unsigned char)p[3]);
         *to = octal ? (char)((p[1] - '0') * 64 + (p[2] - '0') * 8 + (p[3] - '0')) : *p;
         p += octal ? 4 : 1;
     }
@@ -49,10 +65,10 @@ static bool mount_parse(const char *line, struct storage_mount *m)
 
 static void mounts_read(struct sysconfig *s, struct sysconfig_storage_mounts *all)
 {
-    char         line[4096];
+    char                 line[4096];
     struct storage_mount m;
-    int          fd = openat(s->root, "proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-    FILE        *f  = fd < 0 ? NULL : fdopen(fd, "r");
+    int                  fd = openat(s->root, "proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    FILE                *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
         if (!mount_parse(line, &m))
             continue;
@@ -77,7 +93,8 @@ static void mounts_read(struct sysconfig *s, struct sysconfig_storage_mounts *al
 }
 
 /* By its number, else by its name: btrfs counts devices of its own. */
-static const struct storage_mount *sysconfig_storage_mount_of(const struct sysconfig_storage_mounts *all, uint32_t dev, const char *name)
+static const struct storage_mount *sysconfig_storage_mount_of(const struct sysconfig_storage_mounts *all, uint32_t dev,
+                                                              const char *name)
 {
     for (unsigned i = 0; i < all->count; i++)
         if (all->list[i].whole && all->list[i].dev == dev)
@@ -92,9 +109,9 @@ static const struct storage_mount *sysconfig_storage_mount_of(const struct sysco
 
 struct sysconfig_storage_disk {
     const struct sysconfig_storage_mounts *mounts;
-    const char          *name;
-    uint32_t             dev, sector, partitions;
-    uint64_t             sectors; /* of 512 bytes */
+    const char                            *name;
+    uint32_t                               dev, sector, partitions;
+    uint64_t                               sectors; /* of 512 bytes */
 };
 
 static bool dev_read(const struct sysconfig *s, const char *path, uint32_t *dev)
@@ -121,7 +138,7 @@ static bool is_made_of_others(const struct sysconfig *s, const char *name)
 static void partition_count(struct sysconfig *s, const char *name, void *ctx)
 {
     struct sysconfig_storage_disk *d = ctx;
-    char         path[200];
+    char                           path[200];
     snprintf(path, sizeof path, "sys/block/%.64s/%.64s/partition", d->name, name);
     d->partitions += strncmp(name, d->name, strlen(d->name)) == 0 && fact_there(s, path);
 }
@@ -132,7 +149,8 @@ static void scsi_address(const struct sysconfig *s, const char *name, unsigned o
     char path[96], to[512];
     memset(out, 0, 4 * sizeof *out);
     snprintf(path, sizeof path, "sys/block/%.64s/device", name);
-    if (!fact_link(s, path, to, sizeof to) || sscanf(fact_base(to), "%u:%u:%u:%u", &out[0], &out[1], &out[2], &out[3]) != 4)
+    if (!fact_link(s, path, to, sizeof to) ||
+        sscanf(fact_base(to), "%u:%u:%u:%u", &out[0], &out[1], &out[2], &out[3]) != 4)
         memset(out, 0, 4 * sizeof *out);
 }
 
@@ -177,17 +195,17 @@ static void disk_put(struct sysconfig *s, const struct sysconfig_storage_disk *d
 
 struct volume {
     const struct sysconfig_storage_disk *disk;
-    const char        *name;
-    uint64_t           start, sectors; /* of 512 bytes */
-    uint32_t           dev, kind, number;
+    const char                          *name;
+    uint64_t                             start, sectors; /* of 512 bytes */
+    uint32_t                             dev, kind, number;
 };
 
 static void volume_put(struct sysconfig *s, const struct volume *v)
 {
     const struct storage_mount *m  = sysconfig_storage_mount_of(v->disk->mounts, v->dev, v->name);
-    struct statvfs      st = {0};
-    const bool          ask = m && s->live && strncmp(m->type, "fuse", 4) != 0 && statvfs(m->at, &st) == 0 && st.f_frsize;
-    struct writer      *w   = config_begin(s);
+    struct statvfs              st = {0};
+    const bool     ask = m && s->live && strncmp(m->type, "fuse", 4) != 0 && statvfs(m->at, &st) == 0 && st.f_frsize;
+    struct writer *w   = config_begin(s);
     wr_u64(w, v->start * SECTOR);
     wr_u64(w, v->sectors * SECTOR);
     wr_u32(w, 0); /* as above */
@@ -209,9 +227,9 @@ static void volume_put(struct sysconfig *s, const struct volume *v)
 
 static void partition_put(struct sysconfig *s, const char *name, void *ctx)
 {
-    struct sysconfig_storage_disk  *d = ctx;
-    struct volume v = {.disk = d, .name = name, .kind = KIND_PARTITION};
-    char          path[200];
+    struct sysconfig_storage_disk *d = ctx;
+    struct volume                  v = {.disk = d, .name = name, .kind = KIND_PARTITION};
+    char                           path[200];
     snprintf(path, sizeof path, "sys/block/%.64s/%.64s/partition", d->name, name);
     if (strncmp(name, d->name, strlen(d->name)) != 0 || !(v.number = (uint32_t)fact_number(s, path)))
         return;
@@ -227,7 +245,7 @@ static void partition_put(struct sysconfig *s, const char *name, void *ctx)
 static void block_put(struct sysconfig *s, const char *name, void *ctx)
 {
     struct sysconfig_storage_disk d = {.mounts = ctx, .name = name};
-    char        path[96];
+    char                          path[96];
     snprintf(path, sizeof path, "sys/block/%.64s/size", name);
     d.sectors = fact_number(s, path);
     snprintf(path, sizeof path, "sys/block/%.64s/queue/logical_block_size", name);

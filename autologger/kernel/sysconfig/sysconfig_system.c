@@ -41,8 +41,10 @@ static bool sysconfig_system_has_word(const char *text, const char *word)
 
 static void sysconfig_system_line_read(struct processor *p, const char *line)
 {
-    const struct { const char *key; uint32_t *to; } numbers[] = {
-        {"cpu family", &p->family}, {"model", &p->model}, {"stepping", &p->stepping}, {"cpu MHz", &p->mhz}};
+    const struct {
+        const char *key;
+        uint32_t   *to;
+    } numbers[] = {{"cpu family", &p->family}, {"model", &p->model}, {"stepping", &p->stepping}, {"cpu MHz", &p->mhz}};
     const char *v;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if ((v = sysconfig_system_value_of(line, numbers[i].key)))
@@ -67,7 +69,8 @@ static void frequency_fix(const struct sysconfig *s, struct processor *p)
         p->mhz = (uint32_t)(khz / 1000);
 }
 
-static void processors_each(struct sysconfig *s, void (*fn)(struct sysconfig *s, const struct processor *p, void *ctx), void *ctx)
+static void processors_each(struct sysconfig *s, void (*fn)(struct sysconfig *s, const struct processor *p, void *ctx),
+                            void             *ctx)
 {
     char             line[8192];
     struct processor p     = {0};
@@ -105,7 +108,11 @@ static bool has_sibling(const struct sysconfig *s, uint32_t cpu)
     return fact_text(s, path, text, sizeof text) && strpbrk(text, ",-");
 }
 
-struct processors { struct processor first; uint32_t count; uint64_t siblings; };
+struct processors {
+    struct processor first;
+    uint32_t         count;
+    uint64_t         siblings;
+};
 
 static void processor_count(struct sysconfig *s, const struct processor *p, void *ctx)
 {
@@ -253,7 +260,8 @@ static void platform_put(struct sysconfig *s)
 static uint64_t install_time(const struct sysconfig *s)
 {
     struct statx st;
-    if (!s->live || statx(s->root, "", AT_EMPTY_PATH, STATX_BTIME, &st) < 0 || !(st.stx_mask & STATX_BTIME) || st.stx_btime.tv_sec <= 0)
+    if (!s->live || statx(s->root, "", AT_EMPTY_PATH, STATX_BTIME, &st) < 0 || !(st.stx_mask & STATX_BTIME) ||
+        st.stx_btime.tv_sec <= 0)
         return 0;
     return filetime_from_unix_ns((uint64_t)st.stx_btime.tv_sec * 1000000000u + st.stx_btime.tv_nsec);
 }

@@ -13,7 +13,7 @@
 enum { MASK_BYTES_MAX = 40, HOOK_BYTES_MAX = HOOK_MAX * 4, WORD_MAX = 64, SUGGEST_DISTANCE = 3 };
 
 static const struct kernel_flag flags[] = {
-#define F(word, bits, symbol, keyword, offer, source, what)                                                            \
+#define F(word, bits, symbol, keyword, offer, source, what) \
     {symbol, keyword, word, bits, what, KERNEL_OFFER_##offer, source},
 #include "autologger/kernel/tables/flags.def"
 #undef F
@@ -258,7 +258,10 @@ bool group_mask_has(const uint32_t mask[GROUP_MASK_WORDS], const char *keyword)
     return false;
 }
 
-static const struct { const char *guid; uint8_t group; } flags_classes[] = {
+static const struct {
+    const char *guid;
+    uint8_t     group;
+} flags_classes[] = {
 #define C(guid, group) {guid, group},
 #include "autologger/kernel/tables/classes.def"
 #undef C
@@ -268,9 +271,9 @@ static const struct { const char *guid; uint8_t group; } flags_classes[] = {
 static bool hook_from_class(const char *word, uint16_t *hook)
 {
     enum { GROUP_PROCESS = 0x03, GROUP_IMAGE = 0x14, TYPE_IMAGE_LOAD = 10 };
-    char          text[GUID_TEXT_SIZE + 2] = "", *end;
-    const char   *colon                    = strchr(word, ':');
-    struct guid   guid, known;
+    char        text[GUID_TEXT_SIZE + 2] = "", *end;
+    const char *colon                    = strchr(word, ':');
+    struct guid guid, known;
     if (!colon || (size_t)(colon - word) >= sizeof text || !isdigit((unsigned char)colon[1]))
         return false;
     memcpy(text, word, (size_t)(colon - word));
@@ -279,7 +282,8 @@ static bool hook_from_class(const char *word, uint16_t *hook)
         return false;
     for (size_t i = 0; i < COUNT(flags_classes); i++)
         if (guid_parse(flags_classes[i].guid, &known) && guid_equal(&guid, &known)) {
-            bool load = flags_classes[i].group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD; /* the one of its class with another group */
+            /* the one of its class with another group */
+            bool load = flags_classes[i].group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD;
             *hook     = (uint16_t)((load ? GROUP_PROCESS : flags_classes[i].group) << 8 | type);
             return true;
         }

@@ -5,7 +5,14 @@
 #include <stdint.h>
 
 /* Bits of the mask's word 6 */
-enum { SYSCFG_SYSTEM = 1, SYSCFG_GRAPHICS = 2, SYSCFG_STORAGE = 4, SYSCFG_NETWORK = 8, SYSCFG_SERVICES = 16, SYSCFG_PNP = 32 };
+enum {
+    SYSCFG_SYSTEM   = 1,
+    SYSCFG_GRAPHICS = 2,
+    SYSCFG_STORAGE  = 4,
+    SYSCFG_NETWORK  = 8,
+    SYSCFG_SERVICES = 16,
+    SYSCFG_PNP      = 32
+};
 
 /* All classes without NO_SYSCONFIG; only those that are named, when word 6 names any. */
 static inline bool sysconfig_wanted(const uint32_t *mask, uint32_t class)

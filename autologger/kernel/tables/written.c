@@ -5,8 +5,10 @@
 #include <string.h>
 
 static const struct written_class written_rows[] = {
-#define CLASS(hook, version, never, keywords, source, proof) {hook, version, NULL, NULL, NULL, never, keywords, source, proof},
-#define OWN(provider, event, fields, never, keywords, source, proof) {WRITTEN_OWN, 0, provider, event, fields, never, keywords, source, proof},
+#define CLASS(hook, version, never, keywords, source, proof) \
+    {hook, version, NULL, NULL, NULL, never, keywords, source, proof},
+#define OWN(provider, event, fields, never, keywords, source, proof) \
+    {WRITTEN_OWN, 0, provider, event, fields, never, keywords, source, proof},
 #include "autologger/kernel/tables/written.def"
 #undef CLASS
 #undef OWN
@@ -31,7 +33,8 @@ static bool written_is(const char *want, const char *name) { return strcmp(want,
 const struct written_class *written_find_own(const char *provider, const char *event)
 {
     for (size_t i = 0; i < sizeof written_rows / sizeof *written_rows; i++)
-        if (written_rows[i].hook == WRITTEN_OWN && written_is(written_rows[i].provider, provider) && written_is(written_rows[i].event, event))
+        if (written_rows[i].hook == WRITTEN_OWN && written_is(written_rows[i].provider, provider) &&
+            written_is(written_rows[i].event, event))
             return &written_rows[i];
     return NULL;
 }

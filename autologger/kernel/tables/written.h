@@ -1,5 +1,6 @@
-/* written.h - every class of events that kernel sessions, the merge and our own providers write, as a table (written.def): what it is
- * made of, which keyword asks for it, and which test reads it back field by field (tools/dev/read_back.h).
+/* written.h - every class of events that kernel sessions, the merge and our own providers write, as a table
+ * (written.def): what it is made of, which keyword asks for it, and which test reads it back field by field
+ * (tools/dev/read_back.h).
  * Threads: constant data. Not for: layouts of Windows' classes (schema/classic.def), which the readers have. */
 #ifndef AUTOLOGGER_KERNEL_WRITTEN_H
 #define AUTOLOGGER_KERNEL_WRITTEN_H

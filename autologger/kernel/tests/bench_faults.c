@@ -1,4 +1,5 @@
-/* What a fault, a mapping and a connection cost the program that makes them, traced and not, in one interleaved run: medians. */
+/* What a fault, a mapping and a connection cost the program that makes them, traced and not, in one interleaved run:
+ * medians. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <netinet/in.h>
@@ -23,7 +24,7 @@ static void touch(void)
     munmap(p, (size_t)FAULTS * PAGE);
 }
 
-static int mapped_fd;
+static int  mapped_fd;
 static void map(void)
 {
     for (int i = 0; i < MAPPINGS; i++)
@@ -32,10 +33,10 @@ static void map(void)
 
 static void connect_all(void)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t          size = sizeof a;
+    struct sockaddr_in a        = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t          size     = sizeof a;
     int                listener = socket(AF_INET, SOCK_STREAM, 0);
-    char               byte = 0;
+    char               byte     = 0;
     assert_true(bind(listener, (struct sockaddr *)&a, size) == 0 && listen(listener, 16) == 0);
     getsockname(listener, (struct sockaddr *)&a, &size);
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -55,7 +56,13 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-struct row { const char *what; void (*work)(void); unsigned times; uint32_t word0; unsigned hook; };
+struct row {
+    const char *what;
+    void (*work)(void);
+    unsigned times;
+    uint32_t word0;
+    unsigned hook;
+};
 static double once(const struct row *r, bool traced)
 {
     static struct collector c;
@@ -84,7 +91,7 @@ static void costs(void **state)
                                       {"page fault, HARD_FAULTS", touch, FAULTS, 0x2003, 0},
                                       {"mmap and munmap, VAMAP", map, MAPPINGS, 0x8003, 0},
                                       {"connection, NETWORKTRACE", connect_all, CONNECTIONS, 0x10003, 0}};
-    char path[] = AL_BINARY_DIR "/benchXXXXXX";
+    char                    path[] = AL_BINARY_DIR "/benchXXXXXX";
     (void)state;
     mapped_fd = mkstemp(path);
     unlink(path);
@@ -97,7 +104,8 @@ static void costs(void **state)
         }
         qsort(off, ROUNDS, sizeof *off, by_value);
         qsort(on, ROUNDS, sizeof *on, by_value);
-        print_message("%-36s %8.0f ns, traced %8.0f ns: %+.0f\n", rows[i].what, off[ROUNDS / 2], on[ROUNDS / 2], on[ROUNDS / 2] - off[ROUNDS / 2]);
+        print_message("%-36s %8.0f ns, traced %8.0f ns: %+.0f\n", rows[i].what, off[ROUNDS / 2], on[ROUNDS / 2],
+                      on[ROUNDS / 2] - off[ROUNDS / 2]);
     }
     close(mapped_fd);
 }

@@ -1,6 +1,6 @@
-/* What a system call costs more while its session runs: a child's own CPU time for each of a few calls, the least of several rounds, with
- * nothing, FILE_IO, SYSCALL and VIRT_ALLOC in turn; and how long loading the BPF programs takes. Figures only: nothing is asserted
- * about them. Needs CAP_PERFMON and CAP_BPF; else skipped. */
+/* What a system call costs more while its session runs: a child's own CPU time for each of a few calls, the least of
+ * several rounds, with nothing, FILE_IO, SYSCALL and VIRT_ALLOC in turn; and how long loading the BPF programs takes.
+ * Figures only: nothing is asserted about them. Needs CAP_PERFMON and CAP_BPF; else skipped. */
 // timeout: 120
 #include "autologger/kernel/tests/klog_fixture.h"
 
@@ -64,8 +64,10 @@ static void measure(double ns[KINDS])
 
 static void cost(void **state)
 {
-    static const struct { const char *name; uint32_t mask[3]; } session[] = {
-        {"none", {0}}, {"FILE_IO", {0x6000000}}, {"SYSCALL", {0, 0, 0x40}}, {"VIRT_ALLOC", {0, 0x8000}}};
+    static const struct {
+        const char *name;
+        uint32_t    mask[3];
+    } session[] = {{"none", {0}}, {"FILE_IO", {0x6000000}}, {"SYSCALL", {0, 0, 0x40}}, {"VIRT_ALLOC", {0, 0x8000}}};
     double bare[KINDS];
     (void)state;
     for (size_t i = 0; i < sizeof session / sizeof *session; i++) {

@@ -1,4 +1,5 @@
-/* How fast the converter turns raw records into ETL records, beside copying the same bytes. Proves: KRN-07 (at volume). */
+/* How fast the converter turns raw records into ETL records, beside copying the same bytes. Proves: KRN-07 (at
+ * volume). */
 #include "autologger/kernel/tests/raw_maker.h"
 
 #include <time.h>
@@ -38,10 +39,12 @@ static void fill(struct maker *m)
 int main(void)
 {
     static struct maker m;
-    struct klog_config  config = {.mask = {0x707, 0x286}, .hooks = {0x0F2E, 0x0524, 0x0532}, .hook_count = 3,
-                                  .clock = {1, CLOCK_READ_TSC, 2500000000u}};
-    double   ratio[ROUNDS], rate = 0;
-    uint64_t events = 0;
+    struct klog_config  config = {.mask       = {0x707, 0x286},
+                                  .hooks      = {0x0F2E, 0x0524, 0x0532},
+                                  .hook_count = 3,
+                                  .clock      = {1, CLOCK_READ_TSC, 2500000000u}};
+    double              ratio[ROUNDS], rate = 0;
+    uint64_t            events = 0;
     maker_init(&m, 2, 64 << 20);
     for (uint32_t tid = 500; tid < 564; tid++) {
         struct raw_process p = {.own = {RAW_PROCESS, 0, 0, 1000, tid, tid}};
@@ -83,11 +86,12 @@ int main(void)
         rate         = here > rate ? here : rate;
     }
     qsort(ratio, ROUNDS, sizeof *ratio, by_value);
-    printf("{\"row\": \"kernel records converted\", \"peer\": \"memcpy of the raw bytes\", \"peer_version\": \"libc\", \"ratio\": %.2f, "
-           "\"better\": \"lower\", \"goal\": 30, \"rounds\": %d, \"p25\": %.2f, \"p75\": %.2f}\n",
-           ratio[ROUNDS / 2], ROUNDS, ratio[ROUNDS / 4], ratio[ROUNDS * 3 / 4]);
-    printf("%.2f million raw records a second, %llu events from %llu records, %.1f MB\n", rate / 1e6, (unsigned long long)events,
-           (unsigned long long)m.drained, (double)bytes / 1e6);
+    printf(
+        "{\"row\": \"kernel records converted\", \"peer\": \"memcpy of the raw bytes\", \"peer_version\": \"libc\", \"ratio\": %.2f, "
+        "\"better\": \"lower\", \"goal\": 30, \"rounds\": %d, \"p25\": %.2f, \"p75\": %.2f}\n",
+        ratio[ROUNDS / 2], ROUNDS, ratio[ROUNDS / 4], ratio[ROUNDS * 3 / 4]);
+    printf("%.2f million raw records a second, %llu events from %llu records, %.1f MB\n", rate / 1e6,
+           (unsigned long long)events, (unsigned long long)m.drained, (double)bytes / 1e6);
     free(copy);
     maker_finish(&m);
     return ratio[ROUNDS / 2] < 100 ? 0 : 1;

@@ -62,11 +62,11 @@ static bool one_round(int fd, double *ratio, double *each, uint64_t *entries, ui
     double bare = read_pages(fd, NULL), t0 = now(), own = read_pages(fd, f.p);
     kphase_cpu_end(f.p, 0);
     kphase_end(f.p, &f.drain);
-    own      = now() - t0;
-    *ratio   = own / bare;
-    *entries = f.p->cpu[0].seen;
-    *kept    = f.p->cpu[0].kept;
-    *each    = own / (double)*entries;
+    own       = now() - t0;
+    *ratio    = own / bare;
+    *entries  = f.p->cpu[0].seen;
+    *kept     = f.p->cpu[0].kept;
+    *each     = own / (double)*entries;
     bool good = f.log.work->lost_memory[2] == 0 && *kept > 40000;
     phase_finish(&f);
     return good;
@@ -84,9 +84,10 @@ int main(void)
             return 1;
     qsort(ratio, ROUNDS, sizeof *ratio, by_value);
     qsort(each, ROUNDS, sizeof *each, by_value);
-    printf("{\"row\": \"kernel phase imported\", \"peer\": \"read() of the same pages\", \"peer_version\": \"linux\", \"ratio\": %.2f, "
-           "\"better\": \"lower\", \"goal\": 10, \"rounds\": %d, \"p25\": %.2f, \"p75\": %.2f}\n",
-           ratio[ROUNDS / 2], ROUNDS, ratio[ROUNDS / 4], ratio[ROUNDS * 3 / 4]);
+    printf(
+        "{\"row\": \"kernel phase imported\", \"peer\": \"read() of the same pages\", \"peer_version\": \"linux\", \"ratio\": %.2f, "
+        "\"better\": \"lower\", \"goal\": 10, \"rounds\": %d, \"p25\": %.2f, \"p75\": %.2f}\n",
+        ratio[ROUNDS / 2], ROUNDS, ratio[ROUNDS / 4], ratio[ROUNDS * 3 / 4]);
     printf("%.0f ns an entry; %llu entries (%llu records, the rest stacks), %.1f MB\n", each[ROUNDS / 2] * 1e9,
            (unsigned long long)entries, (unsigned long long)kept, COPIES * RECORDED / 1e6);
     return ratio[ROUNDS / 2] < 100 ? 0 : 1;

@@ -17,13 +17,20 @@
 
 enum { OUT_MAX = 20000, OUT_BYTES = 8 << 20 };
 struct out { /* what came out, in the order of times */
-    struct one { uint16_t hook; uint8_t version, type; unsigned cpu; uint32_t pid, tid, size; uint64_t time; const uint8_t *payload; } event[OUT_MAX];
+    struct one {
+        uint16_t       hook;
+        uint8_t        version, type;
+        unsigned       cpu;
+        uint32_t       pid, tid, size;
+        uint64_t       time;
+        const uint8_t *payload;
+    } event[OUT_MAX];
     size_t   count;
     uint8_t *bytes;
     size_t   used;
 };
-static struct maker maker;
-static struct out   out;
+static struct maker       maker;
+static struct out         out;
 static struct klog_config config;
 
 static inline void fixture_begin(const struct klog_config *with)
@@ -47,10 +54,20 @@ static inline void take(const struct klog_record *r, unsigned cpu)
     assert_true(out.count < OUT_MAX && out.used + r->size + 8 < OUT_BYTES && r->size >= 16);
     memcpy(&h, r->data, r->size < sizeof h ? r->size : sizeof h);
     read_back_see(r->data, r->size);
-    size_t head = h.header_type == ETL_PERFINFO64 ? 16 : h.header_type == ETL_FULL64 ? 48 : h.header_type == ETL_EVENT64 ? 80 : 32;
-    struct one *e = &out.event[out.count++];
-    *e = (struct one){(uint16_t)(h.group << 8 | h.type), (uint8_t)h.version, h.header_type, cpu, h.process_id, h.thread_id,
-                      (uint32_t)(r->size - head), r->time, out.bytes + out.used};
+    size_t      head = h.header_type == ETL_PERFINFO64 ? 16
+                       : h.header_type == ETL_FULL64   ? 48
+                       : h.header_type == ETL_EVENT64  ? 80
+                                                       : 32;
+    struct one *e    = &out.event[out.count++];
+    *e               = (struct one){(uint16_t)(h.group << 8 | h.type),
+                                    (uint8_t)h.version,
+                                    h.header_type,
+                                    cpu,
+                                    h.process_id,
+                                    h.thread_id,
+                                    (uint32_t)(r->size - head),
+                                    r->time,
+                                    out.bytes + out.used};
     memcpy(out.bytes + out.used, r->data + head, e->size);
     memset(out.bytes + out.used + e->size, 0, 8);
     out.used += (e->size + 15) & ~(size_t)7;
@@ -74,7 +91,8 @@ static inline void take_all(struct convert *c)
     }
 }
 
-/* Of an event that describes itself: its payload, behind traits and schema, each with a header of 8 bytes, padded to 8. */
+/* Of an event that describes itself: its payload, behind traits and schema, each with a header of 8 bytes, padded to
+ * 8. */
 static inline const char *described_fields(unsigned event)
 {
     const uint8_t *p = out.event[event].payload;
@@ -98,8 +116,8 @@ static inline void run(void)
 }
 
 /* A converter that ends where it is, and a successor: what the second one gives of the log is in `out` alone. */
-static int      handed_over_fd;
-static uint64_t handed_over_needed; /* from here on the log is there for the successor */
+static int         handed_over_fd;
+static uint64_t    handed_over_needed; /* from here on the log is there for the successor */
 static inline void left_behind(void)
 {
     struct convert c;
@@ -122,8 +140,18 @@ static inline void take_over(void)
     close(handed_over_fd);
 }
 
-static inline uint32_t u32(const struct one *e, size_t at) { uint32_t v; memcpy(&v, e->payload + at, 4); return v; }
-static inline uint64_t u64(const struct one *e, size_t at) { uint64_t v; memcpy(&v, e->payload + at, 8); return v; }
+static inline uint32_t u32(const struct one *e, size_t at)
+{
+    uint32_t v;
+    memcpy(&v, e->payload + at, 4);
+    return v;
+}
+static inline uint64_t u64(const struct one *e, size_t at)
+{
+    uint64_t v;
+    memcpy(&v, e->payload + at, 8);
+    return v;
+}
 static inline const struct one *nth(uint16_t hook, unsigned n)
 {
     for (size_t i = 0; i < out.count; i++)

@@ -1,6 +1,6 @@
-/* A trace buffer full of anything: pages, counts, marks. No length of it leads out of its page, every record in the raw log can
- * be walked and converted, and the sum of what became of the entries holds. An input: pages of 512 bytes, the first byte of each
- * says of which CPU and how it ends. Proves: COR-18. */
+/* A trace buffer full of anything: pages, counts, marks. No length of it leads out of its page, every record in the raw
+ * log can be walked and converted, and the sum of what became of the entries holds. An input: pages of 512 bytes, the
+ * first byte of each says of which CPU and how it ends. Proves: COR-18. */
 #include "autologger/kernel/tests/phase_fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -8,11 +8,18 @@ enum { CPUS = 2, PAGE = 512 };
 
 static void sources_make(struct phase_fixture *f)
 {
-    static const struct raw_field fields[][7] = {
-        {{24, 4}, {28, 4}, {32, 8}, {56, 4}, {60, 4}, {8, 16}, {40, 16}}, {{12, 4}, {20, 4}, {8, 4}}, {{8, 4}, {12, 4}}, {{24, 4}},
-        {{8, 4}, {32, 8}}, {{8, 8}}, {{8, 8}, {16, 4}}, {{8, 4}}, {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}}};
-    static const unsigned kinds[] = {SRC_SWITCH, SRC_FORK, SRC_EXEC, SRC_EXIT, SRC_NEWTASK, SRC_INITCALL_START, SRC_INITCALL_FINISH,
-                                     SRC_INITCALL_LEVEL, SRC_RQ_ISSUE};
+    static const struct raw_field fields[][7] = {{{24, 4}, {28, 4}, {32, 8}, {56, 4}, {60, 4}, {8, 16}, {40, 16}},
+                                                 {{12, 4}, {20, 4}, {8, 4}},
+                                                 {{8, 4}, {12, 4}},
+                                                 {{24, 4}},
+                                                 {{8, 4}, {32, 8}},
+                                                 {{8, 8}},
+                                                 {{8, 8}, {16, 4}},
+                                                 {{8, 4}},
+                                                 {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}}};
+    static const unsigned         kinds[]     = {
+                    SRC_SWITCH,          SRC_FORK,           SRC_EXEC,    SRC_EXIT, SRC_NEWTASK, SRC_INITCALL_START,
+                    SRC_INITCALL_FINISH, SRC_INITCALL_LEVEL, SRC_RQ_ISSUE};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         phase_source(f, kinds[i], (uint16_t)(6 + i), fields[i], 7, kinds[i] == SRC_SWITCH || kinds[i] == SRC_RQ_ISSUE);
 }
@@ -55,9 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort(); /* and no names of them */
     f.p->stop_before = f.p->stop_after = UINT64_C(1) << 50;
     f.p->arming = f.p->armed = 1;
-    f.p->tail_from = size > 2 ? (uint64_t)data[1] << 20 : 0;
-    f.p->marker    = 0xA;
-    f.p->sync[f.p->syncs++] = (struct kphase_sync){UINT64_C(1) << 32, (UINT64_C(1) << 32) + 500, size > 10 ? data[9] : 0, 0};
+    f.p->tail_from           = size > 2 ? (uint64_t)data[1] << 20 : 0;
+    f.p->marker              = 0xA;
+    f.p->sync[f.p->syncs++] =
+        (struct kphase_sync){UINT64_C(1) << 32, (UINT64_C(1) << 32) + 500, size > 10 ? data[9] : 0, 0};
     kphase_begin(f.p, &f.drain);
     for (size_t at = 0; at < size; at += PAGE) {
         size_t n = size - at < PAGE ? size - at : PAGE;

@@ -1,5 +1,5 @@
-/* Answers of a collector, of any bytes, with and without descriptors: what comes back is a descriptor that is open, or an error, and no
- * descriptor is left over. */
+/* Answers of a collector, of any bytes, with and without descriptors: what comes back is a descriptor that is open, or
+ * an error, and no descriptor is left over. */
 #include "autologger/kernel/source/reach.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void answer(int fd, const uint8_t *data, size_t size, unsigned descriptor
     union {
         struct cmsghdr align;
         char           space[CMSG_SPACE(REACH_FDS * sizeof(int))];
-    } control = {0};
+    } control        = {0};
     struct iovec  io = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
     struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1};
     int           out[REACH_FDS];
@@ -51,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
     reach_through(pair[0], false);
-    answer(pair[1], data + 1, size - 1, data[0] / 8 % (REACH_FDS + 1)); /* to a thread that asks for a socket of its own */
+    /* to a thread that asks for a socket of its own */
+    answer(pair[1], data + 1, size - 1, data[0] / 8 % (REACH_FDS + 1));
     answer(pair[1], data + 1, size - 1, data[0] / 8 % (REACH_FDS + 1));
     switch (data[0] % 8) {
     case 0: r = reach_perf(&attr, 0); break;

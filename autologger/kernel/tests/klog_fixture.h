@@ -1,4 +1,5 @@
-/* klog_fixture.h - for live tests: a kernel logger of this machine's real events; what it gives out is kept, in the order of times.
+/* klog_fixture.h - for live tests: a kernel logger of this machine's real events; what it gives out is kept, in the
+ * order of times.
  * Threads: a drainer and the test. Not for: records that no kernel made (convert_fixture.h). */
 #ifndef AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
@@ -28,7 +29,7 @@ struct seen { /* one event, copied */
     uint32_t       pid, tid, size; /* of the header; size of the payload */
     uint64_t       time;
     const uint8_t *payload;
-    const uint8_t *body; /* of an event that describes itself: behind its items */
+    const uint8_t *body;     /* of an event that describes itself: behind its items */
     char           name[32]; /* and its name */
 };
 struct collector {
@@ -46,10 +47,11 @@ struct collector {
     bool         receipts_untold; /* this kernel lets nobody see which datagram a program takes */
 };
 
-static inline void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+static inline void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason,
+                                const char *advice)
 {
-    struct collector *c = ctx;
-    bool receipts = note && strstr(reason, "that programs receive");
+    struct collector *c        = ctx;
+    bool              receipts = note && strstr(reason, "that programs receive");
     c->receipts_untold |= receipts;
     c->conditions += !receipts && !(note && strcmp(item, "CommandLine") == 0); /* depends on the build: live_argv.c */
     assert_int_equal(number, W_NOT_SUPPORTED);
@@ -62,9 +64,13 @@ static inline struct klog_config config_make(struct collector *c, uint32_t word0
     static struct clock_machine machine;
     if (!machine.cpu_mhz)
         clock_machine_find(&machine);
-    struct klog_config config = {.mask = {word0, word1}, .hooks = {0x0F2E, 0x0524, 0x0532}, .hook_count = 3,
-                                 .raw_bytes = 64 << 20, .clock = clock_for_type(1, &machine, NULL),
-                                 .condition = on_condition, .condition_ctx = c};
+    struct klog_config config = {.mask          = {word0, word1},
+                                 .hooks         = {0x0F2E, 0x0524, 0x0532},
+                                 .hook_count    = 3,
+                                 .raw_bytes     = 64 << 20,
+                                 .clock         = clock_for_type(1, &machine, NULL),
+                                 .condition     = on_condition,
+                                 .condition_ctx = c};
     return config;
 }
 
@@ -79,12 +85,13 @@ static inline void *drain_main(void *arg)
     return NULL;
 }
 
-/* The name of an event that describes itself, and where its payload begins. Unless it is a tracepoint's, its class must have a row. */
+/* The name of an event that describes itself, and where its payload begins. Unless it is a tracepoint's, its class must
+ * have a row. */
 static inline size_t described_body(const uint8_t *data, size_t size, char name[32])
 {
-    const char *provider = "";
-    struct etl_ext_item item = {.linkage = 1};
-    size_t              at   = sizeof(struct etl_event_header);
+    const char         *provider = "";
+    struct etl_ext_item item     = {.linkage = 1};
+    size_t              at       = sizeof(struct etl_event_header);
     while (item.linkage & 1) {
         assert_true(at + sizeof item <= size);
         memcpy(&item, data + at, sizeof item);
@@ -110,10 +117,14 @@ static inline void take(struct collector *c, unsigned cpu, const struct klog_rec
     assert_true(r->time > c->last[cpu]); /* L5 */
     c->last[cpu]   = r->time;
     struct seen *s = &c->event[c->count++];
-    *s             = (struct seen){.hook = (uint16_t)(h.group << 8 | h.type), .version = h.version, .header_type = h.header_type,
-                                   .cpu = cpu, .time = r->time};
+    *s             = (struct seen){.hook        = (uint16_t)(h.group << 8 | h.type),
+                                   .version     = h.version,
+                                   .header_type = h.header_type,
+                                   .cpu         = cpu,
+                                   .time        = r->time};
     size_t head    = h.header_type == ETL_PERFINFO64 ? 16 : 32;
-    if ((h.header_type == ETL_PERFINFO64 || h.header_type == ETL_SYSTEM64) && !written_find(s->hook, (uint8_t)s->version))
+    if ((h.header_type == ETL_PERFINFO64 || h.header_type == ETL_SYSTEM64) &&
+        !written_find(s->hook, (uint8_t)s->version))
         fail_msg("written.def has no row of %04x v%u", s->hook, s->version);
     if (h.header_type == ETL_SYSTEM64) {
         assert_int_equal(h.time, r->time);
@@ -215,7 +226,10 @@ static inline void finish(struct collector *c)
 }
 
 /* What the kernel delivered, by source: a guest kernel may count events and deliver none (see the note in klog.c). */
-static struct { char name[48]; uint64_t drained; } delivered_row[64];
+static struct {
+    char     name[48];
+    uint64_t drained;
+} delivered_row[64];
 static inline uint64_t delivered(const char *name)
 {
     for (unsigned i = 0; i < 64; i++)
@@ -236,10 +250,12 @@ static inline void show_source(void *ctx, const char *name, uint64_t attempted, 
     delivered_row[i].drained = drained;
 }
 
-/* Has the kernel told of all that became of what it handed to the disks? (Not of what is under way, or of an idle task on some guests.) */
+/* Has the kernel told of all that became of what it handed to the disks? (Not of what is under way, or of an idle task
+ * on some guests.) */
 static inline bool requests_told(void)
 {
-    return delivered("block:block_rq_complete") + delivered("block:block_rq_requeue") == delivered("block:block_rq_issue");
+    return delivered("block:block_rq_complete") + delivered("block:block_rq_requeue") ==
+           delivered("block:block_rq_issue");
 }
 
 /* What the events themselves say is missing. */
@@ -263,12 +279,13 @@ static inline void check_balance(struct collector *c, struct klog_counters *n)
 {
     klog_counters(c->k, n);
     klog_sources(c->k, show_source, NULL);
-    print_message("  attempted %llu converted %llu lost ring %llu memory %llu conversion %llu; events %llu stacks %llu (missing "
-                  "%llu), peak %llu KB, clock error %llu ns\n",
-                  (unsigned long long)n->attempted, (unsigned long long)n->converted, (unsigned long long)n->lost_ring,
-                  (unsigned long long)n->lost_memory, (unsigned long long)n->lost_conversion, (unsigned long long)n->events,
-                  (unsigned long long)n->stacks, (unsigned long long)n->stacks_missing, (unsigned long long)n->raw_peak >> 10,
-                  (unsigned long long)n->clock_error_ns);
+    print_message(
+        "  attempted %llu converted %llu lost ring %llu memory %llu conversion %llu; events %llu stacks %llu (missing "
+        "%llu), peak %llu KB, clock error %llu ns\n",
+        (unsigned long long)n->attempted, (unsigned long long)n->converted, (unsigned long long)n->lost_ring,
+        (unsigned long long)n->lost_memory, (unsigned long long)n->lost_conversion, (unsigned long long)n->events,
+        (unsigned long long)n->stacks, (unsigned long long)n->stacks_missing, (unsigned long long)n->raw_peak >> 10,
+        (unsigned long long)n->clock_error_ns);
     assert_int_equal(n->attempted, n->converted + n->withheld + n->lost_ring + n->lost_memory + n->lost_conversion);
     assert_int_equal(n->lost_conversion, 0);
     assert_int_equal(n->events, c->count);
@@ -276,12 +293,12 @@ static inline void check_balance(struct collector *c, struct klog_counters *n)
 }
 
 /* Some guests' kernels count events and give them to nobody: so many may be missing, and none may be too many. */
-#define assert_count(found, wanted, n)                                                                                           \
-    do {                                                                                                                         \
-        uint64_t found_ = (found), wanted_ = (wanted);                                                                           \
-        if (found_ > wanted_ || found_ + (n).withheld < wanted_)                                                                 \
-            fail_msg("%s: %llu of %llu, withheld %llu", #found, (unsigned long long)found_, (unsigned long long)wanted_,         \
-                     (unsigned long long)(n).withheld);                                                                          \
+#define assert_count(found, wanted, n) \
+    do { \
+        uint64_t found_ = (found), wanted_ = (wanted); \
+        if (found_ > wanted_ || found_ + (n).withheld < wanted_) \
+            fail_msg("%s: %llu of %llu, withheld %llu", #found, (unsigned long long)found_, \
+                     (unsigned long long)wanted_, (unsigned long long)(n).withheld); \
     } while (0)
 
 static inline uint32_t u32_at(const struct seen *s, size_t at)
@@ -365,6 +382,7 @@ static inline void spin(uint64_t ms)
     clock_gettime(CLOCK_MONOTONIC, &a);
     do {
         clock_gettime(CLOCK_MONOTONIC, &b);
-    } while ((uint64_t)(b.tv_sec - a.tv_sec) * 1000 + (uint64_t)(b.tv_nsec / 1000000) < ms + (uint64_t)(a.tv_nsec / 1000000));
+    } while ((uint64_t)(b.tv_sec - a.tv_sec) * 1000 + (uint64_t)(b.tv_nsec / 1000000) <
+             ms + (uint64_t)(a.tv_nsec / 1000000));
 }
 #endif

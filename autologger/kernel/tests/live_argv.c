@@ -1,5 +1,5 @@
-/* Command lines of 500 processes that are gone before anybody can look. Proves: KRN-03, and issue 4 "the command line of 500 short processes". Needs
- * CAP_PERFMON, CAP_BPF, BTF, and a build with clang and bpftool; else skipped. */
+/* Command lines of 500 processes that are gone before anybody can look. Proves: KRN-03, and issue 4 "the command line
+ * of 500 short processes". Needs CAP_PERFMON, CAP_BPF, BTF, and a build with clang and bpftool; else skipped. */
 // timeout: 60
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/source/argv.h"
@@ -21,9 +21,20 @@
 #include <cmocka.h>
 
 enum { EXECS = 500, ENOUGH = 495, TEXTS = 8192 };
-enum { PROCESS_START = 0x0301, PROCESS_END = 0x0302, STATUS_AT = 20, HEADER = sizeof(struct etl_system_header), USERLESS = HEADER + 36 + 16 };
-struct start { uint32_t pid; char command[300]; };
-struct end { uint32_t pid, status; };
+enum {
+    PROCESS_START = 0x0301,
+    PROCESS_END   = 0x0302,
+    STATUS_AT     = 20,
+    HEADER        = sizeof(struct etl_system_header),
+    USERLESS      = HEADER + 36 + 16
+};
+struct start {
+    uint32_t pid;
+    char     command[300];
+};
+struct end {
+    uint32_t pid, status;
+};
 struct collector {
     struct klog *k;
     pthread_t    drainer;
@@ -53,7 +64,8 @@ static void *drain_main(void *arg)
     return NULL;
 }
 
-/* Process Start, version 4: 36 bytes, then the SID block (16 bytes, and 8 + 4 per authority), image name, command line. */
+/* Process Start, version 4: 36 bytes, then the SID block (16 bytes, and 8 + 4 per authority), image name, command
+ * line. */
 static void take(const struct klog_record *r)
 {
     struct etl_system_header h;
@@ -105,8 +117,8 @@ static void start(void)
         assert_true(status == W_NOT_SUPPORTED || status == W_PRIVILEGE_NOT_HELD); /* A4: and nothing else */
     if (!machine.cpu_mhz)
         clock_machine_find(&machine);
-    struct klog_config config = {.mask = {0x1, 0}, .raw_bytes = 16 << 20, .clock = clock_for_type(1, &machine, NULL),
-                                 .condition = on_condition};
+    struct klog_config config = {
+        .mask = {0x1, 0}, .raw_bytes = 16 << 20, .clock = clock_for_type(1, &machine, NULL), .condition = on_condition};
     memset(&col, 0, sizeof col);
     if (!status)
         status = klog_create(&config, &col.k, &why);
@@ -171,9 +183,10 @@ static void run_and_find(bool hold)
         snprintf(whole, sizeof whole, "/bin/true %s", marker[i]);
         found += starts_of(pid[i], whole) == 1;
     }
-    print_message("  %u of %d execs of /bin/true have their command line; %llu of all processes have none\n", found, EXECS,
-                  (unsigned long long)n.no_command_line);
-    assert_true(found >= ENOUGH && EXECS - found <= n.no_command_line); /* every miss is counted; others on this machine may miss theirs */
+    print_message("  %u of %d execs of /bin/true have their command line; %llu of all processes have none\n", found,
+                  EXECS, (unsigned long long)n.no_command_line);
+    /* every miss is counted; others on this machine may miss theirs */
+    assert_true(found >= ENOUGH && EXECS - found <= n.no_command_line);
 }
 
 static void short_lived_have_their_command_line(void **state)
@@ -189,7 +202,8 @@ static void also_when_drained_late(void **state)
     run_and_find(true);
 }
 
-/* One process that becomes another program three times within a few milliseconds: each life has its own command line. */
+/* One process that becomes another program three times within a few milliseconds: each life has its own command
+ * line. */
 static void each_life_has_its_own(void **state)
 {
     struct klog_counters n;
@@ -197,7 +211,8 @@ static void each_life_has_its_own(void **state)
     (void)state;
     start();
     for (unsigned i = 0; i < 20; i++)
-        pid[i] = run((const char *const[]){"/usr/bin/env", "a=b c", "/usr/bin/env", "/bin/true", "say \"hi\"", "", NULL});
+        pid[i] =
+            run((const char *const[]){"/usr/bin/env", "a=b c", "/usr/bin/env", "/bin/true", "say \"hi\"", "", NULL});
     halt(&n);
     unsigned found[3] = {0};
     for (unsigned i = 0; i < 20; i++) {
@@ -266,9 +281,9 @@ static void exit_codes_and_no_environment(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_lived_have_their_command_line), cmocka_unit_test(also_when_drained_late),
-        cmocka_unit_test(each_life_has_its_own), cmocka_unit_test(long_ones_are_cut),
-        cmocka_unit_test(exit_codes_and_no_environment)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(short_lived_have_their_command_line),
+                                       cmocka_unit_test(also_when_drained_late),
+                                       cmocka_unit_test(each_life_has_its_own), cmocka_unit_test(long_ones_are_cut),
+                                       cmocka_unit_test(exit_codes_and_no_environment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* PERF_COUNTER on this machine: what processes have used, as getrusage() says. Proves: issue 4, truth of PERF_COUNTER. Needs
- * CAP_PERFMON and CAP_NET_ADMIN; else skipped. */
+/* PERF_COUNTER on this machine: what processes have used, as getrusage() says. Proves: issue 4, truth of PERF_COUNTER.
+ * Needs CAP_PERFMON and CAP_NET_ADMIN; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>
@@ -7,8 +7,15 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { PAGE = 4096, THREADS = 4, PAGES = 300, PROCESSES = 20, HANDLES = 7, SLACK = 16,
-       STEP = 64 /* before Linux 6.2 each thread may keep as many pages uncounted */ };
+enum {
+    PAGE      = 4096,
+    THREADS   = 4,
+    PAGES     = 300,
+    PROCESSES = 20,
+    HANDLES   = 7,
+    SLACK     = 16,
+    STEP      = 64 /* before Linux 6.2 each thread may keep as many pages uncounted */
+};
 
 static void *touch(void *arg)
 {
@@ -109,10 +116,12 @@ static void PERF_COUNTER_at_exit_and_stop(void **state)
         skip();
     }
     for (int i = 0; i < PROCESSES; i++) {
-        const struct seen *s = find(&c, 0x0320, 0, (uint32_t)pid[i], 0), *end = find(&c, 0x0302, 8, (uint32_t)pid[i], 0);
+        const struct seen *s   = find(&c, 0x0320, 0, (uint32_t)pid[i], 0),
+                          *end = find(&c, 0x0302, 8, (uint32_t)pid[i], 0);
         assert_true(s && end && s->size == 104 && s->time < end->time);
         uint64_t faults = (uint64_t)used[i].ru_minflt + (uint64_t)used[i].ru_majflt; /* a few more come while it ends */
-        if (u32_at(s, 4) > faults || u32_at(s, 4) + SLACK < faults || u64_at(s, 24) > (uint64_t)used[i].ru_maxrss * 1024 || u64_at(s, 16) < THREADS * PAGES * PAGE)
+        if (u32_at(s, 4) > faults || u32_at(s, 4) + SLACK < faults ||
+            u64_at(s, 24) > (uint64_t)used[i].ru_maxrss * 1024 || u64_at(s, 16) < THREADS * PAGES * PAGE)
             fail_msg("process %d: %u faults of %llu, peak %llu of %llu", i, u32_at(s, 4), (unsigned long long)faults,
                      (unsigned long long)u64_at(s, 24), (unsigned long long)used[i].ru_maxrss * 1024);
         assert_true(faults >= THREADS * PAGES && u64_at(s, 24) >= (THREADS * PAGES - (THREADS + 1) * STEP) * PAGE);

@@ -1,6 +1,6 @@
-/* Devices that come and go, on this machine: uevents that are asked for of a network card are there, each once, in order; what the socket
- * could not hold is counted to the message; a successor finds what came while nobody read; what a predecessor took and died with is
- * counted. Needs root; else skipped. */
+/* Devices that come and go, on this machine: uevents that are asked for of a network card are there, each once, in
+ * order; what the socket could not hold is counted to the message; a successor finds what came while nobody read; what
+ * a predecessor took and died with is counted. Needs root; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>
@@ -66,7 +66,9 @@ static uint64_t missing(const struct collector *c)
     return all;
 }
 
-static struct { uint64_t attempted, drained, lost; } counted;
+static struct {
+    uint64_t attempted, drained, lost;
+} counted;
 static void source_seen(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
 {
     (void)ctx;
@@ -79,8 +81,8 @@ static void source_seen(void *ctx, const char *name, uint64_t attempted, uint64_
 
 static bool begin(struct collector *c, struct klog_config *config)
 {
-    *config         = config_make(c, 0x1, 0);
-    config->devices = true;
+    *config            = config_make(c, 0x1, 0);
+    config->devices    = true;
     config->hook_count = 0;
     if (access(CARD, W_OK) == 0)
         return start(c, config);
@@ -116,7 +118,8 @@ static void each_once_in_order(void **state)
     finish(&c);
 }
 
-/* Nobody reads; the socket has 8 MB (twice that by the kernel's own count). What is missing is its newest, and then nothing follows. */
+/* Nobody reads; the socket has 8 MB (twice that by the kernel's own count). What is missing is its newest, and then
+ * nothing follows. */
 static void what_the_socket_lost(bool more_follow)
 {
     enum { MANY = 40000 };
@@ -136,7 +139,8 @@ static void what_the_socket_lost(bool more_follow)
     }
     halt(&c);
     balanced(&c);
-    print_message("of %d uevents %llu were drained, %llu lost\n", MANY + 1, (unsigned long long)counted.drained, (unsigned long long)counted.lost);
+    print_message("of %d uevents %llu were drained, %llu lost\n", MANY + 1, (unsigned long long)counted.drained,
+                  (unsigned long long)counted.lost);
     assert_true(counted.lost > 0 && counted.attempted >= MANY + 1);
     assert_true(counted.attempted < MANY + 1000); /* others' are few */
     finish(&c);
@@ -146,7 +150,16 @@ static void lost_at_the_end(void **state) { (void)state, what_the_socket_lost(fa
 
 /* ---- a successor ---- */
 
-struct kept { struct { char name[64]; int fd; } row[4096]; unsigned count; void *map[256]; size_t bytes; unsigned maps; };
+struct kept {
+    struct {
+        char name[64];
+        int  fd;
+    } row[4096];
+    unsigned count;
+    void    *map[256];
+    size_t   bytes;
+    unsigned maps;
+};
 static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
 {
     struct kept *kept = ctx;
@@ -232,8 +245,9 @@ static void not_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_once_in_order),        cmocka_unit_test(lost_in_the_middle),   cmocka_unit_test(lost_at_the_end),
-        cmocka_unit_test(successor_finds_what_came), cmocka_unit_test(what_a_dead_one_took), cmocka_unit_test(not_asked_for),
+        cmocka_unit_test(each_once_in_order),   cmocka_unit_test(lost_in_the_middle),
+        cmocka_unit_test(lost_at_the_end),      cmocka_unit_test(successor_finds_what_came),
+        cmocka_unit_test(what_a_dead_one_took), cmocka_unit_test(not_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

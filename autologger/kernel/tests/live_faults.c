@@ -1,4 +1,5 @@
-/* ALL_FAULTS and HARD_FAULTS on this machine: known numbers of page faults of each class are found again, by process and address.
+/* ALL_FAULTS and HARD_FAULTS on this machine: known numbers of page faults of each class are found again, by process
+ * and address.
  * Proves: issue 4, truth of ALL_FAULTS and HARD_FAULTS. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
@@ -8,13 +9,27 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { PAGE = 4096, ANONYMOUS = 500, ZERO_READ = 100, PRIVATE_WRITTEN = 100, BLOCKS = 30, AROUND = 16, VIOLATIONS = 10, HARD = 50, STRIDE = 64 };
-struct regions { char *anonymous, *zero, *private_file, *shared_file, *none; size_t copied; };
+enum {
+    PAGE            = 4096,
+    ANONYMOUS       = 500,
+    ZERO_READ       = 100,
+    PRIVATE_WRITTEN = 100,
+    BLOCKS          = 30,
+    AROUND          = 16,
+    VIOLATIONS      = 10,
+    HARD            = 50,
+    STRIDE          = 64
+};
+struct regions {
+    char  *anonymous, *zero, *private_file, *shared_file, *none;
+    size_t copied;
+};
 
 static char *memory(size_t pages, int prot)
 {
     char *p = mmap(NULL, pages * PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED || (madvise(p, pages * PAGE, MADV_NOHUGEPAGE) && errno != EINVAL)) /* EINVAL: there are no huge pages */
+    /* EINVAL: there are no huge pages */
+    if (p == MAP_FAILED || (madvise(p, pages * PAGE, MADV_NOHUGEPAGE) && errno != EINVAL))
         _exit(2);
     return p;
 }
@@ -35,7 +50,7 @@ static int file_of(size_t pages, char path[256])
 static void look(const volatile char *at) { (void)*at; }
 
 static sigjmp_buf back;
-static void on_violation(int number)
+static void       on_violation(int number)
 {
     (void)number;
     siglongjmp(back, 1);
@@ -52,11 +67,12 @@ static void violate(volatile char *none)
 
 static void workload(int fd, int out)
 {
-    struct rusage     before, after;
-    struct regions    r = {.anonymous = memory(ANONYMOUS, PROT_READ | PROT_WRITE), .zero = memory(ZERO_READ, PROT_READ | PROT_WRITE),
-                           .none = memory(1, PROT_NONE)};
-    r.private_file        = mmap(NULL, PRIVATE_WRITTEN * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-    r.shared_file         = mmap(NULL, BLOCKS * AROUND * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+    struct rusage  before, after;
+    struct regions r = {.anonymous = memory(ANONYMOUS, PROT_READ | PROT_WRITE),
+                        .zero      = memory(ZERO_READ, PROT_READ | PROT_WRITE),
+                        .none      = memory(1, PROT_NONE)};
+    r.private_file   = mmap(NULL, PRIVATE_WRITTEN * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    r.shared_file    = mmap(NULL, BLOCKS * AROUND * PAGE, PROT_READ, MAP_SHARED, fd, 0);
     if (r.private_file == MAP_FAILED || r.shared_file == MAP_FAILED)
         _exit(3);
     for (int i = 0; i < ANONYMOUS; i++)
@@ -90,8 +106,9 @@ static size_t faults(const struct collector *c, uint16_t hook, pid_t pid, const 
     return n;
 }
 
-/* Pages of these with such an event. A processor may fault at one page twice: the kernel gives up what it does for a fault when it is told to do
- * something else meanwhile, and the program faults again. So events are at most a few more than pages. */
+/* Pages of these with such an event. A processor may fault at one page twice: the kernel gives up what it does for a
+ * fault when it is told to do something else meanwhile, and the program faults again. So events are at most a few more
+ * than pages. */
 static size_t pages_faulted(const struct collector *c, uint16_t hook, pid_t pid, const char *from, size_t pages)
 {
     static bool  seen[ANONYMOUS];
@@ -151,7 +168,9 @@ static void ALL_FAULTS_by_class(void **state)
         assert_count(faults(&c, 0x020F, pid, NULL, SIZE_MAX / PAGE), VIOLATIONS, n);
     }
     assert_int_equal(faults(&c, 0x020A, pid, r.anonymous, ANONYMOUS) + faults(&c, 0x020C, pid, r.anonymous, ANONYMOUS) +
-                         faults(&c, 0x020A, pid, r.private_file, PRIVATE_WRITTEN) + faults(&c, 0x020E, pid, r.shared_file, BLOCKS * AROUND), 0);
+                         faults(&c, 0x020A, pid, r.private_file, PRIVATE_WRITTEN) +
+                         faults(&c, 0x020E, pid, r.shared_file, BLOCKS * AROUND),
+                     0);
     /* as many stacks as faults of that class, each of the thread that faulted */
     assert_true(count_of(&c, 0x1820) + n.stacks_missing >= ANONYMOUS && count_of(&c, 0x1820) <= count_of(&c, 0x020B));
     finish(&c);
@@ -204,10 +223,11 @@ static void HARD_FAULTS_of_a_file(void **state)
     close(fd);
     check_balance(&c, &n);
     size_t   found = 0, named = 0, timed = 0;
-    uint64_t key   = 0;
+    uint64_t key = 0;
     for (size_t i = 0; i < c.count; i++) {
         const struct seen *s = &c.event[i];
-        if (s->hook != 0x0220 || u32_at(s, 32) != (uint32_t)pid || u64_at(s, 16) - (uintptr_t)map >= HARD * STRIDE * PAGE)
+        if (s->hook != 0x0220 || u32_at(s, 32) != (uint32_t)pid ||
+            u64_at(s, 16) - (uintptr_t)map >= HARD * STRIDE * PAGE)
             continue;
         assert_true(s->size == 40 && s->version == 2 && u32_at(s, 36) == PAGE);
         assert_int_equal(u64_at(s, 8), u64_at(s, 16) - (uintptr_t)map); /* the offset in the file */

@@ -1,5 +1,6 @@
-/* The truth of FILE_IO, FILE_IO_INIT, FILENAME, SYSCALL and VIRT_ALLOC on this machine: a child does a known number of things, and the
- * events alone must tell exactly those. Proves: LEG-08, and the sources of issue 4. Needs CAP_PERFMON and CAP_BPF; else skipped. */
+/* The truth of FILE_IO, FILE_IO_INIT, FILENAME, SYSCALL and VIRT_ALLOC on this machine: a child does a known number of
+ * things, and the events alone must tell exactly those. Proves: LEG-08, and the sources of issue 4. Needs CAP_PERFMON
+ * and CAP_BPF; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/klog_fixture.h"
 #include "autologger/kernel/tests/narrow.h"
@@ -13,20 +14,40 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { CREATE = 0x0440, CLEANUP, CLOSE, READ, WRITE, SETINFO, DELETE, RENAME, DIRENUM, FLUSH, QUERY, FSCONTROL, OPEND,
-       DELETE_PATH = 0x044F, RENAME_PATH, LINK_PATH, NAME = 0x0420, NAME_GONE = 0x0423, NAME_RUNDOWN = 0x0424 };
+enum {
+    CREATE = 0x0440,
+    CLEANUP,
+    CLOSE,
+    READ,
+    WRITE,
+    SETINFO,
+    DELETE,
+    RENAME,
+    DIRENUM,
+    FLUSH,
+    QUERY,
+    FSCONTROL,
+    OPEND,
+    DELETE_PATH = 0x044F,
+    RENAME_PATH,
+    LINK_PATH,
+    NAME         = 0x0420,
+    NAME_GONE    = 0x0423,
+    NAME_RUNDOWN = 0x0424
+};
 enum { FILES = 1000, FEW = 20, MAPS = 200 };
 #define NO_SUCH_NAME 0xC0000034u
 #define NAME_EXISTS 0xC0000035u
 
 static char folder[256];
 
-static bool begin(struct collector *c, uint32_t word0, uint32_t word1, uint32_t word2, const uint16_t *hooks, unsigned count)
+static bool begin(struct collector *c, uint32_t word0, uint32_t word1, uint32_t word2, const uint16_t *hooks,
+                  unsigned count)
 {
     struct klog_config config = config_make(c, word0, word1);
-    config.mask[2]    = word2;
-    config.hook_count = count;
-    config.ring_bytes = 8 << 20;
+    config.mask[2]            = word2;
+    config.hook_count         = count;
+    config.ring_bytes         = 8 << 20;
     if (count)
         memcpy(config.hooks, hooks, count * sizeof *hooks);
     if (start(c, &config))
@@ -69,11 +90,17 @@ static void folder_make(void)
 /* Where the thread stands in the payload; 0: it is not in it */
 static size_t tid_at(uint16_t hook)
 {
-    return hook == CREATE ? 16 : hook == READ || hook == WRITE ? 32 : hook >= CREATE && hook <= LINK_PATH && hook != OPEND ?
-           (hook == CLEANUP || hook == CLOSE || hook == FLUSH || hook == DIRENUM ? 24 : 32) : 0;
+    return hook == CREATE                  ? 16
+           : hook == READ || hook == WRITE ? 32
+           : hook >= CREATE && hook <= LINK_PATH && hook != OPEND
+               ? (hook == CLEANUP || hook == CLOSE || hook == FLUSH || hook == DIRENUM ? 24 : 32)
+               : 0;
 }
 
-static bool is_of(const struct seen *s, uint16_t hook, pid_t tid) { return s->hook == hook && u32_at(s, tid_at(hook)) == (uint32_t)tid; }
+static bool is_of(const struct seen *s, uint16_t hook, pid_t tid)
+{
+    return s->hook == hook && u32_at(s, tid_at(hook)) == (uint32_t)tid;
+}
 
 static size_t count_by(const struct collector *c, uint16_t hook, pid_t tid)
 {
@@ -130,7 +157,7 @@ static void name_of(const struct collector *c, uint64_t key, uint64_t time, char
 
 static void expect_path(const char *is, const char *format, int number)
 {
-    char should[1024];
+    char   should[1024];
     size_t n = (size_t)snprintf(should, sizeof should, "%s/", folder);
     snprintf(should + n, sizeof should - n, format, number);
     assert_string_equal(is, should);
@@ -175,9 +202,9 @@ static void FILE_IO_and_FILE_IO_INIT(void **state)
     end(&c, &n);
     assert_int_equal(c.conditions, 0);
     size_t creates = count_by(&c, CREATE, pid);
-    print_message("  creates %zu cleanups %zu closes %zu reads %zu writes %zu renames %zu deletes %zu\n", creates, count_by(&c, CLEANUP, pid),
-                  count_by(&c, CLOSE, pid), count_by(&c, READ, pid), count_by(&c, WRITE, pid), count_by(&c, RENAME, pid),
-                  count_by(&c, DELETE, pid));
+    print_message("  creates %zu cleanups %zu closes %zu reads %zu writes %zu renames %zu deletes %zu\n", creates,
+                  count_by(&c, CLEANUP, pid), count_by(&c, CLOSE, pid), count_by(&c, READ, pid),
+                  count_by(&c, WRITE, pid), count_by(&c, RENAME, pid), count_by(&c, DELETE, pid));
     assert_int_equal(creates, 3 * FILES);
     assert_int_equal(count_by(&c, WRITE, pid), FILES);
     assert_int_equal(count_by(&c, READ, pid), FILES);
@@ -189,12 +216,15 @@ static void FILE_IO_and_FILE_IO_INIT(void **state)
     assert_int_equal(count_by(&c, DELETE_PATH, pid), FILES);
     for (int i = 0; i < FILES; i += 111) { /* every field */
         char               path[1024];
-        const struct seen *create = nth_by(&c, CREATE, pid, (size_t)i * 3), *again = nth_by(&c, CREATE, pid, (size_t)i * 3 + 1),
+        const struct seen *create  = nth_by(&c, CREATE, pid, (size_t)i * 3),
+                          *again   = nth_by(&c, CREATE, pid, (size_t)i * 3 + 1),
                           *missing = nth_by(&c, CREATE, pid, (size_t)i * 3 + 2), *w = nth_by(&c, WRITE, pid, (size_t)i),
                           *r = nth_by(&c, READ, pid, (size_t)i), *cleanup = nth_by(&c, CLEANUP, pid, (size_t)i * 2),
-                          *closed = nth_by(&c, CLOSE, pid, (size_t)i * 2), *renamed = nth_by(&c, RENAME, pid, (size_t)i),
-                          *renamed_to = nth_by(&c, RENAME_PATH, pid, (size_t)i), *gone = nth_by(&c, DELETE, pid, (size_t)i),
-                          *gone_path = nth_by(&c, DELETE_PATH, pid, (size_t)i);
+                          *closed     = nth_by(&c, CLOSE, pid, (size_t)i * 2),
+                          *renamed    = nth_by(&c, RENAME, pid, (size_t)i),
+                          *renamed_to = nth_by(&c, RENAME_PATH, pid, (size_t)i),
+                          *gone       = nth_by(&c, DELETE, pid, (size_t)i),
+                          *gone_path  = nth_by(&c, DELETE_PATH, pid, (size_t)i);
         assert_true(create->version == 3 && create->header_type == ETL_PERFINFO64);
         path_at(create, 32, path);
         expect_path(path, "a%d", i);
@@ -207,20 +237,25 @@ static void FILE_IO_and_FILE_IO_INIT(void **state)
         assert_int_equal(u32_at(end_of(&c, again), 16), 0);
         assert_int_equal(u32_at(end_of(&c, missing), 16), NO_SUCH_NAME);
         /* the object is that of its open, the key that of the file */
-        assert_true(w->size == 48 && u64_at(w, 16) == u64_at(create, 8) && u64_at(r, 16) == u64_at(again, 8) && u64_at(w, 16) != u64_at(r, 16));
+        assert_true(w->size == 48 && u64_at(w, 16) == u64_at(create, 8) && u64_at(r, 16) == u64_at(again, 8) &&
+                    u64_at(w, 16) != u64_at(r, 16));
         assert_true(u64_at(w, 24) == u64_at(r, 24) && u64_at(w, 24) >> 63);
-        assert_true(u64_at(w, 0) == 0 && u32_at(w, 36) == 100u + (unsigned)i && u64_at(end_of(&c, w), 8) == 100u + (unsigned)i);
+        assert_true(u64_at(w, 0) == 0 && u32_at(w, 36) == 100u + (unsigned)i &&
+                    u64_at(end_of(&c, w), 8) == 100u + (unsigned)i);
         assert_true(u64_at(r, 0) == 50 && u32_at(r, 36) == 4096 && u64_at(end_of(&c, r), 8) == 50u + (unsigned)i);
         name_of(&c, u64_at(w, 24), w->time, path);
         expect_path(path, "a%d", i);
-        assert_true(cleanup->size == 28 && u64_at(cleanup, 8) == u64_at(create, 8) && u64_at(cleanup, 16) == u64_at(w, 24));
+        assert_true(cleanup->size == 28 && u64_at(cleanup, 8) == u64_at(create, 8) &&
+                    u64_at(cleanup, 16) == u64_at(w, 24));
         assert_true(u64_at(closed, 8) == u64_at(create, 8) && closed->time > cleanup->time);
         end_of(&c, cleanup);
         end_of(&c, closed);
-        assert_true(renamed->size == 40 && u64_at(renamed, 16) == u64_at(w, 24) && irp_of(renamed) == irp_of(renamed_to));
+        assert_true(renamed->size == 40 && u64_at(renamed, 16) == u64_at(w, 24) &&
+                    irp_of(renamed) == irp_of(renamed_to));
         path_at(renamed_to, 40, path);
         expect_path(path, "b%d", i);
-        assert_true(u64_at(gone, 16) == u64_at(w, 24) && u32_at(end_of(&c, gone), 16) == 0 && u32_at(end_of(&c, renamed), 16) == 0);
+        assert_true(u64_at(gone, 16) == u64_at(w, 24) && u32_at(end_of(&c, gone), 16) == 0 &&
+                    u32_at(end_of(&c, renamed), 16) == 0);
         path_at(gone_path, 40, path);
         expect_path(path, "b%d", i);
         name_of(&c, u64_at(gone, 16), gone->time, path);
@@ -237,7 +272,10 @@ static int one_of_each(void)
     char        buffer[8192];
     struct stat st;
     char        part[2][8] = {"abc", "defg"};
-    struct { void *base; size_t length; } vector[2] = {{part[0], 3}, {part[1], 4}};
+    struct {
+        void  *base;
+        size_t length;
+    } vector[2] = {{part[0], 3}, {part[1], 4}};
     if (chdir(folder) < 0)
         return 1;
     for (int i = 0; i < FEW; i++) {
@@ -245,8 +283,8 @@ static int one_of_each(void)
         if (dir < 0 || syscall(SYS_mkdirat, dir, "sub", 0700) < 0 || syscall(SYS_mkdirat, dir, "sub", 0700) >= 0)
             return 2;
         int fd = (int)syscall(SYS_openat, dir, "sub/file", O_CREAT | O_RDWR | O_TRUNC | O_SYNC, 0600);
-        if (fd < 0 || syscall(SYS_writev, fd, vector, 2) != 7 || syscall(SYS_fsync, fd) < 0 || syscall(SYS_ftruncate, fd, 4096L) < 0 ||
-            syscall(SYS_fchmod, fd, 0640) < 0)
+        if (fd < 0 || syscall(SYS_writev, fd, vector, 2) != 7 || syscall(SYS_fsync, fd) < 0 ||
+            syscall(SYS_ftruncate, fd, 4096L) < 0 || syscall(SYS_fchmod, fd, 0640) < 0)
             return 3;
         int copy = (int)syscall(SYS_dup, fd), sockets = (int)syscall(SYS_eventfd2, 1, 0);
         if (copy < 0 || sockets < 0 || syscall(SYS_fstat, fd, &st) < 0 || syscall(SYS_read, sockets, buffer, 8L) != 8)
@@ -255,7 +293,8 @@ static int one_of_each(void)
         syscall(SYS_close, fd);
         syscall(SYS_close, copy); /* the last of this open file */
         syscall(SYS_close, sockets);
-        if (syscall(SYS_linkat, dir, "sub/file", dir, "link", 0) < 0 || syscall(SYS_newfstatat, dir, "link", &st, 0) < 0 ||
+        if (syscall(SYS_linkat, dir, "sub/file", dir, "link", 0) < 0 ||
+            syscall(SYS_newfstatat, dir, "link", &st, 0) < 0 ||
             syscall(SYS_getdents64, dir, buffer, sizeof buffer) <= 0)
             return 5;
         if (syscall(SYS_unlinkat, dir, "link", 0) < 0 || syscall(SYS_unlinkat, dir, "sub/file", 0) < 0 ||
@@ -277,14 +316,18 @@ static void one_of_each_kind(void **state)
         return;
     pid_t pid = run_child(one_of_each);
     end(&c, &n);
-    static const struct { uint16_t hook; unsigned each; } should[] = {
-        {CREATE, 4}, {WRITE, 1}, {READ, 0}, {FLUSH, 1}, {SETINFO, 3}, {QUERY, 2}, {FSCONTROL, 1}, {CLEANUP, 3}, {CLOSE, 2}, {DIRENUM, 1},
-        {DELETE, 3}, {DELETE_PATH, 3}, {LINK_PATH, 1}, {RENAME, 0}};
+    static const struct {
+        uint16_t hook;
+        unsigned each;
+    } should[] = {{CREATE, 4},  {WRITE, 1}, {READ, 0},    {FLUSH, 1},  {SETINFO, 3},     {QUERY, 2},     {FSCONTROL, 1},
+                  {CLEANUP, 3}, {CLOSE, 2}, {DIRENUM, 1}, {DELETE, 3}, {DELETE_PATH, 3}, {LINK_PATH, 1}, {RENAME, 0}};
     for (size_t i = 0; i < sizeof should / sizeof *should; i++)
         if (count_by(&c, should[i].hook, pid) != should[i].each * FEW)
-            fail_msg("0x%04x: %zu times, not %u", should[i].hook, count_by(&c, should[i].hook, pid), should[i].each * FEW);
-    const struct seen *open_folder = nth_by(&c, CREATE, pid, 0), *make = nth_by(&c, CREATE, pid, 1), *make_again = nth_by(&c, CREATE, pid, 2),
-                      *create = nth_by(&c, CREATE, pid, 3), *w = nth_by(&c, WRITE, pid, 0), *list = nth_by(&c, DIRENUM, pid, 0);
+            fail_msg("0x%04x: %zu times, not %u", should[i].hook, count_by(&c, should[i].hook, pid),
+                     should[i].each * FEW);
+    const struct seen *open_folder = nth_by(&c, CREATE, pid, 0), *make = nth_by(&c, CREATE, pid, 1),
+                      *make_again = nth_by(&c, CREATE, pid, 2), *create = nth_by(&c, CREATE, pid, 3),
+                      *w = nth_by(&c, WRITE, pid, 0), *list = nth_by(&c, DIRENUM, pid, 0);
     assert_int_equal(u32_at(open_folder, 20), 1u << 24 | 1);
     assert_int_equal(u32_at(make, 20), 2u << 24 | 1);
     assert_int_equal(u32_at(end_of(&c, make_again), 16), NAME_EXISTS);
@@ -299,12 +342,15 @@ static void one_of_each_kind(void **state)
     assert_int_equal(u32_at(end_of(&c, nth_by(&c, FSCONTROL, pid, 0)), 16), 0xC0000010);
     path_at(nth_by(&c, LINK_PATH, pid, 0), 40, path);
     expect_path(path, "link", 0);
-    assert_true(u32_at(list, 28) == 8192 && u64_at(end_of(&c, list), 8) > 0 && u64_at(list, 8) == u64_at(open_folder, 8));
+    assert_true(u32_at(list, 28) == 8192 && u64_at(end_of(&c, list), 8) > 0 &&
+                u64_at(list, 8) == u64_at(open_folder, 8));
     name_of(&c, u64_at(list, 16), list->time, path);
     assert_string_equal(path, folder);
     /* two descriptors of one open file: two Cleanups, one Close, at the second */
-    const struct seen *first = nth_by(&c, CLEANUP, pid, 0), *second = nth_by(&c, CLEANUP, pid, 1), *closed = nth_by(&c, CLOSE, pid, 0);
-    assert_true(u64_at(first, 8) == u64_at(create, 8) && u64_at(second, 8) == u64_at(create, 8) && u64_at(closed, 8) == u64_at(create, 8));
+    const struct seen *first = nth_by(&c, CLEANUP, pid, 0), *second = nth_by(&c, CLEANUP, pid, 1),
+                      *closed = nth_by(&c, CLOSE, pid, 0);
+    assert_true(u64_at(first, 8) == u64_at(create, 8) && u64_at(second, 8) == u64_at(create, 8) &&
+                u64_at(closed, 8) == u64_at(create, 8));
     assert_true(closed->time > second->time);
     /* all names that are left at the end */
     assert_true(count_of(&c, NAME) > 0 && count_of(&c, NAME_GONE) > 0 && count_of(&c, NAME_RUNDOWN) > 0);
@@ -324,10 +370,12 @@ static int names_not_in_memory(void)
         return 2;
     for (int i = 0; i < FEW; i++) {
         char *page = (void *)syscall(SYS_mmap, NULL, 4096L, PROT_READ, MAP_PRIVATE, fd, 0L);
-        if (page == MAP_FAILED || syscall(SYS_openat, AT_FDCWD, page + 100, O_RDONLY) >= 0 || syscall(SYS_munmap, page, 4096L) < 0)
+        if (page == MAP_FAILED || syscall(SYS_openat, AT_FDCWD, page + 100, O_RDONLY) >= 0 ||
+            syscall(SYS_munmap, page, 4096L) < 0)
             return 3;
         page = (void *)syscall(SYS_mmap, NULL, 4096L, PROT_READ, MAP_PRIVATE, fd, 0L);
-        if (page == MAP_FAILED || syscall(SYS_linkat, AT_FDCWD, page + 100, AT_FDCWD, page + 113, 0) >= 0 || syscall(SYS_munmap, page, 4096L) < 0)
+        if (page == MAP_FAILED || syscall(SYS_linkat, AT_FDCWD, page + 100, AT_FDCWD, page + 113, 0) >= 0 ||
+            syscall(SYS_munmap, page, 4096L) < 0)
             return 4;
     }
     snprintf(name, sizeof name, "names");
@@ -364,7 +412,8 @@ static void late_names(void **state)
 enum { BLOCK = 65536 };
 static int direct_writes(void)
 {
-    char *page = (void *)syscall(SYS_mmap, NULL, (long)BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+    char *page =
+        (void *)syscall(SYS_mmap, NULL, (long)BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
     if (chdir(folder) < 0 || page == MAP_FAILED)
         return 1;
     memset(page, 'd', BLOCK);
@@ -385,7 +434,8 @@ static void FILENAME(void **state)
     struct stat             st;
     (void)state;
     folder_make();
-    bool disk = stat(folder, &st) == 0 && major(st.st_dev) != 0; /* memory takes direct writes, too, and none reaches a disk */
+    /* memory takes direct writes, too, and none reaches a disk */
+    bool disk = stat(folder, &st) == 0 && major(st.st_dev) != 0;
     if (!disk)
         print_message("the test's folder lies on no disk of its own: that disk events name it is not proved here\n");
     if (!begin(&c, 0x6000300, 0, 0, NULL, 0))
@@ -458,7 +508,8 @@ static void SYSCALL(void **state)
         exits += s->hook == 0x0F34 && u32_at(s, 0) == 0;
         failures += s->hook == 0x0F34 && u32_at(s, 0) == 0xC0000008; /* STATUS_INVALID_HANDLE */
     }
-    print_message("  getppid %u, close %u, success %u, bad handle %u, of %u calls in all\n", enters, closes, exits, failures, all);
+    print_message("  getppid %u, close %u, success %u, bad handle %u, of %u calls in all\n", enters, closes, exits,
+                  failures, all);
     assert_true(getppid_at && close_at);
     assert_int_equal(enters, FILES);
     assert_int_equal(closes, FILES);
@@ -473,8 +524,10 @@ enum { LENGTH = 3 * 4096 };
 static int maps_and_unmaps(void)
 {
     for (int i = 0; i < MAPS; i++) {
-        char *p = (void *)syscall(SYS_mmap, NULL, (long)LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
-        if (p == MAP_FAILED || syscall(SYS_madvise, p, 4096L, MADV_DONTNEED) < 0 || syscall(SYS_munmap, p, (long)LENGTH) < 0)
+        char *p =
+            (void *)syscall(SYS_mmap, NULL, (long)LENGTH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+        if (p == MAP_FAILED || syscall(SYS_madvise, p, 4096L, MADV_DONTNEED) < 0 ||
+            syscall(SYS_munmap, p, (long)LENGTH) < 0)
             return 1;
     }
     char *grown = (void *)syscall(SYS_mmap, NULL, 4096L, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
@@ -516,7 +569,11 @@ static void FILE_IO_of_32_bits(void **state)
     end(&c, &n);
     for (size_t i = 0; i < c.count; i++) {
         const struct seen *s = &c.event[i];
-        if (s->hook < CREATE || s->hook > RENAME_PATH || u32_at(s, s->hook == CREATE ? 16 : s->hook == READ || s->hook == WRITE || s->hook == SETINFO ? 32 : s->hook == RENAME_PATH ? 32 : 24) != pid)
+        if (s->hook < CREATE || s->hook > RENAME_PATH ||
+            u32_at(s, s->hook == CREATE                                           ? 16
+                      : s->hook == READ || s->hook == WRITE || s->hook == SETINFO ? 32
+                      : s->hook == RENAME_PATH                                    ? 32
+                                                                                  : 24) != pid)
             continue;
         if (s->hook <= FSCONTROL)
             seen[s->hook - CREATE]++;
@@ -535,8 +592,9 @@ static void FILE_IO_of_32_bits(void **state)
             assert_non_null(strstr(path, "/other"));
         }
     }
-    print_message("  create %zu (%zu of what is gone) write %zu (beyond 4 GB %zu, in parts %zu) cut %zu read %zu cleanup %zu\n", seen[0], gone, seen[WRITE - CREATE],
-                  far, parts, cut, seen[READ - CREATE], seen[CLEANUP - CREATE]);
+    print_message(
+        "  create %zu (%zu of what is gone) write %zu (beyond 4 GB %zu, in parts %zu) cut %zu read %zu cleanup %zu\n",
+        seen[0], gone, seen[WRITE - CREATE], far, parts, cut, seen[READ - CREATE], seen[CLEANUP - CREATE]);
     assert_int_equal(seen[0], 3 * TIMES);
     assert_int_equal(gone, TIMES);
     assert_true(far == TIMES && parts == TIMES && cut == TIMES && seen[WRITE - CREATE] == 3 * TIMES);
@@ -561,7 +619,7 @@ static void VIRT_ALLOC(void **state)
         if ((s->hook != 0x0262 && s->hook != 0x0263) || u32_at(s, 16) != (uint32_t)pid)
             continue;
         assert_int_equal(s->size, 24);
-        uint64_t size = u64_at(s, 8);
+        uint64_t size  = u64_at(s, 8);
         uint32_t flags = u32_at(s, 20);
         count[0] += s->hook == 0x0262 && size == LENGTH && flags == 0x3000;
         count[1] += s->hook == 0x0263 && size == LENGTH && flags == 0x8000;
@@ -577,8 +635,10 @@ static void VIRT_ALLOC(void **state)
             heap = u64_at(s, 0);
         }
     }
-    print_message("  allocated %u freed %u given back %u reserved %u heap %u\n", count[0], count[1], count[2], count[3], count[4]);
-    assert_true(count[0] == MAPS && count[1] == MAPS && count[2] == MAPS && whole == MAPS && count[3] == 1 && count[4] == 2);
+    print_message("  allocated %u freed %u given back %u reserved %u heap %u\n", count[0], count[1], count[2], count[3],
+                  count[4]);
+    assert_true(count[0] == MAPS && count[1] == MAPS && count[2] == MAPS && whole == MAPS && count[3] == 1 &&
+                count[4] == 2);
     klog_sources(c.k, show_source, NULL);
     finish(&c);
 }
@@ -627,7 +687,8 @@ static void stacks_of_calls(void **state)
         for (size_t at = 16; at + 8 <= s->size; at += 8)
             in_f |= u64_at(s, at) - (uintptr_t)closes_in_f < 128;
         for (size_t back = 1; back <= i && back < 5000 && !t; back++)
-            if (c.event[i - back].time == u64_at(s, 0) && c.event[i - back].cpu == s->cpu && c.event[i - back].hook != 0x1820)
+            if (c.event[i - back].time == u64_at(s, 0) && c.event[i - back].cpu == s->cpu &&
+                c.event[i - back].hook != 0x1820)
                 t = &c.event[i - back];
         assert_non_null(t);
         of_file += in_f && t->hook == CLEANUP;
@@ -642,9 +703,14 @@ static void stacks_of_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(FILE_IO_and_FILE_IO_INIT), cmocka_unit_test(one_of_each_kind), cmocka_unit_test(late_names), cmocka_unit_test(FILENAME),
-        cmocka_unit_test(SYSCALL), cmocka_unit_test(FILE_IO_of_32_bits),
-        cmocka_unit_test(VIRT_ALLOC), cmocka_unit_test(stacks_of_calls),
+        cmocka_unit_test(FILE_IO_and_FILE_IO_INIT),
+        cmocka_unit_test(one_of_each_kind),
+        cmocka_unit_test(late_names),
+        cmocka_unit_test(FILENAME),
+        cmocka_unit_test(SYSCALL),
+        cmocka_unit_test(FILE_IO_of_32_bits),
+        cmocka_unit_test(VIRT_ALLOC),
+        cmocka_unit_test(stacks_of_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* A processor that is let go and taken up again: what it recorded before and after is there to the last event, what ran on it meanwhile is
- * not, the others miss nothing, and the counts stay exact. That the processor itself stays is the kernel's business: a real one goes in
- * boot-tests/scenarios/processors. Proves: issue 4, CPU hot-plug. Needs CAP_PERFMON and two CPUs; else skipped. */
+/* A processor that is let go and taken up again: what it recorded before and after is there to the last event, what ran
+ * on it meanwhile is not, the others miss nothing, and the counts stay exact. That the processor itself stays is the
+ * kernel's business: a real one goes in boot-tests/scenarios/processors. Proves: issue 4, CPU hot-plug. Needs
+ * CAP_PERFMON and two CPUs; else skipped. */
 #include "autologger/kernel/hotplug.h"
 #include "autologger/kernel/source/syscalls.h"
 #include "autologger/kernel/tests/klog_fixture.h"
@@ -24,7 +25,7 @@ static void calls_on(unsigned cpu)
 static uint64_t address_of_getppid(void)
 {
     uint64_t address[SYS_getppid + 1] = {0};
-    int      proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int      proc                     = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     syscall_addresses(proc, address, NULL, SYS_getppid + 1);
     close(proc);
     return address[SYS_getppid];
@@ -34,13 +35,14 @@ static size_t calls_seen(const struct collector *c, unsigned cpu, uint32_t tid, 
 {
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++)
-        n += c->event[i].hook == 0x0F33 && c->event[i].cpu == cpu && c->event[i].tid == tid && u64_at(&c->event[i], 0) == address;
+        n += c->event[i].hook == 0x0F33 && c->event[i].cpu == cpu && c->event[i].tid == tid &&
+             u64_at(&c->event[i], 0) == address;
     return n;
 }
 
 /* Notes are about processors alone, with a time. */
 static unsigned notes;
-static void on_note(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+static void     on_note(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
 {
     (void)ctx, (void)number;
     print_message("condition%s: %s: %s. Do: %s\n", note ? " (note)" : "", item, reason, advice);
@@ -80,7 +82,8 @@ static void a_processor_goes_and_comes(void **state)
     halt(&c);
     check_balance(&c, &n);
     uint64_t address = address_of_getppid();
-    print_message("  %zu calls on CPU 0, %zu on CPU 1\n", calls_seen(&c, 0, tid, address), calls_seen(&c, 1, tid, address));
+    print_message("  %zu calls on CPU 0, %zu on CPU 1\n", calls_seen(&c, 0, tid, address),
+                  calls_seen(&c, 1, tid, address));
     assert_count(calls_seen(&c, 0, tid, address), 2 * ROUNDS * CALLS, n);
     assert_count(calls_seen(&c, 1, tid, address), (ROUNDS + 1) * CALLS, n);
     assert_true(c.cpus != 2 || notes == 2 * ROUNDS);
@@ -92,11 +95,13 @@ static void lists_of_processors(void **state)
     (void)state;
     assert_true(cpu_in_list("0-3,8,10-11\n", 0) && cpu_in_list("0-3,8,10-11\n", 3) && cpu_in_list("0-3,8,10-11\n", 8));
     assert_true(cpu_in_list("0-3,8,10-11\n", 11) && cpu_in_list("5", 5));
-    assert_false(cpu_in_list("0-3,8,10-11\n", 4) || cpu_in_list("0-3,8,10-11\n", 9) || cpu_in_list("", 0) || cpu_in_list("x", 0));
+    assert_false(cpu_in_list("0-3,8,10-11\n", 4) || cpu_in_list("0-3,8,10-11\n", 9) || cpu_in_list("", 0) ||
+                 cpu_in_list("x", 0));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lists_of_processors), cmocka_unit_test(a_processor_goes_and_comes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lists_of_processors),
+                                       cmocka_unit_test(a_processor_goes_and_comes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The truth of keywords about the kernel's own work on this machine, each test named by its keyword: a workload with a known number of
- * events. Proves: LEG-12 (what is read ahead), issue 4, POOL, MEMORY, CC, KQUEUE, SYNCOBJECTS, SPINLOCK, AFFINITY, DEBUG_EVENTS, CONTMEMGEN, WS, KE_CLOCK. Needs
- * CAP_PERFMON; else skipped. */
+/* The truth of keywords about the kernel's own work on this machine, each test named by its keyword: a workload with a
+ * known number of events. Proves: LEG-12 (what is read ahead), issue 4, POOL, MEMORY, CC, KQUEUE, SYNCOBJECTS,
+ * SPINLOCK, AFFINITY, DEBUG_EVENTS, CONTMEMGEN, WS, KE_CLOCK. Needs CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/keyword_fixture.h"
 
@@ -14,13 +14,19 @@
 #include <sys/wait.h>
 
 enum { PAGE = 4096 };
-static bool is(const struct seen *s, const char *name) { return s->hook == HOOK_DESCRIBED && strcmp(s->name, name) == 0; }
+static bool is(const struct seen *s, const char *name)
+{
+    return s->hook == HOOK_DESCRIBED && strcmp(s->name, name) == 0;
+}
 static uint32_t mine(void) { return (uint32_t)syscall(SYS_gettid); }
 
 /* The busiest place that this thread allocates from, and the number of its allocations. */
 static uint64_t busiest_site(const struct collector *c, unsigned *most)
 {
-    static struct { uint64_t site; unsigned count; } sites[4096];
+    static struct {
+        uint64_t site;
+        unsigned count;
+    } sites[4096];
     unsigned used = 0;
     uint64_t best = *most = 0;
     for (size_t i = 0; i < c->count; i++) {
@@ -72,7 +78,10 @@ static void POOL(void **state)
 /* Touching memory takes a page each, and giving it back frees it. */
 static void MEMORY(void **state)
 {
-    enum { N = 1000, MORE = 500 /* tables of pages, what else the calls need, and what a build that watches memory keeps of it */ };
+    enum {
+        N    = 1000,
+        MORE = 500 /* tables of pages, what else the calls need, and what a build that watches memory keeps of it */
+    };
     struct collector     c = {0};
     struct klog_counters n;
     (void)state;
@@ -94,7 +103,8 @@ static void MEMORY(void **state)
     }
     print_message("  %zu pages allocated, %zu freed\n", allocated, freed);
     assert_uint_in_range(allocated + n.withheld, N, N + MORE + n.withheld);
-    assert_uint_in_range(freed + n.withheld, N * 9 / 10, N + MORE + n.withheld); /* the last ones wait in a list of their processor */
+    /* the last ones wait in a list of their processor */
+    assert_uint_in_range(freed + n.withheld, N * 9 / 10, N + MORE + n.withheld);
     finish(&c);
 }
 
@@ -133,7 +143,7 @@ static void CC(void **state)
     enum { N = 300 };
     static char          block[N * PAGE];
     char                 path[] = AL_BINARY_DIR "/cacheXXXXXX";
-    struct collector     c = {0};
+    struct collector     c      = {0};
     struct klog_counters n;
     struct stat          st;
     size_t               added = 0, removed = 0;
@@ -158,13 +168,14 @@ static void CC(void **state)
     finish(&c);
 }
 
-/* What is read ahead of being asked for (on Windows ReadyBoost tells of it): pages that are in the cache before anybody has read them. */
+/* What is read ahead of being asked for (on Windows ReadyBoost tells of it): pages that are in the cache before anybody
+ * has read them. */
 static void CC_reading_ahead(void **state)
 {
     enum { N = 64 };
     static char          block[N * PAGE];
     char                 path[] = AL_BINARY_DIR "/aheadXXXXXX";
-    struct collector     c = {0};
+    struct collector     c      = {0};
     struct klog_counters n;
     struct stat          st;
     size_t               ahead = 0, later = 0;
@@ -175,7 +186,8 @@ static void CC_reading_ahead(void **state)
     fsync(fd);
     assert_int_equal(fstat(fd, &st), 0);
     unlink(path);
-    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0); /* on some file systems the pages stay all the same */
+    /* on some file systems the pages stay all the same */
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
     if (!begin(&c, (struct keyword){.word4 = 0x20000})) {
         close(fd);
         return;
@@ -219,7 +231,7 @@ static void KQUEUE(void **state)
     close(slave);
     close(master);
     /* the function that this thread queued most */
-    size_t queued = 0, started = 0, ended = 0;
+    size_t   queued = 0, started = 0, ended = 0;
     uint64_t function = 0;
     for (size_t i = 0; i < c.count && queued < N / 2; i++) {
         const struct seen *s = &c.event[i];
@@ -255,11 +267,12 @@ static void *append(void *arg)
     return NULL;
 }
 
-/* Two threads that append to one file wait for its lock; each wait that began ends, and they are no longer than the whole. */
+/* Two threads that append to one file wait for its lock; each wait that began ends, and they are no longer than the
+ * whole. */
 static void SYNCOBJECTS(void **state)
 {
     char                 path[] = AL_BINARY_DIR "/lockXXXXXX";
-    struct collector     c = {0};
+    struct collector     c      = {0};
     struct klog_counters n;
     pthread_t            thread[4];
     size_t               waits = 0;
@@ -284,7 +297,8 @@ static void SYNCOBJECTS(void **state)
         waits += is(s, "LockWait") && s->pid == (uint32_t)getpid();
         assert_true(body_u64(s, 8) <= s->time && body_u64(s, 0) >> 63 && strlen((const char *)s->body + 20) > 4);
     }
-    print_message("  %zu waits of ours for a mutex or semaphore, %zu for spinning locks (all)\n", waits, count_named(&c, "SpinLockWait"));
+    print_message("  %zu waits of ours for a mutex or semaphore, %zu for spinning locks (all)\n", waits,
+                  count_named(&c, "SpinLockWait"));
     assert_true(waits > 0 || n.withheld > 0 || sysconf(_SC_NPROCESSORS_ONLN) == 1);
     finish(&c);
 }
@@ -297,7 +311,8 @@ static void *many_times(void *arg)
     return NULL;
 }
 
-/* Asked for alone: none of those that sleep. How often two processors meet is not for us to say, but each meeting lies within the trace. */
+/* Asked for alone: none of those that sleep. How often two processors meet is not for us to say, but each meeting lies
+ * within the trace. */
 static void SPINLOCK(void **state)
 {
     struct collector     c = {0};
@@ -318,7 +333,8 @@ static void SPINLOCK(void **state)
         if (is(&c.event[i], "SpinLockWait")) {
             assert_true(body_u64(&c.event[i], 8) <= c.event[i].time && (body_u32(&c.event[i], 16) & 33) == 1);
         }
-    print_message("  %zu waits; begun %llu, ended %llu\n", count_named(&c, "SpinLockWait"), (unsigned long long)delivered("lock:contention_begin"),
+    print_message("  %zu waits; begun %llu, ended %llu\n", count_named(&c, "SpinLockWait"),
+                  (unsigned long long)delivered("lock:contention_begin"),
                   (unsigned long long)delivered("lock:contention_end"));
     assert_true(count_named(&c, "SpinLockWait") <= delivered("lock:contention_end"));
     finish(&c);
@@ -346,8 +362,8 @@ static void AFFINITY(void **state)
     }
     end(&c, &n);
     sched_setaffinity(0, sizeof all, &all);
-    size_t moves = 0, wrong = 0;
-    uint32_t at  = UINT32_MAX;
+    size_t   moves = 0, wrong = 0;
+    uint32_t at = UINT32_MAX;
     for (size_t i = 0; i < c.count; i++) {
         const struct seen *s = &c.event[i];
         if (!is(s, "ThreadMigration") || body_u32(s, 0) != mine())
@@ -440,15 +456,18 @@ static void KE_CLOCK(void **state)
     end(&c, &n);
     for (size_t i = 0; i < c.count; i++)
         if (is(&c.event[i], "TickStop"))
-            assert_true(body_u32(&c.event[i], 0) <= 1 && (body_u32(&c.event[i], 0) == 0 || body_u32(&c.event[i], 4) == 0));
+            assert_true(body_u32(&c.event[i], 0) <= 1 &&
+                        (body_u32(&c.event[i], 0) == 0 || body_u32(&c.event[i], 4) == 0));
     assert_int_equal(count_named(&c, "TickStop"), delivered("timer:tick_stop"));
     finish(&c);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(POOL),         cmocka_unit_test(MEMORY),     cmocka_unit_test(WS),       cmocka_unit_test(CC), cmocka_unit_test(CC_reading_ahead),
-                                       cmocka_unit_test(KQUEUE),       cmocka_unit_test(SYNCOBJECTS), cmocka_unit_test(SPINLOCK), cmocka_unit_test(AFFINITY),
-                                       cmocka_unit_test(DEBUG_EVENTS), cmocka_unit_test(CONTMEMGEN), cmocka_unit_test(KE_CLOCK)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(POOL),         cmocka_unit_test(MEMORY),           cmocka_unit_test(WS),
+        cmocka_unit_test(CC),           cmocka_unit_test(CC_reading_ahead), cmocka_unit_test(KQUEUE),
+        cmocka_unit_test(SYNCOBJECTS),  cmocka_unit_test(SPINLOCK),         cmocka_unit_test(AFFINITY),
+        cmocka_unit_test(DEBUG_EVENTS), cmocka_unit_test(CONTMEMGEN),       cmocka_unit_test(KE_CLOCK)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

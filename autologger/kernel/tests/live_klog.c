@@ -1,5 +1,5 @@
-/* The kernel logger on this machine's real events. Proves: KRN-03, KRN-04, KRN-05, KRN-06, KRN-07, KRN-08, KRN-09, KRN-12,
- * KRN-16, KRN-19, KRN-24, and issue 2 "a CSwitch stack test". Needs CAP_PERFMON; else skipped. */
+/* The kernel logger on this machine's real events. Proves: KRN-03, KRN-04, KRN-05, KRN-06, KRN-07, KRN-08, KRN-09,
+ * KRN-12, KRN-16, KRN-19, KRN-24, and issue 2 "a CSwitch stack test". Needs CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/klog_fixture.h"
 
@@ -69,7 +69,8 @@ static void check_stacks(struct collector *c)
             continue;
         assert_true(s->size > 16 && s->size % 8 == 0);
         for (size_t back = 1; back <= i && back < 5000 && !t; back++)
-            if (c->event[i - back].cpu == s->cpu && c->event[i - back].time == u64_at(s, 0) && c->event[i - back].hook != 0x1820)
+            if (c->event[i - back].cpu == s->cpu && c->event[i - back].time == u64_at(s, 0) &&
+                c->event[i - back].hook != 0x1820)
                 t = &c->event[i - back];
         assert_non_null(t);
         all++;
@@ -106,7 +107,8 @@ static void real_configuration(void **state)
     check_balance(&c, &n);
     assert_int_equal(c.conditions, 0);
     if (n.lost_ring + n.lost_memory) { /* counted; what is lost cannot be asked for by name */
-        print_message("skipped: this machine is too busy now, %llu events were lost\n", (unsigned long long)(n.lost_ring + n.lost_memory));
+        print_message("skipped: this machine is too busy now, %llu events were lost\n",
+                      (unsigned long long)(n.lost_ring + n.lost_memory));
         finish(&c);
         skip();
     }
@@ -121,11 +123,11 @@ static void real_configuration(void **state)
         assert_true(count_of(&c, 0x010B) > 0);
     assert_true(count_of(&c, 0x0303) > 2 && count_of(&c, 0x0503) > 2 && count_of(&c, 0x1403) > 2);
     assert_true(count_of(&c, 0x0304) > 2 && count_of(&c, 0x0504) > 2 && count_of(&c, 0x1404) > 2);
-    assert_true(count_of(&c, 0x0F49) == 1 && count_of(&c, 0x0F4A) == 1 && count_of(&c, 0x0008) == 2 && count_of(&c, 0x0005) == 2);
+    assert_true(count_of(&c, 0x0F49) == 1 && count_of(&c, 0x0F4A) == 1 && count_of(&c, 0x0008) == 2 &&
+                count_of(&c, 0x0005) == 2);
     assert_int_equal(klog_horizon(c.k), UINT64_MAX);
     finish(&c);
 }
-
 
 /* ---- the stack of a context switch is that of the thread that comes in ---- */
 
@@ -133,29 +135,32 @@ static int      block_fd[2][2];
 static uint32_t block_tid[2];
 
 /* Each blocks in a system call made in its own code, so that frame pointers lead straight to it. */
-#define BLOCKS_IN(name, which)                                                                                        \
-    static __attribute__((noinline, used, aligned(128))) long name(long fd, char *byte)                                \
-    {                                                                                                                  \
-        long r;                                                                                                        \
-        __asm__ volatile("syscall" : "=a"(r) : "0"((long)SYS_read), "D"(fd), "S"(byte), "d"(1L) : "rcx", "r11", "memory"); \
-        __asm__ volatile("" ::: "memory");                                                                             \
-        return r + (which);                                                                                            \
-    }                                                                                                                  \
-    static void *name##_main(void *arg)                                                                                \
-    {                                                                                                                  \
-        char byte;                                                                                                     \
-        (void)arg;                                                                                                     \
-        __atomic_store_n(&block_tid[which], (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);                          \
-        for (int i = 0; i < 20; i++)                                                                                   \
-            if (name(block_fd[which][0], &byte) != 1 + (which))                                                        \
-                return NULL;                                                                                           \
-        return NULL;                                                                                                   \
+#define BLOCKS_IN(name, which) \
+    static __attribute__((noinline, used, aligned(128))) long name(long fd, char *byte) \
+    { \
+        long r; \
+        __asm__ volatile("syscall" \
+                         : "=a"(r) \
+                         : "0"((long)SYS_read), "D"(fd), "S"(byte), "d"(1L) \
+                         : "rcx", "r11", "memory"); \
+        __asm__ volatile("" ::: "memory"); \
+        return r + (which); \
+    } \
+    static void *name##_main(void *arg) \
+    { \
+        char byte; \
+        (void)arg; \
+        __atomic_store_n(&block_tid[which], (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE); \
+        for (int i = 0; i < 20; i++) \
+            if (name(block_fd[which][0], &byte) != 1 + (which)) \
+                return NULL; \
+        return NULL; \
     }
 BLOCKS_IN(blocks_in_f, 0)
 BLOCKS_IN(blocks_in_g, 1)
 
-/* Waits until the thread sleeps: only then does a byte wake it. Everything runs on one CPU, that is never idle (some guest
- * kernels drop perf's records while a CPU's idle task is current). */
+/* Waits until the thread sleeps: only then does a byte wake it. Everything runs on one CPU, that is never idle (some
+ * guest kernels drop perf's records while a CPU's idle task is current). */
 static void wait_asleep(unsigned which)
 {
     char path[64], text[256];
@@ -229,9 +234,10 @@ static void switch_stack_is_the_incoming_one(void **state)
 
 /* ---- rings far too small: what is lost is counted, exactly ---- */
 
-/* Nearly all of what this cause lost lies in gaps that begin, at the earliest, `from`, and are over, at the latest, `until`; a gap is placed
- * behind its end, on its CPU. */
-static void check_gaps(const struct collector *c, const struct session_clock *clock, const char *cause, uint64_t from, uint64_t until)
+/* Nearly all of what this cause lost lies in gaps that begin, at the earliest, `from`, and are over, at the latest,
+ * `until`; a gap is placed behind its end, on its CPU. */
+static void check_gaps(const struct collector *c, const struct session_clock *clock, const char *cause, uint64_t from,
+                       uint64_t until)
 {
     uint64_t placed = 0, all = 0, slack = clock->freq / 20;
     for (size_t i = 0; i < c->count; i++) {
@@ -272,7 +278,7 @@ static void overload_is_counted(void **state)
     }
     close(there[0]);
     struct timespec a, b;
-    uint64_t before = clock_read(&config.clock);
+    uint64_t        before = clock_read(&config.clock);
     clock_gettime(CLOCK_MONOTONIC, &a);
     __atomic_store_n(&c.hold, 1, __ATOMIC_RELEASE);
     do { /* a storm of switches, and a drainer that is kept away for a while */
@@ -303,7 +309,8 @@ static void memory_bound_is_counted(void **state)
     (void)state;
     struct klog_config config = config_make(&c, 0x7, 0x206);
     config.raw_bytes          = 128 << 10;
-    uint64_t before           = clock_read(&config.clock); /* on a busy machine the log is full before start() returns */
+    /* on a busy machine the log is full before start() returns */
+    uint64_t before = clock_read(&config.clock);
     if (!start(&c, &config))
         skip();
     for (int i = 0; i < 2000; i++)
@@ -318,7 +325,15 @@ static void memory_bound_is_counted(void **state)
 
 /* ---- a successor goes on: nothing lost, nothing twice ---- */
 
-struct kept { struct { char name[64]; int fd; } row[4096]; unsigned count; void *map[256]; size_t bytes; };
+struct kept {
+    struct {
+        char name[64];
+        int  fd;
+    } row[4096];
+    unsigned count;
+    void    *map[256];
+    size_t   bytes;
+};
 static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
 {
     struct kept *kept = ctx;
@@ -388,7 +403,8 @@ static void successor_goes_on(void **state)
     finish(&c);
 }
 
-/* A copy of a logger that goes on (autologger-early save) is whole: what came between the drain and the count is not lost. */
+/* A copy of a logger that goes on (autologger-early save) is whole: what came between the drain and the count is not
+ * lost. */
 static int kept_find_memory(void *ctx, const char *name)
 {
     return strcmp(name, "raw") == 0 || strncmp(name, "state.", 6) == 0 ? kept_find(ctx, name) : -1;
@@ -521,26 +537,29 @@ static void samples_come_at_the_interval(void **state)
         check_balance(&c, &n);
         for (size_t e = 0; e < c.count; e++)
             seen += c.event[e].hook == 0x0F2E && u32_at(&c.event[e], 8) == tid;
-        const uint64_t ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+        const uint64_t ns =
+            (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
         const uint64_t wanted = ns / (interval[i] * UINT64_C(100));
-        print_message("  %zu samples in %llu us, %llu intervals of %u ns\n", seen, (unsigned long long)ns / 1000, (unsigned long long)wanted, interval[i] * 100);
+        print_message("  %zu samples in %llu us, %llu intervals of %u ns\n", seen, (unsigned long long)ns / 1000,
+                      (unsigned long long)wanted, interval[i] * 100);
         finish(&c);
         if (n.throttled + n.lost_ring + n.lost_memory) { /* counted: what came is less than what was asked for */
             print_message("skipped: the kernel held samples back\n");
             skip();
         }
-        assert_in_range(seen * 100, wanted * 80, wanted * 135 + 200); /* a processor that is another machine's meanwhile ticks on */
+        /* a processor that is another machine's meanwhile ticks on */
+        assert_in_range(seen * 100, wanted * 80, wanted * 135 + 200);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_configuration),      cmocka_unit_test(switch_stack_is_the_incoming_one),
-        cmocka_unit_test(overload_is_counted),     cmocka_unit_test(memory_bound_is_counted),
-        cmocka_unit_test(raw_memory_is_reused),
-        cmocka_unit_test(successor_goes_on),       cmocka_unit_test(copy_of_one_that_goes_on),
-        cmocka_unit_test(missing_right_is_named),  cmocka_unit_test(samples_come_at_the_interval),
+        cmocka_unit_test(real_configuration),           cmocka_unit_test(switch_stack_is_the_incoming_one),
+        cmocka_unit_test(overload_is_counted),          cmocka_unit_test(memory_bound_is_counted),
+        cmocka_unit_test(raw_memory_is_reused),         cmocka_unit_test(successor_goes_on),
+        cmocka_unit_test(copy_of_one_that_goes_on),     cmocka_unit_test(missing_right_is_named),
+        cmocka_unit_test(samples_come_at_the_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The kernel phase on this machine's real events: a trace instance stands for the buffer that the kernel command line arms; a
- * second one, which records all the time, is the independent witness of every context switch. Proves: ANA-10 (the
- * kernel's part), KRN-07. Needs tracefs and CAP_PERFMON; else skipped. */
+/* The kernel phase on this machine's real events: a trace instance stands for the buffer that the kernel command line
+ * arms; a second one, which records all the time, is the independent witness of every context switch. Proves: ANA-10
+ * (the kernel's part), KRN-07. Needs tracefs and CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/phase/kphase.h"
@@ -16,8 +16,14 @@
 #include <cmocka.h>
 
 enum { CPUS = 64, SWITCHES = 200000, WITNESS_BYTES = 32 << 20 };
-struct switched { uint64_t time; uint32_t old, new; };
-struct list { struct switched *at; size_t count; };
+struct switched {
+    uint64_t time;
+    uint32_t old, new;
+};
+struct list {
+    struct switched *at;
+    size_t           count;
+};
 struct run {
     struct klog *k;
     pthread_t    drainer;
@@ -52,7 +58,7 @@ static void take(struct run *r, unsigned cpu, const struct klog_record *e)
     r->last[cpu] = e->time;
     r->events++;
     if (e->data[2] == ETL_EVENT64 && !memmem(e->data, e->size, "KernelPhaseEnd", sizeof "KernelPhaseEnd"))
-        return; /* BuildId, Boot */
+        return;                      /* BuildId, Boot */
     if (e->data[2] == ETL_EVENT64) { /* KernelPhaseEnd: the payload begins behind two items */
         size_t   at = sizeof(struct etl_event_header);
         uint16_t total, linkage;
@@ -112,7 +118,7 @@ static void work(unsigned ms)
 {
     struct timespec a, b;
     char            path[] = AL_BINARY_DIR "/kphaseXXXXXX", block[4096] = "k";
-    int             fd     = mkstemp(path);
+    int             fd = mkstemp(path);
     assert_true(fd >= 0);
     clock_gettime(CLOCK_MONOTONIC, &a);
     do {
@@ -140,8 +146,8 @@ static void *busy_main(void *arg)
 
 static void witness_read(struct run *r, const struct trace_instance *t)
 {
-    uint8_t *bytes = malloc(WITNESS_BYTES);
-    char     text[4096];
+    uint8_t          *bytes = malloc(WITNESS_BYTES);
+    char              text[4096];
     struct raw_source s = {0};
     const char       *missing;
     char              field[32];
@@ -193,8 +199,8 @@ static size_t anchor(const struct list *o, const struct list *w, int64_t offset)
 }
 
 static size_t silent_in_all;
-/* A thread that perf never switches away from is one whose events the kernel gives to nobody, and does not count: some guests' kernels do
- * so with threads of their host. */
+/* A thread that perf never switches away from is one whose events the kernel gives to nobody, and does not count: some
+ * guests' kernels do so with threads of their host. */
 static bool hidden(const struct run *r, uint32_t tid)
 {
     for (unsigned cpu = 0; cpu < r->cpus; cpu++)
@@ -204,7 +210,8 @@ static bool hidden(const struct run *r, uint32_t tid)
     return true;
 }
 
-/* Every switch of ours is one of the witness's, in order, none twice; how many of the witness's are missing in between? */
+/* Every switch of ours is one of the witness's, in order, none twice; how many of the witness's are missing in
+ * between? */
 static uint64_t compare(const struct run *r, unsigned cpu)
 {
     const struct list *o = &r->ours[cpu], *w = &r->witness[cpu];
@@ -214,8 +221,8 @@ static uint64_t compare(const struct run *r, unsigned cpu)
         for (; at < w->count && !same(&w->at[at], &o->at[i]); at++)
             silent += hidden(r, w->at[at].old);
         if (at == w->count)
-            fail_msg("CPU %u, switch %zu of %zu (%u to %u) is not among the witness's: twice, or out of order", cpu, i, o->count,
-                     o->at[i].old, o->at[i].new);
+            fail_msg("CPU %u, switch %zu of %zu (%u to %u) is not among the witness's: twice, or out of order", cpu, i,
+                     o->count, o->at[i].old, o->at[i].new);
         if (at != before)
             print_message("  CPU %u: %zu missing, %lld us from the seam\n", cpu, at - before,
                           (long long)(o->at[i].time - r->phase_end) / 1000);
@@ -228,7 +235,7 @@ static uint64_t compare(const struct run *r, unsigned cpu)
 }
 
 static uint64_t withheld;
-static void show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
+static void     show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
 {
     uint64_t *phase = ctx;
     print_message("  %-44s attempted %7llu drained %7llu lost %llu\n", name, (unsigned long long)attempted,
@@ -244,7 +251,7 @@ static void seam(void **state)
     static struct run     r;
     struct trace_instance phase, witness;
     struct klog_counters  n;
-    struct reason         why = {0};
+    struct reason         why   = {0};
     int                   quiet = 0;
     pthread_t             busy[2];
     (void)state;
@@ -254,18 +261,25 @@ static void seam(void **state)
     assert_true(instance_make(&witness, "witness"));
     const struct trace_instance *both[] = {&witness, &phase};
     for (int i = 0; i < 2; i++)
-        assert_true(instance_write(both[i], "trace_clock", "perf") && instance_write(both[i], "buffer_size_kb", "16384"));
+        assert_true(instance_write(both[i], "trace_clock", "perf") &&
+                    instance_write(both[i], "buffer_size_kb", "16384"));
     assert_true(instance_events(&witness, "sched:sched_switch"));
     instance_write(&phase, "options/stacktrace", "1");
-    assert_true(instance_events(&phase, "sched:sched_switch sched:sched_process_fork sched:sched_process_exec sched:sched_process_exit "
-                                        "task:task_newtask block:block_rq_insert block:block_rq_issue block:block_rq_complete"));
+    assert_true(instance_events(
+        &phase, "sched:sched_switch sched:sched_process_fork sched:sched_process_exec sched:sched_process_exit "
+                "task:task_newtask block:block_rq_insert block:block_rq_issue block:block_rq_complete"));
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&busy[i], NULL, busy_main, &quiet), 0);
     work(200);
-    struct klog_config config = {.mask = {0x713, 0x4}, .hooks = {0x0524}, .hook_count = 1, .raw_bytes = 64 << 20,
-                                 .clock = {1, CLOCK_READ_RAW, 1000000000}, .kernel_phase = true,
+    struct klog_config config = {.mask           = {0x713, 0x4},
+                                 .hooks          = {0x0524},
+                                 .hook_count     = 1,
+                                 .raw_bytes      = 64 << 20,
+                                 .clock          = {1, CLOCK_READ_RAW, 1000000000},
+                                 .kernel_phase   = true,
                                  .phase_instance = phase.name,
-                                 .condition = on_condition, .condition_ctx = &r};
+                                 .condition      = on_condition,
+                                 .condition_ctx  = &r};
     wstatus            st     = klog_create(&config, &r.k, &why);
     if (st == 0) {
         assert_int_equal(pthread_create(&r.drainer, NULL, drain_main, &r), 0);
@@ -294,8 +308,8 @@ static void seam(void **state)
     klog_sources(r.k, show_source, &phase_records);
     print_message("  attempted %llu converted %llu withheld %llu lost %llu/%llu/%llu clock error %llu ns\n",
                   (unsigned long long)n.attempted, (unsigned long long)n.converted, (unsigned long long)n.withheld,
-                  (unsigned long long)n.lost_ring, (unsigned long long)n.lost_memory, (unsigned long long)n.lost_conversion,
-                  (unsigned long long)n.clock_error_ns);
+                  (unsigned long long)n.lost_ring, (unsigned long long)n.lost_memory,
+                  (unsigned long long)n.lost_conversion, (unsigned long long)n.clock_error_ns);
     assert_int_equal(n.attempted, n.converted + n.withheld + n.lost_ring + n.lost_memory + n.lost_conversion);
     assert_int_equal(n.lost_ring + n.lost_memory + n.lost_conversion, 0);
     assert_true(r.joined && r.phases == r.cpus && phase_records > 1000 && r.stacks > 100 && r.forks > 10);

@@ -1,8 +1,10 @@
-/* Tracepoints that are providers, from the kernel phase on: a trace instance stands for the buffer that the kernel command line arms
- * (trace_instance=), with its own clock. A thread gives itself numbered names all the time (task:task_rename); the session must have each
- * number once and in order, from before the session was made until after its stop, with the fields of the format file. The same when the program that
- * made the session dies before it has read the buffer, while it reads it, and behind that: its successor has what is left, and counts what is not.
- * Proves: issue 4, tracepoints wanted from the kernel phase too; issue 14, a death within the kernel phase is not silent. Needs tracefs and CAP_PERFMON; else skipped. */
+/* Tracepoints that are providers, from the kernel phase on: a trace instance stands for the buffer that the kernel
+ * command line arms (trace_instance=), with its own clock. A thread gives itself numbered names all the time
+ * (task:task_rename); the session must have each number once and in order, from before the session was made until after
+ * its stop, with the fields of the format file. The same when the program that made the session dies before it has read
+ * the buffer, while it reads it, and behind that: its successor has what is left, and counts what is not.
+ * Proves: issue 4, tracepoints wanted from the kernel phase too; issue 14, a death within the kernel phase is not
+ * silent. Needs tracefs and CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/tests/trace_instance.h"
@@ -34,7 +36,15 @@ static struct {
     unsigned     others, phase_ends, last;
     uint64_t     last_time, phase_end;
 } r;
-static struct { struct kept_fd { char name[64]; int fd; void *ring; size_t bytes; } item[KEPT]; unsigned count; } kept;
+static struct {
+    struct kept_fd {
+        char   name[64];
+        int    fd;
+        void  *ring;
+        size_t bytes;
+    } item[KEPT];
+    unsigned count;
+} kept;
 
 static void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
 {
@@ -151,11 +161,13 @@ static void *drain_main(void *arg)
 
 static void renamed_wait(unsigned more)
 {
-    for (unsigned to = __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE) + more; __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE) < to;)
+    for (unsigned to = __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE) + more;
+         __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE) < to;)
         usleep(1000);
 }
 
-/* task_rename's fields: pid (newer kernels: none), oldcomm, newcomm, oom_score_adj. The new name is the last one that is ours. */
+/* task_rename's fields: pid (newer kernels: none), oldcomm, newcomm, oom_score_adj. The new name is the last one that
+ * is ours. */
 static void take(const struct klog_record *e)
 {
     static const char schema[] = "newcomm";
@@ -167,7 +179,8 @@ static void take(const struct klog_record *e)
         r.phase_end = e->time;
         return;
     }
-    if (!memmem(e->data, e->size, "task_rename", sizeof "task_rename") || !memmem(e->data, e->size, schema, sizeof schema))
+    if (!memmem(e->data, e->size, "task_rename", sizeof "task_rename") ||
+        !memmem(e->data, e->size, schema, sizeof schema))
         return;
     assert_non_null(memmem(e->data, e->size, "Test-Tracepoints", sizeof "Test-Tracepoints"));
     for (size_t at = sizeof(struct etl_event_header); at + 4 < e->size && n < 2; at++)
@@ -194,11 +207,11 @@ static void collect(void)
 }
 
 static uint64_t of_phase;
-static void show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
+static void     show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
 {
     (void)ctx;
-    print_message("  %-44s attempted %7llu drained %7llu lost %llu\n", name, (unsigned long long)attempted, (unsigned long long)drained,
-                  (unsigned long long)lost);
+    print_message("  %-44s attempted %7llu drained %7llu lost %llu\n", name, (unsigned long long)attempted,
+                  (unsigned long long)drained, (unsigned long long)lost);
     if (strcmp(name, "kernel phase task:task_rename") == 0)
         of_phase += drained;
 }
@@ -206,23 +219,31 @@ static void show_source(void *ctx, const char *name, uint64_t attempted, uint64_
 static void each_number_once(enum death death)
 {
     struct trace_instance  phase;
-    struct tracepoint_wish wish = {.guid = {0x11223344, 1, 2, {3}}, .name = "Test-Tracepoints", .pattern = "task:task_rename nothing:of_the_kind"};
-    struct reason          why  = {0};
-    struct klog_counters   n;
-    pthread_t              renamer, drainer;
-    bool                   given_back = false;
+    struct tracepoint_wish wish = {
+        .guid = {0x11223344, 1, 2, {3}}, .name = "Test-Tracepoints", .pattern = "task:task_rename nothing:of_the_kind"};
+    struct reason        why = {0};
+    struct klog_counters n;
+    pthread_t            renamer, drainer;
+    bool                 given_back = false;
     memset(&r, 0, sizeof r);
     of_phase = 0;
     r.death  = death;
     if (!instance_make(&phase, "wishes"))
         skip();
-    assert_true(instance_write(&phase, "buffer_size_kb", "16384") && instance_events(&phase, "task:task_rename sched:sched_process_exit"));
+    assert_true(instance_write(&phase, "buffer_size_kb", "16384") &&
+                instance_events(&phase, "task:task_rename sched:sched_process_exit"));
     r.renaming = r.draining = 1;
     assert_int_equal(pthread_create(&renamer, NULL, rename_main, NULL), 0);
     renamed_wait(EARLY);
-    struct klog_config config = {.mask = {NO_SYSCONFIG}, .raw_bytes = 64 << 20, .clock = {1, CLOCK_READ_RAW, 1000000000}, .kernel_phase = true,
-                                 .phase_instance = phase.name, .tracepoints = &wish, .tracepoint_count = 1, .condition = on_condition};
-    wstatus st = klog_create(&config, &r.k, &why);
+    struct klog_config config = {.mask             = {NO_SYSCONFIG},
+                                 .raw_bytes        = 64 << 20,
+                                 .clock            = {1, CLOCK_READ_RAW, 1000000000},
+                                 .kernel_phase     = true,
+                                 .phase_instance   = phase.name,
+                                 .tracepoints      = &wish,
+                                 .tracepoint_count = 1,
+                                 .condition        = on_condition};
+    wstatus            st     = klog_create(&config, &r.k, &why);
     if (st == 0 && death)
         assert_int_equal(die(&phase, &config, &why), 0);
     unsigned began = 0, ended = 0;
@@ -254,10 +275,10 @@ static void each_number_once(enum death death)
     unsigned missing = 0;
     for (unsigned i = 0; i < ended; i++)
         missing += !r.seen[i];
-    print_message("  %u numbers before the session had started, %u in all; %u missing; %u of others; withheld %llu\n", began, ended, missing, r.others,
-                  (unsigned long long)n.withheld);
-    print_message("  lost: ring %llu, memory %llu, conversion %llu\n", (unsigned long long)n.lost_ring, (unsigned long long)n.lost_memory,
-                  (unsigned long long)n.lost_conversion);
+    print_message("  %u numbers before the session had started, %u in all; %u missing; %u of others; withheld %llu\n",
+                  began, ended, missing, r.others, (unsigned long long)n.withheld);
+    print_message("  lost: ring %llu, memory %llu, conversion %llu\n", (unsigned long long)n.lost_ring,
+                  (unsigned long long)n.lost_memory, (unsigned long long)n.lost_conversion);
     assert_int_equal(n.lost_ring + n.lost_memory + n.lost_conversion, r.read);
     assert_int_equal(n.attempted, n.converted + n.withheld + r.read);
     assert_true(r.phase_ends > 0 && wish.opened == 1 && given_back);
@@ -274,7 +295,7 @@ static void one_dies_behind(void **state) { (void)state, each_number_once(DIES_B
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_one_program), cmocka_unit_test(one_dies_before), cmocka_unit_test(one_dies_reading),
-                                       cmocka_unit_test(one_dies_behind)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_one_program), cmocka_unit_test(one_dies_before),
+                                       cmocka_unit_test(one_dies_reading), cmocka_unit_test(one_dies_behind)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

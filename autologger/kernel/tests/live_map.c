@@ -1,5 +1,5 @@
-/* VAMAP on this machine: a known number of file mappings made and undone is found again, by process, and what there was at the start
- * and at the stop. Proves: issue 4, truth of VAMAP. Needs CAP_PERFMON; else skipped. */
+/* VAMAP on this machine: a known number of file mappings made and undone is found again, by process, and what there was
+ * at the start and at the stop. Proves: issue 4, truth of VAMAP. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>
@@ -21,7 +21,10 @@ static void workload(int fd)
     _exit(0); /* the last ones end with the process */
 }
 
-struct found { size_t events; uint64_t bytes, key; };
+struct found {
+    size_t   events;
+    uint64_t bytes, key;
+};
 static struct found find_all(const struct collector *c, uint16_t hook, pid_t pid, uint64_t key)
 {
     struct found f = {0};

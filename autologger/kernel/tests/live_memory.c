@@ -1,5 +1,5 @@
-/* MEMINFO and MEMINFO_WS on this machine: figures twice a second that agree with /proc. Proves: issue 4, truth of MEMINFO and
- * MEMINFO_WS. Needs CAP_PERFMON; else skipped. */
+/* MEMINFO and MEMINFO_WS on this machine: figures twice a second that agree with /proc. Proves: issue 4, truth of
+ * MEMINFO and MEMINFO_WS. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <signal.h>

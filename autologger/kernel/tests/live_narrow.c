@@ -1,12 +1,21 @@
-/* System calls of a 32-bit program (narrow_calls.c) on a 64-bit kernel: each has the address of the function that the kernel runs for it,
- * and what they do to memory is told; whether the program began before the trace or in it, and with the kernel's own filter or without.
+/* System calls of a 32-bit program (narrow_calls.c) on a 64-bit kernel: each has the address of the function that the
+ * kernel runs for it, and what they do to memory is told; whether the program began before the trace or in it, and with
+ * the kernel's own filter or without.
  * Proves: issue 4, SYSCALL and VIRT_ALLOC of 32-bit programs. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/tests/keyword_fixture.h"
 #include "autologger/kernel/tests/narrow.h"
 
 #include <sys/wait.h>
 
-enum { TIMES = 50, PAGE = 4096, SYSCALL = 0x40, VIRT_ALLOC = 0x8000, ENTER = 0x0F33, ALLOCATED = 0x0262, FREED = 0x0263 };
+enum {
+    TIMES      = 50,
+    PAGE       = 4096,
+    SYSCALL    = 0x40,
+    VIRT_ALLOC = 0x8000,
+    ENTER      = 0x0F33,
+    ALLOCATED  = 0x0262,
+    FREED      = 0x0263
+};
 #define PROGRAM AL_BINARY_DIR "/tests/narrow_calls"
 
 /* What a kernel calls it, by one of two names. */
@@ -14,7 +23,7 @@ static uint64_t symbol(const char *one, const char *other)
 {
     char     line[512], name[256];
     uint64_t address = 0, found = 0;
-    FILE    *f       = fopen("/proc/kallsyms", "re");
+    FILE    *f = fopen("/proc/kallsyms", "re");
     while (f && !found && fgets(line, sizeof line, f))
         if (sscanf(line, "%lx %*c %255s", &address, name) == 2 && (strcmp(name, one) == 0 || strcmp(name, other) == 0))
             found = address;
@@ -25,7 +34,7 @@ static uint64_t symbol(const char *one, const char *other)
 
 static pid_t program_start(int *go)
 {
-    int   ends[2];
+    int ends[2];
     assert_int_equal(pipe(ends), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -61,14 +70,19 @@ static unsigned entered(const struct collector *c, uint32_t pid, uint64_t addres
 
 static void check_calls(const struct collector *c, uint32_t pid)
 {
+    /* clang-format off */
     static const struct { const char *name, *other; unsigned times; } should[] = {
-        {"__ia32_sys_getppid", "", TIMES}, {"__ia32_sys_getuid16", "", TIMES}, {"__ia32_sys_getuid", "", TIMES}, {"__ia32_sys_newuname", "", TIMES},
-        {"__ia32_compat_sys_ia32_fstat64", "__ia32_compat_sys_x86_fstat64", TIMES}, {"__ia32_sys_clock_gettime32", "", TIMES},
+        {"__ia32_sys_getppid", "", TIMES}, {"__ia32_sys_getuid16", "", TIMES}, {"__ia32_sys_getuid", "", TIMES},
+         {"__ia32_sys_newuname", "", TIMES},
+        {"__ia32_compat_sys_ia32_fstat64", "__ia32_compat_sys_x86_fstat64", TIMES},
+         {"__ia32_sys_clock_gettime32", "", TIMES},
         {"__ia32_sys_clock_gettime", "", TIMES}, {"__ia32_sys_mmap_pgoff", "", TIMES}, {"__ia32_sys_mremap", "", TIMES},
         {"__ia32_sys_munmap", "", TIMES}, {"__ia32_sys_madvise", "", TIMES}, {"__ia32_sys_brk", "", 3}};
+    /* clang-format on */
     for (size_t i = 0; i < sizeof should / sizeof *should; i++) {
         uint64_t address = symbol(should[i].name, should[i].other);
-        print_message("  %s at %llx: %u\n", should[i].name, (unsigned long long)address, address ? entered(c, pid, address) : 0);
+        print_message("  %s at %llx: %u\n", should[i].name, (unsigned long long)address,
+                      address ? entered(c, pid, address) : 0);
         assert_true(address);
         assert_int_equal(entered(c, pid, address), should[i].times);
     }
@@ -150,6 +164,7 @@ int main(void)
 {
     if (!narrow_calls_here())
         return 77;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(begun_in_the_trace), cmocka_unit_test(begun_before_the_trace), cmocka_unit_test(memory_alone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(begun_in_the_trace), cmocka_unit_test(begun_before_the_trace),
+                                       cmocka_unit_test(memory_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

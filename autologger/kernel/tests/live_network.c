@@ -1,5 +1,5 @@
-/* NETWORKTRACE on this machine's loopback: a known number of connections and bytes is found again, by process. Proves: issue 4,
- * truth of NETWORKTRACE. Needs CAP_PERFMON; else skipped. */
+/* NETWORKTRACE on this machine's loopback: a known number of connections and bytes is found again, by process. Proves:
+ * issue 4, truth of NETWORKTRACE. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <arpa/inet.h>
@@ -10,7 +10,11 @@
 
 enum { CONNECTIONS = 50, DATAGRAMS = 50, BASE_BYTES = 1000, DATAGRAM_BYTES = 300 };
 
-union address { struct sockaddr any; struct sockaddr_in v4; struct sockaddr_in6 v6; };
+union address {
+    struct sockaddr     any;
+    struct sockaddr_in  v4;
+    struct sockaddr_in6 v6;
+};
 
 static socklen_t loopback(union address *a, int family)
 {
@@ -29,7 +33,8 @@ static int bound(int family, int type, union address *a)
 {
     socklen_t size = loopback(a, family);
     int       fd   = socket(family, type, 0);
-    if (fd >= 0 && bind(fd, &a->any, size) == 0 && getsockname(fd, &a->any, &size) == 0 && (type != SOCK_STREAM || listen(fd, 128) == 0))
+    if (fd >= 0 && bind(fd, &a->any, size) == 0 && getsockname(fd, &a->any, &size) == 0 &&
+        (type != SOCK_STREAM || listen(fd, 128) == 0))
         return fd;
     if (fd >= 0)
         close(fd);
@@ -70,7 +75,8 @@ static void use(const union address *to, const union address *datagrams_to, sock
     if (connect(connected, &datagrams_to->any, size) != 0)
         _exit(4);
     for (int i = 0; i < DATAGRAMS; i++)
-        if ((i & 1 ? send(connected, byte, DATAGRAM_BYTES, 0) : sendto(fd, byte, DATAGRAM_BYTES, 0, &datagrams_to->any, size)) != DATAGRAM_BYTES)
+        if ((i & 1 ? send(connected, byte, DATAGRAM_BYTES, 0)
+                   : sendto(fd, byte, DATAGRAM_BYTES, 0, &datagrams_to->any, size)) != DATAGRAM_BYTES)
             _exit(2);
     _exit(0);
 }
@@ -85,7 +91,8 @@ static pid_t noise(int family)
     pid_t child = fork();
     if (child == 0) {
         int in = bound(family, SOCK_DGRAM, &to), out = socket(family, SOCK_DGRAM, 0);
-        while (in >= 0 && sendto(out, byte, sizeof byte, 0, &to.any, family == AF_INET ? sizeof to.v4 : sizeof to.v6) > 0 &&
+        while (in >= 0 &&
+               sendto(out, byte, sizeof byte, 0, &to.any, family == AF_INET ? sizeof to.v4 : sizeof to.v6) > 0 &&
                recv(in, byte, sizeof byte, 0) > 0)
             if (began[1] >= 0 && write(began[1], byte, 1) == 1)
                 began[1] = -1;
@@ -98,7 +105,10 @@ static pid_t noise(int family)
     return child;
 }
 
-struct sums { size_t events; uint64_t bytes; };
+struct sums {
+    size_t   events;
+    uint64_t bytes;
+};
 static struct sums sums_of(const struct collector *c, uint16_t hook, pid_t pid)
 {
     struct sums s = {0};
@@ -127,16 +137,18 @@ static void check_ends(const struct collector *c, uint16_t hook, pid_t client, c
     }
 }
 
-/* Each datagram has the server's end and one of the client's two, as it was sent and as it was received; where the kernel lets nobody see
- * what is received, those have none. */
-static void check_datagrams(const struct collector *c, uint16_t six, pid_t client, pid_t server, const union address *to)
+/* Each datagram has the server's end and one of the client's two, as it was sent and as it was received; where the
+ * kernel lets nobody see what is received, those have none. */
+static void check_datagrams(const struct collector *c, uint16_t six, pid_t client, pid_t server,
+                            const union address *to)
 {
     static const uint8_t none[36];
-    const void *address = six ? (const void *)&to->v6.sin6_addr : (const void *)&to->v4.sin_addr;
-    size_t      n = six ? 16 : 4, by_port[65536 / 64] = {0}, ports = 0;
+    const void          *address = six ? (const void *)&to->v6.sin6_addr : (const void *)&to->v4.sin_addr;
+    size_t               n = six ? 16 : 4, by_port[65536 / 64] = {0}, ports = 0;
     for (size_t i = 0; i < c->count; i++) {
-        const struct seen *s = &c->event[i];
-        bool               sent = s->hook == 0x080A + six && u32_at(s, 0) == (uint32_t)client, received = s->hook == 0x080B + six && u32_at(s, 0) == (uint32_t)server;
+        const struct seen *s    = &c->event[i];
+        bool               sent = s->hook == 0x080A + six && u32_at(s, 0) == (uint32_t)client,
+             received           = s->hook == 0x080B + six && u32_at(s, 0) == (uint32_t)server;
         if (!sent && !received)
             continue;
         const uint8_t *far = s->payload + 8, *here = far + n, *far_port = here + n, *port = far_port + 2;

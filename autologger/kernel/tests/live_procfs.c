@@ -59,7 +59,8 @@ static void the_kernel_is_where_its_symbols_are(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_by_any_of_their_names), cmocka_unit_test(the_kernel_is_where_its_symbols_are)};
-    proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_by_any_of_their_names),
+                                       cmocka_unit_test(the_kernel_is_where_its_symbols_are)};
+    proc                            = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* The truth of single kernel flags on this machine: a workload with a known number of events, or the kernel's own counters before and
- * after, against what the events say. Each test is named by its keyword. Proves: KRN-06 and the sources of issue 4. Needs CAP_PERFMON;
- * else skipped. */
+/* The truth of single kernel flags on this machine: a workload with a known number of events, or the kernel's own
+ * counters before and after, against what the events say. Each test is named by its keyword. Proves: KRN-06 and the
+ * sources of issue 4. Needs CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/keyword_fixture.h"
 
@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* The kernel's own count over all CPUs: lines of /proc/interrupts or /proc/softirqs whose names are wanted ("#": numbers). */
+/* The kernel's own count over all CPUs: lines of /proc/interrupts or /proc/softirqs whose names are wanted ("#":
+ * numbers). */
 static uint64_t kernel_count(const char *path, const char *const *names)
 {
     char     line[8192], name[32];
@@ -26,7 +27,7 @@ static uint64_t kernel_count(const char *path, const char *const *names)
         for (unsigned i = 0; names[i]; i++)
             want |= strcmp(names[i], name) == 0 || (names[i][0] == '#' && strspn(name, "0123456789") == strlen(name));
         for (char *p = colon + 1; want;) {
-            char          *stop;
+            char         *stop;
             unsigned long v = strtoul(p, &stop, 10);
             if (stop == p)
                 break;
@@ -38,9 +39,10 @@ static uint64_t kernel_count(const char *path, const char *const *names)
     return sum;
 }
 
-/* Runs `work` under a keyword; what was counted lies between the kernel's count while all was armed, and from before to after. What
- * the kernel counted for perf and withheld is allowed to be missing. */
-static void bounded(struct keyword k, const char *path, const char *const *names, void (*work)(void), size_t (*count)(const struct collector *))
+/* Runs `work` under a keyword; what was counted lies between the kernel's count while all was armed, and from before to
+ * after. What the kernel counted for perf and withheld is allowed to be missing. */
+static void bounded(struct keyword k, const char *path, const char *const *names, void (*work)(void),
+                    size_t (*count)(const struct collector *))
 {
     struct collector     c = {0};
     struct klog_counters n;
@@ -68,33 +70,39 @@ static void some_writing(void)
 }
 
 static size_t isrs(const struct collector *c) { return count_of(c, 0x0F43); }
-static void INTERRUPT(void **state)
+static void   INTERRUPT(void **state)
 {
     (void)state;
     bounded((struct keyword){0x40, 0, 0, 0}, "/proc/interrupts", (const char *const[]){"#", NULL}, some_writing, isrs);
 }
 
-static size_t dpcs(const struct collector *c) { return count_of(c, 0x0F44) + count_of(c, 0x0F45) + count_of(c, 0x0F42); }
+static size_t dpcs(const struct collector *c)
+{
+    return count_of(c, 0x0F44) + count_of(c, 0x0F45) + count_of(c, 0x0F42);
+}
 static void DPC(void **state)
 {
     (void)state; /* TASKLET and HI are told tasklet by tasklet: not one for one */
-    static const char *const names[] = {"TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "SCHED", "HRTIMER", "RCU", "HI", "TASKLET", NULL};
+    static const char *const names[] = {"TIMER",   "NET_TX", "NET_RX", "BLOCK",   "IRQ_POLL", "SCHED",
+                                        "HRTIMER", "RCU",    "HI",     "TASKLET", NULL};
     bounded((struct keyword){0, 0x80, 0, 0}, "/proc/softirqs", names, some_writing, dpcs);
 }
 
 static size_t executions(const struct collector *c) { return count_of(c, 0x0F65); }
-static void DPC_QUEUE(void **state)
+static void   DPC_QUEUE(void **state)
 {
     (void)state;
-    static const char *const names[] = {"TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "SCHED", "HRTIMER", "RCU", "HI", "TASKLET", NULL};
+    static const char *const names[] = {"TIMER",   "NET_TX", "NET_RX", "BLOCK",   "IRQ_POLL", "SCHED",
+                                        "HRTIMER", "RCU",    "HI",     "TASKLET", NULL};
     bounded((struct keyword){0, 0x40000, 0, 0}, "/proc/softirqs", names, some_writing, executions);
 }
 
 static size_t clocks(const struct collector *c) { return count_named(c, "ClockInterrupt"); }
-static void CLOCKINT(void **state)
+static void   CLOCKINT(void **state)
 {
     (void)state;
-    bounded((struct keyword){0, 0, 0x40000, 0}, "/proc/interrupts", (const char *const[]){"LOC", NULL}, some_writing, clocks);
+    bounded((struct keyword){0, 0, 0x40000, 0}, "/proc/interrupts", (const char *const[]){"LOC", NULL}, some_writing,
+            clocks);
 }
 
 static void ping_pong(void)
@@ -108,7 +116,8 @@ static void ping_pong(void)
     CPU_SET(pid ? 0 : sysconf(_SC_NPROCESSORS_ONLN) > 1, &set);
     sched_setaffinity(0, sizeof set, &set);
     for (int i = 0; i < 500; i++)
-        if (pid ? write(a[1], &one, 1) != 1 || read(b[0], &one, 1) != 1 : read(a[0], &one, 1) != 1 || write(b[1], &one, 1) != 1)
+        if (pid ? write(a[1], &one, 1) != 1 || read(b[0], &one, 1) != 1
+                : read(a[0], &one, 1) != 1 || write(b[1], &one, 1) != 1)
             break;
     if (!pid)
         _exit(0);
@@ -119,11 +128,15 @@ static void ping_pong(void)
     for (int i = 0; i < 2; i++)
         close(a[i]), close(b[i]);
 }
-static size_t ipis(const struct collector *c) { return count_named(c, "IpiReschedule") + count_named(c, "IpiCallFunction"); }
+static size_t ipis(const struct collector *c)
+{
+    return count_named(c, "IpiReschedule") + count_named(c, "IpiCallFunction");
+}
 static void IPI(void **state)
 {
     (void)state;
-    bounded((struct keyword){0, 0, 0x400000, 0}, "/proc/interrupts", (const char *const[]){"RES", "CAL", NULL}, ping_pong, ipis);
+    bounded((struct keyword){0, 0, 0x400000, 0}, "/proc/interrupts", (const char *const[]){"RES", "CAL", NULL},
+            ping_pong, ipis);
 }
 
 /* ---- workloads with a known number ---- */
@@ -152,15 +165,15 @@ static void TIMER(void **state)
     pid_t pid = sleeper();
     end(&c, &n);
     uint64_t function = 0;
-    size_t   most     = 0, starts = 0;
+    size_t   most = 0, starts = 0;
     for (size_t i = 0; i < c.count; i++) { /* the function that it starts most timers with is that of the sleeps */
         const struct seen *s = &c.event[i];
         if (s->hook != HOOK_DESCRIBED || strcmp(s->name, "HighResolutionTimerStart") != 0 || s->tid != (uint32_t)pid)
             continue;
         size_t same = 0;
         for (size_t j = 0; j < c.count; j++)
-            same += c.event[j].hook == HOOK_DESCRIBED && strcmp(c.event[j].name, s->name) == 0 && c.event[j].tid == (uint32_t)pid &&
-                    body_u64(&c.event[j], 8) == body_u64(s, 8);
+            same += c.event[j].hook == HOOK_DESCRIBED && strcmp(c.event[j].name, s->name) == 0 &&
+                    c.event[j].tid == (uint32_t)pid && body_u64(&c.event[j], 8) == body_u64(s, 8);
         if (same > most)
             most = same, function = body_u64(s, 8);
         starts++;
@@ -171,7 +184,12 @@ static void TIMER(void **state)
     finish(&c);
 }
 
-struct lending { pthread_mutex_t mutex; int step; pthread_barrier_t barrier; uint32_t tid; };
+struct lending {
+    pthread_mutex_t   mutex;
+    int               step;
+    pthread_barrier_t barrier;
+    uint32_t          tid;
+};
 
 static void fifo(int prio)
 {
@@ -222,7 +240,8 @@ static void PRIORITY(void **state)
         if (c.event[i].hook == 0x0530 && u32_at(&c.event[i], 0) == l.tid)
             (c.event[i].payload[5] > c.event[i].payload[4] ? up++ : down++);
     print_message("  lent %zu times, given back %zu times\n", up, down);
-    assert_uint_in_range(up, ROUNDS - 2, ROUNDS); /* a machine under load may let a round pass before the waiter waits */
+    /* a machine under load may let a round pass before the waiter waits */
+    assert_uint_in_range(up, ROUNDS - 2, ROUNDS);
     assert_int_equal(up, down);
     finish(&c);
 }
@@ -274,8 +293,8 @@ static void IDLE_STATES(void **state)
         const struct seen *s = &c.event[i];
         if (s->hook != HOOK_DESCRIBED || strcmp(s->name, "CpuIdle") != 0)
             continue;
-        uint32_t cpu  = body_u32(s, 0);
-        int32_t  now  = (int32_t)body_u32(s, 4);
+        uint32_t cpu = body_u32(s, 0);
+        int32_t  now = (int32_t)body_u32(s, 4);
         assert_true(cpu < c.cpus);
         if (n.withheld == 0)
             assert_true((now == -1) != (last[cpu] == -1) || last[cpu] == 0x7F7F7F7F);
@@ -284,7 +303,8 @@ static void IDLE_STATES(void **state)
     }
     print_message("  %zu times idle, %llu withheld\n", pairs, (unsigned long long)n.withheld);
     finish(&c);
-    if (!pairs && !n.withheld) { /* some kernels tell of no idle CPU: the converter is then proved by test_sources alone */
+    /* some kernels tell of no idle CPU: the converter is then proved by test_sources alone */
+    if (!pairs && !n.withheld) {
         print_message("  this kernel says nothing of idle CPUs\n");
         skip();
     }
@@ -308,9 +328,10 @@ static void POWER_PMC_PROFILE(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(INTERRUPT), cmocka_unit_test(DPC), cmocka_unit_test(DPC_QUEUE), cmocka_unit_test(CLOCKINT), cmocka_unit_test(IPI),
-        cmocka_unit_test(TIMER), cmocka_unit_test(PRIORITY), cmocka_unit_test(DBGPRINT), cmocka_unit_test(IDLE_STATES),
-        cmocka_unit_test(POWER_PMC_PROFILE)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(INTERRUPT),   cmocka_unit_test(DPC),
+                                              cmocka_unit_test(DPC_QUEUE),   cmocka_unit_test(CLOCKINT),
+                                              cmocka_unit_test(IPI),         cmocka_unit_test(TIMER),
+                                              cmocka_unit_test(PRIORITY),    cmocka_unit_test(DBGPRINT),
+                                              cmocka_unit_test(IDLE_STATES), cmocka_unit_test(POWER_PMC_PROFILE)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

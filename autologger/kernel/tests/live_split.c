@@ -1,6 +1,7 @@
-/* SPLIT_IO on this machine's disk: every part that the kernel made of large writes is told, and leads to the disk events of the parts. And
- * DISK_IO where more is asked for than the disk takes at once: what it refuses, and a worker of the kernel's asks for again, stays the
- * asker's. Proves: issue 4, truth of SPLIT_IO and DISK_IO, KRN-05. Needs CAP_PERFMON and a disk that splits; else skipped. */
+/* SPLIT_IO on this machine's disk: every part that the kernel made of large writes is told, and leads to the disk
+ * events of the parts. And DISK_IO where more is asked for than the disk takes at once: what it refuses, and a worker
+ * of the kernel's asks for again, stays the asker's. Proves: issue 4, truth of SPLIT_IO and DISK_IO, KRN-05. Needs
+ * CAP_PERFMON and a disk that splits; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>
@@ -33,7 +34,8 @@ static void SPLIT_IO_of_large_writes(void **state)
         skip();
     }
     unlink(path);
-    char *buffer = aligned_alloc(2 << 20, WRITE_BYTES); /* of large pages, so that one request can be larger than a disk takes */
+    /* of large pages, so that one request can be larger than a disk takes */
+    char *buffer = aligned_alloc(2 << 20, WRITE_BYTES);
     assert_non_null(buffer);
     madvise(buffer, WRITE_BYTES, MADV_HUGEPAGE);
     memset(buffer, 's', WRITE_BYTES);
@@ -61,7 +63,7 @@ static void SPLIT_IO_of_large_writes(void **state)
         const struct seen *whole = of_irp(&c, 0x010B, 32, u64_at(s, 0)), *part = of_irp(&c, 0x010B, 32, u64_at(s, 8));
         splits++;
         if (!whole || !part || u32_at(whole, 48) != tid)
-            continue; /* another's */
+            continue;                                                             /* another's */
         assert_int_equal(u64_at(part, 16), u64_at(whole, 16) + u32_at(whole, 8)); /* goes on where the first ends */
         assert_true(of_irp(&c, 0x010D, 0, u64_at(s, 8)) != NULL);
         linked++;
@@ -80,7 +82,13 @@ static void SPLIT_IO_of_large_writes(void **state)
 /* ---- more than the disk takes ---- */
 
 enum { WRITERS = 64, ROUNDS = 16, BLOCK = 256 << 10 };
-static struct writer { pthread_t thread; uint32_t tid; int fd; char *block; bool bad; } writers[WRITERS];
+static struct writer {
+    pthread_t thread;
+    uint32_t  tid;
+    int       fd;
+    char     *block;
+    bool      bad;
+} writers[WRITERS];
 
 static void *writer_main(void *arg)
 {
@@ -161,6 +169,7 @@ static void DISK_IO_of_a_full_disk(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(SPLIT_IO_of_large_writes), cmocka_unit_test(DISK_IO_of_a_full_disk)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(SPLIT_IO_of_large_writes),
+                                       cmocka_unit_test(DISK_IO_of_a_full_disk)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Sampling that the kernel holds back: told in the trace, with CPU and source, and counted. The limit of the machine is lowered meanwhile, to
- * above what others sample with. Proves: issue 4 "loss: throttling". Needs root; else skipped. */
+/* Sampling that the kernel holds back: told in the trace, with CPU and source, and counted. The limit of the machine is
+ * lowered meanwhile, to above what others sample with. Proves: issue 4 "loss: throttling". Needs root; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/klog_fixture.h"
 
@@ -24,7 +24,7 @@ static bool limit_write(unsigned long limit)
 }
 
 static unsigned long before;
-static int restore(void **state)
+static int           restore(void **state)
 {
     (void)state;
     return before && !limit_write(before);
@@ -51,7 +51,8 @@ static void throttling_is_told(void **state)
     assert_true(n.throttled > 0 && begun == n.throttled && ended > 0);
     for (size_t i = 0; i < c.count; i++)
         if (c.event[i].hook == HOOK_DESCRIBED && strcmp(c.event[i].name, "Throttled") == 0)
-            assert_true(body_u32(&c.event[i], 0) == c.event[i].cpu && strcmp((const char *)c.event[i].body + 4, "cpu-clock") == 0);
+            assert_true(body_u32(&c.event[i], 0) == c.event[i].cpu &&
+                        strcmp((const char *)c.event[i].body + 4, "cpu-clock") == 0);
     finish(&c);
 }
 

@@ -1,5 +1,5 @@
-/* Flags and stacks that change while a kernel logger runs: what is kept loses no event and has none twice, what comes and goes is counted
- * to the last, and a daemon that dies in the middle of it leaves a session that goes on.
+/* Flags and stacks that change while a kernel logger runs: what is kept loses no event and has none twice, what comes
+ * and goes is counted to the last, and a daemon that dies in the middle of it leaves a session that goes on.
  * Proves: KRN-14, KRN-20; issue 4, UPDATE of a running session. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/source/rawlog.h"
 #include "autologger/kernel/source/syscalls.h"
@@ -94,7 +94,8 @@ static size_t count_switches_of(const struct collector *c, const struct player p
 {
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++)
-        n += c->event[i].hook == HOOK_SWITCH && (u32_at(&c->event[i], 4) == (uint32_t)p[0].tid || u32_at(&c->event[i], 4) == (uint32_t)p[1].tid);
+        n += c->event[i].hook == HOOK_SWITCH &&
+             (u32_at(&c->event[i], 4) == (uint32_t)p[0].tid || u32_at(&c->event[i], 4) == (uint32_t)p[1].tid);
     return n;
 }
 
@@ -102,7 +103,8 @@ static size_t count_stacks_of(const struct collector *c, const struct player p[2
 {
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++)
-        n += c->event[i].hook == 0x1820 && (u32_at(&c->event[i], 12) == (uint32_t)p[0].tid || u32_at(&c->event[i], 12) == (uint32_t)p[1].tid);
+        n += c->event[i].hook == 0x1820 &&
+             (u32_at(&c->event[i], 12) == (uint32_t)p[0].tid || u32_at(&c->event[i], 12) == (uint32_t)p[1].tid);
     return n;
 }
 
@@ -113,7 +115,7 @@ static void stacks_come_and_go_and_no_switch_is_lost(void **state)
     struct klog_config      config = config_make(&c, 0x3, CSWITCH_WORD);
     int                     a[2], b[2];
     atomic_uint             turns = 0;
-    char                    ball  = 'b', end = 'e';
+    char                    ball = 'b', end = 'e';
     (void)state;
     assert_int_equal(pipe(a), 0);
     assert_int_equal(pipe(b), 0);
@@ -165,7 +167,7 @@ static void calls_make(void)
 static uint64_t address_of(long number)
 {
     uint64_t address[RAW_SYSCALLS] = {0};
-    int      proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int      proc                  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     syscall_addresses(proc, address, NULL, RAW_SYSCALLS);
     close(proc);
     return address[number];
@@ -216,10 +218,11 @@ static void flags_come_with_their_rundown_and_go(void **state)
         masks += c.event[i].hook == 0x0005 && c.event[i].size >= 32;
     }
     uint64_t address = address_of_getppid();
-    print_message("  %zu calls of %d, %zu images of this program by rundown\n", count_calls(&c, tid, address), 2 * CALLS, own_images);
+    print_message("  %zu calls of %d, %zu images of this program by rundown\n", count_calls(&c, tid, address),
+                  2 * CALLS, own_images);
     assert_count(count_calls(&c, tid, address), 2 * CALLS, n);
     assert_true(own_images >= 2 && kernel >= 1); /* nothing was said of them at the start */
-    assert_true(masks >= 6); /* the start, four changes, the end */
+    assert_true(masks >= 6);                     /* the start, four changes, the end */
     finish(&c);
 }
 
@@ -229,7 +232,7 @@ static void a_source_of_two_flags_misses_nothing(void **state)
     static struct collector c;
     struct klog_counters    n;
     struct klog_config      config = config_make(&c, 0x3, 0x8000);
-    size_t                  page   = (size_t)sysconf(_SC_PAGESIZE), seen = 0;
+    size_t                  page = (size_t)sysconf(_SC_PAGESIZE), seen = 0;
     uint8_t                *at[4 * CALLS];
     (void)state;
     config.hook_count = 0;
@@ -249,7 +252,8 @@ static void a_source_of_two_flags_misses_nothing(void **state)
     halt(&c);
     check_balance(&c, &n);
     for (size_t i = 0; i < c.count; i++)
-        seen += c.event[i].hook == 0x0262 && u64_at(&c.event[i], 8) == page && u32_at(&c.event[i], 16) == (uint32_t)getpid();
+        seen += c.event[i].hook == 0x0262 && u64_at(&c.event[i], 8) == page &&
+                u32_at(&c.event[i], 16) == (uint32_t)getpid();
     print_message("  %zu allocations of a page of %d\n", seen, 4 * CALLS);
     assert_count(4 * CALLS, seen > 4 * CALLS ? 4 * CALLS : seen, n); /* the C library may have some of its own */
     assert_true(seen + n.withheld >= 4 * CALLS && seen < 4 * CALLS + 50);
@@ -299,9 +303,13 @@ static void an_update_that_fails_changes_nothing(void **state)
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:klog_update"; }
 
-static struct { char name[64]; int fd; } kept[8192];
-static jmp_buf                           death;
-static int                               dies_at; /* how many more descriptors it keeps (above 0) or drops (below 0) before that */
+static struct {
+    char name[64];
+    int  fd;
+} kept[8192];
+static jmp_buf death;
+/* how many more descriptors it keeps (above 0) or drops (below 0) before that */
+static int dies_at;
 
 static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
 {
@@ -386,7 +394,8 @@ static void a_change_that_was_published_is_finished(void **state)
 
 /* ---- memory ---- */
 
-enum { SMALL = 1 << 20, MIDDLE = 16 << 20, LARGE = 64 << 20, MANY = 20000 }; /* middle: more than the rings give at once */
+/* middle: more than the rings give at once */
+enum { SMALL = 1 << 20, MIDDLE = 16 << 20, LARGE = 64 << 20, MANY = 20000 };
 
 static void many_calls(long number)
 {
@@ -401,8 +410,8 @@ static uint64_t lost_for_memory(struct collector *c)
     return n.lost_memory;
 }
 
-/* Nothing goes to the file: a small memory overflows, a larger one takes what comes from then on. Then all goes to the file, the memory becomes
- * small again while calls are made, and holds what comes as long as the file keeps up. */
+/* Nothing goes to the file: a small memory overflows, a larger one takes what comes from then on. Then all goes to the
+ * file, the memory becomes small again while calls are made, and holds what comes as long as the file keeps up. */
 static void more_memory_holds_what_the_file_does_not_take(void **state)
 {
     static struct collector c;
@@ -448,11 +457,13 @@ static void more_memory_holds_what_the_file_does_not_take(void **state)
     }
     halt(&c);
     check_balance(&c, &n);
-    print_message("  %llu lost before there was more memory, %llu after; most in use: %llu KB\n", (unsigned long long)lost,
-                  (unsigned long long)(n.lost_memory - lost), (unsigned long long)n.raw_peak >> 10);
+    print_message("  %llu lost before there was more memory, %llu after; most in use: %llu KB\n",
+                  (unsigned long long)lost, (unsigned long long)(n.lost_memory - lost),
+                  (unsigned long long)n.raw_peak >> 10);
     assert_true(n.raw_peak > 2 * SMALL);
     if (n.lost_ring || n.lost_memory > lost) {
-        print_message("skipped: this machine is too busy now: its rings overflow, or there was more at once than the memory that was left\n");
+        print_message(
+            "skipped: this machine is too busy now: its rings overflow, or there was more at once than the memory that was left\n");
         finish(&c);
         skip();
     }
@@ -507,10 +518,14 @@ static void a_successor_has_the_memory_that_was_promised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stacks_come_and_go_and_no_switch_is_lost), cmocka_unit_test(flags_come_with_their_rundown_and_go),
-        cmocka_unit_test(a_source_of_two_flags_misses_nothing),     cmocka_unit_test(an_update_that_fails_changes_nothing),
-        cmocka_unit_test(a_change_that_was_not_published_is_undone), cmocka_unit_test(a_change_that_was_published_is_finished),
-        cmocka_unit_test(more_memory_holds_what_the_file_does_not_take), cmocka_unit_test(a_successor_has_the_memory_that_was_promised),
+        cmocka_unit_test(stacks_come_and_go_and_no_switch_is_lost),
+        cmocka_unit_test(flags_come_with_their_rundown_and_go),
+        cmocka_unit_test(a_source_of_two_flags_misses_nothing),
+        cmocka_unit_test(an_update_that_fails_changes_nothing),
+        cmocka_unit_test(a_change_that_was_not_published_is_undone),
+        cmocka_unit_test(a_change_that_was_published_is_finished),
+        cmocka_unit_test(more_memory_holds_what_the_file_does_not_take),
+        cmocka_unit_test(a_successor_has_the_memory_that_was_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* narrow.h - of tests: may a program use the system calls of 32 bits here? Kernels are built and started without them. */
+/* narrow.h - of tests: may a program use the system calls of 32 bits here? Kernels are built and started without
+ * them. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_NARROW_H
 #define AUTOLOGGER_KERNEL_TESTS_NARROW_H
 #include <signal.h>

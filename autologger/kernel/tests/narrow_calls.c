@@ -1,8 +1,23 @@
-/* A program of 32 bits without a C library, for live_narrow.c: waits for a byte on its standard input, then makes a known number of system
- * calls, of each kind that has its own way to the kernel's function. Exit code: the step that failed, or 0. */
+/* A program of 32 bits without a C library, for live_narrow.c: waits for a byte on its standard input, then makes a
+ * known number of system calls, of each kind that has its own way to the kernel's function. Exit code: the step that
+ * failed, or 0. */
 enum { TIMES = 50, PAGE = 4096 };
-enum { EXIT = 1, READ = 3, GETUID = 24, BRK = 45, GETPPID = 64, MUNMAP = 91, UNAME = 122, MREMAP = 163, MMAP2 = 192, FSTAT64 = 197, GETUID32 = 199,
-       MADVISE = 219, CLOCK_GETTIME = 265, CLOCK_GETTIME64 = 403 };
+enum {
+    EXIT            = 1,
+    READ            = 3,
+    GETUID          = 24,
+    BRK             = 45,
+    GETPPID         = 64,
+    MUNMAP          = 91,
+    UNAME           = 122,
+    MREMAP          = 163,
+    MMAP2           = 192,
+    FSTAT64         = 197,
+    GETUID32        = 199,
+    MADVISE         = 219,
+    CLOCK_GETTIME   = 265,
+    CLOCK_GETTIME64 = 403
+};
 enum { READ_WRITE = 3, PRIVATE_ANONYMOUS = 0x22, MAY_MOVE = 1, DONT_NEED = 4, MONOTONIC = 1 };
 
 static long call(long number, long a, long b, long c, long d, long e)
@@ -17,11 +32,13 @@ static int failed(long result) { return (unsigned long)result > -4096ul; }
 static int once(void)
 {
     static char text[400];
-    if (failed(call(GETPPID, 0, 0, 0, 0, 0)) || failed(call(GETUID, 0, 0, 0, 0, 0)) || failed(call(GETUID32, 0, 0, 0, 0, 0)))
+    if (failed(call(GETPPID, 0, 0, 0, 0, 0)) || failed(call(GETUID, 0, 0, 0, 0, 0)) ||
+        failed(call(GETUID32, 0, 0, 0, 0, 0)))
         return 1;
     if (failed(call(UNAME, (long)text, 0, 0, 0, 0)) || failed(call(FSTAT64, 0, (long)text, 0, 0, 0)))
         return 2;
-    if (failed(call(CLOCK_GETTIME, MONOTONIC, (long)text, 0, 0, 0)) || failed(call(CLOCK_GETTIME64, MONOTONIC, (long)text, 0, 0, 0)))
+    if (failed(call(CLOCK_GETTIME, MONOTONIC, (long)text, 0, 0, 0)) ||
+        failed(call(CLOCK_GETTIME64, MONOTONIC, (long)text, 0, 0, 0)))
         return 3;
     long at = call(MMAP2, 0, 3 * PAGE, READ_WRITE, PRIVATE_ANONYMOUS, -1);
     if (failed(at) || failed(call(MADVISE, at, PAGE, DONT_NEED, 0, 0)))

@@ -1,7 +1,19 @@
-/* A program of 32 bits without a C library, for live_files.c: ten times, in the working folder, a file is made, written (also beyond 4 GB),
- * cut, read, renamed and removed. Exit code: the step that failed, or 0. */
-enum { TIMES = 10, OPEN = 5, CLOSE = 6, READ = 3, WRITE = 4, PWRITE64 = 181, FTRUNCATE64 = 194, RENAME = 38, UNLINK = 10, WRITEV = 146, EXIT = 1,
-       CREATE_NEW = 0100301 /* O_LARGEFILE, O_CREAT, O_EXCL, O_WRONLY */ };
+/* A program of 32 bits without a C library, for live_files.c: ten times, in the working folder, a file is made, written
+ * (also beyond 4 GB), cut, read, renamed and removed. Exit code: the step that failed, or 0. */
+enum {
+    TIMES       = 10,
+    OPEN        = 5,
+    CLOSE       = 6,
+    READ        = 3,
+    WRITE       = 4,
+    PWRITE64    = 181,
+    FTRUNCATE64 = 194,
+    RENAME      = 38,
+    UNLINK      = 10,
+    WRITEV      = 146,
+    EXIT        = 1,
+    CREATE_NEW  = 0100301 /* O_LARGEFILE, O_CREAT, O_EXCL, O_WRONLY */
+};
 
 static long call(long number, long a, long b, long c, long d, long e)
 {
@@ -13,9 +25,12 @@ static long call(long number, long a, long b, long c, long d, long e)
 static int once(char digit)
 {
     static char name[] = "narrow0", other[] = "other0", text[200];
-    struct { char *base; unsigned long length; } parts[2] = {{text, 30}, {text, 40}};
+    struct {
+        char         *base;
+        unsigned long length;
+    } parts[2] = {{text, 30}, {text, 40}};
     name[6] = other[5] = digit;
-    long fd = call(OPEN, (long)name, CREATE_NEW, 0600, 0, 0);
+    long fd            = call(OPEN, (long)name, CREATE_NEW, 0600, 0, 0);
     if (fd < 0 || call(WRITE, fd, (long)text, 100, 0, 0) != 100 || call(WRITEV, fd, (long)parts, 2, 0, 0) != 70)
         return 1;
     if (call(PWRITE64, fd, (long)text, 5, 0x10, 1) != 5) /* at 4 GB and 16 */

@@ -1,4 +1,5 @@
-/* phase_fixture.h - the kernel phase without a kernel: a raw log, a drainer without rings, and the converter behind them. */
+/* phase_fixture.h - the kernel phase without a kernel: a raw log, a drainer without rings, and the converter behind
+ * them. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_PHASE_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_PHASE_FIXTURE_H
 #include "autologger/kernel/convert/convert.h"
@@ -21,8 +22,11 @@ struct phase_fixture {
 /* Before phase_open: config, sources. `p` is made; its sources are those in f->sources from 1 on (0: the side band). */
 static inline bool phase_make(struct phase_fixture *f, unsigned cpus)
 {
-    *f = (struct phase_fixture){.config = {.mask = {0x513, 0x4}, .hooks = {0x0524}, .hook_count = 1, .raw_bytes = 4 << 20,
-                                           .clock = {1, CLOCK_READ_RAW, 1000000000}}};
+    *f       = (struct phase_fixture){.config = {.mask       = {0x513, 0x4},
+                                                 .hooks      = {0x0524},
+                                                 .hook_count = 1,
+                                                 .raw_bytes  = 4 << 20,
+                                                 .clock      = {1, CLOCK_READ_RAW, 1000000000}}};
     f->rings = (struct rings){.cpus = cpus, .count = 1, .bytes = 4096, .ring = calloc(cpus, sizeof *f->rings.ring)};
     f->sources[f->count++] = (struct raw_source){.name = "sideband"};
     f->p                   = kphase_new(&f->config, cpus);
@@ -32,8 +36,8 @@ static inline bool phase_make(struct phase_fixture *f, unsigned cpus)
     return f->p && f->rings.ring;
 }
 /* A source of the test's own making, with the event number `id`. */
-static inline void phase_source(struct phase_fixture *f, unsigned kind, uint16_t id, const struct raw_field *fields, unsigned count,
-                                bool chain)
+static inline void phase_source(struct phase_fixture *f, unsigned kind, uint16_t id, const struct raw_field *fields,
+                                unsigned count, bool chain)
 {
     struct raw_source s = {.kind = kind, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW | (chain ? RAW_SOURCE_CHAIN : 0)};
     for (unsigned i = 0; i < RAW_FIELDS; i++)

@@ -18,7 +18,8 @@ struct maker {
     size_t          used;
     uint32_t        records;
     uint64_t        drained;
-    uint64_t user_words, user_base, user_asked, user_had; /* of samples with RAW_SOURCE_USER: 2 = a 64-bit program's, 1 a 32-bit one's, 0 none */
+    /* of samples with RAW_SOURCE_USER: 2 = a 64-bit program's, 1 a 32-bit one's, 0 none */
+    uint64_t user_words, user_base, user_asked, user_had;
 };
 
 /* Fields as on 6.18, where each source has those of sources.def */
@@ -28,50 +29,50 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
     memset(s, 0, sizeof s);
     memset(m, 0, sizeof *m);
     static const struct raw_field fields[SRC_COUNT][RAW_FIELDS] = {
-        [SRC_EXEC] = {{8, 4}, {12, 4}},
-        [SRC_SWITCH] = {{24, 4}, {28, 4}, {32, 8}, {56, 4}, {60, 4}},
-        [SRC_WAKING] = {{24, 4}, {28, 4}},
-        [SRC_RQ_INSERT] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
-        [SRC_RQ_ISSUE] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
-        [SRC_RQ_COMPLETE] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
-        [SRC_RQ_REQUEUE] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}},
-        [SRC_SOFTIRQ_ENTRY] = {{8, 4}},
-        [SRC_SOFTIRQ_EXIT] = {{8, 4}},
-        [SRC_SOCKET_STATE] = {{8, 8}, {16, 4}, {20, 4}, {24, 2}, {26, 2}, {30, 2}, {40, 16}, {56, 16}},
-        [SRC_SEND_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
-        [SRC_RECV_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
-        [SRC_FAULT_USER] = {{8, 8}, {16, 8}, {24, 8}},
-        [SRC_FAULT_KERNEL] = {{8, 8}, {16, 8}, {24, 8}},
-        [SRC_FAULT_SIGNAL] = {{8, 4}, {16, 4}, {36, 4}},
-        [SRC_FILE_FAULT] = {{24, 8}},
-        [SRC_MUNMAP] = {{16, 8}, {24, 8}},
-        [SRC_MUNMAP_EXIT] = {{16, 8}},
-        [SRC_SYS_ENTER] = {{8, 8}, {16, 48}},
-        [SRC_SYS_EXIT] = {{8, 8}, {16, 8}},
-        [SRC_SPLIT] = {{8, 4}, {16, 8}, {24, 8}, {32, 10}},
-        [SRC_REMAP] = {{8, 4}, {16, 8}, {28, 4}, {32, 8}, {40, 10}},
-        [SRC_RETRANSMIT] = {{16, 8}, {28, 2}, {30, 2}, {42, 16}, {58, 16}},
-        [SRC_SOFTIRQ_RAISE] = {{8, 4}},
-        [SRC_TASKLET_ENTRY] = {{8, 8}},
-        [SRC_TASKLET_EXIT] = {{8, 8}},
-        [SRC_IRQ_ENTRY] = {{8, 4}, {12, 4}},
-        [SRC_IRQ_EXIT] = {{8, 4}, {12, 4}},
-        [SRC_CLOCK_ENTRY] = {{8, 4}},
-        [SRC_CLOCK_EXIT] = {{8, 4}},
-        [SRC_IPI_SEND] = {{8, 4}, {16, 8}, {24, 8}},
-        [SRC_RESCHEDULE_ENTRY] = {{8, 4}},
-        [SRC_RESCHEDULE_EXIT] = {{8, 4}},
+        [SRC_EXEC]              = {{8, 4}, {12, 4}},
+        [SRC_SWITCH]            = {{24, 4}, {28, 4}, {32, 8}, {56, 4}, {60, 4}},
+        [SRC_WAKING]            = {{24, 4}, {28, 4}},
+        [SRC_RQ_INSERT]         = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
+        [SRC_RQ_ISSUE]          = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
+        [SRC_RQ_COMPLETE]       = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
+        [SRC_RQ_REQUEUE]        = {{8, 4}, {16, 8}, {24, 4}, {34, 10}},
+        [SRC_SOFTIRQ_ENTRY]     = {{8, 4}},
+        [SRC_SOFTIRQ_EXIT]      = {{8, 4}},
+        [SRC_SOCKET_STATE]      = {{8, 8}, {16, 4}, {20, 4}, {24, 2}, {26, 2}, {30, 2}, {40, 16}, {56, 16}},
+        [SRC_SEND_LENGTH]       = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
+        [SRC_RECV_LENGTH]       = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
+        [SRC_FAULT_USER]        = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_FAULT_KERNEL]      = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_FAULT_SIGNAL]      = {{8, 4}, {16, 4}, {36, 4}},
+        [SRC_FILE_FAULT]        = {{24, 8}},
+        [SRC_MUNMAP]            = {{16, 8}, {24, 8}},
+        [SRC_MUNMAP_EXIT]       = {{16, 8}},
+        [SRC_SYS_ENTER]         = {{8, 8}, {16, 48}},
+        [SRC_SYS_EXIT]          = {{8, 8}, {16, 8}},
+        [SRC_SPLIT]             = {{8, 4}, {16, 8}, {24, 8}, {32, 10}},
+        [SRC_REMAP]             = {{8, 4}, {16, 8}, {28, 4}, {32, 8}, {40, 10}},
+        [SRC_RETRANSMIT]        = {{16, 8}, {28, 2}, {30, 2}, {42, 16}, {58, 16}},
+        [SRC_SOFTIRQ_RAISE]     = {{8, 4}},
+        [SRC_TASKLET_ENTRY]     = {{8, 8}},
+        [SRC_TASKLET_EXIT]      = {{8, 8}},
+        [SRC_IRQ_ENTRY]         = {{8, 4}, {12, 4}},
+        [SRC_IRQ_EXIT]          = {{8, 4}, {12, 4}},
+        [SRC_CLOCK_ENTRY]       = {{8, 4}},
+        [SRC_CLOCK_EXIT]        = {{8, 4}},
+        [SRC_IPI_SEND]          = {{8, 4}, {16, 8}, {24, 8}},
+        [SRC_RESCHEDULE_ENTRY]  = {{8, 4}},
+        [SRC_RESCHEDULE_EXIT]   = {{8, 4}},
         [SRC_CALL_SINGLE_ENTRY] = {{8, 4}},
-        [SRC_CALL_SINGLE_EXIT] = {{8, 4}},
-        [SRC_TIMER_START] = {{8, 8}, {16, 8}, {24, 8}},
-        [SRC_TIMER_EXPIRE] = {{8, 8}, {24, 8}, {16, 8}},
-        [SRC_HRTIMER_START] = {{8, 8}, {16, 8}, {24, 8}},
-        [SRC_HRTIMER_EXPIRE] = {{8, 8}, {24, 8}, {16, 8}},
-        [SRC_CPU_IDLE] = {{8, 4}, {12, 4}},
-        [SRC_CPU_FREQUENCY] = {{8, 4}, {12, 4}},
-        [SRC_SUSPEND] = {{8, 8}, {16, 4}, {20, 1}},
-        [SRC_SET_PRIORITY] = {{8, 4}, {12, 4}, {16, 4}},
-        [SRC_CONSOLE] = {{8, 4}},
+        [SRC_CALL_SINGLE_EXIT]  = {{8, 4}},
+        [SRC_TIMER_START]       = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_TIMER_EXPIRE]      = {{8, 8}, {24, 8}, {16, 8}},
+        [SRC_HRTIMER_START]     = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_HRTIMER_EXPIRE]    = {{8, 8}, {24, 8}, {16, 8}},
+        [SRC_CPU_IDLE]          = {{8, 4}, {12, 4}},
+        [SRC_CPU_FREQUENCY]     = {{8, 4}, {12, 4}},
+        [SRC_SUSPEND]           = {{8, 8}, {16, 4}, {20, 1}},
+        [SRC_SET_PRIORITY]      = {{8, 4}, {12, 4}, {16, 4}},
+        [SRC_CONSOLE]           = {{8, 4}},
     };
     for (unsigned i = 0; i < SRC_COUNT; i++) {
         snprintf(s[i].name, sizeof s[i].name, "%s", source_table[i].name);
@@ -104,10 +105,12 @@ static inline void maker_chunk(struct maker *m, unsigned cpu, unsigned kind)
 /* Ends a pass: everything before `horizon` is complete. */
 static inline void maker_pass(struct maker *m, uint64_t now, uint64_t horizon)
 {
-    struct raw_pass p = {.chunk = {RAW_CHUNK_MAGIC, sizeof p - sizeof p.chunk, 0, RAW_CHUNK_PASS, 0},
-                         .raw_ns = now, .value = now, .horizon_ns = horizon};
+    struct raw_pass p = {.chunk      = {RAW_CHUNK_MAGIC, sizeof p - sizeof p.chunk, 0, RAW_CHUNK_PASS, 0},
+                         .raw_ns     = now,
+                         .value      = now,
+                         .horizon_ns = horizon};
     rawlog_append(&m->log, &p, sizeof p);
-    m->log.work->drained[0]  = m->drained;
+    m->log.work->drained[0] = m->drained;
     m->log.work->horizon_ns = horizon;
     rawlog_publish(&m->log);
 }
@@ -117,8 +120,8 @@ static inline void maker_put(struct maker *m, const void *p, size_t n)
     memcpy(m->chunk + m->used, p, n);
     m->used += n;
 }
-static inline void maker_u32(struct maker *m, uint32_t v) { maker_put(m, &v, 4); }
-static inline void maker_u64(struct maker *m, uint64_t v) { maker_put(m, &v, 8); }
+static inline void   maker_u32(struct maker *m, uint32_t v) { maker_put(m, &v, 4); }
+static inline void   maker_u64(struct maker *m, uint64_t v) { maker_put(m, &v, 8); }
 static inline size_t maker_begin(struct maker *m, uint32_t type, uint16_t misc)
 {
     size_t at = m->used;
@@ -135,7 +138,8 @@ static inline void maker_end(struct maker *m, size_t at)
 
 static inline uint64_t maker_id(unsigned cpu, unsigned source) { return 1000 + cpu * 100 + source; }
 /* A sample with an address, of a source that has one. */
-static inline void maker_address(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t tid, uint64_t ip, uint64_t address)
+static inline void maker_address(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t tid,
+                                 uint64_t ip, uint64_t address)
 {
     size_t at = maker_begin(m, PERF_RECORD_SAMPLE, 0);
     maker_u64(m, maker_id(cpu, source));
@@ -148,8 +152,8 @@ static inline void maker_address(struct maker *m, unsigned cpu, unsigned source,
     maker_end(m, at);
 }
 /* A sample; `raw` may be NULL. The chain is `frames` addresses from `base` on, after a kernel marker. */
-static inline void maker_sample(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t pid, uint32_t tid,
-                                uint64_t base, unsigned frames, const void *raw, uint32_t raw_size)
+static inline void maker_sample(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t pid,
+                                uint32_t tid, uint64_t base, unsigned frames, const void *raw, uint32_t raw_size)
 {
     size_t at = maker_begin(m, PERF_RECORD_SAMPLE, 0);
     maker_u64(m, maker_id(cpu, source));
@@ -185,29 +189,50 @@ static inline void maker_sample(struct maker *m, unsigned cpu, unsigned source, 
     }
     maker_end(m, at);
 }
-static inline void maker_switch(struct maker *m, unsigned cpu, uint64_t time, uint32_t prev, uint32_t next, uint64_t state,
-                                uint64_t base, unsigned frames)
+static inline void maker_switch(struct maker *m, unsigned cpu, uint64_t time, uint32_t prev, uint32_t next,
+                                uint64_t state, uint64_t base, unsigned frames)
 {
-    struct { uint64_t common; char comm[16]; int32_t pid, prio; uint64_t state; char next_comm[16]; int32_t next, next_prio; } raw =
-        {.pid = (int32_t)prev, .prio = 120, .state = state, .next = (int32_t)next, .next_prio = 110};
+    struct {
+        uint64_t common;
+        char     comm[16];
+        int32_t  pid, prio;
+        uint64_t state;
+        char     next_comm[16];
+        int32_t  next, next_prio;
+    } raw = {.pid = (int32_t)prev, .prio = 120, .state = state, .next = (int32_t)next, .next_prio = 110};
     maker_sample(m, cpu, SRC_SWITCH, time, prev, prev, base, frames, &raw, sizeof raw);
 }
 static inline void maker_waking(struct maker *m, unsigned cpu, uint64_t time, uint32_t by, uint32_t tid)
 {
-    struct { uint64_t common; char comm[16]; int32_t pid, prio, target, pad; } raw = {.common = 0x10 << 16, .pid = (int32_t)tid, .prio = 120};
+    struct {
+        uint64_t common;
+        char     comm[16];
+        int32_t  pid, prio, target, pad;
+    } raw = {.common = 0x10 << 16, .pid = (int32_t)tid, .prio = 120};
     maker_sample(m, cpu, SRC_WAKING, time, by, by, 0x7000, 3, &raw, sizeof raw);
 }
-static inline void maker_block(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t tid, uint64_t sector,
-                               uint32_t sectors, const char *rwbs)
+static inline void maker_block(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t tid,
+                               uint64_t sector, uint32_t sectors, const char *rwbs)
 {
-    struct { uint64_t common; uint32_t dev, pad; uint64_t sector; uint32_t nr, bytes; uint16_t ioprio; char rwbs[10]; char comm[16]; uint32_t cmd; } raw =
-        {.dev = 254u << 20, .sector = sector, .nr = sectors, .bytes = sectors * 512};
+    struct {
+        uint64_t common;
+        uint32_t dev, pad;
+        uint64_t sector;
+        uint32_t nr, bytes;
+        uint16_t ioprio;
+        char     rwbs[10];
+        char     comm[16];
+        uint32_t cmd;
+    } raw = {.dev = 254u << 20, .sector = sector, .nr = sectors, .bytes = sectors * 512};
     memcpy(raw.rwbs, rwbs, strlen(rwbs));
     maker_sample(m, cpu, source, time, tid, tid, 0, 0, &raw, 60);
 }
 static inline void maker_softirq(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t vec)
 {
-    struct { uint64_t common; uint32_t vec, pad; } raw = {.vec = vec};
+    struct {
+        uint64_t common;
+        uint32_t vec, pad;
+    } raw = {.vec = vec};
     maker_sample(m, cpu, source, time, 0, 0, 0, 0, &raw, 12);
 }
 static inline void maker_trailer(struct maker *m, unsigned cpu, uint32_t pid, uint32_t tid, uint64_t time)
@@ -218,8 +243,8 @@ static inline void maker_trailer(struct maker *m, unsigned cpu, uint32_t pid, ui
     maker_u64(m, cpu);
     maker_u64(m, 1000 + cpu * 100 + SRC_SIDEBAND);
 }
-static inline void maker_task(struct maker *m, unsigned cpu, uint32_t type, uint64_t time, uint32_t pid, uint32_t ppid, uint32_t tid,
-                              uint32_t ptid)
+static inline void maker_task(struct maker *m, unsigned cpu, uint32_t type, uint64_t time, uint32_t pid, uint32_t ppid,
+                              uint32_t tid, uint32_t ptid)
 {
     size_t at = maker_begin(m, type, 0);
     maker_u32(m, pid);
@@ -230,7 +255,8 @@ static inline void maker_task(struct maker *m, unsigned cpu, uint32_t type, uint
     maker_trailer(m, cpu, type == PERF_RECORD_FORK ? ppid : pid, type == PERF_RECORD_FORK ? ptid : tid, time);
     maker_end(m, at);
 }
-static inline void maker_comm(struct maker *m, unsigned cpu, uint64_t time, uint32_t pid, uint32_t tid, const char *name, bool exec)
+static inline void maker_comm(struct maker *m, unsigned cpu, uint64_t time, uint32_t pid, uint32_t tid,
+                              const char *name, bool exec)
 {
     char   text[16] = "";
     size_t at       = maker_begin(m, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
@@ -241,7 +267,8 @@ static inline void maker_comm(struct maker *m, unsigned cpu, uint64_t time, uint
     maker_trailer(m, cpu, pid, tid, time);
     maker_end(m, at);
 }
-static inline void maker_mmap(struct maker *m, unsigned cpu, uint64_t time, uint32_t pid, uint64_t addr, uint64_t len, const char *path)
+static inline void maker_mmap(struct maker *m, unsigned cpu, uint64_t time, uint32_t pid, uint64_t addr, uint64_t len,
+                              const char *path)
 {
     uint8_t build[24] = {20, 0, 0, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
     char    text[64]  = "";

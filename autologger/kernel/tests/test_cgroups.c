@@ -1,11 +1,15 @@
-/* Which cgroup and unit each process is in: by rundown, fork, exec and moves; none without an answer; the same after a change of hands. */
+/* Which cgroup and unit each process is in: by rundown, fork, exec and moves; none without an answer; the same after a
+ * change of hands. */
 #include "autologger/kernel/convert/unit_name.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
 #include <sys/mman.h>
 
 enum { MS = 1000000 };
-static const struct klog_config asked = {.mask = {0x1}, .units = true, .raw_bytes = 1 << 20, .clock = {1, CLOCK_READ_RAW, 1000000000}};
+static const struct klog_config asked = {.mask      = {0x1},
+                                         .units     = true,
+                                         .raw_bytes = 1 << 20,
+                                         .clock     = {1, CLOCK_READ_RAW, 1000000000}};
 
 struct told {
     uint32_t pid;
@@ -61,7 +65,13 @@ static int setup(void **state)
 
 static void maker_cgroup(uint64_t time, uint32_t root, uint64_t id, const char *path)
 {
-    struct { uint64_t common; uint32_t root, level; uint64_t id; uint32_t where; char path[100]; } raw = {.root = root, .id = id};
+    struct {
+        uint64_t common;
+        uint32_t root, level;
+        uint64_t id;
+        uint32_t where;
+        char     path[100];
+    } raw     = {.root = root, .id = id};
     raw.where = 28u | (uint32_t)(strlen(path) + 1) << 16;
     snprintf(raw.path, sizeof raw.path, "%s", path);
     maker_sample(&maker, 0, SRC_CGROUP_MKDIR, time, 1, 1, 0, 0, &raw, sizeof raw);
@@ -69,7 +79,14 @@ static void maker_cgroup(uint64_t time, uint32_t root, uint64_t id, const char *
 
 static void maker_moved(uint64_t time, uint32_t root, uint64_t id, uint32_t pid, const char *path)
 {
-    struct { uint64_t common; uint32_t root, level; uint64_t id; int32_t pid; uint32_t where; char path[100]; } raw = {.root = root, .id = id, .pid = (int32_t)pid};
+    struct {
+        uint64_t common;
+        uint32_t root, level;
+        uint64_t id;
+        int32_t  pid;
+        uint32_t where;
+        char     path[100];
+    } raw     = {.root = root, .id = id, .pid = (int32_t)pid};
     raw.where = 32u | (uint32_t)(strlen(path) + 1) << 16;
     snprintf(raw.path, sizeof raw.path, "%s", path);
     maker_sample(&maker, 0, SRC_CGROUP_ATTACH, time, 1, 1, 0, 0, &raw, sizeof raw);
@@ -78,7 +95,8 @@ static void maker_moved(uint64_t time, uint32_t root, uint64_t id, uint32_t pid,
 static void maker_rundown(uint64_t time, uint32_t pid, uint64_t id, const char *path)
 {
     struct raw_process p = {.own = {RAW_PROCESS, 0, 0, time, pid, pid}, .name_size = 5, .command_size = 1};
-    struct raw_cgroup  g = {.own = {RAW_CGROUP, 0, 0, time + 1, pid, pid}, .id = id, .path_size = (uint32_t)strlen(path) + 1};
+    struct raw_cgroup  g = {
+         .own = {RAW_CGROUP, 0, 0, time + 1, pid, pid}, .id = id, .path_size = (uint32_t)strlen(path) + 1};
     maker_own(&maker, &p, sizeof p, "prog", "");
     maker_own(&maker, &g, sizeof g, path, NULL);
 }
@@ -86,7 +104,10 @@ static void maker_rundown(uint64_t time, uint32_t pid, uint64_t id, const char *
 /* `cgroup`: what the kernel adds to the sample, where it does */
 static void maker_exec(uint64_t time, uint32_t pid, uint64_t cgroup)
 {
-    struct { uint64_t common; uint32_t file, pid; } raw = {.pid = pid};
+    struct {
+        uint64_t common;
+        uint32_t file, pid;
+    } raw = {.pid = pid};
     maker_comm(&maker, 0, time - 10, pid, pid, "new", true);
     maker_sample(&maker, 0, SRC_EXEC, time, pid, pid, 0, 0, &raw, sizeof raw);
     if (!(maker.log.header->source[SRC_EXEC].flags & RAW_SOURCE_CGROUP))
@@ -133,8 +154,8 @@ static void every_process_has_a_unit_or_none(void **state)
     assert_int_equal(count(0x0301), 3); /* 200 twice, before and after its exec, and 201 */
 }
 
-/* The rundown saw a path, and no cgroup file system that tells its number: the process and its children are in it all the same, and the
- * number is learned when the kernel tells it. */
+/* The rundown saw a path, and no cgroup file system that tells its number: the process and its children are in it all
+ * the same, and the number is learned when the kernel tells it. */
 static void a_path_without_a_number(void **state)
 {
     struct told t;
@@ -251,7 +272,9 @@ static void units_of_cgroups(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(every_process_has_a_unit_or_none), T(a_path_without_a_number), T(the_kernel_says_it_at_the_exec), T(who_did_not_ask_gets_nothing),
-                                       T(a_successor_goes_on), cmocka_unit_test(units_of_cgroups), cmocka_unit_test(every_class_is_read_back)};
+    const struct CMUnitTest tests[] = {
+        T(every_process_has_a_unit_or_none),       T(a_path_without_a_number), T(the_kernel_says_it_at_the_exec),
+        T(who_did_not_ask_gets_nothing),           T(a_successor_goes_on),     cmocka_unit_test(units_of_cgroups),
+        cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,23 @@
-/* The converter on raw records that no kernel made. Proves: KRN-03, KRN-04, KRN-05, KRN-06, KRN-07, KRN-08, KRN-09, KRN-16,
- * KRN-24, and issue 2: incoming stacks, exact times, adoption without doubles. */
+/* The converter on raw records that no kernel made. Proves: KRN-03, KRN-04, KRN-05, KRN-06, KRN-07, KRN-08, KRN-09,
+ * KRN-16, KRN-24, and issue 2: incoming stacks, exact times, adoption without doubles. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 static int setup(void **state)
 {
     (void)state;
-    fixture_begin(&(struct klog_config){.mask = {0x707, 0x286}, .hooks = {0x0F2E, 0x0524, 0x0532, 0x010D}, .hook_count = 4,
-                                        .clock = {1, CLOCK_READ_RAW, 1000000000}});
+    fixture_begin(&(struct klog_config){.mask       = {0x707, 0x286},
+                                        .hooks      = {0x0F2E, 0x0524, 0x0532, 0x010D},
+                                        .hook_count = 4,
+                                        .clock      = {1, CLOCK_READ_RAW, 1000000000}});
     return 0;
 }
 
 static void fork_exec_exit(void **state)
 {
     (void)state;
-    struct raw_process shell = {.own = {RAW_PROCESS, 0, 0, 1000, 500, 500}, .ppid = 1, .session = 7, .uid = 1000};
-    struct raw_thread  main_thread = {.own = {RAW_THREAD, 0, 0, 1001, 500, 500}, .prio = 120, .affinity = 3, .name = "sh"};
+    struct raw_process shell       = {.own = {RAW_PROCESS, 0, 0, 1000, 500, 500}, .ppid = 1, .session = 7, .uid = 1000};
+    struct raw_thread  main_thread = {
+         .own = {RAW_THREAD, 0, 0, 1001, 500, 500}, .prio = 120, .affinity = 3, .name = "sh"};
     maker_own(&maker, &shell, sizeof shell, "sh", "sh -i");
     maker_own(&maker, &main_thread, sizeof main_thread, NULL, NULL);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
@@ -30,7 +33,11 @@ static void fork_exec_exit(void **state)
     /* chunk of CPU 1, ids of CPU 0: rings are told apart by the chunk, side-band needs no id */
     struct raw_process exec = {.own = {RAW_NOTE_EXEC, 0, 0, 3000, 600, 600}, .uid = 33, .session = 9, .ppid = 500};
     struct raw_process code = {.own = {RAW_NOTE_EXIT, 0, 0, 4000, 600, 600}, .exit_code = 3 << 8};
-    struct raw_image   elf  = {.own = {RAW_NOTE_IMAGE, 0, 0, 3100, 600, 600}, .base = 0x555500000000, .size = 0x8000, .stamp = 42, .checksum = 43};
+    struct raw_image   elf  = {.own      = {RAW_NOTE_IMAGE, 0, 0, 3100, 600, 600},
+                               .base     = 0x555500000000,
+                               .size     = 0x8000,
+                               .stamp    = 42,
+                               .checksum = 43};
     maker_own(&maker, &exec, sizeof exec, "program", "program --all");
     maker_own(&maker, &code, sizeof code, "", "");
     maker_own(&maker, &elf, sizeof elf, NULL, NULL);
@@ -43,9 +50,11 @@ static void fork_exec_exit(void **state)
     assert_int_equal(count(0x0303), 1);
     assert_int_equal(count(0x0301), 2);
     assert_int_equal(count(0x0302), 2);
-    const struct one *dc = nth(0x0303, 0), *start = nth(0x0301, 0), *end = nth(0x0302, 0), *again = nth(0x0301, 1), *last = nth(0x0302, 1);
+    const struct one *dc = nth(0x0303, 0), *start = nth(0x0301, 0), *end = nth(0x0302, 0), *again = nth(0x0301, 1),
+                     *last = nth(0x0302, 1);
     assert_true(dc->type == ETL_PERFINFO64 && dc->version == 4 && u32(dc, 8) == 500 && u32(dc, 20) == 0x103);
-    assert_true(start->type == ETL_SYSTEM64 && start->pid == 500 && start->tid == 500 && u32(start, 8) == 600 && u32(start, 12) == 500);
+    assert_true(start->type == ETL_SYSTEM64 && start->pid == 500 && start->tid == 500 && u32(start, 8) == 600 &&
+                u32(start, 12) == 500);
     assert_int_equal(u32(start, 16), 7); /* session and uid of the parent */
     assert_int_equal(u32(start, 36 + 16 + 12), 1000);
     assert_string_equal((const char *)start->payload + 36 + 16 + 16, "sh");
@@ -62,16 +71,20 @@ static void fork_exec_exit(void **state)
     /* the image: whole file, from the note; unloaded at the end */
     assert_int_equal(count(0x030A), 1);
     const struct one *load = nth(0x030A, 0);
-    assert_true(load->version == 3 && u64(load, 0) == 0x555500000000 && u64(load, 8) == 0x8000 && u32(load, 16) == 600 &&
-                u32(load, 20) == 43 && u32(load, 24) == 42);
-    assert_memory_equal(load->payload + 56, "\\\0D\0e\0v\0i\0c\0e\0\\\0H\0a\0r\0d\0d\0i\0s\0k\0V\0o\0l\0u\0m\0e\0001\0\\\0u\0s\0r\0\\", 55);
+    assert_true(load->version == 3 && u64(load, 0) == 0x555500000000 && u64(load, 8) == 0x8000 &&
+                u32(load, 16) == 600 && u32(load, 20) == 43 && u32(load, 24) == 42);
+    assert_memory_equal(load->payload + 56,
+                        "\\\0D\0e\0v\0i\0c\0e\0\\\0H\0a\0r\0d\0d\0i\0s\0k\0V\0o\0l\0u\0m\0e\0001\0\\\0u\0s\0r\0\\", 55);
     assert_int_equal(count(0x1402), 1);
     /* its whole build id, once, before it */
-    static const uint8_t build_id[] = {20, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t build_id[] = {20, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0,
+                                       0,  0, 0,    0,    0,    0,    0,    0,    0,    0,    0};
     unsigned             told       = 0;
     for (size_t i = 0; i < out.count; i++)
-        if (out.event[i].type == ETL_EVENT64 && memmem(out.event[i].payload, out.event[i].size, build_id, sizeof build_id)) {
-            assert_true(out.event[i].time < load->time && memmem(out.event[i].payload, out.event[i].size, "BuildId", 8) != NULL);
+        if (out.event[i].type == ETL_EVENT64 &&
+            memmem(out.event[i].payload, out.event[i].size, build_id, sizeof build_id)) {
+            assert_true(out.event[i].time < load->time &&
+                        memmem(out.event[i].payload, out.event[i].size, "BuildId", 8) != NULL);
             told++;
         }
     assert_int_equal(told, 1);
@@ -86,9 +99,10 @@ static void an_exec_without_a_fork(void **state)
     maker_task(&maker, 0, PERF_RECORD_FORK, 3600, 800, 600, 800, 600);
     maker_comm(&maker, 0, 3700, 800, 800, "child", true);
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
-    struct raw_process exec  = {.own = {RAW_NOTE_EXEC, 0, 0, 3000, 600, 600}, .uid = 33, .session = 9, .ppid = 500};
-    struct raw_process gone  = {.own = {RAW_NOTE_EXEC, 0, 0, 3500, 700, 700}, .flags = RAW_PROCESS_NO_COMMAND};
-    struct raw_process child = {.own = {RAW_NOTE_EXEC, 0, 0, 3700, 800, 800}, .uid = 33, .session = 9, .ppid = 1}; /* its parent has ended since */
+    struct raw_process exec = {.own = {RAW_NOTE_EXEC, 0, 0, 3000, 600, 600}, .uid = 33, .session = 9, .ppid = 500};
+    struct raw_process gone = {.own = {RAW_NOTE_EXEC, 0, 0, 3500, 700, 700}, .flags = RAW_PROCESS_NO_COMMAND};
+    /* its parent has ended since */
+    struct raw_process child = {.own = {RAW_NOTE_EXEC, 0, 0, 3700, 800, 800}, .uid = 33, .session = 9, .ppid = 1};
     maker_own(&maker, &exec, sizeof exec, "program", "program --all");
     maker_own(&maker, &gone, sizeof gone, "", "");
     maker_own(&maker, &child, sizeof child, "child", "child");
@@ -103,21 +117,27 @@ static void an_exec_without_a_fork(void **state)
     }
 }
 
-static const char *process_name(const struct one *e) { return (const char *)e->payload + 36 + 16 + (u32(e, 36 + 16 + 8) == 18 ? 12 : 16); }
+static const char *process_name(const struct one *e)
+{
+    return (const char *)e->payload + 36 + 16 + (u32(e, 36 + 16 + 8) == 18 ? 12 : 16);
+}
 
-/* D-31: a fork that the walk of /proc has not reached the parent of: the name, command line, user and session are those that the walk finds. */
+/* D-31: a fork that the walk of /proc has not reached the parent of: the name, command line, user and session are those
+ * that the walk finds. */
 static void forks_before_their_parent_is_told(void **state)
 {
     (void)state;
     maker_task(&maker, 0, PERF_RECORD_FORK, 2000, 600, 500, 600, 500);
     maker_task(&maker, 0, PERF_RECORD_FORK, 2100, 700, 600, 700, 600); /* by the child, which has it from there */
-    maker_task(&maker, 0, PERF_RECORD_FORK, 2200, 800, 44, 800, 44); /* its parent is gone before the walk */
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2200, 800, 44, 800, 44);   /* its parent is gone before the walk */
     maker_task(&maker, 0, PERF_RECORD_EXIT, 2300, 600, 500, 600, 500);
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     struct raw_process shell       = {.own = {RAW_PROCESS, 0, 0, 3000, 500, 500}, .ppid = 1, .session = 7, .uid = 1000};
-    struct raw_thread  main_thread = {.own = {RAW_THREAD, 0, 0, 3001, 500, 500}, .prio = 120, .affinity = 3, .name = "sh"};
-    struct raw_process orphan      = {.own = {RAW_PROCESS, 0, 0, 3100, 800, 800}, .ppid = 1, .session = 8, .uid = 1000};
-    struct raw_thread  its_thread  = {.own = {RAW_THREAD, 0, 0, 3101, 800, 800}, .prio = 120, .affinity = 3, .name = "orphan"};
+    struct raw_thread  main_thread = {
+         .own = {RAW_THREAD, 0, 0, 3001, 500, 500}, .prio = 120, .affinity = 3, .name = "sh"};
+    struct raw_process orphan     = {.own = {RAW_PROCESS, 0, 0, 3100, 800, 800}, .ppid = 1, .session = 8, .uid = 1000};
+    struct raw_thread  its_thread = {
+         .own = {RAW_THREAD, 0, 0, 3101, 800, 800}, .prio = 120, .affinity = 3, .name = "orphan"};
     maker_own(&maker, &shell, sizeof shell, "sh", "sh -i");
     maker_own(&maker, &main_thread, sizeof main_thread, NULL, NULL);
     maker_own(&maker, &orphan, sizeof orphan, "orphan", "orphan -x");
@@ -185,7 +205,8 @@ static void times_that_no_clock_shows(void **state)
 static void kernel_threads_are_system(void **state)
 {
     (void)state;
-    struct raw_thread kthreadd = {.own = {RAW_THREAD, 0, 0, 1000, 2, 2}, .prio = 120, .flags = RAW_PROCESS_KERNEL, .name = "kthreadd"};
+    struct raw_thread kthreadd = {
+        .own = {RAW_THREAD, 0, 0, 1000, 2, 2}, .prio = 120, .flags = RAW_PROCESS_KERNEL, .name = "kthreadd"};
     maker_own(&maker, &kthreadd, sizeof kthreadd, NULL, NULL);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_task(&maker, 0, PERF_RECORD_FORK, 2000, 70, 2, 70, 2);
@@ -216,7 +237,7 @@ static void switch_stack_of_the_incoming(void **state)
     maker_switch(&maker, 0, 2000, 500, 600, 1, 0x5000, 4); /* A leaves from 0x5000 */
     maker_switch(&maker, 0, 3000, 600, 0, 2, 0x6000, 5);   /* B leaves from 0x6000 */
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
-    maker_switch(&maker, 1, 4000, 0, 500, 0, 0, 0); /* A comes back on another CPU */
+    maker_switch(&maker, 1, 4000, 0, 500, 0, 0, 0);            /* A comes back on another CPU */
     maker_switch(&maker, 1, 4000, 500, 600, 0x100, 0x5500, 2); /* same time: moved on by a tick */
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     maker_pass(&maker, 9000, UINT64_MAX);
@@ -233,7 +254,8 @@ static void switch_stack_of_the_incoming(void **state)
     assert_true(a_out->time == 4002 && u64(nth(0x1820, 1), 0) == a_out->time && u64(nth(0x1820, 1), 16) == 0x6000);
     assert_true(a_out->payload[12] == 32 && a_out->payload[14] == 1); /* preempted: ready */
     const struct one *first = nth(0x0524, 0), *second = nth(0x0524, 1);
-    assert_true(first->payload[12] == 6 && first->payload[13] == 1 && first->payload[14] == 5 && first->payload[9] == 8);
+    assert_true(first->payload[12] == 6 && first->payload[13] == 1 && first->payload[14] == 5 &&
+                first->payload[9] == 8);
     assert_true(first->payload[8] == 11 && second->payload[12] == 0 && second->payload[14] == 5);
 }
 
@@ -265,7 +287,8 @@ static void disk_pairs(void **state)
     assert_int_equal(u64(f, 8), f->time - nth(0x010F, 0)->time);
 }
 
-/* A device that is full refuses a request, and a worker of the kernel's issues it again: it stays the asker's, and one. */
+/* A device that is full refuses a request, and a worker of the kernel's issues it again: it stays the asker's, and
+ * one. */
 static void disk_requeued(void **state)
 {
     (void)state;
@@ -280,7 +303,7 @@ static void disk_requeued(void **state)
     maker_block(&maker, 0, SRC_RQ_COMPLETE, 1600, 0, 4096, 8, "R");
     maker_block(&maker, 0, SRC_RQ_REQUEUE, 1610, 0, 4104, 8, "R");
     maker_block(&maker, 0, SRC_RQ_ISSUE, 1700, 22, 4104, 8, "R");
-    maker_block(&maker, 0, SRC_RQ_ISSUE, 1800, 500, 8192, 8, "WS"); /* its completion is lost */
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1800, 500, 8192, 8, "WS");  /* its completion is lost */
     maker_block(&maker, 0, SRC_RQ_ISSUE, 1900, 600, 8192, 24, "WS"); /* so this is another one */
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_block(&maker, 1, SRC_RQ_COMPLETE, 2000, 0, 2048, 16, "WS");
@@ -377,7 +400,7 @@ static void equal_times_are_moved_on(void **state)
 static void history(unsigned from, unsigned to)
 {
     for (unsigned round = from; round < to; round++) {
-        uint64_t t = 10000 + round * 1000;
+        uint64_t t   = 10000 + round * 1000;
         uint32_t pid = 1000 + round;
         maker_task(&maker, 0, PERF_RECORD_FORK, t, pid, 500, pid, 500);
         maker_comm(&maker, 0, t + 10, pid, pid, "child", true);
@@ -408,8 +431,8 @@ static void adoption_doubles_nothing(void **state)
     assert_int_equal(convert_init(&a, &config, &maker.log, NULL), 0);
     take_all(&a);
     assert_true(convert_settled(&a));
-    size_t first = out.count;
-    int    fd    = memfd_create("snapshot", MFD_CLOEXEC);
+    size_t   first  = out.count;
+    int      fd     = memfd_create("snapshot", MFD_CLOEXEC);
     uint64_t needed = convert_needed(&a);
     assert_int_equal(convert_snapshot_write(&a, needed, fd, NULL), 0);
     history(20, 40);
@@ -418,15 +441,15 @@ static void adoption_doubles_nothing(void **state)
     take_all(&a);
     uint64_t converted = a.converted, events = a.events, stacks = a.stacks;
     convert_finish(&a);
-    whole           = out;
-    whole.bytes     = NULL;
+    whole       = out;
+    whole.bytes = NULL;
     /* the successor: the file holds what came up to somewhere behind the snapshot */
     size_t   cut         = first + (out.count - first) / 2;
     uint64_t released[2] = {0};
     for (size_t i = 0; i < cut; i++)
         released[out.event[i].cpu] = out.event[i].time;
     struct convert b;
-    out.count = 0;
+    out.count                  = 0;
     maker.log.header->free_pos = needed;
     assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
     assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
@@ -484,7 +507,7 @@ static void hostile_bytes(void **state)
         struct convert     c;
         struct klog_record r;
         for (int i = 0; i < 1 + round % 40; i++) {
-            seed                            = seed * 1664525 + 1013904223;
+            seed                               = seed * 1664525 + 1013904223;
             maker.log.data[(seed >> 7) % size] = (uint8_t)(seed >> 24);
         }
         assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
@@ -505,9 +528,15 @@ static void hostile_bytes(void **state)
 static void start_and_stop_bookkeeping(void **state)
 {
     (void)state;
-    struct raw_system sys  = {.own = {RAW_SYSTEM, 0, 0, 1000, 0, 0}, .mhz = 2500, .cpus = 2, .page_bytes = 4096, .memory_bytes = 1 << 30, .host = "box"};
-    struct raw_image  kern = {.own = {RAW_IMAGE, 0, 0, 1001, 0, 0}, .base = UINT64_C(0xffffffff81000000), .size = 0x2000000, .stamp = 9};
-    struct raw_own    done = {RAW_RUNDOWN_DONE, 0, 0, 1500, 0, 0}, stop = {RAW_STOP, 0, 0, 8000, 0, 0};
+    struct raw_system sys  = {.own          = {RAW_SYSTEM, 0, 0, 1000, 0, 0},
+                              .mhz          = 2500,
+                              .cpus         = 2,
+                              .page_bytes   = 4096,
+                              .memory_bytes = 1 << 30,
+                              .host         = "box"};
+    struct raw_image  kern = {
+         .own = {RAW_IMAGE, 0, 0, 1001, 0, 0}, .base = UINT64_C(0xffffffff81000000), .size = 0x2000000, .stamp = 9};
+    struct raw_own done = {RAW_RUNDOWN_DONE, 0, 0, 1500, 0, 0}, stop = {RAW_STOP, 0, 0, 8000, 0, 0};
     maker_own(&maker, &sys, sizeof sys, NULL, NULL);
     maker_own(&maker, &kern, sizeof kern, "/boot/vmlinux", NULL);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
@@ -517,7 +546,8 @@ static void start_and_stop_bookkeeping(void **state)
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 9000, UINT64_MAX);
     run();
-    const struct one *masks = nth(0x0005, 0), *interval = nth(0x0F49, 0), *cpu = nth(0x0B0A, 0), *image = nth(0x1403, 0);
+    const struct one *masks = nth(0x0005, 0), *interval = nth(0x0F49, 0), *cpu = nth(0x0B0A, 0),
+                     *image = nth(0x1403, 0);
     assert_true(masks->size == 36 && u32(masks, 0) == 0x707 && u32(masks, 4) == 0x286);
     assert_true(interval->version == 3 && interval->size == 24 && u32(interval, 4) == 10000);
     assert_true(cpu->version == 3 && cpu->size == 828 && u32(cpu, 0) == 2500 && u32(cpu, 8) == 1024);
@@ -534,12 +564,24 @@ static void start_and_stop_bookkeeping(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        T(fork_exec_exit), T(an_exec_without_a_fork), T(forks_before_their_parent_is_told), T(exec_of_the_system), T(times_that_no_clock_shows), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
-        T(order_over_cpus_and_horizon), T(equal_times_are_moved_on), T(adoption_doubles_nothing), T(damaged_snapshot_is_refused),
-        T(hostile_bytes), T(start_and_stop_bookkeeping), cmocka_unit_test(every_class_is_read_back)
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(fork_exec_exit),
+                                       T(an_exec_without_a_fork),
+                                       T(forks_before_their_parent_is_told),
+                                       T(exec_of_the_system),
+                                       T(times_that_no_clock_shows),
+                                       T(kernel_threads_are_system),
+                                       T(switch_stack_of_the_incoming),
+                                       T(disk_pairs),
+                                       T(disk_requeued),
+                                       T(samples_ready_and_dpc),
+                                       T(order_over_cpus_and_horizon),
+                                       T(equal_times_are_moved_on),
+                                       T(adoption_doubles_nothing),
+                                       T(damaged_snapshot_is_refused),
+                                       T(hostile_bytes),
+                                       T(start_and_stop_bookkeeping),
+                                       cmocka_unit_test(every_class_is_read_back)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
 }

@@ -1,5 +1,5 @@
-/* Counters of processes from raw records, and the kernel's messages about those that exit. Proves: issue 4, PERF_COUNTER: threads are
- * summed, a program's own end tells nothing, nothing is told that is not known. */
+/* Counters of processes from raw records, and the kernel's messages about those that exit. Proves: issue 4,
+ * PERF_COUNTER: threads are summed, a program's own end tells nothing, nothing is told that is not known. */
 #include "autologger/kernel/source/counters.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 #include "registry-sim/base/cursor.h"
@@ -17,7 +17,8 @@ static int setup(void **state)
 
 static void note(uint32_t pid, uint32_t tid, uint64_t time, uint64_t faults, uint64_t peak)
 {
-    struct raw_counters r = {.own = {RAW_NOTE_COUNTERS, 0, 0, time, pid, tid}, .faults = faults, .peak_set = peak, .peak_virtual = peak * 2};
+    struct raw_counters r = {
+        .own = {RAW_NOTE_COUNTERS, 0, 0, time, pid, tid}, .faults = faults, .peak_set = peak, .peak_virtual = peak * 2};
     maker_own(&maker, &r, sizeof r, NULL, NULL);
 }
 
@@ -61,9 +62,15 @@ static void at_the_end(void **state)
 
 static void at_the_stop(void **state)
 {
-    struct raw_process  p = {.own = {RAW_PROCESS, 0, 0, 1000, 500, 500}};
-    struct raw_counters r = {.own = {RAW_COUNTERS, 0, 0, 7000, 500, 500}, .faults = 5, .peak_virtual = 1, .peak_set = 2, .size = 3, .resident = 4,
-                             .swapped = 6, .handles = 7};
+    struct raw_process  p    = {.own = {RAW_PROCESS, 0, 0, 1000, 500, 500}};
+    struct raw_counters r    = {.own          = {RAW_COUNTERS, 0, 0, 7000, 500, 500},
+                                .faults       = 5,
+                                .peak_virtual = 1,
+                                .peak_set     = 2,
+                                .size         = 3,
+                                .resident     = 4,
+                                .swapped      = 6,
+                                .handles      = 7};
     struct raw_own      stop = {RAW_STOP, 0, 0, 8000, 0, 0};
     (void)state;
     maker_own(&maker, &p, sizeof p, "p", "");
@@ -74,7 +81,8 @@ static void at_the_stop(void **state)
     run();
     const struct one *e = nth(0x0321, 0);
     assert_true(count(0x0321) == 1 && e->size == 104 && u32(e, 0) == 500 && u32(e, 4) == 5 && u32(e, 8) == 7);
-    assert_true(u64(e, 16) == 1 && u64(e, 24) == 2 && u64(e, 56) == 3 && u64(e, 64) == 4 && u64(e, 72) == 6 && u64(e, 96) == 0);
+    assert_true(u64(e, 16) == 1 && u64(e, 24) == 2 && u64(e, 56) == 3 && u64(e, 64) == 4 && u64(e, 72) == 6 &&
+                u64(e, 96) == 0);
 }
 
 static void successor(void **state)
@@ -117,9 +125,9 @@ static size_t message_make(uint8_t *out_bytes, uint32_t tid, const struct taskst
 static void messages(void **state)
 {
     struct counters    *c;
-    struct taskstats    s    = {.ac_minflt = 30, .ac_majflt = 2, .hiwater_rss = 4, .hiwater_vm = 8};
-    struct raw_counters r    = {.own = {.pid = 77}};
-    struct reason       why  = {0};
+    struct taskstats    s   = {.ac_minflt = 30, .ac_majflt = 2, .hiwater_rss = 4, .hiwater_vm = 8};
+    struct raw_counters r   = {.own = {.pid = 77}};
+    struct reason       why = {0};
     uint8_t             bytes[1024];
     uint32_t            seed = 4711;
     (void)state;
@@ -128,9 +136,12 @@ static void messages(void **state)
         skip();
     }
     counters_message(c, bytes, message_make(bytes, 3000000001u, &s, sizeof s));
-    counters_message(c, bytes, message_make(bytes, 3000000002u, &s, offsetof(struct taskstats, read_char))); /* an older kernel's */
-    counters_message(c, bytes, message_make(bytes, 3000000003u, &s, offsetof(struct taskstats, hiwater_vm))); /* too old */
-    assert_true(counters_take(c, 3000000001u, &r) && r.faults == 32 && r.peak_set == 4096 && r.peak_virtual == 8192 && r.own.pid == 77);
+    /* an older kernel's */
+    counters_message(c, bytes, message_make(bytes, 3000000002u, &s, offsetof(struct taskstats, read_char)));
+    /* too old */
+    counters_message(c, bytes, message_make(bytes, 3000000003u, &s, offsetof(struct taskstats, hiwater_vm)));
+    assert_true(counters_take(c, 3000000001u, &r) && r.faults == 32 && r.peak_set == 4096 && r.peak_virtual == 8192 &&
+                r.own.pid == 77);
     assert_false(counters_take(c, 3000000001u, &r)); /* once */
     assert_true(counters_take(c, 3000000002u, &r));
     assert_false(counters_take(c, 3000000003u, &r));
@@ -144,7 +155,7 @@ static void messages(void **state)
     for (int round = 0; round < 20000; round++) {
         message_make(bytes, 3000000001u, &s, sizeof s);
         for (int i = 0; i < 4; i++) {
-            seed                            = seed * 1664525 + 1013904223;
+            seed                    = seed * 1664525 + 1013904223;
             bytes[(seed >> 8) % 40] = (uint8_t)(seed >> 24);
         }
         counters_message(c, bytes, whole);
@@ -155,8 +166,9 @@ static void messages(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(at_the_end), T(at_the_stop), T(successor), T(messages), cmocka_unit_test(every_class_is_read_back)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(at_the_end), T(at_the_stop), T(successor), T(messages),
+                                       cmocka_unit_test(every_class_is_read_back)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
 }

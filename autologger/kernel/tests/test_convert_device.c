@@ -1,5 +1,5 @@
-/* Uevents as the kernel sends them, and as nobody should: fields by name, the rest as properties, hostile records. What is missing is an
- * event in its place and no record of its own. */
+/* Uevents as the kernel sends them, and as nobody should: fields by name, the rest as properties, hostile records. What
+ * is missing is an event in its place and no record of its own. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 static int setup(void **state)
@@ -39,7 +39,7 @@ static void expect_fields(unsigned event, const char *const want[6], uint64_t nu
     assert_string_equal(p + sizeof n, rest);
 }
 
-#define ADDED                                                                                                      \
+#define ADDED \
     "add@/devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1\0ACTION=add\0DEVPATH=/devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1\0" \
     "SUBSYSTEM=block\0MAJOR=259\0MINOR=0\0DEVNAME=nvme0n1\0DEVTYPE=disk\0DISKSEQ=9\0SEQNUM=1431"
 
@@ -55,8 +55,10 @@ static void as_the_kernel_sends_them(void **state)
     convert_all(&c);
     assert_int_equal(out.count, 3);
     assert_int_equal(out.event[0].type, ETL_EVENT64);
-    expect_fields(0, (const char *const[]){"add", "/devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1", "block", "disk", "nvme0n1", ""}, 1431,
-                  "MAJOR=259 MINOR=0 DISKSEQ=9");
+    expect_fields(0,
+                  (const char *const[]){"add", "/devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1", "block", "disk",
+                                        "nvme0n1", ""},
+                  1431, "MAJOR=259 MINOR=0 DISKSEQ=9");
     uint64_t missing;
     memcpy(&missing, described_fields(1), sizeof missing);
     assert_int_equal(missing, 12);
@@ -73,7 +75,7 @@ static void as_nobody_should(void **state)
     (void)state;
     memset(huge, 'a', sizeof huge);
     memcpy(huge, "x\0ACTION=", 9);
-    record(1000, "no end", 6, 6, 0); /* not one NUL */
+    record(1000, "no end", 6, 6, 0);          /* not one NUL */
     record(2000, "x\0ACTION=add", 12, 12, 0); /* its last text has none: it is left out */
     record(3000, huge, sizeof huge, sizeof huge, 0);
     record(4000, "x\0A=b", 6, 60000, 0); /* lies about its length */
@@ -88,9 +90,8 @@ static void as_nobody_should(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(as_the_kernel_sends_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(as_nobody_should, setup, teardown), cmocka_unit_test(every_class_is_read_back)
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(as_the_kernel_sends_them, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(as_nobody_should, setup, teardown),
+                                       cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* File operations, system calls and memory calls from raw records. Proves: LEG-08, and issue 4, FILE_IO, FILE_IO_INIT, SYSCALL,
- * VIRT_ALLOC: every field, names, what a successor must know, damaged records. */
+/* File operations, system calls and memory calls from raw records. Proves: LEG-08, and issue 4, FILE_IO, FILE_IO_INIT,
+ * SYSCALL, VIRT_ALLOC: every field, names, what a successor must know, damaged records. */
 #include "autologger/kernel/source/filekey.h"
 #include "autologger/kernel/source/filetap_record.h"
 #include "autologger/kernel/source/memcalls.h"
@@ -10,14 +10,33 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-enum { CREATE = 0x0440, CLEANUP, CLOSE, READ, WRITE, SETINFO, DELETE, RENAME, DIRENUM, FLUSH, QUERY, FSCONTROL, OPEND,
-       DELETE_PATH = 0x044F, RENAME_PATH, LINK_PATH, NAME = 0x0420, NAME_GONE = 0x0423, NAME_RUNDOWN = 0x0424 };
+enum {
+    CREATE = 0x0440,
+    CLEANUP,
+    CLOSE,
+    READ,
+    WRITE,
+    SETINFO,
+    DELETE,
+    RENAME,
+    DIRENUM,
+    FLUSH,
+    QUERY,
+    FSCONTROL,
+    OPEND,
+    DELETE_PATH = 0x044F,
+    RENAME_PATH,
+    LINK_PATH,
+    NAME         = 0x0420,
+    NAME_GONE    = 0x0423,
+    NAME_RUNDOWN = 0x0424
+};
 enum { /* rows of the table of calls */
-    CALL_NONE,
+       CALL_NONE,
 #define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) CALL_##row,
 #include "autologger/kernel/source/filecalls.def"
 #undef CALL
-    CALL_END
+       CALL_END
 };
 enum { PID = 500, TID = 501, DEV = 8 << 20 | 1 };
 #define TEXT(t) t, sizeof(t) /* its NUL included */
@@ -25,7 +44,8 @@ enum { PID = 500, TID = 501, DEV = 8 << 20 | 1 };
 static int setup_files(void **state)
 {
     (void)state;
-    fixture_begin(&(struct klog_config){.mask = {0x06000000}, .hooks = {READ, OPEND}, .hook_count = 2, .clock = {1, CLOCK_READ_RAW, 1000000000}});
+    fixture_begin(&(struct klog_config){
+        .mask = {0x06000000}, .hooks = {READ, OPEND}, .hook_count = 2, .clock = {1, CLOCK_READ_RAW, 1000000000}});
     return 0;
 }
 static int setup_calls(void **state)
@@ -36,7 +56,10 @@ static int setup_calls(void **state)
     return 0;
 }
 
-struct made { struct tap_record r; size_t text; };
+struct made {
+    struct tap_record r;
+    size_t            text;
+};
 static struct made made(unsigned call)
 {
     struct made m;
@@ -131,11 +154,13 @@ static void open_read_close(void **state)
     all();
 
     const struct one *create = nth(CREATE, 0), *read = nth(READ, 0), *later = nth(READ, 1);
-    assert_true(count(CREATE) == 1 && count(CLEANUP) == 2 && count(CLOSE) == 1 && count(READ) == 2 && count(OPEND) == 5);
-    assert_true(create->type == ETL_PERFINFO64 && create->version == 3 && u32(create, 16) == TID && u32(create, 20) == 1u << 24);
+    assert_true(count(CREATE) == 1 && count(CLEANUP) == 2 && count(CLOSE) == 1 && count(READ) == 2 &&
+                count(OPEND) == 5);
+    assert_true(create->type == ETL_PERFINFO64 && create->version == 3 && u32(create, 16) == TID &&
+                u32(create, 20) == 1u << 24);
     expect_path(create, 32, "/home/anna/data.txt");
-    assert_true(read->size == 48 && u64(read, 0) == 8192 && u64(read, 16) == u64(create, 8) && u64(read, 24) == file_key(DEV, 77) &&
-                u32(read, 32) == TID && u32(read, 36) == 4096);
+    assert_true(read->size == 48 && u64(read, 0) == 8192 && u64(read, 16) == u64(create, 8) &&
+                u64(read, 24) == file_key(DEV, 77) && u32(read, 32) == TID && u32(read, 36) == 4096);
     assert_true(u64(nth(OPEND, 0), 0) == u64(create, 0) && u64(nth(OPEND, 0), 8) == 0 && u32(nth(OPEND, 0), 16) == 0);
     assert_true(u64(nth(OPEND, 1), 0) == u64(read, 8) && u64(nth(OPEND, 1), 8) == 100);
     assert_true(u64(nth(CLOSE, 0), 8) == u64(create, 8) && u64(nth(CLEANUP, 1), 0) != u64(nth(CLOSE, 0), 0));
@@ -170,7 +195,8 @@ static void names_follow_renames(void **state)
     put(&m, SRC_FILE_ENTER, 6000);
     put_end(CALL_newfstatat, 6100, -EACCES);
     all();
-    assert_true(u64(nth(RENAME, 0), 16) == file_key(DEV, 77) && u32(nth(RENAME, 0), 36) == 10 && u64(nth(RENAME, 0), 8) == 0);
+    assert_true(u64(nth(RENAME, 0), 16) == file_key(DEV, 77) && u32(nth(RENAME, 0), 36) == 10 &&
+                u64(nth(RENAME, 0), 8) == 0);
     assert_true(u64(nth(RENAME, 0), 0) == u64(nth(RENAME_PATH, 0), 0));
     expect_path(nth(RENAME_PATH, 0), 40, "/home/anna/b");
     assert_true(u64(nth(NAME_GONE, 0), 0) == file_key(DEV, 78)); /* b of before */
@@ -204,7 +230,8 @@ static void path_that_comes_late(void **state)
     all();
     assert_true(count(CREATE) == 1 && count(OPEND) == 1);
     expect_path(nth(CREATE, 0), 32, "/etc/late");
-    assert_true(nth(CREATE, 0)->time >= 2000 && nth(CREATE, 0)->time < nth(OPEND, 0)->time && u64(nth(CREATE, 0), 0) == u64(nth(OPEND, 0), 0));
+    assert_true(nth(CREATE, 0)->time >= 2000 && nth(CREATE, 0)->time < nth(OPEND, 0)->time &&
+                u64(nth(CREATE, 0), 0) == u64(nth(OPEND, 0), 0));
     assert_true(u32(nth(CREATE, 0), 20) == 2u << 24 && u32(nth(OPEND, 0), 16) == 0xC0000034);
 }
 
@@ -325,23 +352,25 @@ static void system_calls(void **state)
     all();
     assert_true(count(0x0F33) == 3 && count(0x0F34) == 4 && count(0x0262) == 0);
     const struct one *enter = nth(0x0F33, 0);
-    assert_true(enter->type == ETL_SYSTEM64 && enter->version == 2 && enter->size == 8 && enter->pid == PID && enter->tid == TID);
+    assert_true(enter->type == ETL_SYSTEM64 && enter->version == 2 && enter->size == 8 && enter->pid == PID &&
+                enter->tid == TID);
     assert_int_equal(u64(enter, 0), 0xffffffff81000390);
     assert_true(u32(nth(0x0F34, 0), 0) == 0 && nth(0x0F34, 0)->size == 4 && nth(0x0F34, 0)->tid == TID);
-    assert_true(u64(nth(0x0F33, 1), 0) == 0 && u32(nth(0x0F34, 1), 0) == 0xC0000002 && u32(nth(0x0F34, 2), 0) == 0xC0000120);
+    assert_true(u64(nth(0x0F33, 1), 0) == 0 && u32(nth(0x0F34, 1), 0) == 0xC0000002 &&
+                u32(nth(0x0F34, 2), 0) == 0xC0000120);
 }
 
 static void memory_calls(void **state)
 {
     (void)state;
-    uint64_t      anonymous = MAP_PRIVATE | MAP_ANONYMOUS, at = 0x7f0000000000;
+    uint64_t anonymous = MAP_PRIVATE | MAP_ANONYMOUS, at = 0x7f0000000000;
     config.mask[2] = 0;
     memory_call(1000, SYS_mmap, 0, 5000, PROT_READ, anonymous, (int64_t)at);
     memory_call(1100, SYS_mmap, 0, 4096, PROT_NONE, anonymous, (int64_t)at + 0x10000);
     memory_call(1200, SYS_mmap, 0, 4096, PROT_READ, MAP_PRIVATE, (int64_t)at + 0x20000); /* a file */
     memory_call(1300, SYS_mmap, 0, 1ull << 60, PROT_READ, anonymous, -ENOMEM);
-    memory_call(1400, SYS_mremap, at, 8192, 16384, 0, (int64_t)at); /* grows where it is */
-    memory_call(1500, SYS_mremap, at, 16384, 4096, 0, (int64_t)at); /* shrinks */
+    memory_call(1400, SYS_mremap, at, 8192, 16384, 0, (int64_t)at);          /* grows where it is */
+    memory_call(1500, SYS_mremap, at, 16384, 4096, 0, (int64_t)at);          /* shrinks */
     memory_call(1600, SYS_mremap, at, 4096, 8192, 0, (int64_t)at + 0x30000); /* moves */
     memory_call(1700, SYS_madvise, at + 0x30000, 4096, MADV_FREE, 0, 0);
     memory_call(1800, SYS_madvise, at + 0x30000, 4096, MADV_WILLNEED, 0, 0);
@@ -353,12 +382,16 @@ static void memory_calls(void **state)
     memory_call(2400, SYS_brk, 0x555500002800, 0, 0, 0, 0x555500002800);
     call_end(2500, SYS_munmap, 0); /* its beginning was lost */
     all();
-    static const struct { uint16_t hook; uint32_t flags; uint64_t base, size; } should[] = {
-        {0x0262, 0x3000, 0x7f0000000000, 8192},  {0x0262, 0x2000, 0x7f0000010000, 4096},  {0x0262, 0x3000, 0x7f0000002000, 8192},
-        {0x0263, 0x8000, 0x7f0000001000, 12288}, {0x0263, 0x8000, 0x7f0000000000, 4096},  {0x0262, 0x3000, 0x7f0000030000, 8192},
-        {0x0263, 0x4000, 0x7f0000030000, 4096},  {0x0263, 0x8000, 0x7f0000030000, 8192},  {0x0262, 0x3000, 0x555500003000, 8192},
-        {0x0263, 0x8000, 0x555500003000, 8192}};
-    size_t n = 0;
+    static const struct {
+        uint16_t hook;
+        uint32_t flags;
+        uint64_t base, size;
+    } should[] = {{0x0262, 0x3000, 0x7f0000000000, 8192}, {0x0262, 0x2000, 0x7f0000010000, 4096},
+                  {0x0262, 0x3000, 0x7f0000002000, 8192}, {0x0263, 0x8000, 0x7f0000001000, 12288},
+                  {0x0263, 0x8000, 0x7f0000000000, 4096}, {0x0262, 0x3000, 0x7f0000030000, 8192},
+                  {0x0263, 0x4000, 0x7f0000030000, 4096}, {0x0263, 0x8000, 0x7f0000030000, 8192},
+                  {0x0262, 0x3000, 0x555500003000, 8192}, {0x0263, 0x8000, 0x555500003000, 8192}};
+    size_t n   = 0;
     for (size_t i = 0; i < out.count; i++) {
         const struct one *e = &out.event[i];
         if (e->hook != 0x0262 && e->hook != 0x0263)
@@ -390,8 +423,8 @@ static void narrow_programs_have_their_own(void **state)
     (void)state;
     narrow_program();
     memory_call(1000, SYS_munmap, 0x1000, 8192, 0, 0, 0); /* 11: execve there */
-    memory_call(1100, 64, 0, 0, 0, 0, 1); /* getppid */
-    memory_call(1200, 39, 0, 0, 0, 0, 0); /* mkdir, whose address is hidden */
+    memory_call(1100, 64, 0, 0, 0, 0, 1);                 /* getppid */
+    memory_call(1200, 39, 0, 0, 0, 0, 0);                 /* mkdir, whose address is hidden */
     memory_call(1300, SYSCALL_X32 | 39, 0, 0, 0, 0, 1);
     memory_call(1400, 511, 0, 0, 0, 0, -ENOSYS);
     memory_call(1500, UINT64_MAX, 0, 0, 0, 0, -ENOSYS); /* a tracer's */
@@ -416,10 +449,14 @@ static void narrow_memory(void **state)
     memory_call(1600, SYS_mmap, 0, 5000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, 0xf7000000); /* 9: link there */
     memory_call(1700, SYSCALL_X32 | SYS_munmap, 0xf7100000, 4096, 0, 0, 0);
     all();
-    static const struct { uint16_t hook; uint32_t flags; uint64_t base, size; } should[] = {
-        {0x0262, 0x3000, 0xf7000000, 8192}, {0x0262, 0x3000, 0xf7002000, 8192}, {0x0263, 0x4000, 0xf7000000, 4096},
-        {0x0263, 0x8000, 0xf7000000, 16384}, {0x0262, 0x3000, 0x8050000, 8192}, {0x0263, 0x8000, 0xf7100000, 4096}};
-    size_t n = 0;
+    static const struct {
+        uint16_t hook;
+        uint32_t flags;
+        uint64_t base, size;
+    } should[] = {{0x0262, 0x3000, 0xf7000000, 8192}, {0x0262, 0x3000, 0xf7002000, 8192},
+                  {0x0263, 0x4000, 0xf7000000, 4096}, {0x0263, 0x8000, 0xf7000000, 16384},
+                  {0x0262, 0x3000, 0x8050000, 8192},  {0x0263, 0x8000, 0xf7100000, 4096}};
+    size_t n   = 0;
     for (size_t i = 0; i < out.count; i++) {
         const struct one *e = &out.event[i];
         if (e->hook != 0x0262 && e->hook != 0x0263)
@@ -477,13 +514,20 @@ static void filter_asks_for_what_is_wanted(void **state)
 #define C(name) cmocka_unit_test_setup_teardown(name, setup_calls, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        F(open_read_close), F(names_follow_renames), F(path_that_comes_late), F(every_call), F(damaged_records),
-        F(successor_knows_open_operations), C(system_calls), C(memory_calls), C(narrow_programs_have_their_own),
+    const struct CMUnitTest tests[] = {F(open_read_close),
+                                       F(names_follow_renames),
+                                       F(path_that_comes_late),
+                                       F(every_call),
+                                       F(damaged_records),
+                                       F(successor_knows_open_operations),
+                                       C(system_calls),
+                                       C(memory_calls),
+                                       C(narrow_programs_have_their_own),
 #ifdef __x86_64__
-        C(narrow_memory),
+                                       C(narrow_memory),
 #endif
-        C(successor_knows_open_calls), cmocka_unit_test(filter_asks_for_what_is_wanted), cmocka_unit_test(every_class_is_read_back)
-    };
+                                       C(successor_knows_open_calls),
+                                       cmocka_unit_test(filter_asks_for_what_is_wanted),
+                                       cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

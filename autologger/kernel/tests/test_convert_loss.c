@@ -1,5 +1,6 @@
-/* What is missing, as events in the file: placed by time and CPU, by cause and source; what the drainer had no room to tell; a conversion
- * that fails; what the kernel withheld; a source that is throttled; a successor that tells nothing twice.
+/* What is missing, as events in the file: placed by time and CPU, by cause and source; what the drainer had no room to
+ * tell; a conversion that fails; what the kernel withheld; a source that is throttled; a successor that tells nothing
+ * twice.
  * Proves: ANA-12, and issue 4 "loss in band with time and CPU". */
 #include "autologger/kernel/tests/convert_fixture.h"
 
@@ -10,7 +11,11 @@ static int setup(void **state)
     return 0;
 }
 
-struct told { uint32_t cpu; const char *name, *cause, *source; uint64_t count, began, ended; };
+struct told {
+    uint32_t    cpu;
+    const char *name, *cause, *source;
+    uint64_t    count, began, ended;
+};
 
 /* The n-th event that describes itself. */
 static struct told told(unsigned n)
@@ -41,18 +46,22 @@ static struct told told(unsigned n)
     return t;
 }
 
-#define assert_told(n, c, why, from, number, b, e)                                                                                \
-    do {                                                                                                                          \
-        struct told t_ = told(n);                                                                                                 \
-        assert_non_null(t_.cause);                                                                                                \
-        assert_string_equal(t_.cause, why);                                                                                       \
-        assert_string_equal(t_.source, from);                                                                                     \
-        assert_true(t_.cpu == (c) && t_.count == (number) && t_.began == (b) && t_.ended == (e));                                 \
+#define assert_told(n, c, why, from, number, b, e) \
+    do { \
+        struct told t_ = told(n); \
+        assert_non_null(t_.cause); \
+        assert_string_equal(t_.cause, why); \
+        assert_string_equal(t_.source, from); \
+        assert_true(t_.cpu == (c) && t_.count == (number) && t_.began == (b) && t_.ended == (e)); \
     } while (0)
 
 static void lost(uint32_t cpu, uint32_t cause, uint64_t from, uint64_t to, uint32_t said, uint64_t a, uint64_t b)
 {
-    struct raw_lost     r      = {.own = {RAW_LOST, 0, sizeof r + 2 * sizeof *r.row, to, 0, 0}, .from_ns = from, .cpu = cpu, .cause = cause, .count = said};
+    struct raw_lost     r      = {.own     = {RAW_LOST, 0, sizeof r + 2 * sizeof *r.row, to, 0, 0},
+                                  .from_ns = from,
+                                  .cpu     = cpu,
+                                  .cause   = cause,
+                                  .count   = said};
     struct raw_lost_row row[2] = {{SRC_SWITCH, a}, {SRC_WAKING, b}};
     maker_put(&maker, &r, sizeof r);
     maker_put(&maker, row, sizeof row);
@@ -67,7 +76,7 @@ static void gaps_are_placed(void **state)
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     lost(1, LOST_RING, 1000, 8000, 2, 300, 7);
     lost(0, LOST_MEMORY, 2000, 8500, 1, 11, 0);
-    lost(0, 9, 2000, 8600, 2, 1, 1);     /* no such cause */
+    lost(0, 9, 2000, 8600, 2, 1, 1);          /* no such cause */
     lost(0, LOST_MEMORY, 0, 8700, 200, 5, 6); /* says more rows than there are */
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 20000, UINT64_MAX);
@@ -78,7 +87,8 @@ static void gaps_are_placed(void **state)
     assert_told(3, 0, "memory", "sched:sched_switch", 5, 0, 0);
     assert_told(4, 0, "memory", "sched:sched_waking", 6, 0, 0);
     assert_int_equal(out.count, 7);
-    assert_true(out.event[1].type == ETL_EVENT64 && out.event[1].cpu == 1 && out.event[1].time == 8000); /* between the two switches */
+    /* between the two switches */
+    assert_true(out.event[1].type == ETL_EVENT64 && out.event[1].cpu == 1 && out.event[1].time == 8000);
 }
 
 /* What stayed in the slot, what the counters have more than that, and what the kernel kept to itself: at the end. */
@@ -87,14 +97,14 @@ static void the_rest_is_told_at_the_end(void **state)
     (void)state;
     struct raw_header *h = maker.log.header;
     struct raw_loss   *l = rawlog_loss(&maker.log, maker.log.work, 1);
-    *l                   = (struct raw_loss){.last_ns = 5000, .ring_from = 3000, .ring_to = 4000, .memory_from = 3500, .memory_to = 4500};
-    l->source[SRC_SWITCH].seen      = 50;
-    l->source[SRC_SWITCH].ring      = 20;
-    l->source[SRC_WAKING].memory    = 9;
+    *l = (struct raw_loss){.last_ns = 5000, .ring_from = 3000, .ring_to = 4000, .memory_from = 3500, .memory_to = 4500};
+    l->source[SRC_SWITCH].seen              = 50;
+    l->source[SRC_SWITCH].ring              = 20;
+    l->source[SRC_WAKING].memory            = 9;
     maker.log.work->lost_memory[SRC_WAKING] = 9;
-    h->final_lost[SRC_SWITCH]       = 53;
-    h->source[SRC_SWITCH].flags    |= RAW_SOURCE_COUNTER;
-    h->final_value[SRC_SWITCH]      = 60;
+    h->final_lost[SRC_SWITCH]               = 53;
+    h->source[SRC_SWITCH].flags |= RAW_SOURCE_COUNTER;
+    h->final_value[SRC_SWITCH] = 60;
     maker_switch(&maker, 0, 5000, 0, 500, 0, 0, 0);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 20000, UINT64_MAX);
@@ -102,7 +112,8 @@ static void the_rest_is_told_at_the_end(void **state)
     assert_told(0, 1, "ring", "sched:sched_switch", 20, 2000, 1000);
     assert_told(1, UINT32_MAX, "ring", "sched:sched_switch", 3, 0, 0);
     assert_told(2, 1, "memory", "sched:sched_waking", 9, 1500, 500);
-    assert_told(3, UINT32_MAX, "withheld", "sched:sched_switch", 7, 0, 0); /* 60, of them 53 lost; drained is counted in source 0 here */
+    /* 60, of them 53 lost; drained is counted in source 0 here */
+    assert_told(3, UINT32_MAX, "withheld", "sched:sched_switch", 7, 0, 0);
     assert_int_equal(out.count, 5);
 }
 
@@ -130,9 +141,11 @@ static void conversion_and_throttling(void **state)
     take_all(&c);
     assert_true(c.lost == 2 && c.converted == 0);
     struct told t = told(0);
-    assert_true(t.cpu == 1 && strcmp(t.name, "Throttled") == 0 && strcmp(t.source, "cpu-clock") == 0 && out.event[0].time == 1200);
+    assert_true(t.cpu == 1 && strcmp(t.name, "Throttled") == 0 && strcmp(t.source, "cpu-clock") == 0 &&
+                out.event[0].time == 1200);
     t = told(1);
-    assert_true(t.cpu == 1 && strcmp(t.name, "Unthrottled") == 0 && strcmp(t.source, "cpu-clock") == 0 && out.event[1].time == 1300);
+    assert_true(t.cpu == 1 && strcmp(t.name, "Unthrottled") == 0 && strcmp(t.source, "cpu-clock") == 0 &&
+                out.event[1].time == 1300);
     assert_told(2, 1, "conversion", "tracepoint", 2, 0, 0);
     assert_int_equal(out.count, 3);
     convert_finish(&c);
@@ -141,11 +154,11 @@ static void conversion_and_throttling(void **state)
 static void a_successor_tells_nothing_twice(void **state)
 {
     (void)state;
-    struct convert c, d;
-    struct reason  why     = {0};
-    int            fd      = memfd_create("snapshot", MFD_CLOEXEC);
-    uint64_t       raw[8]  = {0};
-    struct raw_header *h   = maker.log.header;
+    struct convert     c, d;
+    struct reason      why    = {0};
+    int                fd     = memfd_create("snapshot", MFD_CLOEXEC);
+    uint64_t           raw[8] = {0};
+    struct raw_header *h      = maker.log.header;
     maker_sample(&maker, 1, SRC_TRACEPOINT, 1000, 5, 5, 0, 0, raw, 60);
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     lost(0, LOST_RING, 1000, 2000, 2, 300, 7);

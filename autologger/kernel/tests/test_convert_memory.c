@@ -1,4 +1,5 @@
-/* Figures of memory from raw records. Proves: issue 4, MEMINFO and MEMINFO_WS: names as the kernel's, what changed alone. */
+/* Figures of memory from raw records. Proves: issue 4, MEMINFO and MEMINFO_WS: names as the kernel's, what changed
+ * alone. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 static int setup(void **state)
@@ -21,8 +22,9 @@ static uint64_t at_end(const struct one *e, size_t before_end) { return u64(e, e
 
 static void machine(void **state)
 {
-    static const char text[] = "MemTotal:       16000 kB\nMemFree:         9000 kB\nMemAvailable:   12000 kB\nActive:          111 kB\nActive(anon):    999 kB\n"
-                               "KernelStack:      77 kB\nPageTables:       66 kB\nCommitLimit:      55 kB\nCommitted_AS:     44 kB\nHugePages_Total:   3";
+    static const char text[] =
+        "MemTotal:       16000 kB\nMemFree:         9000 kB\nMemAvailable:   12000 kB\nActive:          111 kB\nActive(anon):    999 kB\n"
+        "KernelStack:      77 kB\nPageTables:       66 kB\nCommitLimit:      55 kB\nCommitted_AS:     44 kB\nHugePages_Total:   3";
     struct raw_own r = {RAW_MEMORY, 0, 0, 1000, 0, 0};
     (void)state;
     maker_own(&maker, &r, sizeof r, text, NULL);
@@ -32,9 +34,12 @@ static void machine(void **state)
     assert_int_equal(out.count, 1);
     const struct one *e = &out.event[0];
     assert_true(e->type == ETL_EVENT64 && e->time == 1000);
-    assert_true(memmem(e->payload, e->size, "MemAvailable", 13) && memmem(e->payload, e->size, "Autologger-Kernel-Memory", 25));
-    assert_true(at_end(e, 8) == 44 && at_end(e, 16) == 55 && at_end(e, 24) == 66 && at_end(e, 32) == 77 && at_end(e, 40) == 0);
-    assert_true(at_end(e, 23 * 8) == 16000 && at_end(e, 22 * 8) == 9000 && at_end(e, 21 * 8) == 12000 && at_end(e, 17 * 8) == 111);
+    assert_true(memmem(e->payload, e->size, "MemAvailable", 13) &&
+                memmem(e->payload, e->size, "Autologger-Kernel-Memory", 25));
+    assert_true(at_end(e, 8) == 44 && at_end(e, 16) == 55 && at_end(e, 24) == 66 && at_end(e, 32) == 77 &&
+                at_end(e, 40) == 0);
+    assert_true(at_end(e, 23 * 8) == 16000 && at_end(e, 22 * 8) == 9000 && at_end(e, 21 * 8) == 12000 &&
+                at_end(e, 17 * 8) == 111);
 }
 
 static void working_sets(void **state)
@@ -48,7 +53,8 @@ static void working_sets(void **state)
     run();
     assert_int_equal(out.count, 3);
     const struct one *last = &out.event[2];
-    assert_true(last->time == 3000 && last->pid == 600 && at_end(last, 8) == 80 && at_end(last, 16) == 244 && at_end(last, 24) == 800);
+    assert_true(last->time == 3000 && last->pid == 600 && at_end(last, 8) == 80 && at_end(last, 16) == 244 &&
+                at_end(last, 24) == 800);
     uint32_t pid;
     memcpy(&pid, last->payload + last->size - 28, 4);
     assert_int_equal(pid, 600);
@@ -86,8 +92,9 @@ static void damaged(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(machine), T(working_sets), T(successor), T(damaged), cmocka_unit_test(every_class_is_read_back)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(machine), T(working_sets), T(successor), T(damaged),
+                                       cmocka_unit_test(every_class_is_read_back)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
 }

@@ -1,4 +1,5 @@
-/* Network events from raw records. Proves: issue 4, NETWORKTRACE: owners, addresses of both families, ports, what was never connected. */
+/* Network events from raw records. Proves: issue 4, NETWORKTRACE: owners, addresses of both families, ports, what was
+ * never connected. */
 #include "autologger/kernel/source/nettap_record.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
@@ -37,9 +38,14 @@ static void state_change(uint64_t time, uint32_t pid, uint64_t sk, int old, int 
     r.protocol = r.protocol ? r.protocol : TCP;
     maker_sample(&maker, 0, SRC_SOCKET_STATE, time, pid, pid, 0, 0, &r, sizeof r);
 }
-static void length(unsigned source, uint64_t time, uint32_t pid, uint64_t sk, uint16_t family, uint16_t protocol, int32_t result, int32_t flags)
+static void length(unsigned source, uint64_t time, uint32_t pid, uint64_t sk, uint16_t family, uint16_t protocol,
+                   int32_t result, int32_t flags)
 {
-    struct { uint64_t common, sk; uint16_t family, protocol; int32_t result, flags; } r = {0, sk, family, protocol, result, flags};
+    struct {
+        uint64_t common, sk;
+        uint16_t family, protocol;
+        int32_t  result, flags;
+    } r = {0, sk, family, protocol, result, flags};
     maker_sample(&maker, 1, source, time, pid, pid, 0, 0, &r, 28);
 }
 static void finish(void)
@@ -85,17 +91,21 @@ static void ends_of_datagrams(void **state)
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     finish();
     assert_int_equal(out.count, 7);
-    const struct one *a = nth(0x080A, 0), *b = nth(0x080A, 1), *c = nth(0x080A, 2), *d = nth(0x080A, 3), *six = nth(0x081A, 0), *r = nth(0x080B, 0);
+    const struct one *a = nth(0x080A, 0), *b = nth(0x080A, 1), *c = nth(0x080A, 2), *d = nth(0x080A, 3),
+                     *six = nth(0x081A, 0), *r = nth(0x080B, 0);
     assert_memory_equal(a->payload + 8, "\x0A\0\2\1\x0A\0\1\1\0\x35\x13\x89", 12); /* to, from, 53, 5001 */
     assert_memory_equal(b->payload + 8, "\0\0\0\0\0\0\0\0\0\0\0\0", 12);
     assert_true(u32(c, 4) == 105 && c->payload[11] == 5 && u32(d, 4) == 106 && d->payload[11] == 7);
     assert_true(u32(six, 0) == 600 && six->payload[8] == 0xFE && six->payload[23] == 2 && six->payload[24] == 0xFD);
-    assert_true(u32(r, 0) == 700 && u32(r, 4) == 103 && r->payload[11] == 3 && u32(nth(0x081B, 0), 0) == 701 && nth(0x081B, 0)->payload[23] == 4);
+    assert_true(u32(r, 0) == 700 && u32(r, 4) == 103 && r->payload[11] == 3 && u32(nth(0x081B, 0), 0) == 701 &&
+                nth(0x081B, 0)->payload[23] == 4);
 }
 
-static void call_told(uint64_t time, uint32_t pid, uint64_t sk, uint16_t family, uint16_t protocol, int32_t result, uint32_t flags, uint32_t kind)
+static void call_told(uint64_t time, uint32_t pid, uint64_t sk, uint16_t family, uint16_t protocol, int32_t result,
+                      uint32_t flags, uint32_t kind)
 {
-    const struct net_call r = {.sk = sk, .ret = result, .flags = flags, .family = family, .protocol = protocol, .kind = kind};
+    const struct net_call r = {
+        .sk = sk, .ret = result, .flags = flags, .family = family, .protocol = protocol, .kind = kind};
     maker_sample(&maker, 1, SRC_UDP_ENDS, time, pid, pid, 0, 0, &r, sizeof r);
 }
 
@@ -123,9 +133,10 @@ static void calls_by_programs(void **state)
 static void lost_on(uint32_t cpu, uint64_t from, uint64_t to)
 {
     _Alignas(struct raw_lost) uint8_t bytes[sizeof(struct raw_lost) + sizeof(struct raw_lost_row)];
-    struct raw_lost    *r   = (void *)bytes;
-    struct raw_lost_row row = {.source = 0, .lost = 1};
-    *r = (struct raw_lost){.own = {.type = RAW_LOST, .time = to}, .from_ns = from, .cpu = cpu, .cause = LOST_RING, .count = 1};
+    struct raw_lost                  *r   = (void *)bytes;
+    struct raw_lost_row               row = {.source = 0, .lost = 1};
+    *r                                    = (struct raw_lost){
+                                           .own = {.type = RAW_LOST, .time = to}, .from_ns = from, .cpu = cpu, .cause = LOST_RING, .count = 1};
     memcpy(bytes + sizeof *r, &row, sizeof row);
     maker_own(&maker, bytes, sizeof bytes, NULL, NULL);
 }
@@ -134,7 +145,8 @@ static void lost_on(uint32_t cpu, uint64_t from, uint64_t to)
 static void ends_of_no_other(void **state)
 {
     (void)state;
-    ends_told(1000, 600, 0xB0, false, false, 1); /* a call that failed behind the card; the next waits for the other's address */
+    /* a call that failed behind the card; the next waits for the other's address */
+    ends_told(1000, 600, 0xB0, false, false, 1);
     length(SRC_SEND_LENGTH, 1010, 600, 0xB0, 2, UDP, -105, 0);
     length(SRC_SEND_LENGTH, 1020, 600, 0xB0, 2, UDP, 100, 0);
     ends_told(1100, 600, 0xC0, true, false, 2); /* it only looked, and another thread took it: nobody's */
@@ -180,8 +192,8 @@ static struct state_record client_end(bool six)
 static struct state_record turned(struct state_record r)
 {
     struct state_record t = r;
-    t.sport = r.dport;
-    t.dport = r.sport;
+    t.sport               = r.dport;
+    t.dport               = r.sport;
     memcpy(t.saddr, r.daddr, 16);
     memcpy(t.daddr, r.saddr, 16);
     return t;
@@ -199,7 +211,7 @@ static void connection(bool six)
     state_change(3200, 999, 0xB0, SENT, UP, client);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     length(SRC_SEND_LENGTH, 4000, 600, 0xB0, 2, TCP, 1234, 0);
-    length(SRC_RECV_LENGTH, 4100, 701, 0xC0, 10, TCP, 100, 2); /* looked at, left there */
+    length(SRC_RECV_LENGTH, 4100, 701, 0xC0, 10, TCP, 100, 2);  /* looked at, left there */
     length(SRC_RECV_LENGTH, 4200, 701, 0xC0, 10, TCP, 1234, 0); /* by a child of the listener's */
     length(SRC_RECV_LENGTH, 4300, 701, 0xC0, 10, TCP, -11, 0);
     length(SRC_RECV_LENGTH, 4400, 701, 0xC0, 10, TCP, 0, 0); /* the other end closed */
@@ -217,8 +229,8 @@ static void ipv4_connection(void **state)
     (void)state;
     connection(false);
     assert_int_equal(out.count, 6);
-    const struct one *accepted = nth(0x060F, 0), *up = nth(0x060C, 0), *sent = nth(0x060A, 0), *received = nth(0x060B, 0), *a = nth(0x060D, 0),
-                     *b = nth(0x060D, 1);
+    const struct one *accepted = nth(0x060F, 0), *up = nth(0x060C, 0), *sent = nth(0x060A, 0),
+                     *received = nth(0x060B, 0), *a = nth(0x060D, 0), *b = nth(0x060D, 1);
     assert_true(accepted && up && sent && received && a && b);
     assert_true(up->size == 48 && accepted->size == 48 && sent->size == 40 && received->size == 32 && a->size == 32);
     assert_true(up->version == 2 && up->type == ETL_PERFINFO64);
@@ -236,9 +248,11 @@ static void ipv6_connection(void **state)
 {
     (void)state;
     connection(true);
-    const struct one *accepted = nth(0x061F, 0), *up = nth(0x061C, 0), *sent = nth(0x061A, 0), *received = nth(0x061B, 0);
+    const struct one *accepted = nth(0x061F, 0), *up = nth(0x061C, 0), *sent = nth(0x061A, 0),
+                     *received = nth(0x061B, 0);
     assert_true(out.count == 6 && accepted && up && sent && received && nth(0x061D, 1));
-    assert_true(up->size == 72 && accepted->size == 72 && sent->size == 64 && received->size == 56 && nth(0x061D, 0)->size == 56);
+    assert_true(up->size == 72 && accepted->size == 72 && sent->size == 64 && received->size == 56 &&
+                nth(0x061D, 0)->size == 56);
     struct state_record r = client_end(true);
     assert_memory_equal(sent->payload + 8, r.daddr, 16);
     assert_memory_equal(sent->payload + 24, r.saddr, 16);
@@ -277,8 +291,12 @@ static void older_than_the_trace(void **state)
 
 static void datagrams_and_retransmits(void **state)
 {
-    struct { uint64_t common, skb, sk; int32_t state; uint16_t sport, dport, family; uint8_t s4[4], d4[4], saddr[16], daddr[16]; } __attribute__((packed))
-    r = {.sk = 0xB0, .sport = 40000, .dport = 8080, .family = 2};
+    struct {
+        uint64_t common, skb, sk;
+        int32_t  state;
+        uint16_t sport, dport, family;
+        uint8_t  s4[4], d4[4], saddr[16], daddr[16];
+    } __attribute__((packed)) r = {.sk = 0xB0, .sport = 40000, .dport = 8080, .family = 2};
     (void)state;
     length(SRC_SEND_LENGTH, 1000, 600, 0xB0, 2, UDP, 100, 0);
     length(SRC_RECV_LENGTH, 1100, 601, 0xB4, 10, UDP, 99, 0);
@@ -327,9 +345,17 @@ static void successor(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(ipv4_connection), T(ipv6_connection), T(never_connected), T(older_than_the_trace),
-                                       T(datagrams_and_retransmits), T(ends_of_datagrams), T(calls_by_programs), T(ends_of_no_other), T(successor), cmocka_unit_test(every_class_is_read_back)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(ipv4_connection),
+                                       T(ipv6_connection),
+                                       T(never_connected),
+                                       T(older_than_the_trace),
+                                       T(datagrams_and_retransmits),
+                                       T(ends_of_datagrams),
+                                       T(calls_by_programs),
+                                       T(ends_of_no_other),
+                                       T(successor),
+                                       cmocka_unit_test(every_class_is_read_back)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
 }

@@ -1,5 +1,5 @@
-/* How drivers take devices, from the kernel's own events at its functions: starts and ends by thread, nested ones too, an end without a start, the
- * words of a deferral, a converter that takes over in between. */
+/* How drivers take devices, from the kernel's own events at its functions: starts and ends by thread, nested ones too,
+ * an end without a start, the words of a deferral, a converter that takes over in between. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 enum { THREAD = 501, OTHER = 502 };
@@ -17,9 +17,9 @@ static int setup(void **state)
 /* A record with up to three texts, each where its __data_loc says. */
 static void record(unsigned source, uint64_t time, uint32_t tid, const char *a, const char *b, const char *c)
 {
-    const char *const text[] = {a, b, c};
+    const char *const text[]   = {a, b, c};
     uint8_t           raw[512] = {0};
-    uint32_t          at = 32;
+    uint32_t          at       = 32;
     for (unsigned i = 0; i < 3 && text[i]; i++) {
         const uint32_t length = (uint32_t)strlen(text[i]) + 1, where = at | length << 16;
         memcpy(raw + 16 + 4 * i, &where, sizeof where);
@@ -43,7 +43,8 @@ static const char *expect_texts(unsigned event, const char *const *want, unsigne
         assert_string_equal(p, want[i]);
     return p;
 }
-#define TEXTS(event, ...) expect_texts(event, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+#define TEXTS(event, ...) \
+    expect_texts(event, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 static void expect_end(const char *p, int32_t result, uint64_t ns)
 {
@@ -146,9 +147,10 @@ static void very_many_at_a_time(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(each_end_has_its_start), T(the_words_of_a_deferral), T(a_successor_knows_the_start), T(very_many_at_a_time),
+    const struct CMUnitTest tests[] = {T(each_end_has_its_start), T(the_words_of_a_deferral),
+                                       T(a_successor_knows_the_start), T(very_many_at_a_time),
                                        cmocka_unit_test(every_class_is_read_back)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
 }

@@ -12,13 +12,25 @@ static int setup(void **state)
 
 static void split(uint64_t time, uint32_t tid, uint32_t dev, uint64_t sector, uint64_t new_sector, const char *rwbs)
 {
-    struct { uint64_t common; uint32_t dev, pad; uint64_t sector, new_sector; char rwbs[10], comm[16]; } r = {.dev = dev, .sector = sector, .new_sector = new_sector};
+    struct {
+        uint64_t common;
+        uint32_t dev, pad;
+        uint64_t sector, new_sector;
+        char     rwbs[10], comm[16];
+    } r = {.dev = dev, .sector = sector, .new_sector = new_sector};
     memcpy(r.rwbs, rwbs, strlen(rwbs));
     maker_sample(&maker, 0, SRC_SPLIT, time, tid, tid, 0, 0, &r, 58);
 }
 static void remap(uint64_t time, uint32_t tid, uint32_t dev, uint64_t sector, uint32_t old, uint64_t old_sector)
 {
-    struct { uint64_t common; uint32_t dev, pad; uint64_t sector; uint32_t count, old; uint64_t old_sector; char rwbs[10]; } r = {0, dev, 0, sector, 8, old, old_sector, "W"};
+    struct {
+        uint64_t common;
+        uint32_t dev, pad;
+        uint64_t sector;
+        uint32_t count, old;
+        uint64_t old_sector;
+        char     rwbs[10];
+    } r = {0, dev, 0, sector, 8, old, old_sector, "W"};
     maker_sample(&maker, 0, SRC_REMAP, time, tid, tid, 0, 0, &r, 50);
 }
 static void finish(void)
@@ -33,7 +45,7 @@ static void in_three_parts(void **state)
     (void)state;
     split(1000, 500, DISK, 100, 108, "WS");
     split(1100, 500, DISK + 1, 108, 116, "WS"); /* told as of a partition */
-    split(1200, 500, DISK, 900, 908, "DS"); /* a discard: it has no disk event either */
+    split(1200, 500, DISK, 900, 908, "DS");     /* a discard: it has no disk event either */
     for (unsigned i = 0; i < 3; i++)
         maker_block(&maker, 0, SRC_RQ_ISSUE, 2000 + i * 10, 500, 100 + i * 8, 8, "WS");
     maker_block(&maker, 0, SRC_RQ_ISSUE, 2100, 600, 116 + 8, 8, "WS"); /* another's */
@@ -48,7 +60,7 @@ static void in_three_parts(void **state)
 static void handed_down(void **state)
 {
     (void)state;
-    remap(1000, 500, DISK, 2048, DISK + 1, 0); /* a partition: the same disk */
+    remap(1000, 500, DISK, 2048, DISK + 1, 0);   /* a partition: the same disk */
     remap(1100, 500, DISK, 3000, 259u << 20, 0); /* also one */
     remap(1200, 500, DISK, 4000, STACKED, 7);
     maker_block(&maker, 0, SRC_RQ_ISSUE, 2000, 500, 4000, 8, "W");
@@ -75,8 +87,9 @@ static void successor(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(in_three_parts), T(handed_down), T(successor), cmocka_unit_test(every_class_is_read_back)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(in_three_parts), T(handed_down), T(successor),
+                                       cmocka_unit_test(every_class_is_read_back)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
 }

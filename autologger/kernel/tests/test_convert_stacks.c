@@ -1,5 +1,6 @@
-/* Keys of stacks (StackCaching): a stack that comes again is defined once and referred to behind that; never is a key referred to that
- * is not in the file: with a full table, in what a predecessor wrote, and after a change of hands. At the end all are told again.
+/* Keys of stacks (StackCaching): a stack that comes again is defined once and referred to behind that; never is a key
+ * referred to that is not in the file: with a full table, in what a predecessor wrote, and after a change of hands. At
+ * the end all are told again.
  * Proves: issue 4, optional de-duplication of stacks. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
@@ -10,8 +11,11 @@ static struct convert c;
 static int setup(void **state)
 {
     (void)state;
-    fixture_begin(&(struct klog_config){.mask = {1}, .raw_bytes = 1 << 20, .clock = {1, CLOCK_READ_RAW, 1000000000},
-                                        .stack_cache_bytes = 4096, .stack_cache_buckets = 3});
+    fixture_begin(&(struct klog_config){.mask                = {1},
+                                        .raw_bytes           = 1 << 20,
+                                        .clock               = {1, CLOCK_READ_RAW, 1000000000},
+                                        .stack_cache_bytes   = 4096,
+                                        .stack_cache_buckets = 3});
     assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
     return 0;
 }
@@ -46,7 +50,8 @@ static void check_defined(void)
     for (size_t i = 0; i < out.count; i++) {
         bool defined = out.event[i].hook != KERNEL && out.event[i].hook != USER;
         for (size_t k = 0; k < i && !defined; k++)
-            defined = out.event[k].hook == CREATE && u64(&out.event[k], 0) == u64(&out.event[i], 16) && out.event[k].time < out.event[i].time;
+            defined = out.event[k].hook == CREATE && u64(&out.event[k], 0) == u64(&out.event[i], 16) &&
+                      out.event[k].time < out.event[i].time;
         assert_true(defined);
     }
 }
@@ -58,18 +63,20 @@ static void who_comes_again_gets_a_key(void **state)
     stack(1, 2000, 8, 3, 4, 0x400000);
     stack(0, 2500, 7, 3, 4, 0x400000);
     stack(0, 3000, 7, 3, 4, 0x500000); /* another program's part behind the same of the kernel's: once */
-    stack(0, 4000, 7, 2, 0, 0); /* a kernel's thread */
+    stack(0, 4000, 7, 2, 0, 0);        /* a kernel's thread */
     stack(1, 5000, 9, 2, 0, 0);
     taken();
     check_defined();
     assert_true(count(STACK) == 3 && count(CREATE) == 2 && count(KERNEL) == 1 && count(USER) == 2 && c.stacks == 6);
     const struct one *first = nth(CREATE, 0), *used = nth(USER, 0), *again = nth(USER, 1);
-    assert_true(first->size == 64 && first->version == 2 && first->type == ETL_PERFINFO64 && memcmp(first->payload + 8, in_kernel, 24) == 0 &&
-                u64(first, 32) == 0x400000);
+    assert_true(first->size == 64 && first->version == 2 && first->type == ETL_PERFINFO64 &&
+                memcmp(first->payload + 8, in_kernel, 24) == 0 && u64(first, 32) == 0x400000);
     assert_memory_equal(first->payload + 8, nth(STACK, 0)->payload + 16, 56); /* the same that was whole */
-    assert_true(used->size == 24 && u64(used, 0) == 2000 && u32(used, 8) == 100 && u32(used, 12) == 8 && u64(used, 16) == u64(first, 0) && used->cpu == 1);
+    assert_true(used->size == 24 && u64(used, 0) == 2000 && u32(used, 8) == 100 && u32(used, 12) == 8 &&
+                u64(used, 16) == u64(first, 0) && used->cpu == 1);
     assert_true(u64(again, 16) == u64(first, 0) && u32(again, 12) == 7 && u64(again, 0) == 2500);
-    assert_true(u64(nth(KERNEL, 0), 16) == u64(nth(CREATE, 1), 0) && u32(nth(KERNEL, 0), 12) == 9 && nth(CREATE, 1)->size == 24);
+    assert_true(u64(nth(KERNEL, 0), 16) == u64(nth(CREATE, 1), 0) && u32(nth(KERNEL, 0), 12) == 9 &&
+                nth(CREATE, 1)->size == 24);
 }
 
 static void what_a_key_does_not_shorten_is_whole(void **state)
@@ -99,7 +106,8 @@ static void the_table_is_bounded(void **state)
     assert_int_equal(nth(STACK, 0)->size, 16 + 160);
 }
 
-/* An adopter in what its predecessor wrote gives nothing, and takes nothing as written: the predecessor may have had no room. */
+/* An adopter in what its predecessor wrote gives nothing, and takes nothing as written: the predecessor may have had no
+ * room. */
 static void an_adopter_defines_what_it_uses(void **state)
 {
     (void)state;
@@ -107,7 +115,8 @@ static void an_adopter_defines_what_it_uses(void **state)
     stack(0, 1000, 7, 3, 0, 0);
     taken();
     uint64_t key = u64(nth(CREATE, 0), 0), create = nth(CREATE, 0)->time;
-    for (uint64_t upto = create - 1; upto <= create + 1; upto++) { /* neither, the definition alone, or both are in the file */
+    /* neither, the definition alone, or both are in the file */
+    for (uint64_t upto = create - 1; upto <= create + 1; upto++) {
         convert_finish(&c);
         assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
         convert_suppress(&c, 0, upto);
@@ -136,7 +145,8 @@ static void all_are_told_at_the_end(void **state)
         const struct one *at_end = nth(RUNDOWN, i);
         unsigned          same   = 0;
         for (unsigned k = 0; k < 2; k++)
-            same += nth(CREATE, k)->size == at_end->size && memcmp(nth(CREATE, k)->payload, at_end->payload, at_end->size) == 0;
+            same += nth(CREATE, k)->size == at_end->size &&
+                    memcmp(nth(CREATE, k)->payload, at_end->payload, at_end->size) == 0;
         assert_int_equal(same, 1);
         assert_true(at_end->time > nth(USER, 3)->time);
     }
@@ -145,7 +155,9 @@ static void all_are_told_at_the_end(void **state)
     assert_int_equal(out.count, before); /* once */
 }
 
-static struct { unsigned told, known; } keys;
+static struct {
+    unsigned told, known;
+} keys;
 static void key_is_a_definition(void *ctx, const struct klog_record *r)
 {
     (void)ctx;
@@ -154,10 +166,12 @@ static void key_is_a_definition(void *ctx, const struct klog_record *r)
     assert_true(h.size == r->size && r->time == 77 && h.time == 77 && (h.type | h.group << 8) == RUNDOWN);
     keys.told++;
     for (unsigned k = 0; k < count(CREATE); k++)
-        keys.known += nth(CREATE, k)->size == r->size - sizeof h && memcmp(nth(CREATE, k)->payload, r->data + sizeof h, r->size - sizeof h) == 0;
+        keys.known += nth(CREATE, k)->size == r->size - sizeof h &&
+                      memcmp(nth(CREATE, k)->payload, r->data + sizeof h, r->size - sizeof h) == 0;
 }
 
-/* For a file that follows another: what the definitions said, whenever it is asked for. When it ends, what is known can still be told. */
+/* For a file that follows another: what the definitions said, whenever it is asked for. When it ends, what is known can
+ * still be told. */
 static void all_can_be_told_and_ended(void **state)
 {
     (void)state;
@@ -191,10 +205,15 @@ static void off_is_as_ever(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, end)
-    const struct CMUnitTest tests[] = {T(who_comes_again_gets_a_key), T(what_a_key_does_not_shorten_is_whole), T(the_table_is_bounded),
-                                       T(an_adopter_defines_what_it_uses), T(all_are_told_at_the_end), T(all_can_be_told_and_ended), T(off_is_as_ever),
+    const struct CMUnitTest tests[] = {T(who_comes_again_gets_a_key),
+                                       T(what_a_key_does_not_shorten_is_whole),
+                                       T(the_table_is_bounded),
+                                       T(an_adopter_defines_what_it_uses),
+                                       T(all_are_told_at_the_end),
+                                       T(all_can_be_told_and_ended),
+                                       T(off_is_as_ever),
                                        cmocka_unit_test(every_class_is_read_back)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
 }

@@ -1,13 +1,18 @@
-/* Copies of programs' stacks: an event of ours behind the one that asked, of the thread that comes at a context switch; none where there is
- * no program; bounded; the same after a change of hands. Damaged sizes are lost records. Proves: KRN-16 (two parts of one stack). */
+/* Copies of programs' stacks: an event of ours behind the one that asked, of the thread that comes at a context switch;
+ * none where there is no program; bounded; the same after a change of hands. Damaged sizes are lost records. Proves:
+ * KRN-16 (two parts of one stack). */
 #include "autologger/kernel/tests/convert_fixture.h"
 #include "autologger/wire/stack_copy.h"
 
 #include <sys/mman.h>
 
 enum { MS = 1000000, REGISTERS = STACK_COPY_REGISTERS * 8 };
-static const struct klog_config asked = {.mask = {0x11 | 0x01000000}, .hooks = {0x0524, 0x0F2E}, .hook_count = 2, .user_stack_bytes = 64,
-                                         .raw_bytes = 1 << 20, .clock = {1, CLOCK_READ_RAW, 1000000000}};
+static const struct klog_config asked = {.mask             = {0x11 | 0x01000000},
+                                         .hooks            = {0x0524, 0x0F2E},
+                                         .hook_count       = 2,
+                                         .user_stack_bytes = 64,
+                                         .raw_bytes        = 1 << 20,
+                                         .clock            = {1, CLOCK_READ_RAW, 1000000000}};
 
 struct copy {
     uint64_t trigger, first; /* and the first register */
@@ -19,7 +24,8 @@ static bool nth_copy(unsigned n, struct copy *to)
 {
     for (size_t i = 0; i < out.count; i++) {
         const struct one *e = &out.event[i];
-        if (e->type != ETL_EVENT64 || !memmem(e->payload, e->size, STACK_COPY_EVENT, sizeof STACK_COPY_EVENT) || n-- != 0)
+        if (e->type != ETL_EVENT64 || !memmem(e->payload, e->size, STACK_COPY_EVENT, sizeof STACK_COPY_EVENT) ||
+            n-- != 0)
             continue;
         const uint8_t *p = e->payload;
         uint16_t       size;
@@ -94,7 +100,8 @@ static void a_copy_goes_with_its_event(void **state)
     end(6 * MS);
     run();
     assert_true(nth_copy(0, &c));
-    assert_true(c.trigger == nth(0x0F2E, 0)->time && c.pid == 100 && c.tid == 100 && c.first == 0x10 && c.size == 40 && c.byte == 0x10);
+    assert_true(c.trigger == nth(0x0F2E, 0)->time && c.pid == 100 && c.tid == 100 && c.first == 0x10 && c.size == 40 &&
+                c.byte == 0x10);
     assert_true(nth_copy(1, &c));
     assert_true(c.trigger == nth(0x0F2E, 3)->time && c.size == 64 && c.first == 0x40);
     assert_false(nth_copy(2, &c));
@@ -115,11 +122,13 @@ static void a_switch_has_that_of_the_thread_that_comes(void **state)
     assert_true(nth_copy(1, &c));
     assert_true(c.trigger == nth(0x0524, 2)->time && c.tid == 200 && c.first == 0x22);
     assert_false(nth_copy(2, &c));
-    assert_int_equal(count(0x1820), 2); /* the kernel's part has its own event, which belongs to the same time, process and thread */
+    /* the kernel's part has its own event, which belongs to the same time, process and thread */
+    assert_int_equal(count(0x1820), 2);
     for (unsigned i = 0; i < 2; i++) {
         const struct one *kernel = nth(0x1820, i);
         assert_true(nth_copy(i, &c));
-        assert_true(u64(kernel, 0) == c.trigger && u32(kernel, 8) == c.pid && u32(kernel, 12) == c.tid && c.pid == c.tid);
+        assert_true(u64(kernel, 0) == c.trigger && u32(kernel, 8) == c.pid && u32(kernel, 12) == c.tid &&
+                    c.pid == c.tid);
     }
 }
 
@@ -166,7 +175,7 @@ static void a_damaged_size_is_a_lost_record(void **state)
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {T(a_copy_goes_with_its_event), T(a_switch_has_that_of_the_thread_that_comes), T(a_successor_has_it_too),
-                                       T(a_damaged_size_is_a_lost_record)};
+    const struct CMUnitTest tests[] = {T(a_copy_goes_with_its_event), T(a_switch_has_that_of_the_thread_that_comes),
+                                       T(a_successor_has_it_too), T(a_damaged_size_is_a_lost_record)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Who answers for a mount, by lines of mountinfo; a helper's answers about mappings, what it has of its maker, and what becomes of questions
- * when it hangs. */
+/* Who answers for a mount, by lines of mountinfo; a helper's answers about mappings, what it has of its maker, and what
+ * becomes of questions when it hangs. */
 #include "autologger/kernel/source/elf_helper.h"
 #include "autologger/kernel/source/mounts.h"
 
@@ -25,17 +25,25 @@ static int proc;
 
 static void types_of_mounts(void **state)
 {
-    static const struct { const char *line; uint32_t id; enum mount_kind kind; } rows[] = {
-        {"27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n", 27, MOUNT_LOCAL},
-        {"4294967295 1 0:5 / /a rw shared:1 master:2 - tmpfs none rw", 4294967295u, MOUNT_LOCAL},
-        {"1 2 0:6 / /b rw - overlay overlay rw,lowerdir=/x\n", 1, MOUNT_STACKED},
-        {"1 2 0:6 / /b\\040-\\040ext4 rw - fuse.sshfs a:/ rw\n", 1, MOUNT_PROGRAM},
-        {"1 2 0:6 / /b rw - fuse /dev/fuse rw", 1, MOUNT_PROGRAM},
-        {"1 2 8:1 / /b rw - fuseblk /dev/sda1 rw", 1, MOUNT_PROGRAM},
-        {"1 2 0:6 / /b rw - nfs4 a:/ rw", 1, MOUNT_OTHER},
-        {"1 2 0:6 / /b rw - ext4x a rw", 1, MOUNT_OTHER},
-        {"1 2 0:6 / /b rw - extfuse. a rw", 1, MOUNT_OTHER}};
-    static const char *const bad[] = {"", "x 1 0:1 / / rw - ext4 a rw", "27", "27 1 0:1 / / rw", "4294967296 1 0:1 / / rw - ext4 a rw", "27 1 0:1 / / rw - "};
+    static const struct {
+        const char     *line;
+        uint32_t        id;
+        enum mount_kind kind;
+    } rows[]                       = {{"27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n", 27, MOUNT_LOCAL},
+                                      {"4294967295 1 0:5 / /a rw shared:1 master:2 - tmpfs none rw", 4294967295u, MOUNT_LOCAL},
+                                      {"1 2 0:6 / /b rw - overlay overlay rw,lowerdir=/x\n", 1, MOUNT_STACKED},
+                                      {"1 2 0:6 / /b\\040-\\040ext4 rw - fuse.sshfs a:/ rw\n", 1, MOUNT_PROGRAM},
+                                      {"1 2 0:6 / /b rw - fuse /dev/fuse rw", 1, MOUNT_PROGRAM},
+                                      {"1 2 8:1 / /b rw - fuseblk /dev/sda1 rw", 1, MOUNT_PROGRAM},
+                                      {"1 2 0:6 / /b rw - nfs4 a:/ rw", 1, MOUNT_OTHER},
+                                      {"1 2 0:6 / /b rw - ext4x a rw", 1, MOUNT_OTHER},
+                                      {"1 2 0:6 / /b rw - extfuse. a rw", 1, MOUNT_OTHER}};
+    static const char *const bad[] = {"",
+                                      "x 1 0:1 / / rw - ext4 a rw",
+                                      "27",
+                                      "27 1 0:1 / / rw",
+                                      "4294967296 1 0:1 / / rw - ext4 a rw",
+                                      "27 1 0:1 / / rw - "};
     struct mount_row         r;
     (void)state;
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -102,7 +110,7 @@ static void a_file_behind_a_mapping(void **state)
     uint64_t            key = 0;
     int                 fd  = open(path, O_RDONLY | O_CLOEXEC);
     (void)state;
-    struct stat         st;
+    struct stat st;
     assert_true(elf_read(fd, &own) && fstat(fd, &st) == 0);
     close(fd);
 
@@ -174,7 +182,8 @@ static void it_has_nothing_of_its_maker(void **state)
     elf_helper_destroy(h);
 }
 
-/* One that is stopped stands for one that hangs in a file system: its question has no answer, the others have theirs from its successor. */
+/* One that is stopped stands for one that hangs in a file system: its question has no answer, the others have theirs
+ * from its successor. */
 static void one_that_hangs_is_left_behind(void **state)
 {
     struct elf_helper  *h = elf_helper_create(proc);
@@ -206,7 +215,8 @@ static void one_that_hangs_is_left_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(types_of_mounts), cmocka_unit_test(a_file_behind_a_mapping),
-                                       cmocka_unit_test(it_has_nothing_of_its_maker), cmocka_unit_test(one_that_hangs_is_left_behind)};
-    proc = proc_open(0);
+                                       cmocka_unit_test(it_has_nothing_of_its_maker),
+                                       cmocka_unit_test(one_that_hangs_is_left_behind)};
+    proc                            = proc_open(0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,8 @@ static void horizon_waits_for_execs(void **state)
     static struct drain d;
     (void)state;
     maker_init(&maker, 2, 1 << 20);
-    d.log                       = &maker.log;
-    maker.log.work->horizon_ns  = 1000; /* of the last pass */
+    d.log                      = &maker.log;
+    maker.log.work->horizon_ns = 1000; /* of the last pass */
     assert_int_equal(enrich_horizon(&d, 9000), 9000);
     d.pending[0]    = (struct drain_exec){10, 10, 5000};
     d.pending[1]    = (struct drain_exec){11, 11, 4000};

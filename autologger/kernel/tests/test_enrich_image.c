@@ -83,17 +83,18 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The code of the C library, mapped by a process that is gone: what is known of it is known by the path and the build id. */
+/* The code of the C library, mapped by a process that is gone: what is known of it is known by the path and the build
+ * id. */
 static void mapping(struct fixture *f, uint64_t time, uint64_t base, const char *path)
 {
     struct {
         struct perf_event_header header;
-        uint32_t pid, tid;
-        uint64_t addr, len, pgoff;
-        uint8_t  id_size, reserved[3], id[20];
-        uint32_t prot, flags;
-        char     name[256];
-    } r = {.pid = GONE, .tid = GONE, .id_size = 20, .prot = PROT_READ | PROT_EXEC};
+        uint32_t                 pid, tid;
+        uint64_t                 addr, len, pgoff;
+        uint8_t                  id_size, reserved[3], id[20];
+        uint32_t                 prot, flags;
+        char                     name[256];
+    } r      = {.pid = GONE, .tid = GONE, .id_size = 20, .prot = PROT_READ | PROT_EXEC};
     size_t n = (strlen(path) + 8) & ~(size_t)7;
     r.header = (struct perf_event_header){PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, 0};
     r.pgoff  = f->libc.exec[0].offset & ~UINT64_C(4095);

@@ -160,11 +160,17 @@ static void groups_expand(void **state)
 {
 #define DISK "PROC_THREAD+LOADER+DISK_IO+HARD_FAULTS"
     static const char *const rows[][2] = {
-        {"Base", DISK "+PROFILE+MEMINFO+MEMINFO_WS"}, {"Diag", DISK "+DPC+INTERRUPT+CSWITCH+PERF_COUNTER+COMPACT_CSWITCH"},
-        {"DiagEasy", DISK "+DPC+INTERRUPT+CSWITCH+PERF_COUNTER"}, {"Latency", DISK "+DPC+INTERRUPT+CSWITCH+PROFILE"},
-        {"FileIO", DISK "+FILE_IO+FILE_IO_INIT"}, {"IOTrace", DISK "+CSWITCH"}, {"ResumeTrace", DISK "+PROFILE+POWER"},
-        {"SysProf", "PROC_THREAD+LOADER+PROFILE"}, {"ResidentSet", DISK "+MEMORY+MEMINFO+VAMAP+SESSION+VIRT_ALLOC"},
-        {"ReferenceSet", "PROC_THREAD+LOADER+HARD_FAULTS+MEMORY+FOOTPRINT+VIRT_ALLOC+MEMINFO+VAMAP+SESSION+REFSET+MEMINFO_WS"},
+        {"Base", DISK "+PROFILE+MEMINFO+MEMINFO_WS"},
+        {"Diag", DISK "+DPC+INTERRUPT+CSWITCH+PERF_COUNTER+COMPACT_CSWITCH"},
+        {"DiagEasy", DISK "+DPC+INTERRUPT+CSWITCH+PERF_COUNTER"},
+        {"Latency", DISK "+DPC+INTERRUPT+CSWITCH+PROFILE"},
+        {"FileIO", DISK "+FILE_IO+FILE_IO_INIT"},
+        {"IOTrace", DISK "+CSWITCH"},
+        {"ResumeTrace", DISK "+PROFILE+POWER"},
+        {"SysProf", "PROC_THREAD+LOADER+PROFILE"},
+        {"ResidentSet", DISK "+MEMORY+MEMINFO+VAMAP+SESSION+VIRT_ALLOC"},
+        {"ReferenceSet",
+         "PROC_THREAD+LOADER+HARD_FAULTS+MEMORY+FOOTPRINT+VIRT_ALLOC+MEMINFO+VAMAP+SESSION+REFSET+MEMINFO_WS"},
         {"Network", "PROC_THREAD + LOADER+NETWORKTRACE"}};
     uint32_t mask[GROUP_MASK_WORDS], spelled[GROUP_MASK_WORDS];
     size_t   groups;
@@ -224,11 +230,14 @@ static void hooks_round_trip(void **state)
     assert_null(hook_name(0x7fff));
 }
 
-/* KRN-13: as CLASSIC_EVENT_ID has them, the same hooks as the bytes of StackWalkingFilter: every hook that a class of the kernel has, and no
- * other. */
+/* KRN-13: as CLASSIC_EVENT_ID has them, the same hooks as the bytes of StackWalkingFilter: every hook that a class of
+ * the kernel has, and no other. */
 static void hooks_by_class_and_type(void **state)
 {
-    static const struct { const char *text; unsigned hook; } rows[] = {
+    static const struct {
+        const char *text;
+        unsigned    hook;
+    } rows[] = {
         {"{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:36", 0x0524},
         {"3D6FA8D1-FE05-11D0-9DDA-00C04FD7BA7C:0x32", 0x0532},
         {"{ce1dbfb4-137e-4da6-87b0-3f59aa102cbc}:46", 0x0f2e},
@@ -236,9 +245,10 @@ static void hooks_by_class_and_type(void **state)
         {"{2cb15d1d-5fc1-11d2-abe1-00a0c911f518}:2", 0x1402},
         {"{3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c}:13", 0x010d},
     };
-    static const char *const wrong[] = {"{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:256", "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:",
-                                        "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:x", "{00000000-fe05-11d0-9dda-00c04fd7ba7c}:1",
-                                        "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}", "{3d6fa8d1}:1"};
+    static const char *const wrong[] = {
+        "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:256", "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:",
+        "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:x",   "{00000000-fe05-11d0-9dda-00c04fd7ba7c}:1",
+        "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}",     "{3d6fa8d1}:1"};
     uint16_t hooks[HOOK_MAX];
     unsigned n;
     (void)state;
@@ -249,7 +259,8 @@ static void hooks_by_class_and_type(void **state)
     }
     for (size_t i = 0; i < ROWS(wrong); i++)
         assert_int_equal(hooks_parse(wrong[i], hooks, &n, NULL), W_INVALID_PARAMETER);
-    assert_int_equal(hooks_parse("CSwitch+{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:50 0x0f2e", hooks, &n, NULL), W_SUCCESS);
+    assert_int_equal(hooks_parse("CSwitch+{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:50 0x0f2e", hooks, &n, NULL),
+                     W_SUCCESS);
     assert_true(n == 3 && hooks[0] == 0x0524 && hooks[1] == 0x0532 && hooks[2] == 0x0f2e);
 }
 
@@ -341,10 +352,12 @@ int main(void)
         cmocka_unit_test(file_name_keywords_are_the_flags),
         cmocka_unit_test(alias_bits_move_to_their_place),
         cmocka_unit_test(unknown_bits_are_kept),
-        cmocka_unit_test(every_keyword_and_group_round_trips), cmocka_unit_test(groups_expand),
+        cmocka_unit_test(every_keyword_and_group_round_trips),
+        cmocka_unit_test(groups_expand),
         cmocka_unit_test(every_flag_is_one_bit_in_place),
         cmocka_unit_test(hooks_round_trip),
-        cmocka_unit_test(hooks_by_class_and_type), cmocka_unit_test(hook_limits),
+        cmocka_unit_test(hooks_by_class_and_type),
+        cmocka_unit_test(hook_limits),
         cmocka_unit_test(mistakes_are_named_with_a_suggestion),
         cmocka_unit_test(the_tables_are_whole),
     };

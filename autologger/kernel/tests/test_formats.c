@@ -1,5 +1,5 @@
-/* The sources' fields in recorded format files (data/linux-VERSION, from tracefs of such kernels). Proves: issue 4, formats are read by
- * field name; kernels that lack a tracepoint or a field are tolerated. */
+/* The sources' fields in recorded format files (data/linux-VERSION, from tracefs of such kernels). Proves: issue 4,
+ * formats are read by field name; kernels that lack a tracepoint or a field are tolerated. */
 #include "autologger/kernel/tests/raw_maker.h"
 
 #include <errno.h>
@@ -29,17 +29,18 @@ static bool listed(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* The walk over all sources: each is there with all of its fields, but for those that this kernel is said not to have, and fields of newer
- * kernels. */
+/* The walk over all sources: each is there with all of its fields, but for those that this kernel is said not to have,
+ * and fields of newer kernels. */
 static void all_fields(const char *version, const char *const *absent)
 {
     int      root  = recorded(version);
     unsigned found = 0, bad = 0;
     for (unsigned kind = 0; kind < SRC_COUNT; kind++) {
-        struct raw_source s = {0};
+        struct raw_source s    = {0};
         const char       *name = source_table[kind].name, *missing = NULL;
         char              text[32];
-        if (!strchr(name, ':') || strncmp(name, "autologger:", 11) == 0) /* those that we define ourselves: boot-tests/scenarios/devices */
+        /* those that we define ourselves: boot-tests/scenarios/devices */
+        if (!strchr(name, ':') || strncmp(name, "autologger:", 11) == 0)
             continue;
         int id = tracefs_tracepoint(root, &source_table[kind], &s, &missing, text);
         if (id <= 0 ? id != -ENOENT || !listed(absent, name) : listed(absent, name)) {
@@ -60,7 +61,8 @@ static void all_fields(const char *version, const char *const *absent)
 static void of_6_1(void **state)
 {
     (void)state;
-    all_fields("6.1", (const char *const[]){"sock:sock_send_length", "sock:sock_recv_length", "filemap:mm_filemap_fault", "ipi:ipi_send_cpu", NULL});
+    all_fields("6.1", (const char *const[]){"sock:sock_send_length", "sock:sock_recv_length",
+                                            "filemap:mm_filemap_fault", "ipi:ipi_send_cpu", NULL});
 }
 
 static void of_6_12(void **state)
@@ -72,11 +74,13 @@ static void of_6_12(void **state)
 /* Tests of converters make records as 6.18 lays them out: with these very fields. */
 static void of_6_18(void **state)
 {
-    static const unsigned made[] = {SRC_SOCKET_STATE, SRC_SEND_LENGTH, SRC_RECV_LENGTH, SRC_RETRANSMIT, SRC_FAULT_USER, SRC_FAULT_KERNEL,
-                                    SRC_FAULT_SIGNAL, SRC_FILE_FAULT, SRC_MUNMAP, SRC_MUNMAP_EXIT, SRC_SPLIT, SRC_REMAP};
-    int root = recorded("6.18");
+    static const unsigned made[] = {SRC_SOCKET_STATE, SRC_SEND_LENGTH,  SRC_RECV_LENGTH,  SRC_RETRANSMIT,
+                                    SRC_FAULT_USER,   SRC_FAULT_KERNEL, SRC_FAULT_SIGNAL, SRC_FILE_FAULT,
+                                    SRC_MUNMAP,       SRC_MUNMAP_EXIT,  SRC_SPLIT,        SRC_REMAP};
+    int                   root   = recorded("6.18");
     (void)state;
-    all_fields("6.18", (const char *const[]){"module:module_load", "module:module_free", NULL}); /* a kernel without modules */
+    /* a kernel without modules */
+    all_fields("6.18", (const char *const[]){"module:module_load", "module:module_free", NULL});
     maker_init(&maker, 1, 1 << 20);
     for (unsigned i = 0; i < sizeof made / sizeof *made; i++) {
         struct raw_source s = {0}, *m = &maker.log.header->source[made[i]];
@@ -85,8 +89,8 @@ static void of_6_18(void **state)
         assert_true(tracefs_tracepoint(root, &source_table[made[i]], &s, &missing, text) > 0);
         for (unsigned f = 0; f < RAW_FIELDS && s.field[f].offset != RAW_NO_FIELD; f++)
             if (s.field[f].offset != m->field[f].offset || s.field[f].size != m->field[f].size)
-                fail_msg("%s, field %u: %u+%u in the format file, %u+%u in the tests", source_table[made[i]].name, f, s.field[f].offset,
-                         s.field[f].size, m->field[f].offset, m->field[f].size);
+                fail_msg("%s, field %u: %u+%u in the format file, %u+%u in the tests", source_table[made[i]].name, f,
+                         s.field[f].offset, s.field[f].size, m->field[f].offset, m->field[f].size);
     }
     maker_finish(&maker);
     close(root);

@@ -15,8 +15,20 @@
 #include <cmocka.h>
 
 enum { SEEN_MAX = 4096 };
-struct seen { uint16_t hook; uint8_t header_type; uint64_t time; uint32_t size; const uint8_t *data; char name[20]; };
-struct events { struct seen at[SEEN_MAX]; unsigned count; uint8_t bytes[1 << 20]; size_t used; };
+struct seen {
+    uint16_t       hook;
+    uint8_t        header_type;
+    uint64_t       time;
+    uint32_t       size;
+    const uint8_t *data;
+    char           name[20];
+};
+struct events {
+    struct seen at[SEEN_MAX];
+    unsigned    count;
+    uint8_t     bytes[1 << 20];
+    size_t      used;
+};
 
 /* Ends the log and converts all of it. */
 static void convert_all(struct phase_fixture *f, struct events *out, struct convert *c)
@@ -31,14 +43,18 @@ static void convert_all(struct phase_fixture *f, struct events *out, struct conv
             struct seen *s = &out->at[out->count++];
             assert_true(out->count < SEEN_MAX && out->used + r.size <= sizeof out->bytes);
             memcpy(out->bytes + out->used, r.data, r.size);
-            *s = (struct seen){.hook = (uint16_t)(r.data[7] << 8 | r.data[6]), .header_type = r.data[2], .time = r.time, .size = r.size,
-                               .data = out->bytes + out->used};
+            *s = (struct seen){.hook        = (uint16_t)(r.data[7] << 8 | r.data[6]),
+                               .header_type = r.data[2],
+                               .time        = r.time,
+                               .size        = r.size,
+                               .data        = out->bytes + out->used};
             out->used += r.size;
             if (s->header_type == ETL_EVENT64) { /* traits, then schema: u16 size, no tags, the name */
                 s->hook = 0;
                 uint16_t traits;
                 memcpy(&traits, s->data + sizeof(struct etl_event_header), 2);
-                snprintf(s->name, sizeof s->name, "%s", (const char *)s->data + sizeof(struct etl_event_header) + traits + 8 + 3);
+                snprintf(s->name, sizeof s->name, "%s",
+                         (const char *)s->data + sizeof(struct etl_event_header) + traits + 8 + 3);
             }
         }
     }
@@ -53,7 +69,8 @@ static unsigned count_of(const struct events *e, uint16_t hook, const char *name
 static const struct seen *find(const struct events *e, uint16_t hook, const char *name, unsigned which)
 {
     for (unsigned i = 0; i < e->count; i++)
-        if ((name ? strcmp(e->at[i].name, name) == 0 : e->at[i].hook == hook && e->at[i].header_type != ETL_EVENT64) && which-- == 0)
+        if ((name ? strcmp(e->at[i].name, name) == 0 : e->at[i].hook == hook && e->at[i].header_type != ETL_EVENT64) &&
+            which-- == 0)
             return &e->at[i];
     return NULL;
 }
@@ -92,13 +109,26 @@ static void copy_tree(const char *from, const char *to, const char *const *files
     }
 }
 
-static const char *const tree[] = {
-    "events/header_page", "events/ftrace/print/format", "events/ftrace/kernel_stack/format", "events/initcall/initcall_start/format",
-    "events/initcall/initcall_finish/format", "events/initcall/initcall_level/format", "events/sched/sched_switch/format",
-    "events/sched/sched_process_fork/format", "events/sched/sched_process_exec/format", "events/sched/sched_process_exit/format",
-    "events/task/task_newtask/format", "events/module/module_load/format", "events/block/block_rq_insert/format",
-    "events/block/block_rq_issue/format", "events/block/block_rq_complete/format", "per_cpu/cpu0/stats",
-    "per_cpu/cpu0/trace_pipe_raw", "trace_clock", "tracing_on", "trace_marker" /* empty: this kernel's marks tell nothing */};
+static const char *const tree[] = {"events/header_page",
+                                   "events/ftrace/print/format",
+                                   "events/ftrace/kernel_stack/format",
+                                   "events/initcall/initcall_start/format",
+                                   "events/initcall/initcall_finish/format",
+                                   "events/initcall/initcall_level/format",
+                                   "events/sched/sched_switch/format",
+                                   "events/sched/sched_process_fork/format",
+                                   "events/sched/sched_process_exec/format",
+                                   "events/sched/sched_process_exit/format",
+                                   "events/task/task_newtask/format",
+                                   "events/module/module_load/format",
+                                   "events/block/block_rq_insert/format",
+                                   "events/block/block_rq_issue/format",
+                                   "events/block/block_rq_complete/format",
+                                   "per_cpu/cpu0/stats",
+                                   "per_cpu/cpu0/trace_pipe_raw",
+                                   "trace_clock",
+                                   "tracing_on",
+                                   "trace_marker" /* empty: this kernel's marks tell nothing */};
 
 static void recorded_6_1(void **state)
 {
@@ -140,8 +170,8 @@ static void recorded_6_1(void **state)
     assert_int_equal(count_of(&e, 0, "KernelPhaseEnd"), 1);
     assert_int_equal(count_of(&e, 0x0524, NULL), 85);
     assert_int_equal(count_of(&e, 0x0501, NULL), 18); /* threads: pid 1, kthreadd, and its 16 children */
-    assert_int_equal(count_of(&e, 0x0301, NULL), 1); /* one process: the rest belong to System */
-    assert_true(count_of(&e, 0x1820, NULL) > 60); /* stacks of switches */
+    assert_int_equal(count_of(&e, 0x0301, NULL), 1);  /* one process: the rest belong to System */
+    assert_true(count_of(&e, 0x1820, NULL) > 60);     /* stacks of switches */
     const struct seen *level = find(&e, 0, "InitcallLevel", 0), *last = find(&e, 0, "KernelPhaseEnd", 0);
     const struct seen *first = &e.at[0];
     assert_ptr_equal(level, first); /* at t = 0 */
@@ -155,12 +185,22 @@ static void recorded_6_1(void **state)
 
 /* ---- pages made by hand ---- */
 
-enum { ID_SWITCH = 300, ID_FORK = 301, ID_EXEC = 302, ID_EXIT = 303, ID_NEWTASK = 304, ID_START = 20, ID_FINISH = 21, ID_OTHER = 999 };
+enum {
+    ID_SWITCH  = 300,
+    ID_FORK    = 301,
+    ID_EXEC    = 302,
+    ID_EXIT    = 303,
+    ID_NEWTASK = 304,
+    ID_START   = 20,
+    ID_FINISH  = 21,
+    ID_OTHER   = 999
+};
 
 /* Fields as on 6.18: the parent's name of a fork lies behind the record */
 static void sources_make(struct phase_fixture *f)
 {
-    phase_source(f, SRC_SWITCH, ID_SWITCH, (const struct raw_field[]){{24, 4}, {28, 4}, {32, 8}, {56, 4}, {60, 4}, {8, 16}, {40, 16}}, 7, true);
+    phase_source(f, SRC_SWITCH, ID_SWITCH,
+                 (const struct raw_field[]){{24, 4}, {28, 4}, {32, 8}, {56, 4}, {60, 4}, {8, 16}, {40, 16}}, 7, true);
     phase_source(f, SRC_FORK, ID_FORK, (const struct raw_field[]){{12, 4}, {20, 4}, {8, 4}}, 3, false);
     phase_source(f, SRC_EXEC, ID_EXEC, (const struct raw_field[]){{8, 4}, {12, 4}}, 2, false);
     phase_source(f, SRC_EXIT, ID_EXIT, (const struct raw_field[]){{24, 4}}, 1, false);
@@ -168,48 +208,83 @@ static void sources_make(struct phase_fixture *f)
     phase_source(f, SRC_INITCALL_START, ID_START, (const struct raw_field[]){{8, 8}}, 1, false);
     phase_source(f, SRC_INITCALL_FINISH, ID_FINISH, (const struct raw_field[]){{8, 8}, {16, 4}}, 2, false);
 }
-struct common { uint16_t type; uint8_t flags, preempt; uint32_t tid; };
-static void put_switch(struct page_maker *m, uint32_t delta, uint32_t prev, const char *prev_name, uint32_t next, const char *next_name)
+struct common {
+    uint16_t type;
+    uint8_t  flags, preempt;
+    uint32_t tid;
+};
+static void put_switch(struct page_maker *m, uint32_t delta, uint32_t prev, const char *prev_name, uint32_t next,
+                       const char *next_name)
 {
-    struct { struct common c; char prev[16]; uint32_t prev_pid, prev_prio; uint64_t state; char next[16]; uint32_t next_pid, next_prio; } s =
-        {{ID_SWITCH, 1, 2, prev}, "", prev, 120, 1, "", next, 120};
+    struct {
+        struct common c;
+        char          prev[16];
+        uint32_t      prev_pid, prev_prio;
+        uint64_t      state;
+        char          next[16];
+        uint32_t      next_pid, next_prio;
+    } s = {{ID_SWITCH, 1, 2, prev}, "", prev, 120, 1, "", next, 120};
     memcpy(s.prev, prev_name, strnlen(prev_name, 15));
     memcpy(s.next, next_name, strnlen(next_name, 15));
     page_entry(m, delta, &s, sizeof s);
 }
 static void put_stack(struct page_maker *m, const struct common *of, unsigned frames, uint64_t base)
 {
-    struct { struct common c; uint32_t size, pad; uint64_t frame[8]; } s = {{4, of->flags, of->preempt, of->tid}, frames, 0, {0}};
+    struct {
+        struct common c;
+        uint32_t      size, pad;
+        uint64_t      frame[8];
+    } s = {{4, of->flags, of->preempt, of->tid}, frames, 0, {0}};
     for (unsigned i = 0; i < frames; i++)
         s.frame[i] = base + i;
     page_entry(m, 1, &s, 16 + frames * 8);
 }
 static void put_newtask(struct page_maker *m, uint32_t by, uint32_t tid, uint64_t flags)
 {
-    struct { struct common c; uint32_t pid; char comm[20]; uint64_t flags; } s = {{ID_NEWTASK, 0, 0, by}, tid, "", flags};
+    struct {
+        struct common c;
+        uint32_t      pid;
+        char          comm[20];
+        uint64_t      flags;
+    } s = {{ID_NEWTASK, 0, 0, by}, tid, "", flags};
     page_entry(m, 1, &s, sizeof s);
 }
 static void put_fork(struct page_maker *m, uint32_t parent, const char *name, uint32_t child)
 {
-    struct { struct common c; uint32_t where, parent, where2, child; char text[16]; } s =
-        {{ID_FORK, 0, 0, parent}, 24 | 16 << 16, parent, 24 | 16 << 16, child, ""};
+    struct {
+        struct common c;
+        uint32_t      where, parent, where2, child;
+        char          text[16];
+    } s = {{ID_FORK, 0, 0, parent}, 24 | 16 << 16, parent, 24 | 16 << 16, child, ""};
     memcpy(s.text, name, strnlen(name, 15));
     page_entry(m, 1, &s, sizeof s);
 }
 static void put_exec(struct page_maker *m, uint32_t pid, const char *path)
 {
-    struct { struct common c; uint32_t where, pid, old, pad; char text[40]; } s = {{ID_EXEC, 0, 0, pid}, 24 | 40 << 16, pid, pid, 0, ""};
+    struct {
+        struct common c;
+        uint32_t      where, pid, old, pad;
+        char          text[40];
+    } s = {{ID_EXEC, 0, 0, pid}, 24 | 40 << 16, pid, pid, 0, ""};
     memcpy(s.text, path, strnlen(path, 39));
     page_entry(m, 1, &s, sizeof s);
 }
 static void put_exit(struct page_maker *m, uint32_t tid)
 {
-    struct { struct common c; char comm[16]; uint32_t pid, prio; } s = {{ID_EXIT, 0, 0, tid}, "", tid, 120};
+    struct {
+        struct common c;
+        char          comm[16];
+        uint32_t      pid, prio;
+    } s = {{ID_EXIT, 0, 0, tid}, "", tid, 120};
     page_entry(m, 1, &s, sizeof s);
 }
 static void put_initcall(struct page_maker *m, uint32_t delta, bool begins, uint64_t function, int32_t result)
 {
-    struct { struct common c; uint64_t function; int32_t result, pad; } s = {{begins ? ID_START : ID_FINISH, 0, 0, 1}, function, result, 0};
+    struct {
+        struct common c;
+        uint64_t      function;
+        int32_t       result, pad;
+    } s = {{begins ? ID_START : ID_FINISH, 0, 0, 1}, function, result, 0};
     page_entry(m, delta, &s, begins ? 16 : 20);
 }
 
@@ -247,7 +322,10 @@ static void stacks_find_their_entries(void **state)
     put_fork(&m, 2, "kthreadd", 900);
     put_fork(&m, 2, "kthreadd", 901);
     put_switch(&m, 8, 900, "one", 901, "two");
-    struct { struct common c; uint8_t rest[56]; } irq = {{ID_SWITCH, 0x09, 2, 900}, {0}};
+    struct {
+        struct common c;
+        uint8_t       rest[56];
+    } irq = {{ID_SWITCH, 0x09, 2, 900}, {0}};
     page_entry(&m, 10, &irq, sizeof irq); /* not really one: what matters is its context */
     put_stack(&m, &interrupt, 2, 0xffffffff80002000);
     put_stack(&m, &task, 3, 0xffffffff80001000);
@@ -266,8 +344,8 @@ static void stacks_find_their_entries(void **state)
     check_sum(&f);
     /* straight from the raw log: chains of the five samples, in the order of the entries that they belong to */
     static const uint64_t wanted[5] = {3, 2, 0, 4, 0};
-    uint64_t              times[5]  = {0}, chains[5] = {0};
-    unsigned              n         = 0;
+    uint64_t              times[5] = {0}, chains[5] = {0};
+    unsigned              n = 0;
     for (uint64_t pos = 0; pos < rawlog_published(&f.log)->write_pos;) {
         struct raw_chunk chunk;
         memcpy(&chunk, rawlog_at(&f.log, pos), sizeof chunk);
@@ -322,7 +400,7 @@ static void tasks(void **state)
     put_fork(&m, 2, "kthreadd", BASE); /* a kernel thread */
     put_switch(&m, 5, BASE, "kthreadd", 1, "swapper/0");
     put_switch(&m, 5, 1, "swapper/0", BASE, "kworker/9"); /* its name came later */
-    put_fork(&m, BASE, "kworker/9", BASE + 1); /* a helper of the kernel */
+    put_fork(&m, BASE, "kworker/9", BASE + 1);            /* a helper of the kernel */
     put_exec(&m, BASE + 1, "/sbin/modprobe");
     put_newtask(&m, BASE + 1, BASE + 2, 0x10000); /* with a thread */
     put_fork(&m, BASE + 1, "modprobe", BASE + 2);
@@ -336,7 +414,8 @@ static void tasks(void **state)
     /* Process Start: swapper/0, the helper, modprobe; End: the helper (its exec), modprobe */
     assert_int_equal(count_of(&e, 0x0301, NULL), 3);
     assert_int_equal(count_of(&e, 0x0302, NULL), 2);
-    const struct seen *init = find(&e, 0x0301, NULL, 0), *helper = find(&e, 0x0301, NULL, 1), *modprobe = find(&e, 0x0301, NULL, 2);
+    const struct seen *init = find(&e, 0x0301, NULL, 0), *helper = find(&e, 0x0301, NULL, 1),
+                      *modprobe = find(&e, 0x0301, NULL, 2);
     assert_int_equal(u32_at(init, 32 + 8), 1);
     assert_int_equal(u32_at(helper, 32 + 8), BASE + 1);
     assert_int_equal(u32_at(helper, 32 + 12), 4); /* its parent: System */
@@ -378,7 +457,10 @@ static void initcalls_have_durations(void **state)
     check_sum(&f);
     assert_int_equal(f.log.header->phase.absorbed, 1);
     convert_all(&f, &e, &c);
-    static const struct { int32_t result; uint64_t ns; } wanted[3] = {{-19, 300}, {0, 1300}, {0, 0}};
+    static const struct {
+        int32_t  result;
+        uint64_t ns;
+    } wanted[3] = {{-19, 300}, {0, 1300}, {0, 0}};
     assert_int_equal(count_of(&e, 0, "InitcallFinish"), 3);
     for (unsigned i = 0; i < 3; i++) {
         const struct seen *s = find(&e, 0, "InitcallFinish", i);
@@ -440,7 +522,7 @@ static void marks_that_disagree_widen_the_error(void **state)
     static struct phase_fixture f;
     (void)state;
     begin(&f, 2);
-    sync_at(&f, 0, 1000000, 1001000, 500000); /* 500000 .. 501000 */
+    sync_at(&f, 0, 1000000, 1001000, 500000);  /* 500000 .. 501000 */
     sync_at(&f, 1, 2000000, 2002000, 1498000); /* 502000 .. 504000: 1500 away from 500500 */
     kphase_join(f.p);
     assert_int_equal(f.p->cpu[0].map.offset, 500500);
@@ -488,7 +570,7 @@ static void early_times_are_squeezed(void **state)
 static void names_are_compared_to_their_end(void **state)
 {
     (void)state;
-    struct raw_source s = {.kind = SRC_TRACEPOINT};
+    struct raw_source s     = {.kind = SRC_TRACEPOINT};
     uint8_t           a[32] = {[4] = 7}, b[32] = {[4] = 7};
     for (unsigned i = 0; i < RAW_FIELDS; i++)
         s.field[i].offset = RAW_NO_FIELD;
@@ -520,14 +602,16 @@ static void seam(void **state)
     assert_int_equal(SEAM(f, edge), 6); /* while it stopped: the one 13 ns before is the same event */
     static const struct seam_event other[] = {{2030, 2}};
     assert_int_equal(SEAM(f, other), 7); /* 40 ns before: another of the same content */
-    static const struct seam_event g2[] = {{1990, 2}, {2005, 3}, {2015, 2}, {2020, 3}}, slow[] = {{2080, 2}, {2085, 3}}, unsure[] = {{2080, 3}};
-    assert_int_equal(SEAM(g2, slow), 2); /* long after perf's arming: perf has it, though 65 ns lie between the two records */
+    static const struct seam_event g2[] = {{1990, 2}, {2005, 3}, {2015, 2}, {2020, 3}}, slow[] = {{2080, 2}, {2085, 3}},
+                                   unsure[] = {{2080, 3}};
+    /* long after perf's arming: perf has it, though 65 ns lie between the two records */
+    assert_int_equal(SEAM(g2, slow), 2);
     assert_int_equal(seam_find(g2, 2, unsure, 1, &times), 2); /* maybe before it: another */
     /* perf lacks some (they are kept from it): what it has is in order */
     static const struct seam_event withheld[] = {{1205, 1}, {1405, 3}, {1995, 2}};
     assert_int_equal(SEAM(f, withheld), 2);
     /* an interrupted handler: the nearest in time is the wrong one, what follows tells */
-    static const struct seam_event g[] = {{1100, 1}, {1110, 2}, {1190, 1}, {1300, 4}};
+    static const struct seam_event g[]       = {{1100, 1}, {1110, 2}, {1190, 1}, {1300, 4}};
     static const struct seam_event shifted[] = {{1180, 1}, {1185, 2}, {1195, 1}, {1305, 4}};
     assert_int_equal(SEAM(g, shifted), 0);
     static const struct seam_event nothing[] = {{1250, 77}};

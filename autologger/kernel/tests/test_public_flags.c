@@ -1,5 +1,5 @@
-/* D-40. Proves: KRN-02 (names and values of the public header): EVENT_TRACE_FLAG_* and the GUIDs of evntrace.h against the project's own
- * tables, in both directions. */
+/* D-40. Proves: KRN-02 (names and values of the public header): EVENT_TRACE_FLAG_* and the GUIDs of evntrace.h against
+ * the project's own tables, in both directions. */
 #define INITGUID
 #include "autologger/include/autologger_kernel_guids.h"
 #include "autologger/include/evntrace.h"
@@ -13,19 +13,47 @@
 #include <cmocka.h>
 
 #define ROWS(table) (sizeof(table) / sizeof *(table))
-#define FLAG(name) {#name, EVENT_TRACE_FLAG_##name}
+#define FLAG(name) \
+    { \
+#name, EVENT_TRACE_FLAG_##name \
+    }
 
 static const struct {
     const char *symbol;
     uint32_t    value;
 } flags[] = {
-    FLAG(PROCESS), FLAG(THREAD), FLAG(IMAGE_LOAD), FLAG(PROCESS_COUNTERS), FLAG(CSWITCH), FLAG(DPC), FLAG(INTERRUPT), FLAG(SYSTEMCALL),
-    FLAG(DISK_IO), FLAG(DISK_FILE_IO), FLAG(DISK_IO_INIT), FLAG(DISPATCHER), FLAG(MEMORY_PAGE_FAULTS), FLAG(MEMORY_HARD_FAULTS),
-    FLAG(VIRTUAL_ALLOC), FLAG(VAMAP), FLAG(NETWORK_TCPIP), FLAG(REGISTRY), FLAG(DBGPRINT), FLAG(JOB), FLAG(ALPC), FLAG(SPLIT_IO),
-    FLAG(DEBUG_EVENTS), FLAG(DRIVER), FLAG(PROFILE), FLAG(FILE_IO), FLAG(FILE_IO_INIT), FLAG(NO_SYSCONFIG),
+    FLAG(PROCESS),
+    FLAG(THREAD),
+    FLAG(IMAGE_LOAD),
+    FLAG(PROCESS_COUNTERS),
+    FLAG(CSWITCH),
+    FLAG(DPC),
+    FLAG(INTERRUPT),
+    FLAG(SYSTEMCALL),
+    FLAG(DISK_IO),
+    FLAG(DISK_FILE_IO),
+    FLAG(DISK_IO_INIT),
+    FLAG(DISPATCHER),
+    FLAG(MEMORY_PAGE_FAULTS),
+    FLAG(MEMORY_HARD_FAULTS),
+    FLAG(VIRTUAL_ALLOC),
+    FLAG(VAMAP),
+    FLAG(NETWORK_TCPIP),
+    FLAG(REGISTRY),
+    FLAG(DBGPRINT),
+    FLAG(JOB),
+    FLAG(ALPC),
+    FLAG(SPLIT_IO),
+    FLAG(DEBUG_EVENTS),
+    FLAG(DRIVER),
+    FLAG(PROFILE),
+    FLAG(FILE_IO),
+    FLAG(FILE_IO_INIT),
+    FLAG(NO_SYSCONFIG),
 };
 
-/* Each name is the row of the table that has this symbol in the first word; and no row of the first word lacks a name. */
+/* Each name is the row of the table that has this symbol in the first word; and no row of the first word lacks a
+ * name. */
 static void test_flags(void **state)
 {
     size_t                    count, first = 0;
@@ -54,10 +82,14 @@ static void test_meaning(void **state)
         uint32_t    flag;
         const char *keyword;
     } same[] = {
-        {EVENT_TRACE_FLAG_CSWITCH, "CSWITCH"},     {EVENT_TRACE_FLAG_DPC, "DPC"},
-        {EVENT_TRACE_FLAG_INTERRUPT, "INTERRUPT"}, {EVENT_TRACE_FLAG_SYSTEMCALL, "SYSCALL"},
-        {EVENT_TRACE_FLAG_DISPATCHER, "DISPATCHER"}, {EVENT_TRACE_FLAG_VIRTUAL_ALLOC, "VIRT_ALLOC"},
-        {EVENT_TRACE_FLAG_DRIVER, "DRIVERS"},      {EVENT_TRACE_FLAG_PROFILE, "PROFILE"},
+        {EVENT_TRACE_FLAG_CSWITCH, "CSWITCH"},
+        {EVENT_TRACE_FLAG_DPC, "DPC"},
+        {EVENT_TRACE_FLAG_INTERRUPT, "INTERRUPT"},
+        {EVENT_TRACE_FLAG_SYSTEMCALL, "SYSCALL"},
+        {EVENT_TRACE_FLAG_DISPATCHER, "DISPATCHER"},
+        {EVENT_TRACE_FLAG_VIRTUAL_ALLOC, "VIRT_ALLOC"},
+        {EVENT_TRACE_FLAG_DRIVER, "DRIVERS"},
+        {EVENT_TRACE_FLAG_PROFILE, "PROFILE"},
         {EVENT_TRACE_FLAG_PROCESS | EVENT_TRACE_FLAG_THREAD, "PROC_THREAD"},
         {EVENT_TRACE_FLAG_DISK_IO | EVENT_TRACE_FLAG_DISK_FILE_IO, "DISK_IO"},
         {EVENT_TRACE_FLAG_MEMORY_PAGE_FAULTS, "ALL_FAULTS"},
@@ -85,10 +117,25 @@ static void test_guids(void **state)
         unsigned    group;
         const GUID *guid;
     } rows[] = {
-        {0x00, &EventTraceGuid}, {0x01, &DiskIoGuid},    {0x02, &PageFaultGuid},        {0x03, &ProcessGuid}, {0x04, &FileIoGuid},   {0x05, &ThreadGuid},
-        {0x06, &TcpIpGuid},      {0x08, &UdpIpGuid},     {0x09, &RegistryGuid},         {0x0A, &DbgPrintGuid}, {0x0B, &EventTraceConfigGuid},
-        {0x0E, &PoolGuid},       {0x0F, &PerfInfoGuid},  {0x11, &ObjectGuid},           {0x12, &PowerGuid},   {0x14, &ImageLoadGuid}, {0x18, &StackWalkGuid},
-        {0x1A, &ALPCGuid},       {0x1B, &SplitIoGuid},
+        {0x00, &EventTraceGuid},
+        {0x01, &DiskIoGuid},
+        {0x02, &PageFaultGuid},
+        {0x03, &ProcessGuid},
+        {0x04, &FileIoGuid},
+        {0x05, &ThreadGuid},
+        {0x06, &TcpIpGuid},
+        {0x08, &UdpIpGuid},
+        {0x09, &RegistryGuid},
+        {0x0A, &DbgPrintGuid},
+        {0x0B, &EventTraceConfigGuid},
+        {0x0E, &PoolGuid},
+        {0x0F, &PerfInfoGuid},
+        {0x11, &ObjectGuid},
+        {0x12, &PowerGuid},
+        {0x14, &ImageLoadGuid},
+        {0x18, &StackWalkGuid},
+        {0x1A, &ALPCGuid},
+        {0x1B, &SplitIoGuid},
     };
     const GUID system = AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID;
     (void)state;
@@ -108,7 +155,7 @@ static void test_modes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flags), cmocka_unit_test(test_meaning), cmocka_unit_test(test_guids),
-                                       cmocka_unit_test(test_modes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_flags), cmocka_unit_test(test_meaning),
+                                       cmocka_unit_test(test_guids), cmocka_unit_test(test_modes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

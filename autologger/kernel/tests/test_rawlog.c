@@ -1,5 +1,6 @@
-/* A ring of raw records that becomes larger and smaller while it is written and read: nothing that is in it moves, memory is taken and given
- * back, a writer that is killed in the middle leaves what it had published. Proves: issue 4, UPDATE of a running session. */
+/* A ring of raw records that becomes larger and smaller while it is written and read: nothing that is in it moves,
+ * memory is taken and given back, a writer that is killed in the middle leaves what it had published. Proves: issue 4,
+ * UPDATE of a running session. */
 // timeout: 240
 #include "autologger/kernel/source/rawlog.h"
 
@@ -99,23 +100,26 @@ static void records_stay_where_they_are(void **state)
         if (dice(3))
             write_some(&log, (uint32_t)(size / 8 + 200));
         else
-            write_words(&log, rawlog_room(&log) / 8); /* to the brim: the newest record lies in the piece of the oldest */
+            write_words(&log,
+                        rawlog_room(&log) / 8); /* to the brim: the newest record lies in the piece of the oldest */
         rawlog_publish(&log);
         const bool unpublished = dice(2); /* R4 holds for what is being written, too */
         if (unpublished)
             write_some(&log, 300);
         if (dice(2)) {
-            struct reason why;
+            struct reason  why;
             const uint64_t wish = START / 4 + dice(MOST), piece = log.header->piece_bytes;
-            const bool     one  = (log.work->write_pos - 1) / piece - free / piece == log.header->layouts[log.header->layout].count;
-            const wstatus  st   = rawlog_resize(&log, wish, &why);
+            const bool     one =
+                (log.work->write_pos - 1) / piece - free / piece == log.header->layouts[log.header->layout].count;
+            const wstatus st = rawlog_resize(&log, wish, &why);
             shared += one && log.size > size;
             refused += st == W_BUSY;
             assert_true(st == 0 || (st == W_BUSY && wish < size && log.size == size && why.text[0]));
             larger += log.size > size;
             smaller += log.size < size;
             if (!st)
-                assert_true(log.size >= (wish < MOST ? wish : MOST) && log.size < wish + log.header->piece_bytes && log.size <= MOST);
+                assert_true(log.size >= (wish < MOST ? wish : MOST) && log.size < wish + log.header->piece_bytes &&
+                            log.size <= MOST);
         }
         if (unpublished)
             rawlog_publish(&log);
@@ -263,15 +267,16 @@ __attribute__((noreturn)) static void victim(struct rawlog *log)
 static void who_is_killed_in_the_middle_has_lost_nothing(void **state)
 {
     struct rawlog log;
-    unsigned      sizes = 0;
+    unsigned      sizes  = 0;
     uint64_t      before = 0;
     (void)state;
     log_new(&log, START, MOST);
     seed = (uint32_t)time(NULL);
     print_message("seed %u\n", seed);
-    for (int i = 0; i < KILLS || (sizes <= KILLS / 4 && i < 20 * KILLS); i++) { /* on a busy machine many are killed before they have done a thing */
-        int   runs[2];
-        char  byte;
+    /* on a busy machine many are killed before they have done a thing */
+    for (int i = 0; i < KILLS || (sizes <= KILLS / 4 && i < 20 * KILLS); i++) {
+        int  runs[2];
+        char byte;
         assert_int_equal(pipe(runs), 0);
         pid_t pid = fork();
         assert_true(pid >= 0);
@@ -323,14 +328,14 @@ static void damaged_layouts_are_refused(void **state)
     log_new(&log, START, MOST);
     assert_int_equal(rawlog_resize(&log, MOST / 2, &why), 0);
     successor_sees_the_same(&log);
-    struct raw_header *h    = log.header;
+    struct raw_header      *h    = log.header;
     const struct raw_header good = *h;
-    struct raw_layout *l    = &h->layouts[h->layout];
-#define DAMAGE(what)                                                                                                             \
-    do {                                                                                                                         \
-        what;                                                                                                                    \
-        refused(&log, #what);                                                                                                    \
-        *h = good;                                                                                                               \
+    struct raw_layout      *l    = &h->layouts[h->layout];
+#define DAMAGE(what) \
+    do { \
+        what; \
+        refused(&log, #what); \
+        *h = good; \
     } while (0)
     DAMAGE(h->layout = 2);
     DAMAGE(l->count = 0);
@@ -353,14 +358,21 @@ static void damaged_layouts_are_refused(void **state)
 /* Of any size: the list of pieces is as long as it is, so pieces become larger. */
 static void sizes_from_small_to_large(void **state)
 {
-    static const struct { uint64_t bytes, most; } wish[] = {{0, 0}, {1, 1}, {65537, 65536}, {8 << 20, 64 << 20}, {UINT64_C(512) << 20, UINT64_C(512) << 20},
-                                                            {(UINT64_C(3) << 30) + 4096, UINT64_C(9) << 30}};
+    static const struct {
+        uint64_t bytes, most;
+    } wish[] = {{0, 0},
+                {1, 1},
+                {65537, 65536},
+                {8 << 20, 64 << 20},
+                {UINT64_C(512) << 20, UINT64_C(512) << 20},
+                {(UINT64_C(3) << 30) + 4096, UINT64_C(9) << 30}};
     (void)state;
     for (size_t i = 0; i < sizeof wish / sizeof *wish; i++) {
         struct rawlog log;
         struct reason why;
         log_new(&log, wish[i].bytes, wish[i].most);
-        assert_true(log.size >= wish[i].bytes && log.size >= 65536 && log.size <= wish[i].bytes + 65536 + log.header->piece_bytes);
+        assert_true(log.size >= wish[i].bytes && log.size >= 65536 &&
+                    log.size <= wish[i].bytes + 65536 + log.header->piece_bytes);
         assert_true(log.header->data_most / log.header->piece_bytes <= RAW_PIECES);
         assert_int_equal(rawlog_resize(&log, UINT64_MAX, &why), 0);
         assert_int_equal(log.size, log.header->data_most);
@@ -378,9 +390,9 @@ static void sizes_from_small_to_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_stay_where_they_are), cmocka_unit_test(memory_comes_and_goes), cmocka_unit_test(reader_and_writer_go_on),
-        cmocka_unit_test(who_is_killed_in_the_middle_has_lost_nothing), cmocka_unit_test(damaged_layouts_are_refused),
-        cmocka_unit_test(sizes_from_small_to_large),
+        cmocka_unit_test(records_stay_where_they_are), cmocka_unit_test(memory_comes_and_goes),
+        cmocka_unit_test(reader_and_writer_go_on),     cmocka_unit_test(who_is_killed_in_the_middle_has_lost_nothing),
+        cmocka_unit_test(damaged_layouts_are_refused), cmocka_unit_test(sizes_from_small_to_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

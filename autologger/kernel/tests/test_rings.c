@@ -12,9 +12,14 @@ enum { KB = 1024, MB = 1024 * 1024 };
 
 static void rings_stay_inside_of_the_bound(void **state)
 {
-    static const struct { unsigned cpus; size_t asked; uint64_t session; size_t page, bytes; } rows[] = {
+    static const struct {
+        unsigned cpus;
+        size_t   asked;
+        uint64_t session;
+        size_t   page, bytes;
+    } rows[] = {
         {1, 4 * MB, 2 * MB, 4 * KB, 4 * MB},
-        {2, 4 * MB, 2 * MB, 4 * KB, 4 * MB},   /* the buffers of a small session are no measure for its rings */
+        {2, 4 * MB, 2 * MB, 4 * KB, 4 * MB}, /* the buffers of a small session are no measure for its rings */
         {16, 4 * MB, 2 * MB, 4 * KB, 4 * MB},
         {17, 4 * MB, 2 * MB, 4 * KB, 2 * MB},
         {64, 4 * MB, 2 * MB, 4 * KB, 1 * MB},
@@ -23,7 +28,7 @@ static void rings_stay_inside_of_the_bound(void **state)
         {256, 4 * MB, 256 * MB, 4 * KB, 1 * MB},
         {256, 4 * MB, UINT64_C(1) << 30, 4 * KB, 4 * MB},
         {4096, 4 * MB, 2 * MB, 4 * KB, 64 * KB}, /* not less: a burst must find room */
-        {2, 3 * MB, 2 * MB, 4 * KB, 4 * MB},    /* a power of two */
+        {2, 3 * MB, 2 * MB, 4 * KB, 4 * MB},     /* a power of two */
         {2, 1, 2 * MB, 4 * KB, 4 * KB},
         {256, 4 * MB, 2 * MB, 64 * KB, 256 * KB},
         {1024, 64 * KB, 2 * MB, 64 * KB, 64 * KB},
@@ -44,8 +49,11 @@ static void on_condition(void *ctx, wstatus number, bool note, const char *item,
 {
     (void)ctx;
     told++;
-    assert_true(number == W_NOT_ENOUGH_MEMORY && note && strcmp(item, "rings") == 0 && strstr(advice, "MaximumBuffers"));
-    assert_non_null(strstr(reason, "256 processors: the rings of kernel events have 256 KB each instead of 4096 KB, so that they take 64 MB together"));
+    assert_true(number == W_NOT_ENOUGH_MEMORY && note && strcmp(item, "rings") == 0 &&
+                strstr(advice, "MaximumBuffers"));
+    assert_non_null(strstr(
+        reason,
+        "256 processors: the rings of kernel events have 256 KB each instead of 4096 KB, so that they take 64 MB together"));
 }
 
 static void smaller_ones_are_told(void **state)
@@ -62,6 +70,7 @@ static void smaller_ones_are_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rings_stay_inside_of_the_bound), cmocka_unit_test(smaller_ones_are_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rings_stay_inside_of_the_bound),
+                                       cmocka_unit_test(smaller_ones_are_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

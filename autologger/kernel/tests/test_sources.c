@@ -1,5 +1,5 @@
-/* Each source of interrupts, deferred work, timers, power, priorities and log lines: raw records in, fields out. Proves: KRN-06 and
- * the layouts of issue 4 that this machine's kernel may not show. */
+/* Each source of interrupts, deferred work, timers, power, priorities and log lines: raw records in, fields out.
+ * Proves: KRN-06 and the layouts of issue 4 that this machine's kernel may not show. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 static int setup(void **state)
@@ -10,10 +10,21 @@ static int setup(void **state)
 }
 
 /* A tracepoint's record: 8 common bytes, then the bytes given. */
-struct record { uint8_t bytes[96]; uint32_t size; };
+struct record {
+    uint8_t  bytes[96];
+    uint32_t size;
+};
 static struct record record(void) { return (struct record){.size = 8}; }
-static void r32(struct record *r, uint32_t v) { memcpy(r->bytes + r->size, &v, 4); r->size += 4; }
-static void r64(struct record *r, uint64_t v) { memcpy(r->bytes + r->size, &v, 8); r->size += 8; }
+static void          r32(struct record *r, uint32_t v)
+{
+    memcpy(r->bytes + r->size, &v, 4);
+    r->size += 4;
+}
+static void r64(struct record *r, uint64_t v)
+{
+    memcpy(r->bytes + r->size, &v, 8);
+    r->size += 8;
+}
 static void at(uint64_t time, unsigned source, const struct record *r)
 {
     maker_sample(&maker, 0, source, time, 500, 501, 0x400100, 3, r->bytes, r->size);
@@ -45,10 +56,10 @@ static void done(void)
 static const uint8_t *told(const char *name, unsigned n, const struct one **event)
 {
     for (size_t i = 0; i < out.count; i++) {
-        const struct one    *e = &out.event[i];
-        const uint8_t       *p = e->payload;
-        struct etl_ext_item  item = {.linkage = 1};
-        bool                 same = false;
+        const struct one   *e    = &out.event[i];
+        const uint8_t      *p    = e->payload;
+        struct etl_ext_item item = {.linkage = 1};
+        bool                same = false;
         if (e->type != ETL_EVENT64)
             continue;
         while (item.linkage & 1) {
@@ -64,8 +75,18 @@ static const uint8_t *told(const char *name, unsigned n, const struct one **even
     }
     return NULL;
 }
-static uint32_t p32(const uint8_t *p, size_t at) { uint32_t v; memcpy(&v, p + at, 4); return v; }
-static uint64_t p64(const uint8_t *p, size_t at) { uint64_t v; memcpy(&v, p + at, 8); return v; }
+static uint32_t p32(const uint8_t *p, size_t at)
+{
+    uint32_t v;
+    memcpy(&v, p + at, 4);
+    return v;
+}
+static uint64_t p64(const uint8_t *p, size_t at)
+{
+    uint64_t v;
+    memcpy(&v, p + at, 8);
+    return v;
+}
 
 static void interrupts(void **state)
 {
@@ -84,7 +105,8 @@ static void interrupts(void **state)
     done();
     const struct one *a = nth(0x0F43, 0), *b = nth(0x0F43, 1);
     assert_true(count(0x0F43) == 2 && a->size == 20 && a->version == 2 && a->time == 1200);
-    assert_true(u64(a, 0) == 1000 && u64(a, 8) == 0 && a->payload[16] == 1 && a->payload[17] == 24 && a->payload[18] == 0);
+    assert_true(u64(a, 0) == 1000 && u64(a, 8) == 0 && a->payload[16] == 1 && a->payload[17] == 24 &&
+                a->payload[18] == 0);
     assert_true(u64(b, 0) == 1300 && b->payload[16] == 0);
     assert_int_equal(nth(0x0F2E, 0)->payload[14] & 2, 2); /* a sample inside of an ISR */
     const uint8_t *name = told("InterruptName", 0, NULL);
@@ -109,7 +131,8 @@ static void deferred_work(void **state)
     assert_true(count(0x0F64) == 1 && u64(nth(0x0F64, 0), 0) == 6 && nth(0x0F64, 0)->size == 24);
     assert_true(count(0x0F65) == 2 && u64(nth(0x0F65, 0), 8) == 6 && u64(nth(0x0F65, 1), 8) == 1);
     assert_int_equal(count(0x0F44), 2); /* the tasklets, not the softirq around them */
-    assert_true(u64(nth(0x0F44, 0), 0) == 1200 && u64(nth(0x0F44, 0), 8) == 0xffffffff81000010 && nth(0x0F44, 0)->time == 1300);
+    assert_true(u64(nth(0x0F44, 0), 0) == 1200 && u64(nth(0x0F44, 0), 8) == 0xffffffff81000010 &&
+                nth(0x0F44, 0)->time == 1300);
     assert_true(count(0x0F45) == 1 && u64(nth(0x0F45, 0), 0) == 1700);
 }
 
@@ -153,7 +176,8 @@ static void timers(void **state)
     at(1200, SRC_TIMER_EXPIRE, &r);
     at(1300, SRC_HRTIMER_EXPIRE, &r);
     done();
-    static const char *const names[] = {"TimerStart", "HighResolutionTimerStart", "TimerExpire", "HighResolutionTimerExpire"};
+    static const char *const names[] = {"TimerStart", "HighResolutionTimerStart", "TimerExpire",
+                                        "HighResolutionTimerExpire"};
     static const uint64_t    when[]  = {4711, 5000000, 4711, 4711};
     for (unsigned i = 0; i < 4; i++) {
         const struct one *e;
@@ -216,7 +240,8 @@ static void log_lines(void **state)
     at(1300, SRC_CONSOLE, &hostile);
     done();
     assert_int_equal(count(0x0A20), 4);
-    assert_true(u32(nth(0x0A20, 0), 4) == 4 && strcmp((const char *)nth(0x0A20, 0)->payload + 8, "usb 1-1: new device") == 0);
+    assert_true(u32(nth(0x0A20, 0), 4) == 4 &&
+                strcmp((const char *)nth(0x0A20, 0)->payload + 8, "usb 1-1: new device") == 0);
     assert_true(u32(nth(0x0A20, 1), 4) == 0 && strcmp((const char *)nth(0x0A20, 1)->payload + 8, "plain") == 0);
     assert_true(nth(0x0A20, 2)->size == 9 && nth(0x0A20, 3)->size == 9 && nth(0x0A20, 3)->payload[8] == 0);
     assert_true(nth(0x0A20, 0)->pid == 500 && nth(0x0A20, 0)->tid == 501);
@@ -225,8 +250,9 @@ static void log_lines(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(interrupts), T(deferred_work), T(clock_and_ipi), T(timers), T(power), T(priorities_and_counters),
-                                       T(log_lines), cmocka_unit_test(every_class_is_read_back)};
+    const struct CMUnitTest tests[] = {
+        T(interrupts), T(deferred_work),           T(clock_and_ipi), T(timers),
+        T(power),      T(priorities_and_counters), T(log_lines),     cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

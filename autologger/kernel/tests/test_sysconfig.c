@@ -1,5 +1,5 @@
-/* The system configuration, collected from a tree as /proc, /sys and /etc show a machine, field by field; what a mask chooses; a machine
- * with a thousand of everything; and the converter's part. Proves: MRG-06 (VolumeMapping). */
+/* The system configuration, collected from a tree as /proc, /sys and /etc show a machine, field by field; what a mask
+ * chooses; a machine with a thousand of everything; and the converter's part. Proves: MRG-06 (VolumeMapping). */
 #include "autologger/kernel/source/bootenv.h"
 #include "autologger/kernel/sysconfig/sysconfig.h"
 #include "autologger/kernel/tests/raw_maker.h"
@@ -7,7 +7,8 @@
 #include "registry-sim/win32/utf16.h"
 /* Only a living machine has these: boot-tests/e2e/system_config.py holds them against statx, statvfs, getifaddrs,
  * resolv.conf and lscpu. */
-#define READ_BACK_LIVE "InstallDate Hypervisor HypervisorId SectorsPerCluster NumberOfFreeClusters TotalNumberOfClusters IpAddresses DnsServerAddresses"
+#define READ_BACK_LIVE \
+    "InstallDate Hypervisor HypervisorId SectorsPerCluster NumberOfFreeClusters TotalNumberOfClusters IpAddresses DnsServerAddresses"
 #include "tools/dev/read_back.h"
 
 #include <ftw.h>
@@ -22,7 +23,10 @@
 
 enum { EVENTS = 20000 };
 static char root[64];
-static struct event_copy { struct raw_config head; uint8_t *body; } event[EVENTS];
+static struct event_copy {
+    struct raw_config head;
+    uint8_t          *body;
+} event[EVENTS];
 static unsigned count, left_out;
 
 /* ---- a tree ---- */
@@ -182,8 +186,9 @@ static uint64_t number(const struct event_copy *e, size_t at, size_t size)
 
 /* ---- one machine ---- */
 
-#define CPU(n)                                                                                                     \
-    "processor\t: " n "\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 142\nmodel name\t: Intel(R) Core(TM) i5-8265U CPU @ 1.60GHz\n" \
+#define CPU(n) \
+    "processor\t: " n \
+    "\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 142\nmodel name\t: Intel(R) Core(TM) i5-8265U CPU @ 1.60GHz\n" \
     "stepping\t: 11\ncpu MHz\t\t: 3200.112\nflags\t\t: fpu pae nx lm\n\n"
 
 static void machine_make(void)
@@ -367,7 +372,7 @@ static void network_and_devices(void **state)
     e = nth(0x0B16, ETL_SYSTEM64, 0);
     assert_int_equal(e->head.version, 5);
     assert_int_equal(number(e, 0, 4), 0x4d36e972); /* network */
-    assert_int_equal(number(e, 24, 4), 10); /* a driver is there and runs */
+    assert_int_equal(number(e, 24, 4), 10);        /* a driver is there and runs */
     assert_string_equal(text(e, 32, &at), "PCI\\VEN_8086&DEV_15BE&SUBSYS_227917AA&REV_11\\0000:00:1f.6");
     text(e, at, &at);
     text(e, at, &at);
@@ -390,7 +395,8 @@ static void process_make(const char *pid, const char *name, const char *parent, 
 {
     char path[64], stat[200];
     snprintf(path, sizeof path, "proc/%s/stat", pid);
-    snprintf(stat, sizeof stat, "%s (%s) S %s 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 %s 1 1\n", pid, name, parent, started);
+    snprintf(stat, sizeof stat, "%s (%s) S %s 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 %s 1 1\n", pid, name, parent,
+             started);
     file(path, stat);
 }
 
@@ -480,8 +486,11 @@ static void firmware_and_loader(void **state)
     file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
     file("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
     collect(0, SYSCFG_SYSTEM);
-    const char *p = (const char *)nth(BOOTENV_LOADER, ETL_EVENT64, 0)->body;
-    static const char *const loader[] = {"systemd-boot 252", "UEFI 2.70", "EFI", "on"}, *const kernel[] = {"6.1", "#1 SMP", "quiet", "tsc", "integrity", "", "", "dracut"};
+    const char              *p        = (const char *)nth(BOOTENV_LOADER, ETL_EVENT64, 0)->body;
+    static const char *const loader[] = {"systemd-boot 252", "UEFI 2.70", "EFI", "on"}, *const kernel[] = {
+                                                                                            "6.1", "#1 SMP",    "quiet",
+                                                                                            "tsc", "integrity", "",
+                                                                                            "",    "dracut"};
     for (size_t i = 0; i < 4; p += strlen(p) + 1)
         assert_string_equal(p, loader[i++]);
     p = (const char *)nth(BOOTENV_KERNEL, ETL_EVENT64, 0)->body;
@@ -503,7 +512,8 @@ static void graphics(void **state)
     file("sys/class/graphics/fb0/bits_per_pixel", "32\n");
     collect(0, SYSCFG_GRAPHICS);
     const struct event_copy *e = nth(0x0B0E, ETL_SYSTEM64, 0);
-    assert_true(e->head.version == 2 && e->head.body_size == 20 + 5 * 512 + 4 && number(e, 4, 4) == 1024 && number(e, 8, 4) == 768 && number(e, 12, 4) == 32);
+    assert_true(e->head.version == 2 && e->head.body_size == 20 + 5 * 512 + 4 && number(e, 4, 4) == 1024 &&
+                number(e, 8, 4) == 768 && number(e, 12, 4) == 32);
     assert_string_equal(text(e, 20, &at), "EFI VGA");
     file("sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
     file("sys/bus/pci/devices/0000:00:02.0/vendor", "0x1002\n");
@@ -518,9 +528,11 @@ static void graphics(void **state)
     file("sys/bus/pci/devices/0000:00:02.0/graphics/fb0/bits_per_pixel", "32\n");
     file("sys/bus/pci/devices/0000:00:03.0/class", "0x020000\n");
     collect(0, SYSCFG_GRAPHICS);
-    assert_int_equal(having(0x0B0E, ETL_SYSTEM64), 2); /* the frame buffer is not told again: the second one is the controller */
+    /* the frame buffer is not told again: the second one is the controller */
+    assert_int_equal(having(0x0B0E, ETL_SYSTEM64), 2);
     e = nth(0x0B0E, ETL_SYSTEM64, 1);
-    assert_true(number(e, 0, 4) == 2147483648u && number(e, 4, 4) == 2560 && number(e, 8, 4) == 1440 && number(e, 12, 4) == 32 && number(e, 16, 4) == 0);
+    assert_true(number(e, 0, 4) == 2147483648u && number(e, 4, 4) == 2560 && number(e, 8, 4) == 1440 &&
+                number(e, 12, 4) == 32 && number(e, 16, 4) == 0);
     assert_string_equal(text(e, 20, NULL), "amdgpu");
     assert_string_equal(text(e, 20 + 2 * 512, NULL), "PCI device 1002:687f, class 030000");
     assert_string_equal(text(e, 20 + 4 * 512, NULL), "PCI\\VEN_1002&DEV_687F\\0000:00:02.0");
@@ -547,7 +559,8 @@ static void classes_are_chosen(void **state)
     assert_int_equal(count, 2);
     assert_int_equal(event[1].head.hook, 0x0B0A);
     collect(0, 0); /* without a choice: all there is */
-    assert_true(having(0x0B11, ETL_PERFINFO64) == 2 && having(0x0B10, ETL_SYSTEM64) == 1 && having(32, ETL_FULL64) == 1);
+    assert_true(having(0x0B11, ETL_PERFINFO64) == 2 && having(0x0B10, ETL_SYSTEM64) == 1 &&
+                having(32, ETL_FULL64) == 1);
 }
 
 static void a_thousand_of_each(void **state)
@@ -572,7 +585,8 @@ static void a_thousand_of_each(void **state)
     clock_gettime(CLOCK_MONOTONIC, &from);
     collect(0, 0);
     clock_gettime(CLOCK_MONOTONIC, &to);
-    print_message("%u events in %.1f ms\n", count, (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6);
+    print_message("%u events in %.1f ms\n", count,
+                  (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6);
     assert_int_equal(having(0x0B0B, ETL_SYSTEM64), 1000);
     assert_int_equal(having(0x0B0D, ETL_SYSTEM64), 1000);
     assert_int_equal(having(0x0B15, ETL_SYSTEM64), SYSCONFIG_MOST);
@@ -585,9 +599,11 @@ static void modules(void **state)
     static const char notes[] = "\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0ABCDEFGHIJKLMNOPQRST";
     (void)state;
     file("proc/sys/kernel/osrelease", "6.1.0-26-amd64\n");
-    file("proc/modules", "snd_hda_intel 61440 2 - Live 0xffffffffc0a01000\nnotes_gone 5000 0 - Live 0xffffffffc0b00000 (OE)\n"
-                         "hidden 4096 0 - Live 0x0000000000000000\n");
-    file("lib/modules/6.1.0-26-amd64/modules.dep", "kernel/lib/crc16.ko:\nkernel/sound/pci/hda/snd-hda-intel.ko.xz: kernel/sound/core/snd.ko.xz\n");
+    file("proc/modules",
+         "snd_hda_intel 61440 2 - Live 0xffffffffc0a01000\nnotes_gone 5000 0 - Live 0xffffffffc0b00000 (OE)\n"
+         "hidden 4096 0 - Live 0x0000000000000000\n");
+    file("lib/modules/6.1.0-26-amd64/modules.dep",
+         "kernel/lib/crc16.ko:\nkernel/sound/pci/hda/snd-hda-intel.ko.xz: kernel/sound/core/snd.ko.xz\n");
     file_bytes("sys/module/snd_hda_intel/notes/.note.gnu.build-id", notes, sizeof notes - 1);
     collect(0x4, SYSCFG_GRAPHICS); /* LOADER */
     assert_int_equal(having(0x1404, ETL_SYSTEM64), 2);
@@ -598,7 +614,9 @@ static void modules(void **state)
     assert_int_equal(number(e, 16, 4), 0);
     assert_memory_equal(e->body + 24, "ABCD", 4);
     assert_memory_equal(e->body + 20, "EFGH", 4);
-    assert_string_equal(text(e, 56, NULL), "\\Device\\HarddiskVolume1\\lib\\modules\\6.1.0-26-amd64\\kernel\\sound\\pci\\hda\\snd-hda-intel.ko.xz");
+    assert_string_equal(
+        text(e, 56, NULL),
+        "\\Device\\HarddiskVolume1\\lib\\modules\\6.1.0-26-amd64\\kernel\\sound\\pci\\hda\\snd-hda-intel.ko.xz");
     e = nth(0x1404, ETL_SYSTEM64, 1);
     assert_int_equal(number(e, 8, 8), 8192); /* whole pages */
     assert_int_equal(number(e, 20, 4), 0);
@@ -631,7 +649,10 @@ static void converted(void **state)
     collect(0, SYSCFG_SYSTEM | SYSCFG_STORAGE);
     maker_init(&maker, 1, 1 << 20);
     put_all(&maker);
-    struct raw_config bad = {.own = {RAW_CONFIG, 0, sizeof bad, 900, 0, 0}, .header = ETL_EVENT64, .disk_at = RAW_NO_DISK, .body_size = 60000};
+    struct raw_config bad = {.own       = {RAW_CONFIG, 0, sizeof bad, 900, 0, 0},
+                             .header    = ETL_EVENT64,
+                             .disk_at   = RAW_NO_DISK,
+                             .body_size = 60000};
     maker_put(&maker, &bad, sizeof bad); /* lies about its length */
     bad.body_size = 0;
     bad.hook      = 999;

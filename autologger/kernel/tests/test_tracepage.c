@@ -93,8 +93,13 @@ static void no_length_is_believed(void **state)
     memcpy(m.bytes + 8, &commit, 8);
     assert_int_equal(walk(m.bytes, sizeof m.bytes, &damaged), 1);
     assert_true(damaged);
-    static const uint32_t bad[][3] = {{1u << 5, 3, 0}, {1u << 5, 0, 0}, {1u << 5, UINT32_MAX, 0}, {29 | 1 << 5, 3, 0},
-                                      {29 | 1 << 5, UINT32_MAX, 0}, {1 | 1 << 5, 7, 0}, {1u << 5, 8, 7}};
+    static const uint32_t bad[][3] = {{1u << 5, 3, 0},
+                                      {1u << 5, 0, 0},
+                                      {1u << 5, UINT32_MAX, 0},
+                                      {29 | 1 << 5, 3, 0},
+                                      {29 | 1 << 5, UINT32_MAX, 0},
+                                      {1 | 1 << 5, 7, 0},
+                                      {1u << 5, 8, 7}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         page_begin(&m, 1);
         page_entry(&m, 1, data, 16);
@@ -121,8 +126,10 @@ static void stats(void **state)
 {
     struct trace_stats s;
     (void)state;
-    assert_true(trace_stats_parse("entries: 24\noverrun: 3\ncommit overrun: 2\nbytes: 2036\noldest event ts: 12764.542579\n"
-                                  "now ts: 12764.604121\ndropped events: 4\nread events: 5\n", &s));
+    assert_true(
+        trace_stats_parse("entries: 24\noverrun: 3\ncommit overrun: 2\nbytes: 2036\noldest event ts: 12764.542579\n"
+                          "now ts: 12764.604121\ndropped events: 4\nread events: 5\n",
+                          &s));
     assert_int_equal(s.entries, 24);
     assert_int_equal(s.overrun, 3);
     assert_int_equal(s.commit_overrun, 2);
@@ -138,16 +145,21 @@ static void stats(void **state)
 static void page_sizes(void **state)
 {
     (void)state;
-    assert_int_equal(trace_page_size("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"), 4096);
+    assert_int_equal(
+        trace_page_size(
+            "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"),
+        4096);
     assert_int_equal(trace_page_size("\tfield: char data;\toffset:16;\tsize:16368;\tsigned:0;\n"), 16384);
     assert_int_equal(trace_page_size("\tfield: char data;\toffset:16;\tsize:4294967295;\tsigned:0;\n"), 4096);
-    assert_int_equal(trace_page_size("\tfield: char data;\toffset:12;\tsize:4080;\tsigned:0;\n"), 4096); /* of 32 bits: not ours */
+    /* of 32 bits: not ours */
+    assert_int_equal(trace_page_size("\tfield: char data;\toffset:12;\tsize:4080;\tsigned:0;\n"), 4096);
     assert_int_equal(trace_page_size(""), 4096);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(entries_of_all_kinds), cmocka_unit_test(absolute_times_carry),
-                                       cmocka_unit_test(no_length_is_believed), cmocka_unit_test(stats), cmocka_unit_test(page_sizes)};
+                                       cmocka_unit_test(no_length_is_believed), cmocka_unit_test(stats),
+                                       cmocka_unit_test(page_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Tracepoints as events: fields of format files, layouts in the raw log, records in and fields out, also damaged ones, and a successor
- * that knows them. Proves: API-17. */
+/* Tracepoints as events: fields of format files, layouts in the raw log, records in and fields out, also damaged ones,
+ * and a successor that knows them. Proves: API-17. */
 #include "autologger/kernel/source/tracepoints.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
@@ -7,32 +7,36 @@ static int setup(void **state)
 {
     (void)state;
     static struct tracepoint_wish wish;
-    fixture_begin(&(struct klog_config){.mask = {0x10000000}, .clock = {1, CLOCK_READ_RAW, 1000000000}, .tracepoints = &wish, .tracepoint_count = 1});
+    fixture_begin(&(struct klog_config){
+        .mask = {0x10000000}, .clock = {1, CLOCK_READ_RAW, 1000000000}, .tracepoints = &wish, .tracepoint_count = 1});
     maker.log.header->source[SRC_TRACEPOINT].flags = RAW_SOURCE_RAW;
     return 0;
 }
 
-static const char format[] =
-    "name: x\nID: 42\nformat:\n"
-    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-    "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-    "\tfield:__data_loc char[] name;\toffset:24;\tsize:4;\tsigned:0;\n"
-    "\tfield:__rel_loc char[] path;\toffset:28;\tsize:4;\tsigned:0;\n"
-    "\tfield:void * addr;\toffset:32;\tsize:8;\tsigned:0;\n"
-    "\tfield:long args[2];\toffset:40;\tsize:16;\tsigned:1;\n"
-    "\tfield:s8 small;\toffset:56;\tsize:1;\tsigned:1;\n"
-    "\tfield:broken;\toffset:;\tsize:1;\tsigned:1;\n"
-    "\tfield:u64 huge;\toffset:70000;\tsize:8;\tsigned:0;\n"
-    "\tfield:__data_loc cpumask_t mask;\toffset:60;\tsize:4;\tsigned:0;\n"
-    "\nprint fmt: \"%s\", REC->comm\n";
+static const char format[] = "name: x\nID: 42\nformat:\n"
+                             "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+                             "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+                             "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+                             "\tfield:__data_loc char[] name;\toffset:24;\tsize:4;\tsigned:0;\n"
+                             "\tfield:__rel_loc char[] path;\toffset:28;\tsize:4;\tsigned:0;\n"
+                             "\tfield:void * addr;\toffset:32;\tsize:8;\tsigned:0;\n"
+                             "\tfield:long args[2];\toffset:40;\tsize:16;\tsigned:1;\n"
+                             "\tfield:s8 small;\toffset:56;\tsize:1;\tsigned:1;\n"
+                             "\tfield:broken;\toffset:;\tsize:1;\tsigned:1;\n"
+                             "\tfield:u64 huge;\toffset:70000;\tsize:8;\tsigned:0;\n"
+                             "\tfield:__data_loc cpumask_t mask;\toffset:60;\tsize:4;\tsigned:0;\n"
+                             "\nprint fmt: \"%s\", REC->comm\n";
 
 static void fields_of_a_format(void **state)
 {
     (void)state;
-    static const struct { const char *name; uint16_t offset, size; uint8_t kind; } want[] = {
-        {"comm", 8, 16, TP_CHARS}, {"name", 24, 4, TP_TEXT}, {"path", 28, 4, TP_RELATIVE_TEXT}, {"addr", 32, 8, TP_POINTER},
-        {"args", 40, 16, TP_BYTES}, {"small", 56, 1, TP_SIGNED}, {"mask", 60, 4, TP_ARRAY}};
+    static const struct {
+        const char *name;
+        uint16_t    offset, size;
+        uint8_t     kind;
+    } want[] = {{"comm", 8, 16, TP_CHARS},   {"name", 24, 4, TP_TEXT},   {"path", 28, 4, TP_RELATIVE_TEXT},
+                {"addr", 32, 8, TP_POINTER}, {"args", 40, 16, TP_BYTES}, {"small", 56, 1, TP_SIGNED},
+                {"mask", 60, 4, TP_ARRAY}};
     struct tracepoint_field f;
     const char             *next = NULL;
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
@@ -47,10 +51,11 @@ static void fields_of_a_format(void **state)
 
 static void layout(uint64_t time, const char *fields)
 {
-    struct raw_tracepoint r = {.own = {RAW_TRACEPOINT, 0, 0, time, 0, 0}, .provider = {0x1234, 1, 2, {3}}, .source = SRC_TRACEPOINT};
-    char                  text[512];
-    uint8_t               record[1024];
-    size_t                n = 0;
+    struct raw_tracepoint r = {
+        .own = {RAW_TRACEPOINT, 0, 0, time, 0, 0}, .provider = {0x1234, 1, 2, {3}}, .source = SRC_TRACEPOINT};
+    char    text[512];
+    uint8_t record[1024];
+    size_t  n = 0;
     memcpy(text, "Disk\0sync", 10);
     snprintf(text + 10, sizeof text - 10, "%s", fields);
     n          = 10 + strlen(fields) + 1;
@@ -64,7 +69,7 @@ static void layout(uint64_t time, const char *fields)
 }
 
 static const char fields[] = "comm 8 16 3\nname 24 4 4\naddr 32 8 2\nargs 40 16 6\nsmall 56 1 0\n";
-static void event(uint64_t time, uint32_t size, uint32_t where)
+static void       event(uint64_t time, uint32_t size, uint32_t where)
 {
     uint8_t raw[80] = {0};
     memcpy(raw + 8, "sixteen-bytes-xx", 16);
@@ -109,7 +114,8 @@ static void records_become_events(void **state)
     const uint8_t *p = body(0, &size);
     assert_non_null(p);
     assert_int_equal(size, 17 + 4 + 8 + 2 + 16 + 1);
-    assert_true(strcmp((const char *)p, "sixteen-bytes-xx") == 0 && strcmp((const char *)p + 17, "abc") == 0 && p[21] == 0xEE);
+    assert_true(strcmp((const char *)p, "sixteen-bytes-xx") == 0 && strcmp((const char *)p + 17, "abc") == 0 &&
+                p[21] == 0xEE);
     assert_true(p[29] == 16 && p[30] == 0 && p[31] == 0x11 && p[47] == 0xFF);
     p = body(1, &size);
     assert_true(p && size == 17 + 1 + 8 + 2 + 16 + 1 && p[17] == 0);
@@ -159,7 +165,8 @@ static void what_is_too_long_is_lost(void **state)
 static void hostile_layouts(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "x", "x 1", "x 1 2", "x 99999 2 1\n", "x 1 3 1\n", "x 1 4 200\n", " 1 4 1\n", "x -1 4 1\n"};
+    static const char *const texts[] = {"",          "x",           "x 1",      "x 1 2",     "x 99999 2 1\n",
+                                        "x 1 3 1\n", "x 1 4 200\n", " 1 4 1\n", "x -1 4 1\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         layout(500 + i, texts[i]);
     char many[400] = "";
@@ -208,8 +215,9 @@ static void a_successor_knows_it(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_a_format), T(records_become_events), T(without_a_layout_it_is_lost), T(what_is_too_long_is_lost),
-                                       T(hostile_layouts), T(a_successor_knows_it)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_of_a_format), T(records_become_events), T(without_a_layout_it_is_lost),
+        T(what_is_too_long_is_lost),          T(hostile_layouts),       T(a_successor_knows_it)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

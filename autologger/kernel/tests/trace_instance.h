@@ -1,5 +1,5 @@
-/* trace_instance.h - a trace buffer of one's own (tracefs' instances/NAME), armed as the kernel's own is by its command line:
- * for tests of the kernel phase. Nobody else's buffer is touched. */
+/* trace_instance.h - a trace buffer of one's own (tracefs' instances/NAME), armed as the kernel's own is by its command
+ * line: for tests of the kernel phase. Nobody else's buffer is touched. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_TRACE_INSTANCE_H
 #define AUTOLOGGER_KERNEL_TESTS_TRACE_INSTANCE_H
 #include "autologger/kernel/phase/tracepage.h"
@@ -74,7 +74,8 @@ static inline bool instance_stats(const struct trace_instance *t, unsigned cpu, 
     return tracefs_read(t->dir, path, text, sizeof text) > 0 && trace_stats_parse(text, out);
 }
 /* Takes the pages of a CPU out of the buffer. Returns how many bytes. */
-static inline size_t instance_pages(const struct trace_instance *t, unsigned cpu, size_t page_size, uint8_t *out, size_t room)
+static inline size_t instance_pages(const struct trace_instance *t, unsigned cpu, size_t page_size, uint8_t *out,
+                                    size_t room)
 {
     char    path[64];
     size_t  used = 0;

@@ -1,6 +1,7 @@
 /* Configurations and the plan or Status that each gives.
- * Proves: REG-04, REG-05, REG-06, REG-07, REG-08, REG-09 (the causes that a plan can see), REG-10, REG-11, REG-12, REG-13,
- * REG-14, REG-15, REG-20, KRN-11, KRN-12, SEC-06 (the security provider is refused: no process is protected as Windows asks). */
+ * Proves: REG-04, REG-05, REG-06, REG-07, REG-08, REG-09 (the causes that a plan can see), REG-10, REG-11, REG-12,
+ * REG-13, REG-14, REG-15, REG-20, KRN-11, KRN-12, SEC-06 (the security provider is refused: no process is protected as
+ * Windows asks). */
 #include "autologger/plan/plan.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/winpath.h"
@@ -16,14 +17,14 @@
 
 #define GIB (1ull << 30)
 #define HEADER "Windows Registry Editor Version 5.00\n\n" /* two lines: the key stands in line 3 */
-#define GLOBAL                                                                                                         \
-    "["                                                                                                                \
+#define GLOBAL \
+    "[" \
     "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\GlobalLogger]\n"
-#define SESSION                                                                                                        \
-    "["                                                                                                                \
+#define SESSION \
+    "[" \
     "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\web]\n"
-#define PROVIDER(name)                                                                                                 \
-    "["                                                                                                                \
+#define PROVIDER(name) \
+    "[" \
     "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\web\\" name "]\n"
 #define START "\"Start\"=dword:1\n"
 #define OWN_GUID "\"GUID\"=\"{11111111-2222-3333-4444-555555555555}\"\n"
@@ -45,8 +46,10 @@ struct expectation {
     const char *plan;   /* parts of describe(), joined by '|'; a part with '!' before it must not be there */
 };
 
-static struct plan_limits limits = {
-    .processors = 2, .ram_bytes = 24 * GIB, .memory_left = 24 * GIB / 10, .log_dir = "/logs"};
+static struct plan_limits limits = {.processors  = 2,
+                                    .ram_bytes   = 24 * GIB,
+                                    .memory_left = 24 * GIB / 10,
+                                    .log_dir     = "/logs"};
 
 /* The plan as text: what a table row can compare with. */
 static char *describe(const struct plan *p)
@@ -169,17 +172,21 @@ static const struct expectation start_and_identity[] = {
     {"a value that nothing acts on", AUTO "\"PoolTagFilter\"=\"Abcd\"\n", 0, NULL, 0, "condition PoolTagFilter 50 @6"},
     {"an earlier start", AUTO "\"Boot\"=dword:1\n", 0, NULL, 0, "condition Boot 50 @6"},
     {"no earlier start", AUTO "\"Boot\"=dword:0\n", 0, NULL, 0, "!condition"},
-    {"disallowed", AUTO "\"DisallowList\"=\"{5ca1ab1e-7e57-0001-8000-000000000001}{5CA1AB1E-7E57-0001-8000-000000000002}\"\n", 0, NULL, 0,
+    {"disallowed",
+     AUTO "\"DisallowList\"=\"{5ca1ab1e-7e57-0001-8000-000000000001}{5CA1AB1E-7E57-0001-8000-000000000002}\"\n", 0,
+     NULL, 0,
      "disallowed {5ca1ab1e-7e57-0001-8000-000000000001} {5ca1ab1e-7e57-0001-8000-000000000002} ;|!condition|!note"},
     {"disallowed, with blanks", AUTO "\"DisallowList\"=\" {5ca1ab1e-7e57-0001-8000-000000000001} ; \"\n", 0, NULL, 0,
      "disallowed {5ca1ab1e-7e57-0001-8000-000000000001} ;|!condition"},
-    {"disallowed, wrong", AUTO "\"DisallowList\"=\"{5ca1ab1e-7e57-0001-8000-000000000001}x\"\n", 87, "DisallowList 'x'", 6, NULL},
+    {"disallowed, wrong", AUTO "\"DisallowList\"=\"{5ca1ab1e-7e57-0001-8000-000000000001}x\"\n", 87, "DisallowList 'x'",
+     6, NULL},
     {"a value of a later version, not asking", AUTO "\"Boot\"=dword:0\n", 0, NULL, 0, "!condition"},
     {"later version, wrong type", AUTO "\"Boot\"=\"1\"\n", 87, "Boot is REG_SZ", 6, NULL},
     {"not read: any type", AUTO "\"Status\"=\"x\"\n\"OwningChannel\"=dword:1\n", 0, NULL, 0, "!condition"},
     {"a short number is ignored", AUTO "\"BufferSize\"=hex(4):10,00\n", 0, NULL, 0, "kb 64/64|note BufferSize 87"},
     {"the security provider", AUTO "\"EnableSecurityProvider\"=dword:1\n", 5, "protected processes", 6, NULL},
-    {"the security provider, with the modes", AUTO "\"EnableSecurityProvider\"=dword:1\n\"LogFileMode\"=dword:180\n", 5, "protected processes", 6, NULL},
+    {"the security provider, with the modes", AUTO "\"EnableSecurityProvider\"=dword:1\n\"LogFileMode\"=dword:180\n", 5,
+     "protected processes", 6, NULL},
     {"the security provider is off", AUTO "\"EnableSecurityProvider\"=dword:0\n", 0, NULL, 0, "!condition|!note"},
     {"reserved name", SESSION START "\"Guid\"=\"{54dea73a-ed1f-42a4-af71-3e63d056f174}\"\n", 0, NULL, 0,
      "name Circular Kernel Context Logger|kernel 1"},
@@ -195,15 +202,13 @@ static const struct expectation buffers_rows[] = {
      "kb 32768/16384|condition BufferSize 87 @6"},
     {"BufferSize over the documented", AUTO "\"BufferSize\"=dword:800\n", 0, NULL, 0,
      "kb 2048/2048|note BufferSize 87"},
-    {"Minimum below the floor", AUTO "\"MinimumBuffers\"=dword:1\n", 0, NULL, 0,
-     "min 1/4; max 23/26|!note"},
+    {"Minimum below the floor", AUTO "\"MinimumBuffers\"=dword:1\n", 0, NULL, 0, "min 1/4; max 23/26|!note"},
     {"Maximum below Minimum", AUTO "\"MinimumBuffers\"=dword:20\n\"MaximumBuffers\"=dword:8\n", 0, NULL, 0,
      "min 32/32; max 8/32|note MaximumBuffers 87 @7"},
     {"Maximum absent", AUTO "\"MinimumBuffers\"=dword:20\n", 0, NULL, 0, "min 32/32; max 54/54"},
     {"huge Minimum does not wrap", AUTO "\"MinimumBuffers\"=dword:ffffffff\n", 0, NULL, 0,
      "min 4294967295/39321; max 4294967295/39321|condition MinimumBuffers 8"},
-    {"one processor by mode", AUTO MODE("10000000"), 0, NULL, 0,
-     "min 2/2; max 24/24|!condition"},
+    {"one processor by mode", AUTO MODE("10000000"), 0, NULL, 0, "min 2/2; max 24/24|!condition"},
     {"one processor by mode, kernel events", GLOBAL START FLAGS("07,00,00,00") MODE("10000000"), 0, NULL, 0,
      "mode 0x10000000|condition NO_PER_PROCESSOR_BUFFERING 50"},
     {"buffering has no growth", AUTO MODE("400") "\"MinimumBuffers\"=dword:20\n\"MaximumBuffers\"=dword:40\n", 0, NULL,
@@ -239,8 +244,7 @@ static const struct expectation mode_rows[] = {
     {"buffering and sequential", AUTO MODE("401"), 87, "BUFFERING has no file", 0, NULL},
     {"buffering and circular", AUTO MODE("402"), 87, "BUFFERING has no file", 0, NULL},
     {"buffering and append", AUTO MODE("404"), 87, "BUFFERING has no file", 0, NULL},
-    {"buffering drops real time", AUTO MODE("500"), 0, NULL, 0,
-     "mode 0x400|note LogFileMode 87"},
+    {"buffering drops real time", AUTO MODE("500"), 0, NULL, 0, "mode 0x400|note LogFileMode 87"},
     {"buffering needs no timer", AUTO MODE("400") "\"FlushTimer\"=dword:5\n", 0, NULL, 0, "timer 0"},
     {"private is ignored at boot", AUTO MODE("800"), 0, NULL, 0, "condition PRIVATE_LOGGER 50"},
     {"size in KB", AUTO MODE("2000") "\"MaxFileSize\"=dword:200\n", 0, NULL, 0, "size 512|!condition"},
@@ -298,14 +302,13 @@ static const struct expectation file_rows[] = {
 static const struct expectation kernel_rows[] = {
     {"kernel GlobalLogger", GLOBAL START FLAGS("07,07,00,00,86,02,00,00"), 0, NULL, 0,
      "name NT Kernel Logger|kernel 1|mask 707 286|!note|!condition"},
-    {"one word", GLOBAL START FLAGS("07,33,03,00"), 0, NULL, 0,
-     "mask 33307 0|condition REGISTRY 50|!note"},
+    {"one word", GLOBAL START FLAGS("07,33,03,00"), 0, NULL, 0, "mask 33307 0|condition REGISTRY 50|!note"},
     {"the group Base", GLOBAL START FLAGS("07,23,00,00,02,00,88,00"), 0, NULL, 0, "mask 2307 880002|!condition"},
-    {"stacks of faults", GLOBAL START FLAGS("07,30,00,00") "\"StackWalkingFilter\"=hex:0b,02,00,00,20,02,00,00\n", 0, NULL, 0, "hooks 2|!condition"},
+    {"stacks of faults", GLOBAL START FLAGS("07,30,00,00") "\"StackWalkingFilter\"=hex:0b,02,00,00,20,02,00,00\n", 0,
+     NULL, 0, "hooks 2|!condition"},
     {"aliases", GLOBAL START FLAGS("17,00,00,01"), 0, NULL, 0, "mask 7 6|!condition"},
     {"file names alone", GLOBAL START FLAGS("07,02,00,00"), 0, NULL, 0, "condition FILENAME 50"},
-    {"compact context switches", GLOBAL START FLAGS("07,00,00,00,04,01,00,00"), 0, NULL, 0,
-     "!note|!condition"},
+    {"compact context switches", GLOBAL START FLAGS("07,00,00,00,04,01,00,00"), 0, NULL, 0, "!note|!condition"},
     {"unknown bits", GLOBAL START FLAGS("07,00,00,08,00,00,00,40"), 0, NULL, 0,
      "mask 8000007 40000000|condition MASK0:0x08000000 50 @5|condition MASK1:0x40000000 50"},
     {"40 bytes",
@@ -363,61 +366,84 @@ static const struct expectation provider_rows[] = {
      0, NULL, 0, "any 1 |note-of-provider EnableFlags 87"},
     {"properties", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:1004\n", 0, NULL, 0,
      "status 0|property 4 filters <>|!STACK_TRACE|condition-of-provider EnableProperty 50 @8"},
-    {"properties that there are not here", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:28\n", 0, NULL, 0,
-     "status 0|condition-of-provider PSM_KEY 50 @8|!property"},
-    {"properties that are flags", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:450\n", 0, NULL, 0, "status 0|!property|!of-provider"},
-    {"D-67: a keyword as a REG_DWORD", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"MatchAnyKeyword\"=dword:80000021\n\"MatchAllKeyword\"=dword:20\n", 0,
+    {"properties that there are not here", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:28\n",
+     0, NULL, 0, "status 0|condition-of-provider PSM_KEY 50 @8|!property"},
+    {"properties that are flags", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:450\n", 0, NULL,
+     0, "status 0|!property|!of-provider"},
+    {"D-67: a keyword as a REG_DWORD",
+     AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"MatchAnyKeyword\"=dword:80000021\n\"MatchAllKeyword\"=dword:20\n", 0,
      NULL, 0, "status 0 on 1 level 0 any 80000021 all 20|!of-provider"},
-    {"D-67: a keyword of another type", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"MatchAnyKeyword\"=\"0x21\"\n", 0, NULL, 0,
+    {"D-67: a keyword of another type", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"MatchAnyKeyword\"=\"0x21\"\n", 0,
+     NULL, 0,
      "status 87 on 0|MatchAnyKeyword is REG_SZ, it must be REG_QWORD. Do: write it as hex(b):21,00,00,00,00,00,00,00|line 8"},
-    {"D-67: a level of another type", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableLevel\"=hex(b):05,00,00,00,00,00,00,00\n", 0, NULL, 0,
+    {"D-67: a level of another type",
+     AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableLevel\"=hex(b):05,00,00,00,00,00,00,00\n", 0, NULL, 0,
      "status 87 on 0|EnableLevel is REG_QWORD, it must be REG_DWORD. Do: write it as dword:00000005"},
-    {"D-67: a level that is no number", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableLevel\"=\"high\"\n", 0, NULL, 0,
-     "status 87 on 0|Do: write it as dword:00000040"},
-    {"D-67: flags as a number", GLOBAL START "\"EnableKernelFlags\"=dword:707\n", 87, "REG_DWORD, it must be REG_BINARY. Do: write it as hex:07,07,00,00,", 5,
-     NULL},
+    {"D-67: a level that is no number", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableLevel\"=\"high\"\n", 0,
+     NULL, 0, "status 87 on 0|Do: write it as dword:00000040"},
+    {"D-67: flags as a number", GLOBAL START "\"EnableKernelFlags\"=dword:707\n", 87,
+     "REG_DWORD, it must be REG_BINARY. Do: write it as hex:07,07,00,00,", 5, NULL},
     {"D-67: the name of old pages", AUTO "\"MaximumFileSize\"=dword:5\n", 0, NULL, 0, "MaximumFileSize 87 @6"},
     {"a subkey that is no GUID", AUTO PROVIDER("one") "\"Enabled\"=dword:1\n", 0, NULL, 0,
      "status 87 on 0|line 6|'one' is not a GUID in braces"},
     {"GUID without braces", AUTO PROVIDER("aaaaaaaa-0000-0000-0000-000000000001") "\"Enabled\"=dword:1\n", 0, NULL, 0,
      "status 87"},
-    {"filters that say nothing", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n", 0,
-     NULL, 0, "status 0|!filters|!of-provider"},
-    {"filters of programs", FILTERS "\"ExeFilter\"=\"a;b\"\n\"PackageIdFilter\"=\"web.service\"\n\"PackageRelativeAppIdFilter\"=\"web\"\n"
-     "\"ContainerFilter\"=\"0123456789ab\"\n", 0, NULL, 0,
+    {"filters that say nothing",
+     AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n", 0, NULL, 0,
+     "status 0|!filters|!of-provider"},
+    {"filters of programs",
+     FILTERS "\"ExeFilter\"=\"a;b\"\n\"PackageIdFilter\"=\"web.service\"\n\"PackageRelativeAppIdFilter\"=\"web\"\n"
+             "\"ContainerFilter\"=\"0123456789ab\"\n",
+     0, NULL, 0,
      "status 0|filters <programs a;b; packages web.service; package applications web; container 0123456789ab>|!of-provider|!not valid"},
-    {"filters of ids", FILTERS "\"EventIds\"=hex:07,00,64,00\n\"EventIdFilterIn\"=dword:1\n", 0, NULL, 0, "filters <event ids 7, 100>|!not valid"},
-    {"ids are kept out unless said otherwise", FILTERS "\"EventIds\"=hex:07,00\n", 0, NULL, 0, "filters <event ids not 7>"},
-    {"ids of half a number", FILTERS "\"EventIds\"=hex:07,00,64\n", 0, NULL, 0, "status 87 on 0|line 10|no ids of 16 bits"},
-    {"ids of another type", FILTERS "\"EventIds\"=dword:7\n", 0, NULL, 0, "status 87 on 0|line 10|EventIds is REG_DWORD"},
-    {"stacks of ids", PROVIDER_ON "\"EnableProperty\"=dword:4\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n\"StackWalkIds\"=hex:07,00\n"
-     "\"StackWalkFilterIn\"=dword:1\n", 0, NULL, 0, "property 4 filters <stacks of ids 7>|!of-provider"},
-    {"stacks that nothing takes", FILTERS "\"StackWalkIds\"=hex:07,00\n", 0, NULL, 0, "filters <stacks of ids not 7>|note-of-provider EnableProperty 87"},
-    {"names", FILTERS PART("EventNameFilter") "\"Names\"=\"Begin;End\"\n\"FilterIn\"=dword:1\n\"NameCount\"=dword:2\n\"Level\"=dword:4\n"
-     "\"MatchAnyKeyword\"=hex(b):40,00,00,00,00,00,00,00\n", 0, NULL, 0, "filters <event names Begin, End level 4 keywords 0x40>|!of-provider|!not valid"},
-    {"names that are not as many", FILTERS PART("EventNameFilter") "\"Names\"=\"Begin;End\"\n\"NameCount\"=dword:3\n", 0, NULL, 0,
-     "status 87 on 0|line 12|Names has 2 names, NameCount says 3"},
-    {"no names", FILTERS PART("EventNameFilter") "\"FilterIn\"=dword:1\n", 0, NULL, 0, "status 87 on 0|Names has 0 names"},
-    {"stacks of names and levels", PROVIDER_ON "\"EnableProperty\"=dword:4\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n"
-     PART("StackNameFilter") "\"Names\"=\"End\"\n" PART("StackLevelKwFilter") "\"FilterIn\"=dword:1\n\"Level\"=dword:2\n", 0, NULL, 0,
-     "filters <stacks of names not End; stacks of level 2>|!of-provider|!not valid"},
-    {"a filter that the provider knows", FILTERS "\"SchematizedFilters\"=hex:01,02\n", 0, NULL, 0, "filters <provider's own filter of 2 bytes>"},
-    {"filters of tracepoints", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Tracepoint\"=\"sched:*\"\n" PROVIDER(A_GUID "\\Filters")
-     "\"Enabled\"=dword:1\n\"EventIds\"=hex:07,00\n", 0, NULL, 0, "status 0 on 1|note-of-provider Filters 50 @10|!filters <"},
+    {"filters of ids", FILTERS "\"EventIds\"=hex:07,00,64,00\n\"EventIdFilterIn\"=dword:1\n", 0, NULL, 0,
+     "filters <event ids 7, 100>|!not valid"},
+    {"ids are kept out unless said otherwise", FILTERS "\"EventIds\"=hex:07,00\n", 0, NULL, 0,
+     "filters <event ids not 7>"},
+    {"ids of half a number", FILTERS "\"EventIds\"=hex:07,00,64\n", 0, NULL, 0,
+     "status 87 on 0|line 10|no ids of 16 bits"},
+    {"ids of another type", FILTERS "\"EventIds\"=dword:7\n", 0, NULL, 0,
+     "status 87 on 0|line 10|EventIds is REG_DWORD"},
+    {"stacks of ids",
+     PROVIDER_ON
+     "\"EnableProperty\"=dword:4\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n\"StackWalkIds\"=hex:07,00\n"
+                                                                 "\"StackWalkFilterIn\"=dword:1\n",
+     0, NULL, 0, "property 4 filters <stacks of ids 7>|!of-provider"},
+    {"stacks that nothing takes", FILTERS "\"StackWalkIds\"=hex:07,00\n", 0, NULL, 0,
+     "filters <stacks of ids not 7>|note-of-provider EnableProperty 87"},
+    {"names",
+     FILTERS PART(
+         "EventNameFilter") "\"Names\"=\"Begin;End\"\n\"FilterIn\"=dword:1\n\"NameCount\"=dword:2\n\"Level\"=dword:4\n"
+                            "\"MatchAnyKeyword\"=hex(b):40,00,00,00,00,00,00,00\n",
+     0, NULL, 0, "filters <event names Begin, End level 4 keywords 0x40>|!of-provider|!not valid"},
+    {"names that are not as many", FILTERS PART("EventNameFilter") "\"Names\"=\"Begin;End\"\n\"NameCount\"=dword:3\n",
+     0, NULL, 0, "status 87 on 0|line 12|Names has 2 names, NameCount says 3"},
+    {"no names", FILTERS PART("EventNameFilter") "\"FilterIn\"=dword:1\n", 0, NULL, 0,
+     "status 87 on 0|Names has 0 names"},
+    {"stacks of names and levels",
+     PROVIDER_ON "\"EnableProperty\"=dword:4\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n" PART(
+         "StackNameFilter") "\"Names\"=\"End\"\n" PART("StackLevelKwFilter") "\"FilterIn\"=dword:1\n\"Level\"=dword:2\n",
+     0, NULL, 0, "filters <stacks of names not End; stacks of level 2>|!of-provider|!not valid"},
+    {"a filter that the provider knows", FILTERS "\"SchematizedFilters\"=hex:01,02\n", 0, NULL, 0,
+     "filters <provider's own filter of 2 bytes>"},
+    {"filters of tracepoints",
+     AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Tracepoint\"=\"sched:*\"\n" PROVIDER(
+         A_GUID "\\Filters") "\"Enabled\"=dword:1\n\"EventIds\"=hex:07,00\n",
+     0, NULL, 0, "status 0 on 1|note-of-provider Filters 50 @10|!filters <"},
     {"a slip in a filter", FILTERS "\"ExeFiltr\"=\"a\"\n", 0, NULL, 0, "note-of-provider ExeFiltr 87 @10"},
     {"filters that are off",
      AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n" PROVIDER(A_GUID "\\Filters") "\"ExeFilter\"=\"a\"\n", 0, NULL, 0,
      "note-of-provider Filters 50"},
     {"unit", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Unit\"=\"web.service\"\n", 0, NULL, 0,
      "status 0 on 1|units web.service; |!of-provider"},
-    {"units that are too many",
-     AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Unit\"=\"" X64 X64 X64 X64 "\"\n", 0, NULL, 0, "status 87 on 0|line 8|Unit has 256 bytes"},
+    {"units that are too many", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Unit\"=\"" X64 X64 X64 X64 "\"\n", 0,
+     NULL, 0, "status 87 on 0|line 8|Unit has 256 bytes"},
     {"sorted by name",
      AUTO PROVIDER("{cccccccc-0000-0000-0000-000000000001}") PROVIDER("{BBBBBBBB-0000-0000-0000-000000000001}")
          PROVIDER(A_GUID),
      0, NULL, 0,
      "provider " A_GUID " - status 0 on 0 level 0 any 0 all 0 line 8 (); provider "
-                        "{bbbbbbbb-0000-0000-0000-000000000001} - status 0 "
+     "{bbbbbbbb-0000-0000-0000-000000000001} - status 0 "
      "on 0 level 0 any 0 all 0 line 7 (); provider {cccccccc-"},
     {"below GlobalLogger",
      GLOBAL START "[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\GlobalLogger\\" A_GUID "]\n"
@@ -425,12 +451,12 @@ static const struct expectation provider_rows[] = {
      0, NULL, 0, "note " A_GUID " 50|!provider {"},
 };
 
-#define RUN(rows)                                                                                                      \
-    static void rows##_hold(void **state)                                                                              \
-    {                                                                                                                  \
-        (void)state;                                                                                                   \
-        for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++)                                                     \
-            check_row(&(rows)[i]);                                                                                     \
+#define RUN(rows) \
+    static void rows##_hold(void **state) \
+    { \
+        (void)state; \
+        for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++) \
+            check_row(&(rows)[i]); \
     }
 RUN(start_and_identity)
 RUN(buffers_rows)
@@ -477,8 +503,10 @@ static void filter_limits(void **state)
         {"stacks", FILTERS "\"StackWalkIds\"=hex:00,00", ",01,00", "\n", "StackWalkIds has 65 ids, at most 64", 64},
         {"programs", FILTERS "\"ExeFilter\"=\"a", "b", "\"\n", "ExeFilter has 1026 bytes, at most 1024", 511},
         {"container", FILTERS "\"ContainerFilter\"=\"a", "b", "\"\n", "ContainerFilter has 1026 bytes", 511},
-        {"provider's own", FILTERS "\"SchematizedFilters\"=hex:00", ",01", "\n", "SchematizedFilters has 1025 bytes", 1024},
-        {"names", FILTERS PART("EventNameFilter") "\"Names\"=\"a", "b", "\"\n", "Names has 4097 bytes, at most 4096", 4075},
+        {"provider's own", FILTERS "\"SchematizedFilters\"=hex:00", ",01", "\n", "SchematizedFilters has 1025 bytes",
+         1024},
+        {"names", FILTERS PART("EventNameFilter") "\"Names\"=\"a", "b", "\"\n", "Names has 4097 bytes, at most 4096",
+         4075},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -489,7 +517,8 @@ static void filter_limits(void **state)
             for (unsigned n = 0; n < units; n++)
                 strcat(text, rows[i].unit);
             strcat(text, rows[i].after);
-            snprintf(parts, sizeof parts, over ? "status 87 on 0|%s" : "status 0 on 1|filters <|!not valid|!%s", rows[i].say);
+            snprintf(parts, sizeof parts, over ? "status 87 on 0|%s" : "status 0 on 1|filters <|!not valid|!%s",
+                     rows[i].say);
             const struct expectation row = {rows[i].what, text, 0, NULL, 0, parts};
             check_row(&row);
             free(text);
@@ -534,8 +563,7 @@ int main(void)
         cmocka_unit_test(mode_rows_hold),          cmocka_unit_test(file_rows_hold),
         cmocka_unit_test(kernel_rows_hold),        cmocka_unit_test(provider_rows_hold),
         cmocka_unit_test(memory_ceiling),          cmocka_unit_test(stack_filter_limit),
-        cmocka_unit_test(filter_limits),
-        cmocka_unit_test(other_keys_are_refused),
+        cmocka_unit_test(filter_limits),           cmocka_unit_test(other_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Payload filters in words: whatever the text, an answer; what is taken is a sound filter, and its own words mean the same. */
+/* Payload filters in words: whatever the text, an answer; what is taken is a sound filter, and its own words mean the
+ * same. */
 #include "autologger/plan/payload_words.h"
 
 #include <stdlib.h>
@@ -16,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(text, data, size);
     text[size] = 0;
-    if (payload_words_parse("x", text, &b, &why) == 0 && payload_check(b.at, b.size, &why) == 0) { /* not: control characters */
+    /* not: control characters */
+    if (payload_words_parse("x", text, &b, &why) == 0 && payload_check(b.at, b.size, &why) == 0) {
         payload_describe(b.at, b.size, said, sizeof said);
         if (payload_words_parse("x", said, &again, &why) || again.size != b.size || memcmp(again.at, b.at, b.size) != 0)
             abort();

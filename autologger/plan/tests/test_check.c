@@ -53,16 +53,16 @@ static char *check_text(const char *text, const struct plan_limits *limits)
 static void rows_in_the_order_of_boot(void **state)
 {
     static const char text[] = "Windows Registry Editor Version 5.00\n" WMI "Autologger\\zeta]\n\"Start\"=dword:"
-                                                                            "1\n" GUID("1") /* 2 */
-        WMI "Autologger\\Beta]\n\"Start\"=dword:1\n" GUID("1")                              /* 5 */
-        WMI "Autologger\\alpha]\n\"Start\"=dword:1\n"                                       /* 8: no Guid */
-        WMI "Autologger\\nt kernel logger]\n\"Start\"=dword:1\n" GUID("2")                  /* 10 */
-        WMI "Autologger\\off]\n\"Start\"=dword:0\n" GUID("1") /* 13: not started, no clash */
+                               "1\n" GUID("1")                             /* 2 */
+        WMI "Autologger\\Beta]\n\"Start\"=dword:1\n" GUID("1")             /* 5 */
+        WMI "Autologger\\alpha]\n\"Start\"=dword:1\n"                      /* 8: no Guid */
+        WMI "Autologger\\nt kernel logger]\n\"Start\"=dword:1\n" GUID("2") /* 10 */
+        WMI "Autologger\\off]\n\"Start\"=dword:0\n" GUID("1")              /* 13: not started, no clash */
         WMI "Autologger\\Beta\\{aaaaaaaa-0000-0000-0000-000000000001}]\n\"Enabled\"=dword:1\n" /* 16 */
         WMI "Autologger\\Beta\\other]\n\"Enabled\"=dword:1\n"                                  /* 18 */
         WMI "GlobalLogger]\n\"Start\"=dword:1\n\"EnableKernelFlags\"=hex:07,00,00,00\n"        /* 20 */
         WMI "Autologger]\n\"Once\"=dword:1\n"                                                  /* 23 */
-        "[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI]\n\"StackCaptureTimeout\"=dword:5\n";
+            "[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI]\n\"StackCaptureTimeout\"=dword:5\n";
     struct plan_limits limits = {.processors = 1, .ram_bytes = GIB, .memory_left = GIB / 10, .log_dir = "/l"};
     (void)state;
     char *rows = check_text(text, &limits);
@@ -109,7 +109,8 @@ static void sessions_share_the_ceiling(void **state)
     char *rows = check_text(text, &limits);
     /* a asks for 86 MB at most; b, c and d that follow surely want 66, so they are kept a quarter */
     assert_non_null(strstr(rows, "session a start 1 status 0 line 2 conditions 1 max 75 "));
-    assert_non_null(strstr(rows, "session b start 1 status 0 line 7 conditions 1 max 22 ")); /* 25, less 2 MB and 8 KB */
+    /* 25, less 2 MB and 8 KB */
+    assert_non_null(strstr(rows, "session b start 1 status 0 line 7 conditions 1 max 22 "));
     assert_non_null(strstr(rows, "session c start 1 status 0 line 12 conditions 1 max 2 ")); /* 3, less 8 KB */
     assert_non_null(strstr(rows, "session d start 1 status 0 line 16 conditions 0 max 24 "));
     free(rows);
@@ -118,23 +119,30 @@ static void sessions_share_the_ceiling(void **state)
 static void who_finds_nothing_left_gets_8(void **state)
 {
     static const char text[] = "Windows Registry Editor Version 5.00\n" WMI "Autologger\\a]\n\"Start\"=dword:1\n" GUID(
-        "1") "\"BufferSize\"=dword:400\n\"MinimumBuffers\"=dword:40\n" WMI "Autologger\\b]\n\"Start\"=dword:1\n" GUID(
-        "2") "\"BufferSize\"=dword:1000\n" WMI "Autologger\\off]\n\"Start\"=dword:0\n" GUID("3") "\"MinimumBuffers\"=dword:40\n";
+        "1") "\"BufferSize\"=dword:400\n\"MinimumBuffers\"=dword:40\n" WMI
+             "Autologger\\b]\n\"Start\"=dword:1\n" GUID("2") "\"BufferSize\"=dword:1000\n" WMI
+                                                             "Autologger\\off]\n\"Start\"=dword:0\n" GUID(
+                                                                 "3") "\"MinimumBuffers\"=dword:40\n";
     struct plan_limits limits = {.processors = 1, .ram_bytes = 200 * MIB, .memory_left = 20 * MIB, .log_dir = "/l"};
     (void)state;
     char *rows = check_text(text, &limits);
     assert_non_null(strstr(rows, "session a start 1 status 0 line 2 conditions 1 max 15 "));
-    assert_non_null(strstr(rows, "session b start 1 status 8 line 10 conditions 1: the least that a session needs is 2 x 1 processors x "
-                                 "4096 KB = 8192 KB, but 5120 KB are left of what all boot sessions"));
+    assert_non_null(strstr(
+        rows, "session b start 1 status 8 line 10 conditions 1: the least that a session needs is 2 x 1 processors x "
+              "4096 KB = 8192 KB, but 5120 KB are left of what all boot sessions"));
     free(rows);
 }
 
 /* All places of sessions are used, each by one with default buffers that another begins with what the others left. */
 static void every_place_has_memory(void **state)
 {
-    static const char text[] = "Windows Registry Editor Version 5.00\n" WMI "Autologger\\a]\n\"Start\"=dword:1\n" GUID("1");
-    static const struct { uint64_t ram; unsigned processors; uint32_t first, last; } rows[] = {
-        {24 * GIB, 64, 640, 179}, {22 * GIB, 64, 640, 150}, {24 * GIB, 16, 160, 160}, {2 * GIB, 2, 26, 26}};
+    static const char text[] =
+        "Windows Registry Editor Version 5.00\n" WMI "Autologger\\a]\n\"Start\"=dword:1\n" GUID("1");
+    static const struct {
+        uint64_t ram;
+        unsigned processors;
+        uint32_t first, last;
+    } rows[] = {{24 * GIB, 64, 640, 179}, {22 * GIB, 64, 640, 150}, {24 * GIB, 16, 160, 160}, {2 * GIB, 2, 26, 26}};
     struct regstore *store;
     struct diag_sink sink = {0};
     struct reason    why  = {0};
@@ -143,8 +151,9 @@ static void every_place_has_memory(void **state)
     assert_int_equal(regstore_open_memory(&store, &why), W_SUCCESS);
     assert_int_equal(reg_import(store, text, strlen(text), "all.reg", 0, &sink, &why), W_SUCCESS);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct plan_limits limits = {.processors = rows[i].processors, .ram_bytes = rows[i].ram, .log_dir = "/l", .now = true};
-        limits.memory_left        = plan_memory_ceiling(limits.ram_bytes);
+        struct plan_limits limits = {
+            .processors = rows[i].processors, .ram_bytes = rows[i].ram, .log_dir = "/l", .now = true};
+        limits.memory_left = plan_memory_ceiling(limits.ram_bytes);
         for (unsigned n = 0; n < SHM_SESSIONS; n++) {
             struct plan p;
             if (plan_from_key(store, WINPATH_WMI "\\Autologger\\a", &limits, &p, &why))
@@ -152,7 +161,8 @@ static void every_place_has_memory(void **state)
             assert_int_equal(p.given.minimum_buffers, 2 * rows[i].processors);
             /* what is less than usual is said, and is no failure */
             assert_int_equal(p.conditions.count, p.given.maximum_buffers < p.asked.maximum_buffers);
-            assert_true(!p.conditions.count || (p.conditions.items[0].note && p.conditions.items[0].number == W_NOT_ENOUGH_MEMORY));
+            assert_true(!p.conditions.count ||
+                        (p.conditions.items[0].note && p.conditions.items[0].number == W_NOT_ENOUGH_MEMORY));
             if (n == 0)
                 assert_int_equal(p.given.maximum_buffers, rows[i].first);
             if (n == SHM_SESSIONS - 1)
@@ -167,16 +177,18 @@ static void every_place_has_memory(void **state)
 /* The same at a boot, which knows the sessions that are still to come. */
 static void a_boot_has_every_place(void **state)
 {
-    struct plan_limits limits = {.processors = 64, .ram_bytes = 24 * GIB, .memory_left = 24 * GIB / 10, .log_dir = "/l"};
-    char              *text   = NULL, *rows;
-    size_t             size;
-    unsigned           started = 0;
+    struct plan_limits limits = {
+        .processors = 64, .ram_bytes = 24 * GIB, .memory_left = 24 * GIB / 10, .log_dir = "/l"};
+    char    *text = NULL, *rows;
+    size_t   size;
+    unsigned started = 0;
     (void)state;
 
     FILE *to = open_memstream(&text, &size);
     fputs("Windows Registry Editor Version 5.00\n", to);
     for (unsigned n = 0; n < SHM_SESSIONS; n++)
-        fprintf(to, WMI "Autologger\\s%u]\n\"Start\"=dword:1\n\"Guid\"=\"{11111111-0000-0000-0000-0000000000%02x}\"\n", n, n);
+        fprintf(to, WMI "Autologger\\s%u]\n\"Start\"=dword:1\n\"Guid\"=\"{11111111-0000-0000-0000-0000000000%02x}\"\n",
+                n, n);
     fclose(to);
     rows = check_text(text, &limits);
     for (const char *at = rows; (at = strstr(at, "start 1 status 0 ")); at++)
@@ -234,8 +246,10 @@ static void ini_filters_become_a_plan(void **state)
         struct reason    why;
         char             text[1024], words[256] = "", *exported;
         size_t           size;
-        snprintf(text, sizeof text, "[Autologger/web]\n[Autologger/web/Contoso-Web]\nEnableProperty = STACK_TRACE\n[Autologger/web/Contoso-Web/Filters]\n%s",
-                 rows[i].text);
+        snprintf(
+            text, sizeof text,
+            "[Autologger/web]\n[Autologger/web/Contoso-Web]\nEnableProperty = STACK_TRACE\n[Autologger/web/Contoso-Web/Filters]\n%s",
+            rows[i].text);
         ini_store(text, &store, &sink, rows[i].filters ? W_SUCCESS : W_INVALID_DATA);
         if (!rows[i].filters) {
             regstore_close(store);
@@ -244,7 +258,8 @@ static void ini_filters_become_a_plan(void **state)
         assert_int_equal(ini_export(store, "HKLM", plan_vocabulary(), &exported, &size, &why), W_SUCCESS);
         ini_store(exported, &again, &sink, W_SUCCESS);
         for (int k = 0; k < 2; k++) {
-            assert_int_equal(plan_from_key(k ? again : store, WINPATH_WMI "\\Autologger\\web", &limits, &p, &why), W_SUCCESS);
+            assert_int_equal(plan_from_key(k ? again : store, WINPATH_WMI "\\Autologger\\web", &limits, &p, &why),
+                             W_SUCCESS);
             assert_int_equal(p.provider_count, 1);
             assert_int_equal(p.providers[0].status, 0);
             assert_non_null(p.providers[0].filter); /* STACK_TRACE */
@@ -258,7 +273,8 @@ static void ini_filters_become_a_plan(void **state)
     }
 }
 
-/* Filters of which only a part is written down are meant as well, unless [.../Filters] says otherwise; exported, they are as much on or off. */
+/* Filters of which only a part is written down are meant as well, unless [.../Filters] says otherwise; exported, they
+ * are as much on or off. */
 static void parts_of_filters_switch_them_on(void **state)
 {
 #define PROVIDER_WITH "[Autologger/web]\n[Autologger/web/Contoso-Web]\n"
@@ -266,10 +282,10 @@ static void parts_of_filters_switch_them_on(void **state)
     static const struct {
         const char *text;
         bool        on;
-    } rows[] = {{PROVIDER_WITH NAMES_ONLY, true},
-                {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters/StackNameFilter]\nNames = End\n", true},
-                {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters]\nEnabled = no\n", false},
-                {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters]\nEnabled = -\n", false}};
+    } rows[]                  = {{PROVIDER_WITH NAMES_ONLY, true},
+                                 {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters/StackNameFilter]\nNames = End\n", true},
+                                 {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters]\nEnabled = no\n", false},
+                                 {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters]\nEnabled = -\n", false}};
     struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -284,7 +300,9 @@ static void parts_of_filters_switch_them_on(void **state)
             free(text);
             assert_int_equal(plan_from_key(store, WINPATH_WMI "\\Autologger\\web", &limits, &p, &why), W_SUCCESS);
             assert_int_equal(p.providers[0].filter != NULL, rows[i].on);
-            assert_int_equal(p.providers[0].conditions.count != 0 && p.providers[0].conditions.items[0].number == W_NOT_SUPPORTED, !rows[i].on);
+            assert_int_equal(p.providers[0].conditions.count != 0 &&
+                                 p.providers[0].conditions.items[0].number == W_NOT_SUPPORTED,
+                             !rows[i].on);
             plan_finish(&p);
             assert_int_equal(ini_export(store, "HKLM", plan_vocabulary(), &text, &size, &why), W_SUCCESS);
             regstore_close(store);
@@ -475,7 +493,11 @@ static void a_windows_configuration(void **state)
 /* What is copied of each stack fits into a buffer, comes in steps of 8 bytes, and is asked for by somebody. */
 static void user_stacks_are_bounded(void **state)
 {
-    static const struct { const char *ini; unsigned bytes; size_t notes; } rows[] = {
+    static const struct {
+        const char *ini;
+        unsigned    bytes;
+        size_t      notes;
+    } rows[] = {
         {"UserStacks = dwarf\nBufferSize = 64 KB\nStackWalkingFilter = Profile\n", 8192, 0},
         {"UserStacks = frame-pointers\nStackWalkingFilter = Profile\n", 0, 0},
         {"StackWalkingFilter = Profile\n", 0, 0},
@@ -493,7 +515,9 @@ static void user_stacks_are_bounded(void **state)
         struct reason    why;
         char             text[400];
         size_t           notes = 0;
-        snprintf(text, sizeof text, "[GlobalLogger]\nFileName = C:\\a.etl\nEnableKernelFlags = PROC_THREAD+LOADER+PROFILE\n%s", rows[i].ini);
+        snprintf(text, sizeof text,
+                 "[GlobalLogger]\nFileName = C:\\a.etl\nEnableKernelFlags = PROC_THREAD+LOADER+PROFILE\n%s",
+                 rows[i].ini);
         ini_store(text, &store, &sink, W_SUCCESS);
         assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", &limits, &p, &why), W_SUCCESS);
         assert_int_equal(p.user_stack_bytes, rows[i].bytes);
@@ -505,10 +529,15 @@ static void user_stacks_are_bounded(void **state)
     }
 }
 
-/* The table of stacks has a size that is bounded, and is not had where nobody could read its keys, or nothing has a stack. */
+/* The table of stacks has a size that is bounded, and is not had where nobody could read its keys, or nothing has a
+ * stack. */
 static void stack_caching_is_bounded(void **state)
 {
-    static const struct { const char *ini; unsigned bytes, buckets; size_t notes; } rows[] = {
+    static const struct {
+        const char *ini;
+        unsigned    bytes, buckets;
+        size_t      notes;
+    } rows[] = {
         {"StackCaching = 3072, 256\nStackWalkingFilter = Profile\n", 3072 << 10, 256, 0},
         {"StackCaching = 0, 256\nStackWalkingFilter = Profile\n", 0, 0, 0},
         {"StackCaching = 3072\nStackWalkingFilter = Profile\n", 0, 0, 0}, /* other lengths are ignored */
@@ -526,7 +555,9 @@ static void stack_caching_is_bounded(void **state)
         struct reason    why;
         char             text[400];
         size_t           notes = 0;
-        snprintf(text, sizeof text, "[GlobalLogger]\nFileName = C:\\a.etl\nEnableKernelFlags = PROC_THREAD+LOADER+PROFILE\n%s", rows[i].ini);
+        snprintf(text, sizeof text,
+                 "[GlobalLogger]\nFileName = C:\\a.etl\nEnableKernelFlags = PROC_THREAD+LOADER+PROFILE\n%s",
+                 rows[i].ini);
         ini_store(text, &store, &sink, W_SUCCESS);
         assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", &limits, &p, &why), W_SUCCESS);
         assert_int_equal(p.stack_cache_bytes, rows[i].bytes);
@@ -542,14 +573,12 @@ static void stack_caching_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stack_caching_is_bounded),
-        cmocka_unit_test(rows_in_the_order_of_boot),
-        cmocka_unit_test(sessions_share_the_ceiling),  cmocka_unit_test(who_finds_nothing_left_gets_8),
-        cmocka_unit_test(every_place_has_memory), cmocka_unit_test(a_boot_has_every_place),
-        cmocka_unit_test(ini_filters_become_a_plan), cmocka_unit_test(parts_of_filters_switch_them_on), cmocka_unit_test(ini_words_become_a_plan),
-        cmocka_unit_test(user_stacks_are_bounded),
-        cmocka_unit_test(ini_mistakes_come_all_at_once),
-        cmocka_unit_test(a_windows_configuration),
+        cmocka_unit_test(stack_caching_is_bounded),      cmocka_unit_test(rows_in_the_order_of_boot),
+        cmocka_unit_test(sessions_share_the_ceiling),    cmocka_unit_test(who_finds_nothing_left_gets_8),
+        cmocka_unit_test(every_place_has_memory),        cmocka_unit_test(a_boot_has_every_place),
+        cmocka_unit_test(ini_filters_become_a_plan),     cmocka_unit_test(parts_of_filters_switch_them_on),
+        cmocka_unit_test(ini_words_become_a_plan),       cmocka_unit_test(user_stacks_are_bounded),
+        cmocka_unit_test(ini_mistakes_come_all_at_once), cmocka_unit_test(a_windows_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Proves: ENB-06: payload filters in words: read, checked against the event's fields, said again in the same words, each mistake with what is
- * wrong; as a value of the section Filters, to the block that programs go by. */
+/* Proves: ENB-06: payload filters in words: read, checked against the event's fields, said again in the same words,
+ * each mistake with what is wrong; as a value of the section Filters, to the block that programs go by. */
 #include "autologger/plan/payload_words.h"
 #include "autologger/plan/plan.h"
 #include "autologger/plan/publishers.h"
@@ -18,7 +18,8 @@
 #define UNKNOWN WINPATH_WMI "\\Autologger\\x\\{aaaaaaaa-0000-0000-0000-000000000002}\\Filters"
 
 /* A manifest with "Start" as 17, versions 0 and 1, whose fields are Size (UInt32) and Name (UnicodeString). */
-static enum publisher_answer layout(void *ctx, const struct guid *provider, bool id, unsigned nth, struct payload_clause *c, bool *more, struct reason *why)
+static enum publisher_answer layout(void *ctx, const struct guid *provider, bool id, unsigned nth,
+                                    struct payload_clause *c, bool *more, struct reason *why)
 {
     (void)ctx;
     if (provider->data4[7] != 1)
@@ -37,8 +38,9 @@ static enum publisher_answer layout(void *ctx, const struct guid *provider, bool
         c->predicate[i].step = strcmp(c->predicate[i].field, "Size") != 0;
     return PUBLISHER_FOUND;
 }
-static bool             nobody(void *ctx, const char *name, struct guid *out) { return (void)ctx, (void)name, (void)out, false; }
-static enum publisher_answer no_word(void *ctx, const struct guid *g, enum publisher_word kind, const char *word, uint64_t *value, char *near)
+static bool nobody(void *ctx, const char *name, struct guid *out) { return (void)ctx, (void)name, (void)out, false; }
+static enum publisher_answer no_word(void *ctx, const struct guid *g, enum publisher_word kind, const char *word,
+                                     uint64_t *value, char *near)
 {
     (void)ctx, (void)g, (void)kind, (void)word, (void)value;
     *near = 0;
@@ -145,15 +147,17 @@ static void mistakes_are_named(void **state)
 /* From INI to the block, and out again as INI; a value that is no such filter is the provider's Status. */
 static void through_the_store(void **state)
 {
-    static const char ini[] = "[Autologger/x]\nFileName = x.etl\n[Autologger/x/p]\nGuid = {aaaaaaaa-0000-0000-0000-000000000002}\n"
-                              "[Autologger/x/p/Filters]\nPayload = Request: status = 500 and url contains '/a b/'\n";
-    const struct plan_limits limits = {.processors = 1, .ram_bytes = 1u << 30, .memory_left = 1u << 27, .log_dir = "/", .now = true};
-    struct regstore         *store;
-    struct plan              plan = {0};
-    struct reason            why  = {0};
-    struct diag_sink         sink = {0};
-    char                    *text, said[300];
-    size_t                   size;
+    static const char ini[] =
+        "[Autologger/x]\nFileName = x.etl\n[Autologger/x/p]\nGuid = {aaaaaaaa-0000-0000-0000-000000000002}\n"
+        "[Autologger/x/p/Filters]\nPayload = Request: status = 500 and url contains '/a b/'\n";
+    const struct plan_limits limits = {
+        .processors = 1, .ram_bytes = 1u << 30, .memory_left = 1u << 27, .log_dir = "/", .now = true};
+    struct regstore *store;
+    struct plan      plan = {0};
+    struct reason    why  = {0};
+    struct diag_sink sink = {0};
+    char            *text, said[300];
+    size_t           size;
     (void)state;
     plan_publishers_use(&known);
     assert_int_equal(regstore_open_memory(&store, &why), 0);
@@ -173,6 +177,7 @@ static void through_the_store(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words_and_back), cmocka_unit_test(mistakes_are_named), cmocka_unit_test(through_the_store)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_and_back), cmocka_unit_test(mistakes_are_named),
+                                       cmocka_unit_test(through_the_store)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

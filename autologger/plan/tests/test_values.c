@@ -130,7 +130,8 @@ static const struct {
     {WORDS_ID_LIST, "7,8", "7, 8"},
     {WORDS_NAME_LIST, "web , db,x y", "web, db, x y"},
     {WORDS_NAME_LIST, "a;b", "a, b"},
-    {WORDS_PAYLOAD, "Start: Size>=4096 and Name contains 'a b', Other: x is y", "Start: Size >= 4096 and Name contains 'a b', Other: x is y"},
+    {WORDS_PAYLOAD, "Start: Size>=4096 and Name contains 'a b', Other: x is y",
+     "Start: Size >= 4096 and Name contains 'a b', Other: x is y"},
     {WORDS_STOP_AFTER, "boot-done + 10 s", "boot-done + 10 s"},
     {WORDS_STOP_AFTER, "90 s", "90 s"},
     {WORDS_KEEP, "10 boots, 2 GB", "10 boots, 2 GB"},
@@ -251,8 +252,7 @@ static void mistakes_are_named(void **state)
         {SESSION_KEY, "ClockType", "SystemTme", "did you mean SystemTime?"},
         {SESSION_KEY, "LogFileMode", "SEQUENTIAL+CIRCULR", "unknown word 'CIRCULR', did you mean CIRCULAR?"},
         {SESSION_KEY, "LogFileMode", "", "unknown word ''"},
-        {SESSION_KEY, "EnableKernelFlags", "PROC_THRED",
-         "unknown kernel flag 'PROC_THRED', did you mean PROC_THREAD?"},
+        {SESSION_KEY, "EnableKernelFlags", "PROC_THRED", "unknown kernel flag 'PROC_THRED', did you mean PROC_THREAD?"},
         {SESSION_KEY, "StackWalkingFilter", "Profle", "did you mean Profile?"},
         {SESSION_KEY, "StackWalkingFilter", "@/no/such/file", "can't be opened"},
         {SESSION_KEY, "Guid", "{1}", "not of the form"},
@@ -278,7 +278,7 @@ static void mistakes_are_named(void **state)
         struct regvalue value = {0};
         struct reason   why   = {0};
         wstatus         st = plan_vocabulary()->parse(NULL, rows[i].key, rows[i].name, rows[i].text, "/", &value, &why);
-        wstatus expected = value_scope_of(rows[i].key) ? W_INVALID_PARAMETER : W_BAD_PATHNAME;
+        wstatus         expected = value_scope_of(rows[i].key) ? W_INVALID_PARAMETER : W_BAD_PATHNAME;
         if (st != expected || !strstr(why.text, rows[i].part))
             fail_msg("%s = %s: Status %u '%s'", rows[i].name, rows[i].text, st, why.text);
     }

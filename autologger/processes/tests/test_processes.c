@@ -1,5 +1,5 @@
-/* The parts of autologger-processes without the machine's whole side band: the table of processes and what /proc says of one, and this
- * process' own children, from perf where the machine allows it. Proves: LEG-11 (its parts). */
+/* The parts of autologger-processes without the machine's whole side band: the table of processes and what /proc says
+ * of one, and this process' own children, from perf where the machine allows it. Proves: LEG-11 (its parts). */
 #include "autologger/processes/exits.h"
 #include "autologger/processes/living.h"
 #include "autologger/processes/sideband.h"
@@ -43,7 +43,11 @@ static void ids_that_come_back(void **state)
 static void what_proc_says(void **state)
 {
     static struct living l;
-    static const struct { const char *pid, *stat; bool known; uint32_t parent, threads; } cases[] = {
+    static const struct {
+        const char *pid, *stat;
+        bool        known;
+        uint32_t    parent, threads;
+    } cases[] = {
         {"11", "11 (a) b (c) S 4 11 11 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 3 0 200 0 0", true, 4, 3},
         {"4", "4 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0", true, 0, 1},
         {"12", "12 (cut) S 4 11", false, 0, 0},
@@ -114,9 +118,13 @@ struct other {
 static void other_open(struct other *o)
 {
     for (int cpu = 0; cpu < CPUS_HERE; cpu++) {
-        struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY, .mmap = 1, .mmap2 = 1,
+        struct perf_event_attr attr = {.type     = PERF_TYPE_SOFTWARE,
+                                       .size     = sizeof attr,
+                                       .config   = PERF_COUNT_SW_DUMMY,
+                                       .mmap     = 1,
+                                       .mmap2    = 1,
                                        .build_id = 1};
-        o->fd[cpu]  = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        o->fd[cpu]                  = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
         o->map[cpu] = o->fd[cpu] < 0 ? MAP_FAILED : mmap(NULL, OTHER_BYTES, PROT_READ, MAP_SHARED, o->fd[cpu], 0);
     }
 }
@@ -163,7 +171,8 @@ static void children_of_this_process(void **state)
         if (i % 100 == 50) { /* what has come until here, and was not written this moment */
             clock_gettime(CLOCK_MONOTONIC_RAW, &t);
             sideband_wait(s, -1, 0);
-            sideband_take(s, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - SIDEBAND_HOLD_NS, on_record, &seen);
+            sideband_take(s, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - SIDEBAND_HOLD_NS, on_record,
+                          &seen);
         }
     }
     sideband_take(s, UINT64_MAX, on_record, &seen);
@@ -171,7 +180,8 @@ static void children_of_this_process(void **state)
         uint32_t code = 99;
         codes += exits_take(&exits, seen.pid[i], &code) && code == 0;
     }
-    printf("%u forks, %u execs, %u images, %u exits, %u codes\n", seen.forks, seen.execs, seen.images, seen.exits, codes);
+    printf("%u forks, %u execs, %u images, %u exits, %u codes\n", seen.forks, seen.execs, seen.images, seen.exits,
+           codes);
     assert_int_equal(seen.forks, CHILDREN);
     assert_int_equal(seen.execs, CHILDREN);
     assert_int_equal(seen.images, CHILDREN);
@@ -187,6 +197,7 @@ static void children_of_this_process(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ids_that_come_back), cmocka_unit_test(what_proc_says), cmocka_unit_test(children_of_this_process)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ids_that_come_back), cmocka_unit_test(what_proc_says),
+                                       cmocka_unit_test(children_of_this_process)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

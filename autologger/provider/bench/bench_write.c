@@ -1,5 +1,5 @@
-/* bench_write.c - the cost of EventWrite. The library is given a directory and a session in this process, without a daemon:
- * what is timed is the whole path of a program's call. */
+/* bench_write.c - the cost of EventWrite. The library is given a directory and a session in this process, without a
+ * daemon: what is timed is the whole path of a program's call. */
 #include "autologger/include/evntprov.h"
 #include "autologger/provider/bench/bench.h"
 #include "autologger/provider/process.h"
@@ -130,8 +130,8 @@ static double bench_write_median(double *times, unsigned count)
     return times[count / 2];
 }
 
-/* All contestants in turn, batch by batch. A round's ratio is that of the median batches: one that was preempted says nothing
- * about the code. False: an event was lost, the figures mean nothing. */
+/* All contestants in turn, batch by batch. A round's ratio is that of the median batches: one that was preempted says
+ * nothing about the code. False: an event was lost, the figures mean nothing. */
 static bool measure(struct rig *g, struct payload *p, unsigned rounds, struct bench_result *out)
 {
     double   ratio[4][ROUNDS_MAX];
@@ -172,20 +172,22 @@ static int make_directory(void)
             close(fd);
         return -1;
     }
-    d->header = (struct shm_header){SHM_MAGIC_DIRECTORY, SHM_MAJOR, SHM_MINOR, sizeof *d, 0, size};
-    d->provider_count      = 1;
-    d->provider_offset     = sizeof *d;
-    d->provider[0]         = (struct shm_provider){.generation = 1, .mask = 1};
-    d->provider[0].enable[0] = (struct shm_enable){.enabled = 1, .level = 4, .generation = 1, .any = 0x8000000000000001};
+    d->header          = (struct shm_header){SHM_MAGIC_DIRECTORY, SHM_MAJOR, SHM_MINOR, sizeof *d, 0, size};
+    d->provider_count  = 1;
+    d->provider_offset = sizeof *d;
+    d->provider[0]     = (struct shm_provider){.generation = 1, .mask = 1};
+    d->provider[0].enable[0] =
+        (struct shm_enable){.enabled = 1, .level = 4, .generation = 1, .any = 0x8000000000000001};
     munmap(d, size);
     return fd;
 }
 
 static wstatus connect_rig(struct rig *g, struct reason *why)
 {
-    struct registration *r  = &al_table[registration_index(g->enabled)];
-    int                  fd = make_directory();
-    int fds[3] = {dup(stream_set_data_fd(g->set)), dup(stream_set_control_fd_readonly(g->set)), eventfd(0, EFD_NONBLOCK)};
+    struct registration *r      = &al_table[registration_index(g->enabled)];
+    int                  fd     = make_directory();
+    int                  fds[3] = {dup(stream_set_data_fd(g->set)), dup(stream_set_control_fd_readonly(g->set)),
+                                   eventfd(0, EFD_NONBLOCK)};
     wstatus              status = W_SUCCESS;
 
     process_lock();
@@ -209,8 +211,12 @@ static wstatus open_rig(struct rig *g, struct reason *why)
     struct clock_machine m;
     clock_machine_find(&m);
     struct session_clock clock = clock_for_type(1, &m, NULL);
-    struct stream_config c = {.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .chunk_shift = 16, .pool = CHUNKS,
-                              .max_event = 65464, .clock_kind = clock.read_kind, .session_generation = 1};
+    struct stream_config c     = {.cpus               = (unsigned)sysconf(_SC_NPROCESSORS_CONF),
+                                  .chunk_shift        = 16,
+                                  .pool               = CHUNKS,
+                                  .max_event          = 65464,
+                                  .clock_kind         = clock.read_kind,
+                                  .session_generation = 1};
     cpu_set_t            set;
     int                  cpu = sched_getcpu();
     wstatus              status;

@@ -19,22 +19,25 @@ void cpp_inline()
 
 void cpp_values()
 {
-    const GUID       id = {1, 2, 3, {4}};
-    const FILETIME   ft = {1, 2};
-    const SYSTEMTIME st = {2026, 1, 0, 2, 3, 4, 5, 6};
-    char             text[] = "chars";
-    char16_t         wide[] = u"wide";
+    const GUID       id      = {1, 2, 3, {4}};
+    const FILETIME   ft      = {1, 2};
+    const SYSTEMTIME st      = {2026, 1, 0, 2, 3, 4, 5, 6};
+    char             text[]  = "chars";
+    char16_t         wide[]  = u"wide";
     void            *nowhere = nullptr;
-    TraceLoggingWrite(g_cpp, "Values", TraceLoggingValue(true, "bool"), TraceLoggingValue('c', "char"), TraceLoggingValue(u'd', "char16"),
-                      TraceLoggingValue(static_cast<signed char>(-1), "i8"), TraceLoggingValue(static_cast<unsigned char>(1), "u8"),
-                      TraceLoggingValue(static_cast<short>(-2), "i16"), TraceLoggingValue(static_cast<unsigned short>(2), "u16"),
-                      TraceLoggingValue(-3, "i32"), TraceLoggingValue(3u, "u32"), TraceLoggingValue(-4l, "long"), TraceLoggingValue(4ul, "ulong"),
-                      TraceLoggingValue(-5ll, "i64"), TraceLoggingValue(5ull, "u64"), TraceLoggingValue(1.0f, "float"), TraceLoggingValue(2.0, "double"),
-                      TraceLoggingValue(nowhere, "pointer"), TraceLoggingValue(static_cast<const void *>(nullptr), "cpointer"),
-                      TraceLoggingValue(id, "guid"), TraceLoggingValue(ft, "filetime"), TraceLoggingValue(st, "systemtime"),
-                      TraceLoggingValue(text, "array"), TraceLoggingValue(&text[1], "chars"), TraceLoggingValue("literal", "literal"),
-                      TraceLoggingValue(u"wide", "wliteral"), TraceLoggingValue(wide, "warray", "described", 0x0200000),
-                      TraceLoggingValue(&wide[2], "wchars"), TraceLoggingValue(text));
+    TraceLoggingWrite(
+        g_cpp, "Values", TraceLoggingValue(true, "bool"), TraceLoggingValue('c', "char"),
+        TraceLoggingValue(u'd', "char16"), TraceLoggingValue(static_cast<signed char>(-1), "i8"),
+        TraceLoggingValue(static_cast<unsigned char>(1), "u8"), TraceLoggingValue(static_cast<short>(-2), "i16"),
+        TraceLoggingValue(static_cast<unsigned short>(2), "u16"), TraceLoggingValue(-3, "i32"),
+        TraceLoggingValue(3u, "u32"), TraceLoggingValue(-4l, "long"), TraceLoggingValue(4ul, "ulong"),
+        TraceLoggingValue(-5ll, "i64"), TraceLoggingValue(5ull, "u64"), TraceLoggingValue(1.0f, "float"),
+        TraceLoggingValue(2.0, "double"), TraceLoggingValue(nowhere, "pointer"),
+        TraceLoggingValue(static_cast<const void *>(nullptr), "cpointer"), TraceLoggingValue(id, "guid"),
+        TraceLoggingValue(ft, "filetime"), TraceLoggingValue(st, "systemtime"), TraceLoggingValue(text, "array"),
+        TraceLoggingValue(&text[1], "chars"), TraceLoggingValue("literal", "literal"),
+        TraceLoggingValue(u"wide", "wliteral"), TraceLoggingValue(wide, "warray", "described", 0x0200000),
+        TraceLoggingValue(&wide[2], "wchars"), TraceLoggingValue(text));
 }
 
 void cpp_activity()
@@ -61,7 +64,7 @@ void cpp_thread_activity()
     TraceLoggingWrite(g_cpp, "InInner");
     TraceLoggingWriteStop(inner, "Inner");
     {
-        TraceLoggingActivity<g_cpp>        other;
+        TraceLoggingActivity<g_cpp> other;
         TraceLoggingWriteStart(other, "Other");
         TraceLoggingThreadActivityIdSetter setter(other);
         TraceLoggingWrite(g_cpp, "InOther");

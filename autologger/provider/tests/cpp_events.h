@@ -1,5 +1,5 @@
-/* cpp_events.h - C++ that writes events, for test_cpp.c: inline methods and templates in a header that two files include, where the
- * metadata of one event has several copies. */
+/* cpp_events.h - C++ that writes events, for test_cpp.c: inline methods and templates in a header that two files
+ * include, where the metadata of one event has several copies. */
 #ifndef PROVIDER_TESTS_CPP_EVENTS_H
 #define PROVIDER_TESTS_CPP_EVENTS_H
 #ifdef __cplusplus
@@ -7,7 +7,8 @@
 
 TRACELOGGING_DECLARE_PROVIDER(g_cpp);
 
-class Worker {
+class Worker
+{
   public:
     explicit Worker(int number) : number_(number) {}
     void Step(const char *what) const

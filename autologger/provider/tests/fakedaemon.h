@@ -43,9 +43,9 @@ struct fakedaemon {
     pthread_cond_t        changed;
     pthread_t             thread;
     int                   listener, stop[2];
-    int                   client[FAKE_CLIENTS]; /* -1 = free */
+    int                   client[FAKE_CLIENTS];   /* -1 = free */
     uint32_t              attached[FAKE_CLIENTS]; /* bit per session */
-    unsigned              owed[FAKE_CLIENTS]; /* CTL_ENABLE not acknowledged yet */
+    unsigned              owed[FAKE_CLIENTS];     /* CTL_ENABLE not acknowledged yet */
     struct shm_directory *directory;
     int                   directory_fd, directory_ro;
     struct fake_session   session[FAKE_SESSIONS];
@@ -60,22 +60,22 @@ struct fakedaemon {
     int                   record_session;
 };
 
-#define FAKE_CHECK(x)                                                              \
-    do {                                                                           \
-        if (!(x)) {                                                                \
+#define FAKE_CHECK(x) \
+    do { \
+        if (!(x)) { \
             fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #x, strerror(errno)); \
-            abort();                                                               \
-        }                                                                          \
+            abort(); \
+        } \
     } while (0)
 
 static inline void fake_send(int fd, const void *data, size_t size, const int *fds, unsigned count)
 {
     char          space[CMSG_SPACE(sizeof(int) * 3)] __attribute__((aligned(8))) = {0};
-    struct iovec  v = {(void *)(uintptr_t)data, size};
-    struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1};
+    struct iovec  v                                                              = {(void *)(uintptr_t)data, size};
+    struct msghdr m                                                              = {.msg_iov = &v, .msg_iovlen = 1};
     if (count) {
-        m.msg_control    = space;
-        m.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+        m.msg_control     = space;
+        m.msg_controllen  = CMSG_SPACE(sizeof(int) * count);
         struct cmsghdr *c = CMSG_FIRSTHDR(&m);
         c->cmsg_level     = SOL_SOCKET;
         c->cmsg_type      = SCM_RIGHTS;
@@ -120,9 +120,15 @@ static inline void fake_attach(struct fakedaemon *d, int c, unsigned s)
 static inline void fake_enable_message(struct fakedaemon *d, const struct fake_reg *r, unsigned e, uint32_t code)
 {
     const struct shm_enable *en = &d->directory->provider[r->slot].enable[e];
-    struct ctl_enable        m  = {.header = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index,
-                                   .enable_index = e, .control_code = code, .level = en->level, .any = en->any,
-                                   .all = en->all, .source = d->session[en->session].guid, .ticket = ++d->ticket};
+    struct ctl_enable        m  = {.header       = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0},
+                                   .index        = r->index,
+                                   .enable_index = e,
+                                   .control_code = code,
+                                   .level        = en->level,
+                                   .any          = en->any,
+                                   .all          = en->all,
+                                   .source       = d->session[en->session].guid,
+                                   .ticket       = ++d->ticket};
     d->owed[r->client]++;
     fake_send(d->client[r->client], &m, sizeof m, NULL, 0);
 }
@@ -161,7 +167,7 @@ static inline void fake_register(struct fakedaemon *d, int c, const struct ctl_r
         d->traits_size = m->traits_size < sizeof d->traits ? m->traits_size : sizeof d->traits;
         memcpy(d->traits, m + 1, d->traits_size);
     }
-    *r = (struct fake_reg){c, m->index, fake_slot(d, &m->provider)};
+    *r                     = (struct fake_reg){c, m->index, fake_slot(d, &m->provider)};
     struct shm_provider *p = &d->directory->provider[r->slot];
     a.slot                 = r->slot;
     a.generation           = p->generation;
@@ -190,10 +196,10 @@ static inline void fake_drop_client(struct fakedaemon *d, int c)
 static inline void fake_message(struct fakedaemon *d, int c)
 {
     static union {
-        struct ctl_header header;
-        struct ctl_register reg;
+        struct ctl_header     header;
+        struct ctl_register   reg;
         struct ctl_unregister unreg;
-        uint8_t bytes[CTL_MAX];
+        uint8_t               bytes[CTL_MAX];
     } m;
     ssize_t n = recv(d->client[c], &m, sizeof m, MSG_DONTWAIT);
     if (n <= 0) {
@@ -204,8 +210,11 @@ static inline void fake_message(struct fakedaemon *d, int c)
     FAKE_CHECK((size_t)n >= sizeof m.header && m.header.size == (uint32_t)n && m.header.version == CTL_VERSION);
     switch (m.header.type) {
     case CTL_HELLO: {
-        struct ctl_hello h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, m.header.sequence, 0}, .highest_version = 1,
-                              .shm_major = SHM_MAJOR, .processors = 2, .daemon_instance = 1};
+        struct ctl_hello h = {.header          = {sizeof h, CTL_HELLO, CTL_VERSION, m.header.sequence, 0},
+                              .highest_version = 1,
+                              .shm_major       = SHM_MAJOR,
+                              .processors      = 2,
+                              .daemon_instance = 1};
         fake_send(d->client[c], &h, sizeof h, &d->directory_ro, 1);
         d->hellos++;
         break;
@@ -254,9 +263,9 @@ static inline void *fake_main(void *arg)
 
 static inline void fake_make_directory(struct fakedaemon *d)
 {
-    const uint32_t at = sizeof(struct shm_directory) + FAKE_PROVIDERS * sizeof(struct shm_provider);
-    uint64_t size   = at + SHM_FILTER_BYTES;
-    d->directory_fd = memfd_create("fake-directory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const uint32_t at   = sizeof(struct shm_directory) + FAKE_PROVIDERS * sizeof(struct shm_provider);
+    uint64_t       size = at + SHM_FILTER_BYTES;
+    d->directory_fd     = memfd_create("fake-directory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     FAKE_CHECK(d->directory_fd >= 0 && ftruncate(d->directory_fd, (off_t)size) == 0);
     FAKE_CHECK(fcntl(d->directory_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
     char path[64];
@@ -264,7 +273,8 @@ static inline void fake_make_directory(struct fakedaemon *d)
     d->directory_ro = open(path, O_RDONLY | O_CLOEXEC);
     d->directory    = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, d->directory_fd, 0);
     FAKE_CHECK(d->directory_ro >= 0 && d->directory != MAP_FAILED);
-    d->directory->header = (struct shm_header){SHM_MAGIC_DIRECTORY, SHM_MAJOR, SHM_MINOR, sizeof *d->directory, 0, size};
+    d->directory->header =
+        (struct shm_header){SHM_MAGIC_DIRECTORY, SHM_MAJOR, SHM_MINOR, sizeof *d->directory, 0, size};
     d->directory->provider_count  = FAKE_PROVIDERS;
     d->directory->provider_offset = sizeof *d->directory;
     d->directory->filter_offset   = at;
@@ -323,10 +333,7 @@ static inline void fakedaemon_stop(struct fakedaemon *d)
     snprintf(path, sizeof path, "%s/control", d->dir);
     unlink(path);
 }
-static inline void fakedaemon_finish(struct fakedaemon *d)
-{
-    rmdir(d->dir);
-}
+static inline void fakedaemon_finish(struct fakedaemon *d) { rmdir(d->dir); }
 
 /* Waits until `*counter` is at least `wanted` (2 s). */
 static inline int fakedaemon_wait(struct fakedaemon *d, const unsigned *counter, unsigned wanted)
@@ -361,14 +368,19 @@ static inline void fakedaemon_wait_acks(struct fakedaemon *d)
 
 static inline void fakedaemon_session(struct fakedaemon *d, unsigned s, uint32_t buffer_bytes, uint32_t chunks)
 {
-    struct stream_config c = {.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .chunk_count = chunks, .pool = chunks,
-                              .chunk_shift = stream_chunk_shift(buffer_bytes), .clock_kind = CLOCK_READ_TSC, .session = s,
-                              .max_event = buffer_bytes - 72 < 65535 ? buffer_bytes - 72 : 65535, .uid = getuid()};
+    struct stream_config c = {.cpus        = (unsigned)sysconf(_SC_NPROCESSORS_CONF),
+                              .chunk_count = chunks,
+                              .pool        = chunks,
+                              .chunk_shift = stream_chunk_shift(buffer_bytes),
+                              .clock_kind  = CLOCK_READ_TSC,
+                              .session     = s,
+                              .max_event   = buffer_bytes - 72 < 65535 ? buffer_bytes - 72 : 65535,
+                              .uid         = getuid()};
     static uint32_t      generation;
     struct fake_session *f = &d->session[s];
     c.session_generation = f->generation = ++generation;
-    f->guid    = (struct guid){0x5E550000 + s, 1, 2, {3}};
-    f->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    f->guid                              = (struct guid){0x5E550000 + s, 1, 2, {3}};
+    f->eventfd                           = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     FAKE_CHECK(f->eventfd >= 0 && stream_set_create(os_linux(), &c, &f->set, NULL) == 0);
     stream_set_open(f->set, true);
 }
@@ -381,9 +393,11 @@ static inline void fake_tell(struct fakedaemon *d, uint32_t slot, unsigned e, ui
             fake_enable_message(d, &d->reg[i], e, code);
         }
 }
-/* Enables (or changes) provider `guid` in session `s`, as enable index `s`, and waits for all acknowledgements. `filter`: or NULL. */
-static inline void fakedaemon_enable_filtered(struct fakedaemon *d, unsigned s, const void *guid, uint8_t level, uint64_t any, uint64_t all,
-                                              uint8_t flags, const struct filter_block *filter)
+/* Enables (or changes) provider `guid` in session `s`, as enable index `s`, and waits for all acknowledgements.
+ * `filter`: or NULL. */
+static inline void fakedaemon_enable_filtered(struct fakedaemon *d, unsigned s, const void *guid, uint8_t level,
+                                              uint64_t any, uint64_t all, uint8_t flags,
+                                              const struct filter_block *filter)
 {
     struct guid g;
     memcpy(&g, guid, sizeof g);
@@ -394,9 +408,11 @@ static inline void fakedaemon_enable_filtered(struct fakedaemon *d, unsigned s, 
     for (unsigned i = 0; i < FAKE_REGS; i++)
         if (d->reg[i].client >= 0 && d->reg[i].slot == slot)
             fake_attach(d, d->reg[i].client, s);
-    e.enabled = SHM_ENABLED_PLAINLY, e.level = level, e.session = (uint8_t)s, e.flags = flags, e.any = any, e.all = all, e.generation++;
+    e.enabled = SHM_ENABLED_PLAINLY, e.level = level, e.session = (uint8_t)s, e.flags = flags, e.any = any, e.all = all,
+    e.generation++;
     if (filter) { /* beside the one before */
-        const uint32_t offset = (uint32_t)(2 * s + 1 + (p->filter[s] == (2 * s + 1) * FILTER_BLOCK_MAX)) * FILTER_BLOCK_MAX;
+        const uint32_t offset =
+            (uint32_t)(2 * s + 1 + (p->filter[s] == (2 * s + 1) * FILTER_BLOCK_MAX)) * FILTER_BLOCK_MAX;
         FAKE_CHECK(offset + filter->size <= SHM_FILTER_BYTES);
         memcpy((uint8_t *)d->directory + d->directory->filter_offset + offset, filter, filter->size);
         __atomic_store_n(&p->filter[s], offset, __ATOMIC_SEQ_CST);
@@ -409,7 +425,7 @@ static inline void fakedaemon_enable_filtered(struct fakedaemon *d, unsigned s, 
     memcpy(&first, &e, sizeof first);
     __atomic_store_n((uint64_t *)(void *)&p->enable[s], first, __ATOMIC_SEQ_CST);
     if (!filter)
-        __atomic_fetch_and(&p->filtered, (uint8_t)~(1u << s), __ATOMIC_SEQ_CST);
+        __atomic_fetch_and(&p->filtered, (uint8_t) ~(1u << s), __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&p->mask, (uint8_t)(1u << s), __ATOMIC_SEQ_CST);
     fake_tell(d, slot, s, 1, s);
     pthread_mutex_unlock(&d->lock);
@@ -427,8 +443,8 @@ static inline void fakedaemon_disable(struct fakedaemon *d, unsigned s, const vo
     pthread_mutex_lock(&d->lock);
     uint32_t             slot = fake_slot(d, &g);
     struct shm_provider *p    = &d->directory->provider[slot];
-    __atomic_fetch_and(&p->mask, (uint8_t)~(1u << s), __ATOMIC_SEQ_CST);
-    __atomic_fetch_and(&p->filtered, (uint8_t)~(1u << s), __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&p->mask, (uint8_t) ~(1u << s), __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&p->filtered, (uint8_t) ~(1u << s), __ATOMIC_SEQ_CST);
     p->enable[s].generation++;
     p->enable[s].enabled = 0;
     p->filter[s]         = 0;

@@ -1,5 +1,6 @@
-/* Payload filters as they lie in shared memory, against an event of any description and payload: nothing is read behind its end, and what is sound
- * can be said in words. The first two bytes say where filter, description and payload part. */
+/* Payload filters as they lie in shared memory, against an event of any description and payload: nothing is read behind
+ * its end, and what is sound can be said in words. The first two bytes say where filter, description and payload
+ * part. */
 #include "autologger/provider/payload.h"
 #include "autologger/wire/payload_filter.h"
 
@@ -19,9 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 4)
         return 0;
-    const size_t left = size - 2, filter = left * data[0] / 255, meta = (left - filter) * data[1] / 255, body = left - filter - meta;
-    uint8_t     *f = copy_of(data + 2, filter), *m = copy_of(data + 2 + filter, meta), *p = copy_of(data + 2 + filter + meta, body);
-    char         text[300];
+    const size_t left = size - 2, filter = left * data[0] / 255, meta = (left - filter) * data[1] / 255,
+                 body = left - filter - meta;
+    uint8_t *f = copy_of(data + 2, filter), *m = copy_of(data + 2 + filter, meta),
+            *p = copy_of(data + 2 + filter + meta, body);
+    char text[300];
     if (f && m && p) {
         const EVENT_DESCRIPTOR d = {.Id = f[filter ? filter - 1 : 0]};
         EVENT_DATA_DESCRIPTOR  pieces[2];

@@ -1,5 +1,6 @@
-/* Proves: API-27 API-28 ENB-14: providers of the older API against a daemon in a thread: registration, the callback's handle with level and flags,
- * D-79: each record says whose it is; one session at a time, events, instances and messages with the headers of the older kinds byte for byte, and every error. */
+/* Proves: API-27 API-28 ENB-14: providers of the older API against a daemon in a thread: registration, the callback's
+ * handle with level and flags, D-79: each record says whose it is; one session at a time, events, instances and
+ * messages with the headers of the older kinds byte for byte, and every error. */
 #include "autologger/include/evntrace.h"
 #include "autologger/provider/tests/fakedaemon.h"
 #include "autologger/ring/classic.h"
@@ -10,7 +11,8 @@
 #include <cmocka.h>
 
 static struct fakedaemon daemon_;
-static const GUID        control_id = {0x44444444, 1, 2, {3}}, first_id = {0x55555555, 1, 2, {3}}, second_id = {0x66666666, 1, 2, {3}};
+static const GUID        control_id = {0x44444444, 1, 2, {3}}, first_id = {0x55555555, 1, 2, {3}},
+                  second_id = {0x66666666, 1, 2, {3}};
 
 static struct called {
     unsigned         count;
@@ -130,8 +132,9 @@ static void test_event(void **state)
     struct {
         EVENT_TRACE_HEADER header;
         MOF_FIELD          field[2];
-    } mof = {.header = {.Size = sizeof mof, .Flags = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_USE_MOF_PTR | WNODE_FLAG_USE_GUID_PTR},
-             .field  = {{(uintptr_t) "abc", 4, 0}, {(uintptr_t)&e.data[10], 6, 0}}};
+    } mof              = {.header = {.Size  = sizeof mof,
+                                     .Flags = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_USE_MOF_PTR | WNODE_FLAG_USE_GUID_PTR},
+                          .field  = {{(uintptr_t) "abc", 4, 0}, {(uintptr_t)&e.data[10], 6, 0}}};
     mof.header.GuidPtr = (uintptr_t)&second_id;
     assert_int_equal(TraceEvent(called.handle, &mof.header), 0);
     assert_int_equal(next(0, out), 48 + 10);
@@ -154,7 +157,8 @@ static void test_instance(void **state)
     assert_int_equal(a.InstanceId, 1);
     assert_int_equal(b.InstanceId, 2);
     assert_int_equal(CreateTraceInstanceId(NULL, &a), ERROR_INVALID_PARAMETER);
-    assert_int_equal(CreateTraceInstanceId((HANDLE)((uintptr_t)classes[1].RegHandle + (1 << 16)), &a), ERROR_INVALID_PARAMETER);
+    assert_int_equal(CreateTraceInstanceId((HANDLE)((uintptr_t)classes[1].RegHandle + (1 << 16)), &a),
+                     ERROR_INVALID_PARAMETER);
     assert_int_equal(CreateTraceInstanceId(classes[0].RegHandle, NULL), ERROR_INVALID_PARAMETER);
     fakedaemon_enable(&daemon_, 0, &control_id, 4, 1, 0, 0);
     assert_int_equal(TraceEventInstance(called.handle, &e.header, &a, &b), 0);
@@ -176,13 +180,15 @@ static void test_message(void **state)
 {
     static uint8_t out[65536];
     const ULONG    component = 0x01020304;
-    uint32_t       n = 7;
+    uint32_t       n         = 7;
     uint64_t       time;
     (void)state;
     fakedaemon_enable(&daemon_, 0, &control_id, 4, 1, 0, 0);
-    assert_int_equal(TraceMessage(called.handle, TRACE_MESSAGE_SEQUENCE | TRACE_MESSAGE_GUID | TRACE_MESSAGE_TIMESTAMP | TRACE_MESSAGE_SYSTEMINFO, &first_id,
-                                  10, &n, sizeof n, "text", (size_t)5, NULL),
-                     0);
+    assert_int_equal(
+        TraceMessage(called.handle,
+                     TRACE_MESSAGE_SEQUENCE | TRACE_MESSAGE_GUID | TRACE_MESSAGE_TIMESTAMP | TRACE_MESSAGE_SYSTEMINFO,
+                     &first_id, 10, &n, sizeof n, "text", (size_t)5, NULL),
+        0);
     assert_int_equal(next(0, out), 8 + 4 + 16 + 8 + 8 + 9);
     assert_memory_equal(out, "\x35\0\0\x90\x0A\0\xAB\0\0\0\0\0", 12);
     assert_memory_equal(out + 12, &first_id, 16);
@@ -191,7 +197,8 @@ static void test_message(void **state)
     const uint32_t ids[2] = {(uint32_t)gettid(), (uint32_t)getpid()};
     assert_memory_equal(out + 36, ids, 8);
     assert_memory_equal(out + 44, "\7\0\0\0text\0", 9);
-    assert_int_equal(TraceMessage(called.handle, TRACE_MESSAGE_COMPONENTID, (LPCGUID)(const void *)&component, 11, NULL), 0);
+    assert_int_equal(
+        TraceMessage(called.handle, TRACE_MESSAGE_COMPONENTID, (LPCGUID)(const void *)&component, 11, NULL), 0);
     assert_int_equal(next(0, out), 12);
     assert_memory_equal(out, "\x0C\0\0\x90\x0B\0\x84\0\4\3\2\1", 12);
     assert_int_equal(TraceMessage(called.handle, TRACE_MESSAGE_GUID, NULL, 11, NULL), ERROR_INVALID_PARAMETER);
@@ -208,8 +215,10 @@ static void test_errors(void **state)
     (void)state;
     assert_int_equal(RegisterTraceGuids(NULL, NULL, &control_id, 0, NULL, NULL, NULL, &h), ERROR_INVALID_PARAMETER);
     assert_int_equal(RegisterTraceGuids(on_request, NULL, NULL, 0, NULL, NULL, NULL, &h), ERROR_INVALID_PARAMETER);
-    assert_int_equal(RegisterTraceGuids(on_request, NULL, &control_id, 1, NULL, NULL, NULL, &h), ERROR_INVALID_PARAMETER);
-    assert_int_equal(RegisterTraceGuids(on_request, NULL, &control_id, 0, NULL, NULL, NULL, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(RegisterTraceGuids(on_request, NULL, &control_id, 1, NULL, NULL, NULL, &h),
+                     ERROR_INVALID_PARAMETER);
+    assert_int_equal(RegisterTraceGuids(on_request, NULL, &control_id, 0, NULL, NULL, NULL, NULL),
+                     ERROR_INVALID_PARAMETER);
     assert_int_equal(RegisterTraceGuidsW(on_request, NULL, &control_id, 0, NULL, NULL, NULL, &h), 0);
     assert_int_equal(UnregisterTraceGuids(h), 0);
     assert_int_equal(UnregisterTraceGuids(h), ERROR_INVALID_HANDLE);
@@ -230,7 +239,8 @@ static void test_errors(void **state)
         assert_int_equal(UnregisterTraceGuids(h), 0);
     }
     EVENT_INSTANCE_INFO info;
-    assert_int_equal(CreateTraceInstanceId(classes[0].RegHandle, &info), ERROR_INVALID_PARAMETER); /* of a registration that is gone */
+    /* of a registration that is gone */
+    assert_int_equal(CreateTraceInstanceId(classes[0].RegHandle, &info), ERROR_INVALID_PARAMETER);
 }
 
 /* What a hostile program puts into a stream: kinds that there are not are refused, sizes are those of the record. */
@@ -253,9 +263,9 @@ int main(void)
 {
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_callback), T(test_event), T(test_instance), T(test_message), T(test_errors),
-                                       cmocka_unit_test(test_unwrap)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(test_callback), T(test_event),  T(test_instance),
+                                       T(test_message),  T(test_errors), cmocka_unit_test(test_unwrap)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);
     return failed;
 }

@@ -1,6 +1,6 @@
-/* Proves: TLG-09 TLG-12 TLG-14 TLG-15 API-14 API-16: events of inline methods, templates and lambdas that several files include; values whose
- * type makes the field; activities of TraceLoggingActivity.h: ids, relations, the thread's id, stops that were forgotten. C++14, this
- * compiler's; all metadata lies in the section autologger_tlg. */
+/* Proves: TLG-09 TLG-12 TLG-14 TLG-15 API-14 API-16: events of inline methods, templates and lambdas that several files
+ * include; values whose type makes the field; activities of TraceLoggingActivity.h: ids, relations, the thread's id,
+ * stops that were forgotten. C++14, this compiler's; all metadata lies in the section autologger_tlg. */
 #include "autologger/include/evntprov.h"
 #include "autologger/provider/tests/cpp_events.h"
 #include "autologger/provider/tests/fakedaemon.h"
@@ -100,10 +100,20 @@ static void test_inline(void **state)
 static void test_values(void **state)
 {
     /* names in order, and what follows each: in-type, or in-type, out-type */
-    static const char schema[] = "bool\0\x84\3char\0\x84\2char16\0\x86\2i8\0\3u8\0\4i16\0\5u16\0\6i32\0\7u32\0\x8long\0\x9ulong\0\xAi64\0\x9u64\0\xA"
-                                 "float\0\xB" "double\0\xCpointer\0\x15" "cpointer\0\x15guid\0\xF" "filetime\0\x11systemtime\0\x12" "array\0\2chars\0\2"
-                                 "literal\0\2wliteral\0\1warray\0\x81\x80\1wchars\0\1text\0\2";
-    static const char head[] = "\1c" "d\0" "\xFF\1" "\xFE\xFF\2\0" "\xFD\xFF\xFF\xFF\3\0\0\0" "\xFC\xFF\xFF\xFF\xFF\xFF\xFF\xFF\4\0\0\0\0\0\0\0";
+    static const char schema[] =
+        "bool\0\x84\3char\0\x84\2char16\0\x86\2i8\0\3u8\0\4i16\0\5u16\0\6i32\0\7u32\0\x8long\0\x9ulong\0\xAi64\0\x9u64\0\xA"
+        "float\0\xB"
+        "double\0\xCpointer\0\x15"
+        "cpointer\0\x15guid\0\xF"
+        "filetime\0\x11systemtime\0\x12"
+        "array\0\2chars\0\2"
+        "literal\0\2wliteral\0\1warray\0\x81\x80\1wchars\0\1text\0\2";
+    static const char head[] = "\1c"
+                               "d\0"
+                               "\xFF\1"
+                               "\xFE\xFF\2\0"
+                               "\xFD\xFF\xFF\xFF\3\0\0\0"
+                               "\xFC\xFF\xFF\xFF\xFF\xFF\xFF\xFF\4\0\0\0\0\0\0\0";
     static const char tail[] = "chars\0hars\0literal\0w\0i\0d\0e\0\0\0w\0i\0d\0e\0\0\0d\0e\0\0\0chars";
     struct seen       s;
     (void)state;
@@ -197,15 +207,19 @@ static void test_forgotten(void **state)
 /* Every name that the two files write stands in the section; GCC takes no sections for the statics of templates. */
 static void test_section(void **state)
 {
-    static const char *const name[] = {"Cpp", "Step", "Lambda", "Outside", "Values", "Tagged",
+    static const char *const name[] = {
+        "Cpp",    "Step",
+        "Lambda", "Outside",
+        "Values", "Tagged",
 #ifdef __clang__
-                                             "Value", "ActivityStoppedAutomatically",
+        "Value",  "ActivityStoppedAutomatically",
 #endif
     };
-    extern const char        __start_autologger_tlg[], __stop_autologger_tlg[];
+    extern const char __start_autologger_tlg[], __stop_autologger_tlg[];
     (void)state;
     for (unsigned i = 0; i < sizeof name / sizeof *name; i++)
-        if (!memmem(__start_autologger_tlg, (size_t)(__stop_autologger_tlg - __start_autologger_tlg), name[i], strlen(name[i]) + 1))
+        if (!memmem(__start_autologger_tlg, (size_t)(__stop_autologger_tlg - __start_autologger_tlg), name[i],
+                    strlen(name[i]) + 1))
             fail_msg("%s is not in the section", name[i]);
 }
 
@@ -213,8 +227,9 @@ int main(void)
 {
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_inline), T(test_values), T(test_activity), T(test_thread_activity), T(test_forgotten), T(test_section)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(test_inline),          T(test_values),    T(test_activity),
+                                       T(test_thread_activity), T(test_forgotten), T(test_section)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);
     return failed;
 }

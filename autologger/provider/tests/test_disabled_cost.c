@@ -1,6 +1,6 @@
-/* Proves: API-07 TLG-09 TLG-10 TLG-11 TLG-16: what a disabled event costs, counted in the machine code: EventWrite and the other calls
- * run at most 8 instructions and return; TraceLoggingWrite is at most 3 (load, compare, branch not taken), without a call.
- * The metadata lies in the section "autologger_tlg". Optimised builds on x86-64 only. */
+/* Proves: API-07 TLG-09 TLG-10 TLG-11 TLG-16: what a disabled event costs, counted in the machine code: EventWrite and
+ * the other calls run at most 8 instructions and return; TraceLoggingWrite is at most 3 (load, compare, branch not
+ * taken), without a call. The metadata lies in the section "autologger_tlg". Optimised builds on x86-64 only. */
 #include "autologger/include/TraceLoggingProvider.h"
 
 #include <setjmp.h>
@@ -14,10 +14,11 @@
 #include <cmocka.h>
 
 TRACELOGGING_DEFINE_PROVIDER(g_probe, "Probe", (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
-void probe_event(int value);
+void                           probe_event(int value);
 __attribute__((noinline)) void probe_event(int value)
 {
-    TraceLoggingWrite(g_probe, "ProbeEvent", TraceLoggingLevel(4), TraceLoggingKeyword(0x40), TraceLoggingInt32(value, "v"));
+    TraceLoggingWrite(g_probe, "ProbeEvent", TraceLoggingLevel(4), TraceLoggingKeyword(0x40),
+                      TraceLoggingInt32(value, "v"));
 }
 
 enum { LINES = 400 };
@@ -31,13 +32,14 @@ static bool disassemble(const char *file, const char *function)
     char command[512], text[512];
     lines = 0;
     snprintf(command, sizeof command, "objdump -d --no-show-raw-insn --disassemble=%s %s 2>/dev/null", function, file);
-    FILE *p = popen(command, "r");
+    FILE *p      = popen(command, "r");
     bool  inside = false;
     while (p && fgets(text, sizeof text, p)) {
         char *tab = strchr(text, '\t');
         if (strstr(text, ">:"))
             inside = strstr(text, function) != NULL;
-        if (inside && tab && lines < LINES && strncmp(tab + 1, "endbr64", 7) != 0) /* says where a jump may land, and does nothing */
+        /* says where a jump may land, and does nothing */
+        if (inside && tab && lines < LINES && strncmp(tab + 1, "endbr64", 7) != 0)
             snprintf(line[lines++], sizeof *line, "%s", tab + 1);
     }
     return p && pclose(p) == 0 && lines > 0;
@@ -68,7 +70,8 @@ static void test_calls(void **state)
         skip();
     }
     for (unsigned f = 0; f < sizeof functions / sizeof *functions; f++) {
-        unsigned n = 0, moves = 0; /* between registers: newer compilers keep arguments out of the way so, which costs no unit of the processor */
+        /* between registers: newer compilers keep arguments out of the way so, which costs no unit of the processor */
+        unsigned n = 0, moves = 0;
         assert_true(disassemble(AL_BINARY_DIR "/libautologger.so.0", functions[f]));
         while (n < lines && !is(n, "ret")) {
             assert_false(is(n, "call"));
@@ -77,7 +80,8 @@ static void test_calls(void **state)
             moves += is(n, "mov") && !strchr(line[n], '(');
             n++;
         }
-        print_message("%s: %u instructions when disabled, %u of them moves between registers\n", functions[f], n + 1, moves);
+        print_message("%s: %u instructions when disabled, %u of them moves between registers\n", functions[f], n + 1,
+                      moves);
         assert_true(n < lines && n + 1 - moves <= 7 && moves <= 3);
     }
 }
@@ -122,7 +126,7 @@ static void test_section(void **state)
     assert_true(constant);
     unsigned seen = 0;
     snprintf(text, sizeof text, "objdump -s -j autologger_tlg %s 2>/dev/null | cut -c43-", self_path);
-    p = popen(text, "r");
+    p              = popen(text, "r");
     char all[4096] = "";
     while (p && fgets(text, sizeof text, p)) {
         text[strcspn(text, "\n")] = 0;

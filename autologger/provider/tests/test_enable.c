@@ -1,7 +1,7 @@
-/* Proves: API-05 API-06 API-09 API-10 ENB-02 ENB-07 ENB-09 ENB-12 ENB-13 ENB-14: what a provider writes while none, one, or all eight sessions
- * enable it, each by its own level and keywords, in every order of enabling and registering; a provider that nobody asks for costs nothing.
- * D-61 API-08: the callback gets the composite of all sessions, 0xFF and all ones where a session states no level or keywords.
- * The daemon is a thread of the test. */
+/* Proves: API-05 API-06 API-09 API-10 ENB-02 ENB-07 ENB-09 ENB-12 ENB-13 ENB-14: what a provider writes while none,
+ * one, or all eight sessions enable it, each by its own level and keywords, in every order of enabling and registering;
+ * a provider that nobody asks for costs nothing. D-61 API-08: the callback gets the composite of all sessions, 0xFF and
+ * all ones where a session states no level or keywords. The daemon is a thread of the test. */
 // timeout: 120
 #include "autologger/include/evntprov.h"
 #include "autologger/provider/tests/fakedaemon.h"
@@ -88,7 +88,8 @@ static void test_write_ex(void **state)
     for (unsigned s = 0; s < 3; s++)
         fakedaemon_enable(&daemon_, s, &provider_id, 0, 0, 0, 0);
     for (ULONG64 skip = 0; skip < 16; skip++) {
-        assert_int_equal(EventWriteEx(handle, &d, skip, skip & 1 ? EVENT_WRITE_FLAG_NO_FAULTING : 0, &id, &related, 1, &data), 0);
+        assert_int_equal(
+            EventWriteEx(handle, &d, skip, skip & 1 ? EVENT_WRITE_FLAG_NO_FAULTING : 0, &id, &related, 1, &data), 0);
         for (unsigned s = 0; s < 3; s++) {
             const struct stream_record *r = fakedaemon_next(&daemon_, s);
             assert_int_equal(r != NULL, !(skip >> s & 1));
@@ -115,9 +116,9 @@ static void test_own_terms(void **state)
     static const struct terms {
         uint8_t  level;
         uint64_t any, all;
-    } terms[3] = {{2, 0x1, 0}, {5, 0x6, 0x2}, {0, 0, 0}};
+    } terms[3]                      = {{2, 0x1, 0}, {5, 0x6, 0x2}, {0, 0, 0}};
     static const uint64_t keyword[] = {0, 1, 2, 3, 4, 6, 8};
-    unsigned              got[3] = {0};
+    unsigned              got[3]    = {0};
     (void)state;
     begin();
     for (unsigned s = 0; s < 3; s++)
@@ -128,9 +129,10 @@ static void test_own_terms(void **state)
             bool                   some = false;
             assert_int_equal(put((UCHAR)level, keyword[k], 1), 0);
             for (unsigned s = 0; s < 3; s++) {
-                const struct terms *t    = &terms[s];
-                const bool          want = (!t->level || level <= t->level) &&
-                                  (!keyword[k] || !t->any || ((keyword[k] & t->any) && (keyword[k] & t->all) == t->all));
+                const struct terms *t = &terms[s];
+                const bool          want =
+                    (!t->level || level <= t->level) &&
+                    (!keyword[k] || !t->any || ((keyword[k] & t->any) && (keyword[k] & t->all) == t->all));
                 assert_int_equal(fakedaemon_count(&daemon_, s), want);
                 got[s] += want;
                 some |= want;
@@ -145,8 +147,12 @@ static void test_own_terms(void **state)
     assert_int_equal(put(2, 1, 1), 0);
     assert_int_equal(fakedaemon_count(&daemon_, 0), 1);
     assert_int_equal(fakedaemon_count(&daemon_, 2), 0);
-    static const struct { UCHAR level; ULONGLONG keyword; BOOLEAN enabled; } left[] = { /* of the first two */
-        {2, 1, 1}, {3, 1, 0}, {5, 2, 1}, {5, 4, 0}, {5, 0, 1}, {1, 8, 0}};
+    static const struct {
+        UCHAR     level;
+        ULONGLONG keyword;
+        BOOLEAN   enabled;
+    } left[] = {/* of the first two */
+                {2, 1, 1}, {3, 1, 0}, {5, 2, 1}, {5, 4, 0}, {5, 0, 1}, {1, 8, 0}};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
         const EVENT_DESCRIPTOR d = {.Level = left[i].level, .Keyword = left[i].keyword};
         assert_int_equal(EventEnabled(handle, &d), left[i].enabled);
@@ -186,7 +192,8 @@ struct called {
     UCHAR     level;
     ULONGLONG any, all;
 };
-static VOID on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+static VOID on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                      PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
     struct called *c = context;
     (void)source, (void)filter;
@@ -194,7 +201,8 @@ static VOID on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, UL
     __atomic_add_fetch(&c->count, 1, __ATOMIC_RELEASE);
 }
 /* Enables or disables in one session, and compares what the callback gets. */
-static void told(struct called *c, unsigned session, int enable, UCHAR level, ULONGLONG any, ULONGLONG all, struct called want)
+static void told(struct called *c, unsigned session, int enable, UCHAR level, ULONGLONG any, ULONGLONG all,
+                 struct called want)
 {
     const unsigned before = __atomic_load_n(&c->count, __ATOMIC_ACQUIRE);
     if (enable)
@@ -209,15 +217,17 @@ static void told(struct called *c, unsigned session, int enable, UCHAR level, UL
 }
 static void test_callback_terms(void **state)
 {
-    struct called c = {0};
+    struct called c  = {0};
     const ULONG   on = EVENT_CONTROL_CODE_ENABLE_PROVIDER;
     (void)state;
     assert_int_equal(EventRegister((LPCGUID)(const void *)&provider_id, on_enable, &c, &handle), 0);
     assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1));
     told(&c, 0, 1, 0, 0, 0, (struct called){0, on, 0xFF, UINT64_MAX, 0});
     told(&c, 0, 1, 3, 0x10, 0x10, (struct called){0, on, 3, 0x10, 0x10});
-    told(&c, 1, 1, 1, 0x21, 0x11, (struct called){0, on, 3, 0x31, 0x10}); /* the lower level does not replace the higher one */
-    told(&c, 2, 1, 0, 0, 0x7, (struct called){0, on, 0xFF, UINT64_MAX, 0}); /* "all of" without "any of" has no effect */
+    /* the lower level does not replace the higher one */
+    told(&c, 1, 1, 1, 0x21, 0x11, (struct called){0, on, 3, 0x31, 0x10});
+    /* "all of" without "any of" has no effect */
+    told(&c, 2, 1, 0, 0, 0x7, (struct called){0, on, 0xFF, UINT64_MAX, 0});
     told(&c, 2, 0, 0, 0, 0, (struct called){0, on, 3, 0x31, 0x10}); /* two sessions remain */
     told(&c, 0, 0, 0, 0, 0, (struct called){0, on, 1, 0x21, 0x11});
     told(&c, 1, 0, 0, 0, 0, (struct called){0, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0});
@@ -232,7 +242,7 @@ static void test_nobody(void **state)
     for (unsigned i = 0; i < 1000; i++)
         put(4, 1, i);
     const unsigned      messages = daemon_.registers + daemon_.unregisters + daemon_.acks + daemon_.hellos;
-    const unsigned long before = fake_resident_kb();
+    const unsigned long before   = fake_resident_kb();
     for (uint32_t i = 0; i < 10000000; i++)
         if (put(4, 1, i) != 0)
             fail();
@@ -247,9 +257,9 @@ int main(void)
 {
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_multicast), T(test_write_ex), T(test_own_terms), T(test_both_orders),
-                                       T(test_callback_terms), T(test_nobody)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(test_multicast),   T(test_write_ex),       T(test_own_terms),
+                                       T(test_both_orders), T(test_callback_terms), T(test_nobody)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);
     return failed;
 }

@@ -1,6 +1,6 @@
-/* Proves: ENB-03 ENB-04 ENB-05 ENB-06 ENB-07 ENB-13 API-06 API-08: filters and EnableProperty in the program that writes, against a daemon in
- * a thread: which programs see a session at all, which events pass, what they carry; each session by its own terms; terms that change
- * under writers miss no event and let none through that neither lets in. */
+/* Proves: ENB-03 ENB-04 ENB-05 ENB-06 ENB-07 ENB-13 API-06 API-08: filters and EnableProperty in the program that
+ * writes, against a daemon in a thread: which programs see a session at all, which events pass, what they carry; each
+ * session by its own terms; terms that change under writers miss no event and let none through that neither lets in. */
 // timeout: 120
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/include/evntcons.h"
@@ -20,10 +20,11 @@ static REGHANDLE         handle;
 TRACELOGGING_DEFINE_PROVIDER(g_named, "Filtered", (0x21, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
 static const GUID named_id = {0x21, 2, 3, {4, 5, 6, 7, 8, 9, 10, 11}};
 
-static unsigned callbacks;
-static ULONG    told_code, told_size, told_type;
-static uint8_t  told_data[64];
-static VOID NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+static unsigned   callbacks;
+static ULONG      told_code, told_size, told_type;
+static uint8_t    told_data[64];
+static VOID NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all,
+                            PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
 {
     (void)source, (void)level, (void)any, (void)all, (void)context;
     told_code = code;
@@ -254,7 +255,8 @@ static void scope_decides_who_sees_it(void **state)
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define WITH_THREAD_SANITIZER /* it kills a child that starts a thread after a fork of a threaded parent, and its calls leave no room for jumps */
+/* it kills a child that starts a thread after a fork of a threaded parent, and its calls leave no room for jumps */
+#define WITH_THREAD_SANITIZER
 #endif
 #endif
 /* PID: a child is not its parent, also when it inherits everything else. */
@@ -288,9 +290,11 @@ static void a_child_is_another_program(void **state)
 static void write_named(int which)
 {
     if (which == 0)
-        TraceLoggingWrite(g_named, "Begin", TraceLoggingLevel(4), TraceLoggingKeyword(0x1), TraceLoggingInt32(which, "v"));
+        TraceLoggingWrite(g_named, "Begin", TraceLoggingLevel(4), TraceLoggingKeyword(0x1),
+                          TraceLoggingInt32(which, "v"));
     else if (which == 1)
-        TraceLoggingWrite(g_named, "End", TraceLoggingLevel(2), TraceLoggingKeyword(0x2), TraceLoggingInt32(which, "v"));
+        TraceLoggingWrite(g_named, "End", TraceLoggingLevel(2), TraceLoggingKeyword(0x2),
+                          TraceLoggingInt32(which, "v"));
     else
         TraceLoggingWrite(g_named, "EndOf", TraceLoggingLevel(4), TraceLoggingKeyword(0x2));
 }
@@ -304,8 +308,8 @@ static void names_are_tracelogging_s(void **state)
         uint64_t    any;
         const char *name;
         unsigned    passes; /* bit per event of write_named */
-    } rows[] = {{true, 0, 0, "End", 2},    {false, 0, 0, "End", 5},   {true, 0, 0x1, "End", 0}, {true, 0, 0x2, "End", 2},
-                {false, 1, 0, "End", 7},   {true, 0, 0, "Begi", 0},   {true, 0, 0, "begin", 0}, {true, 4, 1, "Begin", 1}};
+    } rows[] = {{true, 0, 0, "End", 2},  {false, 0, 0, "End", 5}, {true, 0, 0x1, "End", 0}, {true, 0, 0x2, "End", 2},
+                {false, 1, 0, "End", 7}, {true, 0, 0, "Begi", 0}, {true, 0, 0, "begin", 0}, {true, 4, 1, "Begin", 1}};
     TraceLoggingRegister(g_named);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct filter_block *b  = NULL;
@@ -379,7 +383,7 @@ static void properties_are_items(void **state)
         memcpy(&key[i], item_of(r, ETL_EXT_EVENT_KEY, &size), sizeof key[i]);
         assert_null(item_of(r, ETL_EXT_STACK64, &size));
         assert_memory_equal(r->data + r->size - 4, &value, 4); /* the payload is behind them */
-        r = fakedaemon_next(&daemon_, 1); /* the same event in another session */
+        r = fakedaemon_next(&daemon_, 1);                      /* the same event in another session */
         assert_non_null(r);
         assert_null(item_of(r, ETL_EXT_SID, &size));
         memcpy(&session_key, item_of(r, ETL_EXT_EVENT_KEY, &size), sizeof session_key);
@@ -483,7 +487,7 @@ static void stacks_are_the_caller_s(void **state)
         assert_int_equal(deep_enough(r, &frames), tried == 8);
     }
     struct filter_level_keyword terms = {.level = 4, .any = 0x10, .filter_in = 0};
-    b = NULL;
+    b                                 = NULL;
     add(&b, FILTER_STACK_LEVEL_KEYWORD, &terms, sizeof terms);
     enable(0, &provider_id, with_property(b, PROPERTY_STACK_TRACE));
     assert_int_equal(outer(7), 0);
@@ -540,7 +544,7 @@ static void too_long_with_the_stack(void **state)
 /* ---- terms that change ---- */
 
 enum { WRITES = 200000 };
-static bool writing;
+static bool  writing;
 static void *write_many(void *unused)
 {
     (void)unused;
@@ -553,10 +557,10 @@ static void *write_many(void *unused)
 static void changes_miss_nothing(void **state)
 {
     (void)state;
-    static const uint16_t first[] = {0}, second[] = {0, 1};
-    struct filter_block  *b = NULL;
-    pthread_t             writer;
-    unsigned              seen[3] = {0}, changes = 0;
+    static const uint16_t  first[] = {0}, second[] = {0, 1};
+    struct filter_block   *b = NULL;
+    pthread_t              writer;
+    unsigned               seen[3] = {0}, changes = 0;
     struct stream_counters counters;
     add_ids(&b, FILTER_EVENT_ID, true, 1, first);
     enable(0, &provider_id, b);
@@ -567,7 +571,7 @@ static void changes_miss_nothing(void **state)
         b    = NULL;
         if (changes % 3 == 2) {
             const uint16_t not = 2;
-            add_ids(&b, FILTER_EVENT_ID, false, 1, &not);
+            add_ids(&b, FILTER_EVENT_ID, false, 1, &not );
         } else {
             add_ids(&b, FILTER_EVENT_ID, true, changes % 3 ? 2 : 1, changes % 3 ? second : first);
         }
@@ -584,10 +588,11 @@ static void changes_miss_nothing(void **state)
     }
     pthread_join(writer, NULL);
     while (fakedaemon_next(&daemon_, 0))
-        seen[0] += daemon_.record.data[offsetof(struct etl_event_header, id)] == 0, seen[1] += daemon_.record.data[offsetof(struct etl_event_header, id)] == 1;
+        seen[0] += daemon_.record.data[offsetof(struct etl_event_header, id)] == 0,
+            seen[1] += daemon_.record.data[offsetof(struct etl_event_header, id)] == 1;
     stream_counters(daemon_.session[0].set, raw_now_ns(), &counters);
-    print_message("%u changes; %u, %u and %u events written, %u lost, %u filtered\n", changes, seen[0], seen[1], seen[2], (unsigned)counters.lost,
-                  (unsigned)counters.filtered);
+    print_message("%u changes; %u, %u and %u events written, %u lost, %u filtered\n", changes, seen[0], seen[1],
+                  seen[2], (unsigned)counters.lost, (unsigned)counters.filtered);
     assert_int_equal(seen[2], 0);
     assert_int_equal(seen[0] + seen[1] + counters.lost + counters.filtered, WRITES);
     assert_true(seen[0] + counters.lost >= (WRITES + 2) / 3);
@@ -597,9 +602,9 @@ static void changes_miss_nothing(void **state)
 static void identities(void **state)
 {
     (void)state;
-    struct filter_identity    who = {0};
-    struct filter_view f;
-    static const char  hex[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct filter_identity who = {0};
+    struct filter_view     f;
+    static const char      hex[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     static const struct {
         const char *cgroup;
         uint32_t    type;
@@ -618,10 +623,13 @@ static void identities(void **state)
         {"0::/user.slice/app.slice/app-a.scope\n", FILTER_PACKAGE_APP, "app-a", false},
         {"0::/user.slice\n", FILTER_PACKAGE_APP, "user", false},
         {"12:pids:/a\n1:name=systemd:/system.slice/old.service\n0::/\n", FILTER_PACKAGE, "old.service", true},
-        {"0::/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\n", FILTER_CONTAINER, "0123456789ab", true},
-        {"0::/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\n", FILTER_CONTAINER, "0123456789a", false},
+        {"0::/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\n",
+         FILTER_CONTAINER, "0123456789ab", true},
+        {"0::/system.slice/docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope\n",
+         FILTER_CONTAINER, "0123456789a", false},
         {"0::/docker/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n", FILTER_PACKAGE, hex, true},
-        {"0::/docker/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0\n", FILTER_CONTAINER, "0123456789ab", false},
+        {"0::/docker/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0\n", FILTER_CONTAINER,
+         "0123456789ab", false},
         {"", FILTER_PACKAGE, "a", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -635,7 +643,8 @@ static void identities(void **state)
     }
     identity_cgroup(&who, rows[12].cgroup);
     assert_memory_equal(who.container_id, "\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef", 16);
-    assert_true(identity_start_key("12 (a) b) S 1 12 12 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1", 12) == (UINT64_C(777) << 22 | 12));
+    assert_true(identity_start_key("12 (a) b) S 1 12 12 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1", 12) ==
+                (UINT64_C(777) << 22 | 12));
     assert_true(identity_start_key("", 5) == 5);
 }
 

@@ -1,6 +1,7 @@
-/* Proves: COR-03 COR-09 COR-10 COR-19 COR-21 COR-24 API-01 API-03 API-04 API-05 API-06 API-08 API-09 API-10 API-11 API-12
- * API-13 API-14 API-15 API-16 API-18 API-21 API-22 API-24 API-25 API-26 API-29 API-30: the provider library against a daemon
- * in a thread: registration, multicast, filters, callbacks, errors, fork, late and restarted daemons. */
+/* Proves: COR-03 COR-09 COR-10 COR-19 COR-21 COR-24 API-01 API-03 API-04 API-05 API-06 API-08 API-09 API-10 API-11
+ * API-12 API-13 API-14 API-15 API-16 API-18 API-21 API-22 API-24 API-25 API-26 API-29 API-30: the provider library
+ * against a daemon in a thread: registration, multicast, filters, callbacks, errors, fork, late and restarted
+ * daemons. */
 // timeout: 120
 #include "autologger/include/evntprov.h"
 #include "autologger/provider/tests/fakedaemon.h"
@@ -14,10 +15,11 @@
 #include <cmocka.h>
 
 /* API-18: as Windows has it. */
-_Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && offsetof(EVENT_DESCRIPTOR, Id) == 0 && sizeof((EVENT_DESCRIPTOR *)0)->Id == 2 &&
-                   offsetof(EVENT_DESCRIPTOR, Version) == 2 && offsetof(EVENT_DESCRIPTOR, Channel) == 3 && offsetof(EVENT_DESCRIPTOR, Level) == 4 &&
-                   offsetof(EVENT_DESCRIPTOR, Opcode) == 5 && offsetof(EVENT_DESCRIPTOR, Task) == 6 && sizeof((EVENT_DESCRIPTOR *)0)->Task == 2 &&
-                   offsetof(EVENT_DESCRIPTOR, Keyword) == 8,
+_Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && offsetof(EVENT_DESCRIPTOR, Id) == 0 &&
+                   sizeof((EVENT_DESCRIPTOR *)0)->Id == 2 && offsetof(EVENT_DESCRIPTOR, Version) == 2 &&
+                   offsetof(EVENT_DESCRIPTOR, Channel) == 3 && offsetof(EVENT_DESCRIPTOR, Level) == 4 &&
+                   offsetof(EVENT_DESCRIPTOR, Opcode) == 5 && offsetof(EVENT_DESCRIPTOR, Task) == 6 &&
+                   sizeof((EVENT_DESCRIPTOR *)0)->Task == 2 && offsetof(EVENT_DESCRIPTOR, Keyword) == 8,
                "EVENT_DESCRIPTOR");
 
 static struct fakedaemon daemon_;
@@ -180,7 +182,7 @@ static void test_truth_table(void **state)
 /* API-25: task, opcode, id, version and channel decide nothing; they are in the event as they were given. */
 static void test_informational(void **state)
 {
-    static const USHORT tasks[] = {0, 1, 0x8000, 0xFFFF};
+    static const USHORT tasks[]   = {0, 1, 0x8000, 0xFFFF};
     static const UCHAR  opcodes[] = {0, 1, 2, 10, 240, 255};
     REGHANDLE           h;
     (void)state;
@@ -189,8 +191,13 @@ static void test_informational(void **state)
     fakedaemon_enable(&daemon_, 0, &provider_id, 3, 0x10, 0, 0);
     for (unsigned i = 0; i < 4 * 6 * 2; i++) {
         const bool       want = i % 2;
-        EVENT_DESCRIPTOR d    = {.Id = (USHORT)(i * 1400), .Version = (UCHAR)i, .Channel = (UCHAR)(255 - i), .Level = want ? 3 : 4, .Opcode = opcodes[i / 2 % 6],
-                                 .Task = tasks[i / 12], .Keyword = 0x10};
+        EVENT_DESCRIPTOR d    = {.Id      = (USHORT)(i * 1400),
+                                 .Version = (UCHAR)i,
+                                 .Channel = (UCHAR)(255 - i),
+                                 .Level   = want ? 3 : 4,
+                                 .Opcode  = opcodes[i / 2 % 6],
+                                 .Task    = tasks[i / 12],
+                                 .Keyword = 0x10};
         assert_int_equal(EventEnabled(h, &d), want);
         assert_int_equal(EventWrite(h, &d, 0, NULL), 0);
         const struct stream_record *r = fakedaemon_next(&daemon_, 0);
@@ -327,10 +334,11 @@ static void *own_id(void *found)
 }
 static void test_ids(void **state)
 {
-    static const GUID           none;
-    GUID                        id = {0xA, 0xB, 0xC, {1}}, related = {0xD, 0xE, 0xF, {2}}, old, other = {1, 2, 3, {4}}, theirs = {9, 9, 9, {9}};
+    static const GUID none;
+    GUID              id = {0xA, 0xB, 0xC, {1}}, related = {0xD, 0xE, 0xF, {2}}, old, other = {1, 2, 3, {4}},
+         theirs = {9, 9, 9, {9}};
     pthread_t                   thread;
-    EVENT_DESCRIPTOR            d  = event(4, 0);
+    EVENT_DESCRIPTOR            d = event(4, 0);
     REGHANDLE                   h;
     const struct stream_record *r;
     (void)state;
@@ -390,7 +398,7 @@ static void *make_ids(void *arg)
         EventActivityIdControl(EVENT_ACTIVITY_CTRL_CREATE_ID, &mine[i]);
     return NULL;
 }
-static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(GUID)); }
+static int  compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(GUID)); }
 static void test_unique_ids(void **state)
 {
     pthread_t t[ID_THREADS];
@@ -606,7 +614,7 @@ static void test_closed_descriptors(void **state)
         assert_int_equal(EventRegister(&provider_id, NULL, NULL, &h), 0);
         close_range(3, ~0u, 0);
         int      mine[30];
-        FILE    *f = tmpfile();
+        FILE    *f   = tmpfile();
         unsigned bad = 0;
         for (int i = 0; i < 30; i++)
             mine[i] = dup(fileno(f));
@@ -628,14 +636,15 @@ static void test_closed_descriptors(void **state)
 }
 
 /* The lines of S0 figure 3, with an own manifest header's names. */
-static const GUID             MyProviderId = {0xABCD, 1, 2, {3}};
-static const EVENT_DESCRIPTOR MyEventDescriptor1[1] = {{1, 0, 0, 4, 0, 0, 1}}, MyEventDescriptor2[1] = {{2, 0, 0, 5, 0, 0, 2}};
+static const GUID             MyProviderId          = {0xABCD, 1, 2, {3}};
+static const EVENT_DESCRIPTOR MyEventDescriptor1[1] = {{1, 0, 0, 4, 0, 0, 1}},
+                              MyEventDescriptor2[1] = {{2, 0, 0, 5, 0, 0, 2}};
 static void test_figure_3(void **state)
 {
     REGHANDLE             MyProvRegHandle;
-    ULONG                 MyInteger = 5, Status;
-    WCHAR                 text[]    = u"text";
-    PWCHAR                MyString  = text;
+    ULONG                 MyInteger      = 5, Status;
+    WCHAR                 text[]         = u"text";
+    PWCHAR                MyString       = text;
     ULONG                 MyStringLength = sizeof MyString;
     EVENT_DATA_DESCRIPTOR DataDescriptor[2];
     (void)state;
@@ -665,8 +674,10 @@ int main(void)
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_before_and_after), T(test_truth_table), T(test_informational), T(test_callback), T(test_errors), T(test_ids), T(test_unique_ids),
-        T(test_fork), T(test_restart), T(test_cycles), T(test_late_daemon), T(test_closed_descriptors), T(test_figure_3),
+        T(test_before_and_after), T(test_truth_table), T(test_informational), T(test_callback),
+        T(test_errors),           T(test_ids),         T(test_unique_ids),    T(test_fork),
+        T(test_restart),          T(test_cycles),      T(test_late_daemon),   T(test_closed_descriptors),
+        T(test_figure_3),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);

@@ -1,6 +1,6 @@
-/* Proves: TLG-06 TLG-07 TLG-08 TLG-12 TLG-13 ENB-15: every field type of TraceLoggingProvider.h, as one value, an array and an
- * array of a constant count, with an out-type and with tags: its metadata and payload equal what an encoder written by the facts'
- * tables makes; packed data, custom fields, groups; the most arguments there can be.
+/* Proves: TLG-06 TLG-07 TLG-08 TLG-12 TLG-13 ENB-15: every field type of TraceLoggingProvider.h, as one value, an array
+ * and an array of a constant count, with an out-type and with tags: its metadata and payload equal what an encoder
+ * written by the facts' tables makes; packed data, custom fields, groups; the most arguments there can be.
  * D-64: fields with a count take the pointer's text where no name is given. D-68: an option that is nothing. */
 #include "autologger/include/Windows.h"
 #include "autologger/include/TraceLoggingProvider.h"
@@ -12,8 +12,10 @@
 #include <cmocka.h>
 
 TRACELOGGING_DEFINE_PROVIDER(g_provider, "Fields", (0x11111111, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
-                             TraceLoggingOptionMicrosoftTelemetry(), TraceLoggingOptionGroup(0xA1A2A3A4, 0xB1B2, 0xC1C2, 1, 2, 3, 4, 5, 6, 7, 8));
-TRACELOGGING_DEFINE_PROVIDER_STORAGE(g_storage, "Storage", (0x22222222, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), TraceLoggingOptionMicrosoftTelemetry());
+                             TraceLoggingOptionMicrosoftTelemetry(),
+                             TraceLoggingOptionGroup(0xA1A2A3A4, 0xB1B2, 0xC1C2, 1, 2, 3, 4, 5, 6, 7, 8));
+TRACELOGGING_DEFINE_PROVIDER_STORAGE(g_storage, "Storage", (0x22222222, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
+                                     TraceLoggingOptionMicrosoftTelemetry());
 
 static struct fakedaemon daemon_;
 
@@ -90,7 +92,8 @@ static void field(const char *name, unsigned in, unsigned out, uint32_t tag, uns
 /* The event that was written last has exactly this schema and payload, and the provider's name and group. */
 static void expect(const char *what)
 {
-    static const uint8_t        traits[] = "\x1c\0Fields\0\x13\0\1\xa4\xa3\xa2\xa1\xb2\xb1\xc2\xc1\1\2\3\4\5\6\7\x8"; /* and a NUL of C's */
+    /* and a NUL of C's */
+    static const uint8_t        traits[] = "\x1c\0Fields\0\x13\0\1\xa4\xa3\xa2\xa1\xb2\xb1\xc2\xc1\1\2\3\4\5\6\7\x8";
     const struct stream_record *r        = fakedaemon_next(&daemon_, 0);
     uint16_t                    size     = (uint16_t)made.schema_size, item[4];
     size_t                      at       = 80;
@@ -113,18 +116,20 @@ static void expect(const char *what)
 }
 
 /* name, C type, in-type, out-type by their numbers */
-#define TYPES(T)                                                                                                                       \
+/* clang-format off */
+#define TYPES(T) \
     T(Int8, INT8, 3, 0) T(UInt8, UINT8, 4, 0) T(Int16, INT16, 5, 0) T(UInt16, UINT16, 6, 0) T(Int32, INT32, 7, 0) T(UInt32, UINT32, 8, 0) \
-    T(Int64, INT64, 9, 0) T(UInt64, UINT64, 10, 0) T(HexInt8, INT8, 4, 4) T(HexUInt8, UINT8, 4, 4) T(HexInt16, INT16, 6, 4)             \
-    T(HexUInt16, UINT16, 6, 4) T(HexInt32, INT32, 20, 0) T(HexUInt32, UINT32, 20, 0) T(HexInt64, INT64, 21, 0)                          \
-    T(HexUInt64, UINT64, 21, 0) T(Long, LONG, 7, 0) T(ULong, ULONG, 8, 0) T(HexLong, LONG, 20, 0) T(HexULong, ULONG, 20, 0)             \
-    T(IntPtr, INT_PTR, 9, 0) T(UIntPtr, UINT_PTR, 10, 0) T(HexIntPtr, INT_PTR, 21, 0) T(HexUIntPtr, UINT_PTR, 21, 0)                    \
-    T(LongPtr, LONG_PTR, 9, 0) T(ULongPtr, ULONG_PTR, 10, 0) T(HexLongPtr, LONG_PTR, 21, 0) T(HexULongPtr, ULONG_PTR, 21, 0)            \
-    T(Float32, float, 11, 0) T(Float64, double, 12, 0) T(Boolean, BOOLEAN, 4, 3) T(Bool, INT32, 13, 0) T(Char, char, 4, 2)              \
-    T(Char16, WCHAR, 6, 2) T(WChar, WCHAR, 6, 2) T(Pointer, const void *, 21, 0) T(CodePointer, const void *, 21, 37)                   \
-    T(Pid, UINT32, 8, 5) T(Tid, UINT32, 8, 6) T(Port, UINT16, 6, 7) T(IPv4Address, UINT32, 8, 8) T(WinError, UINT32, 8, 13)             \
-    T(NTStatus, INT32, 8, 14) T(HResult, INT32, 7, 15) T(Guid, GUID, 15, 0) T(FileTime, FILETIME, 17, 0)                                \
+    T(Int64, INT64, 9, 0) T(UInt64, UINT64, 10, 0) T(HexInt8, INT8, 4, 4) T(HexUInt8, UINT8, 4, 4) T(HexInt16, INT16, 6, 4) \
+    T(HexUInt16, UINT16, 6, 4) T(HexInt32, INT32, 20, 0) T(HexUInt32, UINT32, 20, 0) T(HexInt64, INT64, 21, 0) \
+    T(HexUInt64, UINT64, 21, 0) T(Long, LONG, 7, 0) T(ULong, ULONG, 8, 0) T(HexLong, LONG, 20, 0) T(HexULong, ULONG, 20, 0) \
+    T(IntPtr, INT_PTR, 9, 0) T(UIntPtr, UINT_PTR, 10, 0) T(HexIntPtr, INT_PTR, 21, 0) T(HexUIntPtr, UINT_PTR, 21, 0) \
+    T(LongPtr, LONG_PTR, 9, 0) T(ULongPtr, ULONG_PTR, 10, 0) T(HexLongPtr, LONG_PTR, 21, 0) T(HexULongPtr, ULONG_PTR, 21, 0) \
+    T(Float32, float, 11, 0) T(Float64, double, 12, 0) T(Boolean, BOOLEAN, 4, 3) T(Bool, INT32, 13, 0) T(Char, char, 4, 2) \
+    T(Char16, WCHAR, 6, 2) T(WChar, WCHAR, 6, 2) T(Pointer, const void *, 21, 0) T(CodePointer, const void *, 21, 37) \
+    T(Pid, UINT32, 8, 5) T(Tid, UINT32, 8, 6) T(Port, UINT16, 6, 7) T(IPv4Address, UINT32, 8, 8) T(WinError, UINT32, 8, 13) \
+    T(NTStatus, INT32, 8, 14) T(HResult, INT32, 7, 15) T(Guid, GUID, 15, 0) T(FileTime, FILETIME, 17, 0) \
     T(FileTimeUtc, FILETIME, 17, 38) T(SystemTime, SYSTEMTIME, 18, 0) T(SystemTimeUtc, SYSTEMTIME, 18, 38)
+/* clang-format on */
 
 static void test_every_type(void **state)
 {
@@ -136,24 +141,25 @@ static void test_every_type(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof value.bytes; i++)
         value.bytes[i] = (uint8_t)(i * 7 + 1);
-#define T(name, ctype, in, out)                                                                                                      \
-    {                                                                                                                                \
-        ctype const *v = (ctype const *)(const void *)&value;                                                                        \
-        TraceLoggingWrite(g_provider, #name, TraceLogging##name(v[0], "one"), TraceLogging##name##Array(v, 2, "some", "described"),  \
-                          TraceLogging##name##FixedArray(v, 3, "three"), TraceLogging##name(v[1], "tagged", "", 0x1234567),          \
-                          TraceLogging##name##FixedArray(v, 1, "both", "", 0x0200000), TraceLogging##name(v[2]),                     \
-                          TraceLogging##name##Array(v, 2), TraceLogging##name##FixedArray(v, 3));                                    \
-        begin(#name);                                                                                                                \
-        field("one", in, out, 0, 0), payload(v, sizeof *v);                                                                          \
-        field("some", in | 0x40, out, 0, 0), payload_u16(2), payload(v, 2 * sizeof *v);                                              \
-        field("three", in | 0x20, out, 0, 3), payload(v, 3 * sizeof *v);                                                             \
-        field("tagged", in, out, 0x1234567, 0), payload(v + 1, sizeof *v);                                                           \
-        field("both", in | 0x20, out, 0x0200000, 1), payload(v, sizeof *v);                                                          \
-        field("v[2]", in, out, 0, 0), payload(v + 2, sizeof *v);                                                                     \
-        field("v", in | 0x40, out, 0, 0), payload_u16(2), payload(v, 2 * sizeof *v);                                                 \
-        field("v", in | 0x20, out, 0, 3), payload(v, 3 * sizeof *v);                                                                 \
-        expect(#name);                                                                                                               \
-        count++;                                                                                                                     \
+#define T(name, ctype, in, out) \
+    { \
+        ctype const *v = (ctype const *)(const void *)&value; \
+        TraceLoggingWrite( \
+            g_provider, #name, TraceLogging##name(v[0], "one"), TraceLogging##name##Array(v, 2, "some", "described"), \
+            TraceLogging##name##FixedArray(v, 3, "three"), TraceLogging##name(v[1], "tagged", "", 0x1234567), \
+            TraceLogging##name##FixedArray(v, 1, "both", "", 0x0200000), TraceLogging##name(v[2]), \
+            TraceLogging##name##Array(v, 2), TraceLogging##name##FixedArray(v, 3)); \
+        begin(#name); \
+        field("one", in, out, 0, 0), payload(v, sizeof *v); \
+        field("some", in | 0x40, out, 0, 0), payload_u16(2), payload(v, 2 * sizeof *v); \
+        field("three", in | 0x20, out, 0, 3), payload(v, 3 * sizeof *v); \
+        field("tagged", in, out, 0x1234567, 0), payload(v + 1, sizeof *v); \
+        field("both", in | 0x20, out, 0x0200000, 1), payload(v, sizeof *v); \
+        field("v[2]", in, out, 0, 0), payload(v + 2, sizeof *v); \
+        field("v", in | 0x40, out, 0, 0), payload_u16(2), payload(v, 2 * sizeof *v); \
+        field("v", in | 0x20, out, 0, 3), payload(v, 3 * sizeof *v); \
+        expect(#name); \
+        count++; \
     }
     TYPES(T)
 #undef T
@@ -162,15 +168,15 @@ static void test_every_type(void **state)
 
 static void test_strings(void **state)
 {
-    static const BYTE sid[] = {1, 2, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0, 2, 0, 0, 0, 99};
+    static const BYTE sid[]  = {1, 2, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0, 2, 0, 0, 0, 99};
     char              text[] = "abc";
     WCHAR             wide[] = u"xyz";
     ANSI_STRING       ansi   = {2, 4, text};
     UNICODE_STRING    uni    = {4, 8, wide};
     (void)state;
-    TraceLoggingWrite(g_provider, "S", TraceLoggingString(text, "a"), TraceLoggingUtf8String(text, "b", "", 1), TraceLoggingWideString(wide, "c"),
-                      TraceLoggingString16(wide, "d"), TraceLoggingSid(sid, "e"), TraceLoggingUnicodeString(&uni, "f"),
-                      TraceLoggingAnsiString(&ansi, "g"));
+    TraceLoggingWrite(g_provider, "S", TraceLoggingString(text, "a"), TraceLoggingUtf8String(text, "b", "", 1),
+                      TraceLoggingWideString(wide, "c"), TraceLoggingString16(wide, "d"), TraceLoggingSid(sid, "e"),
+                      TraceLoggingUnicodeString(&uni, "f"), TraceLoggingAnsiString(&ansi, "g"));
     begin("S");
     field("a", 2, 0, 0, 0), payload("abc", 4);
     field("b", 2, 35, 1, 0), payload("abc", 4);
@@ -180,10 +186,12 @@ static void test_strings(void **state)
     field("f", 22, 0, 0, 0), payload_u16(4), payload(u"xy", 4);
     field("g", 23, 0, 0, 0), payload_u16(2), payload("ab", 2);
     expect("strings");
-    TraceLoggingWrite(g_provider, "C", TraceLoggingCountedString(text, 1, "a"), TraceLoggingCountedUtf8String(text, 2, "b"),
-                      TraceLoggingCountedWideString(wide, 1, "c"), TraceLoggingCountedString16(wide, 2, "d"), TraceLoggingBinary(text, 3, "e"),
-                      TraceLoggingBinaryEx(text, 2, TlgOutPKCS7_WITH_TYPE_INFO, "f"), TraceLoggingCountedBinary(text, 0, "g"),
-                      TraceLoggingCountedBinaryEx(text, 1, TlgOutIPV6, "h"), TraceLoggingIPv6Address(sid, "i"), TraceLoggingSocketAddress(sid, 4, "j"));
+    TraceLoggingWrite(g_provider, "C", TraceLoggingCountedString(text, 1, "a"),
+                      TraceLoggingCountedUtf8String(text, 2, "b"), TraceLoggingCountedWideString(wide, 1, "c"),
+                      TraceLoggingCountedString16(wide, 2, "d"), TraceLoggingBinary(text, 3, "e"),
+                      TraceLoggingBinaryEx(text, 2, TlgOutPKCS7_WITH_TYPE_INFO, "f"),
+                      TraceLoggingCountedBinary(text, 0, "g"), TraceLoggingCountedBinaryEx(text, 1, TlgOutIPV6, "h"),
+                      TraceLoggingIPv6Address(sid, "i"), TraceLoggingSocketAddress(sid, 4, "j"));
     begin("C");
     field("a", 23, 0, 0, 0), payload_u16(1), payload("a", 1);
     field("b", 23, 35, 0, 0), payload_u16(2), payload("ab", 2);
@@ -196,10 +204,12 @@ static void test_strings(void **state)
     field("i", 14, 9, 0, 0), payload_u16(16), payload(sid, 16);
     field("j", 14, 10, 0, 0), payload_u16(4), payload(sid, 4);
     expect("counted");
-    TraceLoggingWrite(g_provider, "N", TraceLoggingCountedString(text, 1), TraceLoggingCountedUtf8String(text, 2), TraceLoggingCountedWideString(wide, 1),
-                      TraceLoggingCountedString16(wide, 2), TraceLoggingBinary(text, 3), TraceLoggingBinaryEx(text, 2, TlgOutPKCS7_WITH_TYPE_INFO),
-                      TraceLoggingCountedBinary(text + 1, 1), TraceLoggingCountedBinaryEx(text, 1, TlgOutIPV6), TraceLoggingIPv6Address(sid),
-                      TraceLoggingSocketAddress(sid, 4, "described", "", 5), TraceLoggingPackedField("ab", 3, TlgInANSISTRING),
+    TraceLoggingWrite(g_provider, "N", TraceLoggingCountedString(text, 1), TraceLoggingCountedUtf8String(text, 2),
+                      TraceLoggingCountedWideString(wide, 1), TraceLoggingCountedString16(wide, 2),
+                      TraceLoggingBinary(text, 3), TraceLoggingBinaryEx(text, 2, TlgOutPKCS7_WITH_TYPE_INFO),
+                      TraceLoggingCountedBinary(text + 1, 1), TraceLoggingCountedBinaryEx(text, 1, TlgOutIPV6),
+                      TraceLoggingIPv6Address(sid), TraceLoggingSocketAddress(sid, 4, "described", "", 5),
+                      TraceLoggingPackedField("ab", 3, TlgInANSISTRING),
                       TraceLoggingPackedFieldEx(text, 1, TlgInUINT8, TlgOutHEX));
     begin("N");
     field("text", 23, 0, 0, 0), payload_u16(1), payload("a", 1);
@@ -220,13 +230,15 @@ static void test_strings(void **state)
 /* Structs in structs, arrays of structs, what a program packed by itself, and a field of a serializer of its own. */
 static void test_packed(void **state)
 {
-    static const uint8_t rows[] = {2, 0, 1, 0, 0, 0, 5, 2, 0, 0, 0, 6};
+    static const uint8_t rows[]    = {2, 0, 1, 0, 0, 0, 5, 2, 0, 0, 0, 6};
     static const UINT16  numbers[] = {3, 10, 20, 30};
     (void)state;
-    TraceLoggingWrite(g_provider, "P", TraceLoggingStruct(2, "outer", "two", 0x0200000), TraceLoggingPackedStruct(1, "inner"),
-                      TraceLoggingUInt8(7, "x"), TraceLoggingUInt8(8, "y"), TraceLoggingPackedStructArray(2, "rows"),
-                      TraceLoggingPackedMetadata(TlgInUINT32, "id"), TraceLoggingPackedMetadataEx(TlgInUINT8, TlgOutHEX, "flags", "", 1),
-                      TraceLoggingPackedData(rows, sizeof rows), TraceLoggingPackedField(numbers, sizeof numbers, TlgInUINT16 | TlgInVcount, "n"),
+    TraceLoggingWrite(g_provider, "P", TraceLoggingStruct(2, "outer", "two", 0x0200000),
+                      TraceLoggingPackedStruct(1, "inner"), TraceLoggingUInt8(7, "x"), TraceLoggingUInt8(8, "y"),
+                      TraceLoggingPackedStructArray(2, "rows"), TraceLoggingPackedMetadata(TlgInUINT32, "id"),
+                      TraceLoggingPackedMetadataEx(TlgInUINT8, TlgOutHEX, "flags", "", 1),
+                      TraceLoggingPackedData(rows, sizeof rows),
+                      TraceLoggingPackedField(numbers, sizeof numbers, TlgInUINT16 | TlgInVcount, "n"),
                       TraceLoggingPackedFieldEx(numbers, 2, TlgInUINT16, TlgOutHEX, "m"),
                       TraceLoggingCustom("ab", 2, 9, (0xAA, 0xBB, 0xCC), 3, "custom", "", 2));
     begin("P");
@@ -248,8 +260,8 @@ static void test_many(void **state)
 {
 #define F(n) , TraceLoggingUInt8((UINT8)(1##n - 100), "f" #n)
     (void)state;
-    TraceLoggingWrite(g_provider, "Many" TEN(F, 0) TEN(F, 1) TEN(F, 2) TEN(F, 3) TEN(F, 4) TEN(F, 5) TEN(F, 6) TEN(F, 7) TEN(F, 8) F(90) F(91)
-                          F(92) F(93) F(94) F(95) F(96) F(97) F(98));
+    TraceLoggingWrite(g_provider, "Many" TEN(F, 0) TEN(F, 1) TEN(F, 2) TEN(F, 3) TEN(F, 4) TEN(F, 5) TEN(F, 6) TEN(F, 7)
+                                      TEN(F, 8) F(90) F(91) F(92) F(93) F(94) F(95) F(96) F(97) F(98));
     begin("Many");
     for (unsigned i = 0; i < 99; i++) {
         char    name[8];
@@ -260,7 +272,8 @@ static void test_many(void **state)
     expect("99 fields");
 }
 
-/* The descriptor: keywords add up, channel and opcode go where they belong; the same by EventWriteEx, and by a function of one's own. */
+/* The descriptor: keywords add up, channel and opcode go where they belong; the same by EventWriteEx, and by a function
+ * of one's own. */
 static ULONG own_calls;
 static ULONG own_write(REGHANDLE h, PCEVENT_DESCRIPTOR d, LPCGUID a, LPCGUID r, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
@@ -272,8 +285,9 @@ static void test_options(void **state)
     static const GUID       id = {1, 2, 3, {4}};
     struct etl_event_header h;
     (void)state;
-    TraceLoggingWriteEx(g_provider, "O", 0, 0, &id, NULL, TraceLoggingLevel(3), TraceLoggingKeyword(0x40), TraceLoggingKeyword(0x8000000000000001),
-                        TraceLoggingOpcode(2), TraceLoggingChannel(16), TraceLoggingDescription("all"), TraceLoggingCustomAttribute("a", "b"));
+    TraceLoggingWriteEx(g_provider, "O", 0, 0, &id, NULL, TraceLoggingLevel(3), TraceLoggingKeyword(0x40),
+                        TraceLoggingKeyword(0x8000000000000001), TraceLoggingOpcode(2), TraceLoggingChannel(16),
+                        TraceLoggingDescription("all"), TraceLoggingCustomAttribute("a", "b"));
     const struct stream_record *r = fakedaemon_next(&daemon_, 0);
     assert_non_null(r);
     memcpy(&h, r->data, sizeof h);
@@ -314,9 +328,9 @@ int main(void)
 {
     fakedaemon_init(&daemon_);
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(test_every_type), TEST(test_strings), TEST(test_packed), TEST(test_many), TEST(test_options),
-                                       TEST(test_providers)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {TEST(test_every_type), TEST(test_strings), TEST(test_packed),
+                                       TEST(test_many),       TEST(test_options), TEST(test_providers)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);
     return failed;
 }

@@ -64,7 +64,7 @@ static void expect(const struct expected *x)
     static const uint8_t item_12[] = {0x18, 0, 12, 0, 1, 0, 13, 0};
     memcpy(want, item_12, 8);
     memcpy(want + 8, traits, 13);
-    n = 24;
+    n                   = 24;
     uint16_t item_11[4] = {(uint16_t)(8 + ((x->schema_size + 7) & ~7u)), 11, 0, (uint16_t)x->schema_size};
     memcpy(want + n, item_11, 8);
     memcpy(want + n + 8, x->schema, x->schema_size);
@@ -75,21 +75,28 @@ static void expect(const struct expected *x)
     assert_memory_equal(r->data + 80, want, n);
     assert_null(fakedaemon_next(&daemon_, 0));
 }
-#define EXPECT(schema_text, payload_text, lv, kw, op)                                                              \
+#define EXPECT(schema_text, payload_text, lv, kw, op) \
     expect(&(struct expected){schema_text, payload_text, sizeof(schema_text) - 1, sizeof(payload_text) - 1, kw, lv, op})
 
 static void test_plain(void **state)
 {
     (void)state;
     TraceLoggingWrite(g_provider, "Bare", TraceLoggingLevel(3));
-    EXPECT("\x08\x00\x00" "Bare\0", "", 3, 0, 0);
+    EXPECT("\x08\x00\x00"
+           "Bare\0",
+           "", 3, 0, 0);
     TraceLoggingWrite(g_provider, "One", TraceLoggingInt32(-2, "number"), TraceLoggingLevel(4), TraceLoggingOpcode(1),
                       TraceLoggingKeyword(0x40));
-    EXPECT("\x0F\x00\x00" "One\0number\0\x07", "\xFE\xFF\xFF\xFF", 4, 0x40, 1);
+    EXPECT("\x0F\x00\x00"
+           "One\0number\0\x07",
+           "\xFE\xFF\xFF\xFF", 4, 0x40, 1);
     const char *text = "hi";
     int         n    = 7;
-    TraceLoggingWrite(g_provider, "Two", TraceLoggingLevel(0), TraceLoggingInt32(n), TraceLoggingString(text, "text", "a text"));
-    EXPECT("\x10\x00\x00" "Two\0n\0\x07text\0\x02", "\x07\0\0\0hi\0", 0, 0, 0);
+    TraceLoggingWrite(g_provider, "Two", TraceLoggingLevel(0), TraceLoggingInt32(n),
+                      TraceLoggingString(text, "text", "a text"));
+    EXPECT("\x10\x00\x00"
+           "Two\0n\0\x07text\0\x02",
+           "\x07\0\0\0hi\0", 0, 0, 0);
 }
 
 static void test_scalars(void **state)
@@ -101,34 +108,66 @@ static void test_scalars(void **state)
                       TraceLoggingInt16(3, "c"), TraceLoggingUInt16(4, "d"), TraceLoggingUInt32(5, "e"),
                       TraceLoggingInt64(6, "f"), TraceLoggingUInt64(7, "g"), TraceLoggingHexUInt32(8, "h"),
                       TraceLoggingHexUInt64(9, "i"), TraceLoggingHexUInt8(10, "j"));
-    EXPECT("\x24\x00\x00" "S\0a\0\x03" "b\0\x04" "c\0\x05" "d\0\x06" "e\0\x08" "f\0\x09" "g\0\x0A" "h\0\x14" "i\0\x15"
+    EXPECT("\x24\x00\x00"
+           "S\0a\0\x03"
+           "b\0\x04"
+           "c\0\x05"
+           "d\0\x06"
+           "e\0\x08"
+           "f\0\x09"
+           "g\0\x0A"
+           "h\0\x14"
+           "i\0\x15"
            "j\0\x84\x04",
            "\1\2\3\0\4\0\5\0\0\0\6\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0\x8\0\0\0\x9\0\0\0\0\0\0\0\xA", 1, 0, 0);
-    TraceLoggingWrite(g_provider, "S", TraceLoggingLevel(1), TraceLoggingFloat32(1.0f, "a"), TraceLoggingFloat64(2.0, "b"),
-                      TraceLoggingBool(1, "c"), TraceLoggingBoolean(1, "d"), TraceLoggingGuid(id, "e"),
-                      TraceLoggingFileTime(ft, "f"), TraceLoggingPointer((void *)0x1122, "g"), TraceLoggingPid(3, "h"),
-                      TraceLoggingWinError(5, "i"));
-    EXPECT("\x23\x00\x00" "S\0a\0\x0B" "b\0\x0C" "c\0\x0D" "d\0\x84\x03" "e\0\x0F" "f\0\x11" "g\0\x15" "h\0\x88\x05"
+    TraceLoggingWrite(g_provider, "S", TraceLoggingLevel(1), TraceLoggingFloat32(1.0f, "a"),
+                      TraceLoggingFloat64(2.0, "b"), TraceLoggingBool(1, "c"), TraceLoggingBoolean(1, "d"),
+                      TraceLoggingGuid(id, "e"), TraceLoggingFileTime(ft, "f"),
+                      TraceLoggingPointer((void *)0x1122, "g"), TraceLoggingPid(3, "h"), TraceLoggingWinError(5, "i"));
+    EXPECT("\x23\x00\x00"
+           "S\0a\0\x0B"
+           "b\0\x0C"
+           "c\0\x0D"
+           "d\0\x84\x03"
+           "e\0\x0F"
+           "f\0\x11"
+           "g\0\x15"
+           "h\0\x88\x05"
            "i\0\x88\x0D",
-           "\0\0\x80\x3F\0\0\0\0\0\0\0\x40\1\0\0\0\1" "\1\0\0\0\2\0\3\0\4\0\0\0\0\0\0\0" "\5\0\0\0\6\0\0\0"
-           "\x22\x11\0\0\0\0\0\0\3\0\0\0\5\0\0\0", 1, 0, 0);
+           "\0\0\x80\x3F\0\0\0\0\0\0\0\x40\1\0\0\0\1"
+           "\1\0\0\0\2\0\3\0\4\0\0\0\0\0\0\0"
+           "\5\0\0\0\6\0\0\0"
+           "\x22\x11\0\0\0\0\0\0\3\0\0\0\5\0\0\0",
+           1, 0, 0);
 }
 
 static void test_strings(void **state)
 {
     (void)state;
-    TraceLoggingWrite(g_provider, "S", TraceLoggingLevel(1), TraceLoggingString(NULL, "a"), TraceLoggingUtf8String("x", "b"),
-                      TraceLoggingWideString(u"y", "c"), TraceLoggingWideString(NULL, "d"),
-                      TraceLoggingCountedString("abc", 2, "e"), TraceLoggingCountedWideString(u"pq", 1, "f"),
-                      TraceLoggingBinary("\1\2\3", 3, "g"));
-    EXPECT("\x1B\x00\x00" "S\0a\0\x02" "b\0\x82\x23" "c\0\x01" "d\0\x01" "e\0\x17" "f\0\x16" "g\0\x0E",
+    TraceLoggingWrite(g_provider, "S", TraceLoggingLevel(1), TraceLoggingString(NULL, "a"),
+                      TraceLoggingUtf8String("x", "b"), TraceLoggingWideString(u"y", "c"),
+                      TraceLoggingWideString(NULL, "d"), TraceLoggingCountedString("abc", 2, "e"),
+                      TraceLoggingCountedWideString(u"pq", 1, "f"), TraceLoggingBinary("\1\2\3", 3, "g"));
+    EXPECT("\x1B\x00\x00"
+           "S\0a\0\x02"
+           "b\0\x82\x23"
+           "c\0\x01"
+           "d\0\x01"
+           "e\0\x17"
+           "f\0\x16"
+           "g\0\x0E",
            "\0x\0y\0\0\0\0\0\2\0ab\2\0p\0\3\0\1\2\3", 1, 0, 0);
     static const INT16 numbers[] = {1, 2, 3};
     TraceLoggingWrite(g_provider, "A", TraceLoggingLevel(1), TraceLoggingInt16Array(numbers, 2, "v"),
-                      TraceLoggingInt16FixedArray(numbers, 3, "c"), TraceLoggingStruct(2, "s"), TraceLoggingUInt8(7, "x"),
-                      TraceLoggingUInt8(8, "y"));
-    EXPECT("\x17\x00\x00" "A\0v\0\x45" "c\0\x25\x03\x00" "s\0\x98\x02" "x\0\x04" "y\0\x04", "\2\0\1\0\2\0\1\0\2\0\3\0\7\x8",
-           1, 0, 0);
+                      TraceLoggingInt16FixedArray(numbers, 3, "c"), TraceLoggingStruct(2, "s"),
+                      TraceLoggingUInt8(7, "x"), TraceLoggingUInt8(8, "y"));
+    EXPECT("\x17\x00\x00"
+           "A\0v\0\x45"
+           "c\0\x25\x03\x00"
+           "s\0\x98\x02"
+           "x\0\x04"
+           "y\0\x04",
+           "\2\0\1\0\2\0\1\0\2\0\3\0\7\x8", 1, 0, 0);
 }
 
 static void test_tags(void **state)
@@ -142,7 +181,9 @@ static void test_tags(void **state)
     EXPECT("\x08\x00\xFF\xFF\xFF\x7FT\0", "", 1, 0, 0);
     TraceLoggingWrite(g_provider, "T", TraceLoggingLevel(1), TraceLoggingUInt8(1, "a", "described", 0x0204000),
                       TraceLoggingHexUInt8(2, "b", "", 0x0200000));
-    EXPECT("\x10\x00\x00T\0a\0\x84\x80\x81\x01" "b\0\x84\x84\x01", "\1\2", 1, 0, 0);
+    EXPECT("\x10\x00\x00T\0a\0\x84\x80\x81\x01"
+           "b\0\x84\x84\x01",
+           "\1\2", 1, 0, 0);
 }
 
 static unsigned evaluated;
@@ -152,12 +193,16 @@ static void     test_disabled(void **state)
     (void)state;
     TraceLoggingWrite(g_provider, "No", TraceLoggingLevel(5), TraceLoggingInt32(count_it(), "a"));
     TraceLoggingWrite(g_provider, "No", TraceLoggingInt32(count_it(), "a")); /* 5 is the default */
-    TraceLoggingWrite(g_provider, "No", TraceLoggingLevel(4), TraceLoggingKeyword(2), TraceLoggingInt32(count_it(), "a"));
+    TraceLoggingWrite(g_provider, "No", TraceLoggingLevel(4), TraceLoggingKeyword(2),
+                      TraceLoggingInt32(count_it(), "a"));
     assert_int_equal(evaluated, 0);
     assert_null(fakedaemon_next(&daemon_, 0));
-    TraceLoggingWrite(g_provider, "Yes", TraceLoggingLevel(4), TraceLoggingKeyword(3), TraceLoggingInt32(count_it(), "a"));
+    TraceLoggingWrite(g_provider, "Yes", TraceLoggingLevel(4), TraceLoggingKeyword(3),
+                      TraceLoggingInt32(count_it(), "a"));
     assert_int_equal(evaluated, 1);
-    EXPECT("\x0A\x00\x00" "Yes\0a\0\x07", "\1\0\0\0", 4, 3, 0);
+    EXPECT("\x0A\x00\x00"
+           "Yes\0a\0\x07",
+           "\1\0\0\0", 4, 3, 0);
     fakedaemon_disable(&daemon_, 0, &g_provider->ProviderId);
     TraceLoggingWrite(g_provider, "No", TraceLoggingLevel(1), TraceLoggingInt32(count_it(), "a"));
     assert_int_equal(evaluated, 1);
@@ -198,9 +243,9 @@ static void test_traits(void **state)
 /* A manifest provider may have traits too. */
 static void test_set_traits(void **state)
 {
-    static const GUID id = {9, 9, 9, {9}};
+    static const GUID id       = {9, 9, 9, {9}};
     static uint8_t    traits[] = "\x06\x00xyz";
-    BOOLEAN           yes = 1;
+    BOOLEAN           yes      = 1;
     REGHANDLE         h;
     EVENT_DESCRIPTOR  d = {.Id = 3, .Level = 2};
     (void)state;
@@ -211,7 +256,8 @@ static void test_set_traits(void **state)
     assert_int_equal(EventSetInformation(h, EventProviderBinaryTrackInfo, &yes, 1), ERROR_NOT_SUPPORTED);
     assert_int_equal(EventSetInformation(h + 8, EventProviderUseDescriptorType, &yes, 1), ERROR_INVALID_HANDLE);
     assert_int_equal(EventSetInformation(h, EventProviderSetTraits, traits, 6), 0);
-    assert_true(fakedaemon_wait(&daemon_, &daemon_.traits_told, 1)); /* the daemon hears the name, once, and nothing is enabled anew */
+    /* the daemon hears the name, once, and nothing is enabled anew */
+    assert_true(fakedaemon_wait(&daemon_, &daemon_.traits_told, 1));
     assert_memory_equal(daemon_.traits, traits, 6);
     assert_int_equal(daemon_.traits_told, 1);
     assert_int_equal(EventWrite(h, &d, 0, NULL), 0);
@@ -226,9 +272,9 @@ int main(void)
 {
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_plain), T(test_scalars), T(test_strings), T(test_tags), T(test_disabled),
-                                       T(test_activity), T(test_traits), T(test_set_traits)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {T(test_plain),    T(test_scalars),  T(test_strings), T(test_tags),
+                                       T(test_disabled), T(test_activity), T(test_traits),  T(test_set_traits)};
+    int                     failed  = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);
     return failed;
 }

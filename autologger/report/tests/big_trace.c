@@ -1,5 +1,6 @@
-/* Writes a trace of a boot that was much busier than any: big_trace PATH EVENTS. Four processors, 20,000 processes one after another,
- * each of them switched to and from with a stack, woken by another one, sampled with a stack; disk transfers. For the bench of the page. */
+/* Writes a trace of a boot that was much busier than any: big_trace PATH EVENTS. Four processors, 20,000 processes one
+ * after another, each of them switched to and from with a stack, woken by another one, sampled with a stack; disk
+ * transfers. For the bench of the page. */
 #include "autologger/etl/writer.h"
 #include "registry-sim/base/os.h"
 
@@ -26,13 +27,20 @@ static void put_buffer(struct writing *t, unsigned cpu, int64_t time)
     t->filled[cpu] = HEAD;
 }
 
-static uint8_t *event(struct writing *t, unsigned cpu, uint8_t group, uint8_t type, uint8_t version, int64_t time, uint32_t payload)
+static uint8_t *event(struct writing *t, unsigned cpu, uint8_t group, uint8_t type, uint8_t version, int64_t time,
+                      uint32_t payload)
 {
     const uint32_t size = (uint32_t)sizeof(struct etl_perfinfo_header) + payload, whole = (size + 7) & ~7u;
     if (t->filled[cpu] + whole > BUFFER)
         put_buffer(t, cpu, time);
     uint8_t                         *at = t->buffer[cpu] + t->filled[cpu];
-    const struct etl_perfinfo_header h  = {.version = version, .header_type = ETL_PERFINFO64, .flags = 0xC0, .size = (uint16_t)size, .type = type, .group = group, .time = time};
+    const struct etl_perfinfo_header h  = {.version     = version,
+                                           .header_type = ETL_PERFINFO64,
+                                           .flags       = 0xC0,
+                                           .size        = (uint16_t)size,
+                                           .type        = type,
+                                           .group       = group,
+                                           .time        = time};
     memset(at, 0, whole);
     memcpy(at, &h, sizeof h);
     t->filled[cpu] += whole;
@@ -47,7 +55,8 @@ static void stack(struct writing *t, unsigned cpu, int64_t time, uint32_t pid, u
     memcpy(p + 8, &pid, 4);
     memcpy(p + 12, &pid, 4);
     for (unsigned i = 0; i < FRAMES; i++) {
-        const uint64_t frame = i < 9 ? UINT64_C(0xffffffff81000000) + (which * 7 + i) % 400 * 64 : UINT64_C(0x555500000000) + (which + i) % 300 * 32;
+        const uint64_t frame = i < 9 ? UINT64_C(0xffffffff81000000) + (which * 7 + i) % 400 * 64
+                                     : UINT64_C(0x555500000000) + (which + i) % 300 * 32;
         memcpy(p + 16 + 8 * i, &frame, 8);
     }
 }
@@ -55,7 +64,8 @@ static void stack(struct writing *t, unsigned cpu, int64_t time, uint32_t pid, u
 static void process(struct writing *t, unsigned cpu, uint8_t type, int64_t time, uint32_t pid)
 {
     char      name[32], command[64];
-    const int n = snprintf(name, sizeof name, "worker-%u", pid % 900) + 1, m = snprintf(command, sizeof command, "/usr/bin/worker-%u --of boot %u", pid % 900, pid) + 1;
+    const int n           = snprintf(name, sizeof name, "worker-%u", pid % 900) + 1,
+              m           = snprintf(command, sizeof command, "/usr/bin/worker-%u --of boot %u", pid % 900, pid) + 1;
     const uint32_t parent = pid > 1010 ? 1000 + pid % 10 : 1, session = 0, status = type == 1 ? 259 : 0;
     uint8_t       *p = event(t, cpu, 0x03, type, 4, time, (uint32_t)(36 + 8 + n + 2 * m + 4));
     memcpy(p + 8, &pid, 4), memcpy(p + 12, &parent, 4), memcpy(p + 16, &session, 4), memcpy(p + 20, &status, 4);
@@ -92,10 +102,17 @@ static void turn(struct writing *t, unsigned cpu, int64_t time, uint32_t *runnin
 
 int main(int argc, char **argv)
 {
-    const struct etl_file_info info = {.logger_name = "NT Kernel Logger", .file_name = "big.etl", .buffer_size = BUFFER, .processors = CPUS, .log_file_mode = 1, .clock_type = 1,
-                                       .perf_freq = 1000000000, .boot_time = UINT64_C(134000000000000000), .start_time = UINT64_C(134000000000000000)};
-    const uint64_t             wanted = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
-    struct writing             t = {0};
+    const struct etl_file_info info          = {.logger_name   = "NT Kernel Logger",
+                                                .file_name     = "big.etl",
+                                                .buffer_size   = BUFFER,
+                                                .processors    = CPUS,
+                                                .log_file_mode = 1,
+                                                .clock_type    = 1,
+                                                .perf_freq     = 1000000000,
+                                                .boot_time     = UINT64_C(134000000000000000),
+                                                .start_time    = UINT64_C(134000000000000000)};
+    const uint64_t             wanted        = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+    struct writing             t             = {0};
     uint32_t                   running[CPUS] = {0}, started = 0, ended = 0;
     struct reason              why;
 
@@ -113,7 +130,8 @@ int main(int argc, char **argv)
             if (started > 60)
                 process(&t, cpu, 2, time + 100, 1000 + ended++);
         }
-        turn(&t, cpu, time + 1000, running, 1000 + ended + (uint32_t)(i * 7919 % (started - ended)), (unsigned)(i * 31 % 4001));
+        turn(&t, cpu, time + 1000, running, 1000 + ended + (uint32_t)(i * 7919 % (started - ended)),
+             (unsigned)(i * 31 % 4001));
     }
     for (unsigned i = 0; i < CPUS; i++)
         put_buffer(&t, i, INT64_MAX / 2);

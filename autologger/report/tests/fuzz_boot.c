@@ -1,6 +1,6 @@
-/* Any bytes as the trace of a boot: read, path, verdict, page. Nothing may crash, hang or grow. The input is a sequence of kernel and
- * self-describing records (a size of 2 bytes, then the record), put into buffers of a well-formed file, so that what is behind the reader is reached;
- * inputs that begin like an .etl are taken as they are. */
+/* Any bytes as the trace of a boot: read, path, verdict, page. Nothing may crash, hang or grow. The input is a sequence
+ * of kernel and self-describing records (a size of 2 bytes, then the record), put into buffers of a well-formed file,
+ * so that what is behind the reader is reached; inputs that begin like an .etl are taken as they are. */
 #include "autologger/etl/header.h"
 #include "autologger/report/boot_text.h"
 #include "autologger/report/page.h"
@@ -15,24 +15,31 @@ enum { BUFFER = 65536, HEAD = 72 };
 /* The records, with times that rise, in one buffer of a file. */
 static size_t wrap(const uint8_t *data, size_t size, uint8_t out[2 * BUFFER])
 {
-    const struct etl_file_info info = {.logger_name = "fuzz", .file_name = "fuzz.etl", .buffer_size = BUFFER, .processors = 2, .log_file_mode = 1, .clock_type = 1,
-                                       .perf_freq = 1000000000, .boot_time = UINT64_C(134000000000000000), .start_time = UINT64_C(134000000000000000)};
-    uint32_t filled = HEAD;
-    uint8_t *b      = out + BUFFER;
+    const struct etl_file_info info   = {.logger_name   = "fuzz",
+                                         .file_name     = "fuzz.etl",
+                                         .buffer_size   = BUFFER,
+                                         .processors    = 2,
+                                         .log_file_mode = 1,
+                                         .clock_type    = 1,
+                                         .perf_freq     = 1000000000,
+                                         .boot_time     = UINT64_C(134000000000000000),
+                                         .start_time    = UINT64_C(134000000000000000)};
+    uint32_t                   filled = HEAD;
+    uint8_t                   *b      = out + BUFFER;
 
     etl_header_build(&info, out);
     memset(b, 0xFF, BUFFER);
     for (int64_t time = 1000; size > 2;) {
         const int64_t step = 1000 + data[1] * INT64_C(4096);
         size_t        n    = 24 + data[0] * 2u;
-        n        = n < size ? n : size;
+        n                  = n < size ? n : size;
         if (n < 24 || filled + n + 8 > BUFFER)
             break;
         uint8_t *p = b + filled;
         memcpy(p, data, n);
         const uint16_t length = (uint16_t)n;
-        p[2] = data[2] & 1 ? 0x11 : 0x02; /* perfinfo, system */
-        p[3] = 0xC0;
+        p[2]                  = data[2] & 1 ? 0x11 : 0x02; /* perfinfo, system */
+        p[3]                  = 0xC0;
         memcpy(p + 4, &length, 2);
         memcpy(p + (p[2] == 0x11 ? 8 : 16), &time, 8);
         filled += (uint32_t)((n + 7) & ~(size_t)7);

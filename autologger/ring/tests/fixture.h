@@ -22,13 +22,19 @@ struct fixture {
     size_t             control_size, data_size;
 };
 
-static inline uint64_t raw_now_ns(void) { return os_linux()->raw_ns(os_linux()); }
+static inline uint64_t             raw_now_ns(void) { return os_linux()->raw_ns(os_linux()); }
 static inline struct stream_config fixture_config(unsigned cpus, uint32_t shift, uint32_t chunks, uint32_t pool)
 {
     uint32_t max = (1u << shift) - 72;
-    return (struct stream_config){.cpus = cpus, .chunk_shift = shift, .chunk_count = chunks, .pool = pool,
-                                  .max_event = max, .clock_kind = CLOCK_READ_TSC, .session = 3,
-                                  .session_generation = 1, .uid = 1000};
+    return (struct stream_config){.cpus               = cpus,
+                                  .chunk_shift        = shift,
+                                  .chunk_count        = chunks,
+                                  .pool               = pool,
+                                  .max_event          = max,
+                                  .clock_kind         = CLOCK_READ_TSC,
+                                  .session            = 3,
+                                  .session_generation = 1,
+                                  .uid                = 1000};
 }
 static inline void fixture_view(struct fixture *f, int eventfd)
 {
@@ -37,7 +43,7 @@ static inline void fixture_view(struct fixture *f, int eventfd)
     f->control = mmap(NULL, f->control_size, PROT_READ, MAP_SHARED, stream_set_control_fd_readonly(f->set), 0);
     assert_ptr_not_equal(f->control, MAP_FAILED);
     f->data_size = (size_t)lseek(stream_set_data_fd(f->set), 0, SEEK_END);
-    f->data = mmap(NULL, f->data_size, PROT_READ | PROT_WRITE, MAP_SHARED, stream_set_data_fd(f->set), 0);
+    f->data      = mmap(NULL, f->data_size, PROT_READ | PROT_WRITE, MAP_SHARED, stream_set_data_fd(f->set), 0);
     assert_ptr_not_equal(f->data, MAP_FAILED);
     struct reason why;
     assert_int_equal(ring_view_init(&f->view, f->control, f->control_size, f->data, f->data_size, eventfd, &why), 0);
@@ -69,8 +75,10 @@ static inline uint64_t fixture_ticket(const struct fixture *f)
 /* Writes `size` payload bytes; the status, with 1000 for "not written". */
 static inline wstatus fixture_write(struct fixture *f, const void *payload, uint32_t size)
 {
-    struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = (uint32_t)gettid(),
-                                 .process_id = (uint32_t)getpid()};
+    struct etl_event_header h = {.header_type = ETL_EVENT64,
+                                 .marker      = ETL_MARKER,
+                                 .thread_id   = (uint32_t)gettid(),
+                                 .process_id  = (uint32_t)getpid()};
     struct ring_piece       p = {(uintptr_t)payload, size, 0};
     bool                    written;
     wstatus                 st = ring_write(&f->view, f->enable, fixture_ticket(f), &h, &p, size != 0, size, &written);

@@ -1,6 +1,6 @@
-/* A program that scribbles over all the memory it may write: the reader's walk never leaves its copy, always ends, and never
- * believes more than it granted. An input is a list of writes into the data memfd, then the daemon reads; twice, so that the
- * second round meets what the first left behind. Proves: SEC-09 (streams), COR-18. */
+/* A program that scribbles over all the memory it may write: the reader's walk never leaves its copy, always ends, and
+ * never believes more than it granted. An input is a list of writes into the data memfd, then the daemon reads; twice,
+ * so that the second round meets what the first left behind. Proves: SEC-09 (streams), COR-18. */
 #include "autologger/ring/stream.h"
 
 #include <stdlib.h>
@@ -26,7 +26,11 @@ static size_t scribble(uint8_t *memory, size_t memory_size, const uint8_t *p, si
     const struct shm_data *d = (const void *)memory;
     if (left < 5)
         return left;
-    size_t place[6] = {0, d->stream_offset % memory_size, (size_t)(d->chunk_offset % memory_size), memory_size / 2, d->table_offset % memory_size,
+    size_t place[6] = {0,
+                       d->stream_offset % memory_size,
+                       (size_t)(d->chunk_offset % memory_size),
+                       memory_size / 2,
+                       d->table_offset % memory_size,
                        offsetof(struct shm_data, pool_head)};
     size_t at       = (place[p[0] % 6] + (size_t)(p[1] | p[2] << 8)) % memory_size;
     size_t length   = p[3] + 1u < left - 4 ? p[3] + 1u : left - 4;
@@ -86,10 +90,10 @@ static void read_all(struct stream_set *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct stream_config c = {.cpus = CPUS, .chunk_shift = SHIFT, .chunk_count = CHUNKS, .pool = 5,
-                                    .max_event = 4000, .clock_kind = 0};
-    struct stream_set         *s = NULL;
-    struct stream_counters     n;
+    const struct stream_config c = {
+        .cpus = CPUS, .chunk_shift = SHIFT, .chunk_count = CHUNKS, .pool = 5, .max_event = 4000, .clock_kind = 0};
+    struct stream_set     *s = NULL;
+    struct stream_counters n;
 
     if (stream_set_create(os_linux(), &c, &s, NULL) != W_SUCCESS)
         return 0;

@@ -1,6 +1,7 @@
-/* Proves: COR-16, D-04: several processes with threads that write flat out into few chunks, a reader that is now and then away, a process
- * killed in the middle, threads with and without rseq: none is refused, nothing is torn or doubled, what was read and what was overwritten are all
- * that was written, and from complete_from on no writer's number is missing. */
+/* Proves: COR-16, D-04: several processes with threads that write flat out into few chunks, a reader that is now and
+ * then away, a process killed in the middle, threads with and without rseq: none is refused, nothing is torn or
+ * doubled, what was read and what was overwritten are all that was written, and from complete_from on no writer's
+ * number is missing. */
 // timeout: 180
 #include "autologger/ring/quiesce.h"
 #include "autologger/ring/tests/fixture.h"
@@ -24,7 +25,10 @@ static struct fixture f;
 static struct board  *board;
 static uint64_t      *time_of[WRITERS]; /* by number; 0: was not read */
 
-static uint8_t fill_byte(uint32_t writer, uint64_t number, uint32_t i) { return (uint8_t)(writer * 31 + number * 7 + i); }
+static uint8_t fill_byte(uint32_t writer, uint64_t number, uint32_t i)
+{
+    return (uint8_t)(writer * 31 + number * 7 + i);
+}
 
 static void *writer_thread(void *arg)
 {
@@ -32,7 +36,7 @@ static void *writer_thread(void *arg)
     uint8_t        memory[2048];
     while (!board->quit && board->done[writer] + 1 < NUMBERS) {
         const uint64_t    number = board->done[writer] + 1;
-        const struct body b      = {writer, 24 + (uint32_t)(number * 2654435761u >> 5) % (number % 16 ? 300 : 2000), number};
+        const struct body b = {writer, 24 + (uint32_t)(number * 2654435761u >> 5) % (number % 16 ? 300 : 2000), number};
         memcpy(memory, &b, sizeof b);
         for (uint32_t i = sizeof b; i < b.size; i++)
             memory[i] = fill_byte(writer, number, i);
@@ -100,7 +104,8 @@ static uint64_t drain(struct tally *t)
                 for (unsigned k = 0; k < count && stream_set_holds(f.set) != STREAM_HOLDS_FEW; k++)
                     stream_release(f.set, k, stream_position(f.set, k));
             }
-        while (i == count - 1 && stream_waits(f.set, i) && now_ns() < patience && (stream_fallback_blocked(f.set, now_ns()) || stream_peek(f.set, i, &r)));
+        while (i == count - 1 && stream_waits(f.set, i) && now_ns() < patience &&
+               (stream_fallback_blocked(f.set, now_ns()) || stream_peek(f.set, i, &r)));
         stream_release(f.set, i, stream_position(f.set, i));
     }
     return t->events - before;
@@ -134,7 +139,7 @@ static void run(unsigned fallbacks, bool kill_one, uint32_t chunks, unsigned ms)
         time_of[i] = calloc(NUMBERS, sizeof *time_of[i]);
     for (unsigned p = 0; p < PROCESSES; p++)
         pid[p] = start_process(p, p < fallbacks);
-    const uint64_t end = now_ns() + ms * UINT64_C(1000000);
+    const uint64_t end    = now_ns() + ms * UINT64_C(1000000);
     bool           killed = false;
     for (unsigned round = 0; now_ns() < end; round++) {
         if (kill_one && !killed && now_ns() > end - ms * UINT64_C(500000)) {
@@ -173,8 +178,9 @@ static void run(unsigned fallbacks, bool kill_one, uint32_t chunks, unsigned ms)
     }
     stream_counters(f.set, raw_now_ns(), &n);
     const uint64_t overwritten = stream_set_overwritten(f.set, raw_now_ns());
-    print_message("%lu written, %lu read, %lu overwritten, %lu refused, %lu aborts, %lu given up\n", (unsigned long)done, (unsigned long)t.events,
-                  (unsigned long)overwritten, (unsigned long)refused, (unsigned long)n.aborts, (unsigned long)n.abandoned);
+    print_message("%lu written, %lu read, %lu overwritten, %lu refused, %lu aborts, %lu given up\n",
+                  (unsigned long)done, (unsigned long)t.events, (unsigned long)overwritten, (unsigned long)refused,
+                  (unsigned long)n.aborts, (unsigned long)n.abandoned);
     assert_int_equal(t.bad, 0);
     assert_int_equal(n.corrupt, 0);
     assert_true(fallbacks || refused == 0);
@@ -200,8 +206,8 @@ static void test_killed(void **state)
     for (int i = 0; i < 3; i++)
         run(0, true, 16, 500);
 }
-/* Threads without rseq write a chunk again that others of them wrote before; the order comes by loads of oldest.c, which ThreadSanitizer must not
- * see, as they may be of a chunk that is another's already. */
+/* Threads without rseq write a chunk again that others of them wrote before; the order comes by loads of oldest.c,
+ * which ThreadSanitizer must not see, as they may be of a chunk that is another's already. */
 static void not_for_tsan(void)
 {
 #if defined(__has_feature)
@@ -227,6 +233,7 @@ static void test_fallback(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_load), cmocka_unit_test(test_killed), cmocka_unit_test(test_mixed), cmocka_unit_test(test_fallback)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_load), cmocka_unit_test(test_killed),
+                                       cmocka_unit_test(test_mixed), cmocka_unit_test(test_fallback)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

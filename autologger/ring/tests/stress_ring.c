@@ -1,6 +1,6 @@
 /* Proves: COR-06 COR-07 COR-12 COR-18 COR-20: several processes with pinned and unpinned threads and a signal handler
- * that writes too, one process killed in mid-stream, one reader: nothing torn, missing or doubled, no stream's time goes
- * back. And stops under load (design section 4, quiesce): 0 late events.
+ * that writes too, one process killed in mid-stream, one reader: nothing torn, missing or doubled, no stream's time
+ * goes back. And stops under load (design section 4, quiesce): 0 late events.
  * AL_FULL=1: 10,000 stops instead of 1,000. */
 // timeout: 180
 #include "autologger/ring/tests/fixture.h"
@@ -31,7 +31,10 @@ struct body {
 static struct fixture f;
 static struct board  *board;
 
-static uint8_t fill_byte(uint32_t writer, uint64_t number, uint32_t i) { return (uint8_t)(writer * 31 + number * 7 + i); }
+static uint8_t fill_byte(uint32_t writer, uint64_t number, uint32_t i)
+{
+    return (uint8_t)(writer * 31 + number * 7 + i);
+}
 
 /* Mixed sizes: mostly small, every 16th up to 60,000 bytes. */
 static uint32_t size_of(uint64_t number)
@@ -43,7 +46,7 @@ static uint32_t size_of(uint64_t number)
 }
 
 static __thread uint8_t *scratch;
-static void write_one(uint32_t writer, uint8_t *memory)
+static void              write_one(uint32_t writer, uint8_t *memory)
 {
     uint64_t    number = board->done[writer] + 1;
     struct body b      = {writer, size_of(number), number};
@@ -125,7 +128,8 @@ static void check(struct tally *t, unsigned stream, const uint8_t *data, uint32_
     struct body b;
     t->events++;
     memcpy(&b, data + 80, sizeof b);
-    if (size < 80 + sizeof b || b.writer >= WRITERS || b.size + 80 != size || b.number >= NUMBERS || time < t->last_time[stream]) {
+    if (size < 80 + sizeof b || b.writer >= WRITERS || b.size + 80 != size || b.number >= NUMBERS ||
+        time < t->last_time[stream]) {
         t->bad++;
         return;
     }
@@ -185,11 +189,13 @@ static void print_state(void)
 {
     struct stream_counters n;
     stream_counters(f.set, raw_now_ns(), &n);
-    print_message("granted %u, busy %u; events %lu, damaged %lu, given up %lu, lost %lu\n", stream_set_granted(f.set), stream_set_busy(f.set),
-                  (unsigned long)n.events, (unsigned long)n.corrupt, (unsigned long)n.abandoned, (unsigned long)n.lost);
+    print_message("granted %u, busy %u; events %lu, damaged %lu, given up %lu, lost %lu\n", stream_set_granted(f.set),
+                  stream_set_busy(f.set), (unsigned long)n.events, (unsigned long)n.corrupt, (unsigned long)n.abandoned,
+                  (unsigned long)n.lost);
     for (unsigned i = 0; i < stream_set_count(f.set); i++)
-        print_message("stream %u: written to %lx, read to %lx, released to %lx, aborts %lu\n", i, (unsigned long)f.view.stream[i].wpos,
-                      (unsigned long)stream_position(f.set, i), (unsigned long)stream_released(f.set, i), (unsigned long)f.view.stream[i].aborts);
+        print_message("stream %u: written to %lx, read to %lx, released to %lx, aborts %lu\n", i,
+                      (unsigned long)f.view.stream[i].wpos, (unsigned long)stream_position(f.set, i),
+                      (unsigned long)stream_released(f.set, i), (unsigned long)f.view.stream[i].aborts);
 }
 
 /* A run is for so long, and on a machine with much else to do until this many events are written. */
@@ -216,7 +222,7 @@ static void run_load(bool kill_one, bool timer, unsigned ms)
         seen[i] = calloc(NUMBERS / 8, 1);
     for (unsigned p = 0; p < PROCESSES; p++)
         pid[p] = start_process(p, timer && p == 1);
-    uint64_t end = now_ns() + ms * UINT64_C(1000000);
+    uint64_t end    = now_ns() + ms * UINT64_C(1000000);
     bool     killed = false;
     for (unsigned round = 0; now_ns() < end || (all_done() <= LEAST && now_ns() < end + PATIENCE_NS); round++) {
         if (kill_one && !killed && now_ns() > end - ms * UINT64_C(500000)) {
@@ -248,7 +254,8 @@ static void run_load(bool kill_one, bool timer, unsigned ms)
     if (stream_set_busy(f.set))
         print_state();
     /* no chunk is lost, whoever was killed; the fallback stream's writers may have linked some ahead */
-    assert_uint_in_range(stream_set_busy(f.set), 0, __atomic_load_n(&f.view.data->fallback_used, __ATOMIC_RELAXED) ? 8 : 0);
+    assert_uint_in_range(stream_set_busy(f.set), 0,
+                         __atomic_load_n(&f.view.data->fallback_used, __ATOMIC_RELAXED) ? 8 : 0);
     uint64_t done = 0, refused = 0, missing = 0, more = 0;
     for (unsigned w = 0; w < WRITERS; w++) {
         for (uint64_t n = 1; n <= board->done[w]; n++)
@@ -307,7 +314,7 @@ static void stops(unsigned count)
     struct stream_config c = fixture_config((unsigned)sysconf(_SC_NPROCESSORS_CONF), 16, 64, 24);
     pid_t                pid[3];
     uint64_t             late = 0;
-    c.max_event            = 65528;
+    c.max_event               = 65528;
     fixture_init(&f, &c, -1);
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (unsigned p = 0; p < 3; p++)
@@ -371,8 +378,8 @@ static void test_stops_fallback(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load), cmocka_unit_test(test_signals), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_fallback), cmocka_unit_test(test_stops), cmocka_unit_test(test_stops_fallback),
+        cmocka_unit_test(test_load),     cmocka_unit_test(test_signals), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_fallback), cmocka_unit_test(test_stops),   cmocka_unit_test(test_stops_fallback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,8 +69,8 @@ static void test_killed(void **state)
     stuck_child(die_here);
     for (int i = 0; i < 5; i++)
         assert_int_equal(fixture_write(&f, payload, sizeof payload), 0); /* the others keep logging */
-    assert_int_equal(drain(9), 0); /* behind the hole */
-    assert_false(stream_fallback_blocked(f.set, 1)); /* the thread is gone: at once */
+    assert_int_equal(drain(9), 0);                                       /* behind the hole */
+    assert_false(stream_fallback_blocked(f.set, 1));                     /* the thread is gone: at once */
     assert_int_equal(drain(9), 5);
     stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.abandoned, 1);
@@ -132,7 +132,7 @@ static void test_unmarked(void **state)
     while ((f.view.stream[last].wpos & 4095) < 4096 - 280)
         assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
     drain(9);
-    uint64_t at = f.view.stream[last].wpos;
+    uint64_t at              = f.view.stream[last].wpos;
     f.view.stream[last].wpos = (at | 4095) + 1;
     assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
     assert_int_equal(drain(9), 0);

@@ -1,5 +1,5 @@
-/* Proves: COR-16, D-04: a set that overwrites refuses no event, keeps the newest without a hole, counts what was overwritten, knows from
- * what time on nothing is missing; a reader beside it, a successor, a hostile program. */
+/* Proves: COR-16, D-04: a set that overwrites refuses no event, keeps the newest without a hole, counts what was
+ * overwritten, knows from what time on nothing is missing; a reader beside it, a successor, a hostile program. */
 // timeout: 180
 #include "autologger/ring/fastpath.h"
 #include "autologger/ring/oldest.h"
@@ -242,7 +242,8 @@ static void test_adopted(void **state)
         }
         uint64_t *rpos = calloc(stream_set_count(f.set), sizeof *rpos);
         rpos[mine]     = rpos_mine;
-        assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+        assert_int_equal(
+            stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
         free(rpos);
         memset(seen, 0, sizeof seen);
         memcpy(seen, before, sizeof before);
@@ -259,8 +260,8 @@ static void test_adopted(void **state)
     }
 }
 
-/* Who overwrites a chunk knows its events and the time of the last one without reading what lies between: here the second one is destroyed. Events
- * of all sizes, so that chunks end with gaps and without. */
+/* Who overwrites a chunk knows its events and the time of the last one without reading what lies between: here the
+ * second one is destroyed. Events of all sizes, so that chunks end with gaps and without. */
 static void test_counted_where_they_are_written(void **state)
 {
     enum { EVENTS = 20000, CHUNKS = 6, LARGEST = 1500 };
@@ -311,9 +312,12 @@ static void test_hostile(void **state)
         for (unsigned k = 0; k < 6; k++) {
             for (unsigned i = 0; i < 40; i++)
                 (void)fixture_write(&f, payload, SIZE);
-            x = x * 1664525 + 1013904223;
-            struct shm_stream *st = &f.view.stream[(x >> 8) % stream_set_count(f.set)];
-            const uint64_t     value = x >> 30 == 0 ? (uint64_t)x << 32 | x : x >> 30 == 1 ? x % 64 : x >> 30 == 2 ? (uint64_t)(x % 64) << 12 : UINT64_MAX - x % 64;
+            x                        = x * 1664525 + 1013904223;
+            struct shm_stream *st    = &f.view.stream[(x >> 8) % stream_set_count(f.set)];
+            const uint64_t     value = x >> 30 == 0   ? (uint64_t)x << 32 | x
+                                       : x >> 30 == 1 ? x % 64
+                                       : x >> 30 == 2 ? (uint64_t)(x % 64) << 12
+                                                      : UINT64_MAX - x % 64;
             switch (x >> 12 & 7) {
             case 0: st->oldest = value; break;
             case 1: st->wpos = value & ~UINT64_C(7); break;
@@ -336,7 +340,8 @@ static void test_hostile(void **state)
     }
 }
 
-/* And in a set that does not overwrite: a chunk that is named without being taken comes back twice, and must not be free twice. */
+/* And in a set that does not overwrite: a chunk that is named without being taken comes back twice, and must not be
+ * free twice. */
 static void test_named_not_taken(void **state)
 {
     struct fixture       f;
@@ -369,12 +374,16 @@ static int with_fallback(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone), cmocka_unit_test(test_beside_a_reader), cmocka_unit_test(test_two_processors), cmocka_unit_test(test_held),
-        cmocka_unit_test(test_adopted), cmocka_unit_test(test_hostile), cmocka_unit_test(test_named_not_taken),
-        cmocka_unit_test(test_counted_where_they_are_written),
+        cmocka_unit_test(test_alone),           cmocka_unit_test(test_beside_a_reader),
+        cmocka_unit_test(test_two_processors),  cmocka_unit_test(test_held),
+        cmocka_unit_test(test_adopted),         cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_named_not_taken), cmocka_unit_test(test_counted_where_they_are_written),
     };
     const struct CMUnitTest again[] = {
-        cmocka_unit_test(test_alone), cmocka_unit_test(test_beside_a_reader), cmocka_unit_test(test_held), cmocka_unit_test(test_adopted),
+        cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_beside_a_reader),
+        cmocka_unit_test(test_held),
+        cmocka_unit_test(test_adopted),
     };
     const int failed = cmocka_run_group_tests_name("streams of processors", tests, NULL, NULL);
     return failed + cmocka_run_group_tests_name("the fallback stream", again, with_fallback, NULL);

@@ -1,5 +1,5 @@
-/* The bytes of an event, piece by piece: each length from 0 to 700 in one piece and in three, by AVX, by SSE and by the fallback stream. Each byte
- * of a payload depends on its place. The memory behind the record does not change.
+/* The bytes of an event, piece by piece: each length from 0 to 700 in one piece and in three, by AVX, by SSE and by the
+ * fallback stream. Each byte of a payload depends on its place. The memory behind the record does not change.
  * Proves: COR-06. */
 #include "autologger/ring/fastpath.h"
 #include "autologger/ring/tests/fixture.h"
@@ -20,9 +20,10 @@ static const uint8_t *last_event(struct fixture *f, unsigned stream, uint32_t al
     return ring_at(&f->view, stream, __atomic_load_n(&f->view.stream[stream].wpos, __ATOMIC_ACQUIRE) - aligned);
 }
 
-static void write_once(struct fixture *f, unsigned stream, const uint8_t *payload, uint32_t size, const struct ring_piece *pieces, unsigned count)
+static void write_once(struct fixture *f, unsigned stream, const uint8_t *payload, uint32_t size,
+                       const struct ring_piece *pieces, unsigned count)
 {
-    struct etl_event_header h       = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = 1, .process_id = 2};
+    struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = 1, .process_id = 2};
     const uint32_t          aligned = (80 + size + 7) & ~7u;
     const uint64_t          begin   = f->view.stream[stream].wpos & f->view.chunk_mask;
     bool                    written;
@@ -64,8 +65,9 @@ static void every_length(struct way way)
         payload[i] = byte_of(i);
     for (uint32_t size = 0; size <= LONGEST; size++) {
         const uint32_t          first = size / 5, second = (size - first) / 2;
-        const struct ring_piece one[] = {{(uintptr_t)payload, size, 0}};
-        const struct ring_piece three[] = {{(uintptr_t)payload, first, 0}, {(uintptr_t)payload + first, second, 0},
+        const struct ring_piece one[]   = {{(uintptr_t)payload, size, 0}};
+        const struct ring_piece three[] = {{(uintptr_t)payload, first, 0},
+                                           {(uintptr_t)payload + first, second, 0},
                                            {(uintptr_t)payload + first + second, size - first - second, 0}};
         write_once(&f, stream, payload, size, one, 1);
         write_once(&f, stream, payload, size, three, 3);
@@ -96,6 +98,7 @@ int main(void)
     CPU_ZERO(&set);
     CPU_SET(0, &set);
     sched_setaffinity(0, sizeof set, &set);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_avx), cmocka_unit_test(test_sse), cmocka_unit_test(test_fallback)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_avx), cmocka_unit_test(test_sse),
+                                       cmocka_unit_test(test_fallback)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Proves: COR-04 COR-07 COR-09 COR-17 COR-19 COR-20 SES-09, D-03: one CPU's stream: layout, the pool, laps, fillers, losses, hostile
- * memory, adoption. Writers take every chunk of the pool before the first event finds no room. */
+/* Proves: COR-04 COR-07 COR-09 COR-17 COR-19 COR-20 SES-09, D-03: one CPU's stream: layout, the pool, laps, fillers,
+ * losses, hostile memory, adoption. Writers take every chunk of the pool before the first event finds no room. */
 #include "autologger/ring/fastpath.h"
 #include "autologger/ring/quiesce.h"
 #include "autologger/ring/tests/fixture.h"
@@ -71,7 +71,8 @@ static void test_laps(void **state)
         uint32_t size = (lap * 37) % (4024 - 80 + 1);
         memset(payload, (int)lap, sizeof payload);
         wstatus st = fixture_write(&f, payload, size);
-        if (st == W_NOT_ENOUGH_MEMORY && stream_set_reclaim(f.set, quiesce_all_cpus)) { /* lost its processor between taking and linking */
+        /* lost its processor between taking and linking */
+        if (st == W_NOT_ENOUGH_MEMORY && stream_set_reclaim(f.set, quiesce_all_cpus)) {
             refused++;
             st = fixture_write(&f, payload, size);
         }
@@ -117,15 +118,15 @@ static void test_laps(void **state)
     fixture_finish(&f);
 }
 
-/* Full: 8 and counted, after the last chunk of the pool; room again after a release; the pool may grow and shrink. Exact fit leaves no
- * filler. */
+/* Full: 8 and counted, after the last chunk of the pool; room again after a release; the pool may grow and shrink.
+ * Exact fit leaves no filler. */
 static void test_full(void **state)
 {
     struct fixture         f;
     struct stream_config   c = fixture_config(1, 12, 5, 2);
     struct stream_counters n;
     uint8_t                payload[4096] = {1};
-    unsigned               in = 0;
+    unsigned               in            = 0;
     (void)state;
     c.max_event = 4096;
     fixture_init(&f, &c, -1);
@@ -166,7 +167,8 @@ static uint64_t memory_of(const struct fixture *f)
     return (uint64_t)st.st_blocks * 512;
 }
 
-/* R6: memory comes with the first write, and goes when the chunk leaves the pool for good. A stream that holds nothing gives up its chunk. */
+/* R6: memory comes with the first write, and goes when the chunk leaves the pool for good. A stream that holds nothing
+ * gives up its chunk. */
 static void test_memory_goes(void **state)
 {
     struct fixture       f;
@@ -265,8 +267,8 @@ static void test_closed(void **state)
     assert_int_equal(fixture_write(&f, zeros, 5000), 1000); /* no loss is counted either */
     stream_set_open(f.set, true);
     assert_int_equal(fixture_write(&f, "x", 1), 0);
-    uint64_t ticket       = fixture_ticket(&f);
-    f.enable->generation  = 7;
+    uint64_t ticket           = fixture_ticket(&f);
+    f.enable->generation      = 7;
     struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER};
     bool                    written;
     assert_int_equal(ring_write(&f.view, f.enable, ticket, &h, NULL, 0, 0, &written), 0);
@@ -314,8 +316,8 @@ static bool signalled(int e)
     return read(e, &n, sizeof n) == sizeof n;
 }
 
-/* The thread that takes the chunk at the mark can be killed before it signals: whoever then finds no room does it. But once there is no
- * more memory to give, or where there never is any, a refused event costs no system call. */
+/* The thread that takes the chunk at the mark can be killed before it signals: whoever then finds no room does it. But
+ * once there is no more memory to give, or where there never is any, a refused event costs no system call. */
 static void test_lost_wake(void **state)
 {
     struct fixture       f;
@@ -387,7 +389,8 @@ static void copied_told(void *ctx, const uint64_t guid[2], uint32_t count)
     assert_true(count > 0);
     c->told[g.data1 - 1] += count;
 }
-/* What was written and what is told of it: whole records one behind the other, with the sizes, providers and bytes of test_copy. */
+/* What was written and what is told of it: whole records one behind the other, with the sizes, providers and bytes of
+ * test_copy. */
 static void copied_check(struct copied *c, const uint8_t *out, uint32_t bytes, uint32_t events)
 {
     uint32_t at = 0;
@@ -409,18 +412,20 @@ static void copied_check(struct copied *c, const uint8_t *out, uint32_t bytes, u
 static void test_copy(void **state)
 {
     enum { EVENTS = 6000, ROOM = 100000 };
-    struct fixture       f;
-    struct stream_config c = fixture_config(1, 16, 10, 10);
-    struct copied        seen = {0};
+    struct fixture            f;
+    struct stream_config      c     = fixture_config(1, 16, 10, 10);
+    struct copied             seen  = {0};
     const struct stream_tally tally = {copied_told, &seen};
-    static uint8_t       payload[9001], out[ROOM];
-    uint64_t             written = 0;
+    static uint8_t            payload[9001], out[ROOM];
+    uint64_t                  written = 0;
     (void)state;
     fixture_init(&f, &c, -1);
     for (unsigned round = 0; seen.number < EVENTS; round++) {
         for (wstatus st = 0; !st && written < EVENTS;) {
-            const uint32_t          size = (uint32_t)(written * 7919 % 9001);
-            struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .provider = {.data1 = (uint32_t)(1 + written / 5 % COPY_PROVIDERS)}};
+            const uint32_t          size  = (uint32_t)(written * 7919 % 9001);
+            struct etl_event_header h     = {.header_type = ETL_EVENT64,
+                                             .marker      = ETL_MARKER,
+                                             .provider    = {.data1 = (uint32_t)(1 + written / 5 % COPY_PROVIDERS)}};
             struct ring_piece       piece = {(uintptr_t)payload, size, 0};
             bool                    done;
             memset(payload, (int)written, size);
@@ -485,7 +490,8 @@ static void test_hostile(void **state)
     }
 }
 
-/* And its tables and the pool's head. What the daemon did not put into the pool is nobody's chunk, and its own memory stays right. */
+/* And its tables and the pool's head. What the daemon did not put into the pool is nobody's chunk, and its own memory
+ * stays right. */
 static void test_hostile_pool(void **state)
 {
     struct fixture         f;
@@ -499,7 +505,8 @@ static void test_hostile_pool(void **state)
     const uint32_t   chunk = (uint32_t)entry;
     static const int bad[] = {0, 1, 2, 3};
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const uint64_t wrong[] = {shm_entry(0, chunk), shm_entry(0, 7) /* free */, shm_entry(0, 99), shm_entry(5, chunk)};
+        const uint64_t wrong[]                    = {shm_entry(0, chunk), shm_entry(0, 7) /* free */, shm_entry(0, 99),
+                                                     shm_entry(5, chunk)};
         *ring_entry(&f.view, 1 - mine(&f) % 2, i) = i ? wrong[i] + ((uint64_t)i << 32) : wrong[i];
     }
     stream_snapshot(f.set);
@@ -542,9 +549,9 @@ static void test_hostile_view(void **state)
     memcpy(data, f.data, f.data_size);
     struct shm_control *sc = (void *)control;
     struct shm_data    *sd = (void *)data;
-#define REFUSED(change, undo)                                                                                      \
-    change;                                                                                                        \
-    assert_int_equal(ring_view_init(&v, control, f.control_size, data, f.data_size, -1, &why), W_INVALID_DATA);   \
+#define REFUSED(change, undo) \
+    change; \
+    assert_int_equal(ring_view_init(&v, control, f.control_size, data, f.data_size, -1, &why), W_INVALID_DATA); \
     undo
     REFUSED(sc->header.magic++, sc->header.magic--);
     REFUSED(sc->header.major++, sc->header.major--);
@@ -574,12 +581,12 @@ static void test_hostile_view(void **state)
     fixture_finish(&f);
 }
 
-/* A program sets the pool's head to any value, and writes over the whole header, before the daemon dies: the successor takes over all the same, counts
- * what cannot be, gives no chunk twice, and goes on reading. */
+/* A program sets the pool's head to any value, and writes over the whole header, before the daemon dies: the successor
+ * takes over all the same, counts what cannot be, gives no chunk twice, and goes on reading. */
 static void adopt_scribbled(bool overwrite)
 {
     struct stream_config c = fixture_config(1, 12, 8, 5);
-    c.overwrite = overwrite;
+    c.overwrite            = overwrite;
     for (uint32_t head = 0; head < 20; head++) {
         struct fixture       f;
         struct reason        why;
@@ -589,7 +596,8 @@ static void adopt_scribbled(bool overwrite)
         uint64_t             rpos[2]      = {0, 0};
         unsigned             found        = 0;
         fixture_init(&f, &c, -1);
-        for (unsigned i = 0; i < 40; i++) { /* chunks are taken, read and given back: the pool holds what it had, in another order */
+        /* chunks are taken, read and given back: the pool holds what it had, in another order */
+        for (unsigned i = 0; i < 40; i++) {
             (void)fixture_write(&f, payload, sizeof payload);
             stream_snapshot(f.set);
             while (stream_peek(f.set, mine(&f), &r))
@@ -602,11 +610,13 @@ static void adopt_scribbled(bool overwrite)
             d->pool_head = UINT64_C(7) << 32 | head;
         else
             memset(d, head == 18 ? 0 : 0xFF, sizeof *d);
-        assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+        assert_int_equal(
+            stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
         stream_set_destroy(f.set);
-        f.set = next;
+        f.set                    = next;
         uint8_t         given[8] = {0};
-        const uint32_t *pool     = (const uint32_t *)(const void *)((const char *)stream_set_control(f.set) + stream_set_control(f.set)->pool_offset);
+        const uint32_t *pool     = (const uint32_t *)(const void *)((const char *)stream_set_control(f.set) +
+                                                                stream_set_control(f.set)->pool_offset);
         stream_snapshot(f.set);
         (void)stream_set_pool(f.set, 8);
         for (uint32_t i = shm_pool_index(d->pool_head); i < 8; i++) {
@@ -622,7 +632,8 @@ static void adopt_scribbled(bool overwrite)
         assert_int_equal(found, 3);
         struct stream_counters n;
         stream_counters(f.set, raw_now_ns(), &n);
-        assert_true(n.corrupt || head <= c.chunk_count || head == 18); /* a beginning beyond the pool is counted; one within it may be the right one */
+        /* a beginning beyond the pool is counted; one within it may be the right one */
+        assert_true(n.corrupt || head <= c.chunk_count || head == 18);
         fixture_finish(&f);
     }
 }
@@ -702,7 +713,8 @@ static void test_adopt_between(void **state)
                 f.view.taker[pool[index]] = 0x3FFFFFF; /* gone */
         }
         const uint64_t rpos[2] = {0, 0};
-        assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+        assert_int_equal(
+            stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
         stream_set_destroy(f.set);
         f.set = next;
         stream_snapshot(f.set);
@@ -732,20 +744,21 @@ static int off_fallback(void **state)
     return 0;
 }
 
-/* A count that grows by more than can be is left out, and told of; what grows as it can counts on, with a successor too. */
+/* A count that grows by more than can be is left out, and told of; what grows as it can counts on, with a successor
+ * too. */
 static void test_false_counts(void **state)
 {
-    static const uint64_t said[] = {UINT64_C(1) << 40, UINT32_MAX, UINT64_C(1) << 50, 0, UINT64_MAX / 2, 3};
-    struct fixture        f;
-    struct stream_config  c       = fixture_config(2, 12, 4, 2);
-    const uint64_t        rpos[3] = {0};
+    static const uint64_t  said[] = {UINT64_C(1) << 40, UINT32_MAX, UINT64_C(1) << 50, 0, UINT64_MAX / 2, 3};
+    struct fixture         f;
+    struct stream_config   c       = fixture_config(2, 12, 4, 2);
+    const uint64_t         rpos[3] = {0};
     struct stream_counters n;
     struct reason          why;
     uint64_t               now, lost = 900;
     (void)state;
     fixture_init(&f, &c, -1);
-    now                    = raw_now_ns();
-    f.view.stream[0].lost  = lost;
+    now                   = raw_now_ns();
+    f.view.stream[0].lost = lost;
     assert_int_equal(stream_set_lost(f.set, now), lost);
     for (unsigned i = 0; i < sizeof said / sizeof *said; i++) {
         f.view.stream[i % 3].lost = said[i];
@@ -760,7 +773,8 @@ static void test_false_counts(void **state)
     f.view.stream[0].lost += 200000000; /* and at once again */
     assert_int_equal(stream_set_lost(f.set, now += 1000000), lost);
     struct stream_set *next;
-    assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+    assert_int_equal(
+        stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
     stream_set_destroy(f.set);
     f.set = next;
     f.view.stream[0].lost += UINT32_MAX; /* between the two daemons */
@@ -770,7 +784,7 @@ static void test_false_counts(void **state)
     fixture_finish(&f);
 }
 
-#define F(test)                                                                                                    \
+#define F(test) \
     static void test##_fallback(void **state) { test(state); }
 F(test_laps)
 F(test_full)
@@ -788,13 +802,35 @@ int main(void)
     pin();
 #define FT(test) cmocka_unit_test_setup_teardown(test##_fallback, on_fallback, off_fallback)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_shift), cmocka_unit_test(test_laps),
-        cmocka_unit_test(test_full), cmocka_unit_test(test_nothing_granted), cmocka_unit_test(test_closed),
-        cmocka_unit_test(test_wake), cmocka_unit_test(test_lost_wake), cmocka_unit_test(test_horizon), cmocka_unit_test(test_copy), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_false_counts), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_scribbled), cmocka_unit_test(test_adopt_between), cmocka_unit_test(test_memory_goes),
-        cmocka_unit_test(test_reclaim), cmocka_unit_test(test_hostile_pool),
-        FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_adopt_between), FT(test_closed),
-        FT(test_memory_goes), FT(test_reclaim), FT(test_hostile_pool),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_laps),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_nothing_granted),
+        cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_wake),
+        cmocka_unit_test(test_lost_wake),
+        cmocka_unit_test(test_horizon),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_hostile_view),
+        cmocka_unit_test(test_false_counts),
+        cmocka_unit_test(test_adopt),
+        cmocka_unit_test(test_adopt_scribbled),
+        cmocka_unit_test(test_adopt_between),
+        cmocka_unit_test(test_memory_goes),
+        cmocka_unit_test(test_reclaim),
+        cmocka_unit_test(test_hostile_pool),
+        FT(test_laps),
+        FT(test_full),
+        FT(test_wake),
+        FT(test_lost_wake),
+        FT(test_adopt),
+        FT(test_adopt_between),
+        FT(test_closed),
+        FT(test_memory_goes),
+        FT(test_reclaim),
+        FT(test_hostile_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* What a process without rights can't do any more, with all layers and with each kernel that lacks one of them; what it still can.
+/* What a process without rights can't do any more, with all layers and with each kernel that lacks one of them; what it
+ * still can.
  * Proves: bytes of other users are read by a process that can do nothing with them. */
 // timeout: 120
 #include "autologger/sandbox/sandbox.h"
@@ -58,8 +59,8 @@ static void file_make(const char *path, mode_t mode)
 
 static int set_up(void **state)
 {
-    struct sockaddr_in      at  = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t               n   = sizeof at;
+    struct sockaddr_in       at  = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t                n   = sizeof at;
     const struct sandbox_ids ids = sandbox_ids(SANDBOX_ACCOUNTS);
     (void)state;
     assert_non_null(mkdtemp(folder));
@@ -77,7 +78,8 @@ static int set_up(void **state)
     port   = at.sin_port;
     victim = fork();
     if (victim == 0) {
-        if (getuid() == 0 && (setresgid(ids.group, ids.group, ids.group) < 0 || setresuid(ids.user, ids.user, ids.user) < 0))
+        if (getuid() == 0 &&
+            (setresgid(ids.group, ids.group, ids.group) < 0 || setresuid(ids.user, ids.user, ids.user) < 0))
             _exit(1);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
@@ -115,12 +117,16 @@ static void kernel_without(int call, int another)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {sizeof code / sizeof *code, code};
-    if (call && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0))
+    if (call &&
+        (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0))
         _exit(254);
 }
 
 /* A kernel that lacks a layer, and is not to say that it has it. */
-struct lack { int call, argument; unsigned layers; };
+struct lack {
+    int      call, argument;
+    unsigned layers;
+};
 static const struct lack nothing  = {0, 0, 0};
 static const struct lack landlock = {__NR_landlock_restrict_self, 0, SANDBOX_FILES | SANDBOX_NETWORK | SANDBOX_SCOPE};
 static const struct lack seccomp  = {__NR_prctl, PR_SET_SECCOMP, SANDBOX_CALLS};
@@ -144,7 +150,9 @@ static int boxed(enum sandbox_kind kind, const struct lack *l, int (*body)(void)
         if (getuid() == 0 && kind == SANDBOX_PARSER && !(l->layers & SANDBOX_USER))
             _exit(252);
         _exit((in & ~(unsigned)(SANDBOX_BOUNDING | SANDBOX_NETWORK | SANDBOX_SCOPE)) ==
-                      (wanted & ~(unsigned)(SANDBOX_BOUNDING | SANDBOX_NETWORK | SANDBOX_SCOPE)) ? body() : 253);
+                      (wanted & ~(unsigned)(SANDBOX_BOUNDING | SANDBOX_NETWORK | SANDBOX_SCOPE))
+                  ? body()
+                  : 253);
     }
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -152,8 +160,21 @@ static int boxed(enum sandbox_kind kind, const struct lack *l, int (*body)(void)
 }
 
 /* The line, modulo 250, and what happened instead. */
-#define REFUSED(call) do { errno = 0; if ((long)(call) != -1) { dprintf(2, "%d: %s: was done\n", __LINE__, #call); return __LINE__ % 250 + 1; } } while (0)
-#define ALLOWED(call) do { if ((long)(call) == -1) { dprintf(2, "%d: %s: %s\n", __LINE__, #call, strerror(errno)); return __LINE__ % 250 + 1; } } while (0)
+#define REFUSED(call) \
+    do { \
+        errno = 0; \
+        if ((long)(call) != -1) { \
+            dprintf(2, "%d: %s: was done\n", __LINE__, #call); \
+            return __LINE__ % 250 + 1; \
+        } \
+    } while (0)
+#define ALLOWED(call) \
+    do { \
+        if ((long)(call) == -1) { \
+            dprintf(2, "%d: %s: %s\n", __LINE__, #call, strerror(errno)); \
+            return __LINE__ % 250 + 1; \
+        } \
+    } while (0)
 
 static int no_path(void)
 {
@@ -288,7 +309,7 @@ static int no_rights(void)
 
 static int what_it_has(void)
 {
-    char   text[8];
+    char        text[8];
     struct stat st;
     ALLOWED(pwrite(target_fd, "text", 4, 100));
     ALLOWED(ftruncate(target_fd, 200));
@@ -376,10 +397,7 @@ static int nothing_else_is_made(void)
     return 0;
 }
 
-static int nobodys(void)
-{
-    return getuid() == SANDBOX_NO_USER && geteuid() == OWNER && getegid() == GROUP ? 0 : 250;
-}
+static int nobodys(void) { return getuid() == SANDBOX_NO_USER && geteuid() == OWNER && getegid() == GROUP ? 0 : 250; }
 
 #define BOXED(kind, lack, body) assert_int_equal(boxed(kind, lack, body), 0)
 
@@ -557,8 +575,8 @@ static void a_reader_with_a_helper(void **state)
 /* The words of /proc/PID/status. */
 static unsigned long long status_of(const char *what)
 {
-    char  line[256];
-    FILE *f = fopen("/proc/self/status", "re");
+    char               line[256];
+    FILE              *f     = fopen("/proc/self/status", "re");
     unsigned long long value = 0;
     while (f && fgets(line, sizeof line, f))
         if (strncmp(line, what, strlen(what)) == 0)
@@ -581,8 +599,8 @@ static int as_the_kernel_says(void)
 static void the_kernels_own_account(void **state)
 {
     (void)state;
-    int status = 0;
-    const pid_t pid = fork();
+    int         status = 0;
+    const pid_t pid    = fork();
     if (pid == 0) {
         for (int fd = 3; fd < 16; fd++)
             kernel_without(__NR_landlock_restrict_self, fd);
@@ -605,7 +623,9 @@ static void the_account(void **state)
     assert_int_equal(sandbox_ids(path).user, 65534); /* there is none */
     FILE *f = fopen(path, "we");
     assert_non_null(f);
-    fputs("root:x:0:0::/:/bin/sh\nautologger-parser:x:7:7::/:\nautologger-parse:x:0:0::/:\nautologger-parse:!:990:991:a:/:/usr/sbin/nologin\n", f);
+    fputs(
+        "root:x:0:0::/:/bin/sh\nautologger-parser:x:7:7::/:\nautologger-parse:x:0:0::/:\nautologger-parse:!:990:991:a:/:/usr/sbin/nologin\n",
+        f);
     fclose(f);
     const struct sandbox_ids ids = sandbox_ids(path);
     unlink(path);
@@ -618,7 +638,8 @@ static void the_words(void **state)
 {
     (void)state;
     char text[400], few[12];
-    assert_string_equal(sandbox_text(SANDBOX_USER | SANDBOX_CALLS, text, sizeof text), "a user of its own, a filter of system calls");
+    assert_string_equal(sandbox_text(SANDBOX_USER | SANDBOX_CALLS, text, sizeof text),
+                        "a user of its own, a filter of system calls");
     assert_string_equal(sandbox_text(0, text, sizeof text), "");
     assert_int_equal(strlen(sandbox_text(sandbox_all(SANDBOX_PARSER), few, sizeof few)), sizeof few - 1);
     assert_true((sandbox_possible(SANDBOX_READER) & SANDBOX_USER) == 0);
@@ -629,9 +650,10 @@ static void the_words(void **state)
 static void shared_memory_goes(void **state)
 {
     (void)state;
-    volatile char *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), *own = malloc(10);
+    volatile char *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+                  *own    = malloc(10);
     assert_true(shared != MAP_FAILED && own);
-    *own = 7;
+    *own            = 7;
     const pid_t pid = fork();
     if (pid == 0) {
         signal(SIGSEGV, SIG_DFL); /* cmocka's */
@@ -651,11 +673,18 @@ static void shared_memory_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parser_with_all_layers), cmocka_unit_test(a_writer), cmocka_unit_test(what_ends_it),
-        cmocka_unit_test(a_kernel_without_seccomp), cmocka_unit_test(a_kernel_without_landlock),
-        cmocka_unit_test(who_may_not_change_its_user), cmocka_unit_test(a_reader_reads), cmocka_unit_test(a_reader_with_a_helper),
-        cmocka_unit_test(the_kernels_own_account), cmocka_unit_test(the_account),
-        cmocka_unit_test(the_words), cmocka_unit_test(shared_memory_goes),
+        cmocka_unit_test(a_parser_with_all_layers),
+        cmocka_unit_test(a_writer),
+        cmocka_unit_test(what_ends_it),
+        cmocka_unit_test(a_kernel_without_seccomp),
+        cmocka_unit_test(a_kernel_without_landlock),
+        cmocka_unit_test(who_may_not_change_its_user),
+        cmocka_unit_test(a_reader_reads),
+        cmocka_unit_test(a_reader_with_a_helper),
+        cmocka_unit_test(the_kernels_own_account),
+        cmocka_unit_test(the_account),
+        cmocka_unit_test(the_words),
+        cmocka_unit_test(shared_memory_goes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,5 @@
-/* Any bytes as the XML of a manifest, read both ways: what is taken packs, unpacks and becomes schemas; the forgiving way takes all that the
- * strict one takes. Proves: manifests as bad input. */
+/* Any bytes as the XML of a manifest, read both ways: what is taken packs, unpacks and becomes schemas; the forgiving
+ * way takes all that the strict one takes. Proves: manifests as bad input. */
 #include "autologger/schema/manifest_model.h"
 #include "autologger/schema/manifest_pack.h"
 

@@ -1,4 +1,5 @@
-/* Any bytes as the binary form of a manifest (with its checksum made right, else nothing would come through), and as an ELF file.
+/* Any bytes as the binary form of a manifest (with its checksum made right, else nothing would come through), and as an
+ * ELF file.
  * Proves: the binary metadata as bad input. */
 #include "autologger/schema/elf_section.h"
 #include "autologger/schema/manifest_model.h"
@@ -19,7 +20,7 @@ static void decode(struct schema_set *set, const uint8_t *data, size_t size)
     enum schema_source            source;
     const struct schema_provider *p;
     uint32_t                      used;
-    size                               = size > 512 ? 512 : size;
+    size = size > 512 ? 512 : size;
     for (size_t i = 0; (p = schema_set_provider(set, i, &source)); i++)
         for (unsigned k = 0; k < p->event_count; k++) {
             walk_fields(p->events[k], data, size, true, &sink, &used);
@@ -42,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!copy)
         return 0;
-    uint32_t head[4] = {PACK_MAGIC, PACK_METADATA | PACK_VERSION << 16, (uint32_t)size + PACK_HEADER, crc32_of(data, size)};
+    uint32_t head[4] = {PACK_MAGIC, PACK_METADATA | PACK_VERSION << 16, (uint32_t)size + PACK_HEADER,
+                        crc32_of(data, size)};
     memcpy(copy, head, sizeof head);
     memcpy(copy + sizeof head, data, size);
     if (manifest_unpack(copy, size + PACK_HEADER, "fuzz", &used, &m, &why) == W_SUCCESS) {

@@ -1,5 +1,5 @@
-/* Fuzz target: the first two bytes say how much of the rest is traits and metadata, what is left is the payload: whatever they say, the
- * walk ends, stays within the payload, and the description can be told as a block. */
+/* Fuzz target: the first two bytes say how much of the rest is traits and metadata, what is left is the payload:
+ * whatever they say, the walk ends, stays within the payload, and the description can be told as a block. */
 #include "autologger/schema/event_info.h"
 #include "autologger/schema/message.h"
 #include "autologger/schema/set.h"
@@ -25,21 +25,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)
         return 0;
-    size_t   traits_size = data[0] < size - 2 ? data[0] : size - 2, metadata_size = data[1] < size - 2 - traits_size ? data[1] : size - 2 - traits_size;
+    size_t traits_size    = data[0] < size - 2 ? data[0] : size - 2,
+           metadata_size  = data[1] < size - 2 - traits_size ? data[1] : size - 2 - traits_size;
     size_t   payload_size = size - 2 - traits_size - metadata_size, sum = 0;
     uint8_t *traits = exact(data + 2, traits_size), *metadata = exact(data + 2 + traits_size, metadata_size);
     uint8_t *payload = exact(data + size - payload_size, payload_size);
     static struct schema_set *set; /* one for all, so that what is kept is tried as well */
     if (!set)
         set = schema_set_new();
-    struct schema_key  key = {.hook = 0xFFFF, .traits = traits, .traits_size = (uint32_t)traits_size, .metadata = metadata,
-                              .metadata_size = (uint32_t)metadata_size};
-    const struct schema_event *e = schema_set_find(set, &key);
+    struct schema_key          key = {.hook          = 0xFFFF,
+                                      .traits        = traits,
+                                      .traits_size   = (uint32_t)traits_size,
+                                      .metadata      = metadata,
+                                      .metadata_size = (uint32_t)metadata_size};
+    const struct schema_event *e   = schema_set_find(set, &key);
 
     for (int wide = 0; e && wide < 2; wide++) {
-        struct field_sink sink = {.emit = take, .self = &sum};
-        struct text       text = {0};
-        uint32_t          used;
+        struct field_sink  sink = {.emit = take, .self = &sum};
+        struct text        text = {0};
+        uint32_t           used;
         enum decode_result r = walk_fields(e, payload, payload_size, wide, &sink, &used);
         if (used > payload_size || (r == DECODE_OK && used != payload_size))
             abort();

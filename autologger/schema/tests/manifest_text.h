@@ -16,7 +16,8 @@ static inline void tell(void *ctx, const struct manifest_problem *p)
 {
     size_t n = strlen(told);
     (void)ctx;
-    snprintf(told + n, sizeof told - n, "%u%s: %s|%s\n", p->line, p->error ? "" : " warning", p->what, p->advice ? p->advice : "");
+    snprintf(told + n, sizeof told - n, "%u%s: %s|%s\n", p->line, p->error ? "" : " warning", p->what,
+             p->advice ? p->advice : "");
 }
 
 static inline struct manifest *read_text(const char *text, size_t size, wstatus expected)
@@ -57,11 +58,12 @@ static inline struct manifest *read_file(const char *name)
 static inline struct manifest *read_parts(const char *provider, const char *strings, wstatus expected)
 {
     char *text;
-    int   n = asprintf(&text,
-                       "<instrumentationManifest xmlns='http://schemas.microsoft.com/win/2004/08/events'><instrumentation><events>"
-                       "<provider name='Test' guid='{1db28f2e-8f80-4027-8c5a-a11f7f10f62d}' symbol='TEST'>\n%s</provider></events></instrumentation>"
-                       "<localization><resources culture='en-US'><stringTable>%s</stringTable></resources></localization></instrumentationManifest>",
-                       provider, strings);
+    int   n = asprintf(
+          &text,
+          "<instrumentationManifest xmlns='http://schemas.microsoft.com/win/2004/08/events'><instrumentation><events>"
+            "<provider name='Test' guid='{1db28f2e-8f80-4027-8c5a-a11f7f10f62d}' symbol='TEST'>\n%s</provider></events></instrumentation>"
+            "<localization><resources culture='en-US'><stringTable>%s</stringTable></resources></localization></instrumentationManifest>",
+          provider, strings);
     assert_true(n > 0);
     struct manifest *m = read_text(text, (size_t)n, expected);
     free(text);

@@ -1,6 +1,7 @@
-/* Manifests that a provider writes into its own trace, as .NET's EventSource does: in pieces, of several programs at once, before and behind
- * the events that need them; pieces that are missing, twice, out of order, or lie.
- * D-74: manifests with flaws (those that programs make of a registered provider's metadata), and pieces of several threads at once.
+/* Manifests that a provider writes into its own trace, as .NET's EventSource does: in pieces, of several programs at
+ * once, before and behind the events that need them; pieces that are missing, twice, out of order, or lie.
+ * D-74: manifests with flaws (those that programs make of a registered provider's metadata), and pieces of several
+ * threads at once.
  * Proves: CON-05, and issue 5 "embedded event metadata". */
 #include "autologger/schema/chunks.h"
 
@@ -55,13 +56,20 @@ static const char flawed[] =
     "<string id=\"task_task_0\" value=\"\"/><string id=\"task_task_0\" value=\"\"/></stringTable></resources></localization></instrumentationManifest>\n";
 
 /* A piece of `text`, as an event of the provider in that process. */
-static struct etl_event piece(uint8_t payload[2048], const char *text, size_t size, uint16_t total, uint16_t number, uint32_t process)
+static struct etl_event piece(uint8_t payload[2048], const char *text, size_t size, uint16_t total, uint16_t number,
+                              uint32_t process)
 {
-    const uint8_t head[8] = {1, 1, 0, 0x5B, (uint8_t)total, (uint8_t)(total >> 8), (uint8_t)number, (uint8_t)(number >> 8)};
+    const uint8_t head[8] = {
+        1, 1, 0, 0x5B, (uint8_t)total, (uint8_t)(total >> 8), (uint8_t)number, (uint8_t)(number >> 8)};
     memcpy(payload, head, sizeof head);
     memcpy(payload + sizeof head, text, size);
-    return (struct etl_event){.kind = ETL_KIND_EVENT, .id = CHUNKS_EVENT, .opcode = 0xFE, .provider = build_provider, .process_id = process,
-                              .payload = payload, .payload_size = (uint32_t)(size + sizeof head)};
+    return (struct etl_event){.kind         = ETL_KIND_EVENT,
+                              .id           = CHUNKS_EVENT,
+                              .opcode       = 0xFE,
+                              .provider     = build_provider,
+                              .process_id   = process,
+                              .payload      = payload,
+                              .payload_size = (uint32_t)(size + sizeof head)};
 }
 
 static bool see(struct chunks *c, const char *text, size_t size, uint16_t total, uint16_t number, uint32_t process)
@@ -124,7 +132,7 @@ static void pieces(void **state)
 /* More programs at a time than there is room for, and more bytes: the last ones are lost, nothing else is. */
 static void bounds(void **state)
 {
-    struct chunks *c = calloc(1, sizeof *c);
+    struct chunks *c    = calloc(1, sizeof *c);
     char          *much = malloc(60000);
     (void)state;
     memset(much, 'm', 60000);
@@ -143,7 +151,12 @@ static void bounds(void **state)
         const uint8_t head[8] = {1, 1, 0, 0x5B, 400 & 255, 400 >> 8, (uint8_t)i, (uint8_t)(i >> 8)};
         memcpy(payload, head, 8);
         memcpy(payload + 8, much, 60000);
-        struct etl_event e = {.kind = ETL_KIND_EVENT, .id = CHUNKS_EVENT, .provider = build_provider, .process_id = 9, .payload = payload, .payload_size = 60008};
+        struct etl_event e = {.kind         = ETL_KIND_EVENT,
+                              .id           = CHUNKS_EVENT,
+                              .provider     = build_provider,
+                              .process_id   = 9,
+                              .payload      = payload,
+                              .payload_size = 60008};
         assert_false(chunks_see(c, &e));
         for (unsigned k = 0; k < CHUNKS_OPEN; k++)
             largest = c->open[k].xml.capacity > largest ? c->open[k].xml.capacity : largest;
@@ -170,8 +183,8 @@ static void take(void *self, const struct field *f)
 /* A file whose manifest stands in pieces of `size` bytes, before or behind the event that it describes. */
 static void file_with(const char *path, const char *manifest, size_t all, size_t size, bool before)
 {
-    struct etl_file_info info = build_info(8192);
-    struct image         m    = image_start(&info);
+    struct etl_file_info info  = build_info(8192);
+    struct image         m     = image_start(&info);
     const uint16_t       total = (uint16_t)((all + size - 1) / size);
 
     image_buffer(&m, 0, 1);
@@ -196,7 +209,7 @@ static void file_with(const char *path, const char *manifest, size_t all, size_t
 
 static void trace_of(const char *manifest, size_t all)
 {
-    char        path[] = "/tmp/al-chunks-XXXXXX";
+    char        path[]  = "/tmp/al-chunks-XXXXXX";
     const char *paths[] = {path};
 
     close(mkstemp(path));
@@ -212,8 +225,8 @@ static void trace_of(const char *manifest, size_t all)
             schema_set_search(set, learn_search, &learn);
             assert_int_equal(etl_reader_open(path, &r, &why), W_SUCCESS);
             while (etl_next(r, &e)) {
-                const struct schema_event *s = schema_set_describe(set, &e);
-                struct read                out = {.at = out.text};
+                const struct schema_event *s    = schema_set_describe(set, &e);
+                struct read                out  = {.at = out.text};
                 struct field_sink          sink = {.emit = take, .self = &out};
                 uint32_t                   used;
                 if (e.kind != ETL_KIND_EVENT)
@@ -288,7 +301,11 @@ static void without_end(void **state)
             const uint8_t head[8] = {1, 1, 0, 0x5B, PIECES, 0, (uint8_t)i, 0};
             memcpy(payload, head, sizeof head);
             payload[8]         = (uint8_t)manifest;
-            struct etl_event e = {.kind = ETL_KIND_EVENT, .id = CHUNKS_EVENT, .provider = build_provider, .payload = payload, .payload_size = BYTES + 8};
+            struct etl_event e = {.kind         = ETL_KIND_EVENT,
+                                  .id           = CHUNKS_EVENT,
+                                  .provider     = build_provider,
+                                  .payload      = payload,
+                                  .payload_size = BYTES + 8};
             learner_see(&l, NULL, &e);
         }
     assert_int_equal(read, LEARN_XML_MAX / (PIECES * BYTES));
@@ -299,7 +316,11 @@ static void without_end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(without_end), cmocka_unit_test(pieces), cmocka_unit_test(bounds), cmocka_unit_test(in_a_trace),
-                                       cmocka_unit_test(flawed_in_a_trace), cmocka_unit_test(no_manifest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_end),
+                                       cmocka_unit_test(pieces),
+                                       cmocka_unit_test(bounds),
+                                       cmocka_unit_test(in_a_trace),
+                                       cmocka_unit_test(flawed_in_a_trace),
+                                       cmocka_unit_test(no_manifest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Descriptions as blocks of bytes, there and back, in a file's EventMetadata events, damaged in every bit; names and messages.
+/* Descriptions as blocks of bytes, there and back, in a file's EventMetadata events, damaged in every bit; names and
+ * messages.
  * Proves: CON-05 (what a merge puts into a file describes its events), MAN-11 (messages with values). */
 #include "autologger/schema/classic.h"
 #include "autologger/schema/event_info.h"
@@ -21,32 +22,40 @@ static struct schema_provider *contoso(void)
     static const struct schema_map_row rows[]     = {{1, "one"}, {2, "two"}};
     static struct schema_map           map        = {.name = "Numbers", .count = 2, .rows = rows};
     static const char *const           keywords[] = {"Disk", "Net", NULL};
-    struct schema_provider *p = schema_provider_new(&guid, "Contoso");
-    struct schema_event    *e = schema_event_new(p, 6, 4);
-    p->message                = "The provider";
-    e->id                     = 7;
-    e->version                = 2;
-    e->channel                = 16;
-    e->level                  = 3;
-    e->opcode                 = 1;
-    e->task                   = 5;
-    e->keyword                = 3;
-    e->channel_name           = "Contoso/Operational";
-    e->task_name              = "Read";
-    e->keyword_names          = keywords;
-    e->message                = "%1 of %3!s! bytes, %2: %4 and %5%%; %9%n%0not this";
-    e->name                   = "DISK_READ";
-    e->tags                   = 0x1234567;
+    struct schema_provider            *p          = schema_provider_new(&guid, "Contoso");
+    struct schema_event               *e          = schema_event_new(p, 6, 4);
+    p->message                                    = "The provider";
+    e->id                                         = 7;
+    e->version                                    = 2;
+    e->channel                                    = 16;
+    e->level                                      = 3;
+    e->opcode                                     = 1;
+    e->task                                       = 5;
+    e->keyword                                    = 3;
+    e->channel_name                               = "Contoso/Operational";
+    e->task_name                                  = "Read";
+    e->keyword_names                              = keywords;
+    e->message                                    = "%1 of %3!s! bytes, %2: %4 and %5%%; %9%n%0not this";
+    e->name                                       = "DISK_READ";
+    e->tags                                       = 0x1234567;
     e->fields[0] = (struct schema_field){.name = "Path", .in = IN_UNICODESTRING, .out = OUT_STRING, .count = 1};
-    e->fields[1] = (struct schema_field){.name = "How", .in = IN_UINT32, .out = OUT_UNSIGNEDINT, .count = 1, .map = &map};
-    e->fields[2] = (struct schema_field){.name = "Size", .in = IN_UINT16, .out = OUT_HEXINT16, .count = 1, .tags = 3, .flags = FIELD_TAGS};
-    e->fields[3] = (struct schema_field){.name = "Parts", .flags = FIELD_STRUCT | FIELD_FIXED_COUNT, .count = 2, .first = 4, .members = 2};
+    e->fields[1] =
+        (struct schema_field){.name = "How", .in = IN_UINT32, .out = OUT_UNSIGNEDINT, .count = 1, .map = &map};
+    e->fields[2] = (struct schema_field){
+        .name = "Size", .in = IN_UINT16, .out = OUT_HEXINT16, .count = 1, .tags = 3, .flags = FIELD_TAGS};
+    e->fields[3] = (struct schema_field){
+        .name = "Parts", .flags = FIELD_STRUCT | FIELD_FIXED_COUNT, .count = 2, .first = 4, .members = 2};
     e->fields[4] = (struct schema_field){.name = "At", .in = IN_UINT8, .out = OUT_UNSIGNEDBYTE, .count = 1};
-    e->fields[5] = (struct schema_field){.name = "Bytes", .in = IN_BINARY, .out = OUT_HEXBINARY, .count = 1, .length = 4, .flags = FIELD_LENGTH_OF};
+    e->fields[5] = (struct schema_field){
+        .name = "Bytes", .in = IN_BINARY, .out = OUT_HEXBINARY, .count = 1, .length = 4, .flags = FIELD_LENGTH_OF};
     assert_int_equal(schema_event_finish(p, e, NULL), W_SUCCESS);
     return p;
 }
-static const char payload[] = "a\0\0\0" "\2\0\0\0" "\x10\1" "\1\xAA" "\2\xBB\xCC";
+static const char payload[] = "a\0\0\0"
+                              "\2\0\0\0"
+                              "\x10\1"
+                              "\1\xAA"
+                              "\2\xBB\xCC";
 
 static char seen[2048];
 static void see(void *self, const struct field *f)
@@ -57,8 +66,8 @@ static void see(void *self, const struct field *f)
 }
 static enum decode_result decode(const struct schema_event *e, const void *bytes, size_t size)
 {
-    struct field_sink  sink = {.emit = see};
-    uint32_t           used;
+    struct field_sink sink = {.emit = see};
+    uint32_t          used;
     seen[0]              = 0;
     enum decode_result r = walk_fields(e, bytes, size, true, &sink, &used);
     field_sink_finish(&sink);
@@ -87,7 +96,8 @@ static void there_and_back(void **state)
     assert_null(e->keyword_names[2]);
     assert_int_equal(e->tags, 0x1234567);
     assert_int_equal(decode(e, payload, sizeof payload - 1), DECODE_OK);
-    assert_string_equal(seen, " Path=a How=two Size=0x110 Parts[0].At=1 Parts[0].Bytes=aa Parts[1].At=2 Parts[1].Bytes=bbcc");
+    assert_string_equal(seen,
+                        " Path=a How=two Size=0x110 Parts[0].At=1 Parts[0].Bytes=aa Parts[1].At=2 Parts[1].Bytes=bbcc");
     struct text message = {0};
     assert_true(message_text(e, payload, sizeof payload - 1, true, &message));
     assert_string_equal(text_get(&message), "a of 0x110 bytes, two: 1 and aa%; %9\n");
@@ -104,10 +114,10 @@ static void there_and_back(void **state)
 
 static void in_a_file(void **state)
 {
-    struct schema_provider *p    = contoso();
-    struct schema_set      *set  = schema_set_new();
+    struct schema_provider *p     = contoso();
+    struct schema_set      *set   = schema_set_new();
     struct text             block = {0}, map = {0};
-    struct schema_key       k     = {.provider = guid, .id = 7, .version = 2, .hook = CLASSIC_NONE}, about = {.classic = true};
+    struct schema_key k = {.provider = guid, .id = 7, .version = 2, .hook = CLASSIC_NONE}, about = {.classic = true};
     (void)state;
     assert_true(event_info_build(p->events[0], NULL, &block));
     text_add(&map, &guid, sizeof guid);
@@ -136,7 +146,7 @@ static void in_a_file(void **state)
 /* Each bit of both blocks, and each length: nothing is read outside (ASan sees it), what is let in can be walked. */
 static void every_bit(void **state)
 {
-    struct schema_provider *p = contoso();
+    struct schema_provider *p     = contoso();
     struct text             block = {0}, map = {0};
     unsigned                let_in = 0;
     (void)state;
@@ -147,7 +157,8 @@ static void every_bit(void **state)
         struct text *t = kind ? &map : &block;
         for (size_t i = 0; i < t->length * 9; i++) {
             struct schema_set *set   = schema_set_new();
-            struct schema_key  about = {.classic = true, .hook = CLASSIC_EVENT_METADATA | (kind ? EVENT_METADATA_MAP : EVENT_METADATA_EVENT)};
+            struct schema_key  about = {
+                 .classic = true, .hook = CLASSIC_EVENT_METADATA | (kind ? EVENT_METADATA_MAP : EVENT_METADATA_EVENT)};
             enum schema_source source;
             size_t             size = i < t->length * 8 ? t->length : i - t->length * 8;
             char              *copy = malloc(size ? size : 1);
@@ -200,8 +211,19 @@ static void messages(void **state)
 {
     static const struct row {
         const char *message, *text;
-    } rows[] = {{"%1", "1, 2, 3"}, {"%2%3", "%2%3"}, {"%%", "%"}, {"100%", "100%"}, {"%t%b%r%.%!%n", "\t \r.!\n"}, {"%%12", "%%12"},
-                {"%1!s!x", "1, 2, 3x"}, {"%1!08x!", "1, 2, 3"}, {"%1! x %1!", "1, 2, 3! x 1, 2, 3!"}, {"a%0b", "a"}, {"%q", "%q"}, {"", ""}, {"%100%0", "%100"}};
+    } rows[]                  = {{"%1", "1, 2, 3"},
+                                 {"%2%3", "%2%3"},
+                                 {"%%", "%"},
+                                 {"100%", "100%"},
+                                 {"%t%b%r%.%!%n", "\t \r.!\n"},
+                                 {"%%12", "%%12"},
+                                 {"%1!s!x", "1, 2, 3x"},
+                                 {"%1!08x!", "1, 2, 3"},
+                                 {"%1! x %1!", "1, 2, 3! x 1, 2, 3!"},
+                                 {"a%0b", "a"},
+                                 {"%q", "%q"},
+                                 {"", ""},
+                                 {"%100%0", "%100"}};
     struct schema_provider *p = schema_provider_new(&guid, "Contoso");
     struct schema_event    *e = schema_event_new(p, 1, 1);
     (void)state;
@@ -219,7 +241,8 @@ static void messages(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(in_a_file), cmocka_unit_test(every_bit),
-                                       cmocka_unit_test(kernel_classes_as_blocks), cmocka_unit_test(everybodys_names), cmocka_unit_test(messages)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),   cmocka_unit_test(in_a_file),
+                                       cmocka_unit_test(every_bit),        cmocka_unit_test(kernel_classes_as_blocks),
+                                       cmocka_unit_test(everybodys_names), cmocka_unit_test(messages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

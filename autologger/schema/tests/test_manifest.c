@@ -102,8 +102,11 @@ static void cultures(void **state)
     assert_int_equal(manifest_culture_find(m, "C"), 0);
     assert_int_equal(manifest_culture_find(m, NULL), 0);
     assert_string_equal(manifest_text_get(m, &p->events.at[1].item.message, 1), "Bestellung %1 von %2 ist fertig.");
-    assert_string_equal(manifest_text_get(m, &p->events.at[3].item.message, 1), "The shop is closed."); /* not translated */
-    assert_string_equal(told, "71 warning: de-DE lacks 8 of the 12 strings of en-US (\"Chatty\" and others); those are shown in en-US|translate them\n");
+    /* not translated */
+    assert_string_equal(manifest_text_get(m, &p->events.at[3].item.message, 1), "The shop is closed.");
+    assert_string_equal(
+        told,
+        "71 warning: de-DE lacks 8 of the 12 strings of en-US (\"Chatty\" and others); those are shown in en-US|translate them\n");
     manifest_free(m);
 }
 
@@ -112,44 +115,62 @@ static const struct {
     const char *provider, *strings, *told;
 } mistakes[] = {
     {"<chanels/>", "", "2: <chanels> is not known here, did you mean <channels>?|"},
-    {"<events>\n<event value='1'\n lvel='x'/></events>", "", "4: <event> has no attribute \"lvel\", did you mean \"level\"?|"},
+    {"<events>\n<event value='1'\n lvel='x'/></events>", "",
+     "4: <event> has no attribute \"lvel\", did you mean \"level\"?|"},
     {"<events><event/></events>", "", "2: <event> needs value=\"...\"|add it"},
     {"<events><event value='65536'/></events>", "", "2: value=\"65536\" of <event> is not between 0 and 65535|"},
     {"<events><event value='ten'/></events>", "", "value=\"ten\" of <event> is no number|"},
     {"<events><event value='-1'/></events>", "", "value=\"-1\" of <event> is no number|"},
-    {"<events><event value='1' level='win:Eror'/></events>", "", "level=\"win:Eror\" of <event> is not declared, did you mean win:Error?|"},
-    {"<events><event value='1' channel='System'/></events>", "", "channel=\"System\" of <event> is predefined, and not imported|add <importChannel"},
-    {"<events><event value='1' message='$(string.x)'/></events>", "", "message=\"$(string.x)\" of <event> is in no stringTable|add <string"},
-    {"<events><event value='1' message='$(strin.x)'/></events>", "", "message=\"$(strin.x)\" of <event> is not understood|"},
-    {"<events><event value='1' message='$(string.x)'/></events>", "<string id='x' value='%1'/>", "the message of event 1 inserts %1, and its template has 0 fields|give"},
-    {"<events><event value='1'/><event value='1'/></events>", "", "2: an event of this id and version is there twice: 1 (0x1), first in line 2|"},
-    {"<events><event value='1' symbol='A'/><event value='2' symbol='A'/></events>", "", "the symbol of an event is there twice: \"A\""},
+    {"<events><event value='1' level='win:Eror'/></events>", "",
+     "level=\"win:Eror\" of <event> is not declared, did you mean win:Error?|"},
+    {"<events><event value='1' channel='System'/></events>", "",
+     "channel=\"System\" of <event> is predefined, and not imported|add <importChannel"},
+    {"<events><event value='1' message='$(string.x)'/></events>", "",
+     "message=\"$(string.x)\" of <event> is in no stringTable|add <string"},
+    {"<events><event value='1' message='$(strin.x)'/></events>", "",
+     "message=\"$(strin.x)\" of <event> is not understood|"},
+    {"<events><event value='1' message='$(string.x)'/></events>", "<string id='x' value='%1'/>",
+     "the message of event 1 inserts %1, and its template has 0 fields|give"},
+    {"<events><event value='1'/><event value='1'/></events>", "",
+     "2: an event of this id and version is there twice: 1 (0x1), first in line 2|"},
+    {"<events><event value='1' symbol='A'/><event value='2' symbol='A'/></events>", "",
+     "the symbol of an event is there twice: \"A\""},
     {"<events><event value='1' symbol='a-b'/></events>", "", "symbol=\"a-b\" of <event> is no C name|"},
     {"<keywords><keyword name='a' mask='3'/></keywords>", "", "mask=\"0x3\" of keyword a is not one bit|"},
     {"<keywords><keyword name='a' mask='0x1000000000000'/></keywords>", "", "is one of the upper 16 bits"},
-    {"<keywords><keyword name='Disk' mask='1'/></keywords><events><event value='1' keywords='Dsk'/></events>", "", "keywords=\"Dsk\" of <event> is not declared, did you mean Disk?|"},
+    {"<keywords><keyword name='Disk' mask='1'/></keywords><events><event value='1' keywords='Dsk'/></events>", "",
+     "keywords=\"Dsk\" of <event> is not declared, did you mean Disk?|"},
     {"<levels><level name='a' value='15'/></levels>", "", "value=\"15\" of <level> is not between 16 and 255|"},
     {"<opcodes><opcode name='a' value='240'/></opcodes>", "", "is not between 10 and 239|"},
-    {"<tasks><task name='t' value='1'><opcodes><opcode name='o' value='10'/></opcodes></task></tasks><events><event value='1' opcode='o'/></events>", "",
-     "opcode=\"o\" of <event> is declared for the task t alone|"},
-    {"<channels><channel name='c' type='Admn'/></channels>", "", "type=\"Admn\" of <channel> is not known|use one of Admin, Operational, Analytic, Debug"},
-    {"<templates><template tid='t'><data name='a' inType='win:uint32'/></template></templates>", "", "inType=\"win:uint32\" of <data> is not known, did you mean win:UInt32?|"},
-    {"<templates><template tid='t'><data name='a' inType='win:UInt32' outType='xs:strin'/></template></templates>", "", "outType=\"xs:strin\" of <data> is not known, did you mean xs:string?|"},
-    {"<templates><template tid='t'><data name='a' inType='win:Binary'/></template></templates>", "", "the field a of win:Binary has no length|"},
-    {"<templates><template tid='t'><data name='a' inType='win:UInt32' length='4'/></template></templates>", "", "a win:UInt32 has a size of its own|remove"},
-    {"<templates><template tid='t'><data name='a' inType='win:Binary' length='b'/><data name='b' inType='win:UInt32'/></template></templates>", "",
-     "length=\"b\" of the field a is no number and no field before it|"},
-    {"<templates><template tid='t'><data name='b' inType='win:GUID'/><data name='a' inType='win:Int8' count='b'/></template></templates>", "",
-     "count=\"b\" of the field a names a field that is no whole number|"},
+    {"<tasks><task name='t' value='1'><opcodes><opcode name='o' value='10'/></opcodes></task></tasks><events><event value='1' opcode='o'/></events>",
+     "", "opcode=\"o\" of <event> is declared for the task t alone|"},
+    {"<channels><channel name='c' type='Admn'/></channels>", "",
+     "type=\"Admn\" of <channel> is not known|use one of Admin, Operational, Analytic, Debug"},
+    {"<templates><template tid='t'><data name='a' inType='win:uint32'/></template></templates>", "",
+     "inType=\"win:uint32\" of <data> is not known, did you mean win:UInt32?|"},
+    {"<templates><template tid='t'><data name='a' inType='win:UInt32' outType='xs:strin'/></template></templates>", "",
+     "outType=\"xs:strin\" of <data> is not known, did you mean xs:string?|"},
+    {"<templates><template tid='t'><data name='a' inType='win:Binary'/></template></templates>", "",
+     "the field a of win:Binary has no length|"},
+    {"<templates><template tid='t'><data name='a' inType='win:UInt32' length='4'/></template></templates>", "",
+     "a win:UInt32 has a size of its own|remove"},
+    {"<templates><template tid='t'><data name='a' inType='win:Binary' length='b'/><data name='b' inType='win:UInt32'/></template></templates>",
+     "", "length=\"b\" of the field a is no number and no field before it|"},
+    {"<templates><template tid='t'><data name='b' inType='win:GUID'/><data name='a' inType='win:Int8' count='b'/></template></templates>",
+     "", "count=\"b\" of the field a names a field that is no whole number|"},
     {"<templates><template tid='t'><struct name='s'/></template></templates>", "", "the struct s has no fields|"},
-    {"<templates><template tid='t'><struct name='s'><struct name='u'/></struct></template></templates>", "", "<struct> may not stand in <struct>|"},
-    {"<templates><template tid='t'><data name='a' inType='win:Int8'/><data name='a' inType='win:Int8'/></template></templates>", "", "the field a of template t is there twice|"},
-    {"<templates><template tid='t'><data name='a' inType='win:Int64' map='m'/></template></templates><maps><valueMap name='m'><map value='1'/></valueMap></maps>", "",
-     "the field a has the map m, and is a win:Int64|"},
+    {"<templates><template tid='t'><struct name='s'><struct name='u'/></struct></template></templates>", "",
+     "<struct> may not stand in <struct>|"},
+    {"<templates><template tid='t'><data name='a' inType='win:Int8'/><data name='a' inType='win:Int8'/></template></templates>",
+     "", "the field a of template t is there twice|"},
+    {"<templates><template tid='t'><data name='a' inType='win:Int64' map='m'/></template></templates><maps><valueMap name='m'><map value='1'/></valueMap></maps>",
+     "", "the field a has the map m, and is a win:Int64|"},
     {"<maps><bitMap name='m'><map value='3'/></bitMap></maps>", "", "value=\"0x3\" in the bitMap m is not one bit|"},
-    {"<events><event value='1' template='t'/></events><templates><template tid='T'/></templates>", "", "template=\"t\" of <event> is not declared, did you mean T?|"},
+    {"<events><event value='1' template='t'/></events><templates><template tid='T'/></templates>", "",
+     "template=\"t\" of <event> is not declared, did you mean T?|"},
     {"", "<string id='a' value='x'/><string id='a' value='y'/>", "the string \"a\" of en-US is there twice"},
-    {"<channels><channel name='a' type='Debug' value='20'/><channel name='b' type='Debug' value='20'/></channels>", "", "the value of a channel is there twice: 20"},
+    {"<channels><channel name='a' type='Debug' value='20'/><channel name='b' type='Debug' value='20'/></channels>", "",
+     "the value of a channel is there twice: 20"},
     {"&nbsp;", "", "this is not XML: "},
     {"<events><event value='1'></events>", "", "this is not XML: Opening and ending tag mismatch"},
 };
@@ -168,7 +189,9 @@ static void every_mistake(void **state)
 static void all_in_one_run(void **state)
 {
     (void)state;
-    read_parts("<keywords><keyword name='a' mask='3'/>\n<keyword name='b'/></keywords>\n<events><event value='1' level='win:Eror'/></events>", "", W_INVALID_DATA);
+    read_parts(
+        "<keywords><keyword name='a' mask='3'/>\n<keyword name='b'/></keywords>\n<events><event value='1' level='win:Eror'/></events>",
+        "", W_INVALID_DATA);
     assert_non_null(strstr(told, "2: mask="));
     assert_non_null(strstr(told, "3: <keyword> needs mask"));
     assert_non_null(strstr(told, "4: level="));
@@ -183,11 +206,13 @@ static const struct {
      "event 1 without a message is in a predefined channel"},
     {"<channels><importChannel name='Security' chid='A'/></channels><events><event value='1' channel='A' level='win:Error' message='m'/></events>",
      "which only Windows itself writes to"},
-    {"<channels><channel name='c' chid='A' type='Admin'/></channels><events><event value='1' channel='A' message='m'/></events>", "event 1 with level 0 is in a channel of type Admin"},
+    {"<channels><channel name='c' chid='A' type='Admin'/></channels><events><event value='1' channel='A' message='m'/></events>",
+     "event 1 with level 0 is in a channel of type Admin"},
     {"<templates><template tid='t'/></templates><events><event value='1'/></events>", "no event uses the template t|"},
     {"<templates><template tid='t'><data name='a' inType='win:GUID' outType='xs:int'/></template></templates><events><event value='1' template='t'/></events>",
      "a win:GUID is not shown as xs:int by Windows' tools|"},
-    {"<events><event value='1' message='$(mc.7)'/></events>", "message=\"$(mc.7)\" of <event> is in no messageTable here"},
+    {"<events><event value='1' message='$(mc.7)'/></events>",
+     "message=\"$(mc.7)\" of <event> is in no messageTable here"},
 };
 
 static void every_warning(void **state)
@@ -200,7 +225,8 @@ static void every_warning(void **state)
         manifest_free(m);
     }
     struct manifest *m = read_parts("<channels><importChannel name='Application' chid='A'/></channels>"
-                                    "<events><event value='1' channel='A' level='win:Error' message='m'/></events>", "", W_SUCCESS);
+                                    "<events><event value='1' channel='A' level='win:Error' message='m'/></events>",
+                                    "", W_SUCCESS);
     assert_string_equal(told, ""); /* as it should be */
     manifest_free(m);
 }
@@ -208,9 +234,11 @@ static void every_warning(void **state)
 static void other_grammar(void **state)
 {
     (void)state;
-    struct manifest *m = read_parts("<namedQueries><patternMaps/></namedQueries><filters><filter name='f' value='1' tid='t'/></filters>"
-                                    "<templates><template tid='t'><binary name='b' length='4'/><UserData>\n<E xmlns='x'><A>%1</A></E></UserData></template></templates>"
-                                    "<events><event value='1' template='t' attributes='a=b' notLogged='true'/></events>", "", W_SUCCESS);
+    struct manifest *m = read_parts(
+        "<namedQueries><patternMaps/></namedQueries><filters><filter name='f' value='1' tid='t'/></filters>"
+        "<templates><template tid='t'><binary name='b' length='4'/><UserData>\n<E xmlns='x'><A>%1</A></E></UserData></template></templates>"
+        "<events><event value='1' template='t' attributes='a=b' notLogged='true'/></events>",
+        "", W_SUCCESS);
     const struct manifest_template *t = &m->providers.at[0].templates.at[0];
     assert_string_equal(t->user_data, "\n<E xmlns='x'><A>%1</A></E>");
     assert_int_equal(t->fields.at[0].in, IN_BINARY);
@@ -311,9 +339,9 @@ static void many_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figure),        cmocka_unit_test(sample),        cmocka_unit_test(cultures),
+        cmocka_unit_test(figure),        cmocka_unit_test(sample),         cmocka_unit_test(cultures),
         cmocka_unit_test(every_mistake), cmocka_unit_test(all_in_one_run), cmocka_unit_test(every_warning),
-        cmocka_unit_test(other_grammar), cmocka_unit_test(utf16),         cmocka_unit_test(nothing_from_outside),
+        cmocka_unit_test(other_grammar), cmocka_unit_test(utf16),          cmocka_unit_test(nothing_from_outside),
         cmocka_unit_test(cut),           cmocka_unit_test(many_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,11 @@
-/* D-63, D-62: every manifest of manifests/, each with one flaw of the kind that real ones have, read both ways: what is told with its line, and
- * what payloads become. manifests/expected.txt is the table; a file without a section, or a section without a file, fails.
- * A section:  [NAME.man]
+/* D-63, D-62: every manifest of manifests/, each with one flaw of the kind that real ones have, read both ways: what is
+ * told with its line, and what payloads become. manifests/expected.txt is the table; a file without a section, or a
+ * section without a file, fails. A section:  [NAME.man]
  *             strict: ok|refused          forgiving: ok|refused
  *             error|warning LINE: TEXT    of the strict reading, in order
  *             flaw LINE: TEXT             of the forgiving one, in order
- *             event ID/VERSION HEX => NAME [task=..] [opcode=..] ...: FIELD=VALUE ... [+N]     +N: bytes that nothing describes
+ *             event ID/VERSION HEX => NAME [task=..] [opcode=..] ...: FIELD=VALUE ... [+N]     +N: bytes that nothing
+ *             describes
  * Proves: MAN-01, CON-15; manifests as bad input. */
 #include "autologger/schema/tests/manifest_text.h"
 
@@ -52,8 +53,12 @@ static void see(void *self, const struct field *f)
 
 static void names_note(const struct schema_event *e)
 {
-    const struct { const char *what, *text; } rows[] = {
-        {"task", e->task_name}, {"opcode", e->opcode ? e->opcode_name : NULL}, {"level", e->level ? e->level_name : NULL}, {"channel", e->channel_name}};
+    const struct {
+        const char *what, *text;
+    } rows[] = {{"task", e->task_name},
+                {"opcode", e->opcode ? e->opcode_name : NULL},
+                {"level", e->level ? e->level_name : NULL},
+                {"channel", e->channel_name}};
 
     text_printf(&out, "%s", e->name && *e->name ? e->name : "-");
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -90,8 +95,8 @@ static void event_note(struct schema_set *set, const struct guid *provider, cons
     size_t      size = bytes_of(line + at, payload);
     assert_non_null(end);
     text_printf(&out, "%.*s=> ", (int)(end - line), line);
-    struct schema_key          key = {.provider = *provider, .id = (uint16_t)id, .version = (uint8_t)version, .hook = 0xFFFF};
-    const struct schema_event *e   = schema_set_find(set, &key);
+    struct schema_key key = {.provider = *provider, .id = (uint16_t)id, .version = (uint8_t)version, .hook = 0xFFFF};
+    const struct schema_event *e = schema_set_find(set, &key);
     if (e) {
         names_note(e);
         enum decode_result r = walk_fields(e, payload, size, true, &sink, &used);
@@ -125,8 +130,8 @@ static struct manifest *packed_and_back(struct manifest *m)
 static void decode(struct manifest *m, const char *section)
 {
     static const struct guid provider = {0x6a1f6d53, 0x4f2e, 0x4b0e, {0x9d, 0x53, 0x0c, 0x7f, 0x3f, 0x1a, 0x2b, 0x01}};
-    struct schema_set       *set = schema_set_new();
-    struct reason            why = {0};
+    struct schema_set       *set      = schema_set_new();
+    struct reason            why      = {0};
     char                     line[1024];
 
     if (m)
@@ -183,7 +188,7 @@ static unsigned files_in_folder(void)
 static void the_whole_corpus(void **state)
 {
     size_t   size;
-    char    *table = file_text(FOLDER "/expected.txt", &size), *next;
+    char    *table    = file_text(FOLDER "/expected.txt", &size), *next;
     unsigned sections = 0, wrong = 0;
     (void)state;
     table[size] = 0;

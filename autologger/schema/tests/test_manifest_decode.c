@@ -1,4 +1,5 @@
-/* Payloads by a manifest: every in-type with every out-type, arrays and structs by reference, maps, cultures, what does not fit.
+/* Payloads by a manifest: every in-type with every out-type, arrays and structs by reference, maps, cultures, what does
+ * not fit.
  * Proves: MAN-06, MAN-07, MAN-08, MAN-09, MAN-11, MAN-12, MAN-20. */
 #include "autologger/schema/tests/manifest_text.h"
 
@@ -25,9 +26,10 @@ static struct schema_set *set_of(const struct manifest *m, const char *locale)
 }
 
 /* The fields of event `id` over a payload of just that size: a sanitizer sees any byte that is read past it. */
-static enum decode_result decode(struct schema_set *set, const struct manifest *m, uint16_t id, uint8_t version, const void *payload, size_t size)
+static enum decode_result decode(struct schema_set *set, const struct manifest *m, uint16_t id, uint8_t version,
+                                 const void *payload, size_t size)
 {
-    struct schema_key          key   = {.provider = m->providers.at[0].guid, .id = id, .version = version, .hook = 0xFFFF};
+    struct schema_key key = {.provider = m->providers.at[0].guid, .id = id, .version = version, .hook = 0xFFFF};
     const struct schema_event *event = schema_set_find(set, &key);
     struct field_sink          sink  = {.emit = see};
     uint32_t                   used;
@@ -88,7 +90,8 @@ static const struct {
     {"Float", "xs:float", B("\0\0\x20\x40"), "2.5"},
     {"Double", "xs:double", B("\0\0\0\0\0\0\x04\x40"), "2.5"},
     {"Boolean", "xs:boolean", B("\1\0\0\0"), "true"},
-    {"GUID", "xs:GUID", B("\x04\x03\x02\x01\x06\x05\x08\x07\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10"), "{01020304-0506-0708-090a-0b0c0d0e0f10}"},
+    {"GUID", "xs:GUID", B("\x04\x03\x02\x01\x06\x05\x08\x07\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10"),
+     "{01020304-0506-0708-090a-0b0c0d0e0f10}"},
     {"Pointer", "win:HexInt64", B("\0\0\0\0\1\0\0\0"), "0x100000000"},
     {"FILETIME", "xs:dateTime", B("\0\x80\x3E\xD5\xDE\xB1\x9D\1"), "1970-01-01T00:00:00.000000000Z"},
     {"FILETIME", "win:DateTimeCultureInsensitive", B("\0\x80\x3E\xD5\xDE\xB1\x9D\1"), "1970-01-01T00:00:00.000000000Z"},
@@ -109,8 +112,10 @@ static void every_type(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         char text[512];
-        snprintf(text, sizeof text, "<templates><template tid='t'><data name='v' inType='win:%s' outType='%s'/></template></templates>"
-                                    "<events><event value='1' template='t'/></events>", types[i].in, types[i].out);
+        snprintf(text, sizeof text,
+                 "<templates><template tid='t'><data name='v' inType='win:%s' outType='%s'/></template></templates>"
+                 "<events><event value='1' template='t'/></events>",
+                 types[i].in, types[i].out);
         struct manifest   *m   = read_parts(text, "", W_SUCCESS);
         struct schema_set *set = set_of(m, NULL);
         assert_string_equal(told, ""); /* no doubt about the pair */
@@ -133,7 +138,11 @@ static void every_type(void **state)
 /* order: id 7, customer "Bob", state 2 */
 static const uint8_t order[] = "\7\0\0\0B\0o\0b\0\0\0\2\0\0";
 /* count 2: "ab" 1.0, "c" -2.0; length 3; blob; three 1 2 3; rights 3 */
-static const uint8_t items[] = "\2\0ab\0\0\0\0\0\0\0\xF0\x3F" "c\0\0\0\0\0\0\0\0\xC0" "\3\0\0\0\xAA\xBB\xCC" "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" "\3";
+static const uint8_t items[] = "\2\0ab\0\0\0\0\0\0\0\xF0\x3F"
+                               "c\0\0\0\0\0\0\0\0\xC0"
+                               "\3\0\0\0\xAA\xBB\xCC"
+                               "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0"
+                               "\3";
 
 static void shared_template(void **state)
 {
@@ -155,14 +164,20 @@ static void shared_template(void **state)
 /* MAN-11: the message of the article's event, with the values of its own fields in their places. */
 static void message_of_the_figure(void **state)
 {
-    struct manifest   *m   = read_file("figure5.man");
-    struct schema_set *set = set_of(m, NULL);
-    struct schema_key  key = {.provider = m->providers.at[0].guid, .id = 1, .hook = 0xFFFF};
-    struct text        out = {0};
-    static const char  payload[] = "\1\0\0\0\0\0\0\0" "\2\0\0\0\0\0\0\0" "\x34\0\0\xC0" "\1\0\0\0" "B\0\0\0" "N\0e\0w\0\0\0";
+    struct manifest   *m         = read_file("figure5.man");
+    struct schema_set *set       = set_of(m, NULL);
+    struct schema_key  key       = {.provider = m->providers.at[0].guid, .id = 1, .hook = 0xFFFF};
+    struct text        out       = {0};
+    static const char  payload[] = "\1\0\0\0\0\0\0\0"
+                                   "\2\0\0\0\0\0\0\0"
+                                   "\x34\0\0\xC0"
+                                   "\1\0\0\0"
+                                   "B\0\0\0"
+                                   "N\0e\0w\0\0\0";
     (void)state;
     assert_int_equal(decode(set, m, 1, 0, payload, sizeof payload - 1), DECODE_OK);
-    assert_string_equal(seen, "BaseObject=0x1 KeyObject=0x2 Status=0xc0000034 Disposition=1 BaseName=B RelativeName=New");
+    assert_string_equal(seen,
+                        "BaseObject=0x1 KeyObject=0x2 Status=0xc0000034 Disposition=1 BaseName=B RelativeName=New");
     assert_true(message_text(schema_set_find(set, &key), payload, sizeof payload - 1, true, &out));
     assert_string_equal(text_get(&out), "Registry key New was created with status 0xc0000034.");
     text_finish(&out);
@@ -176,8 +191,10 @@ static void by_reference(void **state)
     struct schema_set *set = set_of(m, NULL);
     (void)state;
     assert_int_equal(decode(set, m, 3, 1, items, sizeof items - 1), DECODE_OK);
-    assert_string_equal(seen, "count=2 items[0].name=ab items[0].price=1 items[1].name=c items[1].price=-2 length=3 blob=aabbcc three[0]=1 three[1]=2 "
-                              "three[2]=3 rights=read|write");
+    assert_string_equal(
+        seen,
+        "count=2 items[0].name=ab items[0].price=1 items[1].name=c items[1].price=-2 length=3 blob=aabbcc three[0]=1 three[1]=2 "
+        "three[2]=3 rights=read|write");
     /* a count that promises more than there is; every shorter payload */
     uint8_t wrong[sizeof items];
     memcpy(wrong, items, sizeof items);
@@ -204,12 +221,13 @@ static void no_template(void **state)
 /* The XML of a template's UserData, with values that XML would take for something else. */
 static void user_data(void **state)
 {
-    struct manifest   *m   = read_parts("<templates><template tid='t'><data name='a' inType='win:AnsiString'/><data name='b' inType='win:UInt8'/><UserData>\n"
-                                        "<E xmlns='x'><A>%1</A><B at='%2'>100%%</B></E></UserData></template></templates><events><event value='1' template='t'/></events>",
-                                        "", W_SUCCESS);
-    struct schema_set *set = set_of(m, NULL);
-    struct schema_key  key = {.provider = m->providers.at[0].guid, .id = 1, .hook = 0xFFFF};
-    struct text        out = {0};
+    struct manifest *m = read_parts(
+        "<templates><template tid='t'><data name='a' inType='win:AnsiString'/><data name='b' inType='win:UInt8'/><UserData>\n"
+        "<E xmlns='x'><A>%1</A><B at='%2'>100%%</B></E></UserData></template></templates><events><event value='1' template='t'/></events>",
+        "", W_SUCCESS);
+    struct schema_set *set       = set_of(m, NULL);
+    struct schema_key  key       = {.provider = m->providers.at[0].guid, .id = 1, .hook = 0xFFFF};
+    struct text        out       = {0};
     static const char  payload[] = "<&\"'>\0\7";
     (void)state;
     assert_true(message_user_data(schema_set_find(set, &key), payload, 7, true, &out));
@@ -221,7 +239,8 @@ static void user_data(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_type), cmocka_unit_test(shared_template), cmocka_unit_test(by_reference),
-                                       cmocka_unit_test(no_template), cmocka_unit_test(user_data), cmocka_unit_test(message_of_the_figure)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_type),   cmocka_unit_test(shared_template),
+                                       cmocka_unit_test(by_reference), cmocka_unit_test(no_template),
+                                       cmocka_unit_test(user_data),    cmocka_unit_test(message_of_the_figure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,8 @@ static void round_trip(void **state)
         assert_memory_equal(first.data, second.data, first.length);
         if (i == 0) {
             assert_int_equal(m->cultures.count, 2);
-            assert_string_equal(manifest_text_get(m, &m->providers.at[0].events.at[1].item.message, 1), "Bestellung %1 von %2 ist fertig.");
+            assert_string_equal(manifest_text_get(m, &m->providers.at[0].events.at[1].item.message, 1),
+                                "Bestellung %1 von %2 ist fertig.");
         }
         manifest_free(m);
         text_finish(&first);
@@ -45,14 +46,15 @@ static void round_trip(void **state)
 
 static void metadata_alone(void **state)
 {
-    struct manifest *m    = read_file("shop.man"), *back;
-    struct text      out  = {0};
+    struct manifest *m   = read_file("shop.man"), *back;
+    struct text      out = {0};
     size_t           used;
     (void)state;
     manifest_pack(m, &out);
     assert_int_equal(manifest_unpack(out.data, out.length, "x", &used, &back, NULL), W_SUCCESS);
     assert_int_equal(back->cultures.count, 0);
-    assert_null(manifest_text_get(back, &back->providers.at[0].events.at[1].item.message, 0)); /* messages are in files of their own */
+    /* messages are in files of their own */
+    assert_null(manifest_text_get(back, &back->providers.at[0].events.at[1].item.message, 0));
     manifest_free(back);
     manifest_free(m);
     text_finish(&out);
@@ -61,7 +63,7 @@ static void metadata_alone(void **state)
 /* No cut and no changed bit is taken for sound, except in zeros between blobs. */
 static void damage(void **state)
 {
-    struct text    t = packed_of("shop.man");
+    struct text t = packed_of("shop.man");
     (void)state;
     for (size_t n = 0; n < t.length; n++) {
         struct manifest *m = NULL;
@@ -129,7 +131,7 @@ static void elf(void **state)
     }
     free(head);
     close(fd);
-    unsigned      n = 0;
+    unsigned      n   = 0;
     struct reason why = {0};
     assert_int_equal(manifest_file_binary("/proc/self/exe", count, &n, &why), W_NOT_FOUND);
     assert_non_null(strstr(why.text, "has no manifest"));
@@ -138,7 +140,7 @@ static void elf(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(metadata_alone), cmocka_unit_test(damage),
-                                       cmocka_unit_test(several), cmocka_unit_test(elf)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(metadata_alone),
+                                       cmocka_unit_test(damage), cmocka_unit_test(several), cmocka_unit_test(elf)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

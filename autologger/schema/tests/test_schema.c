@@ -1,5 +1,7 @@
-/* The model: what schema_event_finish lets in and refuses, the walk over references, structs and maps, and words of types.
- * Proves: MAN-07 (count and length by reference, arrays, structs), MAN-20 and CON-15 (a payload that does not fit is reported, not read past). */
+/* The model: what schema_event_finish lets in and refuses, the walk over references, structs and maps, and words of
+ * types.
+ * Proves: MAN-07 (count and length by reference, arrays, structs), MAN-20 and CON-15 (a payload that does not fit is
+ * reported, not read past). */
 #include "autologger/schema/schema.h"
 #include "autologger/schema/walk.h"
 
@@ -13,7 +15,7 @@
 
 static const struct guid guid = {0x12345678, 0x9abc, 0xdef0, {1, 2, 3, 4, 5, 6, 7, 8}};
 static char              seen[4096];
-static void see(void *self, const struct field *f)
+static void              see(void *self, const struct field *f)
 {
     size_t n = strlen(seen);
     (void)self;
@@ -30,8 +32,13 @@ static struct schema_event *make(struct schema_provider *p, const struct row *ro
     assert_non_null(e);
     for (unsigned i = 0; i < n; i++) {
         struct schema_field *f = &e->fields[i];
-        *f = (struct schema_field){.name = rows[i].name, .in = rows[i].in, .flags = rows[i].flags, .count = rows[i].count ? rows[i].count : 1,
-                                   .length = rows[i].length, .first = rows[i].first, .members = rows[i].members};
+        *f                     = (struct schema_field){.name    = rows[i].name,
+                                                       .in      = rows[i].in,
+                                                       .flags   = rows[i].flags,
+                                                       .count   = rows[i].count ? rows[i].count : 1,
+                                                       .length  = rows[i].length,
+                                                       .first   = rows[i].first,
+                                                       .members = rows[i].members};
         if (f->flags & FIELD_COUNT_OF)
             f->count = rows[i].count;
     }
@@ -39,9 +46,9 @@ static struct schema_event *make(struct schema_provider *p, const struct row *ro
 }
 static enum decode_result decode(const struct schema_event *e, const char *payload, size_t size, uint32_t *used)
 {
-    struct field_sink  sink = {.emit = see};
-    seen[0]                 = 0;
-    enum decode_result r    = walk_fields(e, payload, size, true, &sink, used);
+    struct field_sink sink = {.emit = see};
+    seen[0]                = 0;
+    enum decode_result r   = walk_fields(e, payload, size, true, &sink, used);
     field_sink_finish(&sink);
     return r;
 }
@@ -57,17 +64,30 @@ static void references(void **state)
         {.name = "numbers", .in = IN_UINT16, .flags = FIELD_COUNT_OF, .count = 0},
         {.name = "text", .in = IN_UNICODESTRING, .flags = FIELD_LENGTH_OF, .length = 1},
         {.name = "s", .flags = FIELD_STRUCT | FIELD_COUNT_OF, .count = 0, .first = 6, .members = 2},
-        {.name = "fixed", .in = IN_ANSISTRING, .flags = FIELD_FIXED_LENGTH | FIELD_FIXED_COUNT, .count = 2, .length = 3},
+        {.name   = "fixed",
+         .in     = IN_ANSISTRING,
+         .flags  = FIELD_FIXED_LENGTH | FIELD_FIXED_COUNT,
+         .count  = 2,
+         .length = 3},
         {.name = "size", .in = IN_UINT8},
         {.name = "bytes", .in = IN_BINARY, .flags = FIELD_LENGTH_OF, .length = 6},
     };
     (void)state;
     struct schema_event *e = make(p, rows, 8, 6);
     assert_int_equal(schema_event_finish(p, e, &why), W_SUCCESS);
-    static const char payload[] = "\2" "\3\0" "\1\0\2\0" "a\0b\0c\0" "\1\xAA" "\2\xBB\xCC" "xy\0" "zzz";
+    static const char payload[] = "\2"
+                                  "\3\0"
+                                  "\1\0\2\0"
+                                  "a\0b\0c\0"
+                                  "\1\xAA"
+                                  "\2\xBB\xCC"
+                                  "xy\0"
+                                  "zzz";
     assert_int_equal(decode(e, payload, sizeof payload - 1, &used), DECODE_OK);
-    assert_string_equal(seen, "n=2# len=3# numbers[0]=1# numbers[1]=2# text=abc s[0].size=1# s[0].bytes=aa s[1].size=2# s[1].bytes=bbcc "
-                              "fixed[0]=xy fixed[1]=zzz");
+    assert_string_equal(
+        seen,
+        "n=2# len=3# numbers[0]=1# numbers[1]=2# text=abc s[0].size=1# s[0].bytes=aa s[1].size=2# s[1].bytes=bbcc "
+        "fixed[0]=xy fixed[1]=zzz");
     for (size_t size = sizeof payload - 1; size-- > 0;) { /* cut anywhere: what is whole is given, and no more */
         char *exact = malloc(size ? size : 1);
         memcpy(exact, payload, size);
@@ -91,21 +111,42 @@ static void refused(void **state)
         unsigned    n, top;
     } bad[] = {
         {"itself", {{.name = "a", .in = IN_UINT8, .flags = FIELD_COUNT_OF, .count = 0}}, 1, 1},
-        {"later", {{.name = "a", .in = IN_UINT8, .flags = FIELD_COUNT_OF, .count = 1}, {.name = "b", .in = IN_UINT8}}, 2, 2},
+        {"later",
+         {{.name = "a", .in = IN_UINT8, .flags = FIELD_COUNT_OF, .count = 1}, {.name = "b", .in = IN_UINT8}},
+         2,
+         2},
         {"outside", {{.name = "a", .in = IN_BINARY, .flags = FIELD_LENGTH_OF, .length = 9}}, 1, 1},
-        {"a text", {{.name = "a", .in = IN_ANSISTRING}, {.name = "b", .in = IN_UINT8, .flags = FIELD_COUNT_OF, .count = 0}}, 2, 2},
-        {"an array", {{.name = "a", .in = IN_UINT8, .flags = FIELD_FIXED_COUNT, .count = 2}, {.name = "b", .in = IN_UINT8, .flags = FIELD_COUNT_OF}}, 2, 2},
+        {"a text",
+         {{.name = "a", .in = IN_ANSISTRING}, {.name = "b", .in = IN_UINT8, .flags = FIELD_COUNT_OF, .count = 0}},
+         2,
+         2},
+        {"an array",
+         {{.name = "a", .in = IN_UINT8, .flags = FIELD_FIXED_COUNT, .count = 2},
+          {.name = "b", .in = IN_UINT8, .flags = FIELD_COUNT_OF}},
+         2,
+         2},
         {"no type", {{.name = "a", .in = 26}}, 1, 1},
         {"null", {{.name = "a", .in = IN_NULL}}, 1, 1},
         {"no length", {{.name = "a", .in = IN_BINARY}}, 1, 1},
         {"no members", {{.name = "a", .flags = FIELD_STRUCT, .first = 1}, {.name = "b", .in = IN_UINT8}}, 2, 1},
         {"itself within", {{.name = "a", .flags = FIELD_STRUCT, .first = 0, .members = 1}}, 1, 1},
-        {"beyond", {{.name = "a", .flags = FIELD_STRUCT, .first = 1, .members = 2}, {.name = "b", .in = IN_UINT8}}, 2, 1},
-        {"twice", {{.name = "a", .flags = FIELD_STRUCT, .first = 2, .members = 1}, {.name = "b", .flags = FIELD_STRUCT, .first = 2, .members = 1},
-                   {.name = "c", .in = IN_UINT8}}, 3, 2},
+        {"beyond",
+         {{.name = "a", .flags = FIELD_STRUCT, .first = 1, .members = 2}, {.name = "b", .in = IN_UINT8}},
+         2,
+         1},
+        {"twice",
+         {{.name = "a", .flags = FIELD_STRUCT, .first = 2, .members = 1},
+          {.name = "b", .flags = FIELD_STRUCT, .first = 2, .members = 1},
+          {.name = "c", .in = IN_UINT8}},
+         3,
+         2},
         {"nowhere", {{.name = "a", .in = IN_UINT8}, {.name = "b", .in = IN_UINT8}}, 2, 1},
-        {"another struct's", {{.name = "a", .flags = FIELD_STRUCT, .first = 2, .members = 1}, {.name = "b", .in = IN_UINT8, .flags = FIELD_COUNT_OF, .count = 2},
-                              {.name = "c", .in = IN_UINT8}}, 3, 2},
+        {"another struct's",
+         {{.name = "a", .flags = FIELD_STRUCT, .first = 2, .members = 1},
+          {.name = "b", .in = IN_UINT8, .flags = FIELD_COUNT_OF, .count = 2},
+          {.name = "c", .in = IN_UINT8}},
+         3,
+         2},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -121,11 +162,15 @@ static void refused(void **state)
 static void maps(void **state)
 {
     static const struct schema_map_row rows[] = {{1, "one"}, {2, "two"}, {4, "four"}};
-    static const struct schema_map     values = {.name = "v", .count = 3, .rows = rows}, bits = {.name = "b", .bits = true, .count = 3, .rows = rows};
-    static const struct row            fields[] = {{.name = "v", .in = IN_UINT32}, {.name = "b", .in = IN_UINT8}};
+    static const struct schema_map     values = {.name = "v", .count = 3, .rows = rows},
+                                   bits       = {.name = "b", .bits = true, .count = 3, .rows = rows};
+    static const struct row fields[]          = {{.name = "v", .in = IN_UINT32}, {.name = "b", .in = IN_UINT8}};
     static const struct {
         const char *payload, *text;
-    } cases[] = {{"\2\0\0\0\5", "v=two b=one|four"}, {"\3\0\0\0\x0A", "v=3 b=two|0x8"}, {"\1\0\0\0\0", "v=one b=0x0"}, {"\4\0\0\0\x10", "v=four b=0x10"}};
+    } cases[]                 = {{"\2\0\0\0\5", "v=two b=one|four"},
+                                 {"\3\0\0\0\x0A", "v=3 b=two|0x8"},
+                                 {"\1\0\0\0\0", "v=one b=0x0"},
+                                 {"\4\0\0\0\x10", "v=four b=0x10"}};
     struct schema_provider *p = schema_provider_new(&guid, "Contoso");
     struct schema_event    *e = make(p, fields, 2, 2);
     uint32_t                used;
@@ -159,7 +204,7 @@ static void words(void **state)
 
 static void many(void **state)
 {
-    struct schema_provider *p = schema_provider_new(&guid, "Contoso");
+    struct schema_provider *p     = schema_provider_new(&guid, "Contoso");
     static const struct row one[] = {{.name = "a", .in = IN_UINT8}};
     struct reason           why;
     (void)state;
@@ -179,7 +224,7 @@ static void many(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(references), cmocka_unit_test(refused), cmocka_unit_test(maps), cmocka_unit_test(words),
-                                       cmocka_unit_test(many)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(references), cmocka_unit_test(refused), cmocka_unit_test(maps),
+                                       cmocka_unit_test(words), cmocka_unit_test(many)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

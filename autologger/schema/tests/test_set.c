@@ -1,5 +1,6 @@
 /* The order in which descriptions are asked, what wins, and what is found again when a provider goes.
- * Proves: API-19, TLG-04 and TLG-04 (provider, id and version find it; an event that describes itself needs none), CON-05, CON-15. */
+ * Proves: API-19, TLG-04 and TLG-04 (provider, id and version find it; an event that describes itself needs none),
+ * CON-05, CON-15. */
 #include "autologger/schema/classic.h"
 #include "autologger/schema/set.h"
 
@@ -13,14 +14,15 @@
 
 static const struct guid guid = {0x12345678, 0x9abc, 0xdef0, {1, 2, 3, 4, 5, 6, 7, 8}};
 
-static struct schema_provider *provider(const struct guid *g, const char *origin, uint16_t id, uint8_t version, const char *name)
+static struct schema_provider *provider(const struct guid *g, const char *origin, uint16_t id, uint8_t version,
+                                        const char *name)
 {
     struct schema_provider *p = schema_provider_new(g, "Contoso");
     struct schema_event    *e = schema_event_new(p, 0, 0);
-    e->id      = id;
-    e->version = version;
-    e->name    = name;
-    p->origin  = origin;
+    e->id                     = id;
+    e->version                = version;
+    e->name                   = name;
+    p->origin                 = origin;
     assert_int_equal(schema_event_finish(p, e, NULL), W_SUCCESS);
     return p;
 }
@@ -44,7 +46,7 @@ static void the_order(void **state)
     assert_int_equal(schema_set_add(s, SCHEMA_MANIFEST, provider(&guid, "m2", 7, 0, "second")), W_SUCCESS);
     assert_int_equal(schema_set_add(s, SCHEMA_EMBEDDED, provider(&guid, "f", 7, 0, "too late")), W_SUCCESS);
     assert_string_equal(found(s, &k), "second"); /* of manifests the last; and a manifest before what the file has */
-    k.metadata      = "\x0B\0\0Itself\0"; /* 11 bytes are said, 10 are there: it describes nothing */
+    k.metadata      = "\x0B\0\0Itself\0";        /* 11 bytes are said, 10 are there: it describes nothing */
     k.metadata_size = 10;
     assert_string_equal(found(s, &k), "second");
     k.metadata = "\x0A\0\0Itself\0";
@@ -66,9 +68,9 @@ static void the_order(void **state)
 
 static void kernel_classes_come_last(void **state)
 {
-    struct schema_set *s    = schema_set_new();
-    struct guid        g    = classic_guid(0x0301);
-    struct schema_key  k    = {.provider = g, .hook = 0x0301, .opcode = 1, .version = 4, .classic = true};
+    struct schema_set      *s = schema_set_new();
+    struct guid             g = classic_guid(0x0301);
+    struct schema_key       k = {.provider = g, .hook = 0x0301, .opcode = 1, .version = 4, .classic = true};
     struct schema_provider *p = schema_provider_new(&g, "Process");
     struct schema_event    *e = schema_event_new(p, 0, 0);
     (void)state;
@@ -89,7 +91,7 @@ static void kernel_classes_come_last(void **state)
 }
 
 static unsigned asked, searched;
-static void ask(void *ctx, struct schema_set *s, const struct guid *g)
+static void     ask(void *ctx, struct schema_set *s, const struct guid *g)
 {
     asked++;
     assert_ptr_equal(ctx, &asked);
@@ -134,9 +136,10 @@ static void many_that_describe_themselves(void **state)
     (void)state;
     for (int round = 0; round < 3; round++)
         for (unsigned i = 0; i < 5000; i++) {
-            char             metadata[32] = {0}, name[16];
-            int              n            = snprintf(name, sizeof name, "E%u", i);
-            struct schema_key k = {.provider = guid, .hook = CLASSIC_NONE, .metadata = metadata, .metadata_size = (uint32_t)n + 4};
+            char              metadata[32] = {0}, name[16];
+            int               n            = snprintf(name, sizeof name, "E%u", i);
+            struct schema_key k            = {
+                           .provider = guid, .hook = CLASSIC_NONE, .metadata = metadata, .metadata_size = (uint32_t)n + 4};
             metadata[0] = (char)k.metadata_size;
             memcpy(metadata + 3, name, (size_t)n + 1);
             assert_string_equal(found(s, &k), name);
@@ -148,7 +151,10 @@ static void many_that_describe_themselves(void **state)
 static void decoded_by_another_provider(void **state)
 {
     struct schema_set *s = schema_set_new();
-    struct schema_key  k = {.id = 7, .hook = CLASSIC_NONE, .traits = "\x18\0A\0\x13\0\2\x78\x56\x34\x12\xBC\x9A\xF0\xDE\1\2\3\4\5\6\7\x08", .traits_size = 23};
+    struct schema_key  k = {.id          = 7,
+                            .hook        = CLASSIC_NONE,
+                            .traits      = "\x18\0A\0\x13\0\2\x78\x56\x34\x12\xBC\x9A\xF0\xDE\1\2\3\4\5\6\7\x08",
+                            .traits_size = 23};
     (void)state;
     assert_int_equal(schema_set_add(s, SCHEMA_MANIFEST, provider(&guid, "m", 7, 0, "of the decode GUID")), W_SUCCESS);
     assert_string_equal(found(s, &k), "nothing"); /* cut */
@@ -159,7 +165,8 @@ static void decoded_by_another_provider(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_order), cmocka_unit_test(kernel_classes_come_last), cmocka_unit_test(asked_once),
-                                       cmocka_unit_test(many_that_describe_themselves), cmocka_unit_test(decoded_by_another_provider)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_order), cmocka_unit_test(kernel_classes_come_last),
+                                       cmocka_unit_test(asked_once), cmocka_unit_test(many_that_describe_themselves),
+                                       cmocka_unit_test(decoded_by_another_provider)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* TraceLogging metadata to fields: every type, arrays, structs, hostile schemas.
  * D-73: a last string without its NUL is as described.
- * Proves: TLG-01 and TLG-13 (decoded without a manifest), TLG-08 (all types), TLG-12 (arrays, structs), CON-05, CON-15 (mismatch reported). */
+ * Proves: TLG-01 and TLG-13 (decoded without a manifest), TLG-08 (all types), TLG-12 (arrays, structs), CON-05, CON-15
+ * (mismatch reported). */
 #include "autologger/schema/set.h"
 #include "autologger/schema/tracelogging.h"
 #include "autologger/schema/walk.h"
@@ -56,12 +57,12 @@ static enum decode_result decode(const struct bytes *schema, const struct bytes 
     memcpy(record, &h, sizeof h);
     assert_int_equal(etl_record_size(record, n), n);
     assert_true(etl_record_decode(record, (uint32_t)n, 0, &e));
-    seen[0]                   = 0;
-    struct schema_key          key;
-    struct schema_set         *set = schema_set_new();
+    seen[0] = 0;
+    struct schema_key  key;
+    struct schema_set *set = schema_set_new();
     schema_key_of(&e, &key);
-    const struct schema_event *found = schema_set_find(set, &key);
-    enum decode_result result = DECODE_UNKNOWN;
+    const struct schema_event *found  = schema_set_find(set, &key);
+    enum decode_result         result = DECODE_UNKNOWN;
     if (found) {
         assert_int_equal(found->source, SCHEMA_SELF);
         result = walk_fields(found, e.payload, e.payload_size, e.is_64bit, &sink, used);
@@ -76,7 +77,9 @@ static void the_sample_event(void **state)
     struct bytes schema = {{0}, 0}, payload = {{0}, 0};
     uint32_t     used;
     (void)state;
-    ADD(&schema, "TestEvent\0a\0\x98\x02" "b\0\x01" "c\0\x01");
+    ADD(&schema, "TestEvent\0a\0\x98\x02"
+                 "b\0\x01"
+                 "c\0\x01");
     ADD(&payload, "H\0e\0l\0l\0o\0\0\0W\0!\0\0\0");
     assert_int_equal(decode(&schema, &payload, &used), DECODE_OK);
     assert_string_equal(seen, "a.b=Hello a.c=W!");
@@ -106,20 +109,32 @@ static void every_type(void **state)
         const char *text;
     } rows[] = {
 #define R(in, out, bytes, text) {in, out, bytes, sizeof(bytes) - 1, text}
-        R(1, 0, "\x2A\x26\0\0", "v=\xE2\x98\xAA"),   R(2, 0, "ab\0", "v=ab"),
-        R(2, 35, "\xC3\xA4\0", "v=\xC3\xA4"),        R(2, 0, "\xE4\0", "v=\xEF\xBF\xBD"),
-        R(3, 0, "\xFF", "v=-1#"),                    R(4, 0, "\xFF", "v=255#"),
-        R(3, 2, "A", "v=A"),                         R(4, 3, "\1", "v=true#"),
-        R(4, 4, "\x1F", "v=0x1f"),                   R(5, 0, "\xFE\xFF", "v=-2#"),
-        R(6, 0, "\xFE\xFF", "v=65534#"),             R(6, 2, "\xE4\0", "v=\xC3\xA4"),
-        R(6, 7, "\x1F\x90", "v=8080#"),              R(7, 0, "\0\0\0\x80", "v=-2147483648#"),
-        R(7, 15, "\x05\0\x07\x80", "v=0x80070005"),  R(8, 0, "\0\0\0\x80", "v=2147483648#"),
-        R(8, 8, "\x7F\0\0\1", "v=127.0.0.1"),        R(8, 13, "\5\0\0\0", "v=5#"),
-        R(8, 14, "\x22\0\0\xC0", "v=0xc0000022"),    R(9, 0, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "v=-1#"),
+        R(1, 0, "\x2A\x26\0\0", "v=\xE2\x98\xAA"),
+        R(2, 0, "ab\0", "v=ab"),
+        R(2, 35, "\xC3\xA4\0", "v=\xC3\xA4"),
+        R(2, 0, "\xE4\0", "v=\xEF\xBF\xBD"),
+        R(3, 0, "\xFF", "v=-1#"),
+        R(4, 0, "\xFF", "v=255#"),
+        R(3, 2, "A", "v=A"),
+        R(4, 3, "\1", "v=true#"),
+        R(4, 4, "\x1F", "v=0x1f"),
+        R(5, 0, "\xFE\xFF", "v=-2#"),
+        R(6, 0, "\xFE\xFF", "v=65534#"),
+        R(6, 2, "\xE4\0", "v=\xC3\xA4"),
+        R(6, 7, "\x1F\x90", "v=8080#"),
+        R(7, 0, "\0\0\0\x80", "v=-2147483648#"),
+        R(7, 15, "\x05\0\x07\x80", "v=0x80070005"),
+        R(8, 0, "\0\0\0\x80", "v=2147483648#"),
+        R(8, 8, "\x7F\0\0\1", "v=127.0.0.1"),
+        R(8, 13, "\5\0\0\0", "v=5#"),
+        R(8, 14, "\x22\0\0\xC0", "v=0xc0000022"),
+        R(9, 0, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "v=-1#"),
         R(10, 0, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "v=18446744073709551615#"),
         R(10, 37, "\x10\0\0\0\0\0\xFF\xFF", "v=0xffff000000000010"),
-        R(11, 0, "\0\0\xC0\x3F", "v=1.5#"),          R(11, 0, "\0\0\xC0\x7F", "v=nan"),
-        R(12, 0, "\0\0\0\0\0\0\xF8\x3F", "v=1.5#"),  R(13, 0, "\2\0\0\0", "v=true#"),
+        R(11, 0, "\0\0\xC0\x3F", "v=1.5#"),
+        R(11, 0, "\0\0\xC0\x7F", "v=nan"),
+        R(12, 0, "\0\0\0\0\0\0\xF8\x3F", "v=1.5#"),
+        R(13, 0, "\2\0\0\0", "v=true#"),
         R(14, 0, "\3\0\1\2\3", "v=010203"),
         R(14, 9, "\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", "v=::1"),
         R(14, 10, "\x10\0\2\0\x1F\x90\x7F\0\0\1\0\0\0\0\0\0\0\0", "v=127.0.0.1:8080"),
@@ -128,8 +143,10 @@ static void every_type(void **state)
         R(17, 0, "\x00\x80\x3E\xD5\xDE\xB1\x9D\x01", "v=1970-01-01T00:00:00.000000000Z"),
         R(18, 0, "\xEA\7\x0B\0\6\0\x15\0\7\0\x34\0\x23\0\x7B\0", "v=2026-11-21T07:52:35.123"),
         R(19, 0, "\1\2\0\0\0\0\0\5\x20\0\0\0\x20\2\0\0", "v=S-1-5-32-544"),
-        R(20, 0, "\xFF\0\0\0", "v=0xff"),            R(21, 0, "\xFF\0\0\0\0\0\0\1", "v=0x1000000000000ff"),
-        R(22, 0, "\4\0h\0i\0", "v=hi"),              R(23, 0, "\2\0hi", "v=hi"),
+        R(20, 0, "\xFF\0\0\0", "v=0xff"),
+        R(21, 0, "\xFF\0\0\0\0\0\0\1", "v=0x1000000000000ff"),
+        R(22, 0, "\4\0h\0i\0", "v=hi"),
+        R(23, 0, "\2\0hi", "v=hi"),
         R(25, 0, "\2\0\xAB\xCD", "v=abcd"),
 #undef R
     };
@@ -143,7 +160,8 @@ static void every_type(void **state)
         add(&payload, rows[i].bytes, rows[i].size);
         if (decode(&schema, &payload, &used) != DECODE_OK || strcmp(seen, rows[i].text) != 0)
             fail_msg("in %u out %u: '%s', not '%s'", rows[i].in, rows[i].out, seen, rows[i].text);
-        for (; payload.size > 0 && rows[i].in > 2;) { /* cut anywhere: a mismatch, and nothing made up; strings have tests of their own */
+        /* cut anywhere: a mismatch, and nothing made up; strings have tests of their own */
+        for (; payload.size > 0 && rows[i].in > 2;) {
             payload.size--;
             assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
             assert_string_equal(seen, "");
@@ -155,17 +173,22 @@ static void every_type(void **state)
 static void a_last_string_without_its_nul(void **state)
 {
     static const struct {
-        const char *type, *payload;
-        size_t      size;
+        const char        *type, *payload;
+        size_t             size;
         enum decode_result result;
-        const char *text;
-        unsigned    left;
+        const char        *text;
+        unsigned           left;
     } rows[] = {
-        {"\1", "h\0i\0\0\0", 6, DECODE_OK, "n=7# v=hi", 0},        {"\1", "h\0i\0", 4, DECODE_OK, "n=7# v=hi", 0},
-        {"\1", "h\0i\0\0", 5, DECODE_MISMATCH, "n=7# v=hi", 1},     {"\1", "h", 1, DECODE_MISMATCH, "n=7#", 1},
-        {"\1", "", 0, DECODE_MISMATCH, "n=7#", 0},                   {"\2", "hi\0", 3, DECODE_OK, "n=7# v=hi", 0},
-        {"\2", "hi", 2, DECODE_OK, "n=7# v=hi", 0},                  {"\2", "", 0, DECODE_MISMATCH, "n=7#", 0},
-        {"\2", "\0", 1, DECODE_OK, "n=7# v=", 0},                    {"\x42", "\2\0a\0b", 5, DECODE_OK, "n=7# v[0]=a v[1]=b", 0},
+        {"\1", "h\0i\0\0\0", 6, DECODE_OK, "n=7# v=hi", 0},
+        {"\1", "h\0i\0", 4, DECODE_OK, "n=7# v=hi", 0},
+        {"\1", "h\0i\0\0", 5, DECODE_MISMATCH, "n=7# v=hi", 1},
+        {"\1", "h", 1, DECODE_MISMATCH, "n=7#", 1},
+        {"\1", "", 0, DECODE_MISMATCH, "n=7#", 0},
+        {"\2", "hi\0", 3, DECODE_OK, "n=7# v=hi", 0},
+        {"\2", "hi", 2, DECODE_OK, "n=7# v=hi", 0},
+        {"\2", "", 0, DECODE_MISMATCH, "n=7#", 0},
+        {"\2", "\0", 1, DECODE_OK, "n=7# v=", 0},
+        {"\x42", "\2\0a\0b", 5, DECODE_OK, "n=7# v[0]=a v[1]=b", 0},
         {"\x42", "\2\0ab", 4, DECODE_MISMATCH, "n=7# v[0]=ab", 0},
     };
     (void)state;
@@ -187,15 +210,26 @@ static void arrays_and_structs(void **state)
     struct bytes schema = {{0}, 0}, payload = {{0}, 0};
     uint32_t     used;
     (void)state;
-    ADD(&schema, "E\0" "c\0\x24\2\0");          /* two u8 */
-    ADD(&schema, "v\0\x42");                    /* any number of ANSI strings */
-    ADD(&schema, "s\0\xD8\x02" "x\0\4" "n\0\x98\x01" "y\0\4"); /* any number of {x, n {y}} */
-    ADD(&schema, "none\0\xD8\x01" "z\0\4");
-    ADD(&schema, "t\0\x88\x84\x81\x01");        /* u32 hex with tags */
-    ADD(&schema, "k\0\x64\1\0?");               /* custom */
-    ADD(&payload, "\1\2" "\2\0a\0b\0" "\2\0\3\4\5\6" "\0\0" "\x10\0\0\0" "\2\0\xAA\xBB");
+    ADD(&schema, "E\0"
+                 "c\0\x24\2\0"); /* two u8 */
+    ADD(&schema, "v\0\x42");     /* any number of ANSI strings */
+    ADD(&schema, "s\0\xD8\x02"
+                 "x\0\4"
+                 "n\0\x98\x01"
+                 "y\0\4"); /* any number of {x, n {y}} */
+    ADD(&schema, "none\0\xD8\x01"
+                 "z\0\4");
+    ADD(&schema, "t\0\x88\x84\x81\x01"); /* u32 hex with tags */
+    ADD(&schema, "k\0\x64\1\0?");        /* custom */
+    ADD(&payload, "\1\2"
+                  "\2\0a\0b\0"
+                  "\2\0\3\4\5\6"
+                  "\0\0"
+                  "\x10\0\0\0"
+                  "\2\0\xAA\xBB");
     enum decode_result result = decode(&schema, &payload, &used);
-    assert_string_equal(seen, "c[0]=1# c[1]=2# v[0]=a v[1]=b s[0].x=3# s[0].n.y=4# s[1].x=5# s[1].n.y=6# t=0x10 k=aabb");
+    assert_string_equal(seen,
+                        "c[0]=1# c[1]=2# v[0]=a v[1]=b s[0].x=3# s[0].n.y=4# s[1].x=5# s[1].n.y=6# t=0x10 k=aabb");
     assert_int_equal(result, DECODE_OK);
 }
 
@@ -219,8 +253,8 @@ static void hostile_schemas_end(void **state)
     static const struct {
         const char *schema;
         size_t      size;
-    } rows[] = {{"E\0v\0\0", 5}, {"E\0v\0\x1A", 5}, {"E\0v\0\x98\0", 6}, {"E\0v\0\x98\x02z\0\4", 9}, {"E\0v", 3},
-                {"E\0v\0\x84", 5}, {"E\0v\0\x24", 5}};
+    } rows[]     = {{"E\0v\0\0", 5}, {"E\0v\0\x1A", 5}, {"E\0v\0\x98\0", 6}, {"E\0v\0\x98\x02z\0\4", 9},
+                    {"E\0v", 3},     {"E\0v\0\x84", 5}, {"E\0v\0\x24", 5}};
     payload.size = 0;
     ADD(&payload, "12345678");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -238,7 +272,8 @@ static void names_and_group(void **state)
 {
     uint8_t                   part[256];
     struct tracelogging_names names;
-    static const uint8_t      traits[] = "\x1E\0MySource\0\x13\0\1\x78\x56\x34\x12\xBC\x9A\xF0\xDE\x11\x22\x33\x44\x55\x66\x77\x88";
+    static const uint8_t      traits[] =
+        "\x1E\0MySource\0\x13\0\1\x78\x56\x34\x12\xBC\x9A\xF0\xDE\x11\x22\x33\x44\x55\x66\x77\x88";
     (void)state;
     for (size_t cut = 0; cut <= 30; cut++) {
         size_t           n = build_item(part, ETL_EXT_PROV_TRAITS, false, traits, (uint16_t)(30 - cut));
@@ -256,8 +291,9 @@ static void names_and_group(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_sample_event), cmocka_unit_test(every_type),
-                                       cmocka_unit_test(arrays_and_structs), cmocka_unit_test(a_last_string_without_its_nul), cmocka_unit_test(hostile_schemas_end),
-                                       cmocka_unit_test(names_and_group)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sample_event),    cmocka_unit_test(every_type),
+        cmocka_unit_test(arrays_and_structs),  cmocka_unit_test(a_last_string_without_its_nul),
+        cmocka_unit_test(hostile_schemas_end), cmocka_unit_test(names_and_group)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* D-60: which payloads of Channel 11 begin with TraceLogging metadata. No length is trusted: every cut of a sound one is refused or
- * decodes within its bytes. Proves: TLG-01. */
+/* D-60: which payloads of Channel 11 begin with TraceLogging metadata. No length is trusted: every cut of a sound one
+ * is refused or decodes within its bytes. Proves: TLG-01. */
 #include "autologger/schema/set.h"
 #include "autologger/schema/tracelogging.h"
 #include "autologger/schema/walk.h"
@@ -14,7 +14,9 @@
 
 #define NAME "\x0B\0MySource\0"
 #define EVENT "\x0A\0\0Run\0n\0\x08"
-#define GROUP "\x13\0\1" "0123456789abcdef"
+#define GROUP \
+    "\x13\0\1" \
+    "0123456789abcdef"
 
 static void recognised_or_not(void **state)
 {
@@ -67,7 +69,7 @@ static void recognised_or_not(void **state)
 }
 
 static unsigned seen;
-static void see(void *self, const struct field *f)
+static void     see(void *self, const struct field *f)
 {
     (void)self;
     (void)f;
@@ -76,14 +78,20 @@ static void see(void *self, const struct field *f)
 
 static struct etl_event event_of(const uint8_t *payload, size_t size)
 {
-    return (struct etl_event){.kind = ETL_KIND_EVENT, .channel = TRACELOGGING_CHANNEL, .is_64bit = true, .payload = payload, .payload_size = (uint32_t)size};
+    return (struct etl_event){.kind         = ETL_KIND_EVENT,
+                              .channel      = TRACELOGGING_CHANNEL,
+                              .is_64bit     = true,
+                              .payload      = payload,
+                              .payload_size = (uint32_t)size};
 }
 
 static void cut_anywhere(void **state)
 {
-    static const char whole[] = "\x1E\0MySource\0" GROUP "\x10\0\0Run\0n\0\x08s\0\x02" "b\0\x0E" "\1\0\0\0hi\0\2\0xy";
-    struct field_sink sink    = {.emit = see};
-    struct schema_set *set    = schema_set_new();
+    static const char  whole[] = "\x1E\0MySource\0" GROUP "\x10\0\0Run\0n\0\x08s\0\x02"
+                                 "b\0\x0E"
+                                 "\1\0\0\0hi\0\2\0xy";
+    struct field_sink  sink    = {.emit = see};
+    struct schema_set *set     = schema_set_new();
     (void)state;
     for (size_t n = 0; n < sizeof whole; n++) {
         uint8_t *exact = malloc(n ? n : 1);
@@ -105,15 +113,16 @@ static void cut_anywhere(void **state)
     schema_set_free(set);
 }
 
-/* One description for each place of the metadata: fields of the one must not be looked for where those of the other are. */
+/* One description for each place of the metadata: fields of the one must not be looked for where those of the other
+ * are. */
 static void the_same_bytes_as_items(void **state)
 {
     static const uint8_t payload[] = NAME EVENT "\7\0\0\0", value[] = {7, 0, 0, 0};
-    struct schema_set   *set       = schema_set_new();
-    struct field_sink    sink      = {.emit = see};
-    struct etl_event     inside    = event_of(payload, sizeof payload - 1);
-    struct etl_event     items     = event_of(value, sizeof value);
-    uint32_t             used;
+    struct schema_set                    *set    = schema_set_new();
+    struct field_sink                     sink   = {.emit = see};
+    struct etl_event                      inside = event_of(payload, sizeof payload - 1);
+    struct etl_event                      items  = event_of(value, sizeof value);
+    uint32_t                              used;
     (void)state;
     items.traits        = payload;
     items.traits_size   = 11;
@@ -122,7 +131,8 @@ static void the_same_bytes_as_items(void **state)
     for (int i = 0; i < 4; i++) {
         struct etl_event *e = i & 1 ? &inside : &items;
         seen                = 0;
-        assert_int_equal(walk_fields(schema_set_describe(set, e), e->payload, e->payload_size, true, &sink, &used), DECODE_OK);
+        assert_int_equal(walk_fields(schema_set_describe(set, e), e->payload, e->payload_size, true, &sink, &used),
+                         DECODE_OK);
         assert_int_equal(used, e->payload_size);
         assert_int_equal(seen, 1);
     }
@@ -136,6 +146,7 @@ static void the_same_bytes_as_items(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(recognised_or_not), cmocka_unit_test(cut_anywhere), cmocka_unit_test(the_same_bytes_as_items)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(recognised_or_not), cmocka_unit_test(cut_anywhere),
+                                       cmocka_unit_test(the_same_bytes_as_items)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

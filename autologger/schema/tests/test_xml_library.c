@@ -65,7 +65,8 @@ static void nothing_is_linked_and_all_is_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_missing_library_is_named), cmocka_unit_test(another_library_is_none),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_missing_library_is_named),
+                                       cmocka_unit_test(another_library_is_none),
                                        cmocka_unit_test(nothing_is_linked_and_all_is_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,18 @@
 #include "autologger/session/logger.h"
 #include "autologger/session/tests/fixture.h"
 
-static struct { char name[64]; int fd; } adopting_kept[64];
+static struct {
+    char name[64];
+    int  fd;
+} adopting_kept[64];
 
 static inline void adopting_keep(const struct session *s)
 {
     unsigned n = 0;
     memset(adopting_kept, 0, sizeof adopting_kept);
     for (unsigned u = 0; u < s->uid_count; u++) {
-        const int   fds[]   = {stream_set_data_fd(s->uid[u].streams), stream_set_control_fd(s->uid[u].streams), s->uid[u].event_fd};
+        const int   fds[]   = {stream_set_data_fd(s->uid[u].streams), stream_set_control_fd(s->uid[u].streams),
+                               s->uid[u].event_fd};
         const char *names[] = {"data", "control", "event"};
         for (unsigned i = 0; i < 3; i++, n++) {
             snprintf(adopting_kept[n].name, sizeof adopting_kept[n].name, "%s:%u:%u", names[i], s->state->index, u);

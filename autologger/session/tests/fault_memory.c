@@ -1,5 +1,6 @@
-/* A session on a machine without memory: every allocation and every mapping fails in turn, from its creation to its end. Whatever fails, nothing
- * crashes or leaks, who asked gets a Status with a reason, and attempted = written + lost. Proves: COR-20, LGT-05. */
+/* A session on a machine without memory: every allocation and every mapping fails in turn, from its creation to its
+ * end. Whatever fails, nothing crashes or leaks, who asked gets a Status with a reason, and attempted = written + lost.
+ * Proves: COR-20, LGT-05. */
 // timeout: 180
 #include "autologger/session/tests/fixture.h"
 
@@ -35,7 +36,10 @@ static void *none(void)
 void *__wrap_malloc(size_t size) { return fails(&memory) ? none() : __real_malloc(size); }
 void *__wrap_calloc(size_t count, size_t size) { return fails(&memory) ? none() : __real_calloc(count, size); }
 void *__wrap_realloc(void *old, size_t size) { return fails(&memory) ? none() : __real_realloc(old, size); }
-void *__wrap_aligned_alloc(size_t alignment, size_t size) { return fails(&memory) ? none() : __real_aligned_alloc(alignment, size); }
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails(&memory) ? none() : __real_aligned_alloc(alignment, size);
+}
 char *__wrap_strdup(const char *s) { return fails(&memory) ? none() : __real_strdup(s); }
 void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
@@ -118,7 +122,7 @@ static unsigned every_one_fails_in_turn(struct fault *f)
 {
     for (unsigned at = 1;; at++) {
         memory = mapping = (struct fault){0};
-        f->at  = at;
+        f->at            = at;
         run();
         if (f->calls < at)
             return at - 1;

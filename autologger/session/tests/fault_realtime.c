@@ -1,5 +1,6 @@
-/* A real-time session on a machine that fails: every call to the file system in turn, while events are written, read and kept over a
- * reboot. Whatever fails: attempted = written + lost, nobody gets an event twice, and what can be read is what was kept.
+/* A real-time session on a machine that fails: every call to the file system in turn, while events are written, read
+ * and kept over a reboot. Whatever fails: attempted = written + lost, nobody gets an event twice, and what can be read
+ * is what was kept.
  * Proves: COR-20, LGT-07. */
 // timeout: 240
 #include "autologger/session/tests/fixture.h"
@@ -40,8 +41,14 @@ static int faulty_open(struct os *os, const char *path, int flags, unsigned mode
     fault.reads = true;
     return -fault.error;
 }
-static int faulty_mkdir(struct os *os, const char *path, unsigned mode) { return fails() ? -fault.error : os_linux()->mkdir(os, path, mode); }
-static int faulty_unlink(struct os *os, const char *path) { return fails() ? -fault.error : os_linux()->unlink(os, path); }
+static int faulty_mkdir(struct os *os, const char *path, unsigned mode)
+{
+    return fails() ? -fault.error : os_linux()->mkdir(os, path, mode);
+}
+static int faulty_unlink(struct os *os, const char *path)
+{
+    return fails() ? -fault.error : os_linux()->unlink(os, path);
+}
 static int faulty_fsync(struct os *os, int fd) { return fails() ? -fault.error : os_linux()->fsync(os, fd); }
 static int faulty_rename(struct os *os, const char *from, const char *to)
 {
@@ -96,9 +103,9 @@ static uint64_t boot(struct fixture *f, bool read, uint64_t *number)
     struct plan_text    t;
     struct program      w;
     unsigned            slot, entry;
-    struct session     *s   = NULL;
-    struct enable_terms all = {0};
-    struct reason       why = {0};
+    struct session     *s    = NULL;
+    struct enable_terms all  = {0};
+    struct reason       why  = {0};
     struct plan         plan = plan_make(f, &t, "fault", 8, 16, 32);
     plan.log_path            = NULL;
     plan.log_file_mode       = ETL_MODE_REAL_TIME;
@@ -139,7 +146,7 @@ static void run(void)
     struct fixture f;
     uint64_t       number = 0, written = 0;
     fixture_init(&f, false);
-    faulty = *os_linux();
+    faulty        = *os_linux();
     faulty.pwrite = faulty_pwrite, faulty.pread = faulty_pread, faulty.open = faulty_open, faulty.mkdir = faulty_mkdir;
     faulty.unlink = faulty_unlink, faulty.rename = faulty_rename, faulty.fsync = faulty_fsync;
     f.env.os       = &faulty;
@@ -182,7 +189,7 @@ static void every_call_fails_in_turn(void **state)
     fault.at = 0;
     run();
     for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
-        fault.error = errors[e];
+        fault.error   = errors[e];
         unsigned step = getenv("AL_FULL") ? 1 : e ? 14 : 3, runs = 0;
         for (fault.at = 1;; fault.at += step, runs++) {
             run();

@@ -1,5 +1,5 @@
-/* A session on a machine that fails: every write, every creation in turn. Whatever fails, the Status says so, nothing leaks, and
- * attempted = written + lost. Proves: COR-20, LGT-05. */
+/* A session on a machine that fails: every write, every creation in turn. Whatever fails, the Status says so, nothing
+ * leaks, and attempted = written + lost. Proves: COR-20, LGT-05. */
 // timeout: 180
 #include "autologger/session/tests/fixture.h"
 
@@ -56,9 +56,9 @@ static bool run(void)
     struct plan_text    t;
     struct program      w;
     unsigned            slot, entry;
-    struct session     *s   = NULL;
-    struct enable_terms all = {0};
-    struct reason       why = {0};
+    struct session     *s     = NULL;
+    struct enable_terms all   = {0};
+    struct reason       why   = {0};
     bool                clean = true;
     fixture_init(&f, false);
     faulty            = *os_linux();
@@ -189,7 +189,8 @@ static void every_cut_fails_in_turn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_write_fails_in_turn), cmocka_unit_test(every_creation_fails_in_turn),
-                                       cmocka_unit_test(every_sync_fails_in_turn), cmocka_unit_test(every_cut_fails_in_turn)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_write_fails_in_turn), cmocka_unit_test(every_creation_fails_in_turn),
+        cmocka_unit_test(every_sync_fails_in_turn), cmocka_unit_test(every_cut_fails_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

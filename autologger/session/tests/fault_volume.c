@@ -1,6 +1,7 @@
-/* Sessions on a volume of 1 MB that is full, 25 times (AL_FULL=1: 100), each time at another place: the Status says 112, the file has whole buffers
- * and reads without damage, attempted = written + lost, and a session on another volume is not touched by it. A real volume (tmpfs) in a mount
- * namespace of this process; where that is not allowed the test is skipped. Proves: COR-20, LGT-05. */
+/* Sessions on a volume of 1 MB that is full, 25 times (AL_FULL=1: 100), each time at another place: the Status says
+ * 112, the file has whole buffers and reads without damage, attempted = written + lost, and a session on another volume
+ * is not touched by it. A real volume (tmpfs) in a mount namespace of this process; where that is not allowed the test
+ * is skipped. Proves: COR-20, LGT-05. */
 // timeout: 120
 #include "autologger/session/tests/fixture.h"
 

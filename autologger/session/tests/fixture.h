@@ -30,9 +30,9 @@ static inline void fixture_init(struct fixture *f, bool threads)
     memset(f, 0, sizeof *f);
     strcpy(f->dir, "/tmp/autologger-session-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
-    f->env.os      = os_linux();
-    f->env.cpus    = (unsigned)f->env.os->cpu_count(f->env.os);
-    f->env.threads = threads;
+    f->env.os          = os_linux();
+    f->env.cpus        = (unsigned)f->env.os->cpu_count(f->env.os);
+    f->env.threads     = threads;
     f->env.machine_key = (const uint8_t *)"thirty-two bytes of this machine";
     clock_machine_find(&f->env.machine);
     clock_anchor_take(&f->env.machine, &f->env.anchor);
@@ -53,7 +53,9 @@ static inline void fixture_finish(struct fixture *f)
 }
 
 /* A plan of `buffers` minimum and maximum buffers; the strings live in `text`. */
-struct plan_text { char name[64], key[128], path[160]; };
+struct plan_text {
+    char name[64], key[128], path[160];
+};
 static inline struct plan plan_make(const struct fixture *f, struct plan_text *t, const char *name, uint32_t buffer_kb,
                                     uint32_t minimum, uint32_t maximum)
 {
@@ -88,8 +90,8 @@ static inline void program_attach(struct program *w, struct session *s, uint32_t
     memset(w, 0, sizeof *w);
     assert_non_null(u);
     struct stream_set *streams = u->streams;
-    control_size = (size_t)lseek(stream_set_control_fd_readonly(streams), 0, SEEK_END);
-    data_size    = (size_t)lseek(stream_set_data_fd(streams), 0, SEEK_END);
+    control_size               = (size_t)lseek(stream_set_control_fd_readonly(streams), 0, SEEK_END);
+    data_size                  = (size_t)lseek(stream_set_data_fd(streams), 0, SEEK_END);
     void *control = mmap(NULL, control_size, PROT_READ, MAP_SHARED, stream_set_control_fd_readonly(streams), 0);
     void *data    = mmap(NULL, data_size, PROT_READ | PROT_WRITE, MAP_SHARED, stream_set_data_fd(streams), 0);
     assert_true(control != MAP_FAILED && data != MAP_FAILED);
@@ -100,9 +102,14 @@ static inline void program_attach(struct program *w, struct session *s, uint32_t
 
 static inline wstatus program_write(struct program *w, const void *payload, uint32_t size)
 {
-    struct etl_event_header h     = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .thread_id = (uint32_t)gettid(),
-                                     .process_id = (uint32_t)getpid(), .provider = test_provider, .id = 7, .level = 4};
-    struct ring_piece       piece = {(uint64_t)(uintptr_t)payload, size, 0};
+    struct etl_event_header h       = {.header_type = ETL_EVENT64,
+                                       .marker      = ETL_MARKER,
+                                       .thread_id   = (uint32_t)gettid(),
+                                       .process_id  = (uint32_t)getpid(),
+                                       .provider    = test_provider,
+                                       .id          = 7,
+                                       .level       = 4};
+    struct ring_piece       piece   = {(uint64_t)(uintptr_t)payload, size, 0};
     bool                    written = false;
     wstatus                 st      = ring_write(&w->view, w->enable, w->ticket, &h, &piece, 1, size, &written);
     w->attempted++;
@@ -112,7 +119,8 @@ static inline wstatus program_write(struct program *w, const void *payload, uint
 }
 
 /* All of an update. */
-static inline wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+static inline wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found,
+                                     struct reason *why)
 {
     struct session_update *u;
     unsigned               ms;

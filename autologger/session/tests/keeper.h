@@ -1,4 +1,5 @@
-/* keeper.h - what a keeper does for a session in the same process: it has what the daemon gave it, over the daemon's death at a chosen moment. */
+/* keeper.h - what a keeper does for a session in the same process: it has what the daemon gave it, over the daemon's
+ * death at a chosen moment. */
 #ifndef AUTOLOGGER_SESSION_TESTS_KEEPER_H
 #define AUTOLOGGER_SESSION_TESTS_KEEPER_H
 #include "autologger/etl/writer_private.h"
@@ -8,7 +9,10 @@
 enum { KEPT = 3 * STATE_UIDS + 8, DEATHS = 512 };
 
 static struct {
-    struct { char name[64]; int fd; } at[KEPT];
+    struct {
+        char name[64];
+        int  fd;
+    } at[KEPT];
     unsigned calls, dies_at; /* 0: never */
     jmp_buf  death;
 } keeper;

@@ -1,5 +1,6 @@
-/* The anchor of a session's times (D-05): its files start when it started, whatever the daemon's age; their dates follow the system's, in
- * the header of a file that is being written too; and the clock, from which elapsed times come, does not. */
+/* The anchor of a session's times (D-05): its files start when it started, whatever the daemon's age; their dates
+ * follow the system's, in the header of a file that is being written too; and the clock, from which elapsed times come,
+ * does not. */
 #include "autologger/etl/header.h"
 #include "autologger/session/anchor.h"
 #include "autologger/session/realtime.h"
@@ -22,7 +23,10 @@ static uint64_t wrong_date(struct os *os)
 }
 
 static uint64_t now(void) { return filetime_from_unix_ns(os_linux()->realtime_ns(os_linux())); }
-static void     nap(unsigned ms) { nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL); }
+static void     nap(unsigned ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
 
 static void header_of(const char *path, struct etl_file_header *out)
 {
@@ -82,34 +86,39 @@ static void starts_with_its_session(void **state)
     }
 }
 
-/* Many virtual machines have no counter of the processor: the performance counter stands in for it, and the file, the query and a condition say so. */
+/* Many virtual machines have no counter of the processor: the performance counter stands in for it, and the file, the
+ * query and a condition say so. */
 static void says_which_clock_it_has(void **state)
 {
-    static const uint32_t  in_file[] = {0, 1, 2, 1};
-    struct fixture         f;
-    struct plan_text       t;
-    struct etl_file_header h;
+    static const uint32_t   in_file[] = {0, 1, 2, 1};
+    struct fixture          f;
+    struct plan_text        t;
+    struct etl_file_header  h;
     struct ctl_session_info info;
     (void)state;
     for (uint32_t type = 1; type <= 3; type++) {
         fixture_init(&f, true);
-        f.env.machine = (struct clock_machine){.cpu_mhz = 2400, .why_not = "the kernel's clocksource is 'hpet', not tsc"};
+        f.env.machine =
+            (struct clock_machine){.cpu_mhz = 2400, .why_not = "the kernel's clocksource is 'hpet', not tsc"};
         clock_anchor_take(&f.env.machine, &f.env.anchor);
         const uint64_t  start = now();
-        struct session *s = begin(&f, os_linux(), &t, type);
+        struct session *s     = begin(&f, os_linux(), &t, type);
         session_info(s, &info);
         assert_int_equal(info.clock_type, in_file[type]);
         assert_int_equal(s->state->clock_type, type); /* what was declared stays: a profile of the session has it */
         unsigned told = 0;
         for (unsigned i = 0; i < s->conditions.count; i++)
-            told += strcmp(s->conditions.items[i].item, "ClockType") == 0 && strstr(s->conditions.items[i].reason, "so QPC is used") && strstr(s->conditions.items[i].reason, "hpet");
+            told += strcmp(s->conditions.items[i].item, "ClockType") == 0 &&
+                    strstr(s->conditions.items[i].reason, "so QPC is used") &&
+                    strstr(s->conditions.items[i].reason, "hpet");
         assert_int_equal(told, type == 3);
         nap(300);
         session_stop(s);
         header_of(t.path, &h);
         assert_int_equal(h.raw.clock_type, in_file[type]);
         near((uint64_t)h.raw.start_time, start);
-        assert_true(h.raw.end_time - h.raw.start_time >= 3 * SECOND / 10 && h.raw.end_time - h.raw.start_time < 100 * SECOND);
+        assert_true(h.raw.end_time - h.raw.start_time >= 3 * SECOND / 10 &&
+                    h.raw.end_time - h.raw.start_time < 100 * SECOND);
         fixture_finish(&f);
     }
 }
@@ -163,11 +172,11 @@ static void others_stay(void **state)
     os.realtime_ns = wrong_date;
     for (int gone = 0; gone < 2; gone++) {
         fixture_init(&f, true);
-        behind                  = gone ? YEARS : 0;
-        const uint64_t  start   = now() - behind / 100;
-        struct session *s       = begin(&f, &os, &t, gone ? 1 : 2);
-        f.env.clock_gone        = gone;
-        behind                  = gone ? 0 : YEARS;
+        behind                = gone ? YEARS : 0;
+        const uint64_t  start = now() - behind / 100;
+        struct session *s     = begin(&f, &os, &t, gone ? 1 : 2);
+        f.env.clock_gone      = gone;
+        behind                = gone ? 0 : YEARS;
         session_stop(s);
         header_of(t.path, &h);
         near((uint64_t)h.raw.start_time, start);
@@ -193,9 +202,9 @@ static void consumers_get_it(void **state)
     os.realtime_ns = wrong_date;
     behind         = YEARS;
     fixture_init(&f, false);
-    f.env.os       = &os;
-    f.env.log_dir  = f.dir;
-    f.env.realtime = &realtime_delivery;
+    f.env.os                        = &os;
+    f.env.log_dir                   = f.dir;
+    f.env.realtime                  = &realtime_delivery;
     const uint64_t            start = now();
     const struct enable_terms all   = {0};
     struct plan               p     = plan_make(&f, &t, "anchored", 64, 2 * f.env.cpus, 8 * f.env.cpus);
@@ -226,6 +235,8 @@ static void consumers_get_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_with_its_session), cmocka_unit_test(says_which_clock_it_has), cmocka_unit_test(date_is_the_systems), cmocka_unit_test(others_stay), cmocka_unit_test(consumers_get_it)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_with_its_session),
+                                       cmocka_unit_test(says_which_clock_it_has), cmocka_unit_test(date_is_the_systems),
+                                       cmocka_unit_test(others_stay), cmocka_unit_test(consumers_get_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

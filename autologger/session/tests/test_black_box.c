@@ -1,5 +1,6 @@
-/* A ring in memory whose daemon dies at any write of a pass: what its successor keeps has no hole, and what is not there is counted as overwritten.
- * The writer has one number after another, on all processors by turns. Proves: COR-16, SES-03. */
+/* A ring in memory whose daemon dies at any write of a pass: what its successor keeps has no hole, and what is not
+ * there is counted as overwritten. The writer has one number after another, on all processors by turns. Proves: COR-16,
+ * SES-03. */
 // timeout: 120
 #include "autologger/session/tests/keeper.h"
 
@@ -31,12 +32,12 @@ static void box_begin(struct box *b)
     memset(b, 0, sizeof *b);
     memset(&keeper, 0, sizeof keeper);
     fixture_init(&b->f, false);
-    b->os            = *os_linux();
-    b->os.pwrite     = dying_pwrite;
-    b->f.env.os      = &b->os;
-    b->f.env.log_dir = b->f.dir;
-    b->f.env.modes   = &logger_modes;
-    b->f.env.keep    = keeper_keep;
+    b->os              = *os_linux();
+    b->os.pwrite       = dying_pwrite;
+    b->f.env.os        = &b->os;
+    b->f.env.log_dir   = b->f.dir;
+    b->f.env.modes     = &logger_modes;
+    b->f.env.keep      = keeper_keep;
     struct plan plan   = plan_make(&b->f, &b->text, "box", 64, 2 * b->f.env.cpus + 4, 2 * b->f.env.cpus + 4);
     plan.log_file_mode = ETL_MODE_BUFFERING;
     plan.memory_bytes *= 2;

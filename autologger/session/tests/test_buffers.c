@@ -1,5 +1,6 @@
-/* A session's buffers as a query tells of them: set aside, in use, full, written, and free for other events; first MinimumBuffers, and all of
- * MaximumBuffers before an event is lost. As long as the file system is not ready full buffers wait, and can be seen.
+/* A session's buffers as a query tells of them: set aside, in use, full, written, and free for other events; first
+ * MinimumBuffers, and all of MaximumBuffers before an event is lost. As long as the file system is not ready full
+ * buffers wait, and can be seen.
  * Proves: COR-15, COR-17, SES-22. */
 #include "autologger/session/tests/fixture.h"
 
@@ -108,7 +109,8 @@ static void a_buffer_is_used_written_and_free_again(void **state)
     stand_end(&t);
 }
 
-/* COR-17: nothing is freed, and the logger is quick enough: as long as there may be more buffers, there are, and no event is lost. */
+/* COR-17: nothing is freed, and the logger is quick enough: as long as there may be more buffers, there are, and no
+ * event is lost. */
 static void all_buffers_come_before_a_loss(void **state)
 {
     struct stand            t;
@@ -137,6 +139,7 @@ static void all_buffers_come_before_a_loss(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_buffer_is_used_written_and_free_again), cmocka_unit_test(all_buffers_come_before_a_loss)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_buffer_is_used_written_and_free_again),
+                                       cmocka_unit_test(all_buffers_come_before_a_loss)};
     return cmocka_run_group_tests_name("buffers", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Paths of users are walked by hand (careful.c): the same answers as the system's own calls give, for files, folders and links of all kinds, and no
- * descriptor stays open; but a link of /proc leads nowhere. With file systems of programs: boot-tests/e2e/stuck_files.py. */
+/* Paths of users are walked by hand (careful.c): the same answers as the system's own calls give, for files, folders
+ * and links of all kinds, and no descriptor stays open; but a link of /proc leads nowhere. With file systems of
+ * programs: boot-tests/e2e/stuck_files.py. */
 #include "autologger/session/careful.h"
 #include "autologger/session/tests/fixture.h"
 
@@ -19,8 +20,9 @@ static int setup(void **state)
     char long_link[300];
     memset(long_link, 'a', sizeof long_link);
     long_link[299] = 0;
-    int r = mkdir("a", 0755) | mkdir("a/b", 0755) | symlink("a/b", "near") | symlink(".//a/../a/b/", "odd") | symlink("c1", "c2") | symlink("c2", "c1") |
-            symlink("nowhere", "broken") | symlink("b/file", "a/tofile") | mkdir("shut", 0) | symlink(long_link, "toolong");
+    int r          = mkdir("a", 0755) | mkdir("a/b", 0755) | symlink("a/b", "near") | symlink(".//a/../a/b/", "odd") |
+            symlink("c1", "c2") | symlink("c2", "c1") | symlink("nowhere", "broken") | symlink("b/file", "a/tofile") |
+            mkdir("shut", 0) | symlink(long_link, "toolong");
     char far[100];
     snprintf(far, sizeof far, "%s/a", folder);
     r |= symlink(far, "far");
@@ -47,16 +49,21 @@ static unsigned descriptors(void)
 }
 
 static const char *const paths[] = {
-    "", "/a", "/a/b/file", "/a//b///file", "/near/file", "/odd/file", "/far/b/file", "/far/tofile", "/a/tofile", "/c1", "/c1/x", "/broken", "/broken/x",
-    "/none", "/none/x", "/a/b/file/x", "/toolong", "/toolong/x", "/a/b/new", "/near/new", "/far/b/new", "/shut/x", "/near", "/a/./b/../b/file",
+    "",           "/a",         "/a/b/file",   "/a//b///file",
+    "/near/file", "/odd/file",  "/far/b/file", "/far/tofile",
+    "/a/tofile",  "/c1",        "/c1/x",       "/broken",
+    "/broken/x",  "/none",      "/none/x",     "/a/b/file/x",
+    "/toolong",   "/toolong/x", "/a/b/new",    "/near/new",
+    "/far/b/new", "/shut/x",    "/near",       "/a/./b/../b/file",
 };
 
 static void full(char out[500], const char *path) { snprintf(out, 500, "%s%s", folder, path); }
 
 static void it_opens_what_open_opens(void **state)
 {
-    static const int flags[] = {O_RDONLY, O_RDWR, O_RDWR | O_NOFOLLOW, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, O_RDONLY | O_NOFOLLOW | O_NONBLOCK};
-    struct os       *os = careful_os(os_linux());
+    static const int flags[] = {O_RDONLY, O_RDWR, O_RDWR | O_NOFOLLOW, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK};
+    struct os       *os      = careful_os(os_linux());
     struct os_stat   first;
     (void)state;
     assert_int_equal(os->lstat(os, "/", &first), 0); /* the mount table stays open from now on */
@@ -134,7 +141,8 @@ static void it_makes_renames_and_unlinks(void **state)
 
 static void proc_leads_nowhere(void **state)
 {
-    static const char *const links[] = {"/proc/self/root", "/proc/self/cwd", "/proc/thread-self/root", "/proc/self/fd/0", "/proc/self/exe"};
+    static const char *const links[] = {"/proc/self/root", "/proc/self/cwd", "/proc/thread-self/root",
+                                        "/proc/self/fd/0", "/proc/self/exe"};
     struct os               *os      = careful_os(os_linux());
     const unsigned           before  = descriptors();
     struct os_stat           st;
@@ -151,8 +159,10 @@ static void proc_leads_nowhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_opens_what_open_opens, setup, teardown), cmocka_unit_test_setup_teardown(it_sees_what_stat_sees, setup, teardown),
-        cmocka_unit_test_setup_teardown(it_makes_renames_and_unlinks, setup, teardown), cmocka_unit_test(proc_leads_nowhere),
+        cmocka_unit_test_setup_teardown(it_opens_what_open_opens, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_sees_what_stat_sees, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_makes_renames_and_unlinks, setup, teardown),
+        cmocka_unit_test(proc_leads_nowhere),
     };
     return cmocka_run_group_tests_name("careful", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. A bit of the mask for each session, with
- * its terms; the ninth has no place. Filters lie beside each other, their places are used again, and a successor finds them.
+/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. A bit of
+ * the mask for each session, with its terms; the ninth has no place. Filters lie beside each other, their places are
+ * used again, and a successor finds them.
  * Proves: ENB-08, ENB-09, ENB-10 (what is kept of a provider). */
 #include "autologger/session/directory.h"
 
@@ -35,9 +36,9 @@ static struct directory *made(void)
 
 static void memory_is_touched_where_a_slot_was_taken(void **state)
 {
-    struct directory  *d     = made();
-    const struct guid  first = guid_of(0), none = guid_of(MANY);
-    const int64_t      page  = sysconf(_SC_PAGESIZE);
+    struct directory *d     = made();
+    const struct guid first = guid_of(0), none = guid_of(MANY);
+    const int64_t     page = sysconf(_SC_PAGESIZE);
     (void)state;
     assert_int_equal(directory_find(d, &first), -1);
     assert_int_equal(directory_get(d, &first), 0);
@@ -116,8 +117,8 @@ static void the_mask_follows_each_enablement(void **state)
     struct directory     *d       = made();
     const struct guid     g = guid_of(0), other = guid_of(1);
     const unsigned        slot = (unsigned)directory_get(d, &g), beside = (unsigned)directory_get(d, &other);
-    struct shm_provider  *p    = &d->shm->provider[slot];
-    struct reason         why  = {0};
+    struct shm_provider  *p   = &d->shm->provider[slot];
+    struct reason         why = {0};
     unsigned              entry, mask = 0;
     (void)state;
     directory_register(d, slot, 1);
@@ -144,7 +145,8 @@ static void the_mask_follows_each_enablement(void **state)
         }
     }
     assert_int_equal(directory_enable(d, slot, 60, &(struct enable_terms){.level = 9}, &entry, &why), W_SUCCESS);
-    assert_true(p->mask == 1 && entry == 0 && p->enable[0].session == 60 && p->enable[0].level == 9 && p->enable[0].any == 0);
+    assert_true(p->mask == 1 && entry == 0 && p->enable[0].session == 60 && p->enable[0].level == 9 &&
+                p->enable[0].any == 0);
     assert_int_equal(d->shm->provider[beside].mask, 0);
     directory_destroy(d);
 }
@@ -211,8 +213,11 @@ static void filters_lie_beside_each_other(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_touched_where_a_slot_was_taken), cmocka_unit_test(slots_are_found_and_used_again), cmocka_unit_test(filters_lie_beside_each_other),
-        cmocka_unit_test(all_can_be_taken), cmocka_unit_test(the_mask_follows_each_enablement), cmocka_unit_test(an_adopted_directory_knows_its_slots)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_touched_where_a_slot_was_taken),
+                                       cmocka_unit_test(slots_are_found_and_used_again),
+                                       cmocka_unit_test(filters_lie_beside_each_other),
+                                       cmocka_unit_test(all_can_be_taken),
+                                       cmocka_unit_test(the_mask_follows_each_enablement),
+                                       cmocka_unit_test(an_adopted_directory_knows_its_slots)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

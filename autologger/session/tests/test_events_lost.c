@@ -1,5 +1,6 @@
-/* D-27: EventsLost in the file's header is what the session's answers say, and attempted = in the file + EventsLost. A record that makes no sense is
- * lost where it is dropped, and is not lost where it is corrected and kept. Proves: COR-20. */
+/* D-27: EventsLost in the file's header is what the session's answers say, and attempted = in the file + EventsLost. A
+ * record that makes no sense is lost where it is dropped, and is not lost where it is corrected and kept. Proves:
+ * COR-20. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/tests/fixture.h"
 
@@ -8,12 +9,17 @@ enum { NO_KIND = 99 };
 /* An event of the older API whose kind does not exist: the ring takes it, the logger cannot know what it is. */
 static wstatus write_nonsense(struct program *w)
 {
-    struct etl_event_header h       = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = SHM_CLASSIC, .event_property = NO_KIND,
-                                       .thread_id = (uint32_t)gettid(), .process_id = (uint32_t)getpid(), .provider = test_provider};
+    struct etl_event_header h       = {.header_type    = ETL_EVENT64,
+                                       .marker         = ETL_MARKER,
+                                       .flags          = SHM_CLASSIC,
+                                       .event_property = NO_KIND,
+                                       .thread_id      = (uint32_t)gettid(),
+                                       .process_id     = (uint32_t)getpid(),
+                                       .provider       = test_provider};
     uint64_t                payload = 1;
     struct ring_piece       piece   = {(uint64_t)(uintptr_t)&payload, sizeof payload, 0};
     bool                    written = false;
-    wstatus                 st      = ring_write(&w->view, w->enable, w->ticket, &h, &piece, 1, sizeof payload, &written);
+    wstatus                 st = ring_write(&w->view, w->enable, w->ticket, &h, &piece, 1, sizeof payload, &written);
     w->attempted++;
     w->written += st == 0 && written;
     return st;

@@ -1,6 +1,7 @@
-/* A daemon that dies in the middle of a change of its session: before each call to the file system in turn, and where there is none between two
- * steps, between them. Whatever had been done, the successor's session is whole: it has a file of its kind, or real time, or both; who asked may ask
- * again; each event is in the file once, or delivered once, or counted as lost. Proves: COR-20, LGT-05. */
+/* A daemon that dies in the middle of a change of its session: before each call to the file system in turn, and where
+ * there is none between two steps, between them. Whatever had been done, the successor's session is whole: it has a
+ * file of its kind, or real time, or both; who asked may ask again; each event is in the file once, or delivered once,
+ * or counted as lost. Proves: COR-20, LGT-05. */
 // timeout: 120
 #include "autologger/session/logger.h"
 #include "autologger/session/tests/adopting.h"
@@ -23,17 +24,30 @@ static void die(void)
     if (death.at && ++death.calls == death.at)
         _exit(DIED);
 }
-static int     dying_open(struct os *os, const char *path, int flags, unsigned mode) { return die(), os_linux()->open(os, path, flags, mode); }
-static ssize_t dying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t at) { return die(), os_linux()->pwrite(os, fd, data, size, at); }
-static int     dying_ftruncate(struct os *os, int fd, uint64_t size) { return die(), os_linux()->ftruncate(os, fd, size); }
-static int     dying_fsync(struct os *os, int fd) { return die(), os_linux()->fsync(os, fd); }
-static int     dying_close(struct os *os, int fd) { return die(), os_linux()->close(os, fd); }
-static int     dying_lstat(struct os *os, const char *path, struct os_stat *out) { return die(), os_linux()->lstat(os, path, out); }
-static int     dying_rename(struct os *os, const char *from, const char *to) { return die(), os_linux()->rename(os, from, to); }
-static int     dying_unlink(struct os *os, const char *path) { return die(), os_linux()->unlink(os, path); }
+static int dying_open(struct os *os, const char *path, int flags, unsigned mode)
+{
+    return die(), os_linux()->open(os, path, flags, mode);
+}
+static ssize_t dying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t at)
+{
+    return die(), os_linux()->pwrite(os, fd, data, size, at);
+}
+static int dying_ftruncate(struct os *os, int fd, uint64_t size) { return die(), os_linux()->ftruncate(os, fd, size); }
+static int dying_fsync(struct os *os, int fd) { return die(), os_linux()->fsync(os, fd); }
+static int dying_close(struct os *os, int fd) { return die(), os_linux()->close(os, fd); }
+static int dying_lstat(struct os *os, const char *path, struct os_stat *out)
+{
+    return die(), os_linux()->lstat(os, path, out);
+}
+static int dying_rename(struct os *os, const char *from, const char *to)
+{
+    return die(), os_linux()->rename(os, from, to);
+}
+static int      dying_unlink(struct os *os, const char *path) { return die(), os_linux()->unlink(os, path); }
 static uint64_t dying_raw_ns(struct os *os)
 {
-    if (death.shrinks && gettid() == atomic_load(&death.shrinks->logger_tid) && death.shrinks->state->maximum_buffers == death.maximum_buffers)
+    if (death.shrinks && gettid() == atomic_load(&death.shrinks->logger_tid) &&
+        death.shrinks->state->maximum_buffers == death.maximum_buffers)
         _exit(DIED);
     return os_linux()->raw_ns(os);
 }
@@ -41,9 +55,10 @@ static uint64_t dying_raw_ns(struct os *os)
 static struct os *dying(void)
 {
     static struct os os;
-    os        = *os_linux();
-    os.open   = dying_open, os.pwrite = dying_pwrite, os.ftruncate = dying_ftruncate, os.fsync = dying_fsync;
-    os.close  = dying_close, os.lstat = dying_lstat, os.rename = dying_rename, os.unlink = dying_unlink, os.raw_ns = dying_raw_ns;
+    os      = *os_linux();
+    os.open = dying_open, os.pwrite = dying_pwrite, os.ftruncate = dying_ftruncate, os.fsync = dying_fsync;
+    os.close = dying_close, os.lstat = dying_lstat, os.rename = dying_rename, os.unlink = dying_unlink,
+    os.raw_ns = dying_raw_ns;
     return &os;
 }
 
@@ -149,11 +164,11 @@ static void assert_whole(const struct scene *c)
 static uint64_t consume(struct scene *c)
 {
     static _Alignas(8) uint8_t answer[sizeof(struct ctl_consume_answer) + 8192];
-    struct ctl_consume_answer *a = (void *)answer;
-    uint64_t                   n = 0;
+    struct ctl_consume_answer *a    = (void *)answer;
+    uint64_t                   n    = 0;
     bool                       wait = false;
     assert_int_equal(realtime_delivery.attach(c->n, 7, a), 0);
-    for (uint64_t next = a->sequence; ; next = a->sequence + 1) {
+    for (uint64_t next = a->sequence;; next = a->sequence + 1) {
         struct ctl_consume_request q = {.done = next, .wanted = next, .what = CTL_CONSUME_BUFFER};
         memset(a, 0, sizeof *a);
         assert_int_equal(realtime_delivery.next(c->n, 7, &q, a, 8192, &wait), 0);
@@ -236,8 +251,14 @@ static void converted(uint32_t kind, bool asks)
     assert_true(stops > 5);
 }
 
-static void dies_while_a_file_ends_and_is_asked_again(void **state) { (void)state, converted(ETL_MODE_SEQUENTIAL, true); }
-static void dies_while_a_file_ends_and_is_left_alone(void **state) { (void)state, converted(ETL_MODE_SEQUENTIAL, false); }
+static void dies_while_a_file_ends_and_is_asked_again(void **state)
+{
+    (void)state, converted(ETL_MODE_SEQUENTIAL, true);
+}
+static void dies_while_a_file_ends_and_is_left_alone(void **state)
+{
+    (void)state, converted(ETL_MODE_SEQUENTIAL, false);
+}
 static void dies_while_a_ring_ends(void **state) { (void)state, converted(ETL_MODE_CIRCULAR, true); }
 
 /* The file has ended, the mode says otherwise; stacks have keys that who listens now can't know. */
@@ -258,7 +279,8 @@ static void dies_before_the_mode_changes(void **state)
 
 /* ---- a file for real time, or another one for it ---- */
 
-/* It had a file, had none, and has one again: each event that nobody has read counts for the file that it is in, if it is in any. */
+/* It had a file, had none, and has one again: each event that nobody has read counts for the file that it is in, if it
+ * is in any. */
 static void a_file_after_the_first_has_ended(void **state)
 {
     struct scene            c;
@@ -344,7 +366,8 @@ static void shrunk_by_who_dies(struct scene *c, uint32_t buffers)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == DIED);
 }
 
-/* The successor gives back what MaximumBuffers no longer pays for: at once what holds nothing, and the rest when it has been written. */
+/* The successor gives back what MaximumBuffers no longer pays for: at once what holds nothing, and the rest when it has
+ * been written. */
 static void dies_before_memory_is_given_back(void **state)
 {
     (void)state;
@@ -376,9 +399,12 @@ static void dies_before_memory_is_given_back(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dies_while_a_file_ends_and_is_asked_again), cmocka_unit_test(dies_while_a_file_ends_and_is_left_alone),
-        cmocka_unit_test(dies_while_a_ring_ends), cmocka_unit_test(dies_before_the_mode_changes),
-        cmocka_unit_test(a_file_after_the_first_has_ended), cmocka_unit_test(dies_while_real_time_gets_a_file),
+        cmocka_unit_test(dies_while_a_file_ends_and_is_asked_again),
+        cmocka_unit_test(dies_while_a_file_ends_and_is_left_alone),
+        cmocka_unit_test(dies_while_a_ring_ends),
+        cmocka_unit_test(dies_before_the_mode_changes),
+        cmocka_unit_test(a_file_after_the_first_has_ended),
+        cmocka_unit_test(dies_while_real_time_gets_a_file),
         cmocka_unit_test(dies_before_memory_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-/* D-71: the files of a NEWFILE session. A file that is full has lost nothing: the buffer that it has no room for is the first one of the next
- * file. A buffer is lost, and counted, where the next file cannot be made. Proves: SES-05, SES-22, COR-20. */
+/* D-71: the files of a NEWFILE session. A file that is full has lost nothing: the buffer that it has no room for is the
+ * first one of the next file. A buffer is lost, and counted, where the next file cannot be made. Proves: SES-05,
+ * SES-22, COR-20. */
 #include "autologger/session/tests/fixture.h"
 
 enum { FILES = 5, EVENTS = 256, PAYLOAD = 2000, ROUNDS_MOST = 100 };
@@ -12,7 +13,10 @@ struct stand {
     struct reason    why;
 };
 
-static void path_of(const struct stand *t, unsigned number, char path[200]) { snprintf(path, 200, "%s/%u.etl", t->f.dir, number); }
+static void path_of(const struct stand *t, unsigned number, char path[200])
+{
+    snprintf(path, 200, "%s/%u.etl", t->f.dir, number);
+}
 
 /* A session whose files have 1 MB. */
 static void stand_begin(struct stand *t)
@@ -124,6 +128,7 @@ static void without_a_next_file_a_buffer_is_lost(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_full_file_has_lost_nothing), cmocka_unit_test(without_a_next_file_a_buffer_is_lost)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_full_file_has_lost_nothing),
+                                       cmocka_unit_test(without_a_next_file_a_buffer_is_lost)};
     return cmocka_run_group_tests_name("newfile", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Users' places in a session are used again (S6): more users than there are places, one after another, also over the death of a daemon at each step
- * by which a place changes hands. Each event is in the file once, by its payload, or counted as lost. Proves: COR-20. */
+/* Users' places in a session are used again (S6): more users than there are places, one after another, also over the
+ * death of a daemon at each step by which a place changes hands. Each event is in the file once, by its payload, or
+ * counted as lost. Proves: COR-20. */
 // timeout: 200
 #include "autologger/etl/writer_private.h"
 #include "autologger/session/logger.h"
@@ -35,12 +36,12 @@ static void scene_begin(struct scene *c, uint32_t mode)
     memset(c, 0, sizeof *c);
     memset(&keeper, 0, sizeof keeper);
     fixture_init(&c->f, false);
-    c->os            = *os_linux();
-    c->os.raw_ns     = fast_ns;
-    c->f.env.os      = &c->os;
-    c->f.env.log_dir = c->f.dir;
-    c->f.env.modes   = &logger_modes;
-    c->f.env.keep    = keeper_keep;
+    c->os              = *os_linux();
+    c->os.raw_ns       = fast_ns;
+    c->f.env.os        = &c->os;
+    c->f.env.log_dir   = c->f.dir;
+    c->f.env.modes     = &logger_modes;
+    c->f.env.keep      = keeper_keep;
     struct plan plan   = plan_make(&c->f, &c->text, "places", 64, 2 * c->f.env.cpus, 1024);
     plan.log_file_mode = mode;
     assert_int_equal(table_add(&c->f.table, &plan, &c->s, &why), 0);
@@ -153,7 +154,8 @@ static void more_users_than_places_one_after_another(void **state)
     fixture_finish(&c.f);
 }
 
-/* Nobody is put out while a program is there: one more than there are places is refused, by name, and gets one when another user has left. */
+/* Nobody is put out while a program is there: one more than there are places is refused, by name, and gets one when
+ * another user has left. */
 static void who_is_attached_keeps_the_place(void **state)
 {
     static struct scene   c;
@@ -180,7 +182,8 @@ static void who_is_attached_keeps_the_place(void **state)
     fixture_finish(&c.f);
 }
 
-/* Programs that the daemon thinks gone, and that write all the same, while their places are given up. What the library says is written is in the file. */
+/* Programs that the daemon thinks gone, and that write all the same, while their places are given up. What the library
+ * says is written is in the file. */
 struct late {
     pthread_t      thread;
     struct program w;
@@ -271,8 +274,10 @@ static void a_successor_goes_on_at_each_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(more_users_than_places_one_after_another), cmocka_unit_test(who_is_attached_keeps_the_place),
-        cmocka_unit_test(who_writes_late_loses_nothing_unseen), cmocka_unit_test(a_successor_goes_on_at_each_step),
+        cmocka_unit_test(more_users_than_places_one_after_another),
+        cmocka_unit_test(who_is_attached_keeps_the_place),
+        cmocka_unit_test(who_writes_late_loses_nothing_unseen),
+        cmocka_unit_test(a_successor_goes_on_at_each_step),
     };
     return cmocka_run_group_tests_name("places", tests, NULL, NULL);
 }

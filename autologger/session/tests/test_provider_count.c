@@ -1,5 +1,5 @@
-/* D-79: how many events of each provider are in the file: those of the older API, whose records have a class GUID alone, are their provider's, too;
- * those of a program whose library does not say whose they are, are nobody's. */
+/* D-79: how many events of each provider are in the file: those of the older API, whose records have a class GUID
+ * alone, are their provider's, too; those of a program whose library does not say whose they are, are nobody's. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/tests/fixture.h"
 
@@ -8,11 +8,11 @@ enum { PROVIDERS = 3, FULL = 300, INSTANCES = 20, MESSAGES = 7, PLAIN = 50 };
 static const struct guid class_guid = {0x55555555, 1, 2, {3}};
 
 struct stand {
-    struct fixture      f;
-    struct plan_text    t;
-    struct session     *s;
-    struct program      w[PROVIDERS];
-    unsigned            slot[PROVIDERS];
+    struct fixture   f;
+    struct plan_text t;
+    struct session  *s;
+    struct program   w[PROVIDERS];
+    unsigned         slot[PROVIDERS];
 };
 
 static struct guid provider_of(unsigned n)
@@ -25,9 +25,14 @@ static struct guid provider_of(unsigned n)
 static void write_classic(struct program *w, enum classic_kind kind, int slot, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        struct etl_event_header h     = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = SHM_CLASSIC, .event_property = (uint16_t)kind,
-                                         .thread_id = (uint32_t)gettid(), .process_id = (uint32_t)getpid(), .provider = class_guid};
-        struct ring_piece       piece = {(uint64_t)(uintptr_t)&i, sizeof i, 0};
+        struct etl_event_header h       = {.header_type    = ETL_EVENT64,
+                                           .marker         = ETL_MARKER,
+                                           .flags          = SHM_CLASSIC,
+                                           .event_property = (uint16_t)kind,
+                                           .thread_id      = (uint32_t)gettid(),
+                                           .process_id     = (uint32_t)getpid(),
+                                           .provider       = class_guid};
+        struct ring_piece       piece   = {(uint64_t)(uintptr_t)&i, sizeof i, 0};
         bool                    written = false;
         if (slot >= 0)
             classic_slot_set(&h, (uint32_t)slot);

@@ -1,4 +1,5 @@
-/* Real-time sessions: the backup file, who is given what, what is acknowledged, over restarts and reboots; caps and losses.
+/* Real-time sessions: the backup file, who is given what, what is acknowledged, over restarts and reboots; caps and
+ * losses.
  * Proves: LGT-07, LGT-13, SES-22. */
 #include "autologger/session/backup.h"
 #include "autologger/session/tests/adopting.h"
@@ -63,10 +64,7 @@ static void power_off(struct live *l)
     close(l->f.env.changed_fd);
 }
 
-static void live_finish(struct live *l)
-{
-    fixture_finish(&l->f);
-}
+static void live_finish(struct live *l) { fixture_finish(&l->f); }
 
 /* Writes `count` numbered events of about `bytes`, and has the logger flush them. */
 static void produce(struct live *l, unsigned count, unsigned bytes)
@@ -144,7 +142,7 @@ static bool reader_read(struct live *l, struct reader *r)
     } while (have < answer.a.size);
     events_take(r, whole, have);
     r->window = answer.a.flags & CTL_CONSUME_WINDOW;
-    r->next = answer.a.sequence + 1;
+    r->next   = answer.a.sequence + 1;
     return true;
 }
 
@@ -182,7 +180,8 @@ static const char *backup_path(const struct live *l)
 {
     static char path[128];
     char        guid[GUID_TEXT_SIZE];
-    struct guid own = guid_from_name(l->name ? l->name : "live/one"); /* as plan_make gives it; the session may be gone */
+    /* as plan_make gives it; the session may be gone */
+    struct guid own = guid_from_name(l->name ? l->name : "live/one");
     guid_format(&own, guid);
     snprintf(path, sizeof path, "%s/RtBackup/EtwRT%.36s.etl", l->f.dir, guid + 1);
     return path;
@@ -440,7 +439,8 @@ static void the_rest_goes_with_the_farewell(void **state)
 static void damage_many(const char *path, off_t at)
 {
     char command[300];
-    snprintf(command, sizeof command, "printf xxxxxxxx | dd of='%s' bs=1 seek=%ld conv=notrunc status=none", path, (long)at);
+    snprintf(command, sizeof command, "printf xxxxxxxx | dd of='%s' bs=1 seek=%ld conv=notrunc status=none", path,
+             (long)at);
     assert_int_equal(system(command), 0);
 }
 
@@ -492,7 +492,7 @@ static void many_boots_that_nobody_reads(void **state)
     logger_pass(l.s->logger, false, true);
     reader_attach(&l, &r, 1);
     reader_read_all(&l, &r);
-    assert_numbers(&r, 60, 80); /* four former boots are kept */
+    assert_numbers(&r, 60, 80);               /* four former boots are kept */
     assert_int_equal(answer.a.files_lost, 1); /* given up at this boot; the boots before had no reader to tell */
     live_finish(&l);
 }
@@ -515,7 +515,8 @@ static void a_folder_that_is_a_link(void **state)
     live_finish(&l);
 }
 
-/* What was skipped for want of room was given to the slow one before: it misses nothing, and leaves sound numbers to whoever comes next. */
+/* What was skipped for want of room was given to the slow one before: it misses nothing, and leaves sound numbers to
+ * whoever comes next. */
 static void skipped_is_not_missed_by_who_has_it(void **state)
 {
     struct live   l;
@@ -583,7 +584,8 @@ static void a_number_that_cannot_be(void **state)
     live_finish(&l);
 }
 
-/* What the environment of the next boot says is another: the owner, the kind, who may read, the machine; or the mark was changed. */
+/* What the environment of the next boot says is another: the owner, the kind, who may read, the machine; or the mark
+ * was changed. */
 enum other { OTHER_NONE, OTHER_OWNER, OTHER_KIND, OTHER_RIGHTS, OTHER_MACHINE, NO_MACHINE, OTHER_MARK, OTHER_LENGTH };
 
 static void digest_of_others(void *ctx, const struct guid *object, bool kernel, uint8_t out[32])
@@ -605,7 +607,8 @@ static void become_other(struct live *l, enum other what)
         l->f.env.machine_key = what == NO_MACHINE ? NULL : key;
 }
 
-/* A Guid is no secret: a session that another user starts under it, or another kind of session, must not get what waits. The file stays. */
+/* A Guid is no secret: a session that another user starts under it, or another kind of session, must not get what
+ * waits. The file stays. */
 static void what_waits_is_for_its_owner_alone(void **state)
 {
     (void)state;
@@ -676,7 +679,7 @@ static void a_buffer_that_cannot_be_read(void **state)
 
 static struct {
     struct live   *l;
-    struct reader *r;     /* looks when a buffer is to be written behind the first */
+    struct reader *r;            /* looks when a buffer is to be written behind the first */
     unsigned       calls, fails; /* which write of a buffer finds the disk full */
 } disk;
 
@@ -690,10 +693,12 @@ static ssize_t full_pwrite(struct os *os, int fd, const void *data, size_t size,
     return disk.calls == disk.fails ? -ENOSPC : os_linux()->pwrite(os, fd, data, size, offset);
 }
 
-/* The last buffer of a window has no room. Who waits for the window gets what there is of it, also who read on meanwhile, and from a successor. */
+/* The last buffer of a window has no room. Who waits for the window gets what there is of it, also who read on
+ * meanwhile, and from a successor. */
 static void without_the_last_of_its_window(void **state)
 {
-    enum { AFTERWARDS, MEANWHILE, SUCCESSOR, VARIANTS, EVENTS = 40, BUFFERS = 3 }; /* of one processor: two are full, and the last ends the window */
+    /* of one processor: two are full, and the last ends the window */
+    enum { AFTERWARDS, MEANWHILE, SUCCESSOR, VARIANTS, EVENTS = 40, BUFFERS = 3 };
     cpu_set_t all, one;
     (void)state;
     sched_getaffinity(0, sizeof all, &all);
@@ -832,23 +837,15 @@ static void readers_beside_the_logger(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(nobody_reads_then_one_does),
-    cmocka_unit_test(a_reboot_gives_what_was_not_read_once),
-    cmocka_unit_test(full_is_dropped_and_counted),
-    cmocka_unit_test(the_slow_one_misses_buffers_alone),
-    cmocka_unit_test(who_comes_while_others_read),
-    cmocka_unit_test(with_a_file_both_get_all),
-    cmocka_unit_test(what_is_not_to_be_kept),
-    cmocka_unit_test(the_rest_goes_with_the_farewell),
-    cmocka_unit_test(a_damaged_backup_is_set_aside),
-    cmocka_unit_test(many_boots_that_nobody_reads),
-    cmocka_unit_test(a_folder_that_is_a_link),
-    cmocka_unit_test(skipped_is_not_missed_by_who_has_it),
-    cmocka_unit_test(a_number_that_cannot_be),
-    cmocka_unit_test(what_waits_is_for_its_owner_alone),
-    cmocka_unit_test(a_buffer_that_cannot_be_read),
-    cmocka_unit_test(without_the_last_of_its_window), cmocka_unit_test(switched_off_and_killed),
-    cmocka_unit_test(readers_beside_the_logger),
+    cmocka_unit_test(nobody_reads_then_one_does),    cmocka_unit_test(a_reboot_gives_what_was_not_read_once),
+    cmocka_unit_test(full_is_dropped_and_counted),   cmocka_unit_test(the_slow_one_misses_buffers_alone),
+    cmocka_unit_test(who_comes_while_others_read),   cmocka_unit_test(with_a_file_both_get_all),
+    cmocka_unit_test(what_is_not_to_be_kept),        cmocka_unit_test(the_rest_goes_with_the_farewell),
+    cmocka_unit_test(a_damaged_backup_is_set_aside), cmocka_unit_test(many_boots_that_nobody_reads),
+    cmocka_unit_test(a_folder_that_is_a_link),       cmocka_unit_test(skipped_is_not_missed_by_who_has_it),
+    cmocka_unit_test(a_number_that_cannot_be),       cmocka_unit_test(what_waits_is_for_its_owner_alone),
+    cmocka_unit_test(a_buffer_that_cannot_be_read),  cmocka_unit_test(without_the_last_of_its_window),
+    cmocka_unit_test(switched_off_and_killed),       cmocka_unit_test(readers_beside_the_logger),
 };
 
 int main(void) { return cmocka_run_group_tests(tests, NULL, NULL); }

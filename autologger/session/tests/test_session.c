@@ -1,18 +1,19 @@
 /* Sessions as a whole: held in memory, written, merged over UIDs, full, refused, flushed by time.
- * Proves: LGT-03, LGT-04, ENB-08, SPC-06, SES-18, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, REG-23. */
+ * Proves: LGT-03, LGT-04, ENB-08, SPC-06, SES-18, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26,
+ * REG-23. */
 #include "autologger/session/tests/fixture.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <sys/stat.h>
 
-static struct session *add(struct fixture *f, struct plan_text *t, const char *name, uint32_t kb, uint32_t min, uint32_t max,
-                           unsigned *slot, unsigned *entry)
+static struct session *add(struct fixture *f, struct plan_text *t, const char *name, uint32_t kb, uint32_t min,
+                           uint32_t max, unsigned *slot, unsigned *entry)
 {
-    struct plan        plan = plan_make(f, t, name, kb, min, max);
-    struct session    *s    = NULL;
+    struct plan         plan = plan_make(f, t, name, kb, min, max);
+    struct session     *s    = NULL;
     struct enable_terms all  = {0};
-    struct reason      why  = {0};
+    struct reason       why  = {0};
     assert_int_equal(table_add(&f->table, &plan, &s, &why), 0);
     assert_int_equal(session_enable(s, &test_provider, "key", &all, slot, entry, &why), 0);
     assert_int_equal(session_start(s, &why), 0);
@@ -28,7 +29,7 @@ static bool exists(const char *path)
 /* A writer that is faster than the disk: while a buffer is written it fills its stream. */
 static struct program *hurried;
 static unsigned        in_a_hurry;
-static ssize_t hurrying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
+static ssize_t         hurrying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
 {
     static const uint8_t payload[1000];
     for (unsigned i = 0; size > 4096 && hurried && i < in_a_hurry; i++)
@@ -36,7 +37,8 @@ static ssize_t hurrying_pwrite(struct os *os, int fd, const void *data, size_t s
     return os_linux()->pwrite(os, fd, data, size, offset);
 }
 
-/* Whatever a writer does while the logger is at work: afterwards it can wake the logger, else its events are lost for ever. */
+/* Whatever a writer does while the logger is at work: afterwards it can wake the logger, else its events are lost for
+ * ever. */
 static void a_writer_that_fills_its_stream_meanwhile_wakes_the_logger(void **state)
 {
     static const uint8_t payload[1000];
@@ -49,9 +51,9 @@ static void a_writer_that_fills_its_stream_meanwhile_wakes_the_logger(void **sta
         unsigned         slot, entry;
         uint64_t         value = 0;
         fixture_init(&f, false);
-        os.pwrite = hurrying_pwrite;
-        f.env.os  = &os;
-        hurried   = NULL;
+        os.pwrite         = hurrying_pwrite;
+        f.env.os          = &os;
+        hurried           = NULL;
         struct session *s = add(&f, &t, "hurry", 64, 8, 8, &slot, &entry);
         session_fs_ready(s);
         program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
@@ -262,7 +264,7 @@ static void system_loggers_have_eight_places(void **state)
     fixture_init(&f, false);
     f.env.kernel_later = true; /* no kernel is asked */
     for (int i = 0; i < 7; i++) {
-        char        name[16];
+        char name[16];
         snprintf(name, sizeof name, "other-%d", i);
         struct plan p = plan_make(&f, &t, name, 16, 8, 16);
         p.kernel      = true;
@@ -326,11 +328,11 @@ static void names_and_keys_are_never_cut(void **state)
 
 static void a_provider_is_in_eight_sessions_at_most(void **state)
 {
-    struct fixture    f;
-    struct plan_text  t[9];
-    struct session   *s;
-    unsigned          slot, entry;
-    struct reason     why;
+    struct fixture      f;
+    struct plan_text    t[9];
+    struct session     *s;
+    unsigned            slot, entry;
+    struct reason       why;
     struct enable_terms all = {0};
     (void)state;
     fixture_init(&f, true);
@@ -339,7 +341,8 @@ static void a_provider_is_in_eight_sessions_at_most(void **state)
         snprintf(name, sizeof name, "s%d", i);
         struct plan p = plan_make(&f, &t[i], name, 64, 4, 8);
         assert_int_equal(table_add(&f.table, &p, &s, &why), 0);
-        assert_int_equal(session_enable(s, &test_provider, "k", &all, &slot, &entry, &why), i < 8 ? 0 : W_NO_SYSTEM_RESOURCES);
+        assert_int_equal(session_enable(s, &test_provider, "k", &all, &slot, &entry, &why),
+                         i < 8 ? 0 : W_NO_SYSTEM_RESOURCES);
     }
     fixture_finish(&f);
 }
@@ -353,10 +356,10 @@ static void a_file_that_cannot_be_opened_is_a_status(void **state)
     struct reason    why = {0};
     (void)state;
     fixture_init(&f, true);
-    struct plan     plan = plan_make(&f, &t, "dir", 64, 4, 16);
-    struct session *s    = NULL;
-    struct enable_terms all = {0};
-    char            folder[128];
+    struct plan         plan = plan_make(&f, &t, "dir", 64, 4, 16);
+    struct session     *s    = NULL;
+    struct enable_terms all  = {0};
+    char                folder[128];
     snprintf(folder, sizeof folder, "%s/new", f.dir);
     assert_int_equal(mkdir(folder, 0755), 0);
     assert_int_equal(mkdir(t.path, 0755), 0);
@@ -423,8 +426,8 @@ static void a_full_log_file_is_made_whole(void **state)
     struct plan_text    t;
     struct program      w;
     unsigned            slot, entry;
-    struct session     *s    = NULL;
-    struct enable_terms all  = {0};
+    struct session     *s   = NULL;
+    struct enable_terms all = {0};
     struct reason       why;
     uint8_t             payload[1000] = {0};
     (void)state;
@@ -455,14 +458,14 @@ static void the_flush_timer_writes_what_is_there(void **state)
     struct plan_text    t;
     struct program      w;
     unsigned            slot, entry;
-    struct session     *s    = NULL;
-    struct enable_terms all  = {0};
+    struct session     *s   = NULL;
+    struct enable_terms all = {0};
     struct reason       why;
     (void)state;
     fixture_init(&f, true);
-    struct plan plan    = plan_make(&f, &t, "timer", 64, 4, 16);
-    plan.flush_timer    = 100;
-    plan.log_file_mode  = ETL_MODE_SEQUENTIAL | ETL_MODE_MS_FLUSH_TIMER;
+    struct plan plan   = plan_make(&f, &t, "timer", 64, 4, 16);
+    plan.flush_timer   = 100;
+    plan.log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_MS_FLUSH_TIMER;
     assert_int_equal(table_add(&f.table, &plan, &s, &why), 0);
     assert_int_equal(session_enable(s, &test_provider, "key", &all, &slot, &entry, &why), 0);
     session_fs_ready(s);
@@ -486,8 +489,8 @@ static void the_flush_timer_writes_what_is_there(void **state)
 
 static long wakeups(int tid)
 {
-    char  path[64], line[128];
-    long  n = -1;
+    char path[64], line[128];
+    long n = -1;
     snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
@@ -525,7 +528,9 @@ static void the_flush_timer_changes(void **state)
     session_info(s, &info);
     assert_int_equal(info.events_written, 0); /* none was asked for */
     assert_int_equal(session_update(s, &(struct session_terms){0}, &found, &why), W_INVALID_PARAMETER);
-    assert_int_equal(session_update(s, &(struct session_terms){.flags = true, .timer = true, .flush_timer = 7}, &found, &why), W_INVALID_PARAMETER);
+    assert_int_equal(
+        session_update(s, &(struct session_terms){.flags = true, .timer = true, .flush_timer = 7}, &found, &why),
+        W_INVALID_PARAMETER);
     assert_int_equal(s->state->flush_timer, 0); /* all or nothing */
     assert_int_equal(session_update(s, &(struct session_terms){.timer = true, .flush_timer = 20}, &found, &why), 0);
     for (int ms = 0; ms < 10000 && info.events_written == 0; ms += 20) {
@@ -539,15 +544,18 @@ static void the_flush_timer_changes(void **state)
     usleep(100000);
     session_info(s, &info);
     assert_true(info.events_written == 1 && info.flush_timer == 0);
-    assert_true(s->conditions.count == 2 && s->conditions.items[0].note && strstr(s->conditions.items[0].reason, "FlushTimer is 20 ms"));
+    assert_true(s->conditions.count == 2 && s->conditions.items[0].note &&
+                strstr(s->conditions.items[0].reason, "FlushTimer is 20 ms"));
     for (uint32_t k = 0; k < 1000; k++) /* a program that changes it each second, for months */
-        assert_int_equal(session_update(s, &(struct session_terms){.timer = true, .flush_timer = k % 2 + 1}, &found, &why), 0);
+        assert_int_equal(
+            session_update(s, &(struct session_terms){.timer = true, .flush_timer = k % 2 + 1}, &found, &why), 0);
     assert_int_equal(s->conditions.count, 33);
     assert_string_equal(s->conditions.items[32].item, "more updates");
     session_info(s, &info);
     assert_int_equal(info.updates, 1002);
     session_stop(s);
-    assert_int_equal(session_update(s, &(struct session_terms){.timer = true, .flush_timer = 5}, &found, &why), W_NOT_READY);
+    assert_int_equal(session_update(s, &(struct session_terms){.timer = true, .flush_timer = 5}, &found, &why),
+                     W_NOT_READY);
     session_info(s, &info);
     assert_int_equal(info.events_written, 2);
     condition_list_finish(&found);
@@ -613,13 +621,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_until_the_file_system_is_ready),
-        cmocka_unit_test(a_writer_that_fills_its_stream_meanwhile_wakes_the_logger), cmocka_unit_test(what_is_kept_out_is_known), cmocka_unit_test(memory_full_is_refused_and_counted),
-        cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(system_loggers_have_eight_places), cmocka_unit_test(names_guids_and_files_are_unique),
+        cmocka_unit_test(a_writer_that_fills_its_stream_meanwhile_wakes_the_logger),
+        cmocka_unit_test(what_is_kept_out_is_known),
+        cmocka_unit_test(memory_full_is_refused_and_counted),
+        cmocka_unit_test(uids_are_merged_in_time_order),
+        cmocka_unit_test(system_loggers_have_eight_places),
+        cmocka_unit_test(names_guids_and_files_are_unique),
         cmocka_unit_test(names_and_keys_are_never_cut),
-        cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
-        cmocka_unit_test(links_below_the_log_folder_are_refused),  cmocka_unit_test(the_smallest_session_starts),
+        cmocka_unit_test(a_provider_is_in_eight_sessions_at_most),
+        cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
+        cmocka_unit_test(links_below_the_log_folder_are_refused),
+        cmocka_unit_test(the_smallest_session_starts),
         cmocka_unit_test(a_full_log_file_is_made_whole),
-        cmocka_unit_test(the_flush_timer_writes_what_is_there), cmocka_unit_test(the_flush_timer_changes),     cmocka_unit_test(an_idle_logger_sleeps),
+        cmocka_unit_test(the_flush_timer_writes_what_is_there),
+        cmocka_unit_test(the_flush_timer_changes),
+        cmocka_unit_test(an_idle_logger_sleeps),
         cmocka_unit_test(a_flush_ends_when_its_time_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

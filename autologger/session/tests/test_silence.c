@@ -1,5 +1,5 @@
-/* A ring in memory whose writers are faster than its daemon: they are read by the clock, and do not signal; slow ones do. Either way each event is
- * written or counted. */
+/* A ring in memory whose writers are faster than its daemon: they are read by the clock, and do not signal; slow ones
+ * do. Either way each event is written or counted. */
 // timeout: 60
 #include "autologger/session/logger.h"
 #include "autologger/session/tests/fixture.h"
@@ -31,12 +31,12 @@ static void quiet_begin(struct quiet *q)
     unsigned            slot, entry;
     memset(q, 0, sizeof *q);
     fixture_init(&q->f, false);
-    clock_ns         = os_linux()->raw_ns(os_linux());
-    q->os            = *os_linux();
-    q->os.raw_ns     = told_raw_ns;
-    q->f.env.os      = &q->os;
-    q->f.env.log_dir = q->f.dir;
-    q->f.env.modes   = &logger_modes;
+    clock_ns           = os_linux()->raw_ns(os_linux());
+    q->os              = *os_linux();
+    q->os.raw_ns       = told_raw_ns;
+    q->f.env.os        = &q->os;
+    q->f.env.log_dir   = q->f.dir;
+    q->f.env.modes     = &logger_modes;
     struct plan plan   = plan_make(&q->f, &q->text, "quiet", 64, 2 * q->f.env.cpus + 4, 2 * q->f.env.cpus + 4);
     plan.log_file_mode = ETL_MODE_BUFFERING;
     plan.memory_bytes *= 2;
@@ -51,7 +51,8 @@ static void quiet_begin(struct quiet *q)
 static void write_chunks(struct quiet *q, unsigned chunks)
 {
     const uint8_t payload[PAYLOAD] = {0};
-    for (uint64_t bytes = 0; bytes < (uint64_t)chunks << q->s->chunk_shift; bytes += sizeof(struct etl_event_header) + PAYLOAD, q->attempted++)
+    for (uint64_t bytes = 0; bytes < (uint64_t)chunks << q->s->chunk_shift;
+         bytes += sizeof(struct etl_event_header) + PAYLOAD, q->attempted++)
         assert_int_equal(program_write(&q->w, payload, sizeof payload), 0);
 }
 

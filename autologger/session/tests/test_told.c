@@ -1,9 +1,10 @@
-/* Events that happened at another time than they are written (logger.c, G4): in time order whatever comes between, none lost to a stream of
- * one chunk, and only the daemon's own user may tell. */
+/* Events that happened at another time than they are written (logger.c, G4): in time order whatever comes between, none
+ * lost to a stream of one chunk, and only the daemon's own user may tell. */
 #include "autologger/ring/section.h"
 #include "autologger/session/tests/adopting.h"
 
-static struct session *add(struct fixture *f, struct plan_text *t, uint32_t kb, uint32_t buffers, unsigned *slot, unsigned *entry)
+static struct session *add(struct fixture *f, struct plan_text *t, uint32_t kb, uint32_t buffers, unsigned *slot,
+                           unsigned *entry)
 {
     struct plan         plan = plan_make(f, t, "told", kb, 2 * f->env.cpus, buffers);
     struct session     *s    = NULL;
@@ -18,14 +19,20 @@ static struct session *add(struct fixture *f, struct plan_text *t, uint32_t kb, 
 /* Like the provider library (event_told_write), which is no part of these tests. */
 static wstatus tell(struct program *w, uint64_t time, bool count_loss, const void *payload, uint32_t size)
 {
-    static const uint8_t zero[16];
+    static const uint8_t    zero[16];
     const struct ring_piece piece = {(uint64_t)(uintptr_t)payload, size, 0};
-    struct section          e = {.first = (uint16_t)(sizeof(struct etl_event_header) + size) | (uint64_t)ETL_EVENT64 << 16 | (uint64_t)ETL_MARKER << 24,
-                                 .ids = (uint32_t)gettid() | (uint64_t)getpid() << 32, .provider = &test_provider, .descriptor = zero,
-                                 .activity = zero, .piece = &piece, .end = &piece + 1, .total = size};
-    const struct ring_told  told = {time, count_loss};
-    bool                    written;
-    wstatus                 st = ring_write_told(&w->view, w->enable, w->ticket, &e, &told, &written);
+    struct section e = {.first = (uint16_t)(sizeof(struct etl_event_header) + size) | (uint64_t)ETL_EVENT64 << 16 |
+                                 (uint64_t)ETL_MARKER << 24,
+                        .ids        = (uint32_t)gettid() | (uint64_t)getpid() << 32,
+                        .provider   = &test_provider,
+                        .descriptor = zero,
+                        .activity   = zero,
+                        .piece      = &piece,
+                        .end        = &piece + 1,
+                        .total      = size};
+    const struct ring_told told = {time, count_loss};
+    bool                   written;
+    wstatus                st = ring_write_told(&w->view, w->enable, w->ticket, &e, &told, &written);
     w->attempted++;
     w->written += st == 0 && written;
     return st;
@@ -74,7 +81,9 @@ static void all_come_in_order(void **state)
     for (unsigned i = 0; i < TOLD; i++) {
         program_write(&w, &i, sizeof i);
         wstatus st;
-        for (int tries = 0; (st = tell(&w, past + (uint64_t)i * STEP, false, payload, sizeof payload)) != W_SUCCESS && tries < 5000; tries++)
+        for (int tries = 0;
+             (st = tell(&w, past + (uint64_t)i * STEP, false, payload, sizeof payload)) != W_SUCCESS && tries < 5000;
+             tries++)
             usleep(2000);
         assert_int_equal(st, W_SUCCESS);
     }
@@ -116,7 +125,8 @@ static void late_ones_keep_the_order(void **state)
     assert_int_equal(n.inversions, 0);
     assert_int_equal(n.first, now - 20 * second);
     assert_int_equal(n.last, now - 10 * second);
-    const struct state_slot *slots = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
+    const struct state_slot *slots =
+        (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
     assert_int_equal(slots->time_adjusted, 1);
     fixture_finish(&f);
 }
@@ -200,7 +210,8 @@ static void without_room_it_is_lost_and_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_come_in_order), cmocka_unit_test(late_ones_keep_the_order), cmocka_unit_test(late_for_a_successor),
-                                       cmocka_unit_test(others_may_not_tell), cmocka_unit_test(without_room_it_is_lost_and_counted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_come_in_order), cmocka_unit_test(late_ones_keep_the_order),
+                                       cmocka_unit_test(late_for_a_successor), cmocka_unit_test(others_may_not_tell),
+                                       cmocka_unit_test(without_room_it_is_lost_and_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

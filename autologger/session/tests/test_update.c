@@ -1,5 +1,6 @@
-/* Other terms for a session that runs, under writers: MaximumBuffers up and down, another file, real time on and off, real time alone; what was
- * attempted is written or lost over each of them. And one row of buffers for all processors, and numbers of messages.
+/* Other terms for a session that runs, under writers: MaximumBuffers up and down, another file, real time on and off,
+ * real time alone; what was attempted is written or lost over each of them. And one row of buffers for all processors,
+ * and numbers of messages.
  * Proves: SES-06, SES-08, SES-22, COR-17, COR-20, LGT-05. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/tests/fixture.h"
@@ -13,7 +14,7 @@ enum { WRITERS = 3, BURST = 64 };
 struct writer {
     struct program w;
     pthread_t      thread;
-    int            cpu; /* -1: any */
+    int            cpu;      /* -1: any */
     unsigned       pause_us; /* after each burst */
     atomic_bool   *stop;
 };
@@ -55,9 +56,9 @@ static void stand_begin(struct stand *t, const char *name, uint32_t mode, uint32
     struct enable_terms all = {0};
     memset(t, 0, sizeof *t);
     fixture_init(&t->f, true);
-    t->f.env.log_dir  = t->f.dir;
-    t->f.env.realtime = &realtime_delivery;
-    t->f.env.modes    = &logger_modes;
+    t->f.env.log_dir   = t->f.dir;
+    t->f.env.realtime  = &realtime_delivery;
+    t->f.env.modes     = &logger_modes;
     t->f.env.next_file = logger_next_file;
     struct plan plan   = plan_make(&t->f, &t->text, name, 64, 2 * t->f.env.cpus, maximum);
     plan.log_file_mode = mode;
@@ -133,7 +134,10 @@ static wstatus update(struct stand *t, struct session_terms terms)
     return session_update(t->s, &terms, &t->found, &t->why);
 }
 
-static wstatus maximum(struct stand *t, uint32_t buffers) { return update(t, (struct session_terms){.maximum = true, .maximum_buffers = buffers}); }
+static wstatus maximum(struct stand *t, uint32_t buffers)
+{
+    return update(t, (struct session_terms){.maximum = true, .maximum_buffers = buffers});
+}
 
 static uint64_t taken(const struct stand *t)
 {
@@ -255,9 +259,13 @@ static void limits_of_maximum(void **state)
     assert_int_equal(t.s->state->maximum_buffers, least);
     assert_int_equal(t.found.count, 1);
     assert_int_equal(maximum(&t, 1u << 30), 0);
-    assert_true(t.found.count == 1 && t.found.items[0].number == W_NOT_ENOUGH_MEMORY && strstr(t.found.items[0].reason, "at the start"));
+    assert_true(t.found.count == 1 && t.found.items[0].number == W_NOT_ENOUGH_MEMORY &&
+                strstr(t.found.items[0].reason, "at the start"));
     assert_true(t.s->state->maximum_buffers >= 4 * (least + 4) && t.s->state->maximum_buffers < 1u << 30);
-    assert_int_equal(update(&t, (struct session_terms){.maximum = true, .maximum_buffers = 1u << 20, .memory_limit = (least + 9) * UINT64_C(65536)}), 0);
+    assert_int_equal(update(&t, (struct session_terms){.maximum         = true,
+                                                       .maximum_buffers = 1u << 20,
+                                                       .memory_limit    = (least + 9) * UINT64_C(65536)}),
+                     0);
     assert_int_equal(t.s->state->maximum_buffers, least + 9);
     session_stop(t.s);
     assert_int_equal(maximum(&t, least), W_NOT_READY);
@@ -380,8 +388,8 @@ static void files_that_cannot_be(void **state)
 static uint64_t consume(struct stand *t, uint32_t id, uint64_t *next)
 {
     static _Alignas(8) uint8_t answer[sizeof(struct ctl_consume_answer) + 65536];
-    struct ctl_consume_answer *a = (void *)answer;
-    uint64_t                   n = 0;
+    struct ctl_consume_answer *a    = (void *)answer;
+    uint64_t                   n    = 0;
     bool                       wait = false;
     while (!wait) {
         struct ctl_consume_request q = {.done = *next, .wanted = *next, .what = CTL_CONSUME_BUFFER};
@@ -506,10 +514,10 @@ static void one_row_for_all_processors(void **state)
     writers_go(&t, 200, true);
     more_is_written(&t);
     usleep(100000);
-    struct ctl_session_info info = stand_stop(&t);
-    FILE    *file = fopen(t.text.path, "rb");
-    uint8_t *data = malloc(65536);
-    uint64_t events = 0, last = 0;
+    struct ctl_session_info info   = stand_stop(&t);
+    FILE                   *file   = fopen(t.text.path, "rb");
+    uint8_t                *data   = malloc(65536);
+    uint64_t                events = 0, last = 0;
     assert_true(file && data);
     for (unsigned n = 0; fread(data, 65536, 1, file) == 1; n++) {
         struct etl_buffer_header h;
@@ -546,9 +554,16 @@ static void one_row_for_all_processors(void **state)
 /* A message of the older API, which asks for a number. */
 static void message_write(struct program *w)
 {
-    struct etl_event_header h       = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = SHM_CLASSIC, .event_property = CLASSIC_MESSAGE,
-                                       .thread_id = (uint32_t)gettid(), .process_id = (uint32_t)getpid(), .provider = test_provider, .id = 7,
-                                       .level = 4, .task = MESSAGE_SEQUENCE};
+    struct etl_event_header h       = {.header_type    = ETL_EVENT64,
+                                       .marker         = ETL_MARKER,
+                                       .flags          = SHM_CLASSIC,
+                                       .event_property = CLASSIC_MESSAGE,
+                                       .thread_id      = (uint32_t)gettid(),
+                                       .process_id     = (uint32_t)getpid(),
+                                       .provider       = test_provider,
+                                       .id             = 7,
+                                       .level          = 4,
+                                       .task           = MESSAGE_SEQUENCE};
     uint64_t                payload = 1;
     struct ring_piece       piece   = {(uint64_t)(uintptr_t)&payload, sizeof payload, 0};
     bool                    written = false;
@@ -583,8 +598,13 @@ static unsigned numbers_read(const char *path, uint32_t *out, unsigned most)
 static void messages_are_numbered(void **state)
 {
     enum { EACH = 40 };
-    static const struct { uint32_t mode, first; } rows[] = {
-        {ETL_MODE_LOCAL_SEQUENCE, 1}, {ETL_MODE_GLOBAL_SEQUENCE, 1001}, {ETL_MODE_GLOBAL_SEQUENCE, 1001 + EACH}, {ETL_MODE_LOCAL_SEQUENCE, 1}, {0, 0}};
+    static const struct {
+        uint32_t mode, first;
+    } rows[]        = {{ETL_MODE_LOCAL_SEQUENCE, 1},
+                       {ETL_MODE_GLOBAL_SEQUENCE, 1001},
+                       {ETL_MODE_GLOBAL_SEQUENCE, 1001 + EACH},
+                       {ETL_MODE_LOCAL_SEQUENCE, 1},
+                       {0, 0}};
     uint32_t global = 1000;
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -666,10 +686,17 @@ static void asked_in_the_middle_of_a_pass(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers_come_and_go_under_writers), cmocka_unit_test(more_buffers_hold_more), cmocka_unit_test(limits_of_maximum),
-        cmocka_unit_test(files_change_under_writers), cmocka_unit_test(a_ring_changes_its_file), cmocka_unit_test(files_that_cannot_be),
-        cmocka_unit_test(real_time_is_switched), cmocka_unit_test(a_file_for_a_session_without), cmocka_unit_test(converted_to_real_time),
-        cmocka_unit_test(one_row_for_all_processors), cmocka_unit_test(messages_are_numbered),
+        cmocka_unit_test(buffers_come_and_go_under_writers),
+        cmocka_unit_test(more_buffers_hold_more),
+        cmocka_unit_test(limits_of_maximum),
+        cmocka_unit_test(files_change_under_writers),
+        cmocka_unit_test(a_ring_changes_its_file),
+        cmocka_unit_test(files_that_cannot_be),
+        cmocka_unit_test(real_time_is_switched),
+        cmocka_unit_test(a_file_for_a_session_without),
+        cmocka_unit_test(converted_to_real_time),
+        cmocka_unit_test(one_row_for_all_processors),
+        cmocka_unit_test(messages_are_numbered),
         cmocka_unit_test(asked_in_the_middle_of_a_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
-/* Any bytes as messages to autologger-unwind: images, and copies of registers and stack, which are unwound by the tables of this program's
- * own files; every answer has its first frame, an end, and no more frames than fit.
- * An input is a row of {kind, size (2 bytes), bytes}; kind 0: a message as it is; else a copy: the bytes are registers, then stack, and the
- * instruction pointer is made one of this program's. Proves: the fuzz target for copied stacks of the bad-input rule. */
+/* Any bytes as messages to autologger-unwind: images, and copies of registers and stack, which are unwound by the
+ * tables of this program's own files; every answer has its first frame, an end, and no more frames than fit.
+ * An input is a row of {kind, size (2 bytes), bytes}; kind 0: a message as it is; else a copy: the bytes are registers,
+ * then stack, and the instruction pointer is made one of this program's. Proves: the fuzz target for copied stacks of
+ * the bad-input rule. */
 #include "autologger/kernel/source/procfs.h"
 #include "autologger/symbols/unwind.h"
 
@@ -15,7 +16,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PID = 7, FILES = 16, PATH_AT = sizeof(struct unwind_image) };
-struct known { struct unwind_image image; char path[512]; };
+struct known {
+    struct unwind_image image;
+    char                path[512];
+};
 static struct known file[FILES];
 static unsigned     files;
 
@@ -26,7 +30,7 @@ static int report(struct dl_phdr_info *info, size_t size, void *ctx)
     (void)size, (void)ctx;
     if (files == FILES)
         return 0;
-    ssize_t n = readlink("/proc/self/exe", k->path, sizeof k->path - 1);
+    ssize_t n              = readlink("/proc/self/exe", k->path, sizeof k->path - 1);
     k->path[n > 0 ? n : 0] = 0;
     if (*info->dlpi_name)
         snprintf(k->path, sizeof k->path, "%s", info->dlpi_name);
@@ -45,7 +49,7 @@ static int report(struct dl_phdr_info *info, size_t size, void *ctx)
 /* The unwinder is kept from input to input, as it is from copy to copy. */
 static struct unwind *known(void)
 {
-    static struct unwind  *u;
+    static struct unwind   *u;
     const struct elf_search nowhere = {NULL, 0};
     if (u)
         return u;
@@ -81,17 +85,17 @@ static void a_copy(struct unwind *u, unsigned kind, const uint8_t *bytes, uint32
 {
     static uint8_t              body[sizeof(struct unwind_copy) + UINT16_MAX];
     static struct unwind_answer answer;
-    struct unwind_copy          copy = {.process_id = PID, .thread_id = PID};
+    struct unwind_copy          copy      = {.process_id = PID, .thread_id = PID};
     const uint32_t              registers = size < sizeof copy.registers ? size : (uint32_t)sizeof copy.registers;
-    const struct known         *in = &file[kind % (files ? files : 1)];
+    const struct known         *in        = &file[kind % (files ? files : 1)];
     memcpy(copy.registers, bytes, registers);
     if (in->image.size)
         copy.registers[STACK_COPY_IP] = in->image.base + copy.registers[STACK_COPY_IP] % in->image.size;
     copy.size = size - registers;
     memcpy(body, &copy, sizeof copy);
     memcpy(body + sizeof copy, bytes + registers, copy.size);
-    if (!unwind_message(u, &(struct unwind_message){UNWIND_COPY, (uint32_t)sizeof copy + copy.size}, body, &answer) || !answer.count ||
-        answer.frames[0] != copy.registers[STACK_COPY_IP])
+    if (!unwind_message(u, &(struct unwind_message){UNWIND_COPY, (uint32_t)sizeof copy + copy.size}, body, &answer) ||
+        !answer.count || answer.frames[0] != copy.registers[STACK_COPY_IP])
         abort();
     check(&answer);
 }

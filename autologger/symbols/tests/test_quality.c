@@ -1,5 +1,6 @@
-/* What stacks are worth: each event has one, in one part or two, also where events of two CPUs have the same time, and where a part comes from
- * another CPU than its event. The sum over the ends of the wholes is the number of events with a stack. */
+/* What stacks are worth: each event has one, in one part or two, also where events of two CPUs have the same time, and
+ * where a part comes from another CPU than its event. The sum over the ends of the wholes is the number of events with
+ * a stack. */
 #include "autologger/symbols/quality.h"
 
 #include <setjmp.h>
@@ -95,7 +96,8 @@ static void a_stack_from_another_cpu(void **state)
 static void an_event_of_the_same_time_without_a_stack(void **state)
 {
     struct quality         q     = {0};
-    const struct etl_event image = event(IMAGE, 1000, 1), change = event(SWITCH, 1000, 0), later = event(IMAGE, 2000, 0);
+    const struct etl_event image = event(IMAGE, 1000, 1), change = event(SWITCH, 1000, 0),
+                           later = event(IMAGE, 2000, 0);
     (void)state;
     quality_expect(&q, 1000, 0);
     quality_expect(&q, 2000, 0);
@@ -113,6 +115,7 @@ static void an_event_of_the_same_time_without_a_stack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(events_of_one_time), cmocka_unit_test(a_part_from_another_cpu),
-                                       cmocka_unit_test(a_stack_from_another_cpu), cmocka_unit_test(an_event_of_the_same_time_without_a_stack)};
+                                       cmocka_unit_test(a_stack_from_another_cpu),
+                                       cmocka_unit_test(an_event_of_the_same_time_without_a_stack)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

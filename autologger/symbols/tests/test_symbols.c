@@ -1,4 +1,5 @@
-/* Names of frames: which image, which file, which function, and what is said of those without a name. The file is this program.
+/* Names of frames: which image, which file, which function, and what is said of those without a name. The file is this
+ * program.
  * Proves: CON-21 (names by build id), CON-22 (module!function). */
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/dump.h"
@@ -20,7 +21,7 @@
 enum { STACKS_MAX = 16, FRAMES = 8 };
 
 __attribute__((noinline)) int symbols_known_function(int x);
-int symbols_known_function(int x)
+int                           symbols_known_function(int x)
 {
     volatile int y = x;
     return y * 3;
@@ -34,9 +35,9 @@ static int64_t         now;
 
 static int setup(void **state)
 {
-    Dl_info     info;
-    ssize_t     n   = readlink("/proc/self/exe", self, sizeof self - 1);
-    int       (*at)(int) = symbols_known_function;
+    Dl_info info;
+    ssize_t n      = readlink("/proc/self/exe", self, sizeof self - 1);
+    int (*at)(int) = symbols_known_function;
     (void)state;
     if (n <= 0 || !dladdr((void *)(uintptr_t)at, &info))
         return -1;
@@ -102,7 +103,10 @@ static void kernel_symbols(void)
     make_named(&m, now++, MAKER_SYMBOLS, sizeof MAKER_SYMBOLS - 1, bytes, w.pos);
 }
 
-struct seen { unsigned count; struct frame_name frame[FRAMES]; };
+struct seen {
+    unsigned          count;
+    struct frame_name frame[FRAMES];
+};
 
 /* Names all stacks of the trace. The names live as long as `*s`. */
 static unsigned all(const char *const *folders, unsigned count, struct symbols **s, struct seen seen[STACKS_MAX])
@@ -142,8 +146,10 @@ static void named(const struct frame_name *f, const char *module, const char *na
 
 static void functions_have_names(void **state)
 {
-    const uint64_t whole[]  = {SCHEDULE + 0x20, function + 1, function + 1}, end[] = {SCHEDULE + 0x20, SCHEDULE + 0x1001};
-    const uint64_t border[] = {function, function}, broken[] = {function + 1, 7, UINT64_C(0x8000000000000007), SCHEDULE + 0x20};
+    const uint64_t whole[]  = {SCHEDULE + 0x20, function + 1, function + 1},
+                   end[]    = {SCHEDULE + 0x20, SCHEDULE + 0x1001};
+    const uint64_t border[] = {function, function},
+                   broken[] = {function + 1, 7, UINT64_C(0x8000000000000007), SCHEDULE + 0x20};
     struct symbols       *s;
     struct symbols_counts n;
     struct seen           seen[STACKS_MAX];
@@ -155,7 +161,7 @@ static void functions_have_names(void **state)
     stack_of(border, 2);
     stack_of(broken, 4);
     image_kernel(&m, now++, 0x0524, 4, 0, (uint8_t[24]){0}, 24); /* one without a stack */
-    image_kernel(&m, now++, 0x0532, 2, 0, (uint8_t[8]){0}, 8); /* of these none has one: not asked for */
+    image_kernel(&m, now++, 0x0532, 2, 0, (uint8_t[8]){0}, 8);   /* of these none has one: not asked for */
     make_build_id(&m, now++, elf.build_id);
     own_image(HOOK_IMAGE_DC_START, elf.build_id);
     kernel_symbols();
@@ -165,9 +171,11 @@ static void functions_have_names(void **state)
     named(&seen[0].frame[1], module, "symbols_known_function", 1); /* where the kernel was entered */
     named(&seen[0].frame[2], module, "symbols_known_function", 1);
     named(&seen[1].frame[1], "vmlinux", "ret_from_fork", 1);
-    /* the first address is the one that was reached; one behind it is what a call returns to, and belongs to the function before */
+    /* the first address is the one that was reached; one behind it is what a call returns to, and belongs to the
+     * function before */
     named(&seen[2].frame[0], module, "symbols_known_function", 0);
-    assert_true(seen[2].frame[1].state != FRAME_NAMED || strcmp(seen[2].frame[1].function, "symbols_known_function") != 0);
+    assert_true(seen[2].frame[1].state != FRAME_NAMED ||
+                strcmp(seen[2].frame[1].function, "symbols_known_function") != 0);
     for (unsigned i = 1; i < 4; i++)
         assert_int_equal(seen[3].frame[i].state, FRAME_NO_CODE);
     assert_true(symbols_counts(s, &n));
@@ -179,7 +187,8 @@ static void functions_have_names(void **state)
     assert_int_equal(n.unknown, 0);
     assert_int_equal(n.row_count, 1);
     assert_true(n.rows->hook == 0x0524 && n.rows->events == 5 && n.rows->with_stack == 4);
-    assert_true(n.rows->kernel[STACK_COMPLETE] == 1 && n.rows->kernel[STACK_CUT] == 1 && n.rows->kernel[STACK_NO_PART] == 2);
+    assert_true(n.rows->kernel[STACK_COMPLETE] == 1 && n.rows->kernel[STACK_CUT] == 1 &&
+                n.rows->kernel[STACK_NO_PART] == 2);
     assert_true(n.rows->user[STACK_CUT] == 3 && n.rows->user[STACK_NO_PART] == 1);
     assert_int_equal(n.list_count, 0);
     symbols_close(s);
@@ -196,7 +205,7 @@ static void defined(uint16_t hook, uint64_t key, const uint64_t *frames, unsigne
 static void keys_of(uint64_t kernel, uint64_t user)
 {
     uint8_t  bytes[24] = {0}, other[24] = {0};
-    uint32_t ids[2] = {MAKER_PID, MAKER_PID};
+    uint32_t ids[2]  = {MAKER_PID, MAKER_PID};
     int64_t  trigger = now++;
     image_kernel(&m, trigger, 0x0524, 4, 0, other, sizeof other);
     memcpy(bytes, &trigger, 8);
@@ -209,11 +218,12 @@ static void keys_of(uint64_t kernel, uint64_t user)
     }
 }
 
-/* A key is named by the frames of its definition, before its use (KeyCreate, as we write it) or behind it (as Windows does), and means
- * something else after it was deleted; one that nothing defines is a stack without frames. */
+/* A key is named by the frames of its definition, before its use (KeyCreate, as we write it) or behind it (as Windows
+ * does), and means something else after it was deleted; one that nothing defines is a stack without frames. */
 static void keys_have_the_names_of_their_stacks(void **state)
 {
-    const uint64_t in_kernel[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001}, user[] = {function + 1}, thread[] = {SCHEDULE + 0x20, SCHEDULE + 0x1001};
+    const uint64_t in_kernel[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001}, user[] = {function + 1},
+                   thread[] = {SCHEDULE + 0x20, SCHEDULE + 0x1001};
     struct symbols       *s;
     struct symbols_counts n;
     struct seen           seen[STACKS_MAX];
@@ -241,22 +251,24 @@ static void keys_have_the_names_of_their_stacks(void **state)
     named(&seen[2].frame[1], "vmlinux", "ret_from_fork", 1);
     named(&seen[3].frame[1], "vmlinux", "entry_SYSCALL_64_after_hwframe", 1);
     assert_true(symbols_counts(s, &n));
-    assert_true(n.row_count == 1 && n.rows->hook == 0x0524 && n.rows->events == 4 && n.rows->with_stack == 4 && n.missing == 0);
+    assert_true(n.row_count == 1 && n.rows->hook == 0x0524 && n.rows->events == 4 && n.rows->with_stack == 4 &&
+                n.missing == 0);
     assert_int_equal(n.complete, 1); /* ret_from_fork */
     assert_int_equal(n.kernel_frames + n.user_frames, 7);
     symbols_close(s);
 }
 
-/* What a stack is worth, without naming more than its ends: a system call of a program that has no stack of its own is no whole stack;
- * the program's part may be broken where the kernel's is whole, and come in an event of its own. */
+/* What a stack is worth, without naming more than its ends: a system call of a program that has no stack of its own is
+ * no whole stack; the program's part may be broken where the kernel's is whole, and come in an event of its own. */
 static void ends_tell_what_stacks_are_worth(void **state)
 {
-    const uint64_t       call[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001}, both[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001, function + 1}, user[] = {function + 1};
-    struct symbols      *s;
+    const uint64_t call[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001},
+                   both[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001, function + 1}, user[] = {function + 1};
+    struct symbols       *s;
     struct symbols_counts n;
-    struct seen          seen[STACKS_MAX];
-    struct etl_reader   *r;
-    struct etl_event     e;
+    struct seen           seen[STACKS_MAX];
+    struct etl_reader    *r;
+    struct etl_event      e;
     (void)state;
     if (elf.build_id_size != 20)
         skip();
@@ -266,7 +278,7 @@ static void ends_tell_what_stacks_are_worth(void **state)
     stack_of(both, 3);
     stack_of(call, 2);
     now -= 2; /* the program's part of the same event, as Windows has it */
-    uint8_t  bytes[24] = {0};
+    uint8_t bytes[24] = {0};
     memcpy(bytes, &now, 8);
     memcpy(bytes + 16, user, 8);
     image_kernel(&m, now + 2, 0x1820, 2, 0, bytes, sizeof bytes);
@@ -331,7 +343,8 @@ static void another_file_is_not_believed(void **state)
     assert_true(n.unknown == 1 && n.cut == 0 && n.complete == 0); /* the file that would tell is not here */
     assert_true(n.kernel == KERNEL_NONE && strstr(n.kernel_why, "not the boot") != NULL);
     assert_int_equal(n.list_count, 1);
-    assert_true(strcmp(n.list[0].path, self) == 0 && n.list[0].frames == 1 && strcmp(n.list[0].build_id, seen[0].frame[1].build_id) == 0);
+    assert_true(strcmp(n.list[0].path, self) == 0 && n.list[0].frames == 1 &&
+                strcmp(n.list[0].build_id, seen[0].frame[1].build_id) == 0);
     symbols_close(s);
 }
 
@@ -345,7 +358,8 @@ static void a_single_mapping_will_do(void **state)
     (void)state;
     if (elf.build_id_size != 20 || elf.execs != 1)
         skip();
-    uint64_t from = elf.exec[0].vaddr & ~UINT64_C(4095), to = (elf.exec[0].vaddr + elf.exec[0].size + 4095) & ~UINT64_C(4095);
+    uint64_t from = elf.exec[0].vaddr & ~UINT64_C(4095),
+             to   = (elf.exec[0].vaddr + elf.exec[0].size + 4095) & ~UINT64_C(4095);
     memcpy(half, elf.build_id, sizeof half);
     make_build_id(&m, now++, elf.build_id);
     make_image(&m, now++, HOOK_IMAGE_LOAD, base - elf.low + from, to - from, half[0], half[1], nt);
@@ -378,8 +392,11 @@ static void the_dump_shows_them(void **state)
         etl_reader_close(r);
         fclose(out);
         if (json) {
-            assert_non_null(strstr(text, "\"frames\":[{\"address\":\"0xffffffff81000120\",\"module\":\"vmlinux\",\"function\":\"schedule\",\"offset\":32}"));
-            assert_non_null(strstr(text, "{\"address\":\"0x1000\",\"state\":\"no-image\",\"path\":\"\",\"build_id\":\"\"}"));
+            assert_non_null(strstr(
+                text,
+                "\"frames\":[{\"address\":\"0xffffffff81000120\",\"module\":\"vmlinux\",\"function\":\"schedule\",\"offset\":32}"));
+            assert_non_null(
+                strstr(text, "{\"address\":\"0x1000\",\"state\":\"no-image\",\"path\":\"\",\"build_id\":\"\"}"));
         } else {
             assert_non_null(strstr(text, "\n    vmlinux!schedule+0x20\n    0x1000 (of no image"));
             assert_non_null(strstr(text, "\n    0x8000000000000007 (no address"));
@@ -392,9 +409,11 @@ static void the_dump_shows_them(void **state)
 /* D-78: a trace of Windows names the kernel's modules itself; what lies in none of them is of no vmlinux either. */
 static void kernels_of_others_have_their_own_modules(void **state)
 {
-    static const uint64_t NT = UINT64_C(0xfffff802424ab000), HAL = UINT64_C(0xfffff80242408000), DRIVER = UINT64_C(0xfffff80245000000);
-    const uint64_t        frames[] = {NT + 0x1234, HAL + 0x10, DRIVER + 0xFFF, DRIVER + 0x1001, NT + 0xab6000};
-    const char           *modules[] = {"ntoskrnl.exe", "hal.dll", "storport.sys", "kernel", "ntoskrnl.exe" /* a return address behind its end */};
+    static const uint64_t NT = UINT64_C(0xfffff802424ab000), HAL = UINT64_C(0xfffff80242408000),
+                          DRIVER    = UINT64_C(0xfffff80245000000);
+    const uint64_t        frames[]  = {NT + 0x1234, HAL + 0x10, DRIVER + 0xFFF, DRIVER + 0x1001, NT + 0xab6000};
+    const char           *modules[] = {"ntoskrnl.exe", "hal.dll", "storport.sys", "kernel",
+                                       "ntoskrnl.exe" /* a return address behind its end */};
     const uint64_t        offsets[] = {0x1234, 0x10, 0xFFF, 0, 0xab6000};
     struct symbols       *s;
     struct symbols_counts n;
@@ -438,7 +457,8 @@ static void a_linux_kernel_without_names(void **state)
     struct symbols *s;
     struct seen     seen[STACKS_MAX];
     (void)state;
-    make_image_of(&m, now++, HOOK_IMAGE_DC_START, 0, SCHEDULE & ~UINT64_C(0xFFFFFF), 0x2000000, 1, 2, "\\Device\\HarddiskVolume1\\boot\\vmlinux-6.1");
+    make_image_of(&m, now++, HOOK_IMAGE_DC_START, 0, SCHEDULE & ~UINT64_C(0xFFFFFF), 0x2000000, 1, 2,
+                  "\\Device\\HarddiskVolume1\\boot\\vmlinux-6.1");
     stack_of(frames, 1);
     assert_int_equal(all(NULL, 0, &s, seen), 1);
     assert_string_equal(seen[0].frame[0].module, "vmlinux");
@@ -449,8 +469,15 @@ static void a_linux_kernel_without_names(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(functions_have_names), T(keys_have_the_names_of_their_stacks), T(ends_tell_what_stacks_are_worth), T(an_image_has_its_time), T(another_file_is_not_believed),
-                                       T(a_single_mapping_will_do), T(the_dump_shows_them), T(kernels_of_others_have_their_own_modules), T(a_kernel_that_nothing_tells),
+    const struct CMUnitTest tests[] = {T(functions_have_names),
+                                       T(keys_have_the_names_of_their_stacks),
+                                       T(ends_tell_what_stacks_are_worth),
+                                       T(an_image_has_its_time),
+                                       T(another_file_is_not_believed),
+                                       T(a_single_mapping_will_do),
+                                       T(the_dump_shows_them),
+                                       T(kernels_of_others_have_their_own_modules),
+                                       T(a_kernel_that_nothing_tells),
                                        T(a_linux_kernel_without_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

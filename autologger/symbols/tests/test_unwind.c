@@ -1,5 +1,6 @@
-/* Unwinding copies of this program's own stack: the functions that are on it, in order, to where it began; a copy that is too short, files
- * that are not the ones, and nonsense end the stack and say why. Proves: issue 4 "by DWARF from copied stack memory". */
+/* Unwinding copies of this program's own stack: the functions that are on it, in order, to where it began; a copy that
+ * is too short, files that are not the ones, and nonsense end the stack and say why. Proves: issue 4 "by DWARF from
+ * copied stack memory". */
 #include "autologger/kernel/source/procfs.h"
 #include "autologger/symbols/unwind.h"
 
@@ -23,8 +24,9 @@ static uintptr_t          after[3]; /* where the calls of outer, middle and the 
 /* Registers and stack as they are here, also what lies between variables. */
 __attribute__((noinline, no_sanitize("address"))) static void take_copy(void)
 {
-    static const int order[STACK_COPY_REGISTERS] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_RIP,
-                                                    REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    static const int order[STACK_COPY_REGISTERS] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
+                                                    REG_RBP, REG_RSP, REG_RIP, REG_R8,  REG_R9,  REG_R10,
+                                                    REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     extern char    **environ;
     ucontext_t       u;
     getcontext(&u);
@@ -32,7 +34,7 @@ __attribute__((noinline, no_sanitize("address"))) static void take_copy(void)
     for (unsigned i = 0; i < STACK_COPY_REGISTERS; i++)
         copy.registers[i] = (uint64_t)u.uc_mcontext.gregs[order[i]];
     const uint64_t from = copy.registers[STACK_COPY_SP], to = (uintptr_t)environ; /* above everything that runs */
-    copy.size           = (uint32_t)(to - from < sizeof stack ? to - from : sizeof stack);
+    copy.size = (uint32_t)(to - from < sizeof stack ? to - from : sizeof stack);
     for (uint32_t i = 0; i < copy.size; i++) /* not memcpy: a sanitizer looks at that */
         stack[i] = ((volatile uint8_t *)(uintptr_t)from)[i];
     after[0] = (uintptr_t)__builtin_return_address(0);
@@ -48,23 +50,27 @@ __attribute__((noinline)) static void outer(void)
     after[2] = (uintptr_t)__builtin_return_address(0);
 }
 
-struct reported { struct unwind *u; uint32_t changed; };
+struct reported {
+    struct unwind *u;
+    uint32_t       changed;
+};
 
 static int report(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-    const struct reported *to = ctx;
+    const struct reported *to  = ctx;
     struct elf_info        elf = {0};
     char                   self[512];
     ssize_t                n    = readlink("/proc/self/exe", self, sizeof self - 1);
     const char            *path = *info->dlpi_name ? info->dlpi_name : self;
     (void)size;
     self[n > 0 ? n : 0] = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd              = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0; /* the vdso */
     elf_read(fd, &elf);
     close(fd);
-    struct unwind_image image = {.base = info->dlpi_addr + elf.low, .size = elf.high - elf.low, .process_id = (uint32_t)getpid()};
+    struct unwind_image image = {
+        .base = info->dlpi_addr + elf.low, .size = elf.high - elf.low, .process_id = (uint32_t)getpid()};
     memcpy(&image.stamp, elf.build_id, 4);
     memcpy(&image.checksum, elf.build_id + 4, 4);
     image.checksum ^= to->changed;
@@ -109,7 +115,8 @@ static void what_is_missing_ends_the_stack(void **state)
     few.size               = 256;
     unwind_stack(u, &few, stack, &a);
     assert_int_equal(a.end, UNWIND_NO_MEMORY);
-    assert_true(a.count >= 1 && a.count < whole.count && memcmp(a.frames, whole.frames, a.count * sizeof *a.frames) == 0);
+    assert_true(a.count >= 1 && a.count < whole.count &&
+                memcmp(a.frames, whole.frames, a.count * sizeof *a.frames) == 0);
     few.size = 0;
     unwind_stack(u, &few, stack, &a);
     assert_true(a.end == UNWIND_NO_MEMORY && a.count == 1);
@@ -119,7 +126,7 @@ static void what_is_missing_ends_the_stack(void **state)
     few.process_id = 1; /* nobody told of its images */
     unwind_stack(u, &few, stack, &a);
     assert_true(a.end == UNWIND_NO_TABLE && a.count == 1);
-    few                         = copy;
+    few                          = copy;
     few.registers[STACK_COPY_IP] = 0x1234; /* code that no file has: by frame pointers, and there is none */
     few.registers[STACK_COPY_BP] = 1;
     unwind_stack(u, &few, stack, &a);
@@ -136,7 +143,8 @@ static void images_go(void **state)
     outer();
     struct dl_find_object found;
     assert_int_equal(_dl_find_object((void *)after[0], &found), 0);
-    const struct unwind_image gone = {.base = (uintptr_t)found.dlfo_map_start, .process_id = (uint32_t)getpid(), .gone = 1};
+    const struct unwind_image gone = {
+        .base = (uintptr_t)found.dlfo_map_start, .process_id = (uint32_t)getpid(), .gone = 1};
     assert_true(unwind_image(u, &gone, "gone"));
     unwind_stack(u, &copy, stack, &a);
     assert_true(a.end != UNWIND_WHOLE);
@@ -145,7 +153,8 @@ static void images_go(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_calls_are_found), cmocka_unit_test(what_is_missing_ends_the_stack), cmocka_unit_test(images_go)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_calls_are_found),
+                                       cmocka_unit_test(what_is_missing_ends_the_stack), cmocka_unit_test(images_go)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 #else

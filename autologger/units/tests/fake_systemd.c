@@ -1,12 +1,13 @@
-/* fake_systemd - listens like process 1 and says what it is told to: fake_systemd SOCKET [RECORD]. RECORD holds units as "systemctl show"
- * prints them, a blank line between two. Commands come on standard input, a line each:
- *   set UNIT, lines Name=Value, blank line   its properties change, as systemd signals it    new UNIT, gone UNIT
- *   job ID UNIT TYPE   run ID   end ID RESULT    flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal each
- *   slow MS   each question for properties takes so long       unfinished   the boot is not finished, until "finished"
- *   pass UNIT   it is loaded and, because nothing needs it, unloaded       expect COUNT   at most so many units were asked for so far, each by
- *   its path; else the answer is "no: " and how many       refuse   from now on every question is answered with an error     die   all connections are closed      quit
- * Each is answered with "done" on standard output when its signals are on their way. A question for the properties of an unloaded unit loads and
- * unloads it, with UnitNew and UnitRemoved, as process 1 does. */
+/* fake_systemd - listens like process 1 and says what it is told to: fake_systemd SOCKET [RECORD]. RECORD holds units
+ * as "systemctl show" prints them, a blank line between two. Commands come on standard input, a line each:
+ *   set UNIT, lines Name=Value, blank line   its properties change, as systemd signals it    new UNIT, gone UNIT job ID
+ *   UNIT TYPE   run ID   end ID RESULT    flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal
+ *   each slow MS   each question for properties takes so long       unfinished   the boot is not finished, until
+ *   "finished" pass UNIT   it is loaded and, because nothing needs it, unloaded       expect COUNT   at most so many
+ *   units were asked for so far, each by its path; else the answer is "no: " and how many       refuse   from now on
+ *   every question is answered with an error     die   all connections are closed      quit
+ * Each is answered with "done" on standard output when its signals are on their way. A question for the properties of
+ * an unloaded unit loads and unloads it, with UnitNew and UnitRemoved, as process 1 does. */
 #include <dbus/dbus.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,12 +27,15 @@ struct fake_unit {
 };
 static struct fake_unit units[UNITS];
 static unsigned         unit_count;
-static struct { unsigned id; char unit[256], type[32]; } jobs[JOBS];
-static DBusConnection  *connections[CONNECTIONS];
-static bool             refuses;
-static unsigned         asked; /* units, by their paths */
-static unsigned         slow_ms;
-static bool             unfinished;
+static struct {
+    unsigned id;
+    char     unit[256], type[32];
+} jobs[JOBS];
+static DBusConnection *connections[CONNECTIONS];
+static bool            refuses;
+static unsigned        asked; /* units, by their paths */
+static unsigned        slow_ms;
+static bool            unfinished;
 
 static struct fake_unit *unit_get(const char *name)
 {
@@ -49,7 +53,8 @@ static void set(struct fake_unit *u, const char *line)
     if (!equals)
         return;
     while (i < PROPERTIES_MOST - 1 && u->property[i] &&
-           (strlen(u->property[i]) != (size_t)(equals - line) || strncmp(u->property[i], line, (size_t)(equals - line)) != 0))
+           (strlen(u->property[i]) != (size_t)(equals - line) ||
+            strncmp(u->property[i], line, (size_t)(equals - line)) != 0))
         i++;
     free(u->value[i]);
     if (!u->property[i])
@@ -62,7 +67,7 @@ static void record_read(const char *path)
     char  line[4096], block[PROPERTIES_MOST][512];
     FILE *f = fopen(path, "re");
     for (unsigned n = 0; f;) {
-        bool more = fgets(line, sizeof line, f) != NULL;
+        bool more                 = fgets(line, sizeof line, f) != NULL;
         line[strcspn(line, "\n")] = 0;
         if (more && *line && n < PROPERTIES_MOST) {
             snprintf(block[n++], sizeof *block, "%s", line);
@@ -125,11 +130,12 @@ static void append_value(DBusMessageIter *at, const char *name, const char *text
         dbus_message_iter_close_container(at, &v);
         return;
     }
-    dbus_uint64_t t = strtoull(text, NULL, 10);
-    dbus_uint32_t u = (dbus_uint32_t)t;
-    dbus_int32_t  i = (dbus_int32_t)t;
-    const bool    time = strstr(name, "Timestamp") != NULL, pid = strstr(name, "PID") != NULL, code = strncmp(name, "ExecMain", 8) == 0;
-    const char   *type = time ? "t" : pid ? "u" : code ? "i" : "s";
+    dbus_uint64_t t    = strtoull(text, NULL, 10);
+    dbus_uint32_t u    = (dbus_uint32_t)t;
+    dbus_int32_t  i    = (dbus_int32_t)t;
+    const bool    time = strstr(name, "Timestamp") != NULL, pid = strstr(name, "PID") != NULL,
+               code  = strncmp(name, "ExecMain", 8) == 0;
+    const char *type = time ? "t" : pid ? "u" : code ? "i" : "s";
     dbus_message_iter_open_container(at, DBUS_TYPE_VARIANT, type, &v);
     dbus_message_iter_append_basic(&v, *type, time ? (void *)&t : pid ? (void *)&u : code ? (void *)&i : (void *)&text);
     dbus_message_iter_close_container(at, &v);
@@ -137,7 +143,8 @@ static void append_value(DBusMessageIter *at, const char *name, const char *text
 
 static bool of_kind(const char *name)
 {
-    return strcmp(name, "Result") == 0 || strncmp(name, "ExecMain", 8) == 0 || strcmp(name, "MainPID") == 0 || strcmp(name, "ControlGroup") == 0;
+    return strcmp(name, "Result") == 0 || strncmp(name, "ExecMain", 8) == 0 || strcmp(name, "MainPID") == 0 ||
+           strcmp(name, "ControlGroup") == 0;
 }
 
 static void append_pair(DBusMessageIter *array, const char *name, const char *text)
@@ -201,7 +208,7 @@ static void job_changed(unsigned id)
 static void manager_signal(const char *member, unsigned job, const char *unit, const char *result)
 {
     char          path[2048];
-    const char   *p = path;
+    const char   *p  = path;
     dbus_uint32_t id = job;
     DBusMessage  *m  = dbus_message_new_signal("/org/freedesktop/systemd1", SYSTEMD ".Manager", member);
     if (job)
@@ -209,7 +216,8 @@ static void manager_signal(const char *member, unsigned job, const char *unit, c
     else
         path_of(unit, path, sizeof path);
     if (job)
-        dbus_message_append_args(m, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &p, DBUS_TYPE_STRING, &unit, DBUS_TYPE_INVALID);
+        dbus_message_append_args(m, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &p, DBUS_TYPE_STRING, &unit,
+                                 DBUS_TYPE_INVALID);
     else
         dbus_message_append_args(m, DBUS_TYPE_STRING, &unit, DBUS_TYPE_OBJECT_PATH, &p, DBUS_TYPE_INVALID);
     if (result)
@@ -274,10 +282,11 @@ static void get_all(DBusMessage *m, DBusMessageIter *at)
     if (strcmp(interface, SYSTEMD ".Manager") == 0 || sscanf(path, "/org/freedesktop/systemd1/job/%u", &id) == 1) {
         dbus_message_iter_open_container(at, DBUS_TYPE_ARRAY, "{sv}", &array);
         if (strcmp(interface, SYSTEMD ".Manager") == 0) {
-            static const char *const times[][2] = {{"FirmwareTimestampMonotonic", "9000000"}, {"LoaderTimestampMonotonic", "4000000"},
-                                                   {"InitRDTimestampMonotonic", "600000"}, {"UserspaceTimestampMonotonic", "1234567"},
-                                                   {"UnitsLoadStartTimestampMonotonic", "1300000"}, {"UnitsLoadFinishTimestampMonotonic", "1400000"},
-                                                   {"FinishTimestampMonotonic", "5000000"}};
+            static const char *const times[][2] = {
+                {"FirmwareTimestampMonotonic", "9000000"},       {"LoaderTimestampMonotonic", "4000000"},
+                {"InitRDTimestampMonotonic", "600000"},          {"UserspaceTimestampMonotonic", "1234567"},
+                {"UnitsLoadStartTimestampMonotonic", "1300000"}, {"UnitsLoadFinishTimestampMonotonic", "1400000"},
+                {"FinishTimestampMonotonic", "5000000"}};
             for (size_t i = 0; i < sizeof times / sizeof *times - unfinished; i++)
                 append_pair(&array, times[i][0], times[i][1]);
         } else {
@@ -327,7 +336,7 @@ static DBusHandlerResult on_message(DBusConnection *c, DBusMessage *m, void *ctx
     DBusMessageIter at;
     const char     *member = dbus_message_get_member(m);
     const bool      gets   = !refuses && strcmp(member, "GetAll") == 0;
-    DBusMessage    *r      = refuses                          ? dbus_message_new_error(m, DBUS_ERROR_ACCESS_DENIED, "no")
+    DBusMessage    *r      = refuses ? dbus_message_new_error(m, DBUS_ERROR_ACCESS_DENIED, "no")
                              : strcmp(member, "GetUnit") == 0 ? where(m)
                                                               : dbus_message_new_method_return(m);
     dbus_message_iter_init_append(r, &at);
@@ -344,7 +353,7 @@ static DBusHandlerResult on_message(DBusConnection *c, DBusMessage *m, void *ctx
 
 /* libdbus asks for its descriptors to be watched; poll does. */
 enum { WATCHES = 64 };
-static DBusWatch *watches[WATCHES];
+static DBusWatch  *watches[WATCHES];
 static dbus_bool_t watch_add(DBusWatch *w, void *ctx)
 {
     (void)ctx;
@@ -462,17 +471,20 @@ static void turn(void)
 
     for (unsigned i = 0; i < WATCHES; i++)
         if (watches[i] && dbus_watch_get_enabled(watches[i])) {
-            of[n]  = watches[i];
-            p[n++] = (struct pollfd){.fd = dbus_watch_get_unix_fd(watches[i]),
-                                     .events = dbus_watch_get_flags(watches[i]) & DBUS_WATCH_WRITABLE ? POLLOUT : POLLIN};
+            of[n] = watches[i];
+            p[n++] =
+                (struct pollfd){.fd     = dbus_watch_get_unix_fd(watches[i]),
+                                .events = dbus_watch_get_flags(watches[i]) & DBUS_WATCH_WRITABLE ? POLLOUT : POLLIN};
         }
     if (poll(p, n, -1) < 0)
         exit(1);
     for (unsigned i = 1; i < n; i++)
         for (unsigned k = 0; p[i].revents && k < WATCHES; k++)
             if (watches[k] == of[i]) /* not taken away meanwhile */
-                dbus_watch_handle(of[i], (p[i].revents & POLLIN ? DBUS_WATCH_READABLE : 0u) | (p[i].revents & POLLOUT ? DBUS_WATCH_WRITABLE : 0u) |
-                                             (p[i].revents & POLLHUP ? DBUS_WATCH_HANGUP : 0u) | (p[i].revents & POLLERR ? DBUS_WATCH_ERROR : 0u));
+                dbus_watch_handle(of[i], (p[i].revents & POLLIN ? DBUS_WATCH_READABLE : 0u) |
+                                             (p[i].revents & POLLOUT ? DBUS_WATCH_WRITABLE : 0u) |
+                                             (p[i].revents & POLLHUP ? DBUS_WATCH_HANGUP : 0u) |
+                                             (p[i].revents & POLLERR ? DBUS_WATCH_ERROR : 0u));
     for (unsigned i = 0; i < CONNECTIONS; i++)
         if (connections[i]) {
             DBusConnection *c = dbus_connection_ref(connections[i]);
@@ -486,7 +498,8 @@ static void turn(void)
     if (got <= 0)
         exit(0);
     text[size += (size_t)got] = 0;
-    for (char *line = text, *end; (end = strchr(line, '\n')) || (size = strlen(memmove(text, line, strlen(line) + 1)), false); line = end + 1) {
+    for (char *line                                                                                        = text, *end;
+         (end = strchr(line, '\n')) || (size = strlen(memmove(text, line, strlen(line) + 1)), false); line = end + 1) {
         *end = 0;
         command(line);
     }
@@ -494,8 +507,8 @@ static void turn(void)
 
 int main(int argc, char **argv)
 {
-    DBusError   error = DBUS_ERROR_INIT;
-    char        address[300];
+    DBusError error = DBUS_ERROR_INIT;
+    char      address[300];
     if (argc < 2)
         return 100;
     if (argc > 2)

@@ -20,9 +20,9 @@ struct heard {
     char     last[128], starts[128], result[32], type[32], end[32];
 };
 struct fake {
-    pid_t  pid;
-    FILE  *to, *from;
-    char   folder[64], socket[128], address[160];
+    pid_t pid;
+    FILE *to, *from;
+    char  folder[64], socket[128], address[160];
 };
 
 static void on_unit(void *ctx, const struct unit *u)
@@ -95,7 +95,8 @@ static int set_up(void **state)
         dup2(from[1], 1);
         close(to[1]);
         close(from[0]);
-        execl(AL_BINARY_DIR "/tests/fake_systemd", "fake_systemd", f->socket, AL_TEST_DIR "/units-debian12.txt", (char *)NULL);
+        execl(AL_BINARY_DIR "/tests/fake_systemd", "fake_systemd", f->socket, AL_TEST_DIR "/units-debian12.txt",
+              (char *)NULL);
         _exit(127);
     }
     close(to[0]);
@@ -139,8 +140,8 @@ static bool boot_finished(const struct heard *h) { return h->finished; }
 
 static void list_changes_and_jobs(void **state)
 {
-    struct fake          *f = *state;
-    struct heard          h = {0};
+    struct fake          *f    = *state;
+    struct heard          h    = {0};
     const struct bus_sink sink = {&h, on_unit, on_starts, on_listed, on_gone, on_job, on_finished};
     struct bus           *b;
     struct reason         why;
@@ -151,7 +152,8 @@ static void list_changes_and_jobs(void **state)
     assert_int_equal(h.units, 5); /* once each */
 
     say(f, "new new.service");
-    say(f, "set new.service\nResult=exit-code\nExecMainExitTimestampMonotonic=99\nInactiveEnterTimestampMonotonic=100\n");
+    say(f,
+        "set new.service\nResult=exit-code\nExecMainExitTimestampMonotonic=99\nInactiveEnterTimestampMonotonic=100\n");
     assert_int_equal(turn_until(b, changed_once, &h, &why), W_SUCCESS);
     assert_string_equal(h.last, "new.service");
     assert_string_equal(h.result, "exit-code");
@@ -173,11 +175,12 @@ static void list_changes_and_jobs(void **state)
 static bool told_again(const struct heard *h) { return h->units >= 6; }
 static bool passed(const struct heard *h) { return h->gone >= 2; }
 
-/* Whoever asks for a unit by its path loads it: a unit that was there for a moment must not be asked for again and again. */
+/* Whoever asks for a unit by its path loads it: a unit that was there for a moment must not be asked for again and
+ * again. */
 static void a_unit_that_passes_is_left_alone(void **state)
 {
-    struct fake          *f = *state;
-    struct heard          h = {0};
+    struct fake          *f    = *state;
+    struct heard          h    = {0};
     const struct bus_sink sink = {&h, on_unit, on_starts, on_listed, on_gone, on_job, NULL};
     struct bus           *b;
     struct reason         why;
@@ -216,7 +219,8 @@ static unsigned now_ms(void)
     return (unsigned)(t.tv_sec * 1000 + t.tv_nsec / 1000000);
 }
 
-/* While systemd starts units it has a pause of 30 times its answer after each unit that it is asked for; then it is asked for all. */
+/* While systemd starts units it has a pause of 30 times its answer after each unit that it is asked for; then it is
+ * asked for all. */
 static void a_boot_is_not_held_up(void **state)
 {
     struct fake          *f    = *state;
@@ -263,8 +267,8 @@ static void who_is_not_there_is_named(void **state)
 
 static void a_refusal_and_an_end_are_told(void **state)
 {
-    struct fake          *f = *state;
-    struct heard          h = {0};
+    struct fake          *f    = *state;
+    struct heard          h    = {0};
     const struct bus_sink sink = {&h, on_unit, on_starts, on_listed, on_gone, on_job, NULL};
     struct bus           *b;
     struct reason         why;
@@ -286,10 +290,11 @@ static void a_refusal_and_an_end_are_told(void **state)
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(list_changes_and_jobs, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(a_unit_that_passes_is_left_alone, set_up, tear_down),
-                                       cmocka_unit_test_setup_teardown(a_boot_is_not_held_up, set_up, tear_down),
-                                       cmocka_unit_test(who_is_not_there_is_named),
-                                       cmocka_unit_test_setup_teardown(a_refusal_and_an_end_are_told, set_up, tear_down)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(list_changes_and_jobs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_unit_that_passes_is_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_boot_is_not_held_up, set_up, tear_down),
+        cmocka_unit_test(who_is_not_there_is_named),
+        cmocka_unit_test_setup_teardown(a_refusal_and_an_end_are_told, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

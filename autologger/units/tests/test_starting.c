@@ -110,6 +110,7 @@ static void bounded(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times), cmocka_unit_test(late), cmocka_unit_test(restarted), cmocka_unit_test(bounded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times), cmocka_unit_test(late), cmocka_unit_test(restarted),
+                                       cmocka_unit_test(bounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

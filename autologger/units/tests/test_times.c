@@ -9,7 +9,9 @@ enum { SECOND = 1000000000 };
 
 static void times_between_and_outside_of_pairs(void **state)
 {
-    static const struct { uint64_t us, raw_ns; } cases[] = {
+    static const struct {
+        uint64_t us, raw_ns;
+    } cases[] = {
         {7000000, 6700000000},   /* before the first pair: 0.3 s behind, as there */
         {299999, 0},             /* the raw clock had not begun */
         {300001, 1000},          /* it had */
@@ -26,8 +28,8 @@ static void times_between_and_outside_of_pairs(void **state)
     t.pair[1].raw_ns       = 10700100000;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (times_raw(&t, cases[i].us) != cases[i].raw_ns)
-            fail_msg("%llu us: %llu ns instead of %llu", (unsigned long long)cases[i].us, (unsigned long long)times_raw(&t, cases[i].us),
-                     (unsigned long long)cases[i].raw_ns);
+            fail_msg("%llu us: %llu ns instead of %llu", (unsigned long long)cases[i].us,
+                     (unsigned long long)times_raw(&t, cases[i].us), (unsigned long long)cases[i].raw_ns);
 }
 
 /* More pairs than there is room for: the first stays. */
@@ -51,6 +53,7 @@ static void the_first_pair_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_between_and_outside_of_pairs), cmocka_unit_test(the_first_pair_stays)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times_between_and_outside_of_pairs),
+                                       cmocka_unit_test(the_first_pair_stays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,8 @@ static void patterns(void **state)
     assert_true(unit_matches("systemd-*", "systemd-journald.service"));
     assert_false(unit_matches("systemd-*", "ssh.service"));
     assert_true(unit_matches("getty@*", "getty@tty1.service"));
-    assert_true(unit_matches("systemd-*", "systemd-journald.socket")); /* a glob without a dot means names as they are, too */
+    /* a glob without a dot means names as they are, too */
+    assert_true(unit_matches("systemd-*", "systemd-journald.socket"));
     assert_false(unit_matches(",;", "ssh.service"));
 }
 

@@ -40,7 +40,11 @@ static void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-static struct sockaddr_in internet(int port) { return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}; }
+static struct sockaddr_in internet(int port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
 
 static int tcp_connected(int port)
 {
@@ -51,7 +55,7 @@ static int tcp_connected(int port)
 
 static int unix_connected(void)
 {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    struct sockaddr_un a  = {.sun_family = AF_UNIX};
     const int          fd = socket(AF_UNIX, SOCK_STREAM, 0);
     snprintf(a.sun_path, sizeof a.sun_path, "%s", world.path);
     return connect(fd, (const struct sockaddr *)&a, sizeof a) == 0 ? fd : -1;
@@ -67,7 +71,8 @@ static int udp_connected(int port)
 static void read_of(int fd)
 {
     char byte;
-    while (read(fd, &byte, 1) < 0 && errno == EINTR) {}
+    while (read(fd, &byte, 1) < 0 && errno == EINTR) {
+    }
 }
 
 /* ---- what children do; none of it ends ---- */
@@ -160,13 +165,23 @@ static const struct row {
     const char    *object; /* "P": the listener's port; "U", "L", "R": its path, the lock's, the record lock's */
     bool           guessed, held;
 } rows[] = {
-    {sleeps, WAIT_SLEEP, "", false, false},      {polls_nothing, WAIT_SLEEP, "", false, false}, {waits_child, WAIT_CHILD, "", false, false},
-    {takes_flock, WAIT_LOCK, "L", false, true},  {takes_fcntl, WAIT_LOCK, "R", false, true},    {reads_pipe, WAIT_PIPE, "", false, false},
-    {reads_tcp, WAIT_TCP, "P", false, false},    {polls_tcp, WAIT_TCP, "P", true, false},       {reads_unix, WAIT_UNIX, "U", false, false},
-    {epolls_unix, WAIT_UNIX, "U", true, false},  {asks_names, WAIT_DNS, "127.0.0.1:53", true, false},
+    {sleeps, WAIT_SLEEP, "", false, false},
+    {polls_nothing, WAIT_SLEEP, "", false, false},
+    {waits_child, WAIT_CHILD, "", false, false},
+    {takes_flock, WAIT_LOCK, "L", false, true},
+    {takes_fcntl, WAIT_LOCK, "R", false, true},
+    {reads_pipe, WAIT_PIPE, "", false, false},
+    {reads_tcp, WAIT_TCP, "P", false, false},
+    {polls_tcp, WAIT_TCP, "P", true, false},
+    {reads_unix, WAIT_UNIX, "U", false, false},
+    {epolls_unix, WAIT_UNIX, "U", true, false},
+    {asks_names, WAIT_DNS, "127.0.0.1:53", true, false},
     {asks_names_alone, WAIT_DNS, "127.0.0.1:53", false, false},
-    {reads_udp, WAIT_UDP, "127.0.0.1:5353", false, false}, {accepts, WAIT_CLIENTS, "", false, false}, {connects, WAIT_CONNECT, "P", false, false},
-    {locks_mutex, WAIT_FUTEX, "", false, false}, {waits_signal, WAIT_SIGNAL, "", false, false},
+    {reads_udp, WAIT_UDP, "127.0.0.1:5353", false, false},
+    {accepts, WAIT_CLIENTS, "", false, false},
+    {connects, WAIT_CONNECT, "P", false, false},
+    {locks_mutex, WAIT_FUTEX, "", false, false},
+    {waits_signal, WAIT_SIGNAL, "", false, false},
 };
 
 static void expected(const struct row *r, char *out, size_t size)
@@ -184,7 +199,8 @@ static bool as_expected(const struct row *r, const struct waiting *w)
 {
     char object[200];
     expected(r, object, sizeof object);
-    return w->kind == r->kind && strcmp(w->object, object) == 0 && w->guessed == r->guessed && (w->holder == (uint32_t)getpid()) == r->held;
+    return w->kind == r->kind && strcmp(w->object, object) == 0 && w->guessed == r->guessed &&
+           (w->holder == (uint32_t)getpid()) == r->held;
 }
 
 static void each_kind(void **state)
@@ -207,7 +223,8 @@ static void each_kind(void **state)
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         if (!found)
-            fail_msg("row %zu: %s \"%s\" guessed %d holder %u (call %s)", i, waiting_word(w.kind), w.object, w.guessed, w.holder, w.call);
+            fail_msg("row %zu: %s \"%s\" guessed %d holder %u (call %s)", i, waiting_word(w.kind), w.object, w.guessed,
+                     w.holder, w.call);
         assert_string_equal(w.name, "wa) S (it");
         if (rows[i].kind != WAIT_FUTEX || *w.call)
             assert_true(*w.call);
@@ -253,8 +270,8 @@ static int set_up(void **state)
     world.tcp_listener  = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     world.unix_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(world.tcp_listener, (struct sockaddr *)&a, sizeof a) < 0 || listen(world.tcp_listener, 4) < 0 ||
-        getsockname(world.tcp_listener, (struct sockaddr *)&a, &size) < 0 || bind(world.unix_listener, (struct sockaddr *)&u, sizeof u) < 0 ||
-        listen(world.unix_listener, 16) < 0)
+        getsockname(world.tcp_listener, (struct sockaddr *)&a, &size) < 0 ||
+        bind(world.unix_listener, (struct sockaddr *)&u, sizeof u) < 0 || listen(world.unix_listener, 16) < 0)
         return -1;
     world.port = ntohs(a.sin_port);
     return 0;

@@ -1,4 +1,5 @@
-/* Proves: ENB-06: blocks of filters: made, checked by the limits of each type, described; what is damaged, cut or doubled is refused. */
+/* Proves: ENB-06: blocks of filters: made, checked by the limits of each type, described; what is damaged, cut or
+ * doubled is refused. */
 #include "autologger/wire/filter.h"
 
 #include <setjmp.h>
@@ -13,7 +14,8 @@ enum { MOST = 8192 };
 
 static void limits(void **state)
 {
-    static const uint8_t ids_in[] = {1, 0, 1, 0, 7, 0}, ids_none[] = {1, 0, 0, 0}, ids_two[] = {0, 0, 2, 0, 7, 0}, ids_neither[] = {2, 0, 1, 0, 7, 0};
+    static const uint8_t ids_in[] = {1, 0, 1, 0, 7, 0}, ids_none[] = {1, 0, 0, 0}, ids_two[] = {0, 0, 2, 0, 7, 0},
+                         ids_neither[] = {2, 0, 1, 0, 7, 0};
     static const struct {
         const char *what;
         uint32_t    type;
@@ -39,7 +41,8 @@ static void limits(void **state)
         {"names, one missing", FILTER_EVENT_NAME, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\3\0a\0b", 24, 87},
         {"no names", FILTER_EVENT_NAME, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0", 20, 87},
         {"level and keywords", FILTER_STACK_LEVEL_KEYWORD, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\1\0\0\0\0\0", 24, 0},
-        {"level and keywords, cut", FILTER_STACK_LEVEL_KEYWORD, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\1\0\0\0\0\0", 18, 87},
+        {"level and keywords, cut", FILTER_STACK_LEVEL_KEYWORD, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\4\1\0\0\0\0\0", 18,
+         87},
         {"the provider's own", FILTER_SCHEMATIZED, "x", 1, 0},
         {"of a type of its own", 17, "x", 1, 0},
         {"of no type", 0, "x", 1, 50},
@@ -54,7 +57,11 @@ static void limits(void **state)
         if (st != rows[i].status)
             fail_msg("%s: %u, expected %u: %s", rows[i].what, st, rows[i].status, st ? why.text : "");
     }
-    static const struct { uint32_t type; size_t most; } sizes[] = {{FILTER_PID, 32}, {FILTER_EXECUTABLE, FILTER_TEXT_UTF8}, {FILTER_SCHEMATIZED, 1024}, {FILTER_EVENT_ID, 132}};
+    static const struct {
+        uint32_t type;
+        size_t   most;
+    } sizes[] = {
+        {FILTER_PID, 32}, {FILTER_EXECUTABLE, FILTER_TEXT_UTF8}, {FILTER_SCHEMATIZED, 1024}, {FILTER_EVENT_ID, 132}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         memset(many, 'x', sizeof many);
         many[0] = sizes[i].type == FILTER_EVENT_ID ? 1 : 'x';
@@ -107,7 +114,7 @@ static void damaged_blocks(void **state)
     struct filter_block *b = some();
     struct reason        why;
     char                 text[64];
-    uint8_t             *copy = malloc(b->size);
+    uint8_t             *copy    = malloc(b->size);
     unsigned             refused = 0, sound = 0;
     (void)state;
     for (uint32_t n = 0; n < b->size; n++)
@@ -140,6 +147,7 @@ static void damaged_blocks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(limits), cmocka_unit_test(whole_blocks), cmocka_unit_test(damaged_blocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(limits), cmocka_unit_test(whole_blocks),
+                                       cmocka_unit_test(damaged_blocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

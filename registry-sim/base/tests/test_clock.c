@@ -76,11 +76,14 @@ static void anchor_is_close(void **state)
     assert_int_equal(clock_anchor_on(&a, &coarse), a.filetime);
 }
 
-/* Stamps as perf gives them, between two reads of the TSC: the map's answer must lie between those reads, plus its bound. */
+/* Stamps as perf gives them, between two reads of the TSC: the map's answer must lie between those reads, plus its
+ * bound. */
 static void map_is_within_its_bound(void **state)
 {
     struct clock_machine m;
-    static struct { uint64_t before, raw, after; } s[2000];
+    static struct {
+        uint64_t before, raw, after;
+    } s[2000];
     struct clockmap map;
     unsigned        n = 0;
     (void)state;

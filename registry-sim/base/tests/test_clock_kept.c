@@ -1,4 +1,5 @@
-/* One frequency a boot (D-09): the first one is kept, and counts for all; of another boot, or somebody else's to write, it does not. */
+/* One frequency a boot (D-09): the first one is kept, and counts for all; of another boot, or somebody else's to write,
+ * it does not. */
 #include "registry-sim/base/clock.h"
 #include "registry-sim/base/clock_kept.h"
 
@@ -57,7 +58,8 @@ static void the_first_counts(void **state)
 
 static void others_do_not(void **state)
 {
-    static const char *const of_no_use[] = {"", "2596145809\n", "00000000-0000-0000-0000-000000000000 2596145809\n", "\xff\xff"};
+    static const char *const of_no_use[] = {"", "2596145809\n", "00000000-0000-0000-0000-000000000000 2596145809\n",
+                                            "\xff\xff"};
     (void)state;
     for (unsigned i = 0; i < sizeof of_no_use / sizeof *of_no_use; i++) {
         clock_kept_write(path, 5);

@@ -118,7 +118,7 @@ static void read_only_and_links(void **state)
     assert_int_equal(f->os.unlink(&f->os, "/ro/there"), -EROFS);
     assert_int_equal(f->created_count, 0);
     v->read_only = false; /* the file system is ready */
-    int fd = f->os.open(&f->os, "/ro/new", O_WRONLY | O_CREAT, 0600);
+    int fd       = f->os.open(&f->os, "/ro/new", O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0);
     f->os.close(&f->os, fd);
     assert_int_equal(f->created_count, 1);
@@ -136,7 +136,7 @@ static void calls_fail_when_told(void **state)
     struct os_fake *f = os_fake_create();
     (void)state;
     os_fake_put(f, "/x", "abc", 3);
-    int fd = f->os.open(&f->os, "/x", O_RDWR, 0);
+    int fd                  = f->os.open(&f->os, "/x", O_RDWR, 0);
     f->fail[FAKE_PWRITE].at = 2, f->fail[FAKE_PWRITE].error = EIO;
     assert_int_equal(f->os.pwrite(&f->os, fd, "x", 1, 0), 1);
     assert_int_equal(f->os.pwrite(&f->os, fd, "x", 1, 0), -EIO);
@@ -166,7 +166,7 @@ static void the_machine_is_settable(void **state)
     assert_int_equal(f->os.cpu_count(&f->os), 64);
     assert_int_equal(f->os.ram_bytes(&f->os), 1 << 20);
     f->shm_bytes = 8192;
-    int fd = f->os.shm_create(&f->os, "s", 1 << 20, 8000);
+    int fd       = f->os.shm_create(&f->os, "s", 1 << 20, 8000);
     assert_true(fd >= 0);
     assert_int_equal(f->os.shm_create(&f->os, "s", 1 << 20, 8000), -ENOMEM);
     assert_int_equal(f->os.close(&f->os, fd), 0);

@@ -32,26 +32,29 @@ static void ends_as(const char *expected)
     free(printed.text);
 }
 
-#define SAME_AS_PRINTF(...)                                                        \
-    do {                                                                           \
-        char      expected_[512];                                                  \
-        const int length_ = snprintf(expected_, sizeof expected_, __VA_ARGS__);    \
-        assert_int_equal(visible_printf(begin(), __VA_ARGS__), length_);           \
-        ends_as(expected_);                                                        \
+#define SAME_AS_PRINTF(...) \
+    do { \
+        char      expected_[512]; \
+        const int length_ = snprintf(expected_, sizeof expected_, __VA_ARGS__); \
+        assert_int_equal(visible_printf(begin(), __VA_ARGS__), length_); \
+        ends_as(expected_); \
     } while (0)
 
 static void ordinary_formats_are_printfs(void **state)
 {
     (void)state;
     SAME_AS_PRINTF("no conversion, 100 %% of it\n");
-    SAME_AS_PRINTF("%s|%10s|%-10s|%.2s|%*s|%-*s|%.*s|%*.*s", "a", "b", "c", "defg", 6, "h", 6, "i", 1, "jk", 5, 2, "lmn");
+    SAME_AS_PRINTF("%s|%10s|%-10s|%.2s|%*s|%-*s|%.*s|%*.*s", "a", "b", "c", "defg", 6, "h", 6, "i", 1, "jk", 5, 2,
+                   "lmn");
     SAME_AS_PRINTF("%*s|", -6, "left");
     SAME_AS_PRINTF("%d %i %u %x %X %o %c", -1, INT32_MIN, UINT32_MAX, 0xbeefu, 0xBEEFu, 8u, 'z');
     SAME_AS_PRINTF("%5d|%-5d|%05d|%+d|% d|%#x|%.3d|%8.3d|%*d|%-*d", 1, 2, 3, 4, 5, 6u, 7, 8, 4, 9, 4, 10);
     SAME_AS_PRINTF("%hhd %hd %hhu %hu", (signed char)-3, (short)-300, (unsigned char)250, (unsigned short)65000);
-    SAME_AS_PRINTF("%ld %lu %lld %llu %zu %zd %td %jd %ju", -1L, ~0UL, INT64_C(-1) + 0LL, ~0ULL, (size_t)-1, (ssize_t)-5, (ptrdiff_t)-6, INTMAX_MIN, UINTMAX_MAX);
+    SAME_AS_PRINTF("%ld %lu %lld %llu %zu %zd %td %jd %ju", -1L, ~0UL, INT64_C(-1) + 0LL, ~0ULL, (size_t)-1,
+                   (ssize_t)-5, (ptrdiff_t)-6, INTMAX_MIN, UINTMAX_MAX);
     SAME_AS_PRINTF("%" PRIu64 " %" PRIx64 " %" PRId64 " %" PRIu32, UINT64_MAX, UINT64_MAX, INT64_MIN, UINT32_MAX);
-    SAME_AS_PRINTF("%f %.1f %8.3f %-8.3f| %+10.3f %e %g %.4g %.0f %*.*f", 1.5, 2.25, 3.125, 4.0, 5.5, 6.0, 7.0, 1234567.0, 0.5, 9, 2, 3.14159);
+    SAME_AS_PRINTF("%f %.1f %8.3f %-8.3f| %+10.3f %e %g %.4g %.0f %*.*f", 1.5, 2.25, 3.125, 4.0, 5.5, 6.0, 7.0,
+                   1234567.0, 0.5, 9, 2, 3.14159);
     SAME_AS_PRINTF("%p", (void *)&printed);
 }
 
@@ -108,8 +111,11 @@ static void json_stays_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ordinary_formats_are_printfs), cmocka_unit_test(what_is_put_in_is_escaped), cmocka_unit_test(a_precision_cuts_no_character),
-        cmocka_unit_test(a_line_is_one),                cmocka_unit_test(json_stays_json),
+        cmocka_unit_test(ordinary_formats_are_printfs),
+        cmocka_unit_test(what_is_put_in_is_escaped),
+        cmocka_unit_test(a_precision_cuts_no_character),
+        cmocka_unit_test(a_line_is_one),
+        cmocka_unit_test(json_stays_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

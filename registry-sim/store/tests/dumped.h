@@ -1,4 +1,5 @@
-/* dumped.h - for the snapshot's tests: a store's keys and values as text with all that a snapshot keeps, and a small store. */
+/* dumped.h - for the snapshot's tests: a store's keys and values as text with all that a snapshot keeps, and a small
+ * store. */
 #ifndef REGISTRY_SIM_STORE_TESTS_DUMPED_H
 #define REGISTRY_SIM_STORE_TESTS_DUMPED_H
 #include "registry-sim/store/change_number.h"
@@ -56,8 +57,14 @@ static inline char *dump_dup(struct regstore *store, const char *key)
 
 static inline void add_dword(struct regstore *s, const char *key, const char *name, uint32_t value, uint32_t line)
 {
-    if (regstore_set(s, key, &(struct regvalue){.name = name, .type = REG_TYPE_DWORD, .data = (const uint8_t *)&value,
-                                                .size = 4, .source_file = "boot.ini", .source_line = line}, NULL))
+    if (regstore_set(s, key,
+                     &(struct regvalue){.name        = name,
+                                        .type        = REG_TYPE_DWORD,
+                                        .data        = (const uint8_t *)&value,
+                                        .size        = 4,
+                                        .source_file = "boot.ini",
+                                        .source_line = line},
+                     NULL))
         abort();
 }
 
@@ -72,7 +79,8 @@ static inline struct regstore *small_store(void)
     add_dword(s, WMI "\\Autologger\\web", "FileCounter", 3, 6);
     add_dword(s, WMI "\\Autologger\\web\\{0063715b-eeda-4007-9429-ad526f62696e}", "Enabled", 1, 8);
     regstore_set_string(s, WMI "\\Autologger\\\xc3\x84pfel\xf0\x9f\x8d\x8f", "", "default value", NULL);
-    regstore_set(s, WMI "\\Autologger\\web", &(struct regvalue){.name = "none", .type = 77, .data = NULL, .size = 0}, NULL);
+    regstore_set(s, WMI "\\Autologger\\web", &(struct regvalue){.name = "none", .type = 77, .data = NULL, .size = 0},
+                 NULL);
     regstore_create_key(s, WMI "\\Autologger\\empty", "other.ini", 12, NULL);
     regstore_create_key(s, WMI "\\Autologger\\emptier", NULL, 0, NULL);
     regstore_set_string(s, "HKLM\\SYSTEM\\CurrentControlSet\\Control", "beside", "not packed", NULL);

@@ -1,5 +1,5 @@
-/* Writing and opening a snapshot when memory or the volume fails at every possible call: the old file stays whole until the new
- * one is, the status says what failed, nothing is left behind. */
+/* Writing and opening a snapshot when memory or the volume fails at every possible call: the old file stays whole until
+ * the new one is, the status says what failed, nothing is left behind. */
 #include "registry-sim/store/tests/dumped.h"
 
 #include "registry-sim/base/os_fake.h"
@@ -114,7 +114,8 @@ static void the_volume_fails_in_turn(void **state)
             assert_true(at < 10);
         }
     }
-    assert_true(failures >= 4 + 2 + 1 + 2 + 1); /* two opens, a write, two fsyncs, a rename; and four that went through */
+    /* two opens, a write, two fsyncs, a rename; and four that went through */
+    assert_true(failures >= 4 + 2 + 1 + 2 + 1);
     regstore_close(s);
     os_fake_destroy(fake);
 }
@@ -143,7 +144,8 @@ static void a_full_volume_keeps_the_old_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_fails_in_turn), cmocka_unit_test(the_volume_fails_in_turn),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_fails_in_turn),
+                                       cmocka_unit_test(the_volume_fails_in_turn),
                                        cmocka_unit_test(a_full_volume_keeps_the_old_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

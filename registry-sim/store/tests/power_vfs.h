@@ -1,8 +1,8 @@
 /* power_vfs.h - for the power-cut test: an SQLite VFS that notes what is written, and what a disk may hold after a cut.
- * The model: what was written since a file's last sync is there, is not, or is there in some of its 512-byte sectors, each write by
- * itself and in any order; where a file had become longer, sectors that did not arrive hold anything. A name that was made or removed
- * since the folder's last sync stands for what it stood for before, or for what it stands for now. SQLite syncs the folder with a new
- * journal's first sync, and when it is told to with a removal. */
+ * The model: what was written since a file's last sync is there, is not, or is there in some of its 512-byte sectors,
+ * each write by itself and in any order; where a file had become longer, sectors that did not arrive hold anything. A
+ * name that was made or removed since the folder's last sync stands for what it stood for before, or for what it stands
+ * for now. SQLite syncs the folder with a new journal's first sync, and when it is told to with a removal. */
 #ifndef REGISTRY_SIM_STORE_TESTS_POWER_VFS_H
 #define REGISTRY_SIM_STORE_TESTS_POWER_VFS_H
 #include <sqlite3.h>
@@ -25,16 +25,16 @@ struct disk_file {
     int64_t            size;
     struct disk_write *first, *last; /* since then */
     bool               journal_made; /* its first sync syncs the folder too */
-    struct disk_file  *older; /* all that there ever were, as any may come back */
+    struct disk_file  *older;        /* all that there ever were, as any may come back */
 };
 struct disk {
     char              name[NAMES][256];
     struct disk_file *synced[NAMES], *now[NAMES]; /* what a name stands for; NULL: nothing */
     unsigned          names;
     struct disk_file *newest;
-    unsigned long     steps; /* writes, cuts, syncs, removals so far */
+    unsigned long     steps;      /* writes, cuts, syncs, removals so far */
     bool              committing; /* a name is removed and the folder not synced yet: the moment of a commit */
-    void (*step)(void);      /* called before each: a cut may happen here */
+    void (*step)(void);           /* called before each: a cut may happen here */
 };
 static struct disk disk;
 
@@ -108,9 +108,9 @@ static uint8_t *disk_image(const struct disk_file *f, int64_t *size, unsigned (*
             continue;
         }
         for (int64_t at = w->at, end = w->at + w->size; at < end;) { /* some of its sectors */
-            int64_t stop = (at / SECTOR + 1) * SECTOR;
-            int     n    = (int)((stop < end ? stop : end) - at);
-            bool    here = chance(2), longer = at + n > *size;
+            int64_t            stop = (at / SECTOR + 1) * SECTOR;
+            int                n    = (int)((stop < end ? stop : end) - at);
+            bool               here = chance(2), longer = at + n > *size;
             struct disk_write *part = malloc(sizeof *part + (size_t)n);
             *part                   = (struct disk_write){.at = at, .size = n};
             memcpy(part->data, w->data + (at - w->at), (size_t)n);
@@ -170,20 +170,45 @@ static int noted_sync(sqlite3_file *f, int flags)
     file->journal_made = false;
     return SQLITE_OK; /* the test's own files need not survive anything */
 }
-static int noted_size(sqlite3_file *f, sqlite3_int64 *size) { return real_of(f)->pMethods->xFileSize(real_of(f), size); }
+static int noted_size(sqlite3_file *f, sqlite3_int64 *size)
+{
+    return real_of(f)->pMethods->xFileSize(real_of(f), size);
+}
 static int noted_lock(sqlite3_file *f, int kind) { return real_of(f)->pMethods->xLock(real_of(f), kind); }
 static int noted_unlock(sqlite3_file *f, int kind) { return real_of(f)->pMethods->xUnlock(real_of(f), kind); }
-static int noted_reserved(sqlite3_file *f, int *out) { return real_of(f)->pMethods->xCheckReservedLock(real_of(f), out); }
-static int noted_control(sqlite3_file *f, int op, void *arg) { return real_of(f)->pMethods->xFileControl(real_of(f), op, arg); }
+static int noted_reserved(sqlite3_file *f, int *out)
+{
+    return real_of(f)->pMethods->xCheckReservedLock(real_of(f), out);
+}
+static int noted_control(sqlite3_file *f, int op, void *arg)
+{
+    return real_of(f)->pMethods->xFileControl(real_of(f), op, arg);
+}
 static int noted_sector(sqlite3_file *f) { return real_of(f)->pMethods->xSectorSize(real_of(f)); }
 static int noted_traits(sqlite3_file *f) { return real_of(f)->pMethods->xDeviceCharacteristics(real_of(f)); }
 
 static int noted_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *f, int flags, int *out_flags)
 {
-    static const sqlite3_io_methods methods = {1, noted_close, noted_read, noted_write, noted_truncate, noted_sync, noted_size,
-                                               noted_lock, noted_unlock, noted_reserved, noted_control, noted_sector, noted_traits,
-                                               NULL, NULL, NULL, NULL, NULL, NULL};
-    struct noted_file *n  = (struct noted_file *)f;
+    static const sqlite3_io_methods methods = {1,
+                                               noted_close,
+                                               noted_read,
+                                               noted_write,
+                                               noted_truncate,
+                                               noted_sync,
+                                               noted_size,
+                                               noted_lock,
+                                               noted_unlock,
+                                               noted_reserved,
+                                               noted_control,
+                                               noted_sector,
+                                               noted_traits,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL,
+                                               NULL};
+    struct noted_file              *n       = (struct noted_file *)f;
     (void)vfs;
     n->base.pMethods = NULL;
     if (!path)

@@ -1,6 +1,6 @@
 // timeout: 600
-/* The power is cut while the store is written: whatever the disk then holds, the store opens, is sound, and has every change whose
- * commit had returned, whole, and of the one under way all or nothing. 200 cuts; with AL_FULL 5,000. */
+/* The power is cut while the store is written: whatever the disk then holds, the store opens, is sound, and has every
+ * change whose commit had returned, whole, and of the one under way all or nothing. 200 cuts; with AL_FULL 5,000. */
 #include "registry-sim/store/regstore.h"
 #include "registry-sim/store/tests/power_vfs.h"
 
@@ -42,7 +42,9 @@ static void change(struct regstore *s, unsigned i)
     assert_int_equal(regstore_begin(s, NULL), 0);
     key_of(i, key);
     memset(bytes, (int)i, sizeof bytes);
-    assert_int_equal(regstore_set(s, key, &(struct regvalue){.name = "data", .type = 3, .data = bytes, .size = value_size(i)}, NULL), 0);
+    assert_int_equal(
+        regstore_set(s, key, &(struct regvalue){.name = "data", .type = 3, .data = bytes, .size = value_size(i)}, NULL),
+        0);
     assert_int_equal(regstore_set_dword(s, key, "number", i, NULL), 0);
     if (i > LIVE) {
         key_of(i - LIVE, key);
@@ -93,7 +95,7 @@ static wstatus key_count(void *ctx, const struct regkey_info *info)
 static void state_check(struct regstore *s, unsigned changes)
 {
     unsigned first = changes > LIVE ? changes - LIVE + 1 : 1, count = 0;
-    uint64_t sum   = 0;
+    uint64_t sum = 0;
     assert_int_equal(regstore_get_qword(s, ROOT, "sum", &sum, NULL), 0);
     assert_int_equal(sum, (uint64_t)changes * (changes + 1) / 2);
     assert_int_equal(regstore_enum_keys(s, ROOT, key_count, &count), 0);
@@ -153,8 +155,8 @@ static void cut(void)
     cuts++;
 }
 
-/* A cut every few steps, so that each place in a commit is met, again and again in different states of the store; and more often in
- * the moment that decides. */
+/* A cut every few steps, so that each place in a commit is met, again and again in different states of the store; and
+ * more often in the moment that decides. */
 static void maybe_cut(void)
 {
     if (cuts < cuts_wanted && chance(disk.committing ? 2 : 20) == 0)
@@ -175,10 +177,12 @@ static void no_committed_key_is_lost(void **state)
     disk.step = NULL;
     regstore_close(s);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    print_message("%u cuts in %lu steps of %u changes, %.1f s: in %u the change under way had come through, in %u it was taken back\n",
-                  cuts, disk.steps, committed, (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9,
-                  came_through, taken_back);
-    assert_true(taken_back > cuts / 2 && came_through > 0); /* the cuts do meet changes under way, on both sides of the point */
+    print_message(
+        "%u cuts in %lu steps of %u changes, %.1f s: in %u the change under way had come through, in %u it was taken back\n",
+        cuts, disk.steps, committed, (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9,
+        came_through, taken_back);
+    /* the cuts do meet changes under way, on both sides of the point */
+    assert_true(taken_back > cuts / 2 && came_through > 0);
 }
 
 static void clean(const char *at)
@@ -194,10 +198,10 @@ static void clean(const char *at)
 
 int main(void)
 {
-    const char             *full  = getenv("AL_FULL"), *asked = getenv("AL_SEED");
+    const char             *full = getenv("AL_FULL"), *asked = getenv("AL_SEED");
     const struct CMUnitTest tests[] = {cmocka_unit_test(no_committed_key_is_lost)};
-    const char             *base  = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    cuts_wanted                   = full && *full && strcmp(full, "0") != 0 ? 5000 : 200;
+    const char             *base    = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    cuts_wanted                     = full && *full && strcmp(full, "0") != 0 ? 5000 : 200;
     if (asked && atoi(asked) > 0)
         seed = (uint64_t)atoi(asked);
     snprintf(folder, sizeof folder, "%s/al-power-XXXXXX", base);

@@ -1,5 +1,5 @@
-/* The sealed snapshot: what goes in comes out, damage is found wherever it is, nothing is written through it, and whether it is
- * current is answered exactly. Proves: REG-18. */
+/* The sealed snapshot: what goes in comes out, damage is found wherever it is, nothing is written through it, and
+ * whether it is current is answered exactly. Proves: REG-18. */
 #include "registry-sim/store/tests/dumped.h"
 
 #include "registry-sim/base/os_fake.h"
@@ -26,7 +26,8 @@ static struct packed pack(struct regstore *s)
     return p;
 }
 
-static wstatus open_bytes(const void *bytes, size_t size, struct regstore **out, struct snapshot_head *head, struct reason *why)
+static wstatus open_bytes(const void *bytes, size_t size, struct regstore **out, struct snapshot_head *head,
+                          struct reason *why)
 {
     return regstore_open_snapshot_bytes(bytes, size, "small", out, head, why);
 }
@@ -88,12 +89,15 @@ static void reads_as_a_store(void **state)
     (void)state;
     struct packed p = pack(s);
     assert_int_equal(open_bytes(p.bytes, p.size, &sealed, NULL, NULL), 0);
-    assert_int_equal(regstore_get_dword(sealed, "HKLM/System/CurrentControlSet/control/wmi/AUTOLOGGER/Web", "START", &number, NULL), 0);
+    assert_int_equal(
+        regstore_get_dword(sealed, "HKLM/System/CurrentControlSet/control/wmi/AUTOLOGGER/Web", "START", &number, NULL),
+        0);
     assert_int_equal(number, 1);
     assert_int_equal(regstore_get(sealed, WMI "\\Autologger\\web", "none", &value), 0);
     assert_int_equal(value.type, 77);
     assert_int_equal(value.size, 0);
-    assert_int_equal(regstore_get_string_dup(sealed, WMI "\\Autologger\\\xc3\xa4PFEL\xf0\x9f\x8d\x8f", "", &text, NULL), 0);
+    assert_int_equal(regstore_get_string_dup(sealed, WMI "\\Autologger\\\xc3\xa4PFEL\xf0\x9f\x8d\x8f", "", &text, NULL),
+                     0);
     assert_string_equal(text, "default value");
     free(text);
     assert_int_equal(regstore_key_info(sealed, WMI "\\autologger\\EMPTY", &info), 0);
@@ -108,7 +112,8 @@ static void reads_as_a_store(void **state)
     assert_true(regstore_key_exists(sealed, "HKLM\\SYSTEM\\ControlSet001\\Control"));
     assert_false(regstore_key_exists(sealed, "HKLM\\SOFTWARE\\else"));
     assert_false(regstore_key_exists(sealed, "HKLM\\SOFTWARE")); /* no change number yet */
-    assert_int_equal(regstore_get(sealed, "HKLM\\SYSTEM\\CurrentControlSet\\Control", "beside", &value), W_FILE_NOT_FOUND);
+    assert_int_equal(regstore_get(sealed, "HKLM\\SYSTEM\\CurrentControlSet\\Control", "beside", &value),
+                     W_FILE_NOT_FOUND);
     assert_int_equal(regstore_key_info(sealed, "nonsense\\path", &info), W_INVALID_PARAMETER);
     free(p.bytes);
     regstore_close(sealed);
@@ -129,9 +134,9 @@ static void writes_are_refused(void **state)
     (void)state;
     struct packed p = pack(s);
     assert_int_equal(open_bytes(p.bytes, p.size, &sealed, NULL, NULL), 0);
-#define REFUSED(call)                                                                                                              \
-    memset(&why, 0, sizeof why);                                                                                                   \
-    assert_int_equal(call, W_WRITE_PROTECT);                                                                                       \
+#define REFUSED(call) \
+    memset(&why, 0, sizeof why); \
+    assert_int_equal(call, W_WRITE_PROTECT); \
     assert_non_null(strstr(why.text, "boot snapshot small is read-only"))
     REFUSED(regstore_begin(sealed, &why));
     REFUSED(regstore_commit(sealed, &why));
@@ -195,7 +200,8 @@ static void seal(struct packed *p)
     sha1_final(&sha1, p->bytes + p->size - SNAPSHOT_HASH);
 }
 
-/* Somebody who knows the format and seals what he changed: never more than wrong data, and never out of bounds (ASan). */
+/* Somebody who knows the format and seals what he changed: never more than wrong data, and never out of bounds
+ * (ASan). */
 static void changed_and_sealed(void **state)
 {
     static const uint8_t bytes[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -223,7 +229,7 @@ static void changed_and_sealed(void **state)
 
 static void names_are_ascending(void **state)
 {
-    struct regstore *s = small_store(), *sealed;
+    struct regstore *s   = small_store(), *sealed;
     struct reason    why = {0};
     (void)state;
     add_dword(s, WMI "\\Autologger\\web", "dup2", 1, 5);
@@ -248,7 +254,7 @@ static void names_are_ascending(void **state)
 
 static void another_version_says_so(void **state)
 {
-    struct regstore *s = small_store(), *sealed;
+    struct regstore *s   = small_store(), *sealed;
     struct reason    why = {0};
     (void)state;
     struct packed p = pack(s);
@@ -262,16 +268,18 @@ static void another_version_says_so(void **state)
 
 static void too_much_is_refused(void **state)
 {
-    struct regstore *s   = small_store(), *sealed;
-    size_t           big = 3 << 20;
+    struct regstore *s    = small_store(), *sealed;
+    size_t           big  = 3 << 20;
     uint8_t         *data = calloc(1, big), *bytes;
-    struct reason    why = {0};
+    struct reason    why  = {0};
     size_t           size;
     (void)state;
     for (int i = 0; i < 2; i++)
-        assert_int_equal(regstore_set(s, WMI "\\Autologger\\web",
-                                      &(struct regvalue){.name = i ? "a" : "b", .type = 3, .data = data, .size = (uint32_t)big},
-                                      NULL), 0);
+        assert_int_equal(
+            regstore_set(s, WMI "\\Autologger\\web",
+                         &(struct regvalue){.name = i ? "a" : "b", .type = 3, .data = data, .size = (uint32_t)big},
+                         NULL),
+            0);
     assert_int_equal(snapshot_pack(s, &small_head, &bytes, &size, &why), W_INVALID_PARAMETER);
     assert_null(bytes);
     assert_non_null(strstr(why.text, "4 MB"));
@@ -337,7 +345,7 @@ static void staleness_is_exact(void **state)
     /* and everything else, each by itself and taken back */
     static const struct {
         const char *key, *name;
-    } changes[] = {{WMI, "MaxNonPagedPoolUsage"}, {WMI, "Status"},         {WMI "\\Autologger", "Once"},
+    } changes[] = {{WMI, "MaxNonPagedPoolUsage"},  {WMI, "Status"},           {WMI "\\Autologger", "Once"},
                    {WMI "\\Autologger\\web", "a"}, {PROVIDER, "FileCounter"}, {PROVIDER "\\Filters", "Status"},
                    {WMI "\\Security", "x"}};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
@@ -360,8 +368,12 @@ static void staleness_is_exact(void **state)
     assert_false(current(s, &head));
     add_dword(s, PROVIDER, "Enabled", 1, 8);
     assert_int_equal(regstore_get(s, PROVIDER, "Enabled", &v), 0);
-    struct regvalue other = {.name = "Enabled", .type = 3, .data = (const uint8_t *)"\1\0\0", .size = 4,
-                             .source_file = "boot.ini", .source_line = 8};
+    struct regvalue other = {.name        = "Enabled",
+                             .type        = 3,
+                             .data        = (const uint8_t *)"\1\0\0",
+                             .size        = 4,
+                             .source_file = "boot.ini",
+                             .source_line = 8};
     regstore_set(s, PROVIDER, &other, NULL);
     assert_false(current(s, &head));
     regstore_close(s);
@@ -392,7 +404,7 @@ static void written_and_opened(void **state)
 {
     struct regstore     *s = small_store(), *sealed;
     struct snapshot_head head;
-    struct reason        why = {0};
+    struct reason        why      = {0};
     char                 folder[] = "/tmp/al-snapshot-XXXXXX", path[64];
     (void)state;
     assert_non_null(mkdtemp(folder));

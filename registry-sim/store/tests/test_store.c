@@ -76,15 +76,19 @@ static wstatus join_value(void *ctx, const struct regvalue *value)
 
 static void values_of_any_type_keep_their_bytes(void **state)
 {
-    struct regstore     *s = ((struct fixture *)*state)->store;
-    static const uint8_t bytes[] = {1, 2, 3, 0, 0xFF, 0xD8, 7, 0, 9};
+    struct regstore      *s       = ((struct fixture *)*state)->store;
+    static const uint8_t  bytes[] = {1, 2, 3, 0, 0xFF, 0xD8, 7, 0, 9};
     static const uint32_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x1234, 0xFFFFFFFF};
-    struct regvalue      got;
+    struct regvalue       got;
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         for (uint32_t size = 0; size <= sizeof bytes; size++) {
-            struct regvalue v = {.name = "v", .type = types[i], .data = size ? bytes : NULL, .size = size,
-                                 .source_file = "a.reg", .source_line = 7 + size};
+            struct regvalue v = {.name        = "v",
+                                 .type        = types[i],
+                                 .data        = size ? bytes : NULL,
+                                 .size        = size,
+                                 .source_file = "a.reg",
+                                 .source_line = 7 + size};
             assert_int_equal(regstore_set(s, WMI "\\x", &v, NULL), 0);
             assert_int_equal(regstore_get(s, WMI "\\X", "V", &got), 0);
             assert_int_equal(got.type, types[i]);
@@ -128,8 +132,8 @@ static void names_ignore_case_and_keep_it(void **state)
 
 static void the_control_set_has_two_names(void **state)
 {
-    struct regstore *s = ((struct fixture *)*state)->store;
-    uint32_t         v = 0;
+    struct regstore *s         = ((struct fixture *)*state)->store;
+    uint32_t         v         = 0;
     char             list[200] = "";
 
     assert_int_equal(regstore_set_dword(s, WMI "\\GlobalLogger", "Start", 1, NULL), 0);
@@ -167,7 +171,8 @@ static void keys_can_be_deleted_and_values_renamed(void **state)
     assert_true(regstore_key_exists(s, WMI "\\ab"));
     assert_int_equal(regstore_delete_key(s, WMI "\\a", NULL), W_FILE_NOT_FOUND);
     assert_int_equal(regstore_delete_key(s, "HKLM", &why), W_ACCESS_DENIED);
-    assert_int_equal(regstore_create_key(s, "HKLM\\/\\b/", NULL, 0, NULL), 0); /* with a backslash in the path a slash is a character like any other */
+    /* with a backslash in the path a slash is a character like any other */
+    assert_int_equal(regstore_create_key(s, "HKLM\\/\\b/", NULL, 0, NULL), 0);
     assert_int_equal(regstore_delete_key(s, "HKLM\\/\\b/", &why), 0);
     assert_true(regstore_key_exists(s, "HKLM\\/"));
     assert_int_equal(regstore_delete_key(s, "HKLM\\/", &why), 0);
@@ -205,7 +210,8 @@ static void a_reader_s_transaction_is_one_view(void **state)
     if (pid == 0) {
         struct regstore *other = NULL;
         close(go[1]);
-        _exit(read(go[0], &byte, 1) != 1 || regstore_open(path, true, &other, NULL) || regstore_set_dword(other, WMI "\\t", "x", 2, NULL));
+        _exit(read(go[0], &byte, 1) != 1 || regstore_open(path, true, &other, NULL) ||
+              regstore_set_dword(other, WMI "\\t", "x", 2, NULL));
     }
     assert_int_equal(regstore_open(path, true, &writer, NULL), 0);
     regstore_set_dword(writer, WMI "\\t", "x", 1, NULL);
@@ -309,9 +315,9 @@ static void typed_access_says_what_is_wrong(void **state)
 
 static void wrong_paths_are_refused(void **state)
 {
-    struct regstore *s = ((struct fixture *)*state)->store;
-    char             name[300], deep[4 + 600 * 2 + 1] = "HKLM";
-    struct reason    why;
+    struct regstore   *s = ((struct fixture *)*state)->store;
+    char               name[300], deep[4 + 600 * 2 + 1] = "HKLM";
+    struct reason      why;
     static const char *bad[] = {"", "\\", "HKXX\\a", "HKLM\\\\a", "HKLM\\a\\\\", "SYSTEM\\a"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -366,9 +372,9 @@ static void put(const char *path, const void *data, size_t size, off_t at)
 
 static void what_is_not_a_store_is_refused(void **state)
 {
-    struct fixture  *f = *state;
-    struct regstore *s;
-    struct reason    why;
+    struct fixture   *f = *state;
+    struct regstore  *s;
+    struct reason     why;
     static const char text[] = "this is a text file, and it is long enough to hold a header of a database, so that its "
                                "contents must decide and not its size alone";
 
@@ -433,7 +439,7 @@ static void a_writer_that_dies_leaves_nothing_by_half(void **state)
     regstore_close(s);
     pid_t child = fork();
     if (child == 0) { /* enough data that some of it reaches the file before the end */
-        static uint8_t big[400000];
+        static uint8_t  big[400000];
         struct regvalue v = {.name = "big", .type = REG_TYPE_BINARY, .data = big, .size = sizeof big};
         char            key[64];
         if (regstore_open(f->path, true, &s, NULL) || regstore_begin(s, NULL))
@@ -447,7 +453,7 @@ static void a_writer_that_dies_leaves_nothing_by_half(void **state)
     }
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
-    assert_int_equal(files_in(f->folder, false), 2); /* the journal of the dead writer */
+    assert_int_equal(files_in(f->folder, false), 2);              /* the journal of the dead writer */
     assert_int_equal(regstore_open(f->path, false, &s, &why), 0); /* by a reader too: it may be a boot */
     assert_int_equal(files_in(f->folder, false), 1);
     assert_true(regstore_key_exists(s, WMI));
@@ -468,7 +474,8 @@ int main(void)
         TEST(the_control_set_has_two_names),
         TEST(keys_can_be_deleted_and_values_renamed),
         TEST(transactions_are_all_or_nothing),
-        TEST(a_reader_s_transaction_is_one_view), TEST(a_change_moves_the_time_of_its_key),
+        TEST(a_reader_s_transaction_is_one_view),
+        TEST(a_change_moves_the_time_of_its_key),
         TEST(typed_access_says_what_is_wrong),
         TEST(wrong_paths_are_refused),
         TEST(a_file_keeps_it_and_readers_create_nothing),

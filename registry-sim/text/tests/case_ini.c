@@ -14,7 +14,7 @@
 
 static const struct {
     const char *text;
-    size_t      size; /* 0: strlen */
+    size_t      size;  /* 0: strlen */
     const char *found; /* one line per finding, up to the advice */
 } cases[] = {
     /* lines */
@@ -81,9 +81,9 @@ static void check(size_t i)
 {
     struct regstore *s;
     struct textbuf   found = {0}, bare = {0};
-    struct diag_sink sink  = {findings_add, &found, 0, 0};
-    struct reason    why   = {0};
-    size_t           size  = cases[i].size ? cases[i].size : strlen(cases[i].text);
+    struct diag_sink sink = {findings_add, &found, 0, 0};
+    struct reason    why  = {0};
+    size_t           size = cases[i].size ? cases[i].size : strlen(cases[i].text);
 
     regstore_open_memory(&s, NULL);
     wstatus st = ini_import(s, cases[i].text, size, "f.ini", &words, &sink, &why);

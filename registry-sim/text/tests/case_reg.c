@@ -11,7 +11,7 @@
 
 static const struct {
     const char *text;
-    size_t      size; /* 0: strlen */
+    size_t      size;  /* 0: strlen */
     const char *found; /* one line per finding, up to the advice */
 } cases[] = {
     {"", 0, "1: the file does not start with the header line of a .reg file\n"},
@@ -45,8 +45,9 @@ static const struct {
     {KEY "\"x\"=\"c:\\temp\"\n", 0, "3: a single backslash in a string\n"},
     {KEY "\"x\"=\"a\" b\n", 0, "3: there is text after the string\n"},
     {KEY "\"x\"=\"a\0b\"\n", sizeof KEY "\"x\"=\"a\0b\"\n" - 1, "3: a NUL character in a string\n"},
-    {KEY "\xE2\x80\x9Cx\xE2\x80\x9D=dword:1\n\"y\"=\xE2\x80\x9C" "a\xE2\x80\x9D\n", 0,
-     "3: a typographic quote\n4: a typographic quote\n"},
+    {KEY "\xE2\x80\x9Cx\xE2\x80\x9D=dword:1\n\"y\"=\xE2\x80\x9C"
+         "a\xE2\x80\x9D\n",
+     0, "3: a typographic quote\n4: a typographic quote\n"},
     {"\xFE\xFF\0W", 4, "0: the file is big-endian UTF-16\n"},
 };
 
@@ -56,11 +57,11 @@ static void every_mistake_is_named(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct regstore *s;
         struct textbuf   found = {0}, bare = {0};
-        struct diag_sink sink  = {findings_add, &found, 0, 0};
-        struct reason    why   = {0};
+        struct diag_sink sink = {findings_add, &found, 0, 0};
+        struct reason    why  = {0};
         regstore_open_memory(&s, NULL);
-        size_t size = cases[i].size ? cases[i].size : strlen(cases[i].text);
-        wstatus st = reg_import(s, cases[i].text, size, "f.reg", 0, &sink, &why);
+        size_t  size = cases[i].size ? cases[i].size : strlen(cases[i].text);
+        wstatus st   = reg_import(s, cases[i].text, size, "f.reg", 0, &sink, &why);
         if (st != W_INVALID_DATA)
             print_message("case %zu: %s\n", i, cases[i].text);
         assert_int_equal(st, W_INVALID_DATA);

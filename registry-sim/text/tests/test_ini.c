@@ -46,45 +46,45 @@ static bool has(struct regstore *s, const char *key, const char *name)
     return regstore_get(s, key, name, &v) == W_SUCCESS;
 }
 
-static const char whole[] =
-    "\xEF\xBB\xBF; ours\r\n"
-    "[Boot]\r\n"
-    "Once = yes ; every boot\r\n"
-    "[GlobalLogger]\n"
-    "EnableKernelFlags = PROC_THREAD+\\\n"
-    "   LOADER\n"
-    "BufferSize=1024\n"
-    "[Autologger/web]\n"
-    "FileName = %SystemRoot%\\x.etl\n"
-    "[Autologger/web/service]\n"
-    "Unit    = web.service\n"
-    "[ Autologger / web / Contoso-Web ]\n"
-    "MatchAnyKeyword = 0x40\n"
-    "[Autologger/web/disk-sync]\n"
-    "Tracepoint = ext4:ext4_sync_file_*\n"
-    "Enabled = 0\n"
-    "[Autologger/web/Service Control Manager]\n"
-    "Guid = {0063715B-eeda-4007-9429-ad526f62696e}\n"
-    "[autologger/WEB/service control manager/Filters]\n"
-    "Enabled = 1\n"
-    "[Autologger/web/{a6ad76e3-867a-4635-91b3-4904ba6374d7}]\n"
-    "MatchAnyKeyword = hex(b):40,0,0,0,0,0,0,0\n"
-    "[Autologger/XBoot]\n"
-    "Start = 0\n"
-    "GUID = '{1a15901b-0686-4433-955f-2ee7f9c61cfc}'\n"
-    "Note = \"a;b # c\" # comment\n"
-    "Text = \"dword:1\"\n"
-    "Empty = \"\"\n"
-    "Nothing =\n"
-    "@ = default\n"
-    "Gr\xC3\xB6\xC3\x9F" "e = \xC3\xA4\n"
-    "Alias = x\n"
-    "Sp = \"  x \"\n"
-    "[HKLM/SOFTWARE/Contoso]\n"
-    "V=dword:ff\n"
-    "[HKLM\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\abs]\n"
-    "Start = -\n"
-    "Guid = -\n";
+static const char whole[] = "\xEF\xBB\xBF; ours\r\n"
+                            "[Boot]\r\n"
+                            "Once = yes ; every boot\r\n"
+                            "[GlobalLogger]\n"
+                            "EnableKernelFlags = PROC_THREAD+\\\n"
+                            "   LOADER\n"
+                            "BufferSize=1024\n"
+                            "[Autologger/web]\n"
+                            "FileName = %SystemRoot%\\x.etl\n"
+                            "[Autologger/web/service]\n"
+                            "Unit    = web.service\n"
+                            "[ Autologger / web / Contoso-Web ]\n"
+                            "MatchAnyKeyword = 0x40\n"
+                            "[Autologger/web/disk-sync]\n"
+                            "Tracepoint = ext4:ext4_sync_file_*\n"
+                            "Enabled = 0\n"
+                            "[Autologger/web/Service Control Manager]\n"
+                            "Guid = {0063715B-eeda-4007-9429-ad526f62696e}\n"
+                            "[autologger/WEB/service control manager/Filters]\n"
+                            "Enabled = 1\n"
+                            "[Autologger/web/{a6ad76e3-867a-4635-91b3-4904ba6374d7}]\n"
+                            "MatchAnyKeyword = hex(b):40,0,0,0,0,0,0,0\n"
+                            "[Autologger/XBoot]\n"
+                            "Start = 0\n"
+                            "GUID = '{1a15901b-0686-4433-955f-2ee7f9c61cfc}'\n"
+                            "Note = \"a;b # c\" # comment\n"
+                            "Text = \"dword:1\"\n"
+                            "Empty = \"\"\n"
+                            "Nothing =\n"
+                            "@ = default\n"
+                            "Gr\xC3\xB6\xC3\x9F"
+                            "e = \xC3\xA4\n"
+                            "Alias = x\n"
+                            "Sp = \"  x \"\n"
+                            "[HKLM/SOFTWARE/Contoso]\n"
+                            "V=dword:ff\n"
+                            "[HKLM\\SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger\\abs]\n"
+                            "Start = -\n"
+                            "Guid = -\n";
 
 static void provider_key(char *out, size_t size, const char *session, const char *hashed)
 {
@@ -134,7 +134,10 @@ static void the_dialect(void **state)
     expect(s, key, "Empty", "");
     expect(s, key, "Nothing", "");
     expect(s, key, "", "default");
-    expect(s, key, "GR\xC3\x96\xC3\x9F" "E", "\xC3\xA4");
+    expect(s, key,
+           "GR\xC3\x96\xC3\x9F"
+           "E",
+           "\xC3\xA4");
     expect(s, key, "Canonical", "x");
     expect(s, key, "Sp", "  x ");
     expect_number(s, "HKLM\\SOFTWARE\\Contoso", "V", 255);
@@ -165,13 +168,13 @@ static void round_trip(struct regstore *s, const struct ini_vocabulary *with)
 
 static void what_goes_out_comes_back(void **state)
 {
-    static const uint8_t bytes[] = {'a',  0,   0, 0,    'b', 0,  0, 0,  0xFF, 0xD8, 1,
-                                    0xDC, '"', 0, '\\', 0,   13, 0, 10, 0,    0,    0};
+    static const uint8_t  bytes[] = {'a',  0,   0, 0,    'b', 0,  0, 0,  0xFF, 0xD8, 1,
+                                     0xDC, '"', 0, '\\', 0,   13, 0, 10, 0,    0,    0};
     static const uint32_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xFFFFFFFF};
-    static const char *texts[] = {"",      " ",   "-",    "a;b",  "'\";#", "\\", "C:\\x\\", "c:\\a;b",      "hex:0",
-                                  "dword", "[x]", "=",    "%s%n", "\"q\"", "'",  "a\"b",    "\xED\xA0\x80", "\xC3\x84",
-                                  "1",     "0x1", "a\nb", "@x"};
-    struct regstore      *s = imported(whole, sizeof whole - 1, &words, "");
+    static const char    *texts[] = {"",      " ",   "-",    "a;b",  "'\";#", "\\", "C:\\x\\", "c:\\a;b",      "hex:0",
+                                     "dword", "[x]", "=",    "%s%n", "\"q\"", "'",  "a\"b",    "\xED\xA0\x80", "\xC3\x84",
+                                     "1",     "0x1", "a\nb", "@x"};
+    struct regstore      *s       = imported(whole, sizeof whole - 1, &words, "");
     char                  name[64];
     (void)state;
     round_trip(s, &words);
@@ -211,11 +214,17 @@ static void what_goes_out_comes_back(void **state)
 
 static void what_it_cannot_say_is_refused(void **state)
 {
-    static const struct { const char *key, *name, *what; } rows[] = {
-        {"HKLM\\a]b", "x", "the key name 'a]b'"},       {"HKLM\\a/b", "x", "the key name 'a/b'"},
-        {"HKLM\\ a", "x", "the key name ' a'"},         {"HKLM\\a", "b=c", "the value name 'b=c'"},
-        {"HKLM\\a", "b:c", "the value name 'b:c'"},     {"HKLM\\a", ";c", "the value name ';c'"},
-        {"HKLM\\a", "@", "the value name '@'"},         {"HKLM\\a", "a\nb", "the value name 'a\\nb'"},
+    static const struct {
+        const char *key, *name, *what;
+    } rows[] = {
+        {"HKLM\\a]b", "x", "the key name 'a]b'"},
+        {"HKLM\\a/b", "x", "the key name 'a/b'"},
+        {"HKLM\\ a", "x", "the key name ' a'"},
+        {"HKLM\\a", "b=c", "the value name 'b=c'"},
+        {"HKLM\\a", "b:c", "the value name 'b:c'"},
+        {"HKLM\\a", ";c", "the value name ';c'"},
+        {"HKLM\\a", "@", "the value name '@'"},
+        {"HKLM\\a", "a\nb", "the value name 'a\\nb'"},
         {"HKCU\\a", "x", "the root key 'HKEY_CURRENT_USER'"},
         {WMI "\\Autologger\\s\\noguid", "x", "the provider key, which is no {GUID}, 'noguid'"},
         {WMI "\\HKLM\\x", "x", "'"},
@@ -258,8 +267,7 @@ static void a_windows_configuration(void **state)
     assert_int_equal(reg_import(s, data, size, "x", 0, NULL, NULL), 0);
     round_trip(s, &words);
     assert_int_equal(ini_export(s, WMI, &words, &text, &size, NULL), 0);
-    assert_non_null(
-        strstr(text, "[Autologger/BootTrace/ReadyBoost]\nGuid = {a6ad76e3-867a-4635-91b3-4904ba6374d7}\n"));
+    assert_non_null(strstr(text, "[Autologger/BootTrace/ReadyBoost]\nGuid = {a6ad76e3-867a-4635-91b3-4904ba6374d7}\n"));
     assert_non_null(strstr(text, "\nGUID = {7e57b007-0001-4004-8001-0123456789ab}\n"));
     free(text);
     free(data);
@@ -270,7 +278,8 @@ static void warnings_do_not_stop(void **state)
 {
     static const char text[] = "[Autolooger/web]\nx=1\n[Autologger/none/p]\n";
     (void)state;
-    regstore_close(imported(text, sizeof text - 1, NULL,
+    regstore_close(imported(
+        text, sizeof text - 1, NULL,
         "~1: nothing reads the key of [Autolooger/web], did you mean [Autologger/web]?. Do: use [Boot], [GlobalLogger], [Autologger/session] or "
         "[Autologger/session/provider]\n"
         "~3: the session none of this provider is not declared. Do: add its section, [Autologger/session]\n"));
@@ -279,7 +288,10 @@ static void warnings_do_not_stop(void **state)
 
 static void files_are_told_apart(void **state)
 {
-    static const struct { const char *text, *name; wstatus status; } rows[] = {
+    static const struct {
+        const char *text, *name;
+        wstatus     status;
+    } rows[] = {
         {"[HKLM/a]\nx = 1\n", "x", 0},
         {"Windows Registry Editor Version 5.00\n[HKLM\\a]\n\"x\"=\"1\"\n", "x", 0},
         {"\n; c\nREGEDIT4\n[HKLM\\a]\n\"x\"=\"1\"\n", "x", 0},
@@ -314,9 +326,12 @@ static void files_are_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_dialect),          cmocka_unit_test(what_goes_out_comes_back),
-        cmocka_unit_test(what_it_cannot_say_is_refused), cmocka_unit_test(a_windows_configuration),
-        cmocka_unit_test(warnings_do_not_stop), cmocka_unit_test(files_are_told_apart),
+        cmocka_unit_test(the_dialect),
+        cmocka_unit_test(what_goes_out_comes_back),
+        cmocka_unit_test(what_it_cannot_say_is_refused),
+        cmocka_unit_test(a_windows_configuration),
+        cmocka_unit_test(warnings_do_not_stop),
+        cmocka_unit_test(files_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,34 +34,33 @@ static void expect_tree(struct regstore *s, const char *expected)
 
 static void every_form_of_data(void **state)
 {
-    static const char text[] = HEAD
-        "; a comment\n"
-        "[HKLM\\A] ; another\n"
-        "@=\"default\"\n"
-        "  \"s\\\\\\\"q\"  =  \"C:\\\\x\\\"y\" ; comment with \"quotes\"\n"
-        "\"a=b\"=dword:1 ;x\n"
-        "\"D\"=DWORD:0000012C\n"
-        "\"bin\"=hex:2e,0F , 00,\\\n  00,\\  \n 5\n"
-        "\"none\"=hex(0):\n"
-        "\"empty\"=hex:\n"
-        "\"q\"=hex(b):40,0,0,0,0,0,0,80\n"
-        "\"q2\"=qword:8000000000000040\n"
-        "\"short\"=hex(0b):01\n"
-        "\"be\"=hex(5):00,00,00,01\n"
-        "\"odd\"=hex(ffff1234):01,02,03\n"
-        "\"lines\"=\"one\r\ntwo;three\n\n[four]\"\n"
-        "\"\xC3\x84\"=\"\xC3\xB6\"\n"
-        "[HKLM\\A\\b]c]\n"
-        "\"x\"=dword:1\n"
-        "[HKLM\\a]\n"
-        "\"d\"=dword:2\n"
-        "\"gone\"=dword:2\n"
-        "\"GONE\"=-\n"
-        "\"never there\"=-\n"
-        "[HKLM\\Z\\Y]\n"
-        "[-HKLM\\Z]\n"
-        "[-HKLM\\neither]";
-    struct regstore *s = imported(text, sizeof text - 1, 0);
+    static const char text[] = HEAD "; a comment\n"
+                                    "[HKLM\\A] ; another\n"
+                                    "@=\"default\"\n"
+                                    "  \"s\\\\\\\"q\"  =  \"C:\\\\x\\\"y\" ; comment with \"quotes\"\n"
+                                    "\"a=b\"=dword:1 ;x\n"
+                                    "\"D\"=DWORD:0000012C\n"
+                                    "\"bin\"=hex:2e,0F , 00,\\\n  00,\\  \n 5\n"
+                                    "\"none\"=hex(0):\n"
+                                    "\"empty\"=hex:\n"
+                                    "\"q\"=hex(b):40,0,0,0,0,0,0,80\n"
+                                    "\"q2\"=qword:8000000000000040\n"
+                                    "\"short\"=hex(0b):01\n"
+                                    "\"be\"=hex(5):00,00,00,01\n"
+                                    "\"odd\"=hex(ffff1234):01,02,03\n"
+                                    "\"lines\"=\"one\r\ntwo;three\n\n[four]\"\n"
+                                    "\"\xC3\x84\"=\"\xC3\xB6\"\n"
+                                    "[HKLM\\A\\b]c]\n"
+                                    "\"x\"=dword:1\n"
+                                    "[HKLM\\a]\n"
+                                    "\"d\"=dword:2\n"
+                                    "\"gone\"=dword:2\n"
+                                    "\"GONE\"=-\n"
+                                    "\"never there\"=-\n"
+                                    "[HKLM\\Z\\Y]\n"
+                                    "[-HKLM\\Z]\n"
+                                    "[-HKLM\\neither]";
+    struct regstore  *s      = imported(text, sizeof text - 1, 0);
     (void)state;
     expect_tree(s, "HKEY_LOCAL_MACHINE\\A\n"
                    "HKEY_LOCAL_MACHINE\\A||1|640065006600610075006c0074000000\n"
@@ -93,8 +92,8 @@ static void eight_bit_files(void **state)
 {
     static const char four[] =
         "REGEDIT4\r\n[HKLM\\\xC4]\r\n\"e\"=hex(2):80,61,00\r\n\"s\"=\"\xFC\"\r\n\"b\"=hex:80\r\n";
-    static const char bom[]  = "\xEF\xBB\xBF" HEAD "[HKLM\\\xC3\x84]\n\"s\"=\"\xC3\xBC\"";
-    struct regstore  *s      = imported(four, sizeof four - 1, 0);
+    static const char bom[] = "\xEF\xBB\xBF" HEAD "[HKLM\\\xC3\x84]\n\"s\"=\"\xC3\xBC\"";
+    struct regstore  *s     = imported(four, sizeof four - 1, 0);
     (void)state;
     expect_tree(s, "HKEY_LOCAL_MACHINE\\\xC3\x84\nHKEY_LOCAL_MACHINE\\\xC3\x84|b|3|80\n"
                    "HKEY_LOCAL_MACHINE\\\xC3\x84|e|2|ac2061000000\nHKEY_LOCAL_MACHINE\\\xC3\x84|s|1|fc000000\n");
@@ -145,12 +144,12 @@ static void round_trip(struct regstore *s)
 
 static void what_goes_out_comes_back(void **state)
 {
-    static const uint8_t bytes[] = {'a',  0,   0, 0,    'b', 0,  0, 0,  0xFF, 0xD8, 1,
-                                    0xDC, '"', 0, '\\', 0,   13, 0, 10, 0,    0,    0};
+    static const uint8_t  bytes[] = {'a',  0,   0, 0,    'b', 0,  0, 0,  0xFF, 0xD8, 1,
+                                     0xDC, '"', 0, '\\', 0,   13, 0, 10, 0,    0,    0};
     static const uint32_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x100, 0xFFFFFFFF};
     static const char *names[] = {"", "plain", "\xC3\x84\xF0\x9F\x9A\x80", "\\\"=@;[]-\n x\r\n", " ; ", "\xED\xA0\x80"};
-    struct regstore      *s;
-    char                  key[64], name[64];
+    struct regstore   *s;
+    char               key[64], name[64];
     (void)state;
 
     regstore_open_memory(&s, NULL);
@@ -182,10 +181,11 @@ static void lines_wrap_as_in_regedit(void **state)
     regstore_open_memory(&s, NULL);
     regstore_set(s, WMI "\\GlobalLogger", &v, NULL);
     assert_int_equal(reg_export(s, "HKLM/SYSTEM/CurrentControlSet/control/wmi", false, (void **)&text, &size, NULL), 0);
-    assert_string_equal(text, HEAD "[" WMI "]\n\n[" WMI "\\GlobalLogger]\n"
-        "\"EnableKernelFlags\"=hex:00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,\\\n"
-        "  00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,\\\n"
-        "  00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00\n\n");
+    assert_string_equal(text,
+                        HEAD "[" WMI "]\n\n[" WMI "\\GlobalLogger]\n"
+                             "\"EnableKernelFlags\"=hex:00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,\\\n"
+                             "  00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,\\\n"
+                             "  00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00,00\n\n");
     free(text);
     assert_int_equal(reg_export(s, "HKLM\\SYSTEM", true, (void **)&text, &size, NULL), 0);
     assert_memory_equal(text, "\xFF\xFEW\0i\0", 6);
@@ -200,8 +200,10 @@ static void lines_wrap_as_in_regedit(void **state)
 
 static void a_windows_configuration(void **state)
 {
-    static const struct { const char *name; unsigned flags; } files[] = {
-        {"boot.reg", 0}, {"boot-utf8.reg", 0}, {"boot-quoted.txt", REG_IMPORT_LENIENT}};
+    static const struct {
+        const char *name;
+        unsigned    flags;
+    } files[]   = {{"boot.reg", 0}, {"boot-utf8.reg", 0}, {"boot-quoted.txt", REG_IMPORT_LENIENT}};
     char *first = NULL;
     (void)state;
     for (size_t i = 0; i < 3; i++) {
@@ -217,8 +219,7 @@ static void a_windows_configuration(void **state)
         assert_int_equal(regstore_get(s, WMI "\\GlobalLogger", "EnableKernelFlags", &v), 0);
         assert_int_equal(v.size, 32);
         assert_memory_equal(v.data, "\7\7\0\0\x86\2\0\0", 8);
-        assert_int_equal(regstore_get_qword(s,
-                                            WMI "\\Autologger\\BootTrace\\{A6AD76E3-867A-4635-91B3-4904BA6374D7}",
+        assert_int_equal(regstore_get_qword(s, WMI "\\Autologger\\BootTrace\\{A6AD76E3-867A-4635-91B3-4904BA6374D7}",
                                             "MatchAnyKeyword", &any, NULL),
                          0);
         assert_int_equal(any, 0x40);
@@ -234,9 +235,12 @@ static void a_windows_configuration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_of_data),       cmocka_unit_test(eight_bit_files),
-        cmocka_unit_test(typographic_quotes_need_leniency), cmocka_unit_test(what_goes_out_comes_back),
-        cmocka_unit_test(lines_wrap_as_in_regedit), cmocka_unit_test(a_windows_configuration),
+        cmocka_unit_test(every_form_of_data),
+        cmocka_unit_test(eight_bit_files),
+        cmocka_unit_test(typographic_quotes_need_leniency),
+        cmocka_unit_test(what_goes_out_comes_back),
+        cmocka_unit_test(lines_wrap_as_in_regedit),
+        cmocka_unit_test(a_windows_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* A configuration of Windows through the sealed snapshot: what the snapshot exports is what the store exports, byte by byte.
+/* A configuration of Windows through the sealed snapshot: what the snapshot exports is what the store exports, byte by
+ * byte.
  * Proves: REG-16. */
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/text/tests/trees.h"

@@ -51,7 +51,7 @@ static void every_form(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char         *path;
         struct reason why = {0};
-        wstatus st =
+        wstatus       st =
             winpath_map(rows[i].name, i % 2 ? "/var/log/al/" : "/var/log/al", rows[i].absolute_ok, &path, &why);
         if (st != rows[i].status)
             print_message("%s: %s\n", rows[i].name, why.text);

@@ -122,8 +122,12 @@ static inline char *file_dup(const char *folder, const char *name, size_t *size)
     return data;
 }
 
-/* A boot configuration as the registry editor writes it: boot.reg (UTF-16), boot-utf8.reg, and boot-quoted.txt as pages of the web show such files. */
+/* A boot configuration as the registry editor writes it: boot.reg (UTF-16), boot-utf8.reg, and boot-quoted.txt as pages
+ * of the web show such files. */
 #ifdef AL_SOURCE_DIR
-static inline char *made_dup(const char *name, size_t *size) { return file_dup(AL_SOURCE_DIR "/tools/tests/made", name, size); }
+static inline char *made_dup(const char *name, size_t *size)
+{
+    return file_dup(AL_SOURCE_DIR "/tools/tests/made", name, size);
+}
 #endif
 #endif

@@ -1,5 +1,5 @@
-/* words.h - a small vocabulary for the tests: digits are a DWORD, 0x... a QWORD, anything else a REG_SZ; a text with the
- * word "wrong" is refused. */
+/* words.h - a small vocabulary for the tests: digits are a DWORD, 0x... a QWORD, anything else a REG_SZ; a text with
+ * the word "wrong" is refused. */
 #ifndef REGISTRY_SIM_TEXT_TESTS_WORDS_H
 #define REGISTRY_SIM_TEXT_TESTS_WORDS_H
 #include "registry-sim/text/dialect.h"
@@ -13,12 +13,12 @@ static inline wstatus words_parse(void *ctx, const char *key, const char *name, 
                                   struct regvalue *out, struct reason *why)
 {
     (void)ctx, (void)key, (void)base_dir;
-    size_t   n      = strlen(text);
-    bool     number = n && n < 9 && strspn(text, "0123456789") == n, hex = n > 2 && n < 19 && !strncmp(text, "0x", 2) &&
-                      strspn(text + 2, "0123456789abcdef") == n - 2;
-    uint64_t v      = number || hex ? strtoull(text, NULL, hex ? 16 : 10) : 0;
-    size_t   size   = number ? 4 : hex ? 8 : utf8_to_utf16le(text, n + 1, NULL, 0);
-    uint8_t *data   = NULL;
+    size_t n      = strlen(text);
+    bool   number = n && n < 9 && strspn(text, "0123456789") == n,
+         hex      = n > 2 && n < 19 && !strncmp(text, "0x", 2) && strspn(text + 2, "0123456789abcdef") == n - 2;
+    uint64_t v    = number || hex ? strtoull(text, NULL, hex ? 16 : 10) : 0;
+    size_t   size = number ? 4 : hex ? 8 : utf8_to_utf16le(text, n + 1, NULL, 0);
+    uint8_t *data = NULL;
     if (strstr(text, "wrong"))
         return reason_set(why, W_INVALID_PARAMETER, "'%s' is unknown, did you mean 'right'?. Do: write right", text);
     if (!(data = malloc(size)))
@@ -27,8 +27,12 @@ static inline wstatus words_parse(void *ctx, const char *key, const char *name, 
         memcpy(data, &v, size);
     else
         utf8_to_utf16le(text, n + 1, data, size);
-    *out = (struct regvalue){.name = strcmp(name, "Alias") ? NULL : "Canonical", .data = data, .size = (uint32_t)size,
-                             .type = number ? REG_TYPE_DWORD : hex ? REG_TYPE_QWORD : REG_TYPE_SZ};
+    *out = (struct regvalue){.name = strcmp(name, "Alias") ? NULL : "Canonical",
+                             .data = data,
+                             .size = (uint32_t)size,
+                             .type = number ? REG_TYPE_DWORD
+                                     : hex  ? REG_TYPE_QWORD
+                                            : REG_TYPE_SZ};
     return W_SUCCESS;
 }
 

@@ -11,9 +11,20 @@
 
 static void sids_there_and_back(void **state)
 {
-    static const char *const good[] = {"S-1-5-18", "S-1-1-0", "S-1-5-32-559", "S-1-22-1-4294967295", "S-1-281474976710655-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15"};
-    static const char *const bad[]  = {"", "S", "S-1", "S-1-5", "S-2-5-18", "S-1-5-18-", "S-1-5--18", "S-1-5-4294967296", "S-1-5-x", "S-1-5-18 ",
-                                       "S-1-281474976710656-1", "S-1-5-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16"};
+    static const char *const good[] = {"S-1-5-18", "S-1-1-0", "S-1-5-32-559", "S-1-22-1-4294967295",
+                                       "S-1-281474976710655-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15"};
+    static const char *const bad[]  = {"",
+                                       "S",
+                                       "S-1",
+                                       "S-1-5",
+                                       "S-2-5-18",
+                                       "S-1-5-18-",
+                                       "S-1-5--18",
+                                       "S-1-5-4294967296",
+                                       "S-1-5-x",
+                                       "S-1-5-18 ",
+                                       "S-1-281474976710656-1",
+                                       "S-1-5-1-2-3-4-5-6-7-8-9-10-11-12-13-14-15-16"};
     char                     text[SID_TEXT];
     struct sid               s, again;
     uint32_t                 id;
@@ -54,7 +65,7 @@ static bool is(void *ctx, const struct sid *s)
 
 static void entries_decide_in_order(void **state)
 {
-    struct security_entry e[] = {{.rights = 0x281}, {.rights = 0x80, .deny = true}, {.rights = 0x400}};
+    struct security_entry e[]   = {{.rights = 0x281}, {.rights = 0x80, .deny = true}, {.rights = 0x400}};
     struct token          alice = {.count = 2}, dev = {.count = 1}, nobody = {.count = 0};
     struct security_entry got;
     uint8_t              *bytes;
@@ -62,11 +73,12 @@ static void entries_decide_in_order(void **state)
     (void)state;
     e[0].who = dev.sid[0] = sid_of_group(50);
     e[1].who = alice.sid[0] = sid_of_user(1000);
-    e[2].who = sid_of_user(1000);
-    alice.sid[1] = sid_of_group(50);
+    e[2].who                = sid_of_user(1000);
+    alice.sid[1]            = sid_of_group(50);
     assert_int_equal(security_build(e, 3, &bytes, &size), 0);
     assert_true(security_valid(bytes, size));
-    assert_true(security_entry_get(bytes, size, 0, &got) && got.deny); /* what refuses stands first, however it was given */
+    /* what refuses stands first, however it was given */
+    assert_true(security_entry_get(bytes, size, 0, &got) && got.deny);
     assert_true(security_entry_get(bytes, size, 2, &got) && got.rights == 0x400);
     assert_false(security_entry_get(bytes, size, 3, &got));
     assert_true(security_granted(bytes, size, 0x281, is, &dev));
@@ -79,17 +91,15 @@ static void entries_decide_in_order(void **state)
     free(bytes);
 }
 
-/* As Windows' registry has it: owner and group S-1-5-32-544, Everyone 0x1800, SYSTEM 0x120fff, generic all for Administrators; inherit-only
- * and audit entries are no answer. Made by hand from the layout of SECURITY_DESCRIPTOR. */
+/* As Windows' registry has it: owner and group S-1-5-32-544, Everyone 0x1800, SYSTEM 0x120fff, generic all for
+ * Administrators; inherit-only and audit entries are no answer. Made by hand from the layout of SECURITY_DESCRIPTOR. */
 static const uint8_t of_windows[] = {
-    1, 0, 4, 0x80, 20, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 52, 0, 0, 0,
-    1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0,
-    1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0,
-    2, 0, 92, 0, 4, 0, 0, 0,
-    0, 0, 20, 0, 0, 0x18, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
-    0, 8, 20, 0, 0xff, 0xff, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
-    0, 0, 20, 0, 0xff, 0x0f, 0x12, 0, 1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0,
-    0, 0, 24, 0, 0, 0, 0, 0x10, 1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0};
+    1,    0, 4,  0x80, 20, 0, 0,  0,    36,   0,    0,    0, 0,    0,    0,  0, 52, 0,    0, 0, 1,    2, 0, 0,
+    0,    0, 0,  5,    32, 0, 0,  0,    0x20, 2,    0,    0, 1,    2,    0,  0, 0,  0,    0, 5, 32,   0, 0, 0,
+    0x20, 2, 0,  0,    2,  0, 92, 0,    4,    0,    0,    0, 0,    0,    20, 0, 0,  0x18, 0, 0, 1,    1, 0, 0,
+    0,    0, 0,  1,    0,  0, 0,  0,    0,    8,    20,   0, 0xff, 0xff, 0,  0, 1,  1,    0, 0, 0,    0, 0, 1,
+    0,    0, 0,  0,    0,  0, 20, 0,    0xff, 0x0f, 0x12, 0, 1,    1,    0,  0, 0,  0,    0, 5, 18,   0, 0, 0,
+    0,    0, 24, 0,    0,  0, 0,  0x10, 1,    2,    0,    0, 0,    0,    0,  5, 32, 0,    0, 0, 0x20, 2, 0, 0};
 
 static void a_descriptor_of_windows(void **state)
 {
@@ -108,7 +118,8 @@ static void a_descriptor_of_windows(void **state)
     }
 }
 
-/* Every byte wrong in turn: never more than is there is read (the sanitizers see it), and what is not sound grants nothing. */
+/* Every byte wrong in turn: never more than is there is read (the sanitizers see it), and what is not sound grants
+ * nothing. */
 static void bytes_that_lie(void **state)
 {
     struct token everyone = {.count = 1};

@@ -20,9 +20,14 @@ static const struct sample {
     {"gr\xC3\xBC\xC3\x9F", "gr\xC3\xBC\xC3\x9F"},
     {"\xE6\x97\xA5\xE6\x9C\xAC", "\xE6\x97\xA5\xE6\x9C\xAC"},
     {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
-    {"a\xE2\x80\x8D" "b", "a\xE2\x80\x8D" "b"}, /* U+200D joins letters of several scripts */
+    {"a\xE2\x80\x8D"
+     "b",
+     "a\xE2\x80\x8D"
+     "b"}, /* U+200D joins letters of several scripts */
     {"\x1B[31m", "\\u001b[31m"},
-    {"a\x07" "b", "a\\u0007b"},
+    {"a\x07"
+     "b",
+     "a\\u0007b"},
     {"a\nb\rc\td", "a\\nb\\rc\\td"},
     {"\x7F", "\\u007f"},
     {"\x01\x1F", "\\u0001\\u001f"},
@@ -32,7 +37,9 @@ static const struct sample {
     {"\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA\xE2\x80\xAE\xE2\x80\xAF", "\\u2028\\u2029\\u202a\\u202e\xE2\x80\xAF"},
     {"\xE2\x81\xA6\xE2\x81\xA9\xE2\x81\xAF", "\\u2066\\u2069\\u206f"},
     {"\xEF\xBF\xB9", "\\ufff9"},
-    {"\x9B" "31m", "\\x9b31m"},
+    {"\x9B"
+     "31m",
+     "\\x9b31m"},
     {"\xC3", "\\xc3"},
     {"\xC0\x80", "\\xc0\\x80"},
     {"\xE0\x9B\x9B", "\\xe0\\x9b\\x9b"},
@@ -48,7 +55,8 @@ static void hidden_characters_are_escaped(void **state)
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         char  out[64];
         char *copy = visible_dup(samples[i].text);
-        assert_int_equal(visible_escape(samples[i].text, strlen(samples[i].text), out, sizeof out), strlen(samples[i].shown));
+        assert_int_equal(visible_escape(samples[i].text, strlen(samples[i].text), out, sizeof out),
+                         strlen(samples[i].shown));
         assert_string_equal(out, samples[i].shown);
         assert_string_equal(copy, samples[i].shown);
         assert_int_equal(visible_is(samples[i].text), strcmp(samples[i].text, samples[i].shown) == 0);
@@ -68,7 +76,7 @@ static void nul_in_the_middle_is_escaped(void **state)
 /* Neither a character nor an escape is cut, at whatever length the room ends. */
 static void no_room_cuts_between_characters(void **state)
 {
-    static const char text[] = "a\xC3\xBC\x1B\xE6\x97\xA5z", shown[] = "a\xC3\xBC\\u001b\xE6\x97\xA5z";
+    static const char   text[] = "a\xC3\xBC\x1B\xE6\x97\xA5z", shown[] = "a\xC3\xBC\\u001b\xE6\x97\xA5z";
     static const size_t ends[] = {0, 1, 1, 3, 3, 3, 3, 3, 3, 9, 9, 9, 12, 13, 13};
     (void)state;
     for (size_t capacity = 1; capacity <= sizeof ends / sizeof *ends; capacity++) {
@@ -101,7 +109,8 @@ static void every_code_point(void **state)
         else if (c < 0x10000)
             text[n++] = (char)(0xE0 | c >> 12), text[n++] = (char)(0x80 | (c >> 6 & 63));
         else
-            text[n++] = (char)(0xF0 | c >> 18), text[n++] = (char)(0x80 | (c >> 12 & 63)), text[n++] = (char)(0x80 | (c >> 6 & 63));
+            text[n++] = (char)(0xF0 | c >> 18), text[n++] = (char)(0x80 | (c >> 12 & 63)),
+            text[n++] = (char)(0x80 | (c >> 6 & 63));
         if (c >= 0x80)
             text[n++] = (char)(0x80 | (c & 63));
         assert_int_equal(visible_character(text, n, &code, &valid), n);
@@ -129,8 +138,11 @@ static void reasons_are_escaped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hidden_characters_are_escaped), cmocka_unit_test(nul_in_the_middle_is_escaped), cmocka_unit_test(no_room_cuts_between_characters),
-        cmocka_unit_test(every_code_point),              cmocka_unit_test(reasons_are_escaped),
+        cmocka_unit_test(hidden_characters_are_escaped),
+        cmocka_unit_test(nul_in_the_middle_is_escaped),
+        cmocka_unit_test(no_room_cuts_between_characters),
+        cmocka_unit_test(every_code_point),
+        cmocka_unit_test(reasons_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

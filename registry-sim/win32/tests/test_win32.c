@@ -1,4 +1,5 @@
-/* GUIDs, Status table, UTF-16 and FILETIME. Proves: API-29, REG-17 (names without case); a provider's GUID by its name. */
+/* GUIDs, Status table, UTF-16 and FILETIME. Proves: API-29, REG-17 (names without case); a provider's GUID by its
+ * name. */
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/guid.h"
 #include "registry-sim/win32/utf16.h"
@@ -16,10 +17,10 @@ static void status_table_is_sorted_and_complete(void **state)
 {
     (void)state;
     /* every number of autologger-registry.md section 7 and session-semantics.md section 12 */
-    static const wstatus named[] = {0,   1,   2,   3,   5,    6,    8,    13,   14,   19,   21,   24,   32,  50,
-                                    87,  112, 122, 123, 161,  170,  183,  206,  234,  267,  534,  998,  1168, 1223,
+    static const wstatus named[] = {0,    1,    2,    3,    5,    6,    8,    13,   14,   19,   21,   24,  32,   50,
+                                    87,   112,  122,  123,  161,  170,  183,  206,  234,  267,  534,  998, 1168, 1223,
                                     1313, 1314, 1450, 1460, 1502, 1784, 1901, 4200, 4201, 4206, 4317, 7007};
-    size_t                    count;
+    size_t               count;
     const struct wstatus_row *rows = wstatus_table(&count);
 
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
@@ -34,12 +35,18 @@ static void status_table_is_sorted_and_complete(void **state)
 /* API-29: by the names of winerror.h, each once. */
 static void numbers_have_their_names(void **state)
 {
+    /* clang-format off */
     static const struct { wstatus number; const char *name; } named[] = {
-        {0, "ERROR_SUCCESS"}, {5, "ERROR_ACCESS_DENIED"}, {6, "ERROR_INVALID_HANDLE"}, {8, "ERROR_NOT_ENOUGH_MEMORY"}, {13, "ERROR_INVALID_DATA"},
-        {32, "ERROR_SHARING_VIOLATION"}, {50, "ERROR_NOT_SUPPORTED"}, {87, "ERROR_INVALID_PARAMETER"}, {112, "ERROR_DISK_FULL"},
-        {161, "ERROR_BAD_PATHNAME"}, {183, "ERROR_ALREADY_EXISTS"}, {234, "ERROR_MORE_DATA"}, {534, "ERROR_ARITHMETIC_OVERFLOW"},
-        {1313, "ERROR_NO_SUCH_PRIVILEGE"}, {1314, "ERROR_PRIVILEGE_NOT_HELD"}, {1450, "ERROR_NO_SYSTEM_RESOURCES"}, {1502, "ERROR_LOG_FILE_FULL"},
+        {0, "ERROR_SUCCESS"}, {5, "ERROR_ACCESS_DENIED"}, {6, "ERROR_INVALID_HANDLE"}, {8, "ERROR_NOT_ENOUGH_MEMORY"},
+         {13, "ERROR_INVALID_DATA"},
+        {32, "ERROR_SHARING_VIOLATION"}, {50, "ERROR_NOT_SUPPORTED"}, {87, "ERROR_INVALID_PARAMETER"},
+         {112, "ERROR_DISK_FULL"},
+        {161, "ERROR_BAD_PATHNAME"}, {183, "ERROR_ALREADY_EXISTS"}, {234, "ERROR_MORE_DATA"},
+         {534, "ERROR_ARITHMETIC_OVERFLOW"},
+        {1313, "ERROR_NO_SUCH_PRIVILEGE"}, {1314, "ERROR_PRIVILEGE_NOT_HELD"}, {1450, "ERROR_NO_SYSTEM_RESOURCES"},
+         {1502, "ERROR_LOG_FILE_FULL"},
         {4200, "ERROR_WMI_GUID_NOT_FOUND"}, {4201, "ERROR_WMI_INSTANCE_NOT_FOUND"}};
+    /* clang-format on */
     size_t                    count;
     const struct wstatus_row *rows = wstatus_table(&count);
     (void)state;
@@ -61,7 +68,10 @@ static void guid_text_round_trips(void **state)
     assert_true(guid_parse("{9E814AAD-3204-11D2-9A82-006008A86939}", &g));
     assert_string_equal(guid_format(&g, text), "{9e814aad-3204-11d2-9a82-006008a86939}");
     assert_true(guid_parse("9e814aad-3204-11d2-9a82-006008a86939", &h) && guid_equal(&g, &h));
-    static const char *bad[] = {"", "{", "9e814aad", "{9e814aad-3204-11d2-9a82-006008a86939",
+    static const char *bad[] = {"",
+                                "{",
+                                "9e814aad",
+                                "{9e814aad-3204-11d2-9a82-006008a86939",
                                 "9e814aad-3204-11d2-9a82-006008a86939}",
                                 "{9e814aad-3204-11d2-9a82-006008a86939} "};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -87,9 +97,12 @@ static void names_compare_without_case(void **state)
     (void)state;
     assert_int_equal(name_compare("Autologger", "AUTOLOGGER"), 0);
     assert_int_equal(name_compare("Größe-Ωμέγα-Ж", "GRÖßE-ωΜΈΓΑ-ж"), 0);
-    assert_true(name_compare("a", "B") < 0 && name_compare("ab", "A") > 0 && name_compare("a", "AB") < 0 && name_compare("", "a") < 0);
-    assert_true(name_compare("plainä", "PLAINz") > 0 && name_compare("PLAINZ", "plainÄ") < 0 && name_compare("xÄ", "Xä") == 0);
-    assert_true(name_compare("[", "a") > 0 && name_compare("`", "A") > 0 && name_compare("{", "Z") > 0); /* around the letters */
+    assert_true(name_compare("a", "B") < 0 && name_compare("ab", "A") > 0 && name_compare("a", "AB") < 0 &&
+                name_compare("", "a") < 0);
+    assert_true(name_compare("plainä", "PLAINz") > 0 && name_compare("PLAINZ", "plainÄ") < 0 &&
+                name_compare("xÄ", "Xä") == 0);
+    /* around the letters */
+    assert_true(name_compare("[", "a") > 0 && name_compare("`", "A") > 0 && name_compare("{", "Z") > 0);
     char *fold = name_fold_dup("äb\xED\xA0\x80");
     assert_string_equal(fold, "ÄB\xED\xA0\x80");
     free(fold);
@@ -122,9 +135,13 @@ static void filetime_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_table_is_sorted_and_complete), cmocka_unit_test(numbers_have_their_names), cmocka_unit_test(guid_text_round_trips),
-        cmocka_unit_test(provider_name_hash),                  cmocka_unit_test(names_compare_without_case),
-        cmocka_unit_test(utf16_round_trips),                   cmocka_unit_test(filetime_text),
+        cmocka_unit_test(status_table_is_sorted_and_complete),
+        cmocka_unit_test(numbers_have_their_names),
+        cmocka_unit_test(guid_text_round_trips),
+        cmocka_unit_test(provider_name_hash),
+        cmocka_unit_test(names_compare_without_case),
+        cmocka_unit_test(utf16_round_trips),
+        cmocka_unit_test(filetime_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
