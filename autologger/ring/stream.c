@@ -92,6 +92,8 @@ static struct shm_data data_header(const struct stream_set *s, const struct stre
                              .table_mask     = l->slots - 1,
                              .taker_offset   = (uint32_t)l->takers,
                              .mark_offset    = (uint32_t)l->marks,
+                             .session_number = s->control->session + 1,
+                             .uid            = s->control->uid,
                              .pool_head      = s->control->chunk_count};
 }
 

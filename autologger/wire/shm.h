@@ -218,7 +218,10 @@ struct shm_data {
     uint32_t fallback_used; /* 1: a thread without rseq has taken chunks here */
     /* of uint64_t mark[chunk_count], of a set that overwrites: a CPU's tally at the beginning of the chunk. Else 0 */
     uint32_t mark_offset;
-    uint8_t  reserved[56];
+    /* whose set it is, for whoever looks at it from outside (`autologger dev state`): the session's index + 1, 0 before
+     * this was written; and the UID. Nothing goes by them */
+    uint32_t session_number, uid;
+    uint8_t  reserved[48];
 };
 _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
 
