@@ -1,4 +1,4 @@
-/* verb.c - the table of verbs, and the helps that are made from it. */
+/* verb.c - the table of verbs, and the helps made from it. */
 #include "tools/base/verb.h"
 #include "registry-sim/base/visible_print.h"
 
@@ -17,7 +17,7 @@ static const struct group {
     [VERB_FIRST] = {"", "The first day"},
     [VERB_LIVE]  = {"live", "Running sessions"},
     [VERB_FILES] = {"files", "The store and trace files"},
-    [VERB_DEV]   = {"dev", "Measuring"},
+    [VERB_DEV]   = {"dev", "Measuring and debugging"},
 };
 
 const struct verb *verb_table(unsigned *count)
