@@ -1,5 +1,5 @@
-/* TraceLoggingActivity.h - activities: a start event, what belongs to it, and a stop event, held together by an id.
- * C++14 and later.
+/* TraceLoggingActivity.h - activities: a start event, the events that belong to it, and a stop event, connected by an
+ * id. C++14 and later.
  *
  *   TraceLoggingActivity<g_provider> request;
  *   TraceLoggingWriteStart(request, "Request", TraceLoggingString(url, "url"));
@@ -9,10 +9,10 @@
  *   TraceLoggingActivity        an id of its own; for work that moves from thread to thread
  *   TraceLoggingThreadActivity  from start to stop the id is the thread's: whatever the thread writes belongs to it
  * Both take the provider, a keyword and a level (5) as template arguments; keywords of single events are added, levels
- * replace it. A start event's related activity is what SetRelatedActivity said, else the thread's own activity. While
- * nobody listens no id is made, and nothing is written at the stop. An object that is started and not stopped writes
- * "ActivityStoppedAutomatically" at its end. Threads: each object one at a time; a thread activity is stopped on its
- * own thread. Not for: C (TraceLoggingWriteActivity). */
+ * replace it. A start event's related activity is that of SetRelatedActivity, else the thread's own activity. While no
+ * session listens, no id is made, and the stop writes nothing. An object that is started and not stopped writes
+ * "ActivityStoppedAutomatically" in its destructor. Threads: each object one at a time; a thread activity is stopped on
+ * its own thread. Not for: C (TraceLoggingWriteActivity). */
 #ifndef AUTOLOGGER_TRACELOGGINGACTIVITY_H
 #define AUTOLOGGER_TRACELOGGINGACTIVITY_H
 #include "TraceLoggingProvider.h"
@@ -71,7 +71,7 @@ class _tlgActivityState
     bool started_       = false;
 };
 
-/* What both kinds have in common. The handle is one that TRACELOGGING_DEFINE_PROVIDER or _DECLARE_PROVIDER made. */
+/* The common part of both kinds. The handle comes from TRACELOGGING_DEFINE_PROVIDER or _DECLARE_PROVIDER. */
 template <const TraceLoggingHProvider &provider, ULONGLONG keyword, UCHAR level>
 class _tlgActivity : public _tlgActivityState
 {
@@ -100,7 +100,7 @@ class _tlgActivity : public _tlgActivityState
                        EventWriteTransfer(_tlg_r, &_tlg_event, &_tlg_i, NULL, _tlg_n, _tlg_d), \
                        _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__); \
     } while (0)
-/* Of an activity that is not started: with the thread's id, as any other event. */
+/* While the activity is not started, the event has the thread's id, as any other event. */
 #define TraceLoggingWriteTagged(activity, ...) \
     do { \
         auto &_tlg_a = (activity); \
@@ -149,7 +149,7 @@ class TraceLoggingThreadActivity : public _tlgActivity<provider, keyword, level>
     GUID before_ = {0, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0}};
 };
 
-/* The thread's activity id for as long as the object lives. */
+/* Sets the thread's activity id while the object lives. */
 class TraceLoggingThreadActivityIdSetter
 {
   public:

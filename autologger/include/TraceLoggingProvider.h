@@ -7,11 +7,11 @@
  *                     TraceLoggingString(url, "url"), TraceLoggingUInt32(status, "status"));
  *   TraceLoggingUnregister(g_provider);
  *
- * While nobody listens, TraceLoggingWrite is one compare and one branch not taken; its arguments are not evaluated. The
- * metadata is constant and lies in the ELF section "autologger_tlg" (GCC leaves that of templates among the other
+ * While no session listens, TraceLoggingWrite is one compare and one branch not taken; its arguments are not evaluated.
+ * The metadata is constant and lies in the ELF section "autologger_tlg" (GCC leaves that of templates among the other
  * constants). Arguments of TraceLoggingWrite after the name, in any order, at most 99: options (Level, Keyword, Opcode,
  * EventTag, Channel, Description, CustomAttribute), Keyword as often as wanted, the others once; and fields, see
- * autologger_tlg_fields.h. Together they may have 128 values, of which a counted field takes two. Level is 5 and
+ * autologger_tlg_fields.h. Together they may have 126 values, of which a counted field takes two. Level is 5 and
  * Keyword 0 unless given; descriptions are ignored.
  * C99 and later, C++14 and later (GCC and Clang). Activities: TraceLoggingActivity.h. Not for: names that are not
  * literals. */
@@ -26,7 +26,7 @@
 
 /* A provider; use the macros. */
 struct _tlgProvider_t {
-    ULONG         LevelPlus1; /* 0 = nobody listens, 256 = all levels */
+    ULONG         LevelPlus1; /* 0 = no session listens, 256 = all levels */
     ULONG         Reserved;
     ULONGLONG     KeywordAny;
     ULONGLONG     KeywordAll;
@@ -37,12 +37,13 @@ struct _tlgProvider_t {
 typedef struct _tlgProvider_t *TraceLoggingHProvider;
 typedef PENABLECALLBACK        TLG_PENABLECALLBACK;
 
-/* 0; 87 for a provider that is registered already; else as EventRegister. */
+/* ERROR_INVALID_PARAMETER: the provider is registered already; else as EventRegister. */
 AUTOLOGGER_API ULONG _tlgRegister(struct _tlgProvider_t *provider, PENABLECALLBACK callback, PVOID context);
 AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
 
-/* The provider of another source file of the same program or library. (Hidden, but in programs of g++: it warns of
- * classes that have a member with a hidden template argument. In libraries it would cost an instruction.) */
+/* Declares the provider of another source file of the same program or library. (It is hidden, except in programs of
+ * g++, which warns of classes that have a member with a hidden template argument. In libraries "protected" would cost
+ * an instruction.) */
 #define TRACELOGGING_DECLARE_PROVIDER(handleVariable) \
     AUTOLOGGER_EXTERN __attribute__((visibility(_TLG_VISIBILITY))) const TraceLoggingHProvider handleVariable
 #if defined(__cplusplus) && !defined(__clang__) && (!defined(__PIC__) || defined(__PIE__))
@@ -52,7 +53,7 @@ AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
 #endif
 /* (handle variable, "name", (GUID), options...). The GUID: eleven numbers in parentheses, as in GUID initialisers
  * without the inner braces. An option: TraceLoggingOptionGroup(eleven numbers), the provider group that it belongs to;
- * an empty one counts for nothing. */
+ * an empty option is ignored. */
 #define TRACELOGGING_DEFINE_PROVIDER(handleVariable, providerName, ...) \
     TRACELOGGING_DEFINE_PROVIDER_STORAGE(handleVariable##_tlgStorage, providerName, __VA_ARGS__); \
     TRACELOGGING_DECLARE_PROVIDER(handleVariable); \
@@ -69,7 +70,7 @@ AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
     static struct _tlgProvider_t storageVariable   = { \
           0, 0, 0, 0, 0, &storageVariable##_tlgMeta._tlg_size, _TLG_GUID_OF(_TLG_FIRST(__VA_ARGS__, 0))}
 #define TraceLoggingOptionGroup(...) (__VA_ARGS__)
-/* Open programs define this option as nothing; it stands for a group that is Microsoft's own. */
+/* Open programs define this option as nothing; it stands for Microsoft's own group. */
 #ifndef TraceLoggingOptionMicrosoftTelemetry
 #define TraceLoggingOptionMicrosoftTelemetry()
 #endif
@@ -110,8 +111,8 @@ AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
 #define _TLG_ENABLED_3(hProvider, level, keyword) \
     (_TLG_LOAD((hProvider)->LevelPlus1) > (ULONG)(level) && _tlgKeywordOn(hProvider, keyword))
 
-/* Another thread may write what the inline check reads: any value it ever had is right. Plain loads, because an atomic
- * one costs an instruction more; ThreadSanitizer is told. */
+/* Another thread may write what the inline check reads; any value that it ever had is right. The loads are plain,
+ * because an atomic one costs an instruction more; with ThreadSanitizer they are atomic. */
 #if defined(__SANITIZE_THREAD__)
 #define _TLG_LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #elif defined(__has_feature)
@@ -135,7 +136,8 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
 #define TraceLoggingWrite(hProvider, ...) \
     _TLG_WRITE(hProvider, 5, 0, 0, EventWriteTransfer(_tlg_r, &_tlg_event, NULL, NULL, _tlg_n, _tlg_d), \
                _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__)
-/* (hProvider, "name", activity id, related activity id, options and fields...): NULL is the thread's id, and none. */
+/* (hProvider, "name", activity id, related activity id, options and fields...): a NULL activity is the thread's, a NULL
+ * related activity is none. */
 #define TraceLoggingWriteActivity(hProvider, eventName, pActivityId, ...) \
     _TLG_WRITE(hProvider, 5, 0, 0, \
                EventWriteTransfer(_tlg_r, &_tlg_event, pActivityId, _TLG_FIRST(__VA_ARGS__, 0), _tlg_n, _tlg_d), \
@@ -146,7 +148,7 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
         hProvider, 5, 0, 0, \
         EventWriteEx(_tlg_r, &_tlg_event, filter, flags, pActivityId, _TLG_FIRST(__VA_ARGS__, 0), _tlg_n, _tlg_d), \
         eventName, __VA_ARGS__)
-/* The same with a function of one's own, of EventWriteTransfer's or EventWriteEx's type. */
+/* The same with the caller's own function, of EventWriteTransfer's or EventWriteEx's type. */
 #define TraceLoggingWrite_EventWriteTransfer(function, hProvider, ...) \
     _TLG_WRITE(hProvider, 5, 0, 0, function(_tlg_r, &_tlg_event, NULL, NULL, _tlg_n, _tlg_d), \
                _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__)
@@ -168,7 +170,7 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
 #define TraceLoggingDescription(text) (OPTION, 0, 0, 0, 0, 0)
 #define TraceLoggingCustomAttribute(key, value) (OPTION, 0, 0, 0, 0, 0)
 
-/* ---- below: how it is done ---- */
+/* ---- implementation ---- */
 
 /* Fields are (FIELD, how the value is taken, its type, value, count, name, in-type, out-type, tag), bytes alone (DATA,
  * pointer, size). (value, name, description, tag): by the number of arguments */
@@ -231,8 +233,7 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
 /* 256 | n where given, else the default */
 #define _TLG_GIVEN(x, otherwise) ((x)&256 ? (x)&255 : (otherwise))
 
-/* Tags: 7 bits a byte, the highest first, as many as there are up to the last that is not 0. As one little-endian
- * number. */
+/* Tags: 7 bits a byte, the highest first, up to the last byte that is not 0, as one little-endian number. */
 #define _TLG_TAG_SIZE(t) ((t)&0x7F ? 4 : (t)&0x3FFF ? 3 : (t)&0x1FFFFF ? 2 : 1)
 #define _TLG_TAG_BYTE(t, n) (((ULONGLONG)(t) >> (21 - 7 * (n)) & 0x7F) | (_TLG_TAG_SIZE(t) > (n) + 1 ? 0x80 : 0))
 #define _TLG_TAG_BYTES(t) \
@@ -262,7 +263,7 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
         _TLG_TYPE_BYTES(in, out, tag) | _TLG_COUNT_##how(ctype, count) \
                                             << 8 * _TLG_TYPE_SIZE(in, out, tag) % 64 _TLG_SCHEMA_INIT_##how(ctype)
 
-/* A field's payload: the data descriptors that it takes, and what fills them. */
+/* A field's payload: the data descriptors that it takes, and the code that fills them. */
 #define _TLG_SLOTS(i, t) _TLG_DISPATCH(_TLG_SLOTS_, i, _TLG_STRIP t)
 #define _TLG_SLOTS_OPTION(i, ...)
 #define _TLG_SLOTS_DATA(i, ...) +1
@@ -295,7 +296,7 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
 #define _TLG_COUNT_CUSTOM(ctype, count) (ULONGLONG)(UINT16) _TLG_SCHEMA_SIZE ctype
 #define _TLG_COUNT_COUNTED(ctype, count) UINT64_C(0)
 #define _TLG_COUNT_ELEMENTS(ctype, count) UINT64_C(0)
-/* a type is a word, that of a custom field (size, (bytes)) */
+/* a type is a single word; the type of a custom field is (size, (bytes)) */
 #define _TLG_SCHEMA_MEMBER_NOTHING(i, ctype)
 #define _TLG_SCHEMA_INIT_NOTHING(ctype)
 #define _TLG_SCHEMA_MEMBER_VALUE(i, ctype)
@@ -375,7 +376,7 @@ FORCEINLINE VOID _tlgSid(PEVENT_DATA_DESCRIPTOR d, const VOID *sid)
 }
 
 #ifdef __cplusplus
-/* TraceLoggingValue: what a C++ type is. */
+/* TraceLoggingValue: the field type of a C++ type. */
 #define _TLG_AUTO_IN(value) (_tlgTypeOf<typename std::decay<decltype(value)>::type>::in)
 #define _TLG_AUTO_OUT(value) (_tlgTypeOf<typename std::decay<decltype(value)>::type>::out)
 #define _TLG_AUTO_1(value) (FIELD, AUTO, auto, value, 0, #value, _TLG_AUTO_IN(value), _TLG_AUTO_OUT(value), 0)
@@ -383,7 +384,7 @@ FORCEINLINE VOID _tlgSid(PEVENT_DATA_DESCRIPTOR d, const VOID *sid)
 #define _TLG_AUTO_3(value, name, text) _TLG_AUTO_2(value, name)
 #define _TLG_AUTO_4(value, name, text, tag) \
     (FIELD, AUTO, auto, value, 0, name, _TLG_AUTO_IN(value), _TLG_AUTO_OUT(value), tag)
-template <typename T> struct _tlgTypeOf; /* a type that is not below has no meaning as a field */
+template <typename T> struct _tlgTypeOf; /* other types than those below cannot be fields */
 #define _TLG_TYPE_OF(type, inType, outType) \
     template <> struct _tlgTypeOf<type> { \
         enum { in = inType, out = outType }; \
@@ -426,8 +427,9 @@ template <size_t N> inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, const char (&
 template <size_t N> inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, const WCHAR (&text)[N]) { _tlgWideString(d, text); }
 #endif
 
-/* GCC refuses one section for statics of inline functions, each of which is in a group of its own, and for others. So
- * each gets a name that is another one to GCC, and the same to the assembler, to which the rest is a comment. */
+/* GCC refuses one section for both statics of inline functions, each of which is in a group of its own, and other
+ * statics. So each static gets a section name that is unique to GCC, but the same to the assembler, which takes the
+ * rest for a comment. */
 #if defined(__cplusplus) && !defined(__clang__)
 #define _TLG_SECTION __attribute__((section("autologger_tlg/*" _TLG_TEXT(__COUNTER__) "*/"), aligned(1)))
 #define _TLG_TEXT(x) _TLG_TEXT_(x)
@@ -442,8 +444,8 @@ template <size_t N> inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, const WCHAR (
 /* Descriptors of traits, metadata and payload; too many do not compile. */
 #define _TLG_EVENT_SLOTS(...) (2 _TLG_FOR(_TLG_SLOTS, __VA_ARGS__))
 #define _TLG_ARRAY_SIZE(n) ((n) <= MAX_EVENT_DATA_DESCRIPTORS ? (n) : -1)
-/* `write` is what is called, with the names below. The list's first element is no argument (the name, or the related
- * activity): so it is never empty. */
+/* `write` is the call, which uses the names below. The list's first element is no argument (the name, or the related
+ * activity), so that the list is never empty. */
 #define _TLG_WRITE(hProvider, level, keyword, opcode, write, name, ...) \
     do { \
         if (__builtin_expect(_TLG_LOAD((hProvider)->LevelPlus1) > _TLG_EVENT_LEVEL(level, __VA_ARGS__), 0) && \

@@ -1,7 +1,6 @@
-/* Windows.h - what small programs that write events take from the SDK's header of this name: types, annotations, the
- * words of function declarations, and a few functions that are one call of libc or a few lines. GetLastError,
- * SetLastError and the functions for modules are in libautologger-trace. It is no port of Windows: what is not here is
- * not there.
+/* Windows.h - the part of the SDK's header of this name that small programs need to write events: types, annotations,
+ * the words of function declarations, and a few functions of one libc call or a few lines. GetLastError, SetLastError
+ * and the functions for modules are in libautologger-trace. It is no port of Windows: nothing else is provided.
  *
  * Strings: WCHAR has 16 bits. Programs that write L"text" are compiled with -fshort-wchar (wprintf and the other
  * functions of libc for wide text take 32 bits, and must not be used then); else write u"text", or TEXT("text").
@@ -204,7 +203,7 @@ FORCEINLINE VOID GetSystemTime(LPSYSTEMTIME time)
     time->wSecond       = (uint16_t)utc.tm_sec;
     time->wMilliseconds = (uint16_t)(t.tv_nsec / 1000000);
 }
-/* FALSE: the time is behind the year 30827, as Windows has it. */
+/* FALSE: the time is after the year 30827, as in Windows. */
 FORCEINLINE BOOL FileTimeToSystemTime(const FILETIME *from, LPSYSTEMTIME time)
 {
     const uint64_t ticks = (uint64_t)from->dwHighDateTime << 32 | from->dwLowDateTime;
@@ -234,7 +233,7 @@ FORCEINLINE BOOL SystemTimeToFileTime(const SYSTEMTIME *from, LPFILETIME time)
     utc.tm_hour = from->wHour;
     utc.tm_min  = from->wMinute;
     utc.tm_sec  = from->wSecond;
-    s           = timegm(&utc); /* which makes 31 February a day of March */
+    s           = timegm(&utc); /* timegm makes 31 February a day of March */
     if (from->wYear < 1601 || from->wMilliseconds > 999 || !gmtime_r(&s, &back) || back.tm_mday != from->wDay ||
         back.tm_mon + 1 != from->wMonth || back.tm_hour != from->wHour || back.tm_min != from->wMinute ||
         back.tm_sec != from->wSecond)
@@ -244,7 +243,7 @@ FORCEINLINE BOOL SystemTimeToFileTime(const SYSTEMTIME *from, LPFILETIME time)
     time->dwHighDateTime = (uint32_t)(ticks >> 32);
     return TRUE;
 }
-/* "{...}" in capital letters; how many characters with the NUL, or 0: fewer than 39 are there. */
+/* Writes "{...}" in capital letters. Returns the characters with the NUL, or 0: `room` is below 39. */
 FORCEINLINE int StringFromGUID2(REFGUID guid, LPOLESTR text, int room)
 {
 #ifdef __cplusplus
@@ -263,7 +262,7 @@ FORCEINLINE int StringFromGUID2(REFGUID guid, LPOLESTR text, int room)
         text[i] = (WCHAR)bytes[i];
     return 39;
 }
-/* 0; EINVAL for NULL, ERANGE where it does not fit: then nothing but a NUL is written. */
+/* 0; EINVAL for NULL, ERANGE when it does not fit: then only a NUL is written. */
 FORCEINLINE int AutologgerCopyWide(WCHAR *to, size_t room, const WCHAR *from)
 {
     size_t n = 0;

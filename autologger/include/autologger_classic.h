@@ -1,12 +1,13 @@
 /* autologger_classic.h - the older providers' part of evntrace.h, which includes it, with the SDK's names, types and
  * layouts.
  *
- *   RegisterTraceGuids   announces a provider; the callback is asked to begin (WMI_ENABLE_EVENTS), with the session's
- *   handle, or to end TraceEvent           writes one event into that session
+ *   RegisterTraceGuids   announces a provider; its callback gets WMI_ENABLE_EVENTS, with the session's handle, and
+ *                        WMI_DISABLE_EVENTS
+ *   TraceEvent           writes one event into that session
  *   TraceMessage         writes one message of a preprocessor of messages
  *
- * One session at a time enables such a provider: who enables it last takes it from the one before. The provider filters
- * by itself: level and flags (the low 32 bits of the keywords) are in the handle. For new providers: evntprov.h.
+ * One session at a time enables such a provider: the last one takes it from the one before. The provider filters by
+ * itself: level and flags (the low 32 bits of the keywords) are in the handle. For new providers: evntprov.h.
  * Threads: any; the callback runs on the library's own thread. Link with -lautologger. */
 #ifndef AUTOLOGGER_CLASSIC_H
 #define AUTOLOGGER_CLASSIC_H
@@ -36,9 +37,9 @@
 #define EVENT_TRACE_TYPE_WINEVT_RECEIVE 0xF0
 
 /* EVENT_TRACE_HEADER.Flags, as a provider sets them: TRACED_GUID always. */
-#define WNODE_FLAG_USE_TIMESTAMP 0x00000200 /* not supported: 50 */
+#define WNODE_FLAG_USE_TIMESTAMP 0x00000200 /* ERROR_NOT_SUPPORTED */
 #define WNODE_FLAG_USE_GUID_PTR 0x00080000  /* GuidPtr points to the GUID */
-#define WNODE_FLAG_USE_MOF_PTR 0x00100000   /* MOF_FIELDs follow the header, not the data */
+#define WNODE_FLAG_USE_MOF_PTR 0x00100000   /* MOF_FIELDs, not the data, follow the header */
 #define MAX_MOF_FIELDS 16
 typedef struct _MOF_FIELD {
     ULONG64 DataPtr;
@@ -141,34 +142,35 @@ typedef enum {
     WMI_REGINFO             = 8,
     WMI_EXECUTE_METHOD      = 9
 } WMIDPREQUESTCODE;
-/* Asked for WMI_ENABLE_EVENTS and WMI_DISABLE_EVENTS alone; Buffer is a WNODE_HEADER. */
+/* Called for WMI_ENABLE_EVENTS and WMI_DISABLE_EVENTS alone; Buffer is a WNODE_HEADER. */
 typedef ULONG(WINAPI *WMIDPREQUEST)(WMIDPREQUESTCODE RequestCode, PVOID RequestContext, ULONG *BufferSize,
                                     PVOID Buffer);
 
-/* 0; 87 for a NULL where something is needed; 1450 beyond 1,024 registrations; 8. Of MOF nothing is read: both names
- * may be NULL. */
+/* ERROR_INVALID_PARAMETER: a required argument is NULL; ERROR_NO_SYSTEM_RESOURCES: over 1,024 registrations;
+ * ERROR_NOT_ENOUGH_MEMORY. MOF is not read: both names may be NULL. */
 AUTOLOGGER_API ULONG RegisterTraceGuidsW(WMIDPREQUEST RequestAddress, PVOID RequestContext, LPCGUID ControlGuid,
                                          ULONG GuidCount, PTRACE_GUID_REGISTRATION TraceGuidReg, LPCWSTR MofImagePath,
                                          LPCWSTR MofResourceName, PTRACEHANDLE RegistrationHandle);
 AUTOLOGGER_API ULONG RegisterTraceGuidsA(WMIDPREQUEST RequestAddress, PVOID RequestContext, LPCGUID ControlGuid,
                                          ULONG GuidCount, PTRACE_GUID_REGISTRATION TraceGuidReg, LPCSTR MofImagePath,
                                          LPCSTR MofResourceName, PTRACEHANDLE RegistrationHandle);
-/* No callback runs any more when it returns. 6 for another handle. */
+/* No callback runs after it has returned. ERROR_INVALID_HANDLE: another handle. */
 AUTOLOGGER_API ULONG UnregisterTraceGuids(TRACEHANDLE RegistrationHandle);
-/* Of the callback's Buffer while it is asked to begin; (TRACEHANDLE)-1 for NULL. What the enabling session asked for is
- * in the handle. */
+/* The handle in the callback's Buffer during WMI_ENABLE_EVENTS; (TRACEHANDLE)-1 for NULL. The handle holds the level
+ * and flags of the enabling session. */
 AUTOLOGGER_API TRACEHANDLE GetTraceLoggerHandle(PVOID Buffer);
 AUTOLOGGER_API UCHAR       GetTraceEnableLevel(TRACEHANDLE TraceHandle);
 AUTOLOGGER_API ULONG       GetTraceEnableFlags(TRACEHANDLE TraceHandle);
 
-/* EventTrace is a header, and what is told, in one piece: Size, Class, Guid and Flags are the provider's. 0; 87; 24
- * Size is smaller than a header; 186 Flags; 6 the session does not enable a classic provider of this program; 50 a time
- * of one's own; 534, 234, 8 as EventWrite. */
+/* EventTrace is a header and the data, in one piece; the provider sets Size, Class, Guid and Flags.
+ * ERROR_INVALID_PARAMETER; ERROR_BAD_LENGTH: Size is smaller than a header; ERROR_INVALID_FLAG_NUMBER: Flags;
+ * ERROR_INVALID_HANDLE: the session does not enable a classic provider of this program; ERROR_NOT_SUPPORTED: a time of
+ * the provider's own; ERROR_ARITHMETIC_OVERFLOW, ERROR_MORE_DATA, ERROR_NOT_ENOUGH_MEMORY as EventWrite. */
 AUTOLOGGER_API ULONG TraceEvent(TRACEHANDLE TraceHandle, PEVENT_TRACE_HEADER EventTrace);
-/* The same, of an instance of a class, and of the one that it belongs to (may be NULL). */
+/* The same for an instance of a class. ParentInstInfo, the instance that it belongs to, may be NULL. */
 AUTOLOGGER_API ULONG TraceEventInstance(TRACEHANDLE TraceHandle, PEVENT_INSTANCE_HEADER EventTrace,
                                         PEVENT_INSTANCE_INFO InstInfo, PEVENT_INSTANCE_INFO ParentInstInfo);
-/* A number that no instance of this class has in this process. 87. */
+/* Makes a number that no other instance of this class has in this process. ERROR_INVALID_PARAMETER. */
 AUTOLOGGER_API ULONG CreateTraceInstanceId(HANDLE RegHandle, PEVENT_INSTANCE_INFO InstInfo);
 
 #define TRACE_MESSAGE_SEQUENCE 1 /* the number is 0: no session numbers messages */
@@ -181,8 +183,9 @@ AUTOLOGGER_API ULONG CreateTraceInstanceId(HANDLE RegHandle, PEVENT_INSTANCE_INF
 #define TRACE_MESSAGE_POINTER64 0x0080
 #define TRACE_MESSAGE_FLAG_MASK 0xFFFF
 #define TRACE_MESSAGE_MAXIMUM_SIZE (64 * 1024)
-/* What follows MessageNumber: pairs (PVOID data, size_t bytes), ended by NULL. MessageGuid is a component's ULONG with
- * COMPONENTID. 6; 87; 534, 234, 8. */
+/* Pairs (PVOID data, size_t bytes) follow MessageNumber, ended by NULL. With COMPONENTID MessageGuid is a component's
+ * ULONG. ERROR_INVALID_HANDLE; ERROR_INVALID_PARAMETER; ERROR_ARITHMETIC_OVERFLOW, ERROR_MORE_DATA,
+ * ERROR_NOT_ENOUGH_MEMORY. */
 AUTOLOGGER_API ULONG TraceMessage(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID MessageGuid,
                                   ULONG MessageNumber, ...); /* of 16 bits */
 AUTOLOGGER_API ULONG TraceMessageVa(TRACEHANDLE LoggerHandle, ULONG MessageFlags, LPCGUID MessageGuid,

@@ -1,8 +1,8 @@
-/* autologger_controller.h - the controller's part of evntrace.h, which includes it: sessions that start, are asked,
- * changed and stopped, and providers that are enabled in them. Names, types, layouts and numbers are the SDK's.
- * Every function returns a Win32 number, 0 for success, and needs a running daemon: 4201 without one. Who is neither
- * root nor the daemon's own user gets 5 from all that changes something. The A functions take UTF-8, the W functions
- * UTF-16.
+/* autologger_controller.h - the controller's part of evntrace.h, which includes it: starts, queries, changes and stops
+ * sessions, and enables providers in them. Names, types, layouts and numbers are the SDK's. Every function returns a
+ * Win32 error number (ERROR_SUCCESS is 0), and needs a running daemon: ERROR_WMI_INSTANCE_NOT_FOUND without one. A
+ * caller without the right to a request gets ERROR_ACCESS_DENIED; by default root, the daemon's own user and the group
+ * "autologger" may change sessions. The A functions take UTF-8, the W functions UTF-16.
  * Threads: any; each call has a connection of its own. Link with -lautologger-trace. */
 #ifndef AUTOLOGGER_CONTROLLER_H
 #define AUTOLOGGER_CONTROLLER_H
@@ -23,7 +23,7 @@
 typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
 typedef ULONG64 CONTROLTRACE_ID, PROCESSTRACE_HANDLE; /* newer names of the same */
 
-/* LogFileMode: the bits that evntrace.h does not have yet */
+/* LogFileMode: the bits that evntrace.h does not define */
 #define EVENT_TRACE_FILE_MODE_NEWFILE 0x00000008
 #define EVENT_TRACE_USE_MS_FLUSH_TIMER 0x00000010
 #define EVENT_TRACE_FILE_MODE_PREALLOCATE 0x00000020
@@ -33,7 +33,7 @@ typedef ULONG64 CONTROLTRACE_ID, PROCESSTRACE_HANDLE; /* newer names of the same
 #define EVENT_TRACE_USE_KBYTES_FOR_SIZE 0x00002000
 #define EVENT_TRACE_USE_GLOBAL_SEQUENCE 0x00004000
 #define EVENT_TRACE_USE_LOCAL_SEQUENCE 0x00008000
-#define EVENT_TRACE_RELOG_MODE 0x00010000 /* of files that were relogged; StartTrace refuses it */
+#define EVENT_TRACE_RELOG_MODE 0x00010000 /* of relogged files; StartTrace refuses it */
 #define EVENT_TRACE_PRIVATE_IN_PROC 0x00020000
 #define EVENT_TRACE_MODE_RESERVED 0x00100000
 #define EVENT_TRACE_STOP_ON_HYBRID_SHUTDOWN 0x00400000
@@ -70,12 +70,12 @@ typedef struct _WNODE_HEADER {
         HANDLE        KernelHandle;
         LARGE_INTEGER TimeStamp;
     };
-    GUID  Guid;          /* of the session; all zero: one is made up */
+    GUID  Guid;          /* of the session; all zero: a new one is made */
     ULONG ClientContext; /* the clock: 1 performance counter (0 too), 2 system time, 3 CPU cycles */
     ULONG Flags;         /* WNODE_FLAG_TRACED_GUID */
 } WNODE_HEADER, *PWNODE_HEADER;
 
-/* Names follow the structure in memory, where the offsets say. */
+/* Names follow the structure in memory, at the offsets. */
 typedef struct _EVENT_TRACE_PROPERTIES {
     WNODE_HEADER Wnode;
     ULONG        BufferSize; /* KB */
@@ -102,7 +102,7 @@ typedef struct _EVENT_TRACE_PROPERTIES {
 
 /* With WNODE_FLAG_VERSIONED_PROPERTIES in Wnode.Flags and VersionNumber 2; passed as EVENT_TRACE_PROPERTIES. Filters
  * (PID, EXECUTABLE_NAME) choose the processes of a session with EVENT_TRACE_PRIVATE_LOGGER_MODE alone; V2Options are
- * not looked at. */
+ * ignored. */
 struct _EVENT_FILTER_DESCRIPTOR; /* evntprov.h */
 typedef struct _EVENT_TRACE_PROPERTIES_V2 {
     WNODE_HEADER Wnode;
@@ -145,21 +145,23 @@ typedef struct _EVENT_TRACE_PROPERTIES_V2 {
     };
 } EVENT_TRACE_PROPERTIES_V2, *PEVENT_TRACE_PROPERTIES_V2;
 
-/* A session that runs until it is stopped, or the daemon ends. *TraceHandle is 0 on failure. The log file's name is
- * taken below the daemon's log folder as the FileName of a configuration is. 24 a size or an offset is too small; 87
- * NULL, no WNODE_FLAG_TRACED_GUID, modes that exclude each other; 50 a mode that this version does not have; 161
- * neither a file nor a mode that needs none; 183 name or GUID taken; 32 another session writes the file; 5; 8; 112;
- * 1450 no place; 1314 kernel events without the right to them. EVENT_TRACE_PRIVATE_LOGGER_MODE alone: each process that
- * registers the provider Wnode.Guid, now or while the session runs, has a file of its own, the first the one that is
- * named, the others with `_PID` behind it; QUERY, STOP and FLUSH are about all of them. */
+/* Starts a session that runs until it is stopped, or the daemon ends. *TraceHandle is 0 on failure. The log file lies
+ * below the daemon's log folder, like the FileName of a configuration. ERROR_BAD_LENGTH: a size or an offset is too
+ * small; ERROR_INVALID_PARAMETER: NULL, no WNODE_FLAG_TRACED_GUID, modes that exclude each other; ERROR_NOT_SUPPORTED:
+ * a mode that this version does not have; ERROR_BAD_PATHNAME: neither a file nor a mode that needs none;
+ * ERROR_ALREADY_EXISTS: name or GUID taken; ERROR_SHARING_VIOLATION: another session writes the file;
+ * ERROR_ACCESS_DENIED; ERROR_NOT_ENOUGH_MEMORY; ERROR_DISK_FULL; ERROR_NO_SYSTEM_RESOURCES: no place;
+ * ERROR_PRIVILEGE_NOT_HELD: kernel events without the right to them. EVENT_TRACE_PRIVATE_LOGGER_MODE alone: each
+ * process that registers the provider Wnode.Guid, now or while the session runs, has a file of its own: the first
+ * process the named file, the others one with `_PID` appended; QUERY, STOP and FLUSH apply to all of them. */
 AUTOLOGGER_API ULONG StartTraceW(PTRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG StartTraceA(PTRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
-/* The session is named by InstanceName, or where that is NULL by the handle. QUERY, STOP, UPDATE and FLUSH fill
- * *Properties, names too: LogFileName is the path of the file, or where that does not fit the name as the session was
- * given it.
- * UPDATE: EnableFlags of a system logger, MaximumBuffers and FlushTimer, 0 of the two keeps; it returns 50 for what
- * can't be changed here. 24; 87; 4201 it does not run; 234 no room for the names (after STOP the session is stopped all
- * the same); 5; 50 other codes. */
+/* InstanceName, or if it is NULL the handle, names the session. QUERY, STOP, UPDATE and FLUSH fill *Properties, names
+ * too: LogFileName is the path of the file, or, if that does not fit, the name that the session was started with.
+ * UPDATE: EnableFlags of a system logger, MaximumBuffers and FlushTimer, of which 0 keeps the value;
+ * ERROR_NOT_SUPPORTED for values that can't be changed here. ERROR_BAD_LENGTH; ERROR_INVALID_PARAMETER;
+ * ERROR_WMI_INSTANCE_NOT_FOUND: the session does not run; ERROR_MORE_DATA: no room for the names (after STOP the
+ * session is stopped all the same); ERROR_ACCESS_DENIED; ERROR_NOT_SUPPORTED: other codes. */
 AUTOLOGGER_API ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties,
                                    ULONG ControlCode);
 AUTOLOGGER_API ULONG ControlTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties,
@@ -173,8 +175,9 @@ AUTOLOGGER_API ULONG UpdateTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName,
 AUTOLOGGER_API ULONG UpdateTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG FlushTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG FlushTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
-/* Fills the structures of PropertyArray, each of which has its sizes and offsets set; *LoggerCount gets how many
- * sessions there are. 87: count 0 or above 64; 234: more sessions than structures, which are filled; 24. */
+/* Fills the structures of PropertyArray, each of which has its sizes and offsets set; *LoggerCount gets the number of
+ * sessions. ERROR_INVALID_PARAMETER: count 0 or above 64; ERROR_MORE_DATA: more sessions than structures, which are
+ * filled; ERROR_BAD_LENGTH. */
 AUTOLOGGER_API ULONG QueryAllTracesW(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount,
                                      PULONG LoggerCount);
 AUTOLOGGER_API ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount,
@@ -197,7 +200,7 @@ AUTOLOGGER_API ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULO
 #define EVENT_ENABLE_PROPERTY_EXCLUDE_INPRIVATE 0x200
 #define EVENT_ENABLE_PROPERTY_ENABLE_SILOS 0x400
 #define EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING 0x800
-/* not of Windows: KernelTime and UserTime; costs a system call an event */
+/* not in Windows: KernelTime and UserTime; costs a system call an event */
 #define AUTOLOGGER_ENABLE_PROPERTY_CPU_TIME 0x10000
 #define ENABLE_TRACE_PARAMETERS_VERSION 1
 #define ENABLE_TRACE_PARAMETERS_VERSION_2 2
@@ -208,15 +211,16 @@ typedef struct _ENABLE_TRACE_PARAMETERS {
     ULONG                            ControlFlags;
     GUID                             SourceId;         /* of the caller; not used */
     struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc; /* see evntprov.h */
-    /* at most 13; Version 1: not looked at, EnableFilterDesc is one */
+    /* at most 13; Version 1: ignored, EnableFilterDesc is one filter */
     ULONG FilterDescCount;
 } ENABLE_TRACE_PARAMETERS, *PENABLE_TRACE_PARAMETERS;
 
-/* Enables a provider in a session, replaces its terms, disables it, or asks it for its state. Timeout: ms to wait for
- * the callbacks of the programs that have it registered; 0: none. 87; 1450 it is in 8 sessions; 4201; 4200 not enabled
- * (disable, capture state); 1460 not all callbacks were done in time (it was enabled all the same); 87 also a filter
- * that is malformed, over a limit, or there twice; 50 types of filters that there are not here, the property PSM_KEY,
- * filters of a classic provider: nothing was changed. Each call replaces all filters. */
+/* Enables a provider in a session, replaces its enablement, disables it, or asks it for its state. Timeout: ms to wait
+ * for the callbacks of the programs that have registered it; 0: do not wait. ERROR_INVALID_PARAMETER: also a filter
+ * that is malformed, over a limit, or there twice; ERROR_NO_SYSTEM_RESOURCES: the provider is in 8 sessions;
+ * ERROR_WMI_INSTANCE_NOT_FOUND; ERROR_WMI_GUID_NOT_FOUND: not enabled (disable, capture state); ERROR_TIMEOUT: not all
+ * callbacks were done in time (the provider was enabled all the same); ERROR_NOT_SUPPORTED: unsupported types of
+ * filters, the property PSM_KEY, filters of a classic provider: nothing was changed. Each call replaces all filters. */
 AUTOLOGGER_API ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level,
                                     ULONGLONG MatchAnyKeyword, ULONGLONG MatchAllKeyword, ULONG Timeout,
                                     PENABLE_TRACE_PARAMETERS EnableParameters);
@@ -226,16 +230,16 @@ AUTOLOGGER_API ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHA
 AUTOLOGGER_API ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID ControlGuid,
                                  TRACEHANDLE TraceHandle);
 
-/* What a session's stacks are taken for: Type 0 with Guid {ce1dbfb4-137e-4da6-87b0-3f59aa102cbc} (PerfInfo) and so
+/* An event whose stacks a session takes: Type 0 with Guid {ce1dbfb4-137e-4da6-87b0-3f59aa102cbc} (PerfInfo) and so
  * on. */
 typedef struct _CLASSIC_EVENT_ID {
     GUID  EventGuid;
     UCHAR Type;
     UCHAR Reserved[7];
 } CLASSIC_EVENT_ID, *PCLASSIC_EVENT_ID;
-/* What EnumerateTraceGuidsEx tells of a provider (TraceGuidQueryInfo): TRACE_GUID_INFO, then an instance for every
- * program that has it registered (PRE_ENABLE: one, without a program, when none has), each followed by what it is
- * enabled by. */
+/* The answer of EnumerateTraceGuidsEx about a provider (TraceGuidQueryInfo): TRACE_GUID_INFO, then an instance for
+ * every program that has registered it (PRE_ENABLE: one, without a program, when none has), each followed by its
+ * enablements. */
 typedef struct _TRACE_GUID_INFO {
     ULONG InstanceCount;
     ULONG Reserved;
@@ -258,21 +262,21 @@ typedef struct _TRACE_ENABLE_INFO {
     ULONGLONG MatchAnyKeyword;
     ULONGLONG MatchAllKeyword;
 } TRACE_ENABLE_INFO, *PTRACE_ENABLE_INFO;
-/* How often the source samples: TraceSampledProfileIntervalInfo. */
+/* The sampling interval of a source: TraceSampledProfileIntervalInfo. */
 typedef struct _TRACE_PROFILE_INTERVAL {
-    ULONG Source;   /* 0: the clock, as EVENT_TRACE_FLAG_PROFILE takes it; there is no other */
+    ULONG Source;   /* 0: the clock, as for EVENT_TRACE_FLAG_PROFILE; there is no other */
     ULONG Interval; /* 100 ns units */
 } TRACE_PROFILE_INTERVAL, *PTRACE_PROFILE_INTERVAL;
-/* Classes without a comment are known by name alone: 50. */
+/* Classes without a comment give ERROR_NOT_SUPPORTED. */
 typedef enum _TRACE_QUERY_INFO_CLASS {
-    /* EnumerateTraceGuidsEx: GUIDs of the providers that are registered or enabled */
+    /* EnumerateTraceGuidsEx: GUIDs of the registered or enabled providers */
     TraceGuidQueryList              = 0,
-    TraceGuidQueryInfo              = 1, /* EnumerateTraceGuidsEx: of one of them, whose GUID is the input */
+    TraceGuidQueryInfo              = 1, /* EnumerateTraceGuidsEx: one provider, whose GUID is the input */
     TraceGuidQueryProcess           = 2,
     TraceStackTracingInfo           = 3, /* set, query: CLASSIC_EVENT_ID[] */
     TraceSystemTraceEnableFlagsInfo = 4, /* set, query: ULONG[8], the group mask */
-    /* query, set, no session: TRACE_PROFILE_INTERVAL, whose Source is the input. Only the interval that there is can be
-     * set: 50 for another one */
+    /* query, set, no session: TRACE_PROFILE_INTERVAL, whose Source is the input. Only the present interval can be set:
+     * ERROR_NOT_SUPPORTED for another one */
     TraceSampledProfileIntervalInfo = 5,
     TraceProfileSourceConfigInfo    = 6,
     TraceProfileSourceListInfo      = 7,
@@ -282,7 +286,7 @@ typedef enum _TRACE_QUERY_INFO_CLASS {
     TraceVersionInfo                = 11,
     /* EnumerateTraceGuidsEx: GUIDs of the groups that registered providers have joined */
     TraceGroupQueryList = 12,
-    /* EnumerateTraceGuidsEx: of one of them, as of a provider: its members' programs, and what enables it */
+    /* EnumerateTraceGuidsEx: one group, in the form of a provider: its members' programs, and its enablements */
     TraceGroupQueryInfo               = 13,
     TraceDisallowListQuery            = 14,
     TraceInfoReserved15               = 15,
@@ -298,29 +302,31 @@ typedef enum _TRACE_QUERY_INFO_CLASS {
     MaxTraceSetInfoClass              = 25
 } TRACE_QUERY_INFO_CLASS,
     TRACE_INFO_CLASS;
-/* 87; 24 the length does not fit the class; 4201; 50 another class, or a stack event that is not known; and what the
- * change may fail with. */
+/* ERROR_INVALID_PARAMETER; ERROR_BAD_LENGTH: the length does not fit the class; ERROR_WMI_INSTANCE_NOT_FOUND;
+ * ERROR_NOT_SUPPORTED: another class, or an unknown stack event; and the errors of the change. */
 AUTOLOGGER_API ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass,
                                          PVOID TraceInformation, ULONG InformationLength);
-/* *ReturnLength (may be NULL) gets the bytes that there are; 122 when they don't fit. */
+/* *ReturnLength (may be NULL) gets the bytes of the whole answer; ERROR_INSUFFICIENT_BUFFER when they don't fit. */
 AUTOLOGGER_API ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass,
                                            PVOID TraceInformation, ULONG InformationLength, PULONG ReturnLength);
-/* 122: no room, *ReturnLength says how much it takes; 87; 4200 the provider is not known; 50 another class. */
+/* ERROR_INSUFFICIENT_BUFFER: *ReturnLength is the size that is needed; ERROR_INVALID_PARAMETER;
+ * ERROR_WMI_GUID_NOT_FOUND: the provider is not known; ERROR_NOT_SUPPORTED: another class. */
 AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer,
                                            ULONG InBufferSize, PVOID OutBuffer, ULONG OutBufferSize,
                                            PULONG ReturnLength);
-/* One provider that is registered or enabled, as EnumerateTraceGuids gives it. */
+/* One registered or enabled provider, in the answer of EnumerateTraceGuids. */
 typedef struct _TRACE_GUID_PROPERTIES {
     GUID  Guid;
     ULONG GuidType; /* 0 */
-    /* of the first session that enables it, and its terms: the low 32 bits of MatchAnyKeyword are the flags */
+    /* of the first session that enables it, with that enablement: the flags are the low 32 bits of MatchAnyKeyword */
     ULONG   LoggerId;
     ULONG   EnableLevel;
     ULONG   EnableFlags;
     BOOLEAN IsEnable;
 } TRACE_GUID_PROPERTIES, *PTRACE_GUID_PROPERTIES;
-/* Fills the structures that the array points to; *GuidCount gets how many providers there are. 234: more than
- * PropertyArrayCount, which are filled; 87 no array, no room, or no *GuidCount. EnumerateTraceGuidsEx tells more. */
+/* Fills the structures that the array points to; *GuidCount gets the number of providers. ERROR_MORE_DATA: more than
+ * PropertyArrayCount, which are filled; ERROR_INVALID_PARAMETER: no array, no room, or no *GuidCount.
+ * EnumerateTraceGuidsEx tells more. */
 AUTOLOGGER_API ULONG EnumerateTraceGuids(PTRACE_GUID_PROPERTIES *GuidPropertiesArray, ULONG PropertyArrayCount,
                                          PULONG GuidCount);
 

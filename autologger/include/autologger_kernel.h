@@ -1,8 +1,8 @@
 /* autologger_kernel.h - the kernel's part of evntrace.h, which includes it: EnableFlags of system loggers, and the
- * GUIDs that the SDK's header has. The GUIDs are defined in the file that defines INITGUID before it includes
- * evntrace.h, as with the SDK; elsewhere they are declared. The SDK's header has no GUIDs of the kernel's event
- * classes: programs define ThreadGuid and its relatives themselves, or include autologger_kernel_guids.h.
- * docs/reference/values.md tells which flags Linux delivers. */
+ * GUIDs of the SDK's header. The file that defines INITGUID before it includes evntrace.h defines the GUIDs, as with
+ * the SDK; other files declare them. The SDK's header has no GUIDs of the kernel's event classes: programs define
+ * ThreadGuid and its relatives themselves, or include autologger_kernel_guids.h. docs/reference/values.md lists the
+ * flags that Linux delivers. */
 #ifndef AUTOLOGGER_KERNEL_H
 #define AUTOLOGGER_KERNEL_H
 #include "autologger_types.h"
@@ -36,10 +36,10 @@
 #define EVENT_TRACE_FLAG_FILE_IO 0x02000000u
 #define EVENT_TRACE_FLAG_FILE_IO_INIT 0x04000000u
 #define EVENT_TRACE_FLAG_NO_SYSCONFIG 0x10000000u
-/* Of no effect here: memory is always reserved, and there is no WMI to forward to. */
+/* No effect here: memory is always reserved, and there is no WMI to forward to. */
 #define EVENT_TRACE_FLAG_ENABLE_RESERVE 0x20000000u
 #define EVENT_TRACE_FLAG_FORWARD_WMI 0x40000000u
-/* {Offset : 16, Length : 8, 0x80}: the flags are Length ULONGs at Offset, behind the struct. */
+/* {Offset : 16, Length : 8, 0x80}: the flags are Length ULONGs at Offset, after the struct. */
 #define EVENT_TRACE_FLAG_EXTENSION 0x80000000u
 
 #define KERNEL_LOGGER_NAMEA "NT Kernel Logger"

@@ -1,6 +1,6 @@
 /* autologger_kernel_guids.h - GUIDs of the kernel's event classes: EVENT_HEADER.ProviderId of their events, and
- * CLASSIC_EVENT_ID.EventGuid where stacks are asked for. The SDK has them in its documentation alone, to be copied; a
- * program that defines these names itself leaves this header out. Each file that includes it has constants of its
+ * CLASSIC_EVENT_ID.EventGuid in requests for stacks. The SDK has them in its documentation alone, to be copied; a
+ * program that defines these names itself does not include this header. Each file that includes it has constants of its
  * own. */
 #ifndef AUTOLOGGER_KERNEL_GUIDS_H
 #define AUTOLOGGER_KERNEL_GUIDS_H

@@ -7,7 +7,7 @@
 #ifndef AUTOLOGGER_TLG_FIELDS_H
 #define AUTOLOGGER_TLG_FIELDS_H
 
-/* What the metadata says of a field: the type, with how many there are, and how a value is shown. */
+/* A field in the metadata: its type, with the kind of its count, and how a value is shown. */
 enum TlgIn_t {
     TlgInNULL              = 0,
     TlgInUNICODESTRING     = 1,
@@ -134,7 +134,7 @@ enum TlgOut_t {
 #define TraceLoggingWideString(...) _TLG_FIELD(WSTRING, WCHAR, TlgInUNICODESTRING, 0, __VA_ARGS__)
 #define TraceLoggingString16(...) _TLG_FIELD(WSTRING, WCHAR, TlgInUNICODESTRING, 0, __VA_ARGS__)
 #define TraceLoggingSid(...) _TLG_FIELD(SID, BYTE, TlgInSID, 0, __VA_ARGS__)
-/* a pointer to {USHORT Length; USHORT MaximumLength; Buffer}: as many bytes as Length says */
+/* a pointer to {USHORT Length; USHORT MaximumLength; Buffer}; Length is in bytes */
 #define TraceLoggingUnicodeString(...) _TLG_FIELD(COUNTED, WCHAR, TlgInCOUNTEDSTRING, 0, __VA_ARGS__)
 #define TraceLoggingAnsiString(...) _TLG_FIELD(COUNTED, char, TlgInCOUNTEDANSISTRING, 0, __VA_ARGS__)
 #ifdef __cplusplus
@@ -143,8 +143,7 @@ enum TlgOut_t {
 #define TraceLoggingValue(...) _TLG_CAT(_TLG_AUTO_, _TLG_N(__VA_ARGS__))(__VA_ARGS__)
 #endif
 
-/* ---- (pointer, number of characters or bytes, name, description, tag), of which the last three may be left out
- * ---- */
+/* ---- (pointer, number of characters or bytes, name, description, tag); the last three may be left out ---- */
 #define TraceLoggingCountedString(pointer, ...) _TLG_MANY(BYTES, char, TlgInCOUNTEDANSISTRING, 0, pointer, __VA_ARGS__)
 #define TraceLoggingCountedUtf8String(pointer, ...) \
     _TLG_MANY(BYTES, char, TlgInCOUNTEDANSISTRING, TlgOutUTF8, pointer, __VA_ARGS__)
@@ -162,19 +161,20 @@ enum TlgOut_t {
 
 /* ---- structs: the next `fieldCount` (1..127) fields belong to it; a struct among them counts as one ---- */
 #define TraceLoggingStruct(fieldCount, ...) _TLG_MANY(NOTHING, BYTE, _TlgInSTRUCT, fieldCount, 0, 0, __VA_ARGS__)
-/* Metadata without a value, and bytes without metadata: what a program has packed by itself. An array of structs is a
- * UINT16 count and then the values, one struct after the other. */
+/* Metadata without a value, and bytes without metadata, for data that the program packs itself. An array of structs is
+ * a UINT16 count and then the values, one struct after the other. */
 #define TraceLoggingPackedStruct(fieldCount, ...) _TLG_MANY(NOTHING, BYTE, _TlgInSTRUCT, fieldCount, 0, 0, __VA_ARGS__)
 #define TraceLoggingPackedStructArray(fieldCount, ...) \
     _TLG_MANY(NOTHING, BYTE, _TlgInSTRUCT | TlgInVcount, fieldCount, 0, 0, __VA_ARGS__)
 #define TraceLoggingPackedMetadata(inType, ...) _TLG_MANY(NOTHING, BYTE, inType, 0, 0, 0, __VA_ARGS__)
 #define TraceLoggingPackedMetadataEx(inType, outType, ...) _TLG_MANY(NOTHING, BYTE, inType, outType, 0, 0, __VA_ARGS__)
 #define TraceLoggingPackedData(pointer, size) (DATA, pointer, size)
-/* both: bytes that are one field, exactly as the type wants them */
+/* both: the bytes of one field, in the exact layout of its type */
 #define TraceLoggingPackedField(pointer, size, ...) \
     _TLG_CAT(_TLG_PACKED_, _TLG_N(__VA_ARGS__))(pointer, size, __VA_ARGS__)
 #define TraceLoggingPackedFieldEx(pointer, size, inType, ...) _TLG_SHOWN(RAW, BYTE, inType, pointer, size, __VA_ARGS__)
-/* of a serializer of one's own: `protocol` (5 to 31) says which, schema is a list of schemaSize bytes in parentheses */
+/* of the program's own serializer, which `protocol` (5 to 31) names; schema is a list of schemaSize bytes in
+ * parentheses */
 #define TraceLoggingCustom(pointer, size, protocol, schema, schemaSize, ...) \
     _TLG_MANY(CUSTOM, (schemaSize, schema), TlgInBINARY | TlgInCustom, protocol, pointer, size, __VA_ARGS__)
 

@@ -1,6 +1,5 @@
-/* autologger_tlg_list.h - lists of macro arguments, for TraceLoggingProvider.h, which includes it: how many there are
- * (at most 101), and M(i, argument) for all but the first, in order; i differs for each. Not for: being included
- * alone. */
+/* autologger_tlg_list.h - lists of macro arguments, for TraceLoggingProvider.h, which includes it: their number (at
+ * most 101), and M(i, argument) for all but the first, in order; i differs for each. Not for: being included alone. */
 #ifndef AUTOLOGGER_TLG_LIST_H
 #define AUTOLOGGER_TLG_LIST_H
 #define _TLG_CAT(a, b) _TLG_CAT_(a, b)

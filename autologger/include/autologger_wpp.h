@@ -1,15 +1,15 @@
-/* autologger_wpp.h - WPP's macros in a build without tracewpp. Instead of it, make a NAME.tmh of one line for each
- * source:
+/* autologger_wpp.h - WPP's macros in a build without tracewpp. Instead of running it, make a NAME.tmh of one line for
+ * each source:
  *
  *   for f in *.c *.cpp; do echo '#include <autologger_wpp.h>' >"${f%.*}.tmh"; done
  *
- * A program has its WPP_CONTROL_GUIDS before the .tmh, as always. WPP_INIT_TRACING registers a provider for each
+ * A program defines its WPP_CONTROL_GUIDS before the .tmh, as always. WPP_INIT_TRACING registers a provider for each
  * control GUID, WPP_CLEANUP ends it. DoTraceMessage(FLAG, ...) and TraceEvents(LEVEL, FLAG, ...) write the message as a
- * text event: made where it is written, and only while a session wants it. The level is the message's (DoTraceMessage
- * has none), the keyword is the flag's bit, so "enable SESSION {GUID} --level L --keywords F" chooses. No .tmf or .pdb
- * is needed to read it. Other functions are declared to tracewpp in comments (FUNC, begin_wpp config), which a compiler
- * does not see: define them by these, as "#define Trace(LEVEL, ...) DoTraceMessage(LEVEL, __VA_ARGS__)". At most 32
- * flags a GUID, 2047 bytes a message. Which conversions a message may have: autologger_wpp_text.h. Link with
+ * text event; the program makes the text, and only while a session wants it. The level is the message's (DoTraceMessage
+ * has none), the keyword is the flag's bit, so "enable SESSION {GUID} --level L --keywords F" chooses messages. No .tmf
+ * or .pdb is needed to read it. Other functions are declared to tracewpp in comments (FUNC, begin_wpp config), which a
+ * compiler does not see: define them with these, as in "#define Trace(LEVEL, ...) DoTraceMessage(LEVEL, __VA_ARGS__)".
+ * At most 32 flags a GUID, 2047 bytes a message. The conversions of a message: autologger_wpp_text.h. Link with
  * -lautologger. */
 #ifndef AUTOLOGGER_WPP_H
 #define AUTOLOGGER_WPP_H
@@ -37,7 +37,7 @@ typedef struct AUTOLOGGER_WPP_CONTROL {
         } \
     }
 
-/* WPP_CONTROL_GUIDS is gone through three times: the controls' numbers, the flags (control << 16 | number from 1), the
+/* WPP_CONTROL_GUIDS is expanded three times: the controls' numbers, the flags (control << 16 | number from 1), the
  * controls themselves. */
 #define WPP_DEFINE_BIT(name)
 #define WPP_DEFINE_CONTROL_GUID(name, guid, bits) AUTOLOGGER_WPP_NUMBER_##name,

@@ -1,7 +1,7 @@
 /* autologger_wpp_text.h - makes the text of a WPP message: printf's conversions with Windows' sizes (I64, I32, I, w,
  * ws, S, wZ, Z), and WPP's names %!FUNC!, %!FILE!, %!LINE!, %!LEVEL!, %!STATUS!, %!WINERROR!, %!HRESULT!, %!NTSTATUS!,
- * %!GUID!, %!IID!, %!CLSID!, %!bool!, %!BOOLEAN!. At any other name the rest is written as it stands, since the size of
- * its argument is not known. Threads: any. Not for: programs (autologger_wpp.h). */
+ * %!GUID!, %!IID!, %!CLSID!, %!bool!, %!BOOLEAN!. From any other name on, the rest is written as it is, because the
+ * size of that argument is not known. Threads: any. Not for: programs (autologger_wpp.h). */
 #ifndef AUTOLOGGER_WPP_TEXT_H
 #define AUTOLOGGER_WPP_TEXT_H
 #include "autologger_types.h"
@@ -10,11 +10,11 @@
 #include <stdio.h>
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* conversions are taken over one by one, each with its own type */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* each conversion is printed alone, with its own type */
 
 enum { AUTOLOGGER_WPP_TEXT = 2048, AUTOLOGGER_WPP_SPEC = 32 };
 typedef struct AUTOLOGGER_WPP_OUT {
-    char       *at, *end; /* room for the NUL stays */
+    char       *at, *end; /* `end` leaves room for the NUL */
     const char *function, *file;
     int         line, level;
     char        spec[AUTOLOGGER_WPP_SPEC]; /* "%-08.3": flags, width and precision of the conversion */
@@ -41,7 +41,7 @@ static inline void AutologgerWppPut(AUTOLOGGER_WPP_OUT *o, const char *text, siz
         (o)->at += n < 0 ? 0 : n < (o)->end - (o)->at ? n : (o)->end - (o)->at; \
     } while (0)
 
-/* `units` of UTF-16 as UTF-8; a half of a pair is U+FFFD. */
+/* `units` of UTF-16 as UTF-8; an unpaired surrogate becomes U+FFFD. */
 static inline void AutologgerWppNarrow(char *out, size_t room, const WCHAR *text, size_t units)
 {
     size_t i, n = 0;
@@ -72,7 +72,7 @@ static inline void AutologgerWppNarrow(char *out, size_t room, const WCHAR *text
     out[n] = 0;
 }
 
-/* UTF-8 as UTF-16; a byte that is none of UTF-8 is U+FFFD. */
+/* UTF-8 as UTF-16; an invalid byte becomes U+FFFD. */
 static inline void AutologgerWppWide(WCHAR *out, size_t room, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -112,7 +112,7 @@ static inline void AutologgerWppGuid(AUTOLOGGER_WPP_OUT *o, const GUID *g)
     AutologgerWppPut(o, text, 36);
 }
 
-/* %!NAME!; false: such a name is not known here. */
+/* %!NAME!; false: an unknown name. */
 static inline int AutologgerWppNamed(AUTOLOGGER_WPP_OUT *o, const char *name, size_t length, va_list *args)
 {
     char text[24];
@@ -171,16 +171,16 @@ static inline void AutologgerWppNumber(AUTOLOGGER_WPP_OUT *o, char letter, va_li
     const char tail[4] = {'l', 'l', letter, 0};
     long long  value;
     if (o->size == 'L' || o->size == 'z') {
-        AUTOLOGGER_WPP_PRINT(o, tail, va_arg(*args, long long)); /* of 64 bits, and so is a pointer's size here */
+        AUTOLOGGER_WPP_PRINT(o, tail, va_arg(*args, long long)); /* 64 bits, the size of a pointer here */
         return;
     }
-    value = va_arg(*args, int); /* long has 32 bits on Windows; a program that gives a long of 64 bits says I64 */
+    value = va_arg(*args, int); /* long has 32 bits on Windows; a program passes a long of 64 bits with I64 */
     if (letter != 'd' && letter != 'i')
         value &= 0xFFFFFFFF;
     AUTOLOGGER_WPP_PRINT(o, tail, value);
 }
 
-/* Flags, width, precision and size; where the letter is. */
+/* Reads flags, width, precision and size. Returns the position of the letter. */
 static inline const char *AutologgerWppSpec(AUTOLOGGER_WPP_OUT *o, const char *f, va_list *args)
 {
     o->spec_length = 1;
@@ -206,7 +206,7 @@ static inline const char *AutologgerWppSpec(AUTOLOGGER_WPP_OUT *o, const char *f
     return f;
 }
 
-/* False: the conversion is not known, and nothing of it is written. */
+/* False: an unknown conversion, of which nothing is written. */
 static inline int AutologgerWppConvert(AUTOLOGGER_WPP_OUT *o, char letter, va_list *args)
 {
     const char tail[2] = {letter, 0};

@@ -1,5 +1,5 @@
-/* evntcons.h - what an event looks like to a consumer: EVENT_RECORD, with the SDK's names, types and layouts.
- * Pointers in an EVENT_RECORD are good during the callback only. See evntrace.h for the functions. */
+/* evntcons.h - what an event looks like to a consumer: EVENT_RECORD, with the SDK's names, types and layouts. Pointers
+ * in an EVENT_RECORD are valid during the callback only. See evntrace.h for the functions. */
 #ifndef _EVNTCONS_
 #define _EVNTCONS_
 #include "evntprov.h"
@@ -127,9 +127,9 @@ FORCEINLINE ULONG GetEventProcessorIndex(PCEVENT_RECORD EventRecord)
 #define TRACELOG_ACCESS_REALTIME 0x0400
 #define TRACELOG_REGISTER_GUIDS 0x0800
 #define TRACELOG_JOIN_GROUP 0x1000
-#define TRACELOG_ALL 0x1FE1 /* not of the SDK, which adds Windows' standard rights */
+#define TRACELOG_ALL 0x1FE1 /* not the SDK's value, which adds Windows' standard rights */
 
-/* {0811c1af-7a07-4a06-82ed-869455cdf713}: what counts for every GUID without a descriptor of its own */
+/* {0811c1af-7a07-4a06-82ed-869455cdf713}: the rights of every GUID without a descriptor of its own */
 #define AUTOLOGGER_DEFAULT_TRACE_SECURITY_GUID \
     { \
         0x0811c1af, 0x7a07, 0x4a06, { 0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13 } \
@@ -138,8 +138,8 @@ FORCEINLINE ULONG GetEventProcessorIndex(PCEVENT_RECORD EventRecord)
 typedef PVOID PSID, PSECURITY_DESCRIPTOR;
 typedef enum {
     EventSecuritySetDACL, /* this entry alone */
-    EventSecuritySetSACL, /* 50: nobody here writes an audit */
-    EventSecurityAddDACL, /* beside those that there are */
+    EventSecuritySetSACL, /* ERROR_NOT_SUPPORTED: there is no audit */
+    EventSecurityAddDACL, /* added to the present entries */
     EventSecurityAddSACL,
     EventSecurityMax
 } EVENTSECURITYOPERATION;
@@ -158,13 +158,14 @@ FORCEINLINE PSID AutologgerUnixSid(BYTE sid[16], BOOLEAN group, ULONG id)
     return sid;
 }
 
-/* Gives (AllowOrDeny TRUE) or refuses rights to Sid, and keeps that below WMI\Security. Programs that write to a
- * session already keep on until it ends. 87; 50 SACL; 5 the caller is neither root nor the daemon's own user; 4201 no
- * daemon; and what the store says. */
+/* Grants (AllowOrDeny TRUE) or denies rights to Sid, and keeps them below WMI\Security. Programs that already write to
+ * a session continue until it ends. ERROR_INVALID_PARAMETER; ERROR_NOT_SUPPORTED: SACL; ERROR_ACCESS_DENIED: the caller
+ * is neither root nor the daemon's own user; ERROR_WMI_INSTANCE_NOT_FOUND: no daemon; and errors of the store. */
 AUTOLOGGER_API ULONG EventAccessControl(LPGUID Guid, ULONG Operation, PSID Sid, ULONG Rights, BOOLEAN AllowOrDeny);
-/* The self-relative descriptor that counts for Guid, also when that is the default. 234: *BufferSize is the size that
- * is needed; 5; 4201. */
+/* The self-relative descriptor that applies to Guid, also when it is the default. ERROR_MORE_DATA: *BufferSize is the
+ * size that is needed; ERROR_ACCESS_DENIED; ERROR_WMI_INSTANCE_NOT_FOUND. */
 AUTOLOGGER_API ULONG EventAccessQuery(LPGUID Guid, PSECURITY_DESCRIPTOR Buffer, PULONG BufferSize);
-/* The default counts again. 2: it had no descriptor of its own; 5; 4201. */
+/* Restores the default. ERROR_FILE_NOT_FOUND: Guid had no descriptor of its own; ERROR_ACCESS_DENIED;
+ * ERROR_WMI_INSTANCE_NOT_FOUND. */
 AUTOLOGGER_API ULONG EventAccessRemove(LPGUID Guid);
 #endif

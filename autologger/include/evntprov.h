@@ -1,6 +1,6 @@
 /* evntprov.h - writing events: the provider API of Event Tracing, with the SDK's names, types and layouts.
  *
- *   EventRegister     announces a provider; from then on any session may enable it, now or later, or has already
+ *   EventRegister     announces a provider; a session may enable it later, or has done so before
  *   EventWrite        writes one event into every session that enables it; nearly free when none does
  *   EventUnregister   ends it
  *
@@ -25,7 +25,7 @@
 #define MAX_EVENT_FILTER_EVENT_NAME_SIZE 4096
 #define MAX_EVENT_FILTER_PID_COUNT 8
 #define MAX_EVENT_FILTER_EVENT_ID_COUNT 64
-/* EVENT_FILTER_DESCRIPTOR.Type. SCHEMATIZED reaches the provider's callback; the others are looked at by the library */
+/* EVENT_FILTER_DESCRIPTOR.Type. SCHEMATIZED reaches the provider's callback; the library applies the others */
 #define EVENT_FILTER_TYPE_NONE 0x00000000u
 #define EVENT_FILTER_TYPE_SCHEMATIZED 0x80000000u
 #define EVENT_FILTER_TYPE_SYSTEM_FLAGS 0x80000001u
@@ -91,7 +91,7 @@ typedef struct _EVENT_FILTER_DESCRIPTOR {
 } EVENT_FILTER_DESCRIPTOR, *PEVENT_FILTER_DESCRIPTOR;
 #endif
 
-/* What is before a SCHEMATIZED filter's data, by agreement of controller and provider. In the callback InstanceId is
+/* The header before a SCHEMATIZED filter's data, by agreement of controller and provider. In the callback InstanceId is
  * the session's, for EventWriteEx. */
 typedef struct _EVENT_FILTER_HEADER {
     USHORT    Id;
@@ -141,27 +141,30 @@ typedef VOID(NTAPI *PENABLECALLBACK)(LPCGUID SourceId, ULONG IsEnabled, UCHAR Le
                                      ULONGLONG MatchAllKeyword, PEVENT_FILTER_DESCRIPTOR FilterData,
                                      PVOID CallbackContext);
 
-/* 0; 87 for a NULL argument; 1450 beyond 1,024 registrations; 8. One provider may be registered several times. */
+/* ERROR_INVALID_PARAMETER: a NULL argument; ERROR_NO_SYSTEM_RESOURCES: over 1,024 registrations;
+ * ERROR_NOT_ENOUGH_MEMORY. One provider may be registered several times. */
 AUTOLOGGER_API ULONG EventRegister(LPCGUID ProviderId, PENABLECALLBACK EnableCallback, PVOID CallbackContext,
                                    PREGHANDLE RegHandle);
-/* No callback runs any more when it returns. Later use of the handle gives 6. */
+/* No callback runs after it has returned. Later use of the handle gives ERROR_INVALID_HANDLE. */
 AUTOLOGGER_API ULONG EventUnregister(REGHANDLE RegHandle);
-/* EventProviderSetTraits: the provider's name and traits; EventProviderUseDescriptorType: a BOOLEAN. Else 50. */
+/* EventProviderSetTraits: the provider's name and traits; EventProviderUseDescriptorType: a BOOLEAN. Else
+ * ERROR_NOT_SUPPORTED. */
 AUTOLOGGER_API ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass, PVOID EventInformation,
                                          ULONG InformationLength);
 
-/* Whether any session wants this event (this level and keyword). */
+/* TRUE: a session wants this event (this level and keyword). */
 AUTOLOGGER_API BOOLEAN EventEnabled(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor);
 AUTOLOGGER_API BOOLEAN EventProviderEnabled(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword);
 
-/* 0 written, or nobody listens; 6 handle; 87 arguments; 534 over 64 KB; 234 over the session's buffer size; 8 no
+/* ERROR_SUCCESS: written, or no session listens; ERROR_INVALID_HANDLE; ERROR_INVALID_PARAMETER;
+ * ERROR_ARITHMETIC_OVERFLOW: over 64 KB; ERROR_MORE_DATA: over the session's buffer size; ERROR_NOT_ENOUGH_MEMORY: no
  * room. */
 AUTOLOGGER_API ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
                                 PEVENT_DATA_DESCRIPTOR UserData);
 AUTOLOGGER_API ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, LPCGUID ActivityId,
                                         LPCGUID RelatedActivityId, ULONG UserDataCount,
                                         PEVENT_DATA_DESCRIPTOR UserData);
-/* Filter: sessions that do not get the event, the InstanceId of each one's EVENT_FILTER_HEADER OR-ed together. Flags:
+/* Filter: the sessions that do not get the event: the InstanceIds of their EVENT_FILTER_HEADERs, OR-ed together. Flags:
  * EVENT_WRITE_FLAG_*; NO_FAULTING has no meaning here. */
 AUTOLOGGER_API ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG64 Filter, ULONG Flags,
                                   LPCGUID ActivityId, LPCGUID RelatedActivityId, ULONG UserDataCount,

@@ -5,12 +5,12 @@
  *
  *   OpenTrace      names a log file, or a real-time session of the running daemon
  *   ProcessTrace   gives its events to a callback, in time order, until the end
- *   CloseTrace     lets go of it; from another thread, or a callback, it also ends ProcessTrace
+ *   CloseTrace     closes it; from another thread, or a callback, it also ends ProcessTrace
  *
- * Events come as EVENT_RECORD (PROCESS_TRACE_MODE_EVENT_RECORD, see evntcons.h). A real-time session gives what nobody
- * has read yet, then what comes, at least once a second; a program that dies leaves what it had not finished to the
- * next one. Of one call ProcessTrace takes several files, or one real-time session. Losses come as events of the class
- * RT_LostEvent. The A functions take UTF-8, the W functions UTF-16.
+ * Events come as EVENT_RECORD (PROCESS_TRACE_MODE_EVENT_RECORD, see evntcons.h). A real-time session gives the events
+ * that no consumer has read yet, then new ones, at least once a second; events that a consumer had not finished when it
+ * died go to the next one. One call of ProcessTrace takes several files, or one real-time session. Losses come as
+ * events of the class RT_LostEvent. The A functions take UTF-8, the W functions UTF-16.
  * Threads: each handle one at a time, but CloseTrace from any. Link with -lautologger-trace. */
 #ifndef _EVNTRACE_
 #define _EVNTRACE_
@@ -20,7 +20,7 @@
 
 #define INVALID_PROCESSTRACE_HANDLE ((TRACEHANDLE)-1)
 
-/* The numbers that these functions give. */
+/* The error numbers of these functions. */
 #ifndef ERROR_FILE_NOT_FOUND
 #define ERROR_FILE_NOT_FOUND 2u
 #define ERROR_ACCESS_DENIED 5u
@@ -132,8 +132,8 @@ typedef struct _TRACE_LOGFILE_HEADER {
 struct _EVENT_RECORD; /* evntcons.h */
 typedef struct _EVENT_TRACE_LOGFILEW EVENT_TRACE_LOGFILEW, *PEVENT_TRACE_LOGFILEW;
 typedef struct _EVENT_TRACE_LOGFILEA EVENT_TRACE_LOGFILEA, *PEVENT_TRACE_LOGFILEA;
-/* FALSE ends ProcessTrace with ERROR_CANCELLED. Called when all events of a buffer (real time: of the buffers that were
- * flushed together) were given. */
+/* Called after all events of a buffer (real time: of the buffers that were flushed together). FALSE ends ProcessTrace
+ * with ERROR_CANCELLED. */
 typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKW)(PEVENT_TRACE_LOGFILEW Logfile);
 typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKA)(PEVENT_TRACE_LOGFILEA Logfile);
 typedef VOID(WINAPI *PEVENT_CALLBACK)(PEVENT_TRACE pEvent);
@@ -168,21 +168,25 @@ struct _EVENT_TRACE_LOGFILEA {
 };
 #undef AUTOLOGGER_LOGFILE_FIELDS
 
-/* INVALID_PROCESSTRACE_HANDLE on failure, and then GetLastError: 87 for NULL; 161 without a name, or with both; 2, 3 no
- * such file; 13 not an .etl; 5 the rights are missing; 1450 eight consumers read the session, or 1,024 traces are open.
- * A session that does not run yet is no failure. */
+/* INVALID_PROCESSTRACE_HANDLE on failure, and then GetLastError: ERROR_INVALID_PARAMETER: NULL; ERROR_BAD_PATHNAME: no
+ * name, or both; ERROR_FILE_NOT_FOUND, ERROR_PATH_NOT_FOUND; ERROR_INVALID_DATA: not an .etl; ERROR_ACCESS_DENIED;
+ * ERROR_NO_SYSTEM_RESOURCES: eight consumers read the session, or 1,024 traces are open. A session that does not run
+ * yet is no failure. */
 AUTOLOGGER_API TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW Logfile);
 AUTOLOGGER_API TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA Logfile);
-/* 0 at the end of the files or the session, and after CloseTrace; 24 for no handle or more than 64; 6; 87; 1901 EndTime
- * before StartTime; 1223 the buffer callback said stop; 4201 the session does not run, or is not a real-time one; 4206
- * more than one real-time handle; 50 files and a session together, or times with a session; 13 a damaged file, after
- * all that could be read. StartTime and EndTime may be NULL. */
+/* ERROR_SUCCESS at the end of the files or the session, and after CloseTrace; ERROR_BAD_LENGTH: no handle or more than
+ * 64; ERROR_INVALID_HANDLE; ERROR_INVALID_PARAMETER; ERROR_INVALID_TIME: EndTime before StartTime; ERROR_CANCELLED: by
+ * the buffer callback; ERROR_WMI_INSTANCE_NOT_FOUND: the session does not run, or is not a real-time one;
+ * ERROR_WMI_ALREADY_ENABLED: more than one real-time handle; ERROR_NOT_SUPPORTED: files and a session together, or
+ * times with a session; ERROR_INVALID_DATA: a damaged file, after all readable events. StartTime and EndTime may be
+ * NULL. */
 AUTOLOGGER_API ULONG ProcessTrace(PTRACEHANDLE HandleArray, ULONG HandleCount, LPFILETIME StartTime,
                                   LPFILETIME EndTime);
-/* 0; 6; 7007 while ProcessTrace uses the handle: it ends after the events that it has, and then closes. */
+/* ERROR_INVALID_HANDLE; ERROR_CTX_CLOSE_PENDING: ProcessTrace uses the handle: it ends after the events that it has,
+ * and then closes. */
 AUTOLOGGER_API ULONG CloseTrace(TRACEHANDLE TraceHandle);
-/* Why OpenTrace failed, or a function for modules (autologger_modules.h), of this thread; or what SetLastError said
- * since. */
+/* The last error of OpenTrace or of a function for modules (autologger_modules.h) in this thread, or the number of a
+ * later SetLastError. */
 AUTOLOGGER_API DWORD GetLastError(VOID);
 AUTOLOGGER_API VOID  SetLastError(DWORD Error);
 

@@ -1,4 +1,4 @@
-/* initguid.h - from here on DEFINE_GUID defines what it names. */
+/* initguid.h - from here on DEFINE_GUID defines the GUID that it names. */
 #ifndef INITGUID
 #define INITGUID
 #endif

@@ -1,4 +1,4 @@
-/* sal.h - annotations of functions and parameters, for a checker that is not here: they stand for nothing. Windows.h
+/* sal.h - annotations of functions and parameters, for a checker that is not here: they expand to nothing. Windows.h
  * includes it. The annotations before these (__in, __out_ecount) are in specstrings.h. */
 #ifndef AUTOLOGGER_SAL_H
 #define AUTOLOGGER_SAL_H

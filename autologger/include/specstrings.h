@@ -1,5 +1,5 @@
-/* specstrings.h - annotations of before sal.h's, which it includes. They stand for nothing. Not part of Windows.h: __in
- * and __out are names within the C++ library. Include it behind the headers of the C++ library. */
+/* specstrings.h - the annotations that preceded those of sal.h, which it includes. They expand to nothing. Not part of
+ * Windows.h, because the C++ library uses the names __in and __out: include it after the headers of the C++ library. */
 #ifndef AUTOLOGGER_SPECSTRINGS_H
 #define AUTOLOGGER_SPECSTRINGS_H
 #include "sal.h"

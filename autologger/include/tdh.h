@@ -3,13 +3,13 @@
  *   TdhGetEventInformation   everything that is known of an event, as one block (TRACE_EVENT_INFO)
  *   TdhGetProperty           one value out of an event, by name
  *   TdhFormatProperty        the text of a value that the caller has found
- *   TdhLoadManifest          makes a manifest known to this process
- *   TdhCreatePayloadFilter   chooses events by what is in them, for EnableTraceEx2
+ *   TdhLoadManifest          loads a manifest into this process
+ *   TdhCreatePayloadFilter   chooses events by their payload, for EnableTraceEx2
  *
  * In the callback of ProcessTrace: TdhGetEventInformation(record, 0, NULL, buffer, &size), with a larger buffer after
- * 122. What describes an event is asked in this order: the event itself (TraceLogging), manifests, metadata of the file
- * that ProcessTrace reads, the kernel's classes. An event that nothing describes gives 1168; its payload is in
- * EVENT_RECORD.UserData.
+ * ERROR_INSUFFICIENT_BUFFER. The description of an event is looked up in this order: the event itself (TraceLogging),
+ * manifests, metadata of the file that ProcessTrace reads, the kernel's classes. An event without a description gives
+ * ERROR_NOT_FOUND; its payload is in EVENT_RECORD.UserData.
  * Texts are UTF-16. Contexts (TDH_CONTEXT) are not used. Threads: any. Link with -lautologger-trace. */
 #ifndef __TDH_H__
 #define __TDH_H__
@@ -141,7 +141,7 @@ enum _TDH_OUT_TYPE {
 typedef enum _PROPERTY_FLAGS {
     PropertyStruct           = 0x1,
     PropertyParamLength      = 0x2, /* its length is the value of another property */
-    PropertyParamCount       = 0x4, /* so is the number of its elements */
+    PropertyParamCount       = 0x4, /* the number of its elements is the value of another property */
     PropertyWBEMXmlFragment  = 0x8,
     PropertyParamFixedCount  = 0x10, /* an array, of `count` elements */
     PropertyParamFixedLength = 0x20,
@@ -204,7 +204,7 @@ typedef enum _TEMPLATE_FLAGS {
     TEMPLATE_CONTROL_GUID = 4
 } TEMPLATE_FLAGS;
 
-/* Offsets are from its beginning; 0: there is none. */
+/* Offsets are from its beginning; 0: none. */
 typedef struct _TRACE_EVENT_INFO {
     GUID             ProviderGuid;
     GUID             EventGuid; /* of the kernel's classes */
@@ -253,10 +253,10 @@ typedef struct _TRACE_EVENT_INFO {
 #define TEI_PROPERTY_NAME(EventInfo, Property) AUTOLOGGER_TEI_TEXT(EventInfo, (Property)->NameOffset)
 #define TEI_MAP_NAME(EventInfo, Property) AUTOLOGGER_TEI_TEXT(EventInfo, (Property)->nonStructType.MapNameOffset)
 
-/* Which property: of a struct's member two of these, the struct first. */
+/* Names a property; a struct's member takes two of these, the struct first. */
 typedef struct _PROPERTY_DATA_DESCRIPTOR {
     ULONGLONG PropertyName; /* a WCHAR pointer */
-    ULONG     ArrayIndex;   /* ULONG_MAX (0xFFFFFFFF): the whole array, or what is no array */
+    ULONG     ArrayIndex;   /* ULONG_MAX (0xFFFFFFFF): the whole array, or not an array */
     ULONG     Reserved;
 } PROPERTY_DATA_DESCRIPTOR, *PPROPERTY_DATA_DESCRIPTOR;
 
@@ -310,7 +310,7 @@ typedef struct _PROVIDER_EVENT_INFO {
     EVENT_DESCRIPTOR EventDescriptorsArray[1];
 } PROVIDER_EVENT_INFO, *PPROVIDER_EVENT_INFO;
 
-/* ---- payload filters: which events a session gets, by what is in them ---- */
+/* ---- payload filters: choose a session's events by their payload ---- */
 typedef enum _PAYLOAD_OPERATOR {
     PAYLOADFIELD_EQ,
     PAYLOADFIELD_NE,
@@ -318,9 +318,9 @@ typedef enum _PAYLOAD_OPERATOR {
     PAYLOADFIELD_GT,
     PAYLOADFIELD_LT,
     PAYLOADFIELD_GE,
-    PAYLOADFIELD_BETWEEN, /* both ends belong to it: L"5,10" */
+    PAYLOADFIELD_BETWEEN, /* both ends included: L"5,10" */
     PAYLOADFIELD_NOTBETWEEN,
-    PAYLOADFIELD_MODULO, /* divides without a rest */
+    PAYLOADFIELD_MODULO, /* divisible without remainder */
     PAYLOADFIELD_CONTAINS = 20,
     PAYLOADFIELD_DOESNTCONTAIN,
     PAYLOADFIELD_IS = 30,
@@ -331,79 +331,87 @@ typedef enum _PAYLOAD_OPERATOR {
 #define MAX_PAYLOAD_PREDICATES 8
 
 typedef struct _PAYLOAD_FILTER_PREDICATE {
-    LPWSTR FieldName; /* one of the event's own: not in a struct, no array */
+    LPWSTR FieldName; /* a field of the event itself: not in a struct, no array */
     USHORT CompareOp; /* PAYLOAD_OPERATOR */
-    /* a number (0x.. is one), true, false, a GUID or a text, as the field is. Texts are compared as they are written */
+    /* a number (0x.. is one), true, false, a GUID or a text, by the field's type. Texts are compared as they are
+     * written */
     LPWSTR Value;
 } PAYLOAD_FILTER_PREDICATE, *PPAYLOAD_FILTER_PREDICATE;
 
-/* *BufferSize: the bytes of Buffer; gets what is used or, with 122 (Buffer may be NULL then), what is needed. 1168
- * nothing describes the event; 87; 8. A text event (EventWriteString) has the one property Message. */
+/* *BufferSize: the bytes of Buffer; gets the bytes used or, with ERROR_INSUFFICIENT_BUFFER (Buffer may be NULL then),
+ * the bytes needed. ERROR_NOT_FOUND: the event has no description; ERROR_INVALID_PARAMETER; ERROR_NOT_ENOUGH_MEMORY. A
+ * text event (EventWriteString) has the one property Message. */
 AUTOLOGGER_API TDHSTATUS TdhGetEventInformation(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
                                                 PTRACE_EVENT_INFO Buffer, PULONG BufferSize);
-/* The map that a property of the event names (EVENT_PROPERTY_INFO.MapNameOffset). The same numbers; 1168 also for a map
- * that is not there. */
+/* The map that a property of the event names (EVENT_PROPERTY_INFO.MapNameOffset). The same errors; ERROR_NOT_FOUND
+ * also: no such map. */
 AUTOLOGGER_API TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD Event, LPWSTR MapName, PEVENT_MAP_INFO Buffer,
                                                    PULONG BufferSize);
-/* The bytes of a property, as the payload has them: texts with their NUL, arrays and structs whole. 1168 no such
- * property, element or description; 15005 the payload ends before it. */
+/* The bytes of a property, as the payload has them: texts with their NUL, arrays and structs whole. ERROR_NOT_FOUND: no
+ * such property, element or description; ERROR_EVT_INVALID_EVENT_DATA: the payload ends before it. */
 AUTOLOGGER_API TDHSTATUS TdhGetPropertySize(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
                                             ULONG PropertyDataCount, PPROPERTY_DATA_DESCRIPTOR PropertyData,
                                             PULONG PropertySize);
-/* The same; 122 when BufferSize is too small. */
+/* The same; ERROR_INSUFFICIENT_BUFFER: BufferSize is too small. */
 AUTOLOGGER_API TDHSTATUS TdhGetProperty(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext,
                                         ULONG PropertyDataCount, PPROPERTY_DATA_DESCRIPTOR PropertyData,
                                         ULONG BufferSize, PBYTE Buffer);
-/* The text of the value at UserData, with its NUL. PropertyLength: 0 where the type or the payload says it. *BufferSize
- * in bytes; gets what the text needs. *UserDataConsumed: the bytes of the value. MapInfo may be NULL. 122; 87 no such
- * type; 15005 the value is cut. */
+/* The text of the value at UserData, with its NUL. PropertyLength: 0 where the type or the payload has the length.
+ * *BufferSize is in bytes; it gets the size that the text needs. *UserDataConsumed: the bytes of the value. MapInfo may
+ * be NULL. ERROR_INSUFFICIENT_BUFFER; ERROR_INVALID_PARAMETER: no such type; ERROR_EVT_INVALID_EVENT_DATA: the value is
+ * cut. */
 AUTOLOGGER_API TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO EventInfo, PEVENT_MAP_INFO MapInfo, ULONG PointerSize,
                                            USHORT PropertyInType, USHORT PropertyOutType, USHORT PropertyLength,
                                            USHORT UserDataLength, PBYTE UserData, PULONG BufferSize, PWCHAR Buffer,
                                            PUSHORT UserDataConsumed);
-/* The providers that are known here: manifests that are loaded or installed, and the kernel's classes. 122; 87. */
+/* The known providers: of manifests that are loaded or installed, and the kernel's classes. ERROR_INSUFFICIENT_BUFFER;
+ * ERROR_INVALID_PARAMETER. */
 AUTOLOGGER_API TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO Buffer, PULONG BufferSize);
-/* The providers of one source: DecodingSourceXMLFile, DecodingSourceWbem; 50 another one. *BufferRequired gets what is
- * used, or needed with 122. */
+/* The providers of one source: DecodingSourceXMLFile, DecodingSourceWbem; ERROR_NOT_SUPPORTED: another one.
+ * *BufferRequired gets the bytes used or, with ERROR_INSUFFICIENT_BUFFER, needed. */
 AUTOLOGGER_API TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE            Filter,
                                                                 PPROVIDER_ENUMERATION_INFO Buffer, ULONG BufferSize,
                                                                 PULONG BufferRequired);
-/* The keywords, levels, channels, tasks or opcodes that the provider's manifest declares. 1168 nothing describes the
- * provider, or it declares none of them; 50 no such type; 122; 87. */
+/* The keywords, levels, channels, tasks or opcodes that the provider's manifest declares. ERROR_NOT_FOUND: the provider
+ * has no description, or declares none of them; ERROR_NOT_SUPPORTED: no such type; ERROR_INSUFFICIENT_BUFFER;
+ * ERROR_INVALID_PARAMETER. */
 AUTOLOGGER_API TDHSTATUS TdhEnumerateProviderFieldInformation(LPGUID Guid, EVENT_FIELD_TYPE EventFieldType,
                                                               PPROVIDER_FIELD_INFOARRAY Buffer, PULONG BufferSize);
-/* Of these, the one with the value; of keywords, all whose bits are in EventFieldValue. 1168 also when there is
+/* Of these, the one with the value; of keywords, all whose bits are in EventFieldValue. ERROR_NOT_FOUND also: there is
  * none. */
 AUTOLOGGER_API TDHSTATUS TdhQueryProviderFieldInformation(LPGUID Guid, ULONGLONG EventFieldValue,
                                                           EVENT_FIELD_TYPE          EventFieldType,
                                                           PPROVIDER_FIELD_INFOARRAY Buffer, PULONG BufferSize);
-/* The events of a provider with a manifest, in its order. 1168 nothing describes the provider; 4306 it has no events;
- * 122; 87. */
+/* The events of a provider with a manifest, in its order. ERROR_NOT_FOUND: the provider has no description;
+ * ERROR_EMPTY: it has no events; ERROR_INSUFFICIENT_BUFFER; ERROR_INVALID_PARAMETER. */
 AUTOLOGGER_API TDHSTATUS TdhEnumerateManifestProviderEvents(LPGUID ProviderGuid, PPROVIDER_EVENT_INFO Buffer,
                                                             PULONG BufferSize);
-/* What its manifest tells of one event, found by Id and Version. The same numbers; 1168 also: no such event. */
+/* The description of one event in its manifest, found by Id and Version. The same errors; ERROR_NOT_FOUND also: no such
+ * event. */
 AUTOLOGGER_API TDHSTATUS TdhGetManifestEventInformation(LPGUID ProviderGuid, PEVENT_DESCRIPTOR EventDescriptor,
                                                         PTRACE_EVENT_INFO Buffer, PULONG BufferSize);
-/* Reads a manifest, for this process. 2, 3, 5 the file; 13 it is no manifest, or a mistaken one; 50 the library is
- * built without manifests. */
+/* Loads a manifest, for this process. ERROR_FILE_NOT_FOUND, ERROR_PATH_NOT_FOUND, ERROR_ACCESS_DENIED: the file;
+ * ERROR_INVALID_DATA: no manifest, or one with mistakes; ERROR_NOT_SUPPORTED: the library is built without
+ * manifests. */
 AUTOLOGGER_API TDHSTATUS TdhLoadManifest(PWSTR Manifest);
 AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromMemory(LPCVOID Data, ULONG Size);
-/* Reads what mc compiled: a program or library that holds a manifest, or the .bin file. 1168 a program
- * without one; 13 for all else, XML and Windows' programs too. */
+/* Loads what mc compiled: a program or library that holds a manifest, or the .bin file. ERROR_NOT_FOUND: a program
+ * without one; ERROR_INVALID_DATA: anything else, XML and Windows' programs too. */
 AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromBinary(PWSTR BinaryPath);
-/* Forgets what was read from that path. 1168: nothing was. */
+/* Unloads what was loaded from that path. ERROR_NOT_FOUND: nothing was. */
 AUTOLOGGER_API TDHSTATUS TdhUnloadManifest(PWSTR Manifest);
-/* What the event of that Id and Version must say: all predicates, or (EventMatchANY) one of them. Of the event's
- * manifest, loaded or installed. 1168: there is none; 87 no such field, an operator that its type has not, a value that
- * is none of it, over 8 predicates; 50 what stands before the field cannot be passed over (an array of structs).
- * TdhDeletePayloadFilter frees it, also when it was aggregated. */
+/* A filter that the event of that Id and Version passes when all predicates hold, or (EventMatchANY) one of them. The
+ * event's manifest must be loaded or installed. ERROR_NOT_FOUND: there is none; ERROR_INVALID_PARAMETER: no such field,
+ * an operator or a value that does not fit its type, over 8 predicates; ERROR_NOT_SUPPORTED: the fields before it
+ * cannot be skipped (an array of structs). TdhDeletePayloadFilter frees it, also when it was aggregated. */
 AUTOLOGGER_API TDHSTATUS TdhCreatePayloadFilter(LPCGUID ProviderGuid, PCEVENT_DESCRIPTOR EventDescriptor,
                                                 BOOLEAN EventMatchANY, ULONG PayloadPredicateCount,
                                                 PPAYLOAD_FILTER_PREDICATE PayloadPredicates, PVOID *PayloadFilter);
 AUTOLOGGER_API TDHSTATUS TdhDeletePayloadFilter(PVOID *PayloadFilter);
-/* Makes one descriptor for EnableTraceEx2 of the filters of one provider. Of several for one event those with
- * EventMatchALLFlags (may be NULL) must all hold, and of the others one. Events that none names pass. 87: two
- * providers, or over 4096 bytes. TdhCleanupPayloadEventFilterDescriptor frees what the descriptor points to. */
+/* Makes one descriptor for EnableTraceEx2 of the filters of one provider. Of several filters for one event those with
+ * EventMatchALLFlags (may be NULL) must all hold, and of the others one. Events without a filter pass.
+ * ERROR_INVALID_PARAMETER: two providers, or over 4096 bytes. TdhCleanupPayloadEventFilterDescriptor frees what the
+ * descriptor points to. */
 AUTOLOGGER_API TDHSTATUS TdhAggregatePayloadFilters(ULONG PayloadFilterCount, PVOID *PayloadFilterPtrs,
                                                     PBOOLEAN                 EventMatchALLFlags,
                                                     PEVENT_FILTER_DESCRIPTOR EventFilterDescriptor);

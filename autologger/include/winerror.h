@@ -1,5 +1,5 @@
-/* winerror.h - the numbers that functions give, with the SDK's names: all that a function of this library returns, and
- * the most common others. */
+/* winerror.h - error numbers with the SDK's names: all that functions of this library return, and the most common
+ * others. */
 #ifndef AUTOLOGGER_WINERROR_H
 #define AUTOLOGGER_WINERROR_H
 #include <stdint.h>
@@ -62,7 +62,7 @@
 #define ERROR_EMPTY 4306u
 #define ERROR_INVALID_OPERATION 4317u
 #define ERROR_CTX_CLOSE_PENDING 7007u
-#define ERROR_EVT_INVALID_EVENT_DATA 15005u /* the payload is not as it is described */
+#define ERROR_EVT_INVALID_EVENT_DATA 15005u /* the payload does not match its description */
 #define NO_ERROR 0u
 
 #define S_OK ((int32_t)0)

@@ -1,2 +1,2 @@
-/* wmistr.h - WNODE_HEADER and what a classic provider's callback is asked for, with the SDK's names. */
+/* wmistr.h - WNODE_HEADER and the requests to a classic provider's callback, with the SDK's names. */
 #include "autologger_classic.h"

@@ -16,18 +16,18 @@
 enum { FDS_MAX = 3, ACKS = 4096, POLL_MS = 10000 };
 enum sent { SENT, SENT_LATER, SENT_NEVER }; /* later: the daemon does not read just now. The agent never waits for it */
 
-/* Acknowledgements not sent yet; beyond these the oldest are forgotten (the daemon has a bound of its own). */
+/* Acknowledgements not sent yet; when it is full the oldest are dropped (the daemon has a bound of its own). */
 static struct {
     uint32_t ticket[ACKS];
     unsigned first, count;
-    bool     blocked; /* something is to be sent as soon as it can be */
+    bool     blocked; /* there is something to send as soon as possible */
 } outbox;
 
 /* The daemon had no place for this program. */
 static bool agent_refused;
-/* The program closed the connection: sessions and directory of before are still in use. They are the daemon's memory,
- * and it reads what is written there meanwhile. Which of them hold is known when the new connection has answered for
- * every registration. */
+/* The program closed the connection: its sessions and directory are still in use. They are the daemon's memory, and it
+ * reads what is written there meanwhile. Which of them hold is known when the new connection has answered for every
+ * registration. */
 static bool doubting;
 static void agent_let_go(void);
 
@@ -73,7 +73,7 @@ static enum sent send_acks(void)
     }
     return SENT;
 }
-/* Threads that want to know what the daemon calls them. */
+/* Asks the daemon for its number of a thread. */
 static enum sent send_thread(uint32_t inner)
 {
     const struct ctl_thread m = {{sizeof m, CTL_THREAD, CTL_VERSION, 0, 0}, inner, 0};
@@ -84,7 +84,7 @@ static enum sent send_threads(void)
     enum sent r = SENT;
     for (uint32_t inner; r == SENT && (inner = thread_ids_next());)
         if ((r = send_thread(inner)) == SENT_LATER && !thread_ids_again(inner))
-            thread_ids_told(inner, 0); /* so many ask that there is no place */
+            thread_ids_told(inner, 0); /* too many threads ask: there is no place */
     return r;
 }
 static void agent_acknowledge(uint32_t ticket)
@@ -145,7 +145,7 @@ static void on_registered(const struct ctl_registered *m)
     if (m->header.status != W_SUCCESS)
         r->owed = 0;
     else if (r->announced == r->handle) {
-        /* never one slot with the other's generation */
+        /* never one slot with another slot's generation */
         if (r->slot_generation != m->generation || r->slot_number != m->slot)
             __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
         r->slot_generation = m->generation;
@@ -157,7 +157,8 @@ static void on_registered(const struct ctl_registered *m)
     pthread_cond_broadcast(&LIFE.changed);
 }
 
-/* A filter as a callback gets it: a copy that is good until the next one, with the session's bit for EventWriteEx. */
+/* A filter in the form for a callback: a copy that is good until the next one, with the session's bit for
+ * EventWriteEx. */
 static PEVENT_FILTER_DESCRIPTOR filter_for(uint32_t type, const void *data, uint32_t size, unsigned entry)
 {
     static uint64_t                bytes[FILTER_SCHEMATIZED_MAX / sizeof(uint64_t)]; /* one agent per process */
@@ -172,7 +173,7 @@ static PEVENT_FILTER_DESCRIPTOR filter_for(uint32_t type, const void *data, uint
     return &descriptor;
 }
 
-/* The session's own filter for the provider; or the one that came with the message, for this one time. */
+/* The session's own filter for the provider; or, for this one time, the filter that came with the message. */
 static PEVENT_FILTER_DESCRIPTOR own_filter(const struct registration *r, const struct ctl_enable *m)
 {
     const unsigned     entry = m->enable_index;
@@ -231,7 +232,7 @@ static void tell_change(const struct ctl_enable *m, uint32_t code)
     run_callback(m->index, &m->source, code, &terms, filter);
 }
 
-/* The same of a provider of the older API. */
+/* The same for a provider of the older API. */
 static void run_classic(unsigned index, uint32_t code, uint32_t entry, uint8_t level, uint64_t any)
 {
     struct registration *r = &al_table[index];
@@ -249,7 +250,7 @@ static void run_classic(unsigned index, uint32_t code, uint32_t entry, uint8_t l
     pthread_cond_broadcast(&LIFE.changed);
 }
 
-/* What the program is to be told: a session whose filter does not mean it is, to it, not there. False: nothing. */
+/* What to tell the program: a session whose scope filter excludes it counts as absent. False: nothing. */
 static bool told_code(const struct registration *r, const struct ctl_enable *m, uint32_t *code)
 {
     const unsigned entry = m->enable_index & 31;
@@ -309,8 +310,8 @@ static bool agent_on_hello(struct agent_message *m)
     return true;
 }
 
-/* A successor has adopted this connection: streams, slots and answers of before hold. What its predecessor did not live
- * to answer is asked again by the announce() that follows every round of messages. */
+/* A successor has adopted this connection: its streams, slots and answers still hold. Requests that the predecessor did
+ * not answer are sent again by the announce() that follows every round of messages. */
 static bool on_adopted(void)
 {
     for (unsigned i = 0; i < al_used; i++)
@@ -319,7 +320,7 @@ static bool on_adopted(void)
     return true;
 }
 
-/* This process is in another namespace than the daemon: events have the numbers that the daemon sees. The agent runs
+/* This process is in another namespace than the daemon: events carry the numbers that the daemon sees. The agent runs
  * callbacks, which may write events: its own number is asked for first, so that the answer is there before anything is
  * enabled. */
 static void on_foreign(uint32_t pid)
@@ -371,7 +372,7 @@ static bool handle(struct agent_message *m)
             return false;
         agent_on_enable(&m->enable);
         return true;
-    default: return true; /* a newer daemon says something we need not know */
+    default: return true; /* messages of a newer daemon that this library need not know */
     }
 }
 
@@ -410,7 +411,7 @@ static void tell_disabled(unsigned index)
         run_callback(index, &nobody, 0, &none, NULL);
 }
 
-/* Everything is detached, the registrations stay. Lock held. */
+/* Detaches everything; the registrations stay. Lock held. */
 static void agent_let_go(void)
 {
     doubting = false;
@@ -434,7 +435,7 @@ static void doubt(void)
         al_table[i].doubted = al_table[i].enabled_for;
 }
 
-/* What the new connection has not said again is over: it ended while there was none. Lock held. */
+/* Ends what the new connection has not confirmed: it ended while there was no connection. Lock held. */
 static void doubts_settle(void)
 {
     for (unsigned i = 0; i < al_used; i++)
@@ -452,7 +453,7 @@ static void doubts_settle(void)
     }
 }
 
-/* The connection is over. `keep`: because the program closed it. Lock held. */
+/* Ends the connection. `keep`: the program closed it. Lock held. */
 static void disconnect(bool keep)
 {
     known_fd_close(&LIFE.socket);
@@ -477,7 +478,7 @@ static bool say_hello(void)
     return send_bytes(&h, sizeof h, NULL, 0) == SENT;
 }
 
-/* Lock held. Messages until none is left; false when the connection is over. */
+/* Handles messages until none is left; false when the connection is over. Lock held. */
 static bool agent_serve(struct agent_message *m)
 {
     int got;
@@ -501,7 +502,7 @@ static void wait_connected(void)
     short         events = outbox.blocked ? POLLIN | POLLOUT : POLLIN;
     struct pollfd p[2]   = {{.fd = LIFE.socket.fd, .events = events}, {.fd = LIFE.wake.fd, .events = POLLIN}};
     process_unlock();
-    poll(p, 2, POLL_MS); /* a program that closed our descriptors is found out at the next turn */
+    poll(p, 2, POLL_MS); /* if the program closed the descriptors, the next turn finds out */
     process_lock();
     agent_take_wake();
 }
@@ -524,7 +525,7 @@ void *agent_main(void *unused)
                 continue;
         }
         process_keep_socket();
-        if (!doubting) /* else the sessions that are in use know this program by these numbers */
+        if (!doubting) /* else the sessions in use know this program by these numbers */
             numbers_forget();
         LIFE.state = AGENT_STARTING;
         LIFE.epoch++;

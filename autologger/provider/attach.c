@@ -1,5 +1,5 @@
-/* attach.c - mapping what the daemon shares, and letting it go without pulling it from under a writer. See process.h
- * P2. */
+/* attach.c - mapping the memory that the daemon shares, and giving it up without pulling it from under a writer. See
+ * process.h P2. */
 #include "autologger/provider/process.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { POPULATE_CHUNKS = 1 };
 
-/* Kept by fork: a child gives up what its parent attached. */
+/* Kept by fork: a child gives up its parent's attachments. */
 struct attachment {
     struct attachment *next; /* all there ever were: late writers may hold a view */
     struct ring_view   view;
@@ -35,11 +35,11 @@ static struct {
     size_t                      size;
     dev_t                       device; /* of the file that it is */
     ino_t                       inode;
-    const uint8_t              *filters; /* set behind filter_bytes; stays where a directory was (P2) */
+    const uint8_t              *filters; /* set after filter_bytes; keeps a past directory's address (P2) */
     size_t                      filter_bytes;
 } directory;
 
-/* The mapping of a sealed memfd, or NULL. Sealed: a truncation would be a SIGBUS in the program. */
+/* The mapping of a sealed memfd, or NULL. Without the seal a truncation would be a SIGBUS in the program. */
 static void *map_sealed(int fd, int protection, size_t *size)
 {
     struct stat st;
@@ -53,9 +53,9 @@ static void *map_sealed(int fd, int protection, size_t *size)
     return map;
 }
 
-/* Pages of zeros at the same place, for ever. Only address space is kept: nothing is committed. The kernel exchanges
- * the pages under readers, who see the old ones or zeros; the system call itself, since ThreadSanitizer would take
- * mmap() for a write of all of them. */
+/* Maps pages of zeros at the same place, for ever. Only address space is kept: nothing is committed. The kernel
+ * exchanges the pages under readers, who see the old ones or zeros. The system call is made directly, since
+ * ThreadSanitizer would take mmap() for a write of all of them. */
 static void map_zeros(void *map, size_t size, int protection)
 {
     (void)syscall(SYS_mmap, map, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0L);
@@ -153,7 +153,7 @@ void attach_doubt_all(void)
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (attached[i]) {
             attached[i]->doubted = true;
-            if (!known_fd_ok(&wake_fd[i])) /* the number may be a file of the program's by now */
+            if (!known_fd_ok(&wake_fd[i])) /* the program may have reused the number for a file by now */
                 __atomic_store_n(&attached[i]->view.eventfd, -1, __ATOMIC_RELAXED);
         }
 }
@@ -165,7 +165,7 @@ void attach_drop_doubted(void)
             detach(attached[i]);
 }
 
-/* First touches cost as much as twenty events each: those of the chunks that are taken next are made here. */
+/* A first touch costs as much as twenty events: touches the chunks that are taken next. */
 static void populate(const struct ring_view *v)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -179,7 +179,8 @@ static void populate(const struct ring_view *v)
 #endif
 }
 
-/* It is attached already: the same session, with the same streams. After a change of its user a program gets others. */
+/* True when the session is attached already, with the same streams. After a change of its user a program gets
+ * others. */
 static bool attached_already(uint32_t session, uint32_t generation, int data_fd)
 {
     const struct attachment *a = session < SHM_SESSIONS ? attached[session] : NULL;
@@ -188,7 +189,7 @@ static bool attached_already(uint32_t session, uint32_t generation, int data_fd)
            st.st_ino == a->inode;
 }
 
-/* The session's own number for its eventfd; -1 when there is none to be had. */
+/* Moves the eventfd to the session's own number; -1 when that fails. */
 static int keep_eventfd(uint32_t session, int fd)
 {
     if (known_fd_ok(&wake_fd[session])) {
@@ -209,7 +210,7 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
     struct stat        st;
     if (attached_already(session, generation, fd[0])) {
         attached[session]->doubted = false;
-        /* the old one may be closed, too */
+        /* the program may have closed the old one, too */
         __atomic_store_n(&attached[session]->view.eventfd, keep_eventfd(session, fd[2]), __ATOMIC_RELAXED);
         close(fd[0]);
         close(fd[1]);
@@ -218,7 +219,7 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
     if (session >= SHM_SESSIONS ||
         (attached[session] && attached[session]->generation == generation && !attached[session]->doubted))
         goto refuse;
-    struct attachment *const before = attached[session]; /* serves until there is another one */
+    struct attachment *const before = attached[session]; /* serves until the new one is attached */
     if (!(a = calloc(1, sizeof *a)))
         goto refuse;
     a->session    = session;
@@ -248,7 +249,7 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
 refuse:
     if (session < SHM_SESSIONS && attached[session] &&
         (attached[session]->generation != generation || attached[session]->doubted))
-        detach(attached[session]); /* the daemon has others for it, which cannot be had */
+        detach(attached[session]); /* the daemon has other memory for it, which can't be attached */
     if (a && a->data)
         munmap(a->data, a->data_size);
     if (a && a->control)

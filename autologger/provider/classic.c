@@ -1,5 +1,5 @@
-/* classic.c - RegisterTraceGuids, TraceEvent and TraceMessage. See classic.h, and ring/classic.h for the way of such
- * events into a file. */
+/* classic.c - RegisterTraceGuids, TraceEvent and TraceMessage. See classic.h, and ring/classic.h for how such events
+ * get into a file. */
 #include "autologger/provider/classic.h"
 
 #include "autologger/ring/classic.h"
@@ -14,8 +14,8 @@ enum {
 
 static struct classic *unused; /* lock held */
 
-/* ---- handles: {logger id : 16, level : 8, 1 : 8, flags : 32}, as the SDK's; of a class: a registration's, with the
- * class's number in the bits that registrations leave free ---- */
+/* ---- handles: {logger id : 16, level : 8, 1 : 8, flags : 32}, as the SDK's; a class's handle is its registration's,
+ * with the class's number in the bits that registrations leave free ---- */
 TRACEHANDLE GetTraceLoggerHandle(PVOID Buffer)
 {
     const WNODE_HEADER *w = Buffer;
@@ -113,7 +113,7 @@ bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8
         c->session = r->slot->enable[entry].session;
         __atomic_store_n(&c->handle, classic_handle_of(c->session, level, any), __ATOMIC_RELEASE);
     } else if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER || !c->handle || c->entry != entry) {
-        /* a session that another one has taken the provider from; state is asked of newer providers alone */
+        /* another session has taken the provider; only newer providers are asked for their state */
         return false;
     }
     memset(buffer, 0, sizeof *buffer);
@@ -128,8 +128,8 @@ bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8
 
 /* ---- writing ---- */
 
-/* The classic registration that the handle's session enables, and its entry. What the handle says beside the session is
- * of no matter: the provider may hold an older one. NULL: there is none. */
+/* The classic registration that the handle's session enables, and its entry. Only the session in the handle counts: the
+ * provider may hold an older handle. NULL: there is none. */
 static const struct registration *enabled_in(TRACEHANDLE handle, const struct shm_enable **enable)
 {
     const uint32_t session = (uint16_t)handle;
@@ -178,8 +178,8 @@ static ULONG classic_write_event(TRACEHANDLE handle, struct etl_event_header *h,
     return ring_write(view, enable, ticket, h, piece, count, (uint32_t)total, &written);
 }
 
-/* What follows the header of `head` bytes: data, or MOF_FIELDs that say where it is. How many pieces; -1: the size is
- * wrong. */
+/* The pieces after the header of `head` bytes: data, or MOF_FIELDs that point to it. Returns their number; -1: wrong
+ * size. */
 static int pieces_of(const void *event, uint16_t size, uint16_t head, ULONG flags,
                      struct ring_piece piece[MAX_MOF_FIELDS])
 {

@@ -1,6 +1,6 @@
 /* classic.h - providers of the older API (RegisterTraceGuids): what a registration keeps for them. See process.h.
- * Invariant: memory of a struct classic is never freed, only used again: a writer may be looking.
- * Threads: with process.h's lock held, except what a writer reads (`enabled`). */
+ * Invariant: memory of a struct classic is never freed, only used again: a writer may be reading it.
+ * Threads: with process.h's lock held, except `enabled`, which writers read. */
 #ifndef AUTOLOGGER_PROVIDER_CLASSIC_H
 #define AUTOLOGGER_PROVIDER_CLASSIC_H
 #include "autologger/include/autologger_classic.h"
@@ -8,10 +8,10 @@
 
 struct classic_class {
     struct guid guid;
-    uint32_t    instances; /* given so far */
+    uint32_t    instances; /* instance ids given so far */
 };
 struct classic {
-    struct classic *next; /* while nobody uses it */
+    struct classic *next; /* while it is unused */
     WMIDPREQUEST    callback;
     void           *context;
     uint64_t        handle;  /* of the session that enables it, as the callback was told; 0 = none */
@@ -21,7 +21,7 @@ struct classic {
     struct classic_class class[]; /* count */
 };
 
-/* What changes with an enablement (code 1) or its end (0). True: the callback is due, with *buffer. */
+/* Updates the registration for an enablement (code 1) or its end (0). True: the callback is due, with *buffer. */
 bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8_t level, uint64_t any,
                     WNODE_HEADER *buffer);
 /* Gives it back for the next registration. */

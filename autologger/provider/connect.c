@@ -52,7 +52,7 @@ static int try_socket(const char *dir, const char *name, struct known_fd *out)
     return error;
 }
 
-/* A daemon of before has one socket, and may have been started again after a newer one, whose file is left over. */
+/* An older daemon has one socket, and may have been started after a newer one, whose socket file is left over. */
 static int try_connect(const char *dir, struct known_fd *out)
 {
     static const char *const names[] = CTL_SOCKET_NAMES;
@@ -78,8 +78,8 @@ bool connect_daemon(struct known_fd *socket)
             int error = try_connect(process_runtime_dir(i), socket);
             if (error == 0)
                 return true;
-            /* refused: bound but not listening yet, or left over; full: its queue is. Only a new file deserves a
-             * retry */
+            /* ECONNREFUSED: bound but not listening yet, or left over. EAGAIN: its queue is full. Only a new file
+             * deserves a retry */
             if (error != EAGAIN && (error != ECONNREFUSED || (LIFE.epoch == 0 && LIFE.state == AGENT_STARTING)))
                 break;
             connect_pause_ms(LISTEN_WAIT_MS);
@@ -123,7 +123,7 @@ bool connect_or_wait(struct known_fd *socket)
     if (fd >= 0 && known_fd_init(&notify, fd))
         for (unsigned i = 0; process_runtime_dir(i); i++)
             connect_watch(fd, process_runtime_dir(i));
-    connected = connect_daemon(socket); /* it may have come before the watch stood */
+    connected = connect_daemon(socket); /* the daemon may have come before the watch was set */
     if (!connected) {
         struct pollfd p[2] = {{.fd = LIFE.wake.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
         LIFE.state         = AGENT_NO_DAEMON;

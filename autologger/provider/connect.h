@@ -3,13 +3,13 @@
 #define AUTOLOGGER_PROVIDER_CONNECT_H
 #include "autologger/provider/process.h"
 
-/* Connects to the first runtime directory whose socket answers. Lock held, given up for short waits. */
+/* Connects to the first runtime directory whose socket answers. Lock held, released for short waits. */
 bool connect_daemon(struct known_fd *socket);
-/* Watches where a daemon would appear, tries once more, and if that fails tells everybody that there is none and sleeps
- * until something changes there. True: connected. Lock held, given up meanwhile. */
+/* Watches the places where a daemon would appear, and tries once more. If that fails, tells all waiting threads that
+ * there is no daemon, and sleeps until something changes there. True: connected. Lock held, released meanwhile. */
 bool connect_or_wait(struct known_fd *socket);
-/* The daemon has no place for this program, for the `refusals`-th time in a row: tells everybody that there is none,
- * and waits, from 0.1 s on up to 5 s. Lock held, given up meanwhile. */
+/* The daemon has no place for this program, for the `refusals`-th time in a row: tells all waiting threads that there
+ * is no daemon, and waits, from 0.1 s on up to 5 s. Lock held, released meanwhile. */
 void connect_pause(unsigned refusals);
 void agent_take_wake(void);     /* empties the eventfd that woke the agent */
 bool process_make_wake(void);   /* process.c: a new eventfd when the program has closed the last one */

@@ -23,7 +23,7 @@ static void event_items_put_item(struct event_items *b, uint16_t type, const voi
         event_items_put(b, zeros, padded - size);
 }
 
-/* Of this thread. No mapped page has them: perf's is current for a counter of the hardware alone. */
+/* Of this thread. No mapped page has them: perf's page is current only for a hardware counter. */
 static void cpu_times(uint64_t ns[2])
 {
     struct rusage used;

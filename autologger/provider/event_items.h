@@ -1,7 +1,7 @@
 /* event_items.h - the items between an event's header and its payload: the related activity, the provider's traits, the
  * schema of a typed event, and the extras of a session (SID, stack, container).
- * Invariants: no lock, allocation or system call but those of what was asked for (CPU times). Threads: any; on the
- * caller's stack.
+ * Invariants: no lock, allocation or system call except for requested extras (CPU times). Threads: any; on the caller's
+ * stack.
  * Not for: events whose data descriptors go out as they are (event_write.c). */
 #ifndef AUTOLOGGER_PROVIDER_EVENT_ITEMS_H
 #define AUTOLOGGER_PROVIDER_EVENT_ITEMS_H
@@ -18,9 +18,9 @@ struct event_items {
     struct ring_piece   piece[PIECES_MAX];
 };
 
-/* What sessions ask for beside the event; made when the first one does, the same for all. */
+/* The extras that sessions ask for; made for the first session that asks, the same for all. */
 struct event_extras {
-    const void *frame, *caller; /* where the call came from; NULL: not known */
+    const void *frame, *caller; /* place of the call; NULL: unknown */
     uint64_t    event_key;
     uint32_t    inner[2]; /* process, thread */
     uint64_t    times[2]; /* ns in kernel and user mode */
@@ -35,8 +35,8 @@ struct event_ask {
     bool                 stack;
 };
 
-/* The pieces of `e`: items first (related activity, provider traits, schema, what `ask` says; NULL: nothing), then the
- * payload. Descriptor types count where the registration says so. `b` must live as long as `e`. */
+/* Builds the pieces of `e`: items first (related activity, provider traits, schema, the extras of `ask`; NULL: none),
+ * then the payload. Descriptor types count where the registration says so. `b` must live as long as `e`. */
 ULONG event_items_build(struct event_items *b, struct section *e, const struct registration *r, LPCGUID related,
                         ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_ask *ask);
 #endif

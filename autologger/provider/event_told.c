@@ -1,4 +1,4 @@
-/* event_told.c - sending what is told late to sessions that may be full. See event_told.h. */
+/* event_told.c - sending late events to sessions that may be full. See event_told.h. */
 #include "autologger/provider/event_told.h"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ void event_told_send(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVEN
             usleep(ROUND_MS * 1000);
             waited += ROUND_MS;
         } else if (status == ERROR_NOT_ENOUGH_MEMORY && !now.count_loss) {
-            *impatient = now.count_loss = true; /* once more, and lost if there is none */
+            *impatient = now.count_loss = true; /* once more; without room it is lost */
         } else {
             sessions &= sessions - 1; /* lost, and counted */
             now.count_loss = false;

@@ -23,23 +23,23 @@ enum { LINE = 64 };
 #define AL_THREAD_SANITIZER
 #endif
 #endif
-#define EVENT_CODE section(".text.al_event") /* together: of few pages */
+#define EVENT_CODE section(".text.al_event") /* together, on few pages */
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 static inline bool is_quiet(REGHANDLE handle)
 {
-    /* a byte offset, which P1 made of it; + 5 so that handle 0 does not meet the 0 of an unused or wiped word */
+    /* P1 makes a handle a byte offset; + 5 so that handle 0 does not equal the 0 of an unused or wiped word */
     const uint64_t *word = (const void *)((const char *)al_quiet + ((uint32_t)handle & (sizeof al_quiet - 8)));
 #ifdef AL_THREAD_SANITIZER
     return __atomic_load_n(word, __ATOMIC_RELAXED) == handle + 5;
 #else
-    return LIKELY(*word == handle + 5); /* plain: an atomic load costs an instruction more, and says the same here */
+    return LIKELY(*word == handle + 5); /* plain: an atomic load costs an instruction more for the same value here */
 #endif
 }
 
-/* This thread's ids are those of this process: not so in a new thread, nor in a forked child, which starts anew
- * here. */
+/* Makes sure that this thread's ids are those of this process: not so in a new thread, nor in a forked child, which
+ * starts anew here. */
 static inline void check_thread(void)
 {
     if (UNLIKELY(al_thread.stamp != __atomic_load_n(&al_near.near.stamp, __ATOMIC_RELAXED))) {
@@ -80,7 +80,7 @@ static inline void fill_event(struct section *e, const struct registration *r, P
     e->activity   = activity ? (const void *)activity : (const void *)&al_thread.activity;
 }
 
-/* Of data descriptors that go out as they are. */
+/* For data descriptors that go out as they are. */
 static inline void fill_simple(struct section *e, const struct registration *r, PCEVENT_DESCRIPTOR d, ULONG n,
                                const EVENT_DATA_DESCRIPTOR *data)
 {
@@ -100,8 +100,8 @@ static inline bool sum_pieces(struct section *e)
     return LIKELY(total <= ETL_MAX_EVENT - sizeof(struct etl_event_header));
 }
 
-/* A session that is told what it keeps out can say why it is empty. Out of the way of events that are written. AGAIN:
- * an enablement that has just got a filter; the event goes by write_filtered. */
+/* Notes an event that a session keeps out, so that the session can say why it is empty. Out of the way of events that
+ * are written. AGAIN: an enablement that has just got a filter; the event goes by write_filtered. */
 enum { AGAIN = 0x7FFFFFFF };
 static __attribute__((noinline, cold)) ULONG event_write_refuse(const struct registration *r,
                                                                 const struct shm_enable *enable, uint8_t level,
@@ -115,7 +115,7 @@ static __attribute__((noinline, cold)) ULONG event_write_refuse(const struct reg
     return ERROR_SUCCESS;
 }
 
-/* Nothing was written, and nothing lost: because the session is closed, or because its terms have just changed? */
+/* Nothing was written, and nothing lost. AGAIN: the enablement has just changed; else the session is closed. */
 static __attribute__((noinline, cold)) ULONG not_written(const struct ring_view *view, const struct shm_enable *enable,
                                                          uint64_t ticket)
 {
@@ -125,7 +125,7 @@ static __attribute__((noinline, cold)) ULONG not_written(const struct ring_view 
                                                                                                        : ERROR_SUCCESS;
 }
 
-/* One record for session `index` of the provider, if it wants the event. */
+/* Writes one record for session `index` of the provider, if it wants the event. */
 static inline __attribute__((always_inline)) ULONG write_session(struct section *e, const struct registration *r,
                                                                  const struct shm_provider *slot, unsigned index,
                                                                  PCEVENT_DESCRIPTOR d, uint32_t total)
@@ -139,11 +139,11 @@ static inline __attribute__((always_inline)) ULONG write_session(struct section 
     if (!enable_passes_plainly(enable, d->Level, d->Keyword))
         return event_write_refuse(r, enable, d->Level, d->Keyword);
     const ULONG status = ring_write_event(view, enable, ticket, &al_near.near.rseq, e, total, &written);
-    return UNLIKELY(!written && status == ERROR_SUCCESS) ? AGAIN : status; /* closed, or its terms have just changed */
+    return UNLIKELY(!written && status == ERROR_SUCCESS) ? AGAIN : status; /* closed, or just changed */
 }
 
-/* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result.
- * *again gets those whose terms have just changed. */
+/* Writes one record for every session of `mask`; one that fails does not stop the others. The first failure is the
+ * result. *again gets the sessions whose enablement has just changed. */
 static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct registration *r,
                                                       const struct shm_provider *slot, uint32_t mask,
                                                       PCEVENT_DESCRIPTOR d, uint32_t *again)
@@ -180,7 +180,7 @@ static inline uint32_t sessions_that_want(const struct registration *r, const st
 
 /* ---- sessions with filters ---- */
 
-/* A call as it came. */
+/* The arguments of a call. */
 struct event_write_call {
     PCEVENT_DESCRIPTOR           d;
     LPCGUID                      activity, related;
@@ -188,10 +188,10 @@ struct event_write_call {
     const EVENT_DATA_DESCRIPTOR *data;
     uint32_t                     flags; /* ETL_EVENT_* */
     uint32_t                     how;   /* EVENT_WRITE_FLAG_* */
-    uint32_t                     skip;  /* bits, by enablement: not for these */
+    uint32_t                     skip;  /* bits, by enablement: leave these out */
 };
 
-/* What filters ask about. */
+/* Fills in what filters look at. */
 static void event_of(const struct registration *r, const struct event_write_call *c, struct filter_event *out)
 {
     const bool typed = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
@@ -204,7 +204,8 @@ static void event_of(const struct registration *r, const struct event_write_call
         }
 }
 
-/* With what the session asks for. An event that is too long because of that alone is lost to this session. */
+/* Writes with the extras that the session asks for. An event that is too long because of these alone is lost to this
+ * session. */
 static ULONG write_with(const struct registration *r, const struct event_write_call *c, const struct ring_view *view,
                         const struct shm_enable *enable, uint64_t ticket, const struct event_ask *ask, bool *written)
 {
@@ -220,7 +221,7 @@ static ULONG write_with(const struct registration *r, const struct event_write_c
 }
 
 enum decision { DECIDED_NO, DECIDED_FILTERED, DECIDED_YES };
-/* By the terms that stand there now; the caller compares the ticket afterwards. */
+/* Decides by the present enablement; the caller compares the ticket afterwards. */
 static enum decision decide(const struct registration *r, const struct shm_provider *slot, unsigned entry,
                             uint8_t enabled, const struct event_write_call *c, const struct filter_event *event,
                             struct event_ask *ask)
@@ -238,7 +239,7 @@ static enum decision decide(const struct registration *r, const struct shm_provi
     return DECIDED_YES;
 }
 
-/* Decided and written for one session; from the front when its terms change meanwhile. */
+/* Decides and writes for one session; starts over when its enablement changes meanwhile. */
 static ULONG write_filtered_session(const struct registration *r, const struct shm_provider *slot, unsigned entry,
                                     const struct event_write_call *c, const struct filter_event *event,
                                     struct event_extras *extras)
@@ -258,7 +259,7 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
             return ERROR_SUCCESS;
         }
         const enum decision decision = decide(r, slot, entry, (uint8_t)ticket, c, event, &ask);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what it read was read before the ticket is compared */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the filter was read before the ticket is compared */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket)
             continue; /* F1 */
@@ -274,7 +275,7 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
     return ERROR_SUCCESS;
 }
 
-/* For the sessions of `mask`, each by its own terms. */
+/* Writes for the sessions of `mask`, each by its own enablement. */
 static __attribute__((noinline, cold)) ULONG write_filtered(const struct registration *r,
                                                             const struct shm_provider *slot, uint32_t mask,
                                                             const struct event_write_call *c, const void *frame,
@@ -295,7 +296,7 @@ static __attribute__((noinline, cold)) ULONG write_filtered(const struct registr
     return result;
 }
 
-/* As write_general, where a session may have a filter. `frame` and `caller`: of who called the library. */
+/* As write_general, where a session may have a filter. `frame` and `caller`: of the library's caller. */
 static __attribute__((noinline, cold)) ULONG write_call(const struct registration *r, const struct event_write_call *c,
                                                         const void *frame, const void *caller)
 {
@@ -308,15 +309,15 @@ static __attribute__((noinline, cold)) ULONG write_call(const struct registratio
     const uint32_t mask = slot ? sessions_that_want(r, slot, c->d->Level, c->d->Keyword) & ~c->skip : 0;
     if (mask == 0)
         return ERROR_SUCCESS;
-    fill_event(&e, r, c->d, c->activity, c->flags); /* what is wrong with the event itself is so for all sessions */
+    fill_event(&e, r, c->d, c->activity, c->flags); /* an error of the event itself holds for all sessions */
     const ULONG status = event_items_build(&b, &e, r, c->related, c->n, c->data, NULL);
     if (status != ERROR_SUCCESS)
         return status;
     return sum_pieces(&e) ? write_filtered(r, slot, mask, c, frame, caller) : ERROR_ARITHMETIC_OVERFLOW;
 }
 
-/* EventWrite and EventWriteTransfer jump here, so that these are called by the line that writes the event: the first
- * frame of its stack. */
+/* EventWrite and EventWriteTransfer jump here, so that the caller of these functions is the line that writes the event:
+ * the first frame of its stack. */
 static __attribute__((noinline)) ULONG write_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                                                   PEVENT_DATA_DESCRIPTOR data)
 {
@@ -404,7 +405,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
         *sessions = 0;
     if (!*sessions)
         return ERROR_SUCCESS;
-    extras.frame   = NULL; /* who tells it is not who did it */
+    extras.frame   = NULL; /* no call stack: the caller reports on behalf of another process */
     extras.has_key = extras.has_stack = extras.has_times = false;
     event_of(r, &c, &event);
     for (uint32_t mask = *sessions; mask && status == ERROR_SUCCESS; mask &= mask - 1) {
@@ -448,7 +449,7 @@ void event_told_lost(REGHANDLE handle, uint32_t sessions, uint64_t count)
     }
 }
 
-/* Several sessions; or one has just got a filter that the agent has not taken up yet. */
+/* For several sessions; or one that has just got a filter which the agent has not taken up yet. */
 static __attribute__((noinline)) ULONG write_several(struct section *e, const struct registration *r,
                                                      const struct shm_provider *slot, uint32_t word,
                                                      PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
@@ -464,8 +465,8 @@ static __attribute__((noinline)) ULONG write_several(struct section *e, const st
     return status;
 }
 
-/* What write_wanted could not write to the one session that there was: from the front, and out of what is in `e` alone,
- * so that the way of nearly all events keeps nothing for this. */
+/* Starts over with an event that write_wanted could not write to the one session. Uses only what is in `e`, so that the
+ * way of nearly all events keeps nothing for this. */
 static __attribute__((noinline, cold)) ULONG write_again(const struct section *e)
 {
     const struct registration    *r = (const void *)((const char *)e->provider - offsetof(struct registration, guid));
@@ -482,9 +483,9 @@ static inline __attribute__((always_inline)) void fetch(uintptr_t address)
     __builtin_prefetch((const void *)address);
 }
 
-/* An event that comes seldom finds nothing in the caches, and what it reads is found one by what is in the other:
- * registration, slot, view, stream. All of them are asked for at once here. Only addresses are taken from what may be
- * stale, so a wrong one costs time and nothing else. */
+/* A rare event finds nothing in the caches, and each thing it reads is found through another: registration, slot, view,
+ * stream. All of them are prefetched at once here. Values that may be stale serve as addresses only, so a wrong one
+ * costs time and nothing else. */
 static inline __attribute__((always_inline)) void fetch_ahead(const struct registration *r)
 {
     const uintptr_t slot    = (uintptr_t)__atomic_load_n(&r->slot, __ATOMIC_RELAXED);
@@ -502,7 +503,7 @@ static inline __attribute__((always_inline)) void fetch_ahead(const struct regis
     fetch(stream + cpu * sizeof(struct shm_stream));
 }
 
-/* Types, traits, a filter, several sessions, or one that is not the first; or a call that makes no sense. */
+/* Types, traits, a filter, several sessions, or one that is not the first; or invalid arguments. */
 static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const struct registration *r,
                                                        PCEVENT_DESCRIPTOR d, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
@@ -518,7 +519,7 @@ static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const s
         return ERROR_SUCCESS;
     struct section e;
     fill_simple(&e, r, d, n, data);
-    if (UNLIKELY(!sum_pieces(&e))) /* which nobody may want: then it is fine */
+    if (UNLIKELY(!sum_pieces(&e))) /* too long; fine if no session wants it */
         return sessions_that_want(r, slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
     if (mask & (mask - 1))
         return write_several(&e, r, slot, mask, d, n, data);
@@ -595,7 +596,7 @@ ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor
     return transfer_wanted(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
 }
 
-/* Of a private event, to be kept out where a session asks for that; and of one that some sessions are not to have. */
+/* A private event, which sessions may ask to keep out; or one that some sessions are not to have. */
 static __attribute__((noinline)) ULONG ex_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG64 filter, ULONG flags,
                                                  LPCGUID activity, LPCGUID related, ULONG n,
                                                  PEVENT_DATA_DESCRIPTOR data)

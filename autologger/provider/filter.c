@@ -16,8 +16,8 @@ bool filter_view(const void *at, size_t room, struct filter_view *out)
     return true;
 }
 
-/* The part of a type, or (0) of any that providers know themselves; *size stays within the view whatever stands
- * there. */
+/* The part of a type, or (0) of any type that providers themselves know; *size stays within the view whatever the
+ * memory holds. */
 static const uint8_t *filter_find(const struct filter_view *f, uint32_t type, uint32_t *found, uint32_t *size)
 {
     struct filter_part part;
@@ -74,7 +74,7 @@ static bool container_is(const char *item, size_t length, const struct filter_id
            memcmp(item, who->container, length) == 0;
 }
 
-/* A control group by its path (and all below it), one of its names, or the container that it is. */
+/* A control group by its path (and all below it), one of its names, or its container. */
 static bool package_is(const char *item, size_t length, const struct filter_identity *who)
 {
     if (container_is(item, length, who))
@@ -92,7 +92,7 @@ static bool package_is(const char *item, size_t length, const struct filter_iden
     return false;
 }
 
-/* The innermost of systemd's units, with its suffix or, of a service, without. */
+/* The innermost systemd unit, by its name with the suffix or, of a service, without. */
 static bool application_is(const char *item, size_t length, const struct filter_identity *who)
 {
     static const char service[] = ".service", scope[] = ".scope";
@@ -110,7 +110,7 @@ static bool application_is(const char *item, size_t length, const struct filter_
     return unit && (length == size || length == bare) && memcmp(unit, item, length) == 0;
 }
 
-/* One of the names that ';' joins; true as well where there is no such filter. */
+/* True when one of the names that ';' joins matches, or there is no such filter. */
 static bool list_matches(const struct filter_view *f, uint32_t type, matches_fn *matches,
                          const struct filter_identity *who)
 {
@@ -160,7 +160,7 @@ static bool terms_match(uint64_t any, uint64_t all, uint8_t level, PCEVENT_DESCR
     return (!level || d->Level <= level) && (!d->Keyword || !any || ((any & d->Keyword) && (all & d->Keyword) == all));
 }
 
-/* Ids are those of events that have one: TraceLogging's are known by name. */
+/* Ids apply to events that have one: TraceLogging's are known by name. */
 static bool ids_let_in(const struct filter_view *f, uint32_t type, const struct filter_event *e)
 {
     uint32_t       size;

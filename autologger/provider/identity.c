@@ -1,4 +1,4 @@
-/* identity.c - who this program is, for filters and for what events are to carry. See filter.h. */
+/* identity.c - this program's identity, for filters and for the items of events. See filter.h. */
 #include "autologger/provider/filter.h"
 
 #include <ctype.h>
@@ -31,9 +31,9 @@ static void identity_read_text(const char *path, char *out, size_t size)
 
 static void read_program(struct filter_identity *who)
 {
-    static const char gone[] = " (deleted)"; /* a newer one was installed: its name is the same */
+    static const char gone[] = " (deleted)"; /* a newer program was installed: its name is the same */
     ssize_t           n      = readlink("/proc/self/exe", who->program, sizeof who->program - 1);
-    if (n <= 0) { /* no /proc: as it was called */
+    if (n <= 0) { /* no /proc: the name that it was called by */
         const char *called = (const char *)(uintptr_t)getauxval(AT_EXECFN);
         snprintf(who->program, sizeof who->program, "%s", called ? called : "");
         return;
@@ -44,7 +44,7 @@ static void read_program(struct filter_identity *who)
         who->program[(size_t)n - tail] = 0;
 }
 
-/* 64 hex digits that stand for themselves: docker-<id>.scope, /docker/<id>, /kubepods/.../<id>. */
+/* Finds 64 hex digits that stand alone: docker-<id>.scope, /docker/<id>, /kubepods/.../<id>. */
 static void find_container(struct filter_identity *who)
 {
     enum { DIGITS = IDENTITY_CONTAINER - 1 };
@@ -64,7 +64,7 @@ static void find_container(struct filter_identity *who)
     }
 }
 
-/* Lines "number:controllers:path"; version 2's has no controllers, and systemd's is the next best. */
+/* Lines "number:controllers:path"; version 2's line has no controllers, and systemd's is the next best. */
 void identity_cgroup(struct filter_identity *out, const char *proc_cgroup)
 {
     *out->cgroup = *out->container = 0;
@@ -81,8 +81,8 @@ void identity_cgroup(struct filter_identity *out, const char *proc_cgroup)
     find_container(out);
 }
 
-/* The 22nd field, behind the name, which may have anything in it: clock ticks since boot. Two programs with one pid
- * don't begin in one. */
+/* The 22nd field, after the name, which may contain anything: clock ticks since boot. Two programs with one pid don't
+ * begin in the same tick. */
 uint64_t identity_start_key(const char *proc_stat, uint32_t pid)
 {
     const char *p = strrchr(proc_stat, ')');
@@ -102,8 +102,8 @@ static void make_sid(struct filter_identity *who, uint32_t uid)
     who->sid_size = uid ? sizeof root + sizeof uid : sizeof root;
 }
 
-/* Counts from a start that grows with time, faster than a program writes: another one that gets the pid later does not
- * meet it. */
+/* Counts from a start that grows with time, faster than a program writes: a later program with the same pid gets other
+ * keys. */
 static void start_event_keys(uint32_t pid)
 {
     enum { KEYS_A_MS = 10, COUNT_BITS = 64 - PID_BITS };

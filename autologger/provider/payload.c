@@ -12,7 +12,7 @@ struct pieces {
     bool                         typed;
 };
 
-/* The bytes that stand together from here on; 0: that was all. */
+/* The contiguous bytes from here on; 0: that was all. */
 static uint32_t together(struct pieces *p, const uint8_t **out)
 {
     for (; p->at != p->end; p->at++, p->from = 0)
@@ -23,7 +23,7 @@ static uint32_t together(struct pieces *p, const uint8_t **out)
     return 0;
 }
 
-/* The next n bytes; NULL passes over them. False: the payload ends before. */
+/* Takes the next n bytes; `out` NULL skips them. False: the payload ends before. */
 static bool payload_take(struct pieces *p, void *out, uint32_t n)
 {
     const uint8_t *bytes;
@@ -42,7 +42,7 @@ static bool payload_take(struct pieces *p, void *out, uint32_t n)
     return true;
 }
 
-/* To behind the next NUL of `unit` bytes, or the end; the bytes before it. */
+/* Moves past the next NUL of `unit` bytes, or to the end; returns the bytes before it. */
 static uint32_t to_nul(struct pieces *p, uint32_t unit, uint32_t most)
 {
     const uint8_t *bytes;
@@ -90,7 +90,7 @@ struct payload_found {
     double              real;
     struct guid         guid;
     struct pieces       text;
-    uint32_t            size; /* of it, in bytes */
+    uint32_t            size; /* of the value, in bytes */
 };
 
 static void number_take(struct pieces *p, struct payload_found *f)
@@ -115,8 +115,8 @@ static void fixed_take(struct pieces *p, struct payload_found *f)
         f->real = (double)single;
 }
 
-/* `length`: units of what has a length; UINT32_MAX: it has none. False: the payload ends before, or there is no such
- * type. */
+/* `length`: in units, of a value with a length; UINT32_MAX: none. False: the payload ends before, or the type is
+ * unknown. */
 static bool value_take(struct pieces *p, uint32_t length, struct payload_found *f)
 {
     uint8_t       sid[2];
@@ -155,11 +155,11 @@ static bool value_take(struct pieces *p, uint32_t length, struct payload_found *
 
 struct predicate {
     struct payload_predicate head;
-    const char              *name, *text, *wide; /* of head.name_size and so on, which lie within the filter */
+    const char              *name, *text, *wide; /* of head.name_size and so on, inside the filter */
 };
 struct predicates {
     struct predicate at[PAYLOAD_PREDICATES];
-    unsigned         count, asked; /* asked: bits of those that hold */
+    unsigned         count, asked; /* asked: bits of those whose field was found */
     unsigned         hold;
 };
 
@@ -204,17 +204,17 @@ static int compare_reals(double a, double b) { return a < b ? -1 : a > b; }
 
 static bool real_holds(const struct payload_predicate *p, const struct payload_found *f)
 {
-    if (!(p->forms & PAYLOAD_REAL) || f->real - f->real != 0) /* infinities, and what is no number */
+    if (!(p->forms & PAYLOAD_REAL) || f->real - f->real != 0) /* infinities and NaN */
         return false;
     return ordered(p->op, compare_reals(f->real, p->real[0]), compare_reals(f->real, p->real[1]));
 }
 
-/* Is it in there? Units of two bytes begin at even places. */
+/* True when the text contains it. Units of two bytes begin at even places. */
 static bool contains(const struct payload_found *f, const uint8_t *text, uint32_t n, uint32_t unit)
 {
     struct pieces  p = f->text;
     const uint8_t *bytes;
-    if (n && together(&p, &bytes) >= f->size) { /* as nearly always: the text in one piece */
+    if (n && together(&p, &bytes) >= f->size) { /* the usual case: the text is in one piece */
         for (uint32_t at = 0; at + n <= f->size; at += unit)
             if (bytes[at] == *text && memcmp(bytes + at, text, n) == 0)
                 return true;
@@ -266,7 +266,7 @@ static bool payload_holds(const struct predicate *p, const struct payload_found 
     return false;
 }
 
-/* A field of which a value was found, by its place, or (PAYLOAD_BY_NAME) by its name. */
+/* Evaluates the predicates of a field with its value, by the field's place, or (PAYLOAD_BY_NAME) by its name. */
 static void payload_ask(struct predicates *all, unsigned step, const char *name, const struct payload_found *f)
 {
     for (unsigned i = 0; i < all->count; i++) {
@@ -378,7 +378,7 @@ enum {
     TLG_BEFORE  = 0x40
 };
 
-/* The next field; `members`: of a struct. False: that was all, or it cannot be said what it is. */
+/* The next field; `members`: of a struct. False: that was all, or the description is unknown. */
 static bool payload_field_take(struct metadata *m, const char **name, struct payload_step *s, uint8_t *members)
 {
     uint8_t in, out = 0;
@@ -396,7 +396,7 @@ static bool payload_field_take(struct metadata *m, const char **name, struct pay
              : (in & TLG_KIND) == TLG_BEFORE ? PAYLOAD_COUNT_BEFORE
                                              : 0;
     s->how |= s->in == TLG_UINT16 && (out & 0x7F) == TLG_PORT ? PAYLOAD_BIG_ENDIAN : 0;
-    /* nobody knows how long those are */
+    /* the length of those is unknown */
     return (in & TLG_KIND) != TLG_KIND && !(s->in == TLG_STRUCT && s->how & PAYLOAD_ARRAY);
 }
 
@@ -426,7 +426,7 @@ static void ask_metadata(struct predicates *all, const struct filter_event *e, s
 
 /* ---- an event ---- */
 
-/* n bytes of the filter, padded where that is asked for; NULL: it ends before. */
+/* Takes n bytes of the filter; NULL: it ends before. */
 static const uint8_t *part_take(const uint8_t **at, const uint8_t *end, size_t n)
 {
     const uint8_t *p = *at;
@@ -452,7 +452,7 @@ static bool predicate_take(const uint8_t **at, const uint8_t *end, struct predic
     return true;
 }
 
-/* Whether it is the entry's event; if so, *holds. */
+/* True when it is the entry's event; then *all_hold says whether it passes. */
 static bool entry_asks(const struct payload_event *entry, const uint8_t *at, const uint8_t *end,
                        const struct filter_event *e, bool *all_hold)
 {

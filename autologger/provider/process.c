@@ -30,7 +30,7 @@ _Static_assert(sizeof al_near % WIPED_PAGE == 0 && sizeof al_life == WIPED_PAGE,
 static struct {
     struct known_fd wake, socket;
     bool            prepared;  /* wiping and the fork handler are set up */
-    bool            no_wiping; /* the kernel can't: the handler does it */
+    bool            no_wiping; /* the kernel can't wipe: the handler does it */
     char            dir[2][PATH_SIZE];
     unsigned        dir_count;
 } kept;
@@ -38,8 +38,8 @@ static struct {
 void process_lock(void) { pthread_mutex_lock(&LIFE.lock); }
 void process_unlock(void) { pthread_mutex_unlock(&LIFE.lock); }
 
-/* All eventfds, epolls and timers have one inode. The signal that a descriptor would send, if it were asked to (it is
- * not), tells ours. */
+/* All eventfds, epolls and timers have one inode. The library's are told apart by the signal that the descriptor would
+ * send, if it were asked to (it is not). */
 enum { KNOWN_SIGNAL = 63 };
 static bool is_nameless(const struct stat *st) { return (st->st_mode & S_IFMT) == 0; }
 
@@ -64,8 +64,8 @@ void known_fd_close(struct known_fd *k)
     k->open = false;
 }
 
-/* In the child, right after fork: the parent's connection must not live on here, and the inline checks of TraceLogging
- * providers must lead into the library once. Only async-signal-safe calls. */
+/* In the child, right after fork: closes the parent's connection, which must not live on here, and makes the inline
+ * checks of TraceLogging providers call the library once. Only async-signal-safe calls. */
 static void after_fork(void)
 {
     known_fd_close(&kept.socket);
@@ -113,7 +113,7 @@ static bool start_agent(void)
     return error == 0;
 }
 
-/* Lock held. What must stand before anything that a fork has to wipe is kept. */
+/* Sets up what must stand before anything is kept that a fork has to wipe. Lock held. */
 static bool process_prepare(void)
 {
     if (kept.prepared)
@@ -166,7 +166,7 @@ bool process_start(void)
     for (unsigned i = 0; i < al_used; i++) {
         al_table[i].announced = 0;
         al_table[i].answered = al_table[i].owed = al_table[i].enabled_for = 0;
-        memset(al_table[i].scope, 0, sizeof al_table[i].scope); /* a child is not its parent */
+        memset(al_table[i].scope, 0, sizeof al_table[i].scope); /* a child's scope is not its parent's */
         __atomic_store_n(&al_table[i].slot, NULL, __ATOMIC_RELEASE);
     }
     if (!process_make_wake())
@@ -206,7 +206,7 @@ void process_wait_registered(unsigned index)
 {
     struct timespec until;
     if (process_on_agent() || !known_fd_ok(&LIFE.wake))
-        return; /* the second: the program closed it, the agent will find out later */
+        return; /* the second: the program closed it; the agent will find out later */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += WAIT_MS * 1000000L;
     if (until.tv_nsec >= 1000000000L) {

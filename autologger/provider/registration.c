@@ -1,4 +1,4 @@
-/* registration.c - EventRegister, EventUnregister, EventSetInformation, and what they keep. See process.h. */
+/* registration.c - EventRegister, EventUnregister, EventSetInformation, and their registrations. See process.h. */
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/provider/classic.h"
 #include "autologger/provider/process.h"
@@ -37,7 +37,7 @@ bool registration_in_scope(const struct registration *r, const struct shm_provid
             return (known & 0xFF) == MEANT;
         const bool meant = registration_filter(slot, entry, &f) && filter_in_scope(&f, &al_identity);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        /* F1: else what was read may have been another filter */
+        /* F1: else another filter may have been read */
         if (__atomic_load_n(now, __ATOMIC_ACQUIRE) == generation) {
             __atomic_store_n(cache, generation << 8 | (meant ? MEANT : NOT_MEANT), __ATOMIC_RELAXED);
             return meant;
@@ -133,7 +133,7 @@ static bool find_free(unsigned *index)
     return true;
 }
 
-/* No event and no callback of it from now on; the daemon is told. */
+/* Ends its events and callbacks; the daemon is told. */
 static void registration_forget(struct registration *r, unsigned index)
 {
     __atomic_store_n(&r->handle, 0, __ATOMIC_RELEASE);
@@ -148,7 +148,7 @@ static void registration_forget(struct registration *r, unsigned index)
 
 static void place_free(unsigned index)
 {
-    next_index = index; /* the most recently freed one again: few indexes, few cache lines */
+    next_index = index; /* reuse the most recently freed one: few indexes, few cache lines */
     provider_registration_count--;
 }
 
@@ -236,7 +236,7 @@ ULONG EventUnregister(REGHANDLE RegHandle)
     return status;
 }
 
-/* Provider metadata as in a TraceLogging provider: u16 size of all, name, NUL, traits. The daemon takes no name with
+/* Provider metadata as in a TraceLogging provider: u16 size of all, name, NUL, traits. The daemon rejects names with
  * hidden characters. */
 static bool traits_valid(const uint8_t *data, ULONG size)
 {

@@ -1,11 +1,12 @@
-/* thread_ids.c - the ids that events of a thread carry: those that the daemon sees. See process.h, and
- * control/foreign.h for how they are found.
- * In the daemon's own process namespace they are the thread's own, without a question. In another one the thread asks
+/* thread_ids.c - the ids in a thread's events: those that the daemon sees. See process.h, and control/foreign.h for how
+ * they are found.
+ * In the daemon's own process namespace they are the thread's own, and nothing is asked. In another one the thread asks
  * once, through the agent, and waits for the answer: without it its first event would have no thread id. A daemon that
  * does not answer within WAIT_FIRST_MS costs that once; the thread's events then carry the process id, and ~0 for the
- * thread, until the answer is there. Invariants  T1 nothing here takes a lock: the first event may come in a signal
- * handler that interrupted whoever holds it. T2 what a
- *   thread was told counts for one stamp, and a child begins with another one (P5 of process.h).
+ * thread, until the answer is there.
+ * Invariants
+ *   T1 nothing here takes a lock: the first event may come in a signal handler that interrupted the lock's holder.
+ *   T2 an answer to a thread counts for one stamp, and a child begins with another one (P5 of process.h).
  * Threads: any for process_refresh_thread; the agent for the rest. */
 #include "autologger/provider/process.h"
 
@@ -19,12 +20,12 @@ enum { ASKED = 64, ANSWERS = 4096, WAIT_FIRST_MS = 100, STEP_MS = 20 };
 
 static struct {
     unsigned turn;            /* the agent's */
-    uint32_t asked[ASKED];    /* inner numbers to be asked for; 0: free */
-    uint64_t answer[ANSWERS]; /* outer << 32 | inner, by inner; outer ~0: the daemon knows none */
-    uint32_t answers;         /* how many came: a futex */
+    uint32_t asked[ASKED];    /* inner numbers to ask for; 0: free */
+    uint64_t answer[ANSWERS]; /* outer << 32 | inner, by inner; outer ~0: unknown to the daemon */
+    uint32_t answers;         /* counts answers: a futex */
 } ids;
 
-static uint32_t stamps; /* kept by fork: a child never meets a stamp of its parent's */
+static uint32_t stamps; /* kept by fork: a child never reuses a stamp of its parent's */
 
 void thread_ids_begin(uint32_t pid)
 {
@@ -101,18 +102,18 @@ static uint32_t ask_and_wait(uint32_t inner)
     for (;;) {
         const uint32_t count = __atomic_load_n(&ids.answers, __ATOMIC_ACQUIRE);
         if (!asked)
-            asked = thread_ids_ask(inner); /* else so many ask that there is no place: an answer makes one */
+            asked = thread_ids_ask(inner); /* false: too many ask; an answer frees a place */
         if ((outer = thread_ids_answered(inner)) || thread_ids_now_ms() >= until)
             return outer;
         (void)syscall(SYS_futex, &ids.answers, FUTEX_WAIT_PRIVATE, count, &step, NULL, 0);
     }
 }
 
-/* This thread's number as the daemon sees it; ~0: not known, and *final says whether that may change. */
+/* This thread's number as the daemon sees it; ~0: unknown. *final: that will not change. */
 static uint32_t outer_of(uint32_t inner, uint32_t stamp, bool *final)
 {
     uint32_t outer;
-    /* else an answer is to a thread that had the number before */
+    /* else an answer is for an earlier thread with this number */
     const bool mine = al_thread.asked == stamp || process_on_agent();
     if (!mine)
         __atomic_store_n(&ids.answer[inner % ANSWERS], 0, __ATOMIC_RELEASE);

@@ -1,4 +1,4 @@
-/* user_stack.c - the call stack of whoever writes an event, where a session asks for it. See filter.h. */
+/* user_stack.c - the call stack of an event's writer, where a session asks for it. See filter.h. */
 #include "autologger/provider/filter.h"
 
 #include <errno.h>
@@ -10,16 +10,16 @@
 struct frame {
     uint64_t next, from;
 };
-enum { PAGE = 4096, WINDOW = 1024, FAR = 16 << 20 /* two frames that are further apart are none */ };
+enum { PAGE = 4096, WINDOW = 1024, FAR = 16 << 20 /* no two frames are further apart */ };
 
-/* Some of the stack, as it was when it was read. */
+/* A copy of a part of the stack. */
 struct window {
     uint64_t start;
     size_t   size;
     uint8_t  bytes[WINDOW];
 };
 
-/* What lies in two pages is asked for in two parts: a page that is not there ends it, and no signal comes of it. */
+/* Bytes on two pages are read in two parts: a missing page ends the read, and raises no signal. */
 static bool window_read(struct window *w, uint64_t at)
 {
     const size_t first   = (PAGE - (size_t)at % PAGE) < WINDOW ? PAGE - (size_t)at % PAGE : WINDOW;

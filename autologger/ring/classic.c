@@ -36,8 +36,7 @@ static uint32_t classic_message(const struct etl_event_header *h, uint8_t *out)
     const uint32_t none    = 0;
     uint32_t       at      = classic_put(out, 0, head, sizeof head);
     if (h->task & MESSAGE_SEQUENCE)
-        at = classic_put(out, at, &none,
-                         sizeof none); /* the logger of a session that numbers its messages puts one there */
+        at = classic_put(out, at, &none, sizeof none); /* the logger of a session with numbered messages fills it in */
     if (h->task & MESSAGE_COMPONENT_ID)
         at = classic_put(out, at, &h->keyword, sizeof(uint32_t));
     else if (h->task & MESSAGE_GUID)
@@ -63,6 +62,6 @@ uint32_t classic_unwrap(const uint8_t *record, uint32_t size, uint8_t *out)
     }
     at                   = classic_put(out, at, record + sizeof h, size - (uint32_t)sizeof h);
     const uint16_t total = (uint16_t)at;
-    memcpy(out, &total, sizeof total); /* the first word of all three */
+    memcpy(out, &total, sizeof total); /* the size is the first word of all three */
     return at;
 }

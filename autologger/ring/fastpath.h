@@ -1,12 +1,12 @@
-/* fastpath.h - the hot half of writer.c, inline for those who write an event a call: the provider library. See writer.h
- * for the rules (W1..W4); everybody else calls ring_write. */
+/* fastpath.h - the hot half of writer.c, inline for callers that write one event a call: the provider library. The
+ * rules are in writer.h (W1..W4). All other callers use ring_write. */
 #ifndef AUTOLOGGER_RING_FASTPATH_H
 #define AUTOLOGGER_RING_FASTPATH_H
 #include "autologger/ring/section.h"
 #include "autologger/ring/writer.h"
 #include "registry-sim/base/clock.h"
 
-/* The rare ways out (writer.c): the whole of ring_write, loss and fallback included. */
+/* The rare ways out (writer.c): all of ring_write, loss and fallback included. */
 wstatus ring_lost(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, wstatus status);
 wstatus ring_write_patiently(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                              struct section *s, bool *written);
@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) uint64_t *ring_entry(const struct r
     return &view->table[((uint64_t)index << view->table_shift) + (n & view->table_mask)];
 }
 
-/* Where position `pos` of stream `index` lies; NULL: its chunk is not linked, or the entry can't be. */
+/* Address of position `pos` of stream `index`. NULL: its chunk is not linked, or the table entry is invalid. */
 static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_view *view, uint32_t index,
                                                               uint64_t pos)
 {
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_
     return view->chunks + ((uint64_t)(uint32_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
 }
 
-/* The same by the copy of the entry that lies beside the write position; NULL: that is of another chunk. An entry of a
+/* The same by the copy of the entry beside the write position. NULL: the copy is of another chunk. The entry of a chunk
  * number never changes. `mask`: the view's chunk_mask. */
 static inline __attribute__((always_inline)) uint8_t *ring_here(const struct ring_view  *view,
                                                                 const struct shm_stream *stream, uint64_t pos,
@@ -43,10 +43,10 @@ static inline __attribute__((always_inline)) uint8_t *ring_here(const struct rin
     return view->chunks + ((uint64_t)(uint32_t)entry << shift) + (pos & mask);
 }
 
-/* As ring_write, for an event whose parts `s` holds: first (with the size), ids, provider, descriptor, activity, piece,
- * end and total. `total`: that of `s`. May be called again with the same `s`. `where`: ring_rseq, or a copy of it. One
- * attempt is made here, at what nearly always is the case; everything else (a restart, the end of a chunk, no room,
- * another clock) is ring_write_patiently, which starts over. */
+/* As ring_write, for an event whose parts are in `s`: first (with the size), ids, provider, descriptor, activity,
+ * piece, end and total. `total` is that of `s`. May be called again with the same `s`. `where`: ring_rseq, or a copy of
+ * it. Makes one attempt at the common case. In every other case (a restart, the end of a chunk, no room, another clock)
+ * ring_write_patiently starts over. */
 static inline __attribute__((always_inline)) wstatus ring_write_event(const struct ring_view  *view,
                                                                       const struct shm_enable *enable, uint64_t ticket,
                                                                       const struct ring_rseq *where, struct section *s,

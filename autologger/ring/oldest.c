@@ -1,14 +1,14 @@
 /* oldest.c - see oldest.h.
- * A chunk that a stream has gone beyond is written to by nobody: a CPU's writers work at the write position alone, and
- * one of the fallback stream is passed over while a place in it is reserved. What is read here of a chunk holds only if
- * the step succeeds: else it may have been another's already. */
+ * A chunk that a stream has gone beyond has no writer: a CPU's writers work at the write position alone, and a chunk of
+ * the fallback stream is passed over while a place in it is reserved. Data read here from a chunk is valid only if the
+ * step succeeds: else the chunk may already have had another owner. */
 #include "autologger/ring/oldest.h"
 
 #include "autologger/ring/fastpath.h"
 
 enum { HEADER_SIZE = sizeof(struct etl_event_header) };
 
-/* What reads here may read what is another's by then, and finds that out by the step: nothing for ThreadSanitizer. */
+/* Functions that may read another owner's data, and find that out by the step: hidden from ThreadSanitizer. */
 #if defined(__clang__)
 #define UNSEEN __attribute__((disable_sanitizer_instrumentation))
 #else
@@ -40,7 +40,7 @@ struct content {
     uint32_t events;
     uint64_t last; /* time of the last one */
 };
-/* False: a thread may still write there. The memory is every program's of this user: no length is believed. */
+/* False: a thread may still write there. Every program of this user can write the memory: no length is believed. */
 UNSEEN static bool content_of(const struct ring_view *view, uint32_t chunk, struct content *c)
 {
     const uint8_t *data = view->chunks + ((uint64_t)chunk << view->chunk_shift);
@@ -62,8 +62,8 @@ UNSEEN static bool content_of(const struct ring_view *view, uint32_t chunk, stru
     return true;
 }
 
-/* The same of a CPU's chunk number `n`, by the tallies at its beginning and at its end. False: the next one is not
- * linked, or these are a program's that scribbles. */
+/* The same for a CPU's chunk number `n`, by the tallies at its beginning and at its end. False: the next chunk is not
+ * linked, or a program scribbled over these. */
 UNSEEN static bool content_by_tally(const struct ring_view *view, const struct ring_step *step, struct content *c)
 {
     const uint64_t next = __atomic_load_n(ring_entry(view, step->stream, step->n + 1), __ATOMIC_ACQUIRE),
@@ -81,7 +81,7 @@ UNSEEN static bool content_by_tally(const struct ring_view *view, const struct r
     return (word_at(last) >> 24 & 0xFF) == ETL_MARKER;
 }
 
-/* 0: it begins with no event. */
+/* The time of the chunk's first event; 0: it begins with none. */
 UNSEEN static uint64_t begins(const struct ring_view *view, uint32_t chunk)
 {
     const uint8_t *data = view->chunks + ((uint64_t)chunk << view->chunk_shift);
@@ -113,7 +113,7 @@ static bool goes_before(struct oldest_order a, struct oldest_order b)
     return a.time != b.time ? a.time < b.time : a.stream < b.stream;
 }
 
-/* Of the streams' oldest chunks that come after `after` (NULL: of all) the first one. */
+/* The first of the streams' oldest chunks that come after `after` (NULL: of all). */
 static bool first_after(const struct ring_view *view, const struct oldest_order *after, struct ring_step *step,
                         struct oldest_order *first)
 {
@@ -133,7 +133,7 @@ static bool first_after(const struct ring_view *view, const struct oldest_order 
     return found;
 }
 
-/* Only the chunk that will be overwritten is looked into: with many processors each has an oldest one. */
+/* Only the chunk that will be overwritten is parsed: with many processors each has an oldest one. */
 bool ring_oldest(const struct ring_view *view, struct ring_step *step)
 {
     struct content             content;
@@ -146,7 +146,7 @@ bool ring_oldest(const struct ring_view *view, struct ring_step *step)
             step->last = content.last;
             return true;
         }
-        tried = first; /* still written to: the next one */
+        tried = first; /* still being written: the next one */
         after = &tried;
     }
     return false;

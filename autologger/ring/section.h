@@ -1,20 +1,20 @@
 /* section.h - the rseq critical sections (x86-64). Private to the ring writer.
- * A section is restarted by the kernel (it jumps to the abort label) when its thread is preempted, migrated or
- * signalled inside it; nothing is visible to anyone before its last store. Used as a template for one more
- * architecture: the same functions and SECTION_AVAILABLE. */
+ * The kernel restarts a section (jumps to its abort label) when its thread is preempted, migrated or signalled inside
+ * it. Nothing is visible to others before its last store. It is the template for one more architecture: the same
+ * functions and SECTION_AVAILABLE. */
 #ifndef AUTOLOGGER_RING_SECTION_H
 #define AUTOLOGGER_RING_SECTION_H
 #include "autologger/ring/writer.h"
 
 #include <stdint.h>
 
-/* What an event is. The asm knows the offsets. The header comes in parts, so that nobody composes it in memory only for
- * the section to load it again: two words by value, three sixteens from where they are. KernelTime and UserTime are 0.
- * (Stores are what an event costs: every one that is not in the record itself was measured.) */
+/* An event. The asm knows the offsets. The header comes in parts, so that it is not composed in memory only for the
+ * section to load it again: two words by value, three 16-byte parts by pointer. KernelTime and UserTime are 0. (Stores
+ * are the cost of an event: each one outside the record itself was measured.) */
 struct section {
     uint64_t                 first;      /* 0: header bytes 0..7, with the size */
     uint64_t                 ids;        /* 8: thread and process */
-    uint64_t                 time;       /* 16: of section_write_stamped */
+    uint64_t                 time;       /* 16: for section_write_stamped */
     const void              *provider;   /* 24: 16 bytes */
     const void              *descriptor; /* 32: 16 bytes */
     const void              *activity;   /* 40: 16 bytes */
@@ -22,14 +22,14 @@ struct section {
     const struct ring_piece *end;        /* 56 */
     uint32_t                 total;      /* of the pieces */
 };
-/* Where it goes. */
+/* The place of an event. */
 struct ring_place {
     uint64_t *wpos;
     uint64_t  old;   /* wpos must still be this */
     uint64_t  next;  /* ... and becomes this */
-    uint64_t  tally; /* as it was after `old` was loaded */
+    uint64_t  tally; /* loaded after `old` */
     uint8_t  *dst;
-    uint8_t  *fill; /* gets ETL_FILLER when there is a gap, that is when it is not dst */
+    uint8_t  *fill; /* where ETL_FILLER goes when the rest of the chunk is skipped */
     uint32_t  cpu;
 };
 enum section_result { SECTION_DONE, SECTION_ABORTED, SECTION_CLOSED };
@@ -44,20 +44,21 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
 
 /* clang-format off: lines of instructions that belong together */
 /* Descriptor {version, flags, start, length, abort}, announced in rseq->rseq_cs (offset 8). The abort address follows
- * the signature that glibc registered; the 3 bytes before it make an undefined instruction of the two. */
+ * the signature that glibc registered; together with the 3 bytes before it the signature is an undefined
+ * instruction. */
 #define SECTION_BEGIN \
     ".pushsection __rseq_cs, \"aw\"\n .balign 32\n 3: .long 0, 0\n .quad 1f, (2f - 1f), 4f\n .popsection\n" \
     ".pushsection __rseq_failure, \"ax\"\n .byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n 4: jmp %l[aborted]\n" \
     ".popsection\n" \
     "leaq 3b(%%rip), %%rsi\n movq %%rsi, 8(%[rs])\n" \
     "1: cmpl %[cpu], 4(%[rs])\n jne %l[aborted]\n"
-/* Both use up rsi. */
+/* SECTION_BEGIN and SECTION_ENABLED clobber rsi. */
 #define SECTION_ENABLED \
     "movq (%[view]), %%rsi\n cmpl $1, 24(%%rsi)\n jne %l[closed]\n cmpq %[ticket], (%[enable])\n jne %l[closed]\n"
 
-/* Bytes rsi.. (ecx of them) to rdi.., which moves on; rax, rdx, rcx and xmm0..3 are lost. Nothing past either end. 8 to
- * 16 of them here; the others are SECTION_COPY_FAR's, which comes back to 6: so that an event that finds no code in the
- * caches waits for few lines of it. */
+/* Copies ecx bytes from rsi to rdi, which moves on; clobbers rax, rdx, rcx and xmm0..3 (with AVX xmm0..7). Touches
+ * nothing past either end. 8 to 16 bytes are copied here, other sizes by SECTION_COPY_FAR, which comes back to 6: an
+ * event whose code is not in the caches waits for few lines of it. */
 #define SECTION_COPY \
     "cmpl $8, %%ecx\n jb 74f\n cmpl $16, %%ecx\n ja 78f\n" \
     "movq (%%rsi), %%rax\n movq -8(%%rsi,%%rcx), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, -8(%%rdi,%%rcx)\n" \
@@ -95,19 +96,20 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
     "75: testl %%ecx, %%ecx\n jz 6b\n" \
     "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n jmp 6b\n"
 
-/* vzeroupper touches them all, of the last one the half that nobody uses: it holds what the last store stores. */
+/* vzeroupper changes all of these. Of the last register, xmm15, it changes only the unused half; the other half holds
+ * the value of the last store. */
 #define SECTION_VECTORS \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", \
         "xmm13", "xmm14"
 /* wpos and tally, which change together. */
 typedef unsigned long long section_pair __attribute__((vector_size(16)));
 
-/* The time to rax; rdx is lost. */
+/* Reads the time into rax; clobbers rdx. */
 #define SECTION_TIME_READ "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n"
 #define SECTION_TIME_GIVEN "movq 16(%[s]), %%rax\n"
 
-/* The whole event: time, padding, header, pieces, and last of all wpos. (%[enable] becomes the piece pointer.) The last
- * 8 bytes are zeroed before the header lies there: a record without payload has no padding. */
+/* The whole event: time, padding, header, pieces, and wpos last. (%[enable] becomes the piece pointer.) The last 8
+ * bytes are zeroed before the header is stored: a record without payload has no padding. */
 #define SECTION_EVENT(time) \
     "cmpq %[old], (%[wpos])\n jne %l[aborted]\n" SECTION_ENABLED time "movq %%rax, 16(%%rdi)\n" \
     "movq (%[s]), %%rax\n movzwl %%ax, %%ecx\n testl $7, %%ecx\n jz 9f\n" \
@@ -119,9 +121,9 @@ typedef unsigned long long section_pair __attribute__((vector_size(16)));
     "addq $80, %%rdi\n movq 48(%[s]), %[enable]\n jmp 6f\n" \
     "5: movq (%[enable]), %%rsi\n movl 8(%[enable]), %%ecx\n addq $16, %[enable]\n" SECTION_COPY \
     "6: cmpq 56(%[s]), %[enable]\n jne 5b\n jmp 7f\n" SECTION_COPY_FAR \
-    "7: movdqa %[next], (%[wpos])\n" /* the last instruction of the section, so behind all of it */
+    "7: movdqa %[next], (%[wpos])\n" /* the last instruction of the section, so after all its stores */
 
-/* Of a view whose mode says TSC. */
+/* For a view with RING_TSC. */
 static inline __attribute__((always_inline)) enum section_result section_write(const struct section    *s,
                                                                                const struct ring_place *p,
                                                                                const struct ring_view  *view,
@@ -129,9 +131,9 @@ static inline __attribute__((always_inline)) enum section_result section_write(c
                                                                                void *rseq)
 {
     void                 *dst                   = p->dst;
-    uint64_t              old                   = p->old; /* what is only compared sits in scratch registers */
+    uint64_t              old                   = p->old; /* values that are only compared sit in scratch registers */
     uint32_t              cpu                   = p->cpu;
-    uint64_t             *wpos                  = p->wpos; /* all loads come before the register has its value */
+    uint64_t             *wpos                  = p->wpos; /* all loads come before the register gets its value */
     register section_pair next __asm__("xmm15") = {p->next, shm_tally_event(p->tally, (uint32_t)(p->next - p->old))};
     __asm__ goto volatile(
         SECTION_BEGIN SECTION_EVENT(SECTION_TIME_READ) "2:\n"
@@ -146,11 +148,11 @@ closed:
     return SECTION_CLOSED;
 }
 
-/* The same with a time that was read before it, outside: a clock that takes more than an instruction. `announce`: says
- * that the section is to come, and no more; then the time is read, then the section is run, by the same instructions
- * (so this is not to be copied). The kernel takes the announcement back when the thread loses its processor or gets a
- * signal while it is elsewhere: the section begins by looking at it. So no time is older than the last moment at which
- * another thread could have run here, and W2 and G1 (session/logger.c) hold for every clock. */
+/* The same with a time that was read outside, before the section: for a clock that takes more than an instruction. A
+ * call with `announce` only announces the section. Then the caller reads the time, and the next call runs the section
+ * by the same instructions (so this function must not be cloned). The kernel withdraws the announcement when the thread
+ * loses its processor or gets a signal outside of the section, which begins by testing it. So no time is older than the
+ * last moment at which another thread could have run here, and W2 and G1 (session/logger.c) hold for every clock. */
 #if defined(__clang__)
 __attribute__((noinline, unused))
 #else
@@ -163,7 +165,7 @@ section_write_stamped(const struct section *s, const struct ring_place *p, const
     void                 *dst                   = p->dst;
     uint64_t              old                   = p->old;
     uint32_t              cpu                   = p->cpu;
-    uint64_t             *wpos                  = p->wpos; /* all loads come before the register has its value */
+    uint64_t             *wpos                  = p->wpos; /* all loads come before the register gets its value */
     register section_pair next __asm__("xmm15") = {p->next, shm_tally_event(p->tally, (uint32_t)(p->next - p->old))};
     __asm__ goto volatile(
         ".pushsection __rseq_cs, \"aw\"\n .balign 32\n 3: .long 0, 0\n .quad 1f, (2f - 1f), 4f\n .popsection\n"
@@ -182,7 +184,7 @@ aborted:
 closed:
     return SECTION_CLOSED;
 }
-/* What a signal handler announced is none of the thread's that it interrupted. */
+/* Withdraws an announcement: one that a signal handler made is not the interrupted thread's. */
 static inline void section_forget(void *rseq)
 {
     __atomic_store_n((uint64_t *)(void *)((char *)rseq + 8), 0, __ATOMIC_RELAXED);
@@ -207,7 +209,7 @@ closed:
     return SECTION_CLOSED;
 }
 
-/* One chunk from the pool to a stream: the head moves on, the entry names the chunk. */
+/* Moves one chunk from the pool to a stream: the head advances, the entry names the chunk. */
 struct ring_take {
     uint64_t *wpos;  /* 0 */
     uint64_t  old;   /* 8: wpos must still be this */
@@ -216,7 +218,7 @@ struct ring_take {
     uint64_t *head;  /* 32 */
     uint64_t  from;  /* 40: the head must still be this */
     uint64_t  to;    /* 48: ... and becomes this */
-    uint64_t  value; /* 56: of the entry */
+    uint64_t  value; /* 56: the entry becomes this */
     uint64_t *mark;  /* 64: the chunk's */
     uint64_t  tally; /* 72: ... becomes this */
 };
@@ -224,8 +226,8 @@ _Static_assert(offsetof(struct ring_take, seen) == 24 && offsetof(struct ring_ta
                    offsetof(struct ring_take, tally) == 72,
                "the asm knows these");
 
-/* The compare-and-swap of the head is seen by all CPUs, so it comes before the last store. A thread that is restarted
- * or dies between the two leaves a chunk that nothing names; stream_set_reclaim finds it. */
+/* All CPUs see the compare-and-swap of the head, so it comes before the last store. A thread that is restarted or dies
+ * between the two leaves a chunk that is neither in the pool nor linked; stream_set_reclaim finds it. */
 static inline enum section_result section_take(const struct ring_take *t, const struct ring_view *view,
                                                const void *enable, uint64_t ticket, uint32_t cpu, void *rseq)
 {
@@ -248,7 +250,8 @@ closed:
     return SECTION_CLOSED;
 }
 
-/* The reader's: ends the chunk of a stream whose events were all read, so that it can be released. Open or not. */
+/* For the reader: ends the chunk of a stream whose events were all read, so that it can be released. The stream may be
+ * open or closed. */
 static inline enum section_result section_retire(uint64_t *wpos, uint64_t old, uint64_t to, uint64_t tally, void *fill,
                                                  uint32_t cpu, void *rseq)
 {

@@ -30,8 +30,8 @@ uint32_t stream_chunk_shift(uint32_t buffer_bytes)
     return shift;
 }
 
-/* Where everything lies, from the counts alone. */
-enum { SPARE_SLOTS = 32 /* of a table: chunks that are linked ahead, and the one that is being released */ };
+/* The layout of both memfds, from the counts alone. */
+enum { SPARE_SLOTS = 32 /* of a table: for chunks that are linked ahead, and the one that is being released */ };
 struct stream_layout {
     uint32_t slots; /* of a table: a power of two */
     uint64_t pool, claims, states, control_size;
@@ -79,8 +79,8 @@ static wstatus map_both(struct stream_set *s, uint64_t control_size, uint64_t da
     return W_SUCCESS;
 }
 
-/* Points every stream into the mappings, which have the layout of `l`. */
-/* As it was at first, and as programs find it unless one has scribbled: what the daemon itself goes by. */
+/* set_streams: points every stream into the mappings, which have the layout of `l`. */
+/* The header as created, and as programs find it unless one has scribbled. The daemon itself uses only this one. */
 static struct shm_data data_header(const struct stream_set *s, const struct stream_layout *l)
 {
     return (struct shm_data){.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_data), 0, l->data_size},
@@ -233,18 +233,18 @@ static wstatus adopt_check(int data_fd, int control_fd, struct stat *data, struc
     return W_SUCCESS;
 }
 
-/* A chunk that a table names: taken by a writer, until a snapshot sees it linked. */
+/* A chunk that a table names: counted as taken by a writer, until a snapshot sees it linked. */
 static void adopt_linked(struct stream_set *s, uint32_t chunk, uint8_t *used)
 {
     if (used[chunk] || s->state[chunk] == SHM_CHUNK_STALLED)
-        return; /* hostile: of two, the first counts */
+        return; /* hostile: of two entries the first counts */
     used[chunk]     = 1;
     s->state[chunk] = SHM_CHUNK_POOL;
     s->granted++;
 }
 
-/* The predecessor wrote the pool; the clients write its beginning. Behind a wrong beginning lie chunks of other places.
- * Such a pool is left empty; chunks without a stream are free then. */
+/* The predecessor wrote the pool; the clients write its head. Behind a false head lie chunks that are elsewhere. Such a
+ * pool is left empty; its chunks without a stream become free. */
 static void adopt_pool(struct stream_set *s, uint8_t *used)
 {
     const uint32_t count = s->control->chunk_count, index = stream_pool_index(s);
@@ -263,7 +263,7 @@ static void adopt_pool(struct stream_set *s, uint8_t *used)
     }
 }
 
-/* Positions are the predecessor's word alone. */
+/* The positions come from the predecessor alone. */
 static bool adopt_positions(struct stream_set *s, const uint64_t *rpos)
 {
     const uint32_t shift = s->control->chunk_shift;
@@ -278,7 +278,7 @@ static bool adopt_positions(struct stream_set *s, const uint64_t *rpos)
     return true;
 }
 
-/* What streams have is the clients' word: nonsense is left to the snapshot, which counts it. */
+/* The streams' chunks are the clients' word: nonsense is left to the snapshot, which counts it. */
 static void stream_adopt_streams(struct stream_set *s, uint8_t *used)
 {
     const uint32_t count = s->control->chunk_count, shift = s->control->chunk_shift;
@@ -300,7 +300,7 @@ static void stream_adopt_streams(struct stream_set *s, uint8_t *used)
     stream_ahead(s, adopt_linked, used);
 }
 
-/* The rest is free, but for what a living thread of the fallback stream may have taken. */
+/* The rest is free, except chunks that a living thread of the fallback stream may have taken. */
 static void adopt_rest(struct stream_set *s, const uint8_t *used)
 {
     for (uint32_t c = s->control->chunk_count; c-- > 0;) {
@@ -336,7 +336,7 @@ void stream_set_adopt_finish(struct stream_set *s)
     adopt_rest(s, s->adopted);
     free(s->adopted);
     s->adopted = NULL;
-    if (stream_overwrites(s)) /* a predecessor may have died while it wanted none */
+    if (stream_overwrites(s)) /* a predecessor may have died while it wanted no signals */
         stream_set_want_signals(s);
 }
 
@@ -442,8 +442,8 @@ void stream_set_open(struct stream_set *s, bool open)
 void stream_refused(const struct stream_set *s, uint32_t slot, struct stream_refused *out)
 {
     const struct shm_refusal *from = &s->refusal[slot % SHM_REFUSALS];
-    struct shm_refusal        r;                                /* each field once: it is the clients' memory */
-    r.why      = __atomic_load_n(&from->why, __ATOMIC_ACQUIRE); /* first: they set it behind the others */
+    struct shm_refusal        r;                                /* each field is read once: it is the clients' memory */
+    r.why      = __atomic_load_n(&from->why, __ATOMIC_ACQUIRE); /* first: clients set it after the others */
     r.slot     = __atomic_load_n(&from->slot, __ATOMIC_RELAXED);
     r.level    = __atomic_load_n(&from->level, __ATOMIC_RELAXED);
     r.keywords = __atomic_load_n(&from->keywords, __ATOMIC_RELAXED);

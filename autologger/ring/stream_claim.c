@@ -1,15 +1,15 @@
 /* stream_claim.c - reading streams whose writers overwrite the oldest chunk when the pool is empty. See stream.h and
- * wire/shm.h. The reader owns a chunk from the moment at which it has moved `oldest` past it, until it pushes it back
- * into the pool. It claims the chunk that it is about to read, the one that is being filled too, and no further ones:
- * what waits stays there to be overwritten. A claim is noted for a successor before it is made. A successor drops notes
- * of chunks that are linked or in the pool: their claim was lost to a writer. */
+ * wire/shm.h. The reader owns a chunk from the moment it has moved `oldest` past it until it pushes it back into the
+ * pool. It claims only the chunk that it is about to read, even one that is being filled; later chunks stay there to be
+ * overwritten. A claim is noted for a successor before it is made. A successor drops notes of chunks that are linked or
+ * in the pool: a writer was faster than their claim. */
 #include "autologger/ring/oldest.h"
 #include "autologger/ring/stream_private.h"
 
 #include <stdlib.h>
 
 enum {
-    CLAIM_TRIES = 64 /* a client that keeps changing the word is read later */,
+    CLAIM_TRIES = 64 /* a word that a client keeps changing is read later */,
     AHEAD       = 16 /* more than a writer links ahead */
 };
 
@@ -56,7 +56,7 @@ void stream_claims_release(struct stream_set *s, struct ring_stream *st, uint64_
 
 struct oldest {
     uint64_t word, n;
-    uint64_t wpos; /* as it was after the word */
+    uint64_t wpos; /* loaded after `word` */
 };
 static struct oldest stream_claim_oldest_of(const struct stream_set *s, const struct ring_stream *st)
 {
@@ -72,7 +72,7 @@ bool stream_claims_absurd(const struct stream_set *s, const struct ring_stream *
     return here > from && here - from > s->control->chunk_count;
 }
 
-/* The chunk number `n` becomes the reader's. False: a writer was faster. */
+/* Claims chunk number `n` for the reader. False: a writer was faster. */
 static bool claim(struct stream_set *s, struct ring_stream *st, const struct oldest *o)
 {
     const uint64_t n = o->n, entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
@@ -97,7 +97,7 @@ static bool claim(struct stream_set *s, struct ring_stream *st, const struct old
     return true;
 }
 
-/* Writers took what lies before chunk number `n`. */
+/* Goes on at chunk number `n`: writers took everything before it. */
 static void go_on_at(const struct stream_set *s, struct ring_stream *st, uint64_t n)
 {
     const uint64_t pos = n << s->control->chunk_shift;
@@ -106,12 +106,12 @@ static void go_on_at(const struct stream_set *s, struct ring_stream *st, uint64_
     st->gap = true;
     st->pos = pos;
     if (st->snap < pos)
-        st->snap = pos; /* an honest writer has gone so far; a snapshot says what there is */
+        st->snap = pos; /* an honest writer has gone so far; the next snapshot tells */
     if (st->held_first == SHM_NO_CHUNK)
         st->released = pos;
 }
 
-/* After an adoption: the chunks that a predecessor had claimed, one after the other. */
+/* After an adoption: goes through the chunks that a predecessor had claimed, in order. */
 static bool cover_claimed(struct stream_set *s, struct ring_stream *st)
 {
     const uint64_t here = st->pos >> s->control->chunk_shift;
@@ -136,7 +136,7 @@ bool stream_cover(struct stream_set *s, struct ring_stream *st)
             return st->pos < st->snap;
     for (int i = 0; st->pos < st->snap && i < CLAIM_TRIES; i++) {
         const struct oldest o = stream_claim_oldest_of(s, st);
-        if (o.n < st->claimed || o.n > o.wpos >> shift) { /* a program that scribbles: back to what is known */
+        if (o.n < st->claimed || o.n > o.wpos >> shift) { /* a program scribbled: back to the known value */
             uint64_t word = o.word;
             s->corrupt++;
             __atomic_compare_exchange_n(&st->shared->oldest, &word, shm_oldest(st->claimed, shm_oldest_events(word)),
@@ -184,7 +184,7 @@ bool stream_claims_take(struct stream_set *s)
     for (int i = 0; i < CLAIM_TRIES && ring_oldest(&s->view, &step); i++)
         if (__atomic_compare_exchange_n(step.word, &step.from, step.to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
             ring_overwrote(&step);
-            if (s->state[step.chunk] != SHM_CHUNK_POOL) { /* named by a program that scribbles, and not its own */
+            if (s->state[step.chunk] != SHM_CHUNK_POOL) { /* a program scribbled: the chunk is not the stream's */
                 s->corrupt++;
                 return false;
             }
@@ -211,7 +211,7 @@ bool stream_claims_looked(const struct stream_set *s)
     return all;
 }
 
-/* Where no record has come behind a gap: from what time on the stream is whole. */
+/* For a gap that no record follows yet: the time from which on the stream is complete. */
 static uint64_t gap_ends_at(const struct ring_stream *st, uint64_t now)
 {
     const uint64_t gone = __atomic_load_n(&st->shared->overwritten_to, __ATOMIC_ACQUIRE);
@@ -225,7 +225,7 @@ uint64_t stream_set_gap(const struct stream_set *s, uint64_t now)
         const uint64_t at = s->stream[i].gap ? gap_ends_at(&s->stream[i], now) : 0;
         from              = at > from ? at : from;
     }
-    return from < now ? from : now; /* later: a program that scribbles */
+    return from < now ? from : now; /* later than `now`: a program scribbled */
 }
 
 uint64_t stream_set_complete_from(struct stream_set *s, uint64_t now)
@@ -247,9 +247,8 @@ enum stream_holds stream_set_holds(const struct stream_set *s)
     return s->linked > 1 && s->linked >= s->hold_most / 2 ? STREAM_HOLDS_MUCH : STREAM_HOLDS_FEW;
 }
 
-/* Each stream that is written to has a chunk that can't be overwritten: the one that is being filled. The others are
- * the reader's at most, half of them better: threads that lost their processor with a chunk in their hands have some,
- * too. */
+/* Each stream that is written to has a chunk that can't be overwritten: the one being filled. The reader may hold the
+ * others at most, better half of them: threads that lost their processor while they held a chunk have some, too. */
 void stream_claims_limit(struct stream_set *s)
 {
     uint32_t active = 0;

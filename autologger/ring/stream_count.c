@@ -1,17 +1,17 @@
-/* See stream.h. What the programs of a set say of events that were lost or overwritten, as far as it can be true. They
- * count in memory that is theirs to write, so a program can write there what it likes.
+/* See stream.h. The programs' counts of events that were lost or overwritten, as far as they are plausible. Programs
+ * count in memory that they can write, so they can store any number there.
  * Invariants
- *   C1 each event takes some of the time that has passed, LEAST_NS of one stream's; a step that there was no time for
- *      is left out, and counted as falsified. Of the time that no event took, STREAM_SAVED_NS are there at the next
- *      look: clock and counts are not read at one moment.
- *   C2 what was believed lies in the control memory: a successor goes on from it. */
+ *   C1 each event takes time, at least LEAST_NS of one stream's; a step that exceeds the time passed is left out, and
+ *      counted as falsified. Of the time that no event took, STREAM_SAVED_NS are kept for the next look: clock and
+ *      counts are not read at one moment.
+ *   C2 the believed counts lie in the control memory: a successor goes on from them. */
 #include "autologger/ring/stream_private.h"
 
 #include <string.h>
 
 enum { LEAST_NS = 5 /* an attempt that finds no room takes 10 and more */, OVERWRITTEN_BITS = 64 - SHM_OLDEST_BITS };
 
-/* shm_told.at_ns is the time up to which events took all of it, or it was let go. */
+/* shm_told.at_ns: all time up to it was taken by events, or given up. */
 static uint64_t believe(struct stream_set *s, struct shm_told *told, uint64_t said, uint64_t grown, uint64_t now_ns)
 {
     const uint64_t room  = now_ns > told->at_ns ? now_ns - told->at_ns : 0,
@@ -47,7 +47,7 @@ uint64_t stream_set_overwritten(struct stream_set *s, uint64_t now_ns)
 
     for (unsigned i = 0; stream_overwrites(s) && i < s->count; i++)
         said += shm_oldest_events(__atomic_load_n(&s->stream[i].shared->oldest, __ATOMIC_RELAXED));
-    /* each stream counts modulo that */
+    /* each stream counts modulo 2^OVERWRITTEN_BITS */
     return believe(s, told, said, (said - told->said) & ((UINT64_C(1) << OVERWRITTEN_BITS) - 1), now_ns);
 }
 

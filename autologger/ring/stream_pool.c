@@ -1,7 +1,7 @@
 /* stream_pool.c - which chunks of a stream set writers may take, have taken, and give back. See stream.h and
  * wire/shm.h. A chunk is free, in the pool, taken (by a writer that has not linked it yet), linked to a stream, or
- * stalled. Only the daemon moves it, but for "taken" and "linked": a writer moves the pool's head and stores a table
- * entry, and both are checked here against `state`. */
+ * stalled. Only the daemon changes this, except to "taken" and "linked": a writer moves the pool's head and stores a
+ * table entry, and both are checked here against `state`. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/ring/section.h"
 #include "autologger/ring/stream_private.h"
@@ -17,7 +17,7 @@ enum { HEAD_TRIES = 64 /* a client that keeps changing the head gets no more chu
 
 static uint64_t *stream_pool_head_of(struct stream_set *s) { return &stream_data(s)->pool_head; }
 
-/* A client can write the head. Writers only raise it, so what is below the last value seen is no head. */
+/* A client can write the head. Writers only raise it, so a value below the last one seen is false. */
 uint32_t stream_pool_index(struct stream_set *s)
 {
     for (int i = 0; i < HEAD_TRIES; i++) {
@@ -35,13 +35,13 @@ uint32_t stream_pool_index(struct stream_set *s)
 void stream_pool_empty(struct stream_set *s)
 {
     s->pool_index = s->control->chunk_count;
-    /* a head before it is put right; one that a client puts back at once is so at each look */
+    /* corrects an earlier head; if a client restores that, each look corrects it again */
     (void)stream_pool_index(s);
 }
 
 static uint32_t available(struct stream_set *s) { return s->control->chunk_count - stream_pool_index(s); }
 
-/* On top of the pool. The memory of a chunk stays as it is: warm. */
+/* Pushes a chunk on top of the pool. Its memory stays as it is: warm. */
 static bool stream_pool_push(struct stream_set *s, uint32_t chunk)
 {
     s->state[chunk] = SHM_CHUNK_POOL;
@@ -53,7 +53,7 @@ static bool stream_pool_push(struct stream_set *s, uint32_t chunk)
             continue;
         __atomic_store_n(&s->pool[index - 1], chunk, __ATOMIC_RELAXED);
         const uint64_t next = ((head >> 32) + 1) << 32 | (index - 1);
-        s->pool_index       = index - 1; /* before: a writer that takes it at once raises it again */
+        s->pool_index       = index - 1; /* before the swap: a writer that takes it at once raises it again */
         if (__atomic_compare_exchange_n(stream_pool_head_of(s), &head, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             return true;
         s->pool_index = index;
@@ -61,7 +61,7 @@ static bool stream_pool_push(struct stream_set *s, uint32_t chunk)
     return false;
 }
 
-/* Once: a client that names a chunk without taking it makes two of it. */
+/* Only once: a client that names a chunk without taking it would double it. */
 static void make_free(struct stream_set *s, uint32_t chunk)
 {
     if (s->state[chunk] == SHM_CHUNK_FREE)
@@ -93,7 +93,7 @@ uint64_t stream_set_trim(struct stream_set *s)
     for (uint32_t c = 0, end; c < s->control->chunk_count; c = end) {
         for (end = c; end < s->control->chunk_count && s->state[end] == SHM_CHUNK_FREE;)
             end++;
-        if (end > c) /* R6, of several in a row */
+        if (end > c) /* R6, for several in a row */
             (void)fallocate(s->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                             (off_t)(stream_chunk(s, c) - s->data), (off_t)((end - c) * size));
         end += end == c;
@@ -121,7 +121,7 @@ static bool take_back(struct stream_set *s)
     return false;
 }
 
-/* Half of what is there may be taken in silence, but not much: what is read soon is still in the caches. */
+/* Writers may take half of the pool without a signal, but not much: data that is read soon is still in the caches. */
 static void set_wake(struct stream_set *s, uint32_t there)
 {
     const uint32_t most = WAKE_BYTES >> s->control->chunk_shift, half = there / 2;
@@ -184,7 +184,7 @@ uint32_t stream_set_busy(const struct stream_set *s)
 void stream_link(struct stream_set *s, struct ring_stream *st)
 {
     const uint64_t n = st->linked++;
-    /* once: it is the clients' memory */
+    /* loaded once: it is the clients' memory */
     const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
     const uint32_t chunk = (uint32_t)entry;
     uint32_t      *known = &st->chunk[n & s->table_mask];
@@ -220,7 +220,7 @@ void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
     const uint64_t      size = stream_chunk_size(s);
 
     if (pos > st->pos)
-        pos = st->pos; /* R3: what was not read is not released */
+        pos = st->pos; /* R3: unread data is not released */
     if (pos <= st->released)
         return;
     if (stream_overwrites(s)) {
@@ -265,7 +265,7 @@ static void mark_linked(struct stream_set *s, uint32_t chunk, uint8_t *seen)
     seen[chunk] = 1;
 }
 
-/* A thread of the fallback stream is not stopped by a visit. One that lives and has marked the chunk will link it. One
+/* A visit does not stop a thread of the fallback stream. A living thread that has marked the chunk will link it. One
  * that has not marked it yet finds it marked here, and leaves it. */
 bool stream_unmarked(const struct stream_set *s, uint32_t chunk)
 {
@@ -281,12 +281,12 @@ bool stream_will_link(struct stream_set *s, uint32_t chunk)
         return false;
     if (!stream_thread_gone(tid))
         return true;
-    /* of a chunk that is overwritten it may be who had it before */
+    /* in a set that overwrites, this may be the thread that had the chunk before */
     return stream_overwrites(s) &&
            !__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* `seen`: chunks that are not lost, as they are linked or in the pool. */
+/* `seen`: chunks that are not lost: linked or in the pool. */
 static uint32_t take_lost(struct stream_set *s, const uint8_t *candidate, const uint8_t *seen)
 {
     uint32_t back = 0;
@@ -303,21 +303,19 @@ static uint32_t take_lost(struct stream_set *s, const uint8_t *candidate, const 
     return back;
 }
 
-/* All that was granted lies in the pool or is linked. */
+/* True: all granted chunks are in the pool or linked. */
 static bool none_lost(struct stream_set *s, uint8_t *seen)
 {
     const uint32_t linked = stream_overwrites(s) ? stream_claims_linked(s, mark_linked, seen) : 0;
     return s->granted == available(s) + s->linked + linked;
 }
 
-/* Chunks that nobody has by what can be seen now: not in the pool, and in an overwritten set not linked. */
+/* Chunks without a visible owner: not in the pool, and in an overwritten set not linked. */
 static bool candidates_find(struct stream_set *s, uint32_t index, uint8_t *candidate, uint8_t *seen)
 {
     const uint32_t count = s->control->chunk_count;
     if (stream_overwrites(s))
-        stream_claims_look(
-            s,
-            true); /* before: what is linked behind this look is found by the next one, also when it was overwritten */
+        stream_claims_look(s, true); /* first: the next look also finds chunks linked since, even overwritten ones */
     if (none_lost(s, seen))
         return false;
     for (uint32_t c = 0; c < count; c++)
@@ -339,7 +337,7 @@ uint32_t stream_set_reclaim(struct stream_set *s, wstatus (*visit)(struct reason
     uint8_t *candidate = calloc(count + 1u, 2), *seen = candidate + count;
     if (!candidate)
         return 0;
-    /* what a section had taken when the head was read is linked after the visit, or never */
+    /* a chunk that a section had taken when the head was read is linked after the visit, or never */
     if (candidates_find(s, index, candidate, seen) && visit(&why) == W_SUCCESS) {
         stream_snapshot(s);
         stream_ahead(s, mark_linked, seen);
@@ -352,7 +350,7 @@ uint32_t stream_set_reclaim(struct stream_set *s, wstatus (*visit)(struct reason
     return back;
 }
 
-/* ---- chunks that hold nothing and are in nobody's hands ---- */
+/* ---- chunks that hold nothing and that no writer holds ---- */
 
 static bool can_retire(const struct stream_set *s, const struct ring_stream *st)
 {

@@ -14,7 +14,7 @@ enum { HEADER_SIZE = sizeof(struct etl_event_header), ABANDON_NS = 1000000000 };
 
 static uint32_t stream_read_padded(uint32_t size) { return (size + 7) & ~7u; }
 
-/* As far as the tables name chunks for it (R1, R4). False: a position that no honest writer has. */
+/* Links chunks up to `wpos`, as far as the tables name them (R1, R4). False: a position that no honest writer has. */
 static bool link_up_to(struct stream_set *s, struct ring_stream *st, uint64_t wpos)
 {
     const uint64_t end = (wpos >> s->control->chunk_shift) + ((wpos & (stream_chunk_size(s) - 1)) != 0);
@@ -46,7 +46,7 @@ void stream_snapshot(struct stream_set *s)
         stream_claims_limit(s);
 }
 
-/* Bytes of the record at `data` (of which `left` are there), or 0 when it makes no sense. */
+/* Bytes of the record at `data` (`left` bytes are there), or 0 when it is invalid. */
 static uint32_t stream_read_record_size(const struct stream_set *s, const uint8_t *data, uint32_t left)
 {
     uint16_t size;
@@ -80,7 +80,7 @@ void stream_set_times(struct stream_set *s, uint64_t floor, uint64_t limit, uint
     s->stamp = stamp;
 }
 
-/* The time as it can be true. In the private copy, so that who asks again gets the same. */
+/* The record's time, made plausible. Stored in the private copy, so that the next look gets the same. */
 static uint64_t true_time(struct stream_set *s, struct ring_stream *st, bool fallback, uint8_t *data)
 {
     const uint64_t time = stream_read_record_time(data);
@@ -91,14 +91,14 @@ static uint64_t true_time(struct stream_set *s, struct ring_stream *st, bool fal
     }
     if (__builtin_expect(good != time, 0)) {
         memcpy(data + offsetof(struct etl_event_header, time), &good, sizeof good);
-        /* else a clock that differs a little from processor to processor */
+        /* else: clocks differ a little between processors */
         s->adjusted += good < time || good - time > s->limit - s->stamp;
     }
     return good;
 }
 static uint64_t chunk_end(const struct stream_set *s, uint64_t pos) { return (pos | (stream_chunk_size(s) - 1)) + 1; }
 
-/* The chunk of the next record is none: what the table says of it was nonsense, and counted. */
+/* True: the table names no valid chunk for the next record (counted); moves past it. */
 static bool skip_unlinked(struct stream_set *s, struct ring_stream *st)
 {
     if (*stream_slot(s, st, st->pos) != SHM_NO_CHUNK)
@@ -139,7 +139,7 @@ static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record 
             return true;
         }
         s->corrupt += !is_filler(data, left);
-        st->pos += left; /* after nonsense too: where the next one starts can't be known */
+        st->pos += left; /* after nonsense too: the start of the next record is unknown */
     }
     return false;
 }
@@ -151,7 +151,7 @@ static uint64_t head_word(const struct stream_set *s, const struct ring_stream *
 }
 static bool is_pending(uint64_t word) { return word == 0 || (word & 0xFF000000u) == SHM_RESERVED; }
 
-/* How far the head reaches when it is no record: filler, abandoned or nonsense. Moves the position. */
+/* Moves the position past a head that is no record: filler, abandoned or nonsense. */
 static void skip_head(struct stream_set *s, struct ring_stream *st, uint64_t word)
 {
     uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
@@ -191,7 +191,7 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
         }
         memcpy(&cpu, st->copy + offsetof(struct etl_event_header, kernel_time), sizeof cpu);
         memset(st->copy + offsetof(struct etl_event_header, kernel_time), 0, sizeof cpu);
-        if (cpu > s->count - 1) { /* equal: told, ring_write_told */
+        if (cpu > s->count - 1) { /* equal: a late event (ring_write_told) */
             s->corrupt++;
             cpu = 0;
         }
@@ -222,15 +222,15 @@ void stream_pop(struct stream_set *s, unsigned index)
     }
 }
 
-/* A copy that runs ahead of who looks at it. */
+/* A copy that runs ahead of its reader. */
 struct stream_read_copying {
     const uint8_t *from; /* the clients' memory: each byte is read once (R2) */
     uint8_t       *to;
     uint32_t       done, end;
 };
-enum { COPY_STEP = 1024 /* larger ones the C library copies past the nearest cache */, LINE = 64 };
+enum { COPY_STEP = 1024 /* the C library copies larger ones past the nearest cache */, LINE = 64 };
 
-/* At least up to `until`. */
+/* Copies at least up to `until`. */
 static void copy_on(struct stream_read_copying *c, uint32_t until)
 {
     uint32_t step = until - c->done > COPY_STEP ? until - c->done : COPY_STEP;
@@ -240,7 +240,7 @@ static void copy_on(struct stream_read_copying *c, uint32_t until)
     c->done += step;
 }
 
-/* The memory a step behind these bytes is asked for: bit by bit, so that looking at records goes on while it comes. */
+/* Prefetches the memory one step ahead of these bytes, in small portions, so that parsing goes on while it arrives. */
 static inline void ask_ahead(const struct stream_read_copying *c, uint32_t at, uint32_t bytes)
 {
     const uint32_t last = at + bytes + COPY_STEP < c->end ? at + bytes + COPY_STEP : c->end;
@@ -248,7 +248,7 @@ static inline void ask_ahead(const struct stream_read_copying *c, uint32_t at, u
         __builtin_prefetch(c->from + line);
 }
 
-/* Events in a row of one provider, on the way to the tally. */
+/* Events in a row of one provider, for the tally. */
 struct stream_read_row {
     uint64_t guid[2];
     uint32_t count;
@@ -270,7 +270,7 @@ static inline void stream_read_row_add(struct stream_read_row *row, const uint8_
     row->count++;
 }
 
-/* What nearly every record begins with: an event, and not one of the older API's. */
+/* True for nearly every record: an event, and not one of the older API. */
 static inline bool begins_as_usual(uint64_t word)
 {
     const uint64_t kind    = (uint64_t)ETL_MARKER << 24 | (uint64_t)ETL_EVENT32 << 16,
@@ -279,7 +279,7 @@ static inline bool begins_as_usual(uint64_t word)
 }
 _Static_assert((ETL_EVENT32 | 1) == ETL_EVENT64 && !(ETL_EVENT32 & 1), "the two differ in the last bit");
 
-/* Whole records at the front of `c`, as far as they are wanted. */
+/* Walks whole records at the front of `c`, as far as they are wanted. */
 static void stream_read_walk(const struct stream_set *s, struct stream_read_copying *c, uint64_t from, uint64_t horizon,
                              const struct stream_tally *tally, struct stream_run *run)
 {
@@ -298,7 +298,7 @@ static void stream_read_walk(const struct stream_set *s, struct stream_read_copy
         if (!begins_as_usual(word) || size < HEADER_SIZE || size > most || need > c->end - at)
             break;
         const uint64_t time = stream_read_record_time(record);
-        if (time >= horizon || time < last) /* the second: not a true one; stream_peek makes it one */
+        if (time >= horizon || time < last) /* the second: implausible; stream_peek corrects it */
             break;
         if (events++ == 0)
             run->first_time = time;
@@ -342,7 +342,7 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
         stream_gap_ends(s, st, run.first_time);
     }
     run.more = true;
-    if (run.bytes < c.end) { /* at one that is not wanted now, or not as it is; or that is none */
+    if (run.bytes < c.end) { /* stopped at a record that is not wanted now, or must be corrected; or at no record */
         const uint8_t *record = c.to + run.bytes;
         if (stream_read_record_size(s, record, have - run.bytes)) {
             run.more = false;
@@ -384,8 +384,8 @@ static void quarantine_head(struct stream_set *s, struct ring_stream *st)
     s->state[*stream_slot(s, st, st->pos)] = SHM_CHUNK_STALLED;
 }
 
-/* Nobody marked this place: its thread was stopped or died between two instructions. Every word up to the next mark is
- * taken, so that a late mark of anybody in there fails; the memory is never used again. */
+/* Nobody marked this place: its thread was stopped or died between two instructions. Takes every word up to the next
+ * mark, so that a late mark of any thread in there fails; the memory is never used again. */
 static void abandon_unmarked(struct stream_set *s, struct ring_stream *st)
 {
     uint64_t end = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
@@ -420,7 +420,7 @@ bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
         return false;
     }
     if (!gone)
-        quarantine_head(s, st); /* before the swap: it may still write there */
+        quarantine_head(s, st); /* before the swap: the thread may still write there */
     uint64_t given_up = SHM_ABANDONED | (word & 0xFFFF);
     if (__atomic_compare_exchange_n((uint64_t *)(void *)stream_at(s, st, st->pos), &word, given_up, false,
                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

@@ -13,7 +13,7 @@
 
 enum { HEADER_SIZE = sizeof(struct etl_event_header), ABORTS_IN_A_ROW = 100 };
 
-/* glibc 2.35 and later registers rseq for every thread and says where. Weak: other C libraries don't have it. */
+/* glibc 2.35 and later registers rseq for every thread and exports its place. Weak: other C libraries don't have it. */
 extern const ptrdiff_t    __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 struct ring_rseq          ring_rseq;
@@ -22,7 +22,7 @@ static void find_rseq(void)
 {
 #if SECTION_AVAILABLE
     if (&__rseq_offset && &__rseq_size && __rseq_size != 0) {
-        if (ring_rseq.offset != __rseq_offset) /* writers read it */
+        if (ring_rseq.offset != __rseq_offset) /* no needless store: writers read it */
             ring_rseq.offset = __rseq_offset;
         __atomic_store_n(&ring_rseq.usable, !ring_rseq.forced_off, __ATOMIC_RELEASE);
     }
@@ -55,7 +55,7 @@ static bool control_fits(const struct shm_control *c, size_t size)
            (size - c->pool_offset) / sizeof(uint32_t) >= c->chunk_count;
 }
 
-/* Do `count` things of `each` bytes lie at `offset`, below the chunks? */
+/* True when `count` elements of `each` bytes at `offset` end before the chunks. */
 static bool lies_before(uint64_t offset, uint64_t count, size_t each, uint64_t chunks)
 {
     return offset % 8 == 0 && offset <= chunks && (chunks - offset) / each >= count;
@@ -189,8 +189,8 @@ static uint64_t read_clock(uint32_t kind)
     return kind == CLOCK_READ_COARSE ? filetime_from_unix_ns(ns) : ns;
 }
 
-/* The one system call. The program may have closed the descriptor behind our back and got its number for something of
- * its own: an eventfd has no file type. */
+/* The one system call. The program may have closed the descriptor and reused its number for a file of its own: an
+ * eventfd has no file type. */
 __attribute__((noinline, cold)) void ring_wake(int eventfd)
 {
     int         error = errno;
@@ -206,8 +206,8 @@ __attribute__((noinline, cold)) void ring_wake(int eventfd)
 /* Where an event of `aligned` bytes goes when wpos is `old`. */
 enum place_found {
     PLACE_HERE,
-    PLACE_NEXT,     /* the chunk has no room for it: the gap is to be skipped. `fill`: where the filler goes */
-    PLACE_UNLINKED, /* the chunk of this position is to be taken from the pool */
+    PLACE_NEXT,     /* no room in the chunk: skip the gap. `fill`: where the filler goes */
+    PLACE_UNLINKED, /* the chunk of this position must be taken from the pool */
 };
 static enum place_found writer_find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned,
                                           struct ring_place *out)
@@ -229,7 +229,8 @@ static enum place_found writer_find_place(const struct ring_view *view, unsigned
 
 /* ---- the pool ---- */
 
-/* The daemon gives more, or drains: after a chunk beyond its mark was taken, and each time that there is none. */
+/* Wakes the daemon, which gives more chunks, or drains: after a chunk beyond pool_wake was taken, and whenever there is
+ * none. */
 static void wake_after_take(const struct ring_view *view, uint32_t index)
 {
     if (index + 1 >= __atomic_load_n(&view->control->pool_wake, __ATOMIC_RELAXED))
@@ -252,8 +253,8 @@ static bool pool_top(const struct ring_view *view, uint64_t *head, uint32_t *chu
     return *chunk < view->chunk_count;
 }
 
-/* Which chunk is to be taken, and by which step. False: there is none. That one is in others' hands on its way does not
- * count as none. */
+/* Finds the chunk to take, and the step that takes it. False: there is none. While others are moving a chunk it tries
+ * again. */
 static bool find_chunk(const struct ring_view *view, struct ring_step *step)
 {
     enum { TRIES = 1000 };
@@ -285,13 +286,13 @@ static void wake_after(const struct ring_view *view, const struct ring_step *ste
     wake_if_empty(view);
 }
 
-/* Others went on since position `old` of stream `index` was looked at, or linked its chunk. */
+/* True when others moved on from position `old` of stream `index`, or linked its chunk. */
 static bool went_on(const struct ring_view *view, uint32_t index, uint64_t old)
 {
     return __atomic_load_n(&view->stream[index].wpos, __ATOMIC_ACQUIRE) != old || ring_at(view, index, old);
 }
 
-/* Links the chunk of position `old`, which begins there, to this CPU's stream. False: there is none. */
+/* Links a chunk for position `old`, its beginning, to this CPU's stream. False: there is none. */
 static bool take_chunk(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                        const struct ring_place *place, void *rseq, enum section_result *done)
 {
@@ -303,7 +304,7 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
 
     *done  = SECTION_ABORTED;
     t.seen = __atomic_load_n(t.entry, __ATOMIC_ACQUIRE);
-    if ((place->old & view->chunk_mask) != 0 /* as after a program that scribbles */ || shm_entry_is(t.seen, n) ||
+    if ((place->old & view->chunk_mask) != 0 /* only after a program scribbled */ || shm_entry_is(t.seen, n) ||
         !find_chunk(view, &step))
         return went_on(view, place->cpu, place->old);
     t.head  = step.word;
@@ -311,7 +312,7 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
     t.to    = step.to;
     t.value = shm_entry(n, step.chunk);
     t.mark  = view->mark ? &view->mark[step.chunk] : &nowhere;
-    /* its page comes now: a fault between the section's two steps would cost the chunk */
+    /* loads its page now: a fault between the section's two steps would cost the chunk */
     (void)__atomic_load_n(t.mark, __ATOMIC_RELAXED);
     *done = section_take(&t, view, enable, ticket, place->cpu, rseq);
     if (*done == SECTION_DONE)
@@ -321,7 +322,7 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
 
 void (*ring_take_testpoint)(void); /* tests: called between taking and linking */
 
-/* Who wrote there before was read to its end by the daemon, which put the chunk into the pool: that half of the order
+/* The daemon read the earlier writers' data to its end before it put the chunk into the pool. That half of the order
  * goes through the daemon's own mapping, where ThreadSanitizer does not see it. */
 __attribute__((no_sanitize("thread"))) static void make_zero(uint8_t *chunk, uint64_t bytes)
 {
@@ -329,8 +330,8 @@ __attribute__((no_sanitize("thread"))) static void make_zero(uint8_t *chunk, uin
         ((volatile uint64_t *)(void *)chunk)[i] = 0;
 }
 
-/* From where the stream is now: others went on while the chunk was zeroed. An entry of a younger number than k is of a
- * later lap, and in use. */
+/* Links from the stream's present position on: others went on while the chunk was zeroed. An entry of a younger number
+ * than k is of a later lap, and in use. */
 static bool link_ahead(const struct ring_view *view, uint32_t chunk)
 {
     enum { AHEAD = 8 };
@@ -346,8 +347,9 @@ static bool link_ahead(const struct ring_view *view, uint32_t chunk)
     return false;
 }
 
-/* The same for the fallback stream, where several threads may take at once: who comes too late links its chunk ahead.
- * The chunk carries its thread until then, so that the daemon can tell whether that still lives. */
+/* As take_chunk, for the fallback stream, where several threads may take at once: a thread that comes too late links
+ * its chunk ahead. Until then the chunk carries its thread, so that the daemon can tell whether the thread still
+ * lives. */
 static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t thread)
 {
     const uint64_t   n    = old >> view->chunk_shift;
@@ -364,10 +366,10 @@ static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t t
     } while (!__atomic_compare_exchange_n(step.word, &step.from, step.to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
     uint32_t *taker = &view->taker[step.chunk], before = __atomic_load_n(taker, __ATOMIC_RELAXED);
     if (step.word == &view->data->pool_head)
-        before = 0; /* else: of a chunk that was overwritten before, whoever had it */
+        before = 0; /* else: the last taker of the overwritten chunk */
     if (before == UINT32_MAX ||
         !__atomic_compare_exchange_n(taker, &before, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return true; /* given up by the daemon meanwhile */
+        return true; /* the daemon has given it up meanwhile */
     if (ring_take_testpoint)
         ring_take_testpoint();
     make_zero(view->chunks + ((uint64_t)step.chunk << view->chunk_shift), view->chunk_mask + 1);
@@ -383,7 +385,7 @@ static wstatus fallback_lost(const struct ring_view *view, wstatus status)
     return status;
 }
 
-/* Counts a loss on this CPU's stream, exactly (no loss is counted after a quiesce), and gives `status`. */
+/* Counts a loss on this CPU's stream, exactly (no loss is counted after a quiesce), and returns `status`. */
 __attribute__((noinline, cold)) wstatus ring_lost(const struct ring_view *view, const struct shm_enable *enable,
                                                   uint64_t ticket, wstatus status)
 {
@@ -433,7 +435,7 @@ static wstatus writer_publish(const struct ring_place *place, const struct secti
     uint64_t  final = e->first, seen = 0;
 
     if (!__atomic_compare_exchange_n(word, &seen, mark, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        return W_NOT_ENOUGH_MEMORY; /* given up by the logger, which counted it */
+        return W_NOT_ENOUGH_MEMORY; /* the logger has given it up and counted the loss */
     if (ring_fallback_testpoint)
         ring_fallback_testpoint();
     fill_slot(place->dst, e, time, cpu);
@@ -449,8 +451,8 @@ static void put_filler(uint8_t *at)
                                 __ATOMIC_RELAXED);
 }
 
-/* The chunk of `old` has no room for this event: the rest of it is given up, so that the logger can release all of
- * it. */
+/* The chunk of `old` has no room for this event: gives up the rest of it, so that the logger can release the whole
+ * chunk. */
 static void skip_rest(uint64_t *wpos, const struct ring_place *place)
 {
     uint64_t old = place->old;
@@ -458,7 +460,7 @@ static void skip_rest(uint64_t *wpos, const struct ring_place *place)
         put_filler(place->fill);
 }
 
-/* `told`: NULL, or the time of an event that no CPU writes now. */
+/* `told`: NULL, or the time of a late event, which has no CPU. */
 static wstatus write_fallback(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                               const struct section *event, const struct ring_told *told, bool *written)
 {
@@ -480,7 +482,7 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
                 continue;
             wake_if_empty(view);
             if (told && !told->count_loss) {
-                /* it waits, and asks often; who writes does not */
+                /* this caller waits and asks often; an ordinary writer does not */
                 ring_wake(__atomic_load_n(&view->eventfd, __ATOMIC_RELAXED));
                 return W_NOT_ENOUGH_MEMORY;
             }
@@ -495,7 +497,7 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
     }
 }
 
-/* With a clock that is not read inside of the section. */
+/* For a clock that is not read inside the section. */
 static enum section_result write_stamped(struct section *s, const struct ring_place *place,
                                          const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                                          void *rseq)

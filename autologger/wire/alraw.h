@@ -1,13 +1,13 @@
-/* alraw.h - the file that the early program writes when no daemon comes (.alraw): everything that it keeps in memory,
- * as it stands.
+/* alraw.h - the file that the early program writes when no daemon comes (.alraw): all the memory that it keeps, as it
+ * stands.
  *
  *   struct alraw_head | items: struct alraw_item, name, segments: struct alraw_segment, bytes | ... | ALRAW_END
  *
  * Native byte order: `autologger recover` reads it on the same machine, with a program of the same state version. A
- * file whose `file_bytes` is 0 was not completed. The daemon's own memory becomes paths and rights again, so the file
+ * file whose `file_bytes` is 0 was not completed. A daemon takes paths and rights from this memory again, so the file
  * has a seal: the HMAC-SHA-256, by the key of the machine, of all that follows the head, then of the head with seal and
  * crc of 0. Holes of a memory item are left out: bytes that no segment covers are 0.
- * Every crc is the CRC-32 of what it stands before, up to the next one. */
+ * Each crc is the CRC-32 of its struct with a crc of 0 and of the bytes up to the next struct; the head's: see it. */
 #ifndef AUTOLOGGER_WIRE_ALRAW_H
 #define AUTOLOGGER_WIRE_ALRAW_H
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct alraw_head {
     uint64_t realtime_ns; /* when it was written, since 1970 */
     char     boot_id[64];
     uint8_t  seal[32];
-    uint32_t sealed; /* 0: there was no key where it was written */
+    uint32_t sealed; /* 0: there was no key when it was written */
     uint32_t crc;    /* of all before it */
 };
 struct alraw_item {

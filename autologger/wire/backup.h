@@ -1,8 +1,8 @@
 /* backup.h - the file in which the buffers of a real-time session wait for consumers: EtwRT<Guid of the session>.etl.
- * An .etl with a header buffer, behind which buffers lie in a ring of slots; a buffer's number (SequenceNumber) says in
- * which. Unlike that of other .etl files the number goes on over the files of a session. The last bytes of the header
+ * An .etl with a header buffer, then a ring of slots for buffers; a buffer's number (SequenceNumber) determines its
+ * slot. Unlike in other .etl files, the numbers continue over all files of a session. The last bytes of the header
  * buffer, unused in an .etl, are the mark: how far consumers have acknowledged, and whose events these are. It is
- * written by one write of less than a sector. Any buffer of a slot whose number does not belong there was overwritten,
+ * written by one write of less than a sector. A slot that holds a buffer with a number of another slot was overwritten,
  * or never written.
  * Threads: pure. Not for: who may read (session/realtime). */
 #ifndef AUTOLOGGER_WIRE_BACKUP_H
@@ -20,8 +20,8 @@ struct backup_mark {
     uint64_t first;     /* number of the first buffer that the file ever held */
     uint64_t delivered; /* buffers below were acknowledged */
     uint32_t slots, buffer_size;
-    /* Whose events these are. Sealed with the machine's key, which who reads the events has not: a reader may move
-     * `delivered` alone. */
+    /* Whose events these are. Sealed with the machine's key, which readers of the events do not have: a reader can
+     * change only `delivered`. */
     struct guid session;
     uint32_t    owner, flags; /* the user who started the session; BACKUP_KERNEL */
     uint8_t     rights[32];   /* SHA-256 of the descriptors that say who may read them */

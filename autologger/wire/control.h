@@ -12,8 +12,8 @@
 
 enum { CTL_VERSION = 1, CTL_MAX = 65536, CTL_NAME = 256, CTL_PATH = 1024 };
 
-/* The daemon's sockets, by their files' names. Each has a queue of its own for those who connect, so that nobody fills
- * root's. "provider" takes what a provider says (CTL_HELLO to CTL_THREAD) and nothing else; the others take every
+/* The daemon's sockets, by their file names. Each has its own queue of connections, so that no other user can fill
+ * root's. "provider" accepts a provider's messages (CTL_HELLO to CTL_THREAD) and nothing else; the others accept every
  * message. */
 enum ctl_socket { CTL_SOCKET_CONTROL, CTL_SOCKET_PROVIDER, CTL_SOCKET_ROOT, CTL_SOCKETS };
 #define CTL_SOCKET_NAMES \
@@ -22,32 +22,33 @@ enum ctl_socket { CTL_SOCKET_CONTROL, CTL_SOCKET_PROVIDER, CTL_SOCKET_ROOT, CTL_
     }
 
 enum ctl_type {
-    CTL_HELLO      = 1, /* any client first; the answer brings the directory (read-only descriptor) */
+    CTL_HELLO      = 1, /* any client's first message; the answer brings the directory (read-only descriptor) */
     CTL_REGISTER   = 2, /* provider library */
     CTL_UNREGISTER = 3,
     CTL_ENABLE_ACK = 4,
-    /* provider library of a foreign program: a thread's number; the answer: as the daemon sees it */
+    /* provider library of a foreign program: a thread's number; the answer: its number in the daemon's view */
     CTL_THREAD = 5,
     CTL_QUERY  = 16, /* controller: one session by name, or a page of all */
-    /* this, and all that needs files: W_RETRY from an early program, which tells its successor to hurry: ask again */
+    /* the early program answers W_RETRY to this and to all requests that need files, and hastens its successor: ask
+     * again */
     CTL_STOP        = 17,
     CTL_FLUSH       = 18,
     CTL_FS_READY    = 19, /* the log folder's file system is ready: files may be created */
     CTL_SHUTDOWN    = 20, /* stop all sessions and end the daemon */
     CTL_STATE       = 21, /* the daemon as a whole */
     CTL_PROVIDERS   = 22, /* a page of registered or enabled providers */
-    CTL_DECLARATION = 23, /* one session as it could be declared again, with a page of the providers it enables */
+    CTL_DECLARATION = 23, /* one session as it could be declared again, with a page of its enabled providers */
     CTL_END_BOOT = 24, /* stop all sessions of the boot and merge their files; W_BUSY while that goes on: ask again */
-    /* consumer: from now on this connection reads the real-time session that is named (ctl_session_request) */
+    /* consumer: this connection reads the named real-time session from now on (ctl_session_request) */
     CTL_CONSUME      = 25,
     CTL_CONSUME_NEXT = 26, /* consumer: acknowledges buffers and asks for one; the answer waits until there is one */
-    /* controller: other terms for a session that runs (ctl_update_request); W_RETRY as with CTL_STOP */
+    /* controller: new terms for a running session (ctl_update_request); W_RETRY as with CTL_STOP */
     CTL_UPDATE = 27,
-    CTL_START  = 28, /* controller: a session that runs from now on (ctl_start_request), in no store */
-    /* controller: enable, change, disable a provider in a session that runs, or have it tell its state */
+    CTL_START  = 28, /* controller: run a session from now on (ctl_start_request), in no store */
+    /* controller: enable, change or disable a provider in a running session, or make it report its state */
     CTL_ENABLE_PROVIDER = 29,
-    /* controller: what a session has in its file or its ring, as a file of its own (ctl_snapshot_request); it goes
-     * on */
+    /* controller: copy what a session has, in its file or its ring, to a file of its own (ctl_snapshot_request); it
+     * goes on */
     CTL_SNAPSHOT  = 30,
     CTL_NEXT_FILE = 31, /* controller: a NEWFILE session goes on in its next file (ctl_session_request) */
     /* one provider: the programs that have it registered, the sessions that enable it (ctl_provider_request) */
@@ -56,13 +57,12 @@ enum ctl_type {
     CTL_TERMS         = 33,
     CTL_REGISTRATIONS = 34, /* a page of the registrations of all programs (ctl_session_request without a name) */
     CTL_USERS         = 35, /* a page of the users whose programs write to one session (ctl_session_request) */
-    CTL_CONDITIONS    = 36, /* a page of what one session found while it ran (ctl_session_request) */
-    CTL_ACCESS        = 40, /* who may do what with a session or a provider: ask, change (ctl_access_request) */
+    CTL_CONDITIONS    = 36, /* a page of the conditions that one session found while it ran (ctl_session_request) */
+    CTL_ACCESS        = 40, /* rights on a session or a provider: query, change (ctl_access_request) */
     CTL_ATTACH        = 64, /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH        = 65, /* the session is gone: forget its streams */
     CTL_ENABLE        = 66, /* the enablement of a provider changed: recompute, call the callback, acknowledge */
-    CTL_FOREIGN =
-        67 /* the program is in another process namespace than the daemon, and this is its number there (control/foreign.h) */
+    CTL_FOREIGN = 67 /* daemon -> foreign program: its number in the daemon's process namespace (control/foreign.h) */
 };
 
 struct ctl_header {
@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct ctl_header) == 16, "ctl_header");
 
 struct ctl_hello {
     struct ctl_header header;
-    uint16_t          highest_version; /* that the sender speaks; the answer: the one to use */
+    uint16_t          highest_version; /* highest of the sender; in the answer: the one to use */
     uint16_t          shm_major;
     uint32_t          processors;      /* answer: possible CPUs */
     uint64_t          daemon_instance; /* answer: new after every daemon start, also after an adoption */
@@ -93,11 +93,11 @@ struct ctl_thread {
     uint32_t          outer; /* answer; 0: the process has no such thread */
 };
 
-/* CLASSIC: a provider of the older API: one session at a time enables it. TRAITS: of a registration that there is,
- * which has got them since; it is not answered. */
-enum { CTL_REGISTER_CLASSIC = 1, CTL_REGISTER_TRAITS = 2, CTL_REGISTER_CALLBACK = 4 /* it has one */ };
+/* CLASSIC: a provider of the older API: only one session at a time enables it. TRAITS: sent for an existing
+ * registration that has got traits since; not answered. */
+enum { CTL_REGISTER_CLASSIC = 1, CTL_REGISTER_TRAITS = 2, CTL_REGISTER_CALLBACK = 4 /* it has a callback */ };
 struct ctl_register {
-    struct ctl_header header; /* status: CTL_REGISTER_*; a daemon that does not know one goes without */
+    struct ctl_header header; /* status: CTL_REGISTER_*; a daemon ignores those that it does not know */
     struct guid       provider;
     uint32_t          index;       /* the client's own index, repeated in the answer and in CTL_ENABLE */
     uint32_t          traits_size; /* provider traits (name) follow the struct; 0 = none */
@@ -137,7 +137,8 @@ struct ctl_enable {
     uint64_t          any, all;
     struct guid       source; /* the session's GUID */
     uint32_t          ticket; /* repeat in CTL_ENABLE_ACK */
-    /* of a SCHEMATIZED filter that follows, for this capture of the state alone; 0: the session's own, if any */
+    /* size of a SCHEMATIZED filter that follows, for this capture of the state alone; 0: the session's own filter, if
+     * any */
     uint32_t filter_bytes;
 };
 struct ctl_enable_ack {
@@ -175,46 +176,46 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    events_written; /* in the file; of a real-time session without one: delivered, or in the backup */
     uint64_t    lost_ring, lost_memory, lost_conversion, lost_file; /* parts of EventsLost: ctl_events_lost() */
     uint64_t    attempted_kernel; /* raw records counted by the kernel; 0 for user sessions */
-    /* records of hostile or damaged streams that were skipped, or were not as they should be; no part of EventsLost */
+    /* records of hostile or damaged streams that were skipped, or were malformed; not part of EventsLost */
     uint64_t corrupt;
     uint64_t bytes_written;
     uint64_t peak_bytes;  /* most memory in use */
     uint64_t late_events; /* found after a quiesce: must be 0 */
     uint32_t clock_error_ns;
     uint32_t flush_threshold; /* FlushThreshold, AgeLimit: as it was set */
-    /* part of events_written: no longer in the file, or the ring, which keeps the newest; not lost */
+    /* part of events_written: overwritten in the file, or in the ring, which keeps the newest; not lost */
     uint64_t overwritten;
-    /* counted by the kernel and kept back by a filter of its own: not in the file, the fifth part of EventsLost */
+    /* counted by the kernel and kept back by its own filters: not in the file, the fifth part of EventsLost */
     uint64_t withheld;
     /* events of programs that filters of providers kept out: attempted = written + lost + filtered */
     uint64_t filtered;
     union {
         uint32_t group_mask[8]; /* in force: flags and stacks of kernel events */
-        struct {                /* a private session of several processes, which has none; see struct state_processes */
+        struct { /* a private session of several processes, which has no flags or stacks; see struct state_processes */
             uint32_t kind, begun, refused;
         } processes;
     };
     uint32_t hook_count;
-    uint32_t updates; /* how often these were changed since the session began */
+    uint32_t updates; /* how often its terms were changed since the session began */
     uint16_t hooks[256];
 };
-/* EventsLost has one meaning everywhere: events that were written and are not in the file, whatever the reason. Filters
- * of the session keep events out before that. The file's header has the same sum. */
+/* EventsLost has one meaning everywhere: events that were written and are not in the file, for any reason. Filters of
+ * the session keep events out before that. The file's header has the same sum. */
 static inline uint64_t ctl_events_lost(const struct ctl_session_info *s)
 {
     return s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file + s->withheld;
 }
-/* CTL_UPDATE: what is not named in `what` stays. */
+/* CTL_UPDATE: terms not named in `what` stay. */
 enum {
     CTL_UPDATE_FLAGS       = 1,
     CTL_UPDATE_STACKS      = 2,
     CTL_UPDATE_FLUSH_TIMER = 4,
-    /* whose fields came later: a request that names none of them may end before these */
+    /* these have later fields: a request that names none of them may end before those fields */
     CTL_UPDATE_MAXIMUM_BUFFERS = 8,
     CTL_UPDATE_FILE            = 16,
     CTL_UPDATE_REALTIME_ON     = 32,
     CTL_UPDATE_REALTIME_OFF    = 64,
-    CTL_UPDATE_CONVERT         = 128, /* its file ends, consumers get its events from then on */
+    CTL_UPDATE_CONVERT         = 128, /* its file ends; consumers get its events from then on */
     CTL_UPDATE_LATER           = 248,
     CTL_UPDATE_ALL             = 255
 };
@@ -229,8 +230,8 @@ struct ctl_update_request {
     uint32_t          maximum_buffers;
     char              file[CTL_PATH]; /* as FileName */
 };
-/* A sealed snapshot (registry-sim/store/snapshot.h) of a store that declares this one session follows, padded to 8, and
- * behind it the processes that a private session of several is for (struct filter_block, wire/filter.h). */
+/* Followed by a sealed snapshot (registry-sim/store/snapshot.h) of a store that declares this one session, padded to 8,
+ * and then by the processes that a private session of several is for (struct filter_block, wire/filter.h). */
 struct ctl_start_request {
     struct ctl_header header;
     uint32_t          bytes;
@@ -247,7 +248,7 @@ struct ctl_enable_request { /* the answer: a header */
     char              name[CTL_NAME]; /* of the session */
     struct guid       provider;
     uint32_t          code; /* CTL_CODE_* */
-    /* not 0: answered when every program that has it registered has been told and has run its callback */
+    /* not 0: answered when every program that registered the provider has been told and has run its callback */
     uint32_t wait;
     uint32_t property; /* EnableProperty */
     uint8_t  level;
@@ -259,12 +260,12 @@ struct ctl_enable_request { /* the answer: a header */
 /* of CTL_UPDATE, CTL_START, CTL_SNAPSHOT and CTL_NEXT_FILE, also with a Status that is not 0 */
 struct ctl_update_answer {
     struct ctl_header       header;
-    char                    text[4096]; /* why not; of an update that was made: what could not be had, one a line */
+    char                    text[4096]; /* reason of a refusal; of an update: what could not be had, one a line */
     struct ctl_session_info session;
 };
 struct ctl_query_answer {
     struct ctl_header       header;
-    uint32_t                total; /* sessions there are */
+    uint32_t                total; /* number of sessions */
     uint32_t                count; /* rows that follow */
     struct ctl_session_info row[];
 };
@@ -281,18 +282,18 @@ struct ctl_state_answer {
     char              log_dir[CTL_PATH];
     uint32_t          sessions_most; /* at one time */
     uint32_t          reserved;
-    /* from here on: 0 of a daemon that does not tell */
+    /* from here on: 0 from an older daemon, which does not report these */
     uint32_t places;      /* for connections of programs and controllers */
-    uint32_t places_most; /* with no limit of open files */
+    uint32_t places_most; /* the most, with no limit of open files */
     struct {
         uint32_t uid;      /* ~0: all other users */
-        uint32_t programs; /* that got no place; 0: there are no more users */
+        uint32_t programs; /* that got no place; 0: end of the list */
     } refused[16];
     struct {
         uint32_t uid;         /* ~0: all other users */
         uint32_t what;        /* row of control/quota.def */
-        uint64_t refused;     /* how often it was refused, or read later; 0: there are no more */
-        uint64_t held, total; /* now, and of how much in all; 0 of a rate */
+        uint64_t refused;     /* times it was refused, or read later; 0: end of the list */
+        uint64_t held, total; /* in use now, and of how much in all; 0 for a rate */
     } quota[32];
 };
 struct ctl_provider_row {
@@ -300,7 +301,7 @@ struct ctl_provider_row {
     char        name[CTL_NAME];
     uint32_t    registrations;
     uint16_t    enabled_count;
-    uint16_t    group; /* not 0: registered providers have joined it */
+    uint16_t    group; /* not 0: it is a group that registered providers have joined */
 };
 struct ctl_provider_request {
     struct ctl_header header;
@@ -318,15 +319,15 @@ enum {
 struct ctl_access_request {
     struct ctl_header header;
     struct guid       object;
-    uint32_t          what; /* SET: this entry alone; ADD: beside what there is; REMOVE: the default counts again */
+    uint32_t          what; /* SET: this entry alone; ADD: one more entry; REMOVE: back to the default */
     uint32_t          rights, deny;
     uint32_t          sid_size; /* of SET and ADD */
     uint8_t           sid[CTL_ACCESS_SID];
-    uint32_t          start; /* LIST: the first to be told */
+    uint32_t          start; /* LIST: the first entry to return */
 };
 struct ctl_access_answer { /* QUERY: the descriptor follows; LIST: GUIDs that have their own */
     struct ctl_header header;
-    uint32_t          own; /* QUERY: not 0: this GUID's own, else the default */
+    uint32_t          own; /* QUERY: not 0: this GUID's own descriptor, 0: the default */
     uint32_t          bytes;
     uint32_t          total; /* LIST */
     uint32_t          reserved;
@@ -339,14 +340,14 @@ struct ctl_provider_enable {
     uint64_t any, all;
     uint8_t  level;
     uint8_t  reserved[7];
-    char     filters[CTL_NAME]; /* in words; "" = none */
+    char     filters[CTL_NAME]; /* as text; "" = none */
 };
 struct ctl_provider_program {
     uint32_t pid;
     uint16_t registrations; /* of this provider by this program */
     uint16_t classic;       /* not 0: one of them is of the older API */
 };
-struct ctl_provider_answer { /* W_WMI_GUID_NOT_FOUND: nobody has registered it, and no session enables it */
+struct ctl_provider_answer { /* W_WMI_GUID_NOT_FOUND: no program has registered it, and no session enables it */
     struct ctl_header header;
     /* programs: those that follow, at most CTL_PROVIDER_PROGRAMS */
     uint32_t                    enable_count, program_count;
@@ -354,25 +355,25 @@ struct ctl_provider_answer { /* W_WMI_GUID_NOT_FOUND: nobody has registered it, 
     struct ctl_provider_enable  enable[CTL_PROVIDER_ENABLES];
     struct ctl_provider_program program[];
 };
-/* CTL_REGISTRATIONS: what a program registered once. */
+/* CTL_REGISTRATIONS: one registration of a program. */
 enum {
     CTL_REGISTRATION_CLASSIC  = 1,
     CTL_REGISTRATION_CALLBACK = 2,
-    CTL_REGISTRATION_TRAITS   = 4 /* it brought traits: a name, perhaps a group */
+    CTL_REGISTRATION_TRAITS   = 4 /* it has traits: a name, perhaps a group */
 };
 struct ctl_registration_row {
-    struct guid provider, group; /* group: zero where it joined none */
-    uint64_t    sessions;        /* that its events go to: a bit each, by the session's index */
+    struct guid provider, group; /* group: zero if it joined none */
+    uint64_t    sessions;        /* that get its events: a bit each, by the session's index */
     uint32_t    pid;
     uint32_t    index; /* the program's own number of it */
     uint32_t    flags, reserved;
 };
 struct ctl_registrations_answer {
     struct ctl_header           header;
-    uint32_t                    total, count; /* there are, follow */
+    uint32_t                    total, count; /* in all; in this answer */
     struct ctl_registration_row row[];
 };
-#define CTL_USERS_GONE UINT32_MAX /* no user: all whose places were given up together; their losses alone are known */
+#define CTL_USERS_GONE UINT32_MAX /* no user: all users whose places were given up; only their losses are known */
 /* CTL_USERS: one user whose programs write to the session, or did. */
 struct ctl_user_row {
     uint32_t uid;
@@ -380,18 +381,18 @@ struct ctl_user_row {
     uint64_t busy_bytes; /* of the session's memory */
     uint64_t free_bytes; /* its part of what is not busy: a burst of this size finds room */
     uint64_t lost;       /* events that found no room, or were too large */
-    /* events with times of the future or of the past, which the library does not write: they have the time of the
-     * look */
+    /* events with times in the future or in the past, which the library does not write: they got the time at which they
+     * were read */
     uint64_t untrue_times;
-    uint32_t took_memory;  /* 1: programs took memory that is no part of the buffers; it was taken back */
+    uint32_t took_memory;  /* 1: programs took memory outside the buffers; it was taken back */
     uint32_t false_counts; /* 1: programs wrote counts of lost events that cannot be true; they are not counted */
 };
 struct ctl_users_answer {
     struct ctl_header   header;
-    uint32_t            total, count; /* there are, follow */
+    uint32_t            total, count; /* in all; in this answer */
     struct ctl_user_row row[];
 };
-/* CTL_CONDITIONS: one of them. */
+/* CTL_CONDITIONS: one condition. */
 struct ctl_condition_row {
     uint32_t number; /* a Status */
     uint32_t note;   /* 1: harmless */
@@ -399,17 +400,17 @@ struct ctl_condition_row {
 };
 struct ctl_conditions_answer {
     struct ctl_header        header;
-    uint32_t                 total, count; /* there are, follow */
+    uint32_t                 total, count; /* in all; in this answer */
     struct ctl_condition_row row[];
 };
-/* CTL_DECLARATION, asked with ctl_session_request: what the session was made of. */
+/* CTL_DECLARATION, asked with ctl_session_request: what the session was created from. */
 struct ctl_enabled_row {
     struct guid guid;
     uint32_t    level;
     uint32_t    reserved;
     uint64_t    any, all;
     char        name[CTL_NAME]; /* as a program registered it, or "" */
-    /* registry path of the declaration; of a controller's: "{GUID}", or "{GUID} NAME" where it gave a name */
+    /* registry path of the declaration; from a controller: "{GUID}", or "{GUID} NAME" if it gave a name */
     char key[CTL_PATH];
 };
 struct ctl_declaration {
@@ -428,15 +429,15 @@ struct ctl_declaration_answer {
     struct ctl_declaration session;
     struct ctl_enabled_row row[];
 };
-/* CTL_TERMS, asked with ctl_session_request: CTL_DECLARATION has fixed rows, in which filters have no room. `start` is
- * the number of the provider; one past the last gives the session alone. A session that no store declares has an empty
+/* CTL_TERMS, asked with ctl_session_request: the fixed rows of CTL_DECLARATION have no room for filters. `start` is the
+ * number of the provider; one past the last gives the session alone. A session that no store declares has an empty
  * key. */
 struct ctl_terms_answer {
     struct ctl_header      header;
     uint32_t               total; /* providers that the session enables */
     uint32_t               count; /* 0 or 1: whether the fields from `row` on are set */
     struct ctl_declaration session;
-    uint32_t               kernel;                                 /* not 0: its events are the kernel's */
+    uint32_t               kernel;                                 /* not 0: a session of kernel events */
     uint32_t               user_stack_bytes;                       /* UserStacks */
     uint32_t               stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
     uint32_t               forget_realtime;                        /* DisableRealtimePersistence */
@@ -447,12 +448,12 @@ struct ctl_terms_answer {
     uint32_t               tracepoint_stacks;
     uint32_t               tracepoints;   /* how many of them were opened */
     uint32_t               registrations; /* programs that registered it while it was enabled */
-    /* programs wrote events that the enablement kept out, */
+    /* programs wrote events that the enablement kept out, for these reasons */
     uint8_t  refused_by_level, refused_by_keywords, refused_by_filter;
-    uint8_t  refused_level;    /* of this level or a higher one */
-    uint64_t refused_keywords; /* and with these keywords, together */
-    uint64_t events;           /* of it in the file */
-    /* a user's number and 1: its programs may not register it; 0: nobody was denied */
+    uint8_t  refused_level;    /* the lowest level kept out by level */
+    uint64_t refused_keywords; /* all keywords kept out by keywords, by OR */
+    uint64_t events;           /* its events in the file */
+    /* a user's number + 1: its programs may not register the provider; 0: no user was denied */
     uint32_t denied;
     uint32_t filter_bytes; /* of a struct filter_block (wire/filter.h) that follows; 0: no filter */
 };
@@ -462,25 +463,25 @@ enum { CTL_CONSUME_BUFFER = 0, CTL_CONSUME_HEADER = 1, CTL_CONSUME_ACKNOWLEDGE =
 struct ctl_consume_request {
     struct ctl_header header;
     uint64_t          done; /* all buffers below this number are acknowledged */
-    /* BUFFER: this one, or the next that there is; HEADER: of the file that begins with this one */
+    /* BUFFER: this one, or the next one that exists; HEADER: of the file that begins with this one */
     uint64_t wanted;
     uint32_t offset; /* of the part, in the buffer */
     uint32_t what;
 };
 enum {
-    CTL_CONSUME_WINDOW = 1, /* events of later buffers are not older than those up to here (but for late ones) */
+    CTL_CONSUME_WINDOW = 1, /* events of later buffers are not older than those so far (except late ones) */
     CTL_CONSUME_ENDED =
-        2 /* the session has ended: what is left is in the files that come as descriptors, see wire/backup.h */
+        2 /* the session has ended: the rest is in the files that come as descriptors, see wire/backup.h */
 };
 struct ctl_consume_answer { /* of CTL_CONSUME too: `sequence` is then the first buffer to ask for */
     struct ctl_header header;
     uint64_t          sequence; /* of the buffer; ENDED: one past the last */
     uint64_t          file;     /* the first number of the file it is in: CTL_CONSUME_HEADER gives that file's header */
-    uint32_t          size;     /* of the whole: header and events, without what is unused behind them */
+    uint32_t          size;     /* of the whole: header and events, without the unused rest */
     uint32_t          offset, bytes; /* of the part that follows this struct */
     uint32_t          flags;
     uint64_t          events_lost;              /* by the session so far */
-    uint32_t          buffers_lost, files_lost; /* that this consumer should have had */
+    uint32_t          buffers_lost, files_lost; /* of those for this consumer */
 };
 
 struct ctl_providers_answer {

@@ -143,7 +143,7 @@ AT(struct etl_event_header, provider, 0x18);
 AT(struct etl_event_header, id, 0x28);
 AT(struct etl_event_header, keyword, 0x30);
 AT(struct etl_event_header, activity, 0x40);
-/* Of a compressed file: the state of buffer 0 says which (COMPRESSION_FORMAT_*) */
+/* Of a compressed file: the state of buffer 0 names the format (COMPRESSION_FORMAT_*) */
 enum { ETL_TIMER_RESOLUTION = 156250 /* in 100 ns: what KernelTime and UserTime count */ };
 enum { ETL_LZNT1 = 2, ETL_XPRESS = 3, ETL_XPRESS_HUFF = 4 };
 enum { ETL_EVENT_EXTENDED = 0x0001, ETL_EVENT_STRING_ONLY = 0x0004, ETL_EVENT_NO_CPUTIME = 0x0010 };
@@ -169,7 +169,7 @@ enum {
     ETL_EXT_CONTAINER_ID      = 16,
     ETL_EXT_INNER_IDS = 0x4101, /* ours: process and thread id (u32 each) in the program's own process namespace */
     ETL_EXT_CPU_TIMES =
-        0x4102 /* ours: ns of the thread in kernel and in user mode (u64 each); the logger puts them into the header too */
+        0x4102 /* ours: the thread's ns in kernel and in user mode (u64 each); the logger copies them into the header */
 };
 
 /* TRACE_LOGFILE_HEADER, 64-bit; the two names follow it */

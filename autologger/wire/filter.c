@@ -1,4 +1,4 @@
-/* filter.c - making a block; see filter.h. */
+/* filter.c - makes a block; see filter.h. */
 #include "autologger/wire/filter.h"
 
 #include <stdlib.h>

@@ -1,10 +1,12 @@
 /* filter.h - what an enablement asks beyond level and keywords: EnableProperty and filters, as one block of bytes. A
- * controller sends it behind its request, a plan makes it of a `Filters` key; it lies in the directory's memory, where
- * programs read it (shm.h). The data of a part is that of EVENT_FILTER_DESCRIPTOR's types, little-endian, but for lists
- * of texts (NUL-terminated UTF-8, names joined by ';') and payloads (payload_filter.h).
+ * controller sends it behind its request, and a plan builds it from a `Filters` key; it lies in the directory's memory,
+ * where programs read it (shm.h). The data of a part is that of EVENT_FILTER_DESCRIPTOR's types, little-endian, except
+ * lists of texts (NUL-terminated UTF-8, names joined by ';') and payloads (payload_filter.h).
  * Invariants of a block that filter_check or filter_add has passed: sizes are multiples of 8 and add up, no type occurs
- * twice, each part keeps the limits of its type. Threads: any. Ownership: filter_add's is malloc. Not for: what a
- * filter lets through (provider/filter.h). */
+ * twice, each part keeps the limits of its type.
+ * Threads: any.
+ * Ownership: filter_add's is malloc.
+ * Not for: what a filter lets through (provider/filter.h). */
 #ifndef AUTOLOGGER_WIRE_FILTER_H
 #define AUTOLOGGER_WIRE_FILTER_H
 #include "registry-sim/win32/wstatus.h"
@@ -41,15 +43,15 @@ enum {
     PROPERTY_EXCLUDE_INPRIVATE = 0x200,
     PROPERTY_ENABLE_SILOS      = 0x400,
     PROPERTY_SOURCE_CONTAINER  = 0x800,
-    PROPERTY_CPU_TIME          = 0x10000, /* ours: the thread's times in kernel and user mode */
-    /* what this version does; the rest is refused, or told as a condition */
+    PROPERTY_CPU_TIME          = 0x10000, /* ours: the thread's times in kernel and in user mode */
+    /* supported by this version; the rest is refused, or reported as a condition */
     PROPERTY_KNOWN = 0xFF7 | PROPERTY_CPU_TIME,
-    /* what only a block can say; the others are flags of the enablement */
+    /* only a block can express these; the others are flags of the enablement */
     PROPERTY_OF_BLOCK = PROPERTY_SID | PROPERTY_TS_ID | PROPERTY_STACK_TRACE | PROPERTY_PROCESS_START_KEY |
                         PROPERTY_EVENT_KEY | PROPERTY_EXCLUDE_INPRIVATE | PROPERTY_SOURCE_CONTAINER | PROPERTY_CPU_TIME
 };
 
-/* Limits, as Windows has them. Texts are measured as UTF-16 there: half as much again is enough as UTF-8. */
+/* Limits, as on Windows. There texts are measured as UTF-16: half as much again suffices for UTF-8. */
 enum {
     FILTER_PARTS           = 13,
     FILTER_PIDS            = 8,
@@ -63,7 +65,7 @@ enum {
 };
 
 struct filter_block { /* a multiple of 8 bytes, aligned to 8 */
-    uint32_t size;    /* of the whole */
+    uint32_t size;    /* of the whole block */
     uint32_t property;
     uint32_t parts;
     uint32_t reserved;
@@ -92,9 +94,8 @@ _Static_assert(offsetof(struct filter_ids, id) == 4 && offsetof(struct filter_na
                    sizeof(struct filter_level_keyword) == 24,
                "as the SDK has them");
 
-/* Adds a part to *block, which grows (NULL at first). W_INVALID_PARAMETER: this type is there already, or there are too
- * many; W_NOT_ENOUGH_MEMORY. The data is the caller's to
- * check: filter_check. */
+/* Adds a part to *block, which grows (NULL at first). W_INVALID_PARAMETER: the type is there already, or there are too
+ * many parts; W_NOT_ENOUGH_MEMORY. Does not check the data: see filter_check. */
 wstatus filter_add(struct filter_block **block, uint32_t type, const void *data, size_t size, struct reason *why);
 /* The part of that type, or NULL. */
 const void *filter_part(const struct filter_block *block, uint32_t type, uint32_t *size);
@@ -105,11 +106,11 @@ static inline bool filter_needed(const struct filter_block *b)
 }
 
 /* ---- filter_check.c, which the early program does not have ---- */
-/* Whether `size` bytes from who knows where are a block. W_INVALID_PARAMETER with what is wrong; W_NOT_SUPPORTED a type
- * that there is not. */
+/* Checks whether `size` bytes of unknown origin are a block. W_INVALID_PARAMETER with what is wrong; W_NOT_SUPPORTED an
+ * unknown type. */
 wstatus filter_check(const void *block, size_t size, struct reason *why);
 /* One part's data, by its type. */
 wstatus filter_part_check(uint32_t type, const void *data, size_t size, struct reason *why);
-/* "pids 12, 13; ids not 17, 100": for people. Cut where it is too long. */
+/* "pids 12, 13; ids not 17, 100": for people. Cut if too long. */
 void filter_describe(const struct filter_block *block, char *out, size_t size);
 #endif

@@ -1,4 +1,4 @@
-/* filter_check.c - is it a block, and what does it say; see filter.h. */
+/* filter_check.c - checks and describes a block; see filter.h. */
 #include "autologger/wire/payload_filter.h"
 #include "registry-sim/base/cursor.h"
 
@@ -8,7 +8,7 @@
 
 struct type {
     uint32_t    type;
-    const char *name; /* as it is described */
+    const char *name; /* in descriptions */
     size_t      least, most;
     wstatus (*check)(const struct type *t, const uint8_t *data, size_t size, struct reason *why);
     void (*describe)(const struct type *t, const uint8_t *data, size_t size, char *out, size_t room);
@@ -194,7 +194,7 @@ static const struct type filter_check_types[] = {
     {FILTER_SCHEMATIZED, "provider's own filter", 1, FILTER_SCHEMATIZED_MAX, any_check, size_describe},
 };
 
-/* A number of the provider's own is a SCHEMATIZED filter by another name. */
+/* A type number of the provider's own is a SCHEMATIZED filter by another name. */
 static const struct type *filter_check_type_of(uint32_t type)
 {
     if (type && type < FILTER_SCHEMATIZED)

@@ -1,5 +1,5 @@
-/* hooks.h - the numbers of the kernel's events (hooks.def), the one place for each. Threads: constants. Not for: what
- * an event holds. */
+/* hooks.h - the numbers of the kernel's events, each defined only in hooks.def. Threads: constants. Not for: what an
+ * event holds. */
 #ifndef AUTOLOGGER_WIRE_HOOKS_H
 #define AUTOLOGGER_WIRE_HOOKS_H
 enum hook {

@@ -1,4 +1,4 @@
-/* payload_build.c - making the bytes; see payload_filter.h. */
+/* payload_build.c - makes the bytes; see payload_filter.h. */
 #include "autologger/wire/payload_filter.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -48,7 +48,7 @@ static bool payload_build_number_of(const char *text, uint64_t *number, bool *ne
     return true;
 }
 
-/* With a point, whatever this process' language has for it. */
+/* With a decimal point, whatever the process' locale. */
 static bool real_of(const char *text, double *real)
 {
     char    *end;
@@ -57,10 +57,10 @@ static bool real_of(const char *text, double *real)
         return false;
     *real = strtod_l(text, &end, c);
     freelocale(c);
-    return end != text && !*end && *real - *real == 0; /* no infinity, nothing that is no number */
+    return end != text && !*end && *real - *real == 0; /* neither infinity nor NaN */
 }
 
-/* One operand in each form that it has. */
+/* Converts one operand to each form that it has. */
 static void forms_of(const char *text, unsigned which, struct payload_predicate *p)
 {
     bool negative;
@@ -72,7 +72,7 @@ static void forms_of(const char *text, unsigned which, struct payload_predicate 
         p->forms |= PAYLOAD_GUID;
 }
 
-/* A form is there when all that the operator compares with has it. */
+/* A form is present when all operands of the operator have it. */
 static wstatus operands(const struct payload_asked *a, struct payload_predicate *p, struct reason *why)
 {
     char        low[PAYLOAD_TEXT];
@@ -100,7 +100,7 @@ static wstatus operands(const struct payload_asked *a, struct payload_predicate 
 
 static bool orders(uint8_t op) { return op >= PAYLOAD_LE && op <= PAYLOAD_MODULO; }
 
-/* Whether operator and operand are of the type; of PAYLOAD_FORM_NONE nothing is known before the event is there. */
+/* Checks operator and operand against the type; PAYLOAD_FORM_NONE: the type is not known before the event is there. */
 static wstatus payload_build_fits(const struct payload_asked *a, const struct payload_predicate *p,
                                   enum payload_form form, struct reason *why)
 {
@@ -162,7 +162,7 @@ static wstatus predicate_add(struct payload_bytes *b, const struct payload_claus
     return W_SUCCESS;
 }
 
-/* The head, when it is the first; one more event. */
+/* Counts one more event; makes the head for the first one. */
 static bool payload_build_counted(struct payload_bytes *b)
 {
     struct payload_head head = {.version = PAYLOAD_VERSION};

@@ -1,4 +1,4 @@
-/* payload_check.c - are they such bytes, and what do they say; see payload_filter.h. */
+/* payload_check.c - checks and describes such bytes; see payload_filter.h. */
 #include "autologger/wire/payload_filter.h"
 #include "registry-sim/base/cursor.h"
 
@@ -39,7 +39,7 @@ static wstatus payload_check_wrong(struct reason *why, const char *what)
     return reason_set(why, W_INVALID_PARAMETER, "the payload filter %s", what);
 }
 
-/* A text of that size with its NUL at the end, and printable before it. */
+/* A printable text of that size, with its NUL at the end. */
 static const char *payload_check_text_take(struct cursor *c, size_t size, bool may_be_empty)
 {
     const char *text = cur_take(c, size);
@@ -146,7 +146,7 @@ static void payload_check_put(char *out, size_t room, const char *format, ...)
     va_end(args);
 }
 
-/* As it is, or between quotes: where it would be taken for something else. */
+/* As it is, or in quotes if it could be taken for something else. */
 static void payload_check_put_text(char *out, size_t room, const char *text, bool quote)
 {
     static const char *const words[] = {"and", "or", "not", "is", "between", "contains", "modulo"};
@@ -185,7 +185,7 @@ static void event_describe(const uint8_t *at, char *out, size_t room)
     struct payload_predicate p;
     memcpy(&e, at, sizeof e);
     const char *name = (const char *)at + sizeof e;
-    /* without quotes it is an id */
+    /* without quotes it would be an id */
     payload_check_put_text(out, room, name, e.flags & PAYLOAD_NAMED && strspn(name, "0123456789") == strlen(name));
     payload_check_put(out, room, ": ");
     at += sizeof e + payload_check_padded(e.name_size) + e.steps * sizeof(struct payload_step);
@@ -202,7 +202,7 @@ void payload_describe(const void *data, size_t size, char *out, size_t room)
     struct payload_head  head;
     struct payload_event e;
     const uint8_t       *at = (const uint8_t *)data + sizeof head, *end = (const uint8_t *)data + size;
-    const char          *last = NULL; /* the event before */
+    const char          *last = NULL; /* the previous event */
     if (!room)
         return;
     *out = 0;
@@ -215,7 +215,7 @@ void payload_describe(const void *data, size_t size, char *out, size_t room)
         event_describe(at, out, room);
         if (last && !(e.flags & PAYLOAD_NAMED) && strncmp(last, text, strlen(text)) == 0 &&
             last + strlen(text) == before)
-            *before = 0; /* versions of one event are said once */
+            *before = 0; /* versions of one event are described once */
         else
             last = text;
     }

@@ -1,11 +1,12 @@
 /* payload_filter.h - what an event must say to pass: the data of a part FILTER_PAYLOAD (filter.h). A head, then one
- * entry for each event that is meant: its name, how its payload is laid out as far as it is asked about, and predicates
- * over its fields. An event with a manifest is found by id and version, and its entry has the layout; one of
- * TraceLogging is found by name, and brings its own. All that is needed while an event is written is worked out when
- * the bytes are made: operands lie there in each form that a field may have. Invariants of bytes that payload_check has
- * passed: sizes are multiples of 8 and add up; texts end with their NUL; steps and slots that are named exist, and a
- * slot is filled before it is used. Threads: any. Not for: what passes (provider/payload.h), words
- * (plan/payload_words.h). */
+ * entry for each event concerned: its name, the layout of its payload as far as it is needed, and predicates over its
+ * fields. An event with a manifest is found by id and version, and its entry has the layout; a TraceLogging event is
+ * found by name, and brings its own layout. Everything needed while an event is written is computed when the bytes are
+ * made: operands are stored in each form that a field may have.
+ * Invariants of bytes that payload_check has passed: sizes are multiples of 8 and add up; texts end with their NUL;
+ * steps and slots that are named exist, and a slot is filled before it is used.
+ * Threads: any.
+ * Not for: what passes (provider/payload.h), words (plan/payload_words.h). */
 #ifndef AUTOLOGGER_WIRE_PAYLOAD_FILTER_H
 #define AUTOLOGGER_WIRE_PAYLOAD_FILTER_H
 #include "autologger/wire/filter.h"
@@ -39,8 +40,8 @@ enum {
 };
 enum {
     PAYLOAD_ANY   = 1, /* one predicate is enough; else all must hold */
-    PAYLOAD_ALL   = 2, /* of several entries for one event: this one must hold; of those without it, one */
-    PAYLOAD_NAMED = 4  /* an event of TraceLogging, by its name */
+    PAYLOAD_ALL   = 2, /* of several entries for one event: this one must hold; of those without it, any */
+    PAYLOAD_NAMED = 4  /* a TraceLogging event, found by name */
 };
 enum {
     PAYLOAD_FIXED_COUNT  = 1,
@@ -59,15 +60,15 @@ struct payload_head {
     uint32_t reserved2;
 };
 struct payload_event { /* its name, padded to 8, then steps, then predicates */
-    uint16_t size;     /* of all of it */
+    uint16_t size;     /* of the whole entry */
     uint16_t id;
     uint8_t  version, flags, steps, predicates;
-    uint16_t name_size; /* with its NUL: of a TraceLogging event, or as a person named the event */
+    uint16_t name_size; /* with its NUL: of a TraceLogging event, or as the controller named the event */
     uint16_t reserved[3];
 };
-struct payload_step {       /* one field, array or not; members of a struct stand for it */
+struct payload_step {       /* one field, array or not; a struct has a step for each member */
     uint8_t  in, how;       /* TDH_INTYPE_*, PAYLOAD_* */
-    uint16_t count, length; /* or the slot that says it */
+    uint16_t count, length; /* or the slot that holds it */
     uint8_t  slot;          /* gets this field's value; PAYLOAD_NO_SLOT */
     uint8_t  reserved;
 };
@@ -77,7 +78,7 @@ struct payload_predicate {
     uint8_t     op, forms;
     uint16_t    name_size, text_size, wide_size;
     uint32_t    reserved;
-    uint64_t    number[2]; /* with sign: PAYLOAD_NEGATIVE. Two for BETWEEN */
+    uint64_t    number[2]; /* two's complement, with PAYLOAD_NEGATIVE if below 0. Two for BETWEEN */
     double      real[2];
     struct guid guid;
 };
@@ -85,7 +86,7 @@ _Static_assert(sizeof(struct payload_head) == 8 && sizeof(struct payload_event) 
                    sizeof(struct payload_step) == 8 && sizeof(struct payload_predicate) == 64,
                "payload_filter.h");
 
-/* What a value is compared as, by its in-type. */
+/* How a value is compared, by its in-type. */
 enum payload_form {
     PAYLOAD_FORM_NONE,
     PAYLOAD_FORM_UNSIGNED,
@@ -95,7 +96,7 @@ enum payload_form {
     PAYLOAD_FORM_TEXT,
     PAYLOAD_FORM_WIDE
 };
-/* Where it ends: after `width` bytes; or as it says. */
+/* How its end is found: after `width` bytes, or as the name says. */
 enum payload_end {
     PAYLOAD_END_WIDTH,
     PAYLOAD_END_NUL,
@@ -108,7 +109,7 @@ enum payload_end {
 struct payload_type {
     uint8_t form, end, width;
 };
-/* Of an in-type as manifests have it. */
+/* Of an in-type of manifests. */
 struct payload_type payload_type_of(uint8_t in);
 
 /* ---- making them ---- */
@@ -118,7 +119,7 @@ struct payload_asked {
     uint8_t     op;
 };
 struct payload_clause {
-    const char          *event; /* a name, or a number as somebody wrote it */
+    const char          *event; /* a name, or a number as it was written */
     uint16_t             id;
     uint8_t              version, flags;
     unsigned             predicates, steps;
@@ -129,17 +130,17 @@ struct payload_bytes {
     size_t size;
     _Alignas(8) uint8_t at[FILTER_PAYLOAD_MAX];
 };
-/* Adds one event. W_INVALID_PARAMETER: an operator that the field's type has not, an operand that is none of it, or
- * more than there is room for. */
+/* Adds one event. W_INVALID_PARAMETER: an operator that does not fit the field's type, an operand that is not of that
+ * type, or no room. */
 wstatus payload_add(struct payload_bytes *b, const struct payload_clause *clause, struct reason *why);
-/* Adds an entry that payload_add has made elsewhere, with these flags besides. W_INVALID_PARAMETER: no room. */
+/* Adds an entry that another payload_add made, with these flags added. W_INVALID_PARAMETER: no room. */
 wstatus payload_append(struct payload_bytes *b, const struct payload_event *entry, uint8_t flags, struct reason *why);
 
-/* Whether bytes from who knows where are such a filter. W_INVALID_PARAMETER. */
+/* Checks whether bytes of unknown origin are such a filter. W_INVALID_PARAMETER. */
 wstatus payload_check(const void *data, size_t size, struct reason *why);
-/* What they say, in the words that plan/payload_words.h reads; cut where it is too long. Only of what payload_check has
+/* Describes them in the words that plan/payload_words.h reads; cut if too long. Only for bytes that payload_check has
  * passed. */
 void payload_describe(const void *data, size_t size, char *out, size_t room);
-/* ">=", "contains"; NULL: there is no such operator. */
+/* ">=", "contains"; NULL: no such operator. */
 const char *payload_operator_word(unsigned op);
 #endif

@@ -19,10 +19,10 @@
  * (stream_set_reclaim). All chunks of pool and tables together are within the session's MaximumBuffers; their memory
  * comes with the first write.
  *
- * Of a set that overwrites (shm_control.overwrite: BUFFERING) a writer that finds the pool empty takes the oldest chunk
- * that a stream of the set has filled: by one compare-and-swap of that stream's `oldest`, where the pool's head would
- * have been. The daemon takes a chunk that it wants to read by the same step, also the one that is being filled, and
- * gives it back by the pool. So each chunk has one owner.
+ * In a set that overwrites (shm_control.overwrite: BUFFERING) a writer that finds the pool empty takes the oldest chunk
+ * that a stream of the set has filled: by one compare-and-swap of that stream's `oldest` instead of the pool's head.
+ * The daemon takes a chunk that it wants to read by the same step, even the one being filled, and returns it to the
+ * pool. So each chunk has one owner.
  *
  * In memory an event is exactly its on-disk form (EVENT_HEADER, items, payload), padded to 8.
  *
@@ -36,8 +36,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 2.0: writers take chunks from a pool; 2.1: and, of a set that says so, the oldest from a stream; 3.0: events are
- * counted where they are written; 3.1: what is believed of the writers' counts */
+/* 2.0: writers take chunks from a pool; 2.1: in a set that overwrites also the oldest of a stream; 3.0: events are
+ * counted where they are written; 3.1: the believed part of the writers' counts (shm_told) */
 enum { SHM_MAJOR = 3, SHM_MINOR = 1 };
 #define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
 #define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct shm_header) == 24, "shm_header");
 
 /* ---- directory ---- */
 enum { SHM_PROVIDERS = 4096, SHM_PROVIDER_SESSIONS = 8, SHM_SESSIONS = 64 };
-/* the second two: said again, no more */
+/* the second two are only reported back */
 enum { SHM_ENABLE_IGNORE_KEYWORD_0 = 1, SHM_ENABLE_KEYWORD_0 = 2, SHM_ENABLE_SILOS = 4 };
 enum { SHM_FILTER_BYTES = 1 << 20, SHM_FILTER_ALIGN = 64 };
 /* shm_enable.enabled: by level and keywords alone, or by a block of wire/filter.h as well */
@@ -78,10 +78,10 @@ struct shm_provider {
     struct guid guid;
     uint32_t    generation; /* of the slot; odd = in use */
     uint8_t     mask;       /* bit i: enable[i].enabled */
-    /* bit i: it has a filter; set before the mask's, so that one load of both says who wants more */
+    /* bit i: it has a filter; set before the bit of `mask`, so that one load of both tells which entries have one */
     uint8_t           filtered;
     uint8_t           reserved1[2];
-    uint32_t          filter[SHM_PROVIDER_SESSIONS]; /* where, from the start of the filters' memory; 0: none */
+    uint32_t          filter[SHM_PROVIDER_SESSIONS]; /* offset in the filters' memory; 0: none */
     uint8_t           reserved2[8];
     struct shm_enable enable[SHM_PROVIDER_SESSIONS];
 };
@@ -93,8 +93,8 @@ struct shm_directory {
     struct shm_header header;
     uint32_t          provider_count;  /* slots in the array */
     uint32_t          provider_offset; /* from the start of the memfd */
-    /* memory of the filters; 0: there is none (1.1). A place is used again when nobody is enabled with it: who has read
-     * a filter goes by it only while the ticket is the same afterwards, and trusts no length in it */
+    /* memory of the filters; 0: none (1.1). A place is reused when no enablement uses it: a reader trusts a filter only
+     * while the ticket is the same afterwards, and trusts no length in it */
     uint32_t            filter_offset, filter_bytes;
     uint8_t             reserved[216];
     struct shm_provider provider[]; /* at provider_offset = 256 */
@@ -103,10 +103,11 @@ _Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory")
 
 /* ---- control: one per (session, UID) ---- */
 
-/* A count that writers keep in the data memory, as the daemon believes it. */
+/* A count that writers keep in the data memory, and what the daemon believes of it. */
 struct shm_told {
-    uint64_t said, believed; /* by the writers together; of it what can be true */
-    /* its events took the time up to here, CLOCK_MONOTONIC_RAW; 0: before the first look, which believes all */
+    uint64_t said, believed; /* by all writers together; the part of it that can be true */
+    /* the believed events account for all time up to here, CLOCK_MONOTONIC_RAW; 0: before the first look, which
+     * believes all */
     uint64_t at_ns;
 };
 struct shm_control {
@@ -117,24 +118,24 @@ struct shm_control {
     uint32_t          session_generation;
     uint32_t          stream_count; /* possible CPUs + 1 */
     uint32_t          chunk_shift;  /* chunk size = 1 << chunk_shift, 12 .. 16 */
-    /* chunks in the data memfd; may be 0 (a UID that was not admitted: all is lost and counted) */
+    /* chunks in the data memfd; may be 0 (a UID that was not admitted: all its events are lost and counted) */
     uint32_t chunk_count;
     uint32_t max_event;   /* largest Size of an event: BufferSize - 72, at most 65,535 */
     uint32_t pool_offset; /* of uint32_t pool[chunk_count], from the start of the memfd */
     uint32_t uid;
     uint32_t state_offset; /* of uint8_t[chunk_count], enum shm_chunk_state: for a successor */
-    /* who takes pool[i] with i + 1 >= this signals the session's eventfd; so does who finds no chunk. SHM_WAKE_NEVER:
-     * neither */
+    /* a writer that takes pool[i] with i + 1 >= this signals the session's eventfd, and so does one that finds no
+     * chunk. SHM_WAKE_NEVER: neither does */
     uint32_t pool_wake;
-    uint32_t overwrite; /* 1: where the pool is empty the oldest chunk is overwritten (2.1) */
-    /* of uint64_t claim[chunk_count]: what the daemon has taken to read, for a successor: stream + 1, chunk number (32
-     * bits) */
+    uint32_t overwrite; /* 1: when the pool is empty, the oldest chunk is overwritten (2.1) */
+    /* of uint64_t claim[chunk_count]: the chunks that the daemon has taken to read, for a successor: stream + 1, chunk
+     * number (32 bits) */
     uint32_t        claim_offset;
     struct shm_told lost, overwritten; /* for a successor (3.1) */
 };
 _Static_assert(sizeof(struct shm_control) == 128, "shm_control");
 
-/* What the daemon knows of a chunk. POOL: in the pool, or taken from it and not seen linked yet. STALLED: a writer of
+/* What the daemon knows of a chunk. POOL: in the pool, or taken from it and not yet seen linked. STALLED: a writer of
  * the fallback stream may still write there, so it is never granted again. */
 enum shm_chunk_state { SHM_CHUNK_FREE, SHM_CHUNK_POOL, SHM_CHUNK_LINKED, SHM_CHUNK_STALLED };
 
@@ -154,16 +155,17 @@ struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does n
     uint64_t aborts;         /* rseq restarts, for diagnosis */
     uint64_t filtered;       /* events that a filter kept out: neither written nor lost */
     uint64_t oldest;         /* of a set that overwrites: shm_oldest() */
-    uint64_t overwritten_to; /* the time of its newest event that was overwritten: raised after `oldest` has moved */
-    /* the table's entry of the chunk that is being filled, or of an older one (2.1): beside wpos, so that a writer
-     * which finds nothing in the caches waits for one line */
+    uint64_t overwritten_to; /* the time of its newest overwritten event; raised after `oldest` has moved */
+    /* the table's entry of the chunk being filled, or of an older one (2.1): beside wpos, so that a writer with cold
+     * caches waits for one line */
     uint64_t current;
     uint8_t  reserved[64];
 };
 _Static_assert(sizeof(struct shm_stream) == 128 && offsetof(struct shm_stream, tally) == 8, "shm_stream");
 
-/* Of a CPU's stream: its events so far, and how many times 8 bytes before wpos the last one begins. So who overwrites a
- * chunk knows how many events it has, and the time of its last one, without a walk through it. */
+/* Of a CPU's stream: its events so far, and the distance from the start of the last one to wpos, in units of 8 bytes.
+ * So a writer that overwrites a chunk knows its number of events, and the time of the last one, without a walk through
+ * it. */
 enum { SHM_TALLY_BITS = 16 };
 #define SHM_TALLY_MASK ((UINT64_C(1) << SHM_TALLY_BITS) - 1)
 static inline uint64_t shm_tally_event(uint64_t tally, uint32_t aligned)
@@ -175,8 +177,8 @@ static inline uint64_t shm_tally_skip(uint64_t tally, uint64_t gap)
     return (tally & ~SHM_TALLY_MASK) | ((tally + (gap >> 3)) & SHM_TALLY_MASK);
 }
 
-/* Of a stream that is overwritten: the number of the oldest chunk that nobody has taken, and how many events were
- * overwritten so far. A writer takes it when the stream has gone beyond it, and adds its events. */
+/* Of a stream that is overwritten: the number of the oldest chunk not taken yet, and the number of events overwritten
+ * so far. A writer takes that chunk once the stream has gone beyond it, and adds its events. */
 enum { SHM_OLDEST_BITS = 24 };
 #define SHM_OLDEST_MASK ((UINT64_C(1) << SHM_OLDEST_BITS) - 1)
 static inline uint64_t shm_oldest(uint64_t n, uint64_t overwritten)
@@ -184,22 +186,22 @@ static inline uint64_t shm_oldest(uint64_t n, uint64_t overwritten)
     return overwritten << SHM_OLDEST_BITS | (n & SHM_OLDEST_MASK);
 }
 static inline uint64_t shm_oldest_events(uint64_t oldest) { return oldest >> SHM_OLDEST_BITS; }
-/* `most`: the largest number that it can be, the one behind the chunk that is being filled. */
+/* `most`: the largest possible number, the one after the chunk being filled. */
 static inline uint64_t shm_oldest_number(uint64_t oldest, uint64_t most)
 {
     return most - ((most - oldest) & SHM_OLDEST_MASK);
 }
 
-/* What programs of one UID tried to write to this session and its enablement kept out: told, not counted, so that "why
- * is it empty" has an answer. Written with plain stores where something new is to be said, by nobody in the common
- * case. The place of a provider is its slot in the directory modulo SHM_REFUSALS; who finds the place taken by another
- * slot says nothing. */
+/* What programs of one UID tried to write to this session and its enablement kept out: noted, not counted, to answer
+ * "why is it empty". Written with plain stores, and only when there is something new to note: in the common case never.
+ * A provider's place is its slot in the directory modulo SHM_REFUSALS. A writer that finds another slot's note there
+ * writes nothing. */
 enum { SHM_REFUSALS = 256, SHM_REFUSED_LEVEL = 1, SHM_REFUSED_KEYWORDS = 2, SHM_REFUSED_FILTER = 4 };
 struct shm_refusal {
-    uint64_t keywords; /* of the events that their keywords kept out, together */
+    uint64_t keywords; /* of all events that their keywords kept out, by OR */
     uint16_t slot;     /* in the directory, + 1; 0 = nothing was refused */
     uint8_t  why;      /* SHM_REFUSED_* */
-    uint8_t  level;    /* the lowest of those that their level kept out */
+    uint8_t  level;    /* the lowest level of the events that their level kept out */
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct shm_refusal) == 16, "shm_refusal");
@@ -218,8 +220,8 @@ struct shm_data {
     uint32_t fallback_used; /* 1: a thread without rseq has taken chunks here */
     /* of uint64_t mark[chunk_count], of a set that overwrites: a CPU's tally at the beginning of the chunk. Else 0 */
     uint32_t mark_offset;
-    /* whose set it is, for whoever looks at it from outside (`autologger dev state`): the session's index + 1, 0 before
-     * this was written; and the UID. Nothing goes by them */
+    /* whose set it is, for observers from outside (`autologger dev state`): the session's index + 1, 0 before this was
+     * written; and the UID. Nothing relies on them */
     uint32_t session_number, uid;
     uint8_t  reserved[48];
 };

@@ -1,4 +1,4 @@
-/* tracepoint.h - the kernel tracepoints that a session asks for as providers, as its state keeps them (state.h).
+/* tracepoint.h - the kernel tracepoints that a session requests as providers, as its state keeps them (state.h).
  * Not for: how they are opened (kernel/source/tracepoints.h). */
 #ifndef AUTOLOGGER_WIRE_TRACEPOINT_H
 #define AUTOLOGGER_WIRE_TRACEPOINT_H
@@ -12,13 +12,14 @@ struct tracepoint_wish {
     struct guid guid;                     /* of the provider */
     char        name[TRACEPOINT_NAME];    /* of the provider: its events carry it */
     char        pattern[TRACEPOINT_TEXT]; /* "group:name", both with * and ?, several separated by blanks or commas */
-    char        filter[TRACEPOINT_TEXT];  /* in the kernel's words; "" = all */
+    char        filter[TRACEPOINT_TEXT];  /* in the kernel's syntax; "" = all */
     uint32_t    stacks;                   /* each event with its call stack */
-    uint32_t    opened;                   /* how many tracepoints are; written when the sources are opened */
+    uint32_t    opened;                   /* number of opened tracepoints; written when the sources are opened */
 };
 
-/* The kernel's trace buffer that records a session's tracepoints before user space (below tracefs' instances), where a
- * session of kernel events has the main one: as the kernel command line names it, and the session finds it. */
+/* The kernel's trace buffer that records a session's tracepoints before user space (below tracefs' instances), used
+ * when a kernel session has the main buffer. The kernel command line names it, and the session finds it by this
+ * name. */
 enum { TRACEPOINT_INSTANCE = 24 };
 static inline void tracepoint_instance(const struct guid *session, char out[TRACEPOINT_INSTANCE])
 {

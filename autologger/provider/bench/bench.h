@@ -21,7 +21,7 @@ struct bench_row {
     double   goal; /* 0 = none set */
     unsigned rounds;
     double   p25, p75;
-    double   ours, theirs; /* the medians that the ratio is of, in `unit`; "": the ratio says it all */
+    double   ours, theirs; /* the medians behind the ratio, in `unit`; "": the ratio says it all */
     char     unit[16];
 };
 struct bench_result {
@@ -37,7 +37,8 @@ void bench_print_json(const struct bench_result *result, FILE *out);
 void bench_print_text(const struct bench_result *result, FILE *out);
 /* The median, p25 and p75 of `count` ratios (which get sorted). */
 void bench_quartiles(double *ratio, unsigned count, struct bench_row *row);
-/* A row like `like`, of one figure a round on each side, at most BENCH_ROUNDS_MOST; `theirs` NULL: `limit` in each. */
+/* Adds a row like `like`, from one figure a round on each side, at most BENCH_ROUNDS_MOST; `theirs` NULL: `limit` in
+ * each. */
 enum { BENCH_ROUNDS_MOST = 1000 };
 void bench_row_add(struct bench_result *out, const struct bench_row *like, const double *ours, const double *theirs,
                    double limit, unsigned rounds);

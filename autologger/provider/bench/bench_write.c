@@ -1,5 +1,5 @@
-/* bench_write.c - the cost of EventWrite. The library is given a directory and a session in this process, without a
- * daemon: what is timed is the whole path of a program's call. */
+/* bench_write.c - the cost of EventWrite. The library gets a directory and a session in this process, without a daemon:
+ * the whole path of a program's call is timed. */
 #include "autologger/include/evntprov.h"
 #include "autologger/provider/bench/bench.h"
 #include "autologger/provider/process.h"
@@ -130,7 +130,7 @@ static double bench_write_median(double *times, unsigned count)
     return times[count / 2];
 }
 
-/* All contestants in turn, batch by batch. A round's ratio is that of the median batches: one that was preempted says
+/* All contestants in turn, batch by batch. A round's ratio is that of the median batches: a preempted batch says
  * nothing about the code. False: an event was lost, the figures mean nothing. */
 static bool measure(struct rig *g, struct payload *p, unsigned rounds, struct bench_result *out)
 {
