@@ -1,7 +1,8 @@
 /* access.h - who may do what at the control socket. The principal is the user at connect time (SO_PEERCRED). Root and
- * the daemon's own user may do everything, where they are in the daemon's own user and process namespaces. For others a
- * daemon asks the descriptors of rights.h; an early program has none: there they register providers, write to sessions
- * that are not secure, and ask. Threads: one (controlling). */
+ * the daemon's own user may do everything, if they are in the daemon's own user and process namespaces. For other users
+ * a daemon consults the descriptors of rights.h. An early program has none: with it they register providers, write to
+ * sessions that are not secure, and query.
+ * Threads: one (controlling). */
 #ifndef AUTOLOGGER_CONTROL_ACCESS_H
 #define AUTOLOGGER_CONTROL_ACCESS_H
 #include "autologger/wire/state.h"
@@ -24,14 +25,14 @@ enum access_right {
     ACCESS_ALL             = 0x1FE1
 };
 
-/* The descriptors of a daemon. `fd`: the connection of who asks, for the groups. */
+/* A daemon's descriptors. `fd`: the caller's connection, for its groups. */
 struct control_rights {
     bool (*granted)(const struct control_rights *r, int fd, uint32_t uid, const struct guid *object, uint32_t wanted);
-    /* whose files are made; who is in too many groups has the first of them */
+    /* the owner of new files; of too many groups only the first */
     void (*owner)(int fd, uint32_t uid, struct state_owner *out);
 };
 
-#define ACCESS_NOBODY UINT32_MAX /* no user: what everybody may */
+#define ACCESS_NOBODY UINT32_MAX /* no user: the rights of everybody */
 /* True when that user of the daemon's own namespaces may start, stop, enable and declare the file system ready,
  * whatever descriptors say. */
 bool access_may_control(uint32_t uid);

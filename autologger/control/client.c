@@ -1,5 +1,5 @@
-/* client.c - see client.h. What the other end sends is checked before it is used: its size against what recvmsg gave,
- * the sequence and type against the request, row counts against the size, names for their NUL. */
+/* client.c - see client.h. The daemon's bytes are checked before use: the size against what recvmsg returned, the
+ * sequence and type against the request, row counts against the size, names for their NUL. */
 #include "autologger/control/client_private.h"
 #include "autologger/wire/shm.h"
 
@@ -64,7 +64,7 @@ static int connect_to(int fd, const char *dir, const char *name)
     return rc;
 }
 
-/* Root has a socket with a queue of its own. Other users, and root below an older daemon, use "control". */
+/* Root has a socket with a queue of its own. Other users, and root with an older daemon, use "control". */
 static int connect_in(int fd, const char *dir)
 {
     static const char *const names[] = CTL_SOCKET_NAMES;
@@ -72,7 +72,7 @@ static int connect_in(int fd, const char *dir)
     return rc == -ENOENT || rc == -EACCES || rc == -ECONNREFUSED ? connect_to(fd, dir, names[CTL_SOCKET_CONTROL]) : rc;
 }
 
-/* Descriptors that came along; most are of no use here. */
+/* Takes the descriptors of a message; closes those that are not wanted. */
 static void take_descriptors(struct control_client *c, struct msghdr *m)
 {
     for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
@@ -90,7 +90,7 @@ static void take_descriptors(struct control_client *c, struct msghdr *m)
     }
 }
 
-/* One message into c->buffer, or a Status. */
+/* Receives one message into c->buffer. Returns a Status. */
 static wstatus client_receive(struct control_client *c, int64_t deadline, struct reason *why)
 {
     for (;;) {
@@ -111,7 +111,7 @@ static wstatus client_receive(struct control_client *c, int64_t deadline, struct
         ssize_t       n = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
-        if (n < 0) /* reset: it ended with a message of ours unread */
+        if (n < 0) /* reset: it ended with a message unread */
             return reason_set(why, errno == ECONNRESET ? W_WMI_INSTANCE_NOT_FOUND : wstatus_from_errno(errno),
                               "reading from the daemon: %s", strerror(errno));
         take_descriptors(c, &m);
@@ -136,7 +136,7 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
     wait_ms           = c->wait_most ? c->wait_most : wait_ms;
     int64_t deadline  = wait_ms == WAIT_EVER ? -1 : client_now_ms() + wait_ms;
     request->version  = CTL_VERSION;
-    request->sequence = ++c->sequence ? c->sequence : ++c->sequence; /* 0 is the daemon's own */
+    request->sequence = ++c->sequence ? c->sequence : ++c->sequence; /* 0 is for the daemon's messages */
     while (send(c->fd, request, request->size, MSG_NOSIGNAL) < 0) {
         if (errno == EINTR)
             continue;
@@ -149,14 +149,14 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
             return st;
         struct ctl_header h;
         memcpy(&h, c->buffer, sizeof h);
-        if (h.sequence == 0 && h.type == CTL_HELLO) { /* a successor has taken over: it never saw the request */
+        if (h.sequence == 0 && h.type == CTL_HELLO) { /* a successor has taken over, without the request */
             if (send(c->fd, request, request->size, MSG_NOSIGNAL) < 0)
                 return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "the daemon was restarted: %s", strerror(errno));
             continue;
         }
         if (h.sequence == 0)
             continue;                                        /* for provider libraries */
-        if ((int32_t)(h.sequence - request->sequence) < 0) { /* asked twice, as above, and answered twice */
+        if ((int32_t)(h.sequence - request->sequence) < 0) { /* sent twice, as above, and answered twice */
             for (unsigned i = 0; i < c->fd_count; i++)
                 close(c->fds[i]);
             c->fd_count = 0;
@@ -174,8 +174,8 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
     }
 }
 
-/* The same. An early program that would lose what it holds has asked the daemon to take over: asks again until that has
- * happened. */
+/* The same. An early program that would lose what it holds has asked for its successor: repeats the request until that
+ * has taken over. */
 wstatus client_ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
     int64_t deadline = client_now_ms() + (c->wait_most ? c->wait_most : WAIT_MS);
@@ -247,8 +247,8 @@ out:
     return st;
 }
 
-/* A daemon that hangs up before it greets died between taking the connection and giving it to its keeper, or has no
- * place just now: programs that it refuses take the last ones for a moment. Nothing was asked yet. */
+/* A daemon that hangs up before it greets died between accepting the connection and giving it to its keeper, or has no
+ * place just now: programs that it refuses take the last ones for a moment. Nothing was requested yet. */
 wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why)
 {
     bool    hung_up = false;
@@ -285,7 +285,7 @@ wstatus client_name_set(struct ctl_session_request *r, const char *name, struct 
     return W_SUCCESS;
 }
 
-/* The rows of a paged answer in c->buffer, checked: `head` bytes, then `count` rows of `row` bytes. */
+/* Checks the rows of a paged answer in c->buffer: `head` bytes, then `count` rows of `row` bytes. */
 wstatus client_rows_check(const struct control_client *c, uint32_t total, uint32_t count, size_t head, size_t row,
                           struct reason *why)
 {

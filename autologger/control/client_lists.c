@@ -1,12 +1,12 @@
-/* client_lists.c - what the daemon tells in pages or at length: sessions, providers, registrations, users, the terms of
- * a session, its own state. */
+/* client_lists.c - long or paged answers: sessions, providers, registrations, users, the terms of a session, the
+ * daemon's state. */
 #include "autologger/control/client_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or
- * NULL for lists of all. *rows is malloc; c->buffer keeps the last page. */
+/* Gets all pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's,
+ * or NULL for global lists. *rows is malloc; c->buffer keeps the last page. */
 static wstatus client_lists_pages(struct control_client *c, enum ctl_type type, const char *name, size_t head,
                                   size_t row, void **rows, unsigned *count, struct reason *why)
 {
@@ -30,7 +30,7 @@ static wstatus client_lists_pages(struct control_client *c, enum ctl_type type, 
             return st;
         }
         if (!page)
-            break; /* sessions went away between two pages */
+            break; /* sessions ended between two pages */
         all = more;
         memcpy(all + have * row, c->buffer + head, page * row);
         have += page;
@@ -40,7 +40,7 @@ static wstatus client_lists_pages(struct control_client *c, enum ctl_type type, 
     return W_SUCCESS;
 }
 
-/* A daemon that does not know a request says that of it. */
+/* W_INVALID_FUNCTION: the daemon does not know the request. */
 static wstatus client_lists_known(wstatus st) { return st == W_INVALID_FUNCTION ? W_NOT_SUPPORTED : st; }
 
 wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why)
@@ -128,7 +128,7 @@ wstatus control_terms(struct control_client *c, const char *name, uint32_t which
 
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why)
 {
-    enum { SESSIONS_MOST = 64 }; /* an older daemon does not say */
+    enum { SESSIONS_MOST = 64 }; /* an older daemon does not report it */
     wstatus st = client_plain_ask(c, CTL_STATE, offsetof(struct ctl_state_answer, sessions_most), WAIT_MS, why);
     if (st)
         return st;

@@ -1,5 +1,5 @@
-/* client_sessions.c - requests about a session: its state, its changes, what is enabled in it, who may do what, its
- * buffers as they come. */
+/* client_sessions.c - requests about a session: its state, its changes, its enablements, rights, its buffers in real
+ * time. */
 #include "autologger/control/client_private.h"
 #include "autologger/wire/filter.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A request about one session, answered by exactly one row (`out` may be NULL, then the answer need hold none). */
+/* A request about one session, answered by exactly one row (`out` NULL: the answer need hold none). */
 static wstatus session_ask(struct control_client *c, enum ctl_type type, const char *name, int wait_ms,
                            struct ctl_session_info *out, struct reason *why)
 {
@@ -51,7 +51,7 @@ wstatus control_flush(struct control_client *c, const char *name, struct reason 
     return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
 }
 
-/* The answer to `request`, also one with a Status: its text is the reason then. */
+/* Sends `request`. An answer with an error Status has the reason as its text. */
 static wstatus told_ask(struct control_client *c, struct ctl_header *request, struct ctl_update_answer *out,
                         struct reason *why)
 {

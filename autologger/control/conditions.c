@@ -1,6 +1,6 @@
-/* conditions.c - CTL_CONDITIONS: what a session found while it ran, and at its end for who stopped it. A boot's are in
- * its results too (boot/sequence.h); of a session that a controller started this is the only place. Threads: one. See
- * server.h. */
+/* conditions.c - CTL_CONDITIONS: conditions found while a session ran, and at its end for the connection that stopped
+ * it. Those of a boot are also in its results (boot/sequence.h); those of a controller's session are only here.
+ * Threads: one. See server.h. */
 #include "autologger/control/conditions.h"
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
@@ -19,7 +19,7 @@ static void conditions_row_fill(const struct condition *c, struct ctl_condition_
     session_copy_text(row->advice, sizeof row->advice, c->advice);
 }
 
-/* Of the session that this connection has stopped, as it ended; rows are as a page has them. */
+/* Of the session that this connection has stopped, as it ended; rows as in a page. */
 struct conditions_ended {
     char                     session[CTL_NAME];
     uint32_t                 count;
@@ -33,7 +33,7 @@ void conditions_keep(struct control_server *v, unsigned c, struct session *s)
     session_users_look(s);
     if (server_may_control(v, c) || server_session_granted(v, c, s, ACCESS_QUERY))
         e = malloc(sizeof *e + s->conditions.count * sizeof e->row[0]);
-    if (e) { /* else the answer is that there are none: the session has ended all the same */
+    if (e) { /* else the answer lists none: the session has ended all the same */
         session_copy_text(e->session, sizeof e->session, s->state->name);
         e->count = (uint32_t)s->conditions.count;
         for (uint32_t i = 0; i < e->count; i++)

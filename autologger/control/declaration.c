@@ -23,7 +23,7 @@ static void declaration_session_fill(const struct state_session *st, struct ctl_
     memcpy(out->hooks, st->hooks, sizeof out->hooks);
 }
 
-/* A provider that the session enables, at a place that the directory can have. */
+/* The session enables the provider, and its place exists in the directory. */
 static bool declaration_enabled(const struct state_enable *e)
 {
     return e->in_use && e->slot < SHM_PROVIDERS && e->entry < SHM_PROVIDER_SESSIONS;
@@ -54,7 +54,7 @@ void declaration_answer(struct session *s, const struct directory *d, uint32_t s
     }
 }
 
-/* As server_providers.c notes it: of the provider's GUID, with the user in the reason. */
+/* Finds the condition of server_providers.c: its item is the provider's GUID, and its reason names the user. */
 static uint32_t declaration_denied(const struct session *s, const struct guid *provider)
 {
     char     text[GUID_TEXT_SIZE];
@@ -69,7 +69,7 @@ static uint32_t declaration_denied(const struct session *s, const struct guid *p
     return 0;
 }
 
-/* What came of it so far. */
+/* Its counts so far. */
 static void counts_fill(struct session *s, unsigned place, struct ctl_terms_answer *out)
 {
     struct session_provider p;

@@ -1,8 +1,9 @@
-/* enable.c - CTL_ENABLE_PROVIDER: providers of sessions that run. A controller may wait until every program that has
- * the provider registered has run its callback: its request is then answered when the last of their tickets has come
- * back, or its program is gone.
- * Invariants: a wait holds tickets of living connections alone, and has a time by which it ends, so that every wait
- * ends. A connection has few of them, a user as many as quota.def says. Threads: one. See server.h. */
+/* enable.c - CTL_ENABLE_PROVIDER: providers of running sessions. A controller may wait until every program that has the
+ * provider registered has run its callback: its request is answered when the last of their tickets has come back, or
+ * its program is gone.
+ * Invariants: a wait holds only tickets of living connections, and has a time by which it ends, so that every wait
+ * ends. A connection has few of them, a user as many as quota.def says.
+ * Threads: one. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/conditions.h"
 #include "autologger/control/registrations.h"
@@ -20,14 +21,14 @@ struct ticket {
 };
 struct enable_wait {
     struct enable_wait *next;
-    unsigned            controller; /* connection */
+    unsigned            controller; /* its connection */
     struct ctl_header   header;     /* of the request */
     uint64_t            until_ms;
-    bool                short_of_memory; /* somebody is not waited for */
+    bool                short_of_memory; /* a program is not waited for */
     unsigned            count, room;
     struct ticket      *left;
 };
-/* A client waits 10 minutes at most (client_private.h); who has no right but to a session of its own less. */
+/* A client waits 10 minutes at most (client_private.h); one without rights beyond its own session waits less. */
 enum { WAIT_MS = 30 * 1000, WAIT_OWNER_MS = 10 * 60 * 1000 };
 
 static void wait_free(struct enable_wait *w)
@@ -52,7 +53,7 @@ static void wait_add(struct enable_wait *w, struct ticket t)
     w->left[w->count++] = t;
 }
 
-/* server_tell_enable of a capture of the state, with the filter that came with the request. */
+/* server_tell_enable for a capture of the state, with the request's filter. */
 static uint32_t tell_capture(struct control_server *v, const struct state_registration *r, const struct session *s,
                              unsigned entry)
 {
@@ -94,8 +95,8 @@ static void wait_unlink(struct control_server *v, struct enable_wait **at)
     *at = (*at)->next;
 }
 
-/* Answers the waits that have nothing left to wait for, or no time. An answer may drop a connection, and so change the
- * list: from the front again. */
+/* Answers the waits that are over or late. An answer may drop a connection, and so change the list: starts again each
+ * time. */
 static void answer_done(struct control_server *v, uint64_t now_ms)
 {
     for (struct enable_wait **at = &v->waits; *at;) {
@@ -155,7 +156,7 @@ static void enable_gone(struct control_server *v, unsigned c)
     held_gone(v, c);
 }
 
-/* ---- classic providers: one session at a time, and who enables one last takes it from the others ---- */
+/* ---- classic providers: one session at a time; the last to enable one takes it from the others ---- */
 
 static bool has_classic(const struct control_server *v, uint32_t slot)
 {
@@ -165,7 +166,7 @@ static bool has_classic(const struct control_server *v, uint32_t slot)
     return false;
 }
 
-/* Ends what every session but that of `keep` has of the provider. */
+/* Disables the provider in every session but that of entry `keep`. */
 static void take_from_others(struct control_server *v, uint32_t slot, unsigned keep)
 {
     const struct shm_provider *p  = &v->table->directory->shm->provider[slot];
@@ -179,7 +180,7 @@ static void take_from_others(struct control_server *v, uint32_t slot, unsigned k
     }
 }
 
-/* A classic provider filters its events by itself: a session that asks for more says so. */
+/* A classic provider filters its events itself: sessions that ask for more get a condition. */
 static void note_unfiltered(struct control_server *v, uint32_t slot)
 {
     const struct shm_provider *p = &v->table->directory->shm->provider[slot];
@@ -194,7 +195,7 @@ static void note_unfiltered(struct control_server *v, uint32_t slot)
     }
 }
 
-/* A provider has come. A classic one, whom several sessions want: the one that has the last place keeps it. */
+/* A provider was registered. If several sessions want a classic one, the session with the last entry keeps it. */
 static void registered(struct control_server *v, unsigned registration, const struct guid *group)
 {
     const struct state_registration *r    = &v->state->registration[registration];
@@ -217,7 +218,7 @@ static wstatus enable_act(struct control_server *v, const struct ctl_enable_requ
     unsigned      slot, entry;
     if (m->code == CTL_CODE_ENABLE) {
         const int known = directory_find(v->table->directory, &m->provider);
-        /* as on Windows: they filter by themselves */
+        /* as on Windows: such providers filter by themselves */
         if (known >= 0 && filter_needed(filter) && has_classic(v, (uint32_t)known))
             return W_NOT_SUPPORTED;
         session_expect(s, filter);
@@ -242,7 +243,7 @@ static wstatus enable_act(struct control_server *v, const struct ctl_enable_requ
     return W_SUCCESS;
 }
 
-/* The filters behind a request, with its property; malloc. */
+/* The request's filters, with its property; malloc. */
 static wstatus filter_of(const struct ctl_enable_request *m, size_t size, struct filter_block **out)
 {
     struct reason why;
@@ -270,7 +271,7 @@ static bool private_room(const struct control_server *v, const struct session *s
            session_provider_find(s, &m->provider, &slot, &entry) || !server_private_room(v, &m->provider, &why);
 }
 
-/* What the session's user may still have of what all share. */
+/* Does the session's user have quota for it? */
 static wstatus enable_has_quota(struct control_server *v, const struct session *s, const struct ctl_enable_request *m,
                                 const struct filter_block *filter)
 {
@@ -295,7 +296,7 @@ static wstatus wait_make(struct control_server *v, unsigned c, const struct ctl_
     return W_SUCCESS;
 }
 
-/* The answer waits for the programs with the change. A program that does not read has lost its connection by then. */
+/* The answer waits for the programs that were told. A program that does not read has lost its connection by now. */
 static void wait_begin(struct control_server *v, struct enable_wait *wait)
 {
     unsigned living = 0;
@@ -345,7 +346,7 @@ static wstatus enable_request(struct control_server *v, unsigned c, const void *
 
 /* ---- CTL_PROVIDER ---- */
 
-/* Of sessions that the caller may ask after. */
+/* Of sessions that the caller may query. */
 static unsigned enables_of(const struct control_server *v, unsigned c, int slot, struct ctl_provider_enable *out)
 {
     const struct shm_provider *p = &v->table->directory->shm->provider[slot];
@@ -377,7 +378,7 @@ static unsigned enable_programs_of(const struct control_server *v, unsigned c, i
         if (!r->in_use || (r->slot != (uint32_t)slot && state_group(r) != slot)) /* of a group: its members */
             continue;
         if (!all && v->state->connection[r->connection].uid != v->state->connection[c].uid)
-            continue; /* which programs others have running is not told to who may not ask */
+            continue; /* a caller without the right does not learn which programs other users run */
         const uint32_t pid = v->state->connection[r->connection].pid;
         unsigned       k   = 0;
         while (k < n && out[k].pid != pid)
@@ -409,7 +410,7 @@ static wstatus enable_provider(struct control_server *v, unsigned c, const void 
     return server_reply(v, c, m, answer, sizeof *answer + answer->program_count * sizeof answer->program[0], W_SUCCESS);
 }
 
-/* Programs that the predecessor kept out of a secure session because it knew no descriptors. */
+/* Attaches programs that the predecessor kept out of a secure session because it had no descriptors. */
 static void adopted(struct control_server *v)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
@@ -435,7 +436,7 @@ const struct control_enabling control_enabling = {
 
 void server_session_begun(struct control_server *v, struct session *s)
 {
-    unsigned declared = 0; /* what groups bring comes behind, and is told by group_change */
+    unsigned declared = 0; /* enablements for groups come after these, and are told by group_change */
     parts_begin(v, s);
     while (declared < STATE_ENABLES && *s->state->enable[declared].key)
         declared++;

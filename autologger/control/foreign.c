@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Threads begin one after another, so the one that asks next has most often one of the next numbers; else all are
- * looked at. */
+/* Threads begin one after another, so the next one to ask usually has one of the next numbers; else all threads are
+ * read. */
 enum { STATUS_MOST = 4096, NEXT_MOST = 8, TRIES = 3 };
 
 unsigned foreign_levels(const char *status, uint32_t *inner)
@@ -64,7 +64,7 @@ static bool is_thread(int proc_fd, uint32_t pid, uint32_t tid, uint32_t wanted)
     return levels_at(proc_fd, path, &inner) && inner == wanted;
 }
 
-/* Its number in `known`, if it is there: lists have one order, so it is looked for from *at on. 0: not there. */
+/* The inner number in `known`, searched from *at on, for both lists have the same order. 0: not there. */
 static uint32_t known_inner(const struct foreign_threads *known, uint32_t outer, unsigned *at)
 {
     for (unsigned i = *at; i < known->count; i++)
@@ -75,7 +75,7 @@ static uint32_t known_inner(const struct foreign_threads *known, uint32_t outer,
     return 0;
 }
 
-/* All threads of `pid` into `known`; those that were there are not looked at again. */
+/* Reads all threads of `pid` into `known`; those already there are not read again. */
 static void look_at_all(int proc_fd, uint32_t pid, struct foreign_threads *known)
 {
     char                    path[64];
@@ -118,7 +118,7 @@ static uint32_t control_foreign_find(int proc_fd, uint32_t pid, uint32_t inner, 
             continue;
         if (is_thread(proc_fd, pid, known->thread[i].outer, inner))
             return known->thread[i].outer;
-        known->thread[i].inner = 0; /* another thread has the number by now */
+        known->thread[i].inner = 0; /* another thread has this number now */
     }
     return 0;
 }
@@ -129,7 +129,7 @@ uint32_t foreign_thread(int proc_fd, uint32_t pid, uint32_t inner, uint32_t near
     for (uint32_t i = 1; !outer && near && i <= NEXT_MOST; i++)
         if (is_thread(proc_fd, pid, near + i, inner))
             outer = near + i;
-    /* a list that is read while threads begin and end can lack some */
+    /* a list that is read while threads begin and end can be incomplete */
     for (unsigned i = 0; !outer && pid && i < TRIES; i++) {
         look_at_all(proc_fd, pid, known);
         outer = control_foreign_find(proc_fd, pid, inner, known);

@@ -1,14 +1,15 @@
-/* group.c - provider groups: a provider that names a group in its traits is enabled in every session that the group is
- * enabled in, by the group's terms. Who enables the provider itself in a session has the last word there; the group's
- * end leaves that be. A group is a provider that nobody needs to have registered; its slot lives as long as its members
- * (server_registration_drop). Which group a registration has joined stands in its state, which outlives the daemon. The
- * early program has group_join.c alone.
- * Invariant: what a session enables for a group has the key group_key() of it. Threads: one. See server_parts.h. */
+/* group.c - provider groups: a provider that names a group in its traits is enabled in every session in which the group
+ * is enabled, on the group's terms. In a session that enables the provider itself, its own terms win, and the group's
+ * end does not change them. A group is a provider that no program has to register; its slot lives as long as its
+ * members (server_registration_drop). A registration's group is in its state, which outlives the daemon. The early
+ * program has only group_join.c.
+ * Invariant: an enablement that a session makes for a group has the group's group_key() as its key.
+ * Threads: one. See server_parts.h. */
 #include "autologger/control/server_parts.h"
 
 #include <string.h>
 
-/* The providers that the session enables for the group, also those that no program has registered now. */
+/* Changes the providers that the session enables for the group, also those that no program has registered now. */
 static void enabled_change(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t code,
                            struct enable_wait *wait)
 {

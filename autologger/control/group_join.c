@@ -1,6 +1,6 @@
-/* group_join.c - what a provider that has come brings with it: it joins the group that its traits name, and is enabled
- * where that is. All that the early program does about groups; what is done to groups of sessions that run is
- * group.c's. See server_parts.h. */
+/* group_join.c - joins a newly registered provider to the group named in its traits, and enables it where the group is
+ * enabled. This is all that the early program does about groups; group.c changes groups of running sessions. See
+ * server_parts.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 
@@ -46,7 +46,7 @@ bool group_member_set(struct control_server *v, struct session *s, uint32_t grou
     return session_provider_set(s, &id, &terms, &slot, at, &why) == W_SUCCESS;
 }
 
-/* Tells all programs that have the provider; who is not answered yet does not hear it twice. */
+/* Tells all programs that have the provider; a program that is not answered yet does not hear it twice. */
 static void group_join_tell(struct control_server *v, uint32_t slot, unsigned entry)
 {
     struct session *s = v->table->slot[v->table->directory->shm->provider[slot].enable[entry].session % SHM_SESSIONS];

@@ -1,11 +1,13 @@
-/* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file, other terms. The
- * logger may wait for storage that is slow, or that never answers again; all others are served meanwhile.
- * Invariants: H1 what is held belongs to a living connection, and goes with it; but for a start, and an update that was
- * begun, which are brought to their ends. H2 a flush, a file and each step of an update have a time by which they are
- * answered; the end of a session is answered when it has ended.
- * H3 nothing points to a session that is gone: server_session_stopped comes before that. H4 an update waits for those
- * of the same session that came before it: when these have ended it is as if it came then, and all that is asked of a
- * request is asked once more.
+/* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file, new terms. The
+ * logger may wait for storage that is slow, or that never answers again; all other requests are served meanwhile.
+ * Invariants
+ *   H1 a held request belongs to a living connection, and ends with it, except a start and an update that has begun,
+ *      which are completed.
+ *   H2 a flush, a file and each step of an update have a time by which they are answered; the end of a session is
+ *      answered when it has ended.
+ *   H3 nothing points to a session that is gone: server_session_stopped comes before that.
+ *   H4 an update waits for earlier ones of the same session. When these have ended it is treated as a new request, with
+ *      all its checks.
  * Threads: one. The early program has server_none.c instead. See server.h, server_parts.h. */
 #include "autologger/control/conditions.h"
 #include "autologger/control/server_parts.h"
@@ -15,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One session of it: itself, or a part of a private session. */
+/* One session of the request: the one it named, or a part of a private session. */
 struct held_part {
-    struct session       *s;      /* NULL: that is answered */
+    struct session       *s;      /* NULL: done */
     struct logger_errand *errand; /* of a file */
     unsigned              asked;  /* of a flush */
 };
@@ -25,23 +27,23 @@ struct held_program {
     struct held_program       *next;
     unsigned                   connection;
     struct ctl_header          header; /* of the request */
-    struct session            *s;      /* that it named; NULL: it has ended */
+    struct session            *s;      /* the one it named; NULL: it has ended */
     uint64_t                   until_ms;
     wstatus                    status; /* of the first part that failed */
     char                       text[CTL_PATH + 512];
-    struct ctl_session_info    info;   /* of a file: of the session that made the last one; of a stop: as it ended */
-    struct ctl_update_answer  *begun;  /* of a start: what is known so far */
+    struct ctl_session_info    info;   /* of a file: session of the last one; of a stop: as it ended */
+    struct ctl_update_answer  *begun;  /* of a start: the answer so far */
     struct session_update     *update; /* of an update */
-    struct ctl_update_request *again;  /* of one that waits for another one */
-    bool                       over;   /* of an update: its session is about to go */
-    bool                       failed; /* of a start: its session is being ended for that */
-    unsigned                   told;   /* of a start: how many of the session's conditions are in that */
-    unsigned                   count;  /* 0: the session is to end */
+    struct ctl_update_request *again;  /* of an update that waits for another one */
+    bool                       over;   /* of an update: its session is about to end */
+    bool                       failed; /* of a start that failed: its session is ending */
+    unsigned                   told;   /* of a start: how many of the session's conditions are in `begun` */
+    unsigned                   count;  /* 0: a stop, or an update */
     struct held_part           part[];
 };
-enum { FLUSH_MS = 5000, FILE_MS = 60000, GONE = STATE_CONNECTIONS /* in place of a connection that has ended */ };
+enum { FLUSH_MS = 5000, FILE_MS = 60000, GONE = STATE_CONNECTIONS /* instead of a connection that has ended */ };
 
-/* The session, and its parts: those that have something to do. */
+/* The session if it is not a whole, and its parts. */
 static unsigned parts_list(const struct control_server *v, struct session *s, struct session **out)
 {
     unsigned n = 0;
@@ -73,11 +75,11 @@ static wstatus held_make(struct control_server *v, unsigned c, const struct ctl_
 static void held_begin(struct control_server *v, struct held_program *h)
 {
     struct held_program **at = &v->held;
-    while (*at) /* who asked first is answered first */
+    while (*at) /* requests are answered in their order */
         at = &(*at)->next;
     *at = h;
     v->waiting[h->connection]++;
-    if (!v->asks_again) /* else who asks looks himself: a row of updates must not become a pile of calls */
+    if (!v->asks_again) /* else the caller looks itself: a row of updates must not become a pile of calls */
         server_held(v);
 }
 
@@ -103,7 +105,7 @@ static void control_held_unlink(struct control_server *v, struct held_program **
     *at = (*at)->next;
 }
 
-/* Is that part done? Then it has nothing more to do with the session. */
+/* Is that part done? Then it no longer refers to the session. */
 static bool part_done(struct held_program *h, struct held_part *p)
 {
     wstatus st;
@@ -135,7 +137,7 @@ static bool update_done(struct held_program *h)
     return false;
 }
 
-/* Of that session one is under way. */
+/* Is an update of that session under way? */
 static bool is_updated(const struct control_server *v, const struct session *s)
 {
     const struct held_program *h = v->held;
@@ -167,7 +169,7 @@ static void stop_answer(struct control_server *v, const struct held_program *h)
     server_reply(v, h->connection, &h->header, answer, sizeof *answer + sizeof answer->row[0], W_SUCCESS);
 }
 
-/* The rest of a start. A file that is not there yet is no failure: events wait for it. True: it has failed, and is
+/* Completes a start. A file that is not there yet is no failure: events wait for it. True: it has failed, and is
  * answered when its session has ended. */
 static bool start_fails(struct control_server *v, struct held_program *h)
 {
@@ -204,7 +206,7 @@ static void update_finish(struct control_server *v, struct held_program *h)
     const wstatus         st    = session_update_end(h->update, &found, &why);
     h->update                   = NULL;
     v->hooks.updated(v->hooks.ctx, s, st);
-    /* switched off: consumers get what is left */
+    /* switched off: consumers get the rest */
     if (!st && s->realtime && !(s->state->log_file_mode & ETL_MODE_REAL_TIME)) {
         server_session_ended(v, s, false);
         session_realtime_end(s);
@@ -214,7 +216,7 @@ static void update_finish(struct control_server *v, struct held_program *h)
     condition_list_finish(&found);
 }
 
-/* It is its turn. Who asks for what is being served just now is somebody else. */
+/* Repeats a waiting update. The requester of the request being served now (asks) is another one. */
 static void ask_again(struct control_server *v, struct held_program *h)
 {
     const struct state_owner *asks  = v->table->env->asks;
@@ -263,7 +265,7 @@ static void held_answer(struct control_server *v, struct held_program *h)
 
 static void took_long(struct held_program *h)
 {
-    if (h->begun) { /* what comes waits in memory */
+    if (h->begun) { /* events wait in memory meanwhile */
         const size_t used = strlen(h->begun->text);
         snprintf(h->begun->text + used, sizeof h->begun->text - used,
                  "%snote %d FileName: the file is not made yet, its storage takes long. Do: autologger query",
@@ -276,7 +278,7 @@ static void took_long(struct held_program *h)
              FILE_MS / 1000);
 }
 
-/* An answer may drop a connection, and so change the list: from the front again. */
+/* Answers one request. That may drop a connection, and so change the list: starts again each time. */
 static bool one_answered(struct control_server *v, uint64_t now_ms)
 {
     for (struct held_program **at = &v->held; *at; at = &(*at)->next) {
@@ -326,7 +328,7 @@ void held_gone(struct control_server *v, unsigned c)
     }
 }
 
-/* What of it was not done when its session ended. */
+/* The session has ended: ends what is not done of the request. */
 static void held_break(struct held_program *h, struct session *s)
 {
     h->over |= (h->update || h->again) && h->s == s;
@@ -377,7 +379,7 @@ wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header
 {
     struct ctl_update_answer *begun = malloc(sizeof *begun);
     struct held_program      *h     = calloc(1, sizeof *h + sizeof h->part[0]);
-    if (!begun || !h) { /* the session runs; its controller hears no more of it */
+    if (!begun || !h) { /* the session runs; its controller gets an error */
         free(begun);
         free(h);
         return W_NOT_ENOUGH_MEMORY;
@@ -413,7 +415,7 @@ wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header
     return W_SUCCESS;
 }
 
-/* Of each part; files beside the first process' one have the others' numbers behind their names, as log files do. */
+/* For each part. Files of all processes but the first have the pid behind their names, as log files do. */
 static wstatus files_begin(struct control_server *v, struct held_program *h, struct session **parts, const char *file,
                            struct ctl_update_answer *answer)
 {
@@ -455,7 +457,7 @@ wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header
     return W_SUCCESS;
 }
 
-/* It has its turn when those before it have ended (H4). */
+/* Keeps an update until those before it have ended (H4). */
 static wstatus update_again(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s)
 {
     struct held_program *h;

@@ -40,11 +40,11 @@ bool message_send(int fd, const void *message, size_t size, const int *fds, unsi
 void message_refuse_descriptors(int fd)
 {
     static const int no = 0;
-    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof no); /* an older kernel: message_receive */
+    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof no); /* an older kernel: see message_receive */
 }
 
-/* The next message stays in the socket. This call has no room for descriptors, so the kernel installs none here and
- * only reports them. An installed one needs a close, and the close of a FUSE file asks its server. */
+/* Peeks at the next message, which stays in the socket. The call has no room for descriptors, so the kernel installs
+ * none here and only reports them. An installed one needs a close, and the close of a FUSE file calls its server. */
 static ssize_t message_look(int fd, struct msghdr *m)
 {
     char         byte;
@@ -67,14 +67,14 @@ ssize_t message_receive(int fd, void *message, size_t capacity)
     if (n < 0)
         return n;
     if (peek.msg_flags & MSG_CTRUNC)
-        return -EBADMSG; /* a client sends no descriptors */
+        return -EBADMSG; /* honest clients send no descriptors */
     n = recvmsg(fd, &m, MSG_DONTWAIT);
     if (n < 0)
         return -errno;
     return m.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
 }
 
-/* With SO_PASSCRED each message has credentials, which the end has not: a message may be empty. */
+/* With SO_PASSCRED each message has credentials, and the end has none: so an empty message is not taken for the end. */
 enum message_waits message_waits(int fd)
 {
     union {
@@ -83,7 +83,7 @@ enum message_waits message_waits(int fd)
     } room;
     struct msghdr m;
     ssize_t       n;
-    do { /* a peer that left answers unread says so once, in front of the messages that it sent */
+    do { /* a peer that left answers unread is reported once, before the messages that it sent */
         m = (struct msghdr){.msg_control = room.space, .msg_controllen = sizeof room.space};
         n = message_look(fd, &m);
     } while (n == -ECONNRESET);
@@ -96,7 +96,7 @@ void message_hang_up(int fd)
 {
     static const int   yes   = 1;
     enum message_waits waits = MESSAGE_DESCRIPTORS;
-    /* nothing comes any more */
+    /* no more messages can come */
     const bool shut = shutdown(fd, SHUT_RDWR) == 0 && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0;
     for (unsigned i = 0; shut && i < UNREAD_MOST && (waits = message_waits(fd)) == MESSAGE_PLAIN; i++)
         (void)!recv(fd, NULL, 0, MSG_DONTWAIT);

@@ -8,8 +8,7 @@
 
 /* False when it could not be sent whole at once. */
 bool message_send(int fd, const void *message, size_t size, const int *fds, unsigned fd_count);
-/* Clients can't send descriptors to this socket, nor to those that are accepted from it. Only where the kernel knows
- * how. */
+/* Clients can't send descriptors to this socket, nor to sockets accepted from it. Only if the kernel supports that. */
 void message_refuse_descriptors(int fd);
 /* Bytes of one message; 0 at the end; -errno. -EBADMSG: the message carries descriptors. No honest client sends any;
  * the message stays in the socket for message_hang_up. A message larger than `capacity` is -EMSGSIZE. */

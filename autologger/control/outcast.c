@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* At the bound no connection is accepted, and those that there are then have room. */
+/* At WAITING_MOST no connection is accepted; the existing ones still have room. */
 enum { WAITING_MOST = 512, WAITING_ROOM = WAITING_MOST + STATE_CONNECTIONS + 64 };
 
 static outcast_start *outcast_helper_start;
@@ -16,7 +16,7 @@ static unsigned       control_outcast_count;
 
 void outcast_helper(outcast_start *start) { outcast_helper_start = start; }
 
-/* Closing it here is not closing it for good: it is on its way, and has a reference of its own. */
+/* This close is not the last: the message on its way holds a reference. */
 static bool hand_on(int fd)
 {
     if (helper_fd < 0 || !message_send(helper_fd, "", 1, &fd, 1))
@@ -25,7 +25,7 @@ static bool hand_on(int fd)
     return true;
 }
 
-/* A helper that has ended, or takes no more because it is about to. */
+/* Replaces a helper that has ended, or takes no more because it is about to end. */
 static bool helper_renew(void)
 {
     if (helper_fd >= 0)

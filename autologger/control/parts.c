@@ -1,7 +1,7 @@
-/* parts.c - private sessions of several processes (PRIVATE_LOGGER without PRIVATE_IN_PROC). What was asked for, the
- * whole, stands in the provider's entry of the directory and in the connections' words; the streams that a program gets
- * are those of its part, a session of its own that is in no entry. So a provider's eight places are not used up by its
- * processes, and a part ends without anybody else being told.
+/* parts.c - private sessions of several processes (PRIVATE_LOGGER without PRIVATE_IN_PROC). The requested session, the
+ * whole, is in the provider's entry of the directory and in the connections' masks. A program gets the streams of its
+ * part, a session of its own that is in no entry. So processes do not use up a provider's eight places, and the end of
+ * a part concerns no other program.
  * Invariant: a part belongs to one process, and has its whole as long as it lives (daemon/private.c ends it otherwise).
  * Threads: one (controlling). See server_parts.h. */
 #include "autologger/control/peer.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Parts take places of sessions: one whole has so many, and leaves others so many. */
+/* Parts take places of sessions: the most for one whole, and how many stay free for others. */
 enum { PARTS_OF_ONE = 16, PLACES_LEFT = 16 };
 
 static struct session *part_find(const struct control_server *v, const struct session *whole,
@@ -32,9 +32,9 @@ static struct session *part_find(const struct control_server *v, const struct se
     return found;
 }
 
-/* ---- which processes ---- */
+/* ---- selection of processes ---- */
 
-/* One of the names in `list`, joined by ';': the file's, or its whole path. */
+/* Is `path` in `list`, which is joined by ';'? By its file name, or by the whole path. */
 static bool listed(const char *list, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -79,8 +79,7 @@ static wstatus parts_room_for(const struct session_table *t, const struct sessio
     return W_SUCCESS;
 }
 
-/* The session that `plan` says, for that process. It may be made within a start, whose rights and owner are not this
- * one's. */
+/* Adds the session of `plan` for that process. A start may be under way, whose rights and owner do not apply to it. */
 static wstatus parts_add(struct control_server *v, struct session *whole, const struct plan *plan,
                          const struct state_connection *who, struct session **out, struct reason *why)
 {
@@ -103,7 +102,7 @@ static wstatus parts_add(struct control_server *v, struct session *whole, const 
     return st;
 }
 
-/* The first process has the file that was named, the others' ends with their number, as on Windows. */
+/* The first process has the file that was named; the others' names end with their pid, as on Windows. */
 static wstatus part_make(struct control_server *v, struct session *whole, const struct state_connection *who,
                          struct session **out, struct reason *why)
 {
@@ -125,7 +124,7 @@ static wstatus part_make(struct control_server *v, struct session *whole, const 
     snprintf(name, sizeof name, "%s (process %u)", w->name, pid);
     snprintf(path, sizeof path, "%s%s", w->other_path, own);
     snprintf(file, sizeof file, "%s%s", w->file_name, own);
-    plan.file_name             = *w->other_path ? file : NULL; /* BUFFERING has none */
+    plan.file_name             = *w->other_path ? file : NULL; /* BUFFERING has no file */
     plan.log_path              = *w->other_path ? path : NULL;
     plan.given.buffer_kb       = w->buffer_kb;
     plan.given.minimum_buffers = w->minimum_buffers;
@@ -137,7 +136,7 @@ static wstatus part_make(struct control_server *v, struct session *whole, const 
         return st;
     atomic_store(&(*out)->sids, atomic_load(&whole->sids));
     if (v->state->fs_ready)
-        session_fs_ready(*out); /* its file is made at once */
+        session_fs_ready(*out); /* its file is created at once */
     st = session_start(*out, why);
     if (st)
         table_remove(v->table, *out);
@@ -146,7 +145,7 @@ static wstatus part_make(struct control_server *v, struct session *whole, const 
     return st;
 }
 
-/* False: that process is meant, and there is no part for it. */
+/* False: the process is selected, and there is no part for it. */
 static bool part_ensure(struct control_server *v, struct session *whole, const struct state_connection *who)
 {
     const uint32_t          pid = who->pid;
@@ -181,7 +180,7 @@ void parts_begin(struct control_server *v, struct session *whole)
 {
     const int slot =
         whole->state->processes.kind == STATE_WHOLE ? directory_find(v->table->directory, &whole->state->guid) : -1;
-    bool none[STATE_CONNECTIONS] = {false}; /* it was told already */
+    bool none[STATE_CONNECTIONS] = {false}; /* the connection's failure was reported */
     for (unsigned i = 0; slot >= 0 && i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
         if (r->in_use && r->slot == (uint32_t)slot && !none[r->connection])
@@ -189,7 +188,7 @@ void parts_begin(struct control_server *v, struct session *whole)
     }
 }
 
-/* What the whole enables of other providers that this program has registered before. */
+/* Tells about other providers that the whole enables and this program registered before. */
 static void tell_earlier(struct control_server *v, struct session *whole, const struct state_registration *now)
 {
     for (unsigned k = 0; k < STATE_ENABLES && *whole->state->enable[k].key; k++)
@@ -201,7 +200,7 @@ static void tell_earlier(struct control_server *v, struct session *whole, const 
         }
 }
 
-/* Of a program that got none all later registrations of that provider are passed over. */
+/* A program that got no part: later registrations of that provider are ignored. */
 static bool got_none(const struct control_server *v, const struct state_registration *now)
 {
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {

@@ -14,13 +14,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Of newer kernels than the headers that this may be built with: <linux/pidfd.h>, <linux/magic.h>, <asm/socket.h>. */
+/* From newer kernels than the headers may be: <linux/pidfd.h>, <linux/magic.h>, <asm/socket.h>. */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 #define PIDFS_MAGIC 0x50494446
 enum { IOCTL_PID_NAMESPACE = 5, IOCTL_USER_NAMESPACE = 9, INFO_CGROUP = 1 << 2, TEXT_MOST = 4096 };
-struct peer_info { /* struct pidfd_info, as it was at first */
+struct peer_info { /* struct pidfd_info, first version */
     uint64_t mask, cgroup;
     uint32_t pid, tgid, ppid, ids[8];
     int32_t  exit_code;
@@ -36,9 +36,9 @@ bool peer_ended(int pidfd)
 
 static int open_process(uint32_t pid) { return pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1; }
 
-/* ---- what /proc says ---- */
+/* ---- from /proc ---- */
 
-/* The folder stays that process', whoever gets its number later. */
+/* The open folder stays that process', even if its pid is reused. */
 static int peer_folder_open(int proc_fd, uint32_t pid)
 {
     char path[32];
@@ -58,7 +58,7 @@ static bool peer_text_read(int folder, const char *name, char out[TEXT_MOST])
     return n > 0;
 }
 
-/* Field 22 of stat, counted behind the name, which may hold anything. 0: the process is gone. */
+/* Field 22 of stat, counted from after the name, which may hold anything. 0: the process is gone. */
 static uint64_t start_of(int folder)
 {
     char  text[TEXT_MOST];
@@ -99,7 +99,7 @@ static bool credentials_of(int folder, struct credentials *out)
     return true;
 }
 
-/* ---- what a pidfd says ---- */
+/* ---- from a pidfd ---- */
 
 static uint64_t pidfs_number(int pidfd)
 {
@@ -114,7 +114,7 @@ static uint64_t peer_cgroup_of(int pidfd)
     return pidfd >= 0 && ioctl(pidfd, IOCTL_INFO, &i) == 0 && i.mask & INFO_CGROUP ? i.cgroup : 0;
 }
 
-/* The inode of a namespace; 0: not to be had. A pidfd can tell where /proc is not mounted (Linux 6.11). */
+/* The inode of a namespace; 0: unknown. A pidfd works without /proc (Linux 6.11). */
 static uint64_t peer_space_of(int pidfd, unsigned long request, int proc_fd, uint32_t pid, const char *name)
 {
     char        path[48];
@@ -130,9 +130,9 @@ static uint64_t peer_space_of(int pidfd, unsigned long request, int proc_fd, uin
     return ok ? st.st_ino : 0;
 }
 
-/* Namespaces decide about root alone (peer_native). Those of other users' processes are asked for over a socket where
- * this process has no right to look: once for each process, or a user who connects again and again would cost a round
- * for each. */
+/* Namespaces matter for root alone (peer_native). Where this process has no right to look, those of other users'
+ * processes are requested over a socket: once for each process, else a user who connects again and again would cost a
+ * round for each. */
 enum { SPACES_KNOWN = 64 };
 static __thread struct peer_spaces {
     uint64_t process, user_ns, pid_ns;
@@ -155,7 +155,7 @@ static void spaces_of(int pidfd, int proc_fd, uint32_t pid, struct state_connect
 
 /* ---- the process of a connection ---- */
 
-/* The socket's own process. An older kernel knows its number alone. *gone: the kernel says that it has ended. */
+/* The socket's own process. An older kernel knows only its pid. *gone: the kernel says that it has ended. */
 static int pidfd_of(int fd, uint32_t pid, bool *gone)
 {
     int       pidfd = -1;
@@ -163,7 +163,7 @@ static int pidfd_of(int fd, uint32_t pid, bool *gone)
     *gone           = false;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0)
         return pidfd;
-    *gone = errno == ESRCH || errno == EINVAL; /* which of the two has changed */
+    *gone = errno == ESRCH || errno == EINVAL; /* depends on the kernel's version */
     return *gone ? -1 : open_process(pid);
 }
 
@@ -194,7 +194,7 @@ enum peer_found peer_take(int fd, int proc_fd, struct state_connection *out, int
     spaces_of(*pidfd, proc_fd, out->pid, out);
     out->permitted = credentials_of(folder, &now) ? now.permitted : 0;
     out->cgroup    = peer_cgroup_of(*pidfd);
-    /* the number was this process' all the while: it lives now, and began when it did at first */
+    /* the pid was this process' all the time: it lives now, and its start is the same as before */
     if (*pidfd >= 0 && !peer_ended(*pidfd) && start == start_of(folder))
         out->start = start;
     else

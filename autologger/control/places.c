@@ -8,7 +8,7 @@
 enum {
     RESERVE_MOST = 64,
     RESERVE_PART = 8,
-    FILES_PART   = 3 /* a connection has two: its socket and its process */,
+    FILES_PART   = 3 /* a connection needs two: its socket and its process */,
     PIDS         = 1 << 22,
     WORD         = 64,
     SPEAK_MS     = 1000
@@ -19,7 +19,7 @@ void places_begin(struct control_server *v)
     struct rlimit r;
     v->places = STATE_CONNECTIONS;
     if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / FILES_PART < v->places)
-        v->places = (unsigned)(r.rlim_cur / FILES_PART); /* the rest is for sessions */
+        v->places = (unsigned)(r.rlim_cur / FILES_PART); /* the rest of the descriptors is for sessions */
 }
 
 static unsigned places_reserve(const struct control_server *v)
@@ -35,8 +35,8 @@ static unsigned used(const struct control_server *v)
     return n;
 }
 
-/* Of who has connected and said nothing, the one that has been silent for longest gives way. Of root's only one that
- * has had time to speak: programs that try again would else push out commands that have just connected. */
+/* Drops the connection that has been silent for longest since it connected. One of root only if it had time to speak:
+ * else programs that try again would push out commands that have just connected. */
 static bool silent_drop(struct control_server *v, bool of_user, uint32_t uid)
 {
     const uint64_t now    = quota_now_ms();
@@ -74,7 +74,7 @@ int places_take(struct control_server *v, uint32_t uid)
 
 bool places_for_program(const struct control_server *v) { return used(v) + places_reserve(v) <= v->places; }
 
-/* The first time that this program is refused? One that is refused again counts once. */
+/* Is this program refused for the first time? Later refusals do not count. */
 static bool places_is_new(struct control_server *v, uint32_t pid)
 {
     if (pid >= PIDS || (!v->refused_pids && !(v->refused_pids = calloc(PIDS / WORD, sizeof *v->refused_pids))))

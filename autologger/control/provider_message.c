@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* For tools/prove: what a loop may change, what holds before each round, and what each round makes smaller. It proves
- * these three for one round out of any number, so that the number of rounds, up to 20,000 here, is of no matter.
- * Compilers see nothing of it. */
+ * these three for any single round, so that the number of rounds, up to 20,000 here, does not matter. Compilers do not
+ * see it. */
 #ifdef AL_PROVE
 #define LOOP_KEEPS(changes, holds, smaller) \
     __CPROVER_assigns(changes) __CPROVER_loop_invariant(holds) __CPROVER_decreases(smaller)
@@ -17,7 +17,7 @@
 
 enum { TRAIT_GROUP = 1, TRAIT_HEAD = 3 };
 
-/* The first group that follows the name: {u16 size, u8 type, data} each. */
+/* The first group after the name: {u16 size, u8 type, data} each. */
 static bool take_group(struct cursor c, struct guid *out)
 {
     while (cur_left(&c) >= TRAIT_HEAD)
@@ -39,7 +39,7 @@ static bool take_group(struct cursor c, struct guid *out)
     return false;
 }
 
-/* Provider traits: u16 size, which the message says, too; a name; the rest. */
+/* Provider traits: u16 size, which the message gives, too; a name; the rest. */
 static void take_traits(struct cursor c, struct provider_message *out)
 {
     cur_u16(&c);
@@ -73,7 +73,7 @@ static void take_thread(struct cursor *c, struct provider_message *out) { out->i
 
 static const struct provider_message_form {
     size_t least;                                                 /* size of the fixed part */
-    void (*take)(struct cursor *c, struct provider_message *out); /* what follows the header */
+    void (*take)(struct cursor *c, struct provider_message *out); /* parses what follows the header */
 } forms[] = {
     [CTL_HELLO]      = {sizeof(struct ctl_hello), take_hello},
     [CTL_REGISTER]   = {sizeof(struct ctl_register), take_register},

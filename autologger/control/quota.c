@@ -1,4 +1,4 @@
-/* quota.c - see quota.h: the rules, the buckets, and who is told. What is in use is counted by quota_uses.c. */
+/* quota.c - see quota.h: the rules, the buckets, and the reports. quota_uses.c counts what is in use. */
 #include "autologger/control/quota.h"
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
@@ -12,14 +12,14 @@ enum {
     BUCKETS         = STATE_CONNECTIONS,
     NOTE_AGAIN_MS   = 10000,
     MS              = 1000,
-    HOLD_PART       = 10 /* of a second's tokens, before who was held is read again */,
-    CONNECTED_PART  = 20 /* of them, which new connections leave to those that there are */,
+    HOLD_PART       = 10 /* of a second's tokens, before a held user is read again */,
+    CONNECTED_PART  = 20 /* of them, which new connections leave to the existing ones */,
     UNREAD_AGAIN_MS = 50
 };
 
 struct quotas {
     unsigned            count;
-    struct quota_bucket bucket[BUCKETS]; /* all others share the last */
+    struct quota_bucket bucket[BUCKETS]; /* the last is shared by all other users */
     uint64_t            noted_ms[STATE_QUOTAS];
 };
 
@@ -72,7 +72,7 @@ bool quota_fits(const struct quota_rule *r, uint64_t total, const struct quota_u
 bool quota_allows(struct control_server *v, unsigned what, uint32_t uid, uint64_t more)
 {
     struct quota_use use;
-    if (access_may_control(uid)) /* its tables say by themselves that they are full */
+    if (access_may_control(uid)) /* the tables themselves report that they are full */
         return true;
     quota_uses(v, what, uid, &use);
     if (quota_fits(&quota_rules[what], quota_total(v, what), &use, false, more, more))
@@ -81,10 +81,10 @@ bool quota_allows(struct control_server *v, unsigned what, uint32_t uid, uint64_
     return false;
 }
 
-/* ---- who is told ---- */
+/* ---- reports ---- */
 
-/* Sessions that have begun since are told too; the daemon's messages have it once, for they are not for a hostile user
- * to fill. */
+/* Sessions that have begun since get the condition too; the daemon's log has it once, so that a hostile user cannot
+ * fill it. */
 static void quota_note(struct control_server *v, unsigned what, uint32_t uid, bool first)
 {
     char item[80], text[200];
@@ -169,7 +169,7 @@ unsigned quota_bucket_empty(const struct quota_bucket *b, uint64_t *ms)
     return what;
 }
 
-/* Nothing was taken from it for so long that a new one is the same. */
+/* Its last use is so long ago that a new bucket would be the same. */
 static bool quota_is_full(const struct quota_bucket *b, uint64_t now)
 {
     struct quota_bucket then = *b;
@@ -201,8 +201,8 @@ static struct quota_bucket *bucket_of(struct quotas *q, uint32_t uid, bool more,
     return idle;
 }
 
-/* Root and who may control sessions have buckets of their own: a program of the same user that may not can't empty
- * them. */
+/* Root and users who may control sessions have buckets of their own: another program of the user, without that right,
+ * can't empty them. */
 static bool has_more(const struct control_server *v, int fd, uint32_t uid)
 {
     /* DefaultTraceSecurityGuid */
@@ -238,11 +238,11 @@ static struct quota_bucket *bucket_for(struct control_server *v, unsigned c, uin
     uint64_t             ms;
     if (b->more || v->more[c] == QUOTA_NO_MORE || quota_bucket_empty(b, &ms) == QUOTAS)
         return b;
-    v->more[c] = has_more(v, v->fd[c], uid) ? QUOTA_MORE : QUOTA_NO_MORE; /* asked only of who needs it */
+    v->more[c] = has_more(v, v->fd[c], uid) ? QUOTA_MORE : QUOTA_NO_MORE; /* checked only when needed */
     return v->more[c] == QUOTA_MORE ? bucket_of(v->quotas, uid, true, now) : b;
 }
 
-/* It asked for more than it reads. */
+/* It requests more than it reads. */
 static bool reads_too_little(struct control_server *v, unsigned c, uint64_t now)
 {
     enum { LITTLE = 4096 };

@@ -1,12 +1,13 @@
-/* quota.h - how much of what all users share one of them may have, and who was at that limit. The table is quota.def.
- * Invariants  Q1 no user has more than half of what other users left of a shared table, but for the least of its row.
- * Q2 a part of each table is
- *   root's. Q3 what is held is counted from the state when it is asked for, and registrations when it is adopted: a
- *   successor counts the same.
- *   Q4 who was refused or read later is counted by user and row in the daemon's state, and named: in CTL_STATE, and as
- *   a condition of each session that runs.
- * The owner (access_may_control) is root, or the daemon's own user: Q1 is not for it, Q2 neither.
- * Threads: the controlling one. Not for: places of connections, of which the last are kept for controllers
+/* quota.h - how much of a shared resource one user may have, and which users reached that limit. The table is
+ * quota.def.
+ * Invariants
+ *   Q1 no user has more than half of what other users left of a shared table, except for the least of its row.
+ *   Q2 a part of each table is root's.
+ *   Q3 what is held is counted from the state when needed, and registrations at adoption: a successor counts the same.
+ *   Q4 a refusal or delay is counted by user and row in the daemon's state, and reported: in CTL_STATE, and as a
+ *      condition of each running session.
+ * The owner (access_may_control) is root, or the daemon's own user: Q1 and Q2 do not limit it.
+ * Threads: the controlling one. Not for: places of connections, the last of which are kept for controllers
  * (places.h). */
 #ifndef AUTOLOGGER_CONTROL_QUOTA_H
 #define AUTOLOGGER_CONTROL_QUOTA_H
@@ -36,56 +37,53 @@ struct quota_rule {
     uint64_t    second, burst, second_more, burst_more; /* of a rate */
 };
 struct quota_use {
-    uint64_t own, others, all; /* others: of users, without the owner's */
+    uint64_t own, others, all; /* others: of other users, without the owner */
 };
 
 const struct quota_rule *quota_rule(unsigned what);
 
 /* ---- shares ---- */
 
-/* May a user who has `use->own` of `total` have `more`, of which `taken` is not in use by anybody yet? */
+/* May a user with `use->own` of `total` have `more`, of which nobody uses `taken` yet? */
 bool quota_fits(const struct quota_rule *r, uint64_t total, const struct quota_use *use, bool owner, uint64_t more,
                 uint64_t taken);
-/* What a user has, and how much there is. */
+/* What a user has, and the total. */
 void     quota_uses(const struct control_server *v, unsigned what, uint32_t uid, struct quota_use *out);
 uint64_t quota_total(const struct control_server *v, unsigned what);
 /* May that user have `more` of it? A refusal is counted (Q4). */
 bool quota_allows(struct control_server *v, unsigned what, uint32_t uid, uint64_t more);
-/* The same of a provider's place; one that the user pays for already, or that somebody else's session enables, costs
- * nothing. */
+/* The same for a provider's place; one that the user pays for already, or that any session enables, costs nothing. */
 bool quota_provider(struct control_server *v, uint32_t uid, const struct guid *provider);
-/* Who pays for what a session enables. */
+/* The user who pays for what a session enables. */
 uint32_t quota_payer(const struct session *s);
-/* May that connection have one more request that is answered later? Few at a time. */
+/* May that connection have one more request that is answered later? Only a few at a time. */
 bool quota_may_wait(struct control_server *v, unsigned c);
-/* Was refused. */
+/* Counts and reports a refusal. */
 void quota_refuse(struct control_server *v, unsigned what, uint32_t uid);
-/* Bytes that were sent to that connection and not read yet; from now on these count. */
+/* Bytes sent to that connection and not yet read; they count from now on. */
 uint32_t quota_unread(struct control_server *v, unsigned c);
 
 /* ---- rates ---- */
 
-/* One user's tokens, and what it has gained since it was looked at. `more`: of the owner, or of a user who controls
- * sessions. */
+/* One user's tokens, as of at_ms. `more`: for the owner, or a user who controls sessions. */
 struct quota_bucket {
     uint32_t uid;
     bool     used, more;
     uint64_t at_ms, held_until_ms;
-    int64_t  left[QUOTA_RATES]; /* below 0: what was taken beyond */
+    int64_t  left[QUOTA_RATES]; /* below 0: taken in advance */
 };
 void quota_bucket_begin(struct quota_bucket *b, uint32_t uid, bool more, uint64_t now_ms);
 void quota_bucket_fill(struct quota_bucket *b, uint64_t now_ms);
 void quota_bucket_take(struct quota_bucket *b, uint64_t requests, uint64_t bytes);
-/* The rate that is used up, QUOTAS: none; *ms gets how long the next tokens take. */
+/* The rate that is used up, or QUOTAS: none; *ms gets the time until the next tokens. */
 unsigned quota_bucket_empty(const struct quota_bucket *b, uint64_t *ms);
 
-/* False: the user connects so often that this connection is not taken. `fd`: says whose it is. */
+/* False: the user connects so often that this connection is not accepted. `fd`: the connection, for its groups. */
 bool quota_may_connect(struct control_server *v, int fd, uint32_t uid);
 /* False: nothing is read from that connection until v->held_until_ms of it. */
 bool quota_may_read(struct control_server *v, unsigned c);
-/* A request of that weight and size was read. One more for each QUOTA_WORK_NS of the thread's processor time that it
- * took: what a request costs can depend on how much all users have. At 2,000 a second a user has a fifth of the
- * thread. */
+/* Charges a request of that weight and size, and one more for each QUOTA_WORK_NS of the thread's processor time that it
+ * took: a request's cost can depend on how much all users have. At 2,000 a second a user has a fifth of the thread. */
 enum { QUOTA_WORK_NS = 100000 };
 void     quota_spend(struct control_server *v, unsigned c, unsigned weight, size_t bytes);
 uint64_t quota_now_ms(void);

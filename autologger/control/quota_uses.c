@@ -1,4 +1,4 @@
-/* quota_uses.c - what each user has of what all share, counted from the daemon's state (Q3 of quota.h). */
+/* quota_uses.c - counts what each user has of what all users share, from the daemon's state (Q3 of quota.h). */
 #include "autologger/control/access.h"
 #include "autologger/control/quota.h"
 #include "autologger/control/server_parts.h"
@@ -11,7 +11,7 @@
 
 enum { OWN = 1, OTHER = 2, OWNER = 4 };
 
-/* As access_may_control, which asks the kernel each time: here tens of thousands of entries are looked at. */
+/* As access_may_control, which asks the kernel each time; this is called for tens of thousands of entries. */
 static bool is_owner(uint32_t uid)
 {
     static uint32_t own;
@@ -46,7 +46,7 @@ static uint32_t registrant(const struct control_server *v, const struct state_re
 static void use_registrations(const struct control_server *v, uint32_t uid, struct quota_use *out)
 {
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
-        if (v->registered[c]) /* counted from the state when it is adopted */
+        if (v->registered[c]) /* counted from the state at adoption */
             quota_uses_add(out, v->state->connection[c].uid, uid, v->registered[c]);
 }
 
@@ -58,7 +58,7 @@ static const struct session *enabler(const struct control_server *v, unsigned sl
     return p->mask & 1u << entry ? v->table->slot[p->enable[entry].session % SHM_SESSIONS] : NULL;
 }
 
-/* Who pays for each place: the users whose sessions enable it, or, where no session does, those whose programs have it
+/* The users who pay for each place: those whose sessions enable it or, if no session does, those whose programs have it
  * registered. */
 static void payers(const struct control_server *v, uint32_t uid, uint8_t out[SHM_PROVIDERS])
 {
@@ -158,7 +158,7 @@ static void use_answers(const struct control_server *v, uint32_t uid, struct quo
             quota_uses_add(out, v->state->connection[c].uid, uid, v->unread[c]);
 }
 
-/* What programs have touched of the memory that they write events to. */
+/* Memory for events that programs have touched. */
 static void use_mapped(const struct control_server *v, uint32_t uid, struct quota_use *out)
 {
     enum { BLOCK = 512 };
@@ -191,7 +191,7 @@ void quota_uses(const struct control_server *v, unsigned what, uint32_t uid, str
 
 uint64_t quota_total(const struct control_server *v, unsigned what)
 {
-    enum { MAPPED_TIMES = 4 /* of what sessions may have: as much as a session's streams have addresses for */ };
+    enum { MAPPED_TIMES = 4 /* times what sessions may have: a session's streams have address space for that much */ };
     const struct quota_rule *r = quota_rule(what);
     return what == QUOTA_CONNECTIONS ? v->places : what == QUOTA_MAPPED ? MAPPED_TIMES * v->table->ceiling : r->total;
 }

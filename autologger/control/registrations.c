@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Sessions that this registration's events go to: a bit each, by the session's index. */
+/* The sessions that get this registration's events: a bit each, by the session's index. */
 static uint64_t sessions_of(const struct control_server *v, const struct state_registration *r)
 {
     const struct shm_provider *p    = &v->table->directory->shm->provider[r->slot];
@@ -45,7 +45,7 @@ wstatus registrations_page(struct control_server *v, unsigned c, const void *mes
     struct ctl_registrations_answer  *answer = (void *)v->out;
     const uint32_t                    room   = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
     (void)size;
-    uint32_t asked = UINT32_MAX; /* the provider that the right was asked of last */
+    uint32_t asked = UINT32_MAX; /* the provider of the last check */
     bool     may   = false;
     memset(answer, 0, sizeof *answer);
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {

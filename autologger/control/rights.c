@@ -25,7 +25,7 @@ enum { GROUPS_MOST = 65536 };
 #define SID_AUTHENTICATED "S-1-5-11"
 #define SID_LOG_USERS "S-1-5-32-559"
 
-/* Who has what where nothing is declared. Events of the kernel are root's. */
+/* The rights where nothing is declared. Kernel events are root's. */
 static const struct {
     const char *who;
     uint32_t    rights;
@@ -45,12 +45,12 @@ struct object {
     size_t      size;
 };
 struct rights {
-    struct control_rights asked; /* first */
+    struct control_rights asked; /* must be first: see granted */
     uint32_t              group;
     struct object        *object;
     unsigned              count;
-    pthread_mutex_t       lock;        /* descriptors change under it: loggers take digests of them */
-    uint8_t              *standard[2]; /* the table as descriptors; [1]: of SystemTraceControlGuid */
+    pthread_mutex_t       lock;        /* held for changes of descriptors: loggers compute digests of them */
+    uint8_t              *standard[2]; /* the table as descriptors; [1]: for SystemTraceControlGuid */
     size_t                standard_size[2];
 };
 
@@ -62,19 +62,19 @@ static const struct object *rights_object_find(const struct rights *r, const str
     return NULL;
 }
 
-/* The descriptor that counts. */
+/* The descriptor in force. */
 static const uint8_t *descriptor_of(const struct rights *r, const struct guid *object, size_t *size, bool *own)
 {
     const bool           system = guid_equal(object, &rights_system_trace);
     const struct object *o      = rights_object_find(r, object);
     *own                        = o != NULL;
-    if (!o && !system) /* what everybody may by default is no word about the kernel's events */
+    if (!o && !system) /* the default for everybody does not cover kernel events */
         o = rights_object_find(r, &default_object);
     *size = o ? o->size : r->standard_size[system];
     return o ? o->bytes : r->standard[system];
 }
 
-/* ---- who asks ---- */
+/* ---- the caller ---- */
 
 struct caller {
     uint32_t  uid, log_users;
@@ -104,7 +104,7 @@ static bool caller_is(void *ctx, const struct sid *s)
            (strcmp(text, SID_LOG_USERS) == 0 && c->log_users != RIGHTS_NO_GROUP && has_group(c, c->log_users));
 }
 
-/* R1. The group of SO_PEERCRED, then the others; without memory for them the caller is in fewer. */
+/* R1. The group of SO_PEERCRED, then the others; without memory for these the caller has fewer groups. */
 static void groups_get(int fd, struct caller *c)
 {
     struct ucred who;
@@ -113,7 +113,7 @@ static void groups_get(int fd, struct caller *c)
         return;
 #ifdef SO_PEERGROUPS
     uint32_t none;
-    getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, &none, &groups); /* says how many: fails, but for no group at all */
+    getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, &none, &groups); /* returns the size: fails, unless there is no group */
 #endif
     if (groups > GROUPS_MOST * sizeof *c->gid || !(c->gid = malloc(sizeof *c->gid + groups)))
         return;
@@ -285,13 +285,13 @@ wstatus rights_changed_dup(const struct rights *r, const struct guid *object, co
         free(list);
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "the security descriptor has more than %d entries", ENTRIES_MOST);
     }
-    unsigned at = 0; /* the same right twice for one is one entry: given and refused exclude each other */
+    unsigned at = 0; /* one entry for each SID and kind: granting and denying a right exclude each other */
     for (unsigned i = 0; i < n; i++) {
         struct security_entry e = list[i];
         if (sid_equal(&e.who, &entry->who) && e.deny != entry->deny)
             e.rights &= ~entry->rights;
         else if (sid_equal(&e.who, &entry->who))
-            continue; /* joined with the new one below */
+            continue; /* merged into the new one below */
         if (e.rights)
             list[at++] = e;
     }

@@ -40,7 +40,7 @@ void server_keep(struct control_server *v, unsigned c, enum connection_kept how)
     if (how && (before >= how || v->fd[c] < 0))
         return;
     v->kept[c] = (uint8_t)how;
-    keep_tell(v, c, how, v->fd[c]); /* before the other name goes: it is never without one */
+    keep_tell(v, c, how, v->fd[c]); /* before the other name is dropped: it always has one */
     keep_tell(v, c, before, -1);
 }
 
@@ -97,8 +97,8 @@ int server_connect(struct control_server *v, int fd, const struct state_connecti
     return c;
 }
 
-/* No descriptor is left: the spare one goes for a moment, so that who waits is told, and does not keep the daemon
- * awake. */
+/* No descriptor is left: uses the spare one for a moment, so that the waiting client is refused, and does not keep the
+ * daemon awake. */
 static int accept_spare(struct control_server *v, enum ctl_socket at)
 {
     close(v->spare_fd);
@@ -120,7 +120,7 @@ bool server_accept(struct control_server *v, enum ctl_socket at)
 
     if (fd < 0)
         return (errno == EMFILE || errno == ENFILE) && v->spare_fd >= 0 && accept_spare(v, at) >= 0;
-    /* programs that wait for a place try often: what costs more than their user is asked of those that get one */
+    /* programs that wait for a place try often: only those that get one cost more than a look at their user */
     const bool known = peer_user(fd, &who);
     who.socket       = at;
     const int c      = known && quota_may_connect(v, fd, who.uid) ? server_connect(v, fd, &who) : -1;
@@ -142,7 +142,7 @@ static void tell_foreign(struct control_server *v, unsigned c)
     server_tell(v, c, &m, sizeof m, NULL, 0);
 }
 
-/* The place of `uid` among those that were told of; the last one is of all who find none, so that users of no end take
+/* The place of `uid` among those reported; all users that find none share the last, so that the number of users needs
  * no memory. */
 static unsigned version_place(const struct control_server *v, uint32_t uid)
 {
@@ -152,8 +152,8 @@ static unsigned version_place(const struct control_server *v, uint32_t uid)
     return i;
 }
 
-/* A program that runs on after an update, or is linked statically: it is never attached, so no session sees its
- * providers. Controllers have the other socket. */
+/* A program that still runs after an update, or is linked statically: it is never attached, so no session sees its
+ * providers. Controllers use the other socket. */
 static void note_version(struct control_server *v, unsigned c, unsigned major)
 {
     static const char advice[] = "restart that program, and others of its kind; build anew what is linked statically";
@@ -188,10 +188,10 @@ static wstatus server_on_hello(struct control_server *v, unsigned c, const struc
                                .processors      = v->table->env->cpus,
                                .daemon_instance = v->instance};
     v->greeted[c]           = true;
-    /* others are kept when they ask for something: a hello costs the keeper nothing */
+    /* others are kept once they ask for something: their hello costs the keeper nothing */
     if (access_may_control(v->state->connection[c].uid))
         server_keep(v, c, KEPT_ASKS);
-    /* 0: a controller, maps nothing */
+    /* 0: a controller, which maps nothing */
     if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR))
         answer.header.status = W_NOT_SUPPORTED;
     if (m->shm_major && m->shm_major < SHM_MAJOR)
@@ -252,11 +252,11 @@ struct session *server_named(struct control_server *v, const struct ctl_session_
 
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted)
 {
-    /* SystemTraceControlGuid: who has a session with events of the kernel has the kernel's */
+    /* SystemTraceControlGuid: kernel events also need rights on it */
     static const struct guid system_trace = {
         0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
     const bool kernel = s->state->kernel || s->state->tracepoint_count;
-    /* a program's; what it is a part of is its controller's */
+    /* a program's own session; a part belongs to the whole's controller */
     const bool own = s->state->private_pid && s->state->processes.kind != STATE_PART;
     if (own)
         return server_is_private_to(v, c, s) || server_may_control(v, c);
@@ -265,24 +265,24 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
 
 /* ---- requests as a table ---- */
 
-/* What a request needs beside Windows' rights on the session that it names. */
-enum { ALWAYS = 0, OWNER = 1 << 30, BY_ITSELF = 1 << 29, CREATE = 1 << 28 /* what starting the session would need */ };
+/* What a request needs besides Windows' rights on the session that it names. */
+enum { ALWAYS = 0, OWNER = 1 << 30, BY_ITSELF = 1 << 29, CREATE = 1 << 28 /* also the rights to start the session */ };
 
 static const struct server_request {
     uint16_t type;
-    size_t   least; /* size of the fixed part; 0: provider_message.h knows it */
-    uint32_t right; /* of enum access_right, on the session whose name follows the header; or one of the above */
-    /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
+    size_t   least; /* size of the fixed part; 0: provider_message.h checks it */
+    uint32_t right; /* enum access_right, on the session whose name follows the header; or one of the above */
+    /* would lose what an early program holds: it asks for its successor, and answers W_RETRY until that is there */
     bool            files;
     uint16_t        weight; /* how many requests it counts as (quota.h) */
     server_request *act;
 } requests[] = {
     {CTL_HELLO, 0, ALWAYS, false, 2, on_told},
-    {CTL_REGISTER, 0, ALWAYS, false, 2, on_told}, /* asks for REGISTER_GUIDS itself */
+    {CTL_REGISTER, 0, ALWAYS, false, 2, on_told}, /* checks REGISTER_GUIDS itself */
     {CTL_UNREGISTER, 0, ALWAYS, false, 1, on_told},
     {CTL_ENABLE_ACK, 0, ALWAYS, false, 1, on_told},
     {CTL_THREAD, 0, ALWAYS, false, 1, on_told},
-    /* tells those that the caller may query */
+    /* returns the sessions that the caller may query */
     {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, 1, server_on_query},
     {CTL_STOP, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_stop},
     {CTL_FLUSH, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_flush},
@@ -292,7 +292,7 @@ static const struct server_request {
     {CTL_UPDATE, offsetof(struct ctl_update_request, maximum_buffers), ACCESS_GUID_ENABLE | CREATE, true, 20,
      server_on_update},
     {CTL_START, sizeof(struct ctl_start_request), BY_ITSELF, true, 50, server_on_start}, /* server_may_start */
-    /* and on the provider */
+    /* also on the provider */
     {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), ACCESS_GUID_ENABLE, true, 4, server_on_enable_provider},
     {CTL_SNAPSHOT, sizeof(struct ctl_snapshot_request), ACCESS_CREATE_ONDISK, true, 20, server_on_snapshot},
     {CTL_NEXT_FILE, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE | CREATE, true, 20, server_on_next_file},
@@ -305,12 +305,12 @@ static const struct server_request {
     {CTL_DECLARATION, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_declaration},
     {CTL_TERMS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_terms},
     {CTL_CONSUME, sizeof(struct ctl_session_request), ACCESS_REALTIME, false, 1, server_on_consume},
-    /* of the session of CTL_CONSUME */
+    /* on the session of CTL_CONSUME */
     {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), ALWAYS, false, 1, server_on_consume_next},
     {CTL_ACCESS, sizeof(struct ctl_access_request), ALWAYS, false, 4, server_on_access},
 };
 
-/* What starting the session asks for. */
+/* The rights needed to start the session. */
 static uint32_t create_rights(const struct session *s)
 {
     return (s->state->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
@@ -321,7 +321,7 @@ static bool may(struct control_server *v, unsigned c, const struct server_reques
 {
     char name[CTL_NAME];
     if (v->state->connection[c].socket == CTL_SOCKET_PROVIDER && r->type > CTL_THREAD)
-        return false; /* root, too: no other code than a provider's answers there */
+        return false; /* root, too: only code for providers answers there */
     if (r->right == ALWAYS || server_may_control(v, c))
         return true;
     if (r->right & BY_ITSELF)
@@ -329,15 +329,15 @@ static bool may(struct control_server *v, unsigned c, const struct server_reques
     if (r->right & OWNER)
         return false;
     if (size < sizeof(struct ctl_header) + CTL_NAME)
-        return true; /* that is what it is told */
+        return true; /* it is answered W_BAD_LENGTH */
     snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, (const char *)message + sizeof(struct ctl_header));
     const struct session *s = table_find(v->table, name);
     if (!s)
-        return r->right == ACCESS_QUERY; /* that there is none */
+        return r->right == ACCESS_QUERY; /* it is told that the session does not exist */
     return server_session_granted(v, c, s, (r->right & ~(uint32_t)CREATE) | (r->right & CREATE ? create_rights(s) : 0));
 }
 
-/* A process' part of a private session is asked after, and otherwise left to the whole. */
+/* A process' part of a private session can be queried; all else is done to the whole. */
 static bool server_is_part(struct control_server *v, const struct server_request *r, const void *message, size_t size)
 {
     char name[CTL_NAME];
@@ -364,7 +364,7 @@ void server_act(struct control_server *v, unsigned c, const void *message, size_
     struct ctl_header            m;
 
     if (!message_header_read(message, size, &m))
-        return; /* server_receive has looked */
+        return; /* server_receive has checked it */
     r = request_of(m.type);
     if (!r)
         st = W_INVALID_FUNCTION;
@@ -385,7 +385,7 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
 {
     struct ctl_header m;
 
-    if (!message_header_read(message, size, &m)) { /* not one of ours */
+    if (!message_header_read(message, size, &m)) { /* not a message of the protocol */
         server_drop(v, c);
         return;
     }
@@ -411,7 +411,7 @@ bool server_read(struct control_server *v, unsigned c)
     const uint64_t before = quota_work_ns();
     server_receive(v, c, v->in, (size_t)n);
     const unsigned work = (unsigned)((quota_work_ns() - before) / QUOTA_WORK_NS);
-    if (work) /* charged after a drop, too: the place keeps the user's number until its next connection */
+    if (work) /* charged after a drop, too: the place keeps the uid until its next connection */
         quota_spend(v, c, work, 0);
     return true;
 }
@@ -491,13 +491,13 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
             server_drop(v, c);
         else {
             server_peer_set(v, c, pidfd);
-            message_refuse_descriptors(v->fd[c]); /* a predecessor did not know how */
+            message_refuse_descriptors(v->fd[c]); /* a predecessor may not have done so */
         }
     }
     server_users_check(v);
     if (v->hooks.enabling)
         v->hooks.enabling->adopted(v);
-    /* a new instance number: clients ask again for what was not answered */
+    /* a new instance number: clients repeat requests that were not answered */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         struct ctl_hello m = {.header          = {sizeof m, CTL_HELLO, CTL_VERSION, 0, 0},
                               .highest_version = CTL_VERSION,
@@ -513,7 +513,7 @@ void server_destroy(struct control_server *v)
 {
     if (!v)
         return;
-    v->ending = true; /* sessions may have a successor, and writers need their memory until it is there */
+    v->ending = true; /* sessions may have a successor; until it is there, writers need their memory */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->fd[c] >= 0)
             server_drop(v, c);

@@ -1,5 +1,5 @@
-/* server_access.c - CTL_ACCESS: security descriptors, asked for and changed while the daemon runs. A change is kept
- * first (the store), then counts. See server.h; a request is hostile input. */
+/* server_access.c - CTL_ACCESS: queries and changes security descriptors while the daemon runs. A change is stored
+ * first, then takes effect. See server.h; a request is hostile input. */
 #include "autologger/control/rights.h"
 #include "autologger/control/server_parts.h"
 
@@ -70,7 +70,7 @@ static wstatus remove_own(struct control_server *v, const struct ctl_access_requ
     return st;
 }
 
-/* Whoever may ask after the object sees who else may; changes are for who may do everything. */
+/* A caller that may query the object sees its descriptor; changes need every right. */
 wstatus server_access(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_access_request *m     = message;

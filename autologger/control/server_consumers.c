@@ -1,4 +1,4 @@
-/* server_consumers.c - programs that read a session in real time. See server.h, and live.h for their side. */
+/* server_consumers.c - programs that read a session in real time. See server.h, and live.h for the program's side. */
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 
@@ -44,7 +44,7 @@ wstatus server_on_consume(struct control_server *v, unsigned c, const void *mess
         return W_WMI_INSTANCE_NOT_FOUND;
     if (consumed(v, c) && consumed(v, c) != s)
         return W_WMI_ALREADY_ENABLED;
-    /* asked again: a predecessor's answer did not arrive. Or an ended session's farewell that was not fetched */
+    /* a repeated request: a predecessor's answer did not arrive. Or an ended session's farewell that was not fetched */
     server_consumer_drop(v, c);
     if (!consumer_of(v, c))
         return W_NOT_ENOUGH_MEMORY;
@@ -56,7 +56,7 @@ wstatus server_on_consume(struct control_server *v, unsigned c, const void *mess
     return W_SUCCESS;
 }
 
-/* Its session has ended: it gets what is left, once. */
+/* Its session has ended: sends what is left, once. */
 static void farewell_tell(struct control_server *v, unsigned c, uint32_t sequence)
 {
     struct consumer *k = v->consumer[c];
@@ -73,7 +73,7 @@ wstatus server_on_consume_next(struct control_server *v, unsigned c, const void 
     bool                              wait;
     (void)size;
 
-    if (v->consumer[c] && v->consumer[c]->farewell.flags) { /* whatever it asks for: that is all that there is */
+    if (v->consumer[c] && v->consumer[c]->farewell.flags) { /* whatever it asks for: nothing else is left */
         farewell_tell(v, c, m->header.sequence);
         return W_SUCCESS;
     }
@@ -84,7 +84,7 @@ wstatus server_on_consume_next(struct control_server *v, unsigned c, const void 
     if (st)
         return st;
     if (wait) {
-        struct consumer *k = consumer_of(v, c); /* a predecessor's consumer has none here yet */
+        struct consumer *k = consumer_of(v, c); /* a predecessor's consumer has no entry here yet */
         if (!k)
             return W_NOT_ENOUGH_MEMORY;
         k->waits   = true;

@@ -1,6 +1,6 @@
-/* server_files.c - what is made at once for a controller: a session, a file more of one, other terms for one, with that
- * user's rights; what one was made of, and which providers there are. The early program has server_none.c instead. See
- * server.h. */
+/* server_files.c - what is created at once for a controller, with that user's rights: a session, one more file of a
+ * session, new terms for one; also what a session was created from, and which providers there are. The early program
+ * has server_none.c instead. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/declaration.h"
 #include "autologger/control/peer.h"
@@ -13,12 +13,12 @@
 struct starter {
     struct control_server *v;
     unsigned               c;
-    struct state_processes whole; /* PRIVATE_LOGGER alone: which processes it is for */
+    struct state_processes whole; /* PRIVATE_LOGGER alone: the processes it is for */
 };
 
-/* What users who need no right may take of what all share. */
+/* Limits for users without rights, of what all users share. */
 enum {
-    NOBODY              = 65534 /* the kernel's overflowuid: owns the files of root of another namespace */,
+    NOBODY              = 65534 /* the kernel's overflowuid: owns the files of another namespace's root */,
     PRIVATE_OF_USER     = 4,
     PRIVATE_OF_USERS    = 16,
     PRIVATE_IN_PROVIDER = SHM_PROVIDER_SESSIONS / 2,
@@ -66,7 +66,7 @@ static wstatus users_room(const struct starter *s, const struct plan *plan, stru
     return st;
 }
 
-/* What the session's user may still have of what all share. */
+/* Does the session's user have quota for what it needs? */
 static wstatus server_files_has_quota(const struct starter *s, const struct plan *plan, struct reason *why)
 {
     const uint32_t uid    = s->v->state->connection[s->c].uid;
@@ -109,7 +109,7 @@ static wstatus may_start_whole(struct starter *s, const struct plan *plan, struc
     return st;
 }
 
-/* Of the program that asks, and of nothing else: it needs no right, and its file is made with that user's. */
+/* A session of the requesting program alone: it needs no right, and its file is made with that user's rights. */
 static wstatus may_start_private(const struct starter *s, const struct plan *plan, struct reason *why)
 {
     const struct control_server   *v   = s->v;
@@ -133,14 +133,15 @@ static wstatus may_start_private(const struct starter *s, const struct plan *pla
     return server_may_control(v, s->c) ? W_SUCCESS : users_room(s, plan, why);
 }
 
-/* Rights in the words that autologger access takes. */
+/* Rights in the syntax of autologger access. */
 static const char *rights_words(uint32_t wanted)
 {
     const bool live = wanted & ACCESS_CREATE_REALTIME, file = wanted & ACCESS_CREATE_ONDISK;
     return live && file ? "enable,realtime,ondisk" : live ? "enable,realtime" : file ? "enable,ondisk" : "enable";
 }
 
-/* A path of the caller's own choice is made with the caller's rights; a daemon that cannot take these on makes none. */
+/* A file at a path chosen by the caller is made with the caller's rights; a daemon that cannot take these on refuses
+ * it. */
 static wstatus may_name(const struct control_server *v, unsigned c, const char *file, struct reason *why)
 {
     if (!file || *file != '/' || server_may_control(v, c) || v->table->env->asks)
@@ -192,7 +193,7 @@ static wstatus has_rights(void *ctx, const struct plan *plan, struct reason *why
                : W_SUCCESS;
 }
 
-/* The processes that a private session is for. Others than these two kinds ask about events. */
+/* The processes that a private session is for. Filters of other types are about events: W_NOT_SUPPORTED. */
 static wstatus processes_of(const struct filter_block *b, size_t size, struct state_processes *out)
 {
     struct reason why;
@@ -215,7 +216,7 @@ static wstatus processes_of(const struct filter_block *b, size_t size, struct st
     return W_SUCCESS;
 }
 
-/* What is made from now on is that user's, until `asks` is NULL again. */
+/* Whatever is created from now on is that user's, until `asks` is NULL again. */
 static void asks_set(struct control_server *v, unsigned c, struct state_owner *owner)
 {
     if (server_may_control(v, c) || !v->hooks.rights || !v->hooks.rights->owner)
@@ -227,7 +228,7 @@ static void asks_set(struct control_server *v, unsigned c, struct state_owner *o
     v->table->env->asks = owner;
 }
 
-/* Asked of a plan before anything is made of it. */
+/* Checks a plan before its session is created. */
 static wstatus server_files_may_start(void *ctx, const struct plan *plan, struct reason *why)
 {
     const wstatus st = has_rights(ctx, plan, why);
@@ -262,7 +263,7 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     return wait ? held_start(v, c, &m->header, wait, answer) : server_reply(v, c, m, answer, sizeof *answer, st);
 }
 
-/* What changing it asks for beside what having started it did. */
+/* Rights for the change, beyond those to start the session. */
 static bool server_files_may_update(const struct control_server *v, unsigned c, const struct session *s, uint32_t what)
 {
     const uint32_t wanted =

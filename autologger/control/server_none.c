@@ -1,4 +1,4 @@
-/* server_none.c - the early program's: it makes nothing for controllers, and tells them of sessions alone. See
+/* server_none.c - for the early program: it creates nothing for controllers, and only answers about sessions. See
  * server_files.c, server_access.c. */
 #include "autologger/control/server_parts.h"
 

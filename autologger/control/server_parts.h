@@ -1,7 +1,7 @@
-/* server_parts.h - what the files of the server share: server.c (connections, the table of requests), server_step.c
- * (who is waited for), server_providers.c, server_controllers.c, server_consumers.c. Nothing else includes it. A
- * request's function returns a Status, which is then its answer, or has answered itself and returns 0; V1 holds: the
- * size was checked. Threads: one. */
+/* server_parts.h - shared by the files of the server: server.c (connections, the table of requests), server_step.c
+ * (waiting), server_providers.c, server_controllers.c, server_consumers.c. Nothing else includes it. A request's
+ * function returns a Status, which is its answer, or answers itself and returns 0; V1 holds: the size was checked.
+ * Threads: one. */
 #ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #define AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #include "autologger/control/foreign.h"
@@ -14,15 +14,15 @@
 struct consumer {
     bool                       waits; /* for the buffer that `request` wants */
     struct ctl_consume_request request;
-    struct ctl_consume_answer  farewell; /* its session has ended: flags is not 0 */
+    struct ctl_consume_answer  farewell; /* flags is not 0: its session has ended */
     int                        fds[REALTIME_FILES];
     unsigned                   fd_count;
 };
 
-/* KEPT_ASKS: by the keeper alone; it has asked, and a successor answers. KEPT_HOLDS: by the service manager too; it has
+/* KEPT_ASKS: by the keeper alone: it has asked, and a successor answers. KEPT_HOLDS: by the service manager too: it has
  * registered something, or reads a session. */
 enum connection_kept { KEPT_NOT, KEPT_ASKS, KEPT_HOLDS };
-/* Whose messages are read first. */
+/* READY_OWNER is read first. */
 enum ready_kind { READY_OWNER, READY_OTHERS, READY_KINDS };
 enum quota_kind { QUOTA_UNKNOWN, QUOTA_NO_MORE, QUOTA_MORE };
 
@@ -32,35 +32,35 @@ struct control_server {
     struct session_table *table;
     struct state_daemon  *state;
     struct control_hooks  hooks;
-    int                   fd[STATE_CONNECTIONS];         /* -1 = none */
-    struct consumer      *consumer[STATE_CONNECTIONS];   /* NULL: reads no session */
-    bool                  greeted[STATE_CONNECTIONS];    /* has said hello */
-    uint8_t               kept[STATE_CONNECTIONS];       /* enum connection_kept: for a successor, and where */
-    uint16_t              registered[STATE_CONNECTIONS]; /* registrations of it */
-    struct registered     registrations;                 /* which these are */
-    /* requests of it that wait for programs (enable.c) or loggers (held.c) */
+    int                   fd[STATE_CONNECTIONS];       /* -1 = none */
+    struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
+    bool                  greeted[STATE_CONNECTIONS];  /* has said hello */
+    uint8_t           kept[STATE_CONNECTIONS]; /* enum connection_kept: whether and where it is kept for a successor */
+    uint16_t          registered[STATE_CONNECTIONS]; /* number of its registrations */
+    struct registered registrations;                 /* the registrations of each */
+    /* its requests that wait for programs (enable.c) or loggers (held.c) */
     uint16_t       waiting[STATE_CONNECTIONS];
-    uint32_t       unread[STATE_CONNECTIONS];        /* bytes of answers, when it was looked at last */
+    uint32_t       unread[STATE_CONNECTIONS];        /* bytes of unread answers, at the last look */
     uint8_t        more[STATE_CONNECTIONS];          /* enum quota_kind */
-    uint64_t       held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then; 0: it may be read */
-    uint64_t       held_next_ms;                     /* no connection is held until a time before this */
-    unsigned       held_first, held_last;            /* of those that are held, in that order: numbers + 1, 0: none */
+    uint64_t       held_until_ms[STATE_CONNECTIONS]; /* it is not read before; 0: it may be read */
+    uint64_t       held_next_ms;                     /* no held connection is due before this */
+    unsigned       held_first, held_last;            /* list of held connections, in that order: numbers + 1, 0: none */
     uint16_t       held_behind[STATE_CONNECTIONS];
     int            ready_fd[READY_KINDS];       /* epolls of the connections that may be read */
     uint8_t        ready_in[STATE_CONNECTIONS]; /* enum ready_kind + 1; 0: in none */
     struct quotas *quotas;
-    uint64_t       mapped_ms; /* when what programs have mapped was looked at */
-    /* of a foreign program: the thread that asked last (foreign.h) */
+    uint64_t       mapped_ms; /* last look at what programs have mapped */
+    /* of a foreign program: the last thread that asked (foreign.h) */
     uint32_t                near_thread[STATE_CONNECTIONS];
     struct foreign_threads  foreign;
     uint64_t                since_ms[STATE_CONNECTIONS]; /* when it connected */
     int                     pidfd[STATE_CONNECTIONS];    /* of its process (peer.h); -1 = none */
-    uint16_t                rest[STATE_CONNECTIONS]; /* messages of it that were read after that process had ended */
-    int                     ends_fd;                 /* epoll of these: a process has ended */
-    struct state_connection self;                    /* the daemon's own namespaces */
-    unsigned                places;                  /* for connections (places.h) */
-    uint64_t               *refused_pids;            /* a bit for each program that was refused; NULL: none */
-    /* users of programs with an earlier library: uid + 1; 0: a free place */
+    uint16_t                rest[STATE_CONNECTIONS];     /* its messages that were read after that process had ended */
+    int                     ends_fd;                     /* epoll of the pidfds: a process has ended */
+    struct state_connection self;                        /* the daemon's own namespaces */
+    unsigned                places;                      /* for connections (places.h) */
+    uint64_t               *refused_pids;                /* a bit for each refused program; NULL: none */
+    /* users with programs of an earlier library that were reported: uid + 1; 0: free */
     uint32_t                 version_told[VERSIONS_TOLD];
     int                      spare_fd; /* closed to refuse a connection when no descriptor is left */
     bool                     quit, ending;
@@ -69,48 +69,47 @@ struct control_server {
     struct enable_wait      *waits;                    /* enable.c's */
     struct held_program     *held;                     /* held.c's */
     struct conditions_ended *ended[STATE_CONNECTIONS]; /* conditions.c's */
-    bool                     asks_again;               /* held.c acts on a request once more */
-    const void              *capture; /* enable.c's: the filter that goes with what it is telling; NULL: none */
+    bool                     asks_again;               /* held.c repeats a request */
+    const void              *capture;                  /* enable.c's: filter of the message being sent; NULL: none */
     uint32_t                 capture_bytes;
     _Alignas(8) uint8_t in[CTL_MAX];
     _Alignas(8) uint8_t out[CTL_MAX];
 };
 
-enum { ROUND_NS = 2000000 }; /* processor time of a round, before it is the owner's turn again */
+enum { ROUND_NS = 2000000 }; /* processor time of a round, before the owner's turn comes again */
 
 typedef wstatus server_request(struct control_server *v, unsigned c, const void *message, size_t size);
 typedef wstatus server_told(struct control_server *v, unsigned c, const struct provider_message *m); /* by a provider */
 
 /* ---- server.c ---- */
-/* A successor gets that connection. */
+/* Keeps that connection for a successor. */
 void server_keep(struct control_server *v, unsigned c, enum connection_kept how);
-void server_drop(struct control_server *v, unsigned c); /* a connection, with all that it had */
-/* A client that does not read is dropped (V3), with all that it had. */
+void server_drop(struct control_server *v, unsigned c); /* a connection, with everything it had */
+/* Sends a message. A client that does not read is dropped (V3), with everything it had. */
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count);
-/* `answer`, which begins with a header: this fills it in. Its Status is told; what is returned is that there is nothing
- * more to answer. */
+/* Fills in the header of `answer` and sends it with that Status. Returns W_SUCCESS: there is nothing more to answer. */
 wstatus server_reply(struct control_server *v, unsigned c, const void *to, void *answer, size_t size, wstatus status);
-/* with a Status alone */
+/* the same with a Status alone */
 void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status);
 /* Root, or the daemon's own user, in the daemon's own namespaces: may do everything. */
 bool server_may_control(const struct control_server *v, unsigned c);
-/* That user's number, in other namespaces: has the rights of everybody, and makes files as nobody. */
+/* That user's number in other namespaces: has the rights of everybody, and makes files as nobody. */
 bool server_foreign_root(const struct control_server *v, unsigned c);
-/* The connection is of the program that the private session is of: the same living process, with the user that it had
- * when the session began. */
+/* The connection is of the private session's program: the same living process, with the user it had when the session
+ * began. */
 bool server_is_private_to(const struct control_server *v, unsigned c, const struct session *s);
 /* True when all of `wanted` is granted to the connection's user on `object`. */
 bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted);
-/* The same of a session; of one with events of the kernel on SystemTraceControlGuid, too. */
+/* The same for a session; one with kernel events also needs the rights on SystemTraceControlGuid. */
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted);
-/* W_NO_SYSTEM_RESOURCES when as many private sessions of users have the provider as may (server_files.c). */
+/* W_NO_SYSTEM_RESOURCES when the provider is in as many private sessions of users as allowed (server_files.c). */
 wstatus         server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
-/* Acts on a message of which the size was checked (V1), and answers what was refused. */
+/* Acts on a message whose size was checked (V1), and answers refusals. */
 void server_act(struct control_server *v, unsigned c, const void *message, size_t size);
-bool server_accept(struct control_server *v, enum ctl_socket at); /* one connection. False: the queue is empty */
-/* one message; the connection may be gone then. False: there is none */
+bool server_accept(struct control_server *v, enum ctl_socket at); /* one connection. False: no more in the queue */
+/* one message; may drop the connection. False: no message */
 bool server_read(struct control_server *v, unsigned c);
 
 /* ---- server_step.c: the connections that are waited for ---- */
@@ -118,79 +117,77 @@ bool ready_begin(struct control_server *v); /* false: no descriptors */
 void ready_end(struct control_server *v);
 /* false: no memory for one more */
 bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_connection *who);
-/* before its descriptor goes: a keeper has the connection, too */
+/* before its descriptor is closed: a keeper has the connection, too */
 void ready_remove(struct control_server *v, unsigned c);
 
-/* ---- server_peers.c: the processes that connections are of (peer.h) ---- */
-void server_peer_take(struct control_server *v, unsigned c); /* of one that has just come */
-/* that one is watched, and the server's; -1: there is none */
+/* ---- server_peers.c: the processes of connections (peer.h) ---- */
+void server_peer_take(struct control_server *v, unsigned c); /* of a new connection */
+/* watches that process; the server owns the pidfd; -1: none */
 void server_peer_set(struct control_server *v, unsigned c, int pidfd);
 void server_peer_drop(struct control_server *v, unsigned c);
-/* Of a process that has ended: what it said before is acted on, then its connection is dropped. */
+/* The process has ended: acts on its earlier messages, then drops its connection. */
 void server_peer_ended(struct control_server *v, unsigned c);
-void server_peers_ended(struct control_server *v); /* of all that ended */
+void server_peers_ended(struct control_server *v); /* all that have ended */
 
 /* ---- server_providers.c ---- */
 server_told server_on_register, server_on_unregister, server_on_enable_ack;
-/* V2: false when the client is gone, or may not write there: it is not told that anything is enabled in that
- * session. */
-/* A condition of the session, once for each item: more would say nothing new. */
+/* server_attach: V2. False when the client is gone, or may not write there: it is not told that anything is enabled in
+ * that session. */
+/* server_note_once: adds a condition to the session, once for each item. */
 void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice);
 bool server_attach(struct control_server *v, unsigned c, struct session *s);
-/* The same for a registration's program: one of the older API writes nothing to a SECURE session, whoever its user
- * is. */
+/* The same for a registration's program: a program of the older API writes nothing to a SECURE session, whoever its
+ * user is. */
 bool server_attach_registered(struct control_server *v, const struct state_registration *r, struct session *s);
-/* A program of `uid` is gone that was attached to these sessions: where it was the user's last, the user's memory goes
- * to others. */
+/* A program of `uid` that was attached to these sessions is gone: if it was the user's last, its memory goes to other
+ * users. */
 void server_program_left(struct control_server *v, uint32_t uid, uint64_t attached);
-/* The same of all users, after the connections of a predecessor were taken over. */
+/* The same for all users, after a predecessor's connections were taken over. */
 void server_users_check(struct control_server *v);
-/* The ticket that its acknowledgement will have. */
+/* Returns the ticket that its acknowledgement will have. */
 uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s,
                             unsigned entry, uint32_t code);
 void     server_registration_drop(struct control_server *v, struct state_registration *r);
 
 /* ---- enable.c, group.c, group_join.c ---- */
 struct enable_wait;
-/* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or
- * is NULL. */
+/* Tells the programs that have `slot` registered; their tickets go to `wait`, if it is not NULL. */
 void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code,
                      struct enable_wait *wait);
-/* A provider has come: it joins the group that its traits name (NULL: none), and is enabled where that is; programs
- * that have it are told. */
+/* A provider was registered: it joins the group named in its traits (NULL: none), and is enabled where the group is;
+ * programs that have it are told. */
 void group_join(struct control_server *v, unsigned registration, const struct guid *group);
 void group_key(const struct guid *group, char out[64]);
-/* The session's place for a provider: in use, or kept from before. NULL: it never had one. */
+/* The session's place for a provider: in use, or kept after its end. NULL: it never had one. */
 struct state_enable *group_place(const struct session *s, const struct guid *provider);
-/* Enables a member in `s` as the group is in its place `entry`. False: it is the session's own matter, or there is no
- * room. */
+/* Enables a member in `s` on the terms of the group's place `entry`. False: the session has its own decision about it,
+ * or there is no room. */
 bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member,
                       unsigned *at);
-/* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a
- * disabling, after the others. */
+/* `slot` was changed in a session (CTL_CODE_*): changes the members too, if it is a group. Call it before a disabling,
+ * and after any other change. */
 void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code,
                   struct enable_wait *wait);
 
-/* ---- held.c: requests whose answer waits for a logger; they have answered, or will, unless they return a Status
- * ---- */
+/* ---- held.c: requests whose answer waits for a logger; unless they return a Status, they answer, now or later ---- */
 wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
 /* `answer` has what is known so far. */
 wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s,
                    const struct ctl_update_answer *answer);
 wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
-/* `file`: of a snapshot, as FileName; NULL: the next file. */
+/* `file`: name of a snapshot, as FileName; NULL: the next file. */
 wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s,
                    const char *file);
-/* `s` NULL: there is no such session. Updates of one session are done one after another. */
+/* `s` NULL: no such session. Updates of a session are done one after another. */
 wstatus held_update(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s);
 void    held_gone(struct control_server *v, unsigned c); /* a connection */
-/* answers what took too long. True: *next_ms is not later than the next such time */
+/* answers what took too long. True: *next_ms is at most the next such time */
 bool held_expired(struct control_server *v, uint64_t *next_ms);
 
 /* ---- parts.c: private sessions of several processes ---- */
-void parts_begin(struct control_server *v, struct session *whole); /* for those that have its provider already */
+void parts_begin(struct control_server *v, struct session *whole); /* for programs that have its provider */
 void parts_registered(struct control_server *v, unsigned registration);
-/* what is known of the whole's terms counts for its parts */
+/* passes what is known of the whole's terms to its parts */
 void parts_expect(struct control_server *v, const struct session *whole);
 /* the part of that connection's program; NULL: it has none */
 struct session *parts_of(struct control_server *v, unsigned c, struct session *whole);

@@ -1,5 +1,5 @@
-/* server_peers.c - the processes that connections are of, and what they may do for being that process. See
- * server_parts.h, peer.h. */
+/* server_peers.c - the processes of connections, and the rights that depend on the process. See server_parts.h,
+ * peer.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/peer.h"
 #include "autologger/control/server_parts.h"
@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* ---- who may do what ---- */
+/* ---- rights ---- */
 
 bool server_may_control(const struct control_server *v, unsigned c)
 {
@@ -24,7 +24,7 @@ bool server_granted(const struct control_server *v, unsigned c, const struct gui
 {
     if (server_may_control(v, c))
         return true;
-    if (server_foreign_root(v, c)) /* it may take any group: none counts */
+    if (server_foreign_root(v, c)) /* it could take any group: none counts */
         return access_granted(v->hooks.rights, -1, ACCESS_NOBODY, object, wanted);
     return access_granted(v->hooks.rights, v->fd[c], v->state->connection[c].uid, object, wanted);
 }
@@ -63,7 +63,7 @@ void server_peer_take(struct control_server *v, unsigned c)
     who.attached = 0;
     *s           = who;
     server_peer_set(v, c, pidfd);
-    if (found == PEER_GONE && pidfd < 0) /* else its pidfd says so in this round */
+    if (found == PEER_GONE && pidfd < 0) /* else its pidfd becomes readable in this round */
         server_peer_ended(v, c);
 }
 
@@ -76,14 +76,14 @@ void server_peer_drop(struct control_server *v, unsigned c)
 
 void server_peer_ended(struct control_server *v, unsigned c)
 {
-    enum { REST_MOST = 256 }; /* another process may have the connection, too, and go on */
+    enum { REST_MOST = 256 }; /* another process may share the connection, and go on */
     const uint64_t begin = quota_work_ns();
     while (v->fd[c] >= 0 && v->rest[c] < REST_MOST && server_read(v, c)) {
         v->rest[c]++;
         if (quota_work_ns() - begin <= ROUND_NS)
             continue;
         if (v->pidfd[c] >= 0)
-            return; /* its pidfd says so again in the next round */
+            return; /* its pidfd is still readable in the next round */
         break;
     }
     if (v->fd[c] >= 0)

@@ -1,4 +1,4 @@
-/* server_providers.c - provider libraries: registrations, what is enabled for them (V2). See server.h. */
+/* server_providers.c - provider libraries: registrations, and what is enabled for them (V2). See server.h. */
 #include "autologger/control/server_parts.h"
 
 #include "autologger/control/access.h"
@@ -37,8 +37,8 @@ static void secure_refused(struct session *s, uint32_t uid)
                      "autologger access SESSION --allow USER=log");
 }
 
-/* A user whose programs have touched too much memory of sessions gets none of another one. Looked at now and then:
- * memory comes with what is written, not with the attachment. */
+/* A user whose programs have touched too much memory of sessions gets none of another one. Checked now and then: memory
+ * is used by writing, not by the attachment. */
 static bool has_memory(struct control_server *v, struct session *s, uint32_t uid)
 {
     enum { AGAIN_MS = 100 };
@@ -51,8 +51,8 @@ static bool has_memory(struct control_server *v, struct session *s, uint32_t uid
     return quota_allows(v, QUOTA_MAPPED, uid, 0);
 }
 
-/* Of a program that has become another user's since the session began (exec of a setuid program) the session gets
- * nothing. */
+/* If the program's user has changed since the session began (exec of a setuid program), the session gets none of its
+ * events. */
 static bool may_attach_private(struct control_server *v, unsigned c, struct session *s)
 {
     const struct state_connection *who = &v->state->connection[c];
@@ -95,7 +95,7 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
                            .session_guid       = s->state->guid};
     int fds[3]          = {stream_set_data_fd(u->streams), stream_set_control_fd_readonly(u->streams), u->event_fd};
     server_tell(v, c, &m, sizeof m, fds, 3);
-    v->state->connection[c].attached |= bit; /* after: a successor may say it twice, the program takes it once */
+    v->state->connection[c].attached |= bit; /* after it: a successor may repeat it, the program takes it once */
     return v->fd[c] >= 0;
 }
 
@@ -144,7 +144,7 @@ static struct session *enabled_session(struct control_server *v, uint32_t slot, 
     return p->mask & 1u << entry ? v->table->slot[p->enable[entry].session % SHM_SESSIONS] : NULL;
 }
 
-/* The sessions that would have had its events say so. */
+/* Adds a condition to each session that enables the provider. */
 static void tell_sessions(struct control_server *v, const struct guid *provider, wstatus number, const char *what,
                           const char *advice)
 {
@@ -169,7 +169,7 @@ static void registration_refused(struct control_server *v, unsigned c, const str
     tell_sessions(v, provider, W_ACCESS_DENIED, what, advice);
 }
 
-/* The first program to register a provider chooses the name that all see. */
+/* The first program to register a provider chooses the name that everyone sees. */
 static bool name_fit(struct control_server *v, unsigned c, const struct provider_message *m)
 {
     char shown[96], what[224];
@@ -183,7 +183,7 @@ static bool name_fit(struct control_server *v, unsigned c, const struct provider
     return false;
 }
 
-/* The name is fit. */
+/* Only for a name that name_fit accepted. */
 static void remember_name(struct directory *d, uint32_t slot, const char *name)
 {
     if (name && *name && !d->name[slot])
@@ -192,7 +192,7 @@ static void remember_name(struct directory *d, uint32_t slot, const char *name)
 
 enum { REGISTRATIONS_OF_ONE = 1024 }; /* per program, as on Windows */
 
-/* The place for (connection, index): the one it has, or a free one; NULL when there is none for this program. */
+/* The place for (connection, index): its own, or a free one; NULL when this program can have none. */
 static struct state_registration *registration_place(struct control_server *v, unsigned c, uint32_t index)
 {
     int place = registered_find(&v->registrations, v->state, c, index);
@@ -201,7 +201,7 @@ static struct state_registration *registration_place(struct control_server *v, u
     return place < 0 ? NULL : &v->state->registration[place];
 }
 
-/* What the user may still have of what all share: for a registration that there is already nothing more is asked. */
+/* Does the user have quota for it? An existing registration needs no more. */
 static bool server_providers_has_quota(struct control_server *v, unsigned c, const struct state_registration *r,
                                        const struct guid *provider)
 {
@@ -231,12 +231,12 @@ wstatus server_on_register(struct control_server *v, unsigned c, const struct pr
     if (r && !name_fit(v, c, m)) {
         answer.header.status = W_INVALID_NAME;
         if (r->in_use && m->header.status & CTL_REGISTER_TRAITS)
-            return W_SUCCESS; /* which is not answered: what it was registered as stays */
+            return W_SUCCESS; /* TRAITS is not answered: the registration stays as it was */
         server_registration_drop(v, r);
         server_tell(v, c, &answer, sizeof answer, NULL, 0);
         return W_SUCCESS;
     }
-    /* asked again after an adoption: the same provider. Another one under the same index: the former is given up */
+    /* repeated after an adoption: the same provider. A different one under the same index replaces it */
     if (r && r->in_use && !guid_equal(&v->table->directory->shm->provider[r->slot].guid, &m->provider))
         server_registration_drop(v, r);
     if (r && r->in_use && m->header.status & CTL_REGISTER_TRAITS) {
@@ -250,12 +250,12 @@ wstatus server_on_register(struct control_server *v, unsigned c, const struct pr
     if (slot < 0) {
         if (!may)
             registration_refused(v, c, &m->provider);
-        else if (!over) /* that has been told */
+        else if (!over) /* has_quota has reported it */
             places_refuse(v, v->state->connection[c].uid, v->state->connection[c].pid);
         answer.header.status = may ? W_NO_SYSTEM_RESOURCES : W_ACCESS_DENIED;
         server_tell(v, c, &answer, sizeof answer, NULL, 0);
         if (may && !room && v->fd[c] >= 0)
-            server_drop(v, c); /* it took one of the last places, which are kept for controllers */
+            server_drop(v, c); /* it has one of the last places, which are kept for controllers */
         return W_SUCCESS;
     }
     if (!r->in_use) {

@@ -1,10 +1,10 @@
-/* server_step.c - waits for whatever is to be done next, and does it: new connections, messages, ends of processes. The
- * connections of who may control the daemon are in an epoll of their own, and are read first: however many others have
- * something to say, they wait for one round.
- * Invariants: S1 a connection is in one epoll, or it is held (held_until_ms), or it has no descriptor. S2 a round costs
- * as much as what is ready, not as what is connected. S3 epoll gives those that are ready in turn, a message at a time;
- * those that were held come back in the order in which they were held, for all of a user's are held until the same
- * time. S4 a round accepts and reads nothing more for others after ROUND_NS of processor time. See server_parts.h. */
+/* server_step.c - waits for work, and does it: new connections, messages, ends of processes. Connections of users who
+ * may control the daemon are in an epoll of their own, and are read first: they wait for one round at most, however
+ * many others are ready.
+ * Invariants: S1 a connection is in one epoll, or it is held (held_until_ms), or it has no descriptor. S2 the cost of a
+ * round depends on what is ready, not on what is connected. S3 epoll gives ready connections in turn, a message at a
+ * time; held ones come back in the order in which they were held, for all of a user's are held until the same time. S4
+ * after ROUND_NS of processor time a round accepts and reads nothing more for others. See server_parts.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/outcast.h"
 #include "autologger/control/server_parts.h"
@@ -35,7 +35,7 @@ void ready_end(struct control_server *v)
 bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_connection *who)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = c};
-    /* there root can be a container's */
+    /* on the provider socket root can be a container's */
     const bool            own  = access_may_control(who->uid) && who->socket != CTL_SOCKET_PROVIDER;
     const enum ready_kind kind = own ? READY_OWNER : READY_OTHERS;
     v->held_until_ms[c]        = 0;
@@ -43,7 +43,7 @@ bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_
     return v->ready_in[c];
 }
 
-/* The list goes by the connections' numbers + 1. */
+/* The list has the connections' numbers + 1. */
 static void server_step_held_unlink(struct control_server *v, unsigned c)
 {
     unsigned before = 0, at = v->held_first;
@@ -71,7 +71,7 @@ void ready_remove(struct control_server *v, unsigned c)
     v->held_until_ms[c] = 0;
 }
 
-/* ---- those that may not be read for a time ---- */
+/* ---- connections that may not be read for a time ---- */
 
 static void server_step_held_append(struct control_server *v, unsigned c)
 {
@@ -84,7 +84,7 @@ static void server_step_held_append(struct control_server *v, unsigned c)
     v->held_last = c + 1;
 }
 
-/* EPOLLHUP can't be switched off: it leaves the epoll. */
+/* Removes it from the epoll, since EPOLLHUP can't be switched off. */
 static void hold(struct control_server *v, unsigned c)
 {
     const uint64_t until = v->held_until_ms[c];
@@ -106,15 +106,14 @@ static void release(struct control_server *v, uint64_t now)
         if (v->held_until_ms[c] > now)
             server_step_held_append(v, c);
         else if (v->fd[c] >= 0 &&
-                 !ready_add(v, c, v->fd[c],
-                            &v->state->connection[c])) /* one that is dropped may take another with it */
+                 !ready_add(v, c, v->fd[c], &v->state->connection[c])) /* dropping one may drop another */
             server_drop(v, c);
     }
 }
 
 /* ---- a round ---- */
 
-/* No longer than `ms` (-1: for ever), and until `at`. */
+/* At most `ms` (-1: for ever), and until `at`. */
 static int server_step_sooner(int ms, uint64_t now, uint64_t at)
 {
     const uint64_t left = at > now ? at - now : 0;
@@ -131,14 +130,14 @@ static int server_step_patience(struct control_server *v, uint64_t now, int time
 
 static void accept_all(struct control_server *v, enum ctl_socket at)
 {
-    enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */ };
+    enum { ACCEPTS = 64 /* in a row: existing connections wait meanwhile */ };
     const uint64_t begin = quota_work_ns();
     for (unsigned i = 0; i < ACCEPTS && outcast_room() && server_accept(v, at); i++)
         if (at != CTL_SOCKET_ROOT && quota_work_ns() - begin > ROUND_NS)
             break;
 }
 
-/* epoll gives one event at a time: it moves each one to the end of its list, read or not. */
+/* epoll gives one event at a time: each moves to the end of its list, read or not. */
 static void read_ready(struct control_server *v, enum ready_kind kind)
 {
     enum { AT_ONCE = 64 };

@@ -1,5 +1,5 @@
-/* users.c - CTL_USERS: what each user's programs have of a session's memory, and what they lost. Threads: one. See
- * server.h. */
+/* users.c - CTL_USERS: each user's part of a session's memory, and losses.
+ * Threads: one. See server.h. */
 #include "autologger/control/users.h"
 #include "autologger/control/server_parts.h"
 
@@ -14,7 +14,7 @@ static uint32_t users_programs_of(const struct control_server *v, const struct s
     return n;
 }
 
-/* The next row of the page, NULL: it is another page's. */
+/* The next row of the page; NULL: not on this page. */
 static struct ctl_user_row *next_row(struct ctl_users_answer *answer, uint32_t start)
 {
     const uint32_t room = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);

@@ -15,8 +15,8 @@ ULONG EventAccessControl(LPGUID Guid, ULONG Operation, PSID Sid, ULONG Rights, B
     if (!Guid || !Sid || !Rights || Operation >= EventSecurityMax)
         return W_INVALID_PARAMETER;
     if (Operation == EventSecuritySetSACL || Operation == EventSecurityAddSACL)
-        return W_NOT_SUPPORTED; /* nobody here writes an audit */
-    const uint8_t *bytes = Sid; /* its own second byte says how long it is */
+        return W_NOT_SUPPORTED; /* nothing here writes an audit */
+    const uint8_t *bytes = Sid; /* its second byte gives its length */
     if (bytes[0] != 1 || bytes[1] > SID_PARTS || !sid_read(bytes, SID_HEAD + 4u * bytes[1], &who))
         return W_INVALID_PARAMETER;
     memcpy(&r.object, Guid, sizeof r.object);

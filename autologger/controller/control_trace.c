@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a code does with a session; *info, which was asked for, becomes that of afterwards. */
+/* What a control code does with a session; *info is the session before it, and becomes that after it. */
 typedef wstatus control_act(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
                             struct ctl_session_info *info);
 
@@ -40,7 +40,7 @@ static wstatus control_trace_file_more(struct control_client *c, const char *fil
     return st;
 }
 
-/* A session without a file: what is in its memory goes to the file that is named. */
+/* A session without a file (BUFFERING): its memory is written to the file that the caller names. */
 static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
                          struct ctl_session_info *info)
 {
@@ -62,8 +62,8 @@ static wstatus act_next_file(struct control_client *c, const EVENT_TRACE_PROPERT
     return control_trace_file_more(c, NULL, info);
 }
 
-/* Real time may be switched on and off; what else a session is it stays: bits that it has not are refused, those that
- * are left out say nothing. */
+/* Real time may be switched on and off. Other mode bits stay: bits that the session does not have are refused, missing
+ * ones are ignored. */
 static wstatus mode_change(const EVENT_TRACE_PROPERTIES *p, const struct ctl_session_info *info, uint32_t *what)
 {
     enum {
@@ -122,7 +122,7 @@ static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES
     struct ctl_update_request request = {.what = 0};
     wstatus                   st      = info->log_file_mode & EVENT_TRACE_NONSTOPPABLE_MODE ? W_INVALID_PARAMETER
                                                                                             : update_fill(p, wide, info, &request);
-    return st || !request.what ? st : update_ask(c, &request, info); /* nothing else is given */
+    return st || !request.what ? st : update_ask(c, &request, info); /* no change was given */
 }
 
 static wstatus act_convert(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
@@ -142,8 +142,8 @@ static control_act *const control_trace_acts[] = {
     [EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME] = act_convert,
 };
 
-/* The file's name as the session was given it, for a caller that has no room for the mapped one: malloc; NULL: there is
- * room, or nobody says. */
+/* The file's name as declared, for a caller that has no room for the mapped one: malloc; NULL: there is room, or the
+ * name is unknown. */
 static char *given_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide,
                         const struct ctl_session_info *info)
 {
@@ -171,7 +171,7 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
     wstatus st = p && p->Wnode.BufferSize >= sizeof *p ? W_SUCCESS : p ? W_BAD_LENGTH : W_INVALID_PARAMETER;
 
     if (!st) {
-        given = *p; /* WNODE_FLAG_TRACED_GUID is StartTrace's to ask for */
+        given = *p; /* only StartTrace requires WNODE_FLAG_TRACED_GUID */
         given.Wnode.Flags |= WNODE_FLAG_TRACED_GUID;
         st = properties_check(&given);
     }
@@ -184,7 +184,7 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
     st = st ? st : control_open(NULL, &client, &why);
     st = st ? st : session_named(client, name, handle, &info);
     if (!st)
-        file = given_file(client, p, wide, &info); /* asked now: a session that is stopped tells no more */
+        file = given_file(client, p, wide, &info); /* asked now: a stopped session can't be asked */
     st = st ? st : control_trace_acts[code](client, p, wide, &info);
     st = st ? st : properties_fill(p, wide, &info, file);
     control_close(client);
@@ -234,7 +234,7 @@ static wstatus query_all(PEVENT_TRACE_PROPERTIES *array, ULONG count, PULONG tot
         st = !array[i] ? W_INVALID_PARAMETER : array[i]->Wnode.BufferSize < sizeof *array[i] ? W_BAD_LENGTH : W_SUCCESS;
     st             = st ? st : control_open(NULL, &client, &why);
     st             = st ? st : control_query_all(client, &rows, &have, &why);
-    unsigned shown = 0; /* private ones are not among them */
+    unsigned shown = 0; /* without private sessions */
     for (unsigned i = 0; !st && i < have; i++)
         if (!(rows[i].log_file_mode & EVENT_TRACE_PRIVATE_IN_PROC) && (rows[i].kernel || !rows[i].processes.kind))
             rows[shown++] = rows[i];

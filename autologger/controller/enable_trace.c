@@ -57,7 +57,7 @@ ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHANDLE TraceHandl
     return EnableTraceEx2(TraceHandle, ProviderId, IsEnabled, Level, MatchAnyKeyword, MatchAllKeyword, 0, &e);
 }
 
-/* Of classic providers: the flags are the low half of the keywords. */
+/* For classic providers: the flags are the low half of the keywords. */
 ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID ControlGuid, TRACEHANDLE TraceHandle)
 {
     if (Enable > EVENT_CONTROL_CODE_ENABLE_PROVIDER || EnableLevel > UINT8_MAX)
@@ -67,7 +67,7 @@ ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID Con
 
 /* ---- EnumerateTraceGuidsEx ---- */
 
-/* All that there are, or groups alone. */
+/* All provider GUIDs, or only groups. */
 static wstatus guids(struct control_client *client, bool groups, uint8_t **out, ULONG *length)
 {
     struct ctl_provider_row *rows  = NULL;
@@ -86,7 +86,7 @@ static wstatus guids(struct control_client *client, bool groups, uint8_t **out, 
     return st;
 }
 
-/* One program's part, at `at`. How many bytes it has. */
+/* Writes one program's part to `at`. Returns its size in bytes. */
 static size_t instance_put(uint8_t *at, const struct ctl_provider_answer *a, ULONG pid, ULONG flags, bool last)
 {
     const size_t size = sizeof(TRACE_PROVIDER_INSTANCE_INFO) + a->enable_count * sizeof(TRACE_ENABLE_INFO);
@@ -113,7 +113,7 @@ static ULONG instance_flags(const struct ctl_provider_answer *a, uint32_t i)
     return a->program[i].classic ? TRACE_PROVIDER_FLAG_LEGACY : 0;
 }
 
-/* 4200: it is none. */
+/* W_WMI_GUID_NOT_FOUND: it is not a group. */
 static wstatus group_check(struct control_client *client, const struct guid *id)
 {
     uint8_t *all = NULL;
@@ -190,7 +190,7 @@ static wstatus guid_properties(struct control_client *client, const struct guid 
     memset(out, 0, sizeof *out);
     memcpy(&out->Guid, id, sizeof out->Guid);
     if (st)
-        return st == W_WMI_GUID_NOT_FOUND ? W_SUCCESS : st; /* it went meanwhile */
+        return st == W_WMI_GUID_NOT_FOUND ? W_SUCCESS : st; /* it has gone meanwhile */
     if (a->enable_count) {
         out->IsEnable    = TRUE;
         out->LoggerId    = a->enable[0].logger_id;

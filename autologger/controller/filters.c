@@ -14,7 +14,7 @@ _Static_assert(FILTER_PIDS == MAX_EVENT_FILTER_PID_COUNT && FILTER_IDS == MAX_EV
                    sizeof(EVENT_FILTER_LEVEL_KW) == sizeof(struct filter_level_keyword),
                "the SDK's");
 
-/* UTF-16 with or without its end, joined by ';', as UTF-8. */
+/* Converts UTF-16 text, joined by ';', with or without its terminator, to UTF-8. */
 static wstatus filters_text_add(struct filter_block **block, uint32_t type, const void *data, size_t size,
                                 struct reason *why)
 {
@@ -32,7 +32,7 @@ static wstatus filters_text_add(struct filter_block **block, uint32_t type, cons
     return st ? st : filter_add(block, type, text, n + 1, why);
 }
 
-/* Callers reckon the size in several ways; what counts is the count. */
+/* Callers compute the size in several ways; the count decides. */
 static size_t ids_size(const void *data, size_t size)
 {
     struct filter_ids head;

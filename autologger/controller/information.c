@@ -1,4 +1,4 @@
-/* information.c - TraceSetInformation, TraceQueryInformation: one row of a table for each class that there is. */
+/* information.c - TraceSetInformation, TraceQueryInformation: a table row for each supported class. */
 #include "autologger/controller/named.h"
 #include "autologger/kernel/tables/flags.h"
 
@@ -44,7 +44,7 @@ static wstatus set_flags(struct ctl_update_request *r, const void *in, ULONG len
     return group_mask_from_bytes(in, length, r->group_mask, &why);
 }
 
-/* ---- querying: the bytes that there are ---- */
+/* ---- querying: the bytes of the answer ---- */
 
 static wstatus query_stacks(const struct ctl_session_info *s, uint8_t *out, ULONG *length)
 {
@@ -53,7 +53,7 @@ static wstatus query_stacks(const struct ctl_session_info *s, uint8_t *out, ULON
         CLASSIC_EVENT_ID id = {.Type = 0};
         struct guid class;
         if (!hook_class(s->hooks[i], &class, &id.Type))
-            continue; /* a bare hook id: no class has it */
+            continue; /* a bare hook id that has no class */
         memcpy(&id.EventGuid, &class, sizeof class);
         memcpy(out + *length, &id, sizeof id);
         *length += (ULONG)sizeof id;
@@ -73,7 +73,7 @@ static wstatus query_max_loggers(const struct ctl_session_info *s, uint8_t *out,
     struct ctl_state_answer state;
     struct control_client  *client = NULL;
     struct reason           why;
-    ULONG                   most = MAX_LOGGERS; /* also where no daemon says */
+    ULONG                   most = MAX_LOGGERS; /* also without a daemon */
     (void)s;
     if (control_open(NULL, &client, &why) == W_SUCCESS && control_state(client, &state, &why) == W_SUCCESS)
         most = state.sessions_most;
@@ -83,7 +83,7 @@ static wstatus query_max_loggers(const struct ctl_session_info *s, uint8_t *out,
     return W_SUCCESS;
 }
 
-/* The input says whose interval. Sources other than the clock are not there. */
+/* The input names the source of the interval. Only the clock is supported. */
 static wstatus interval_check(const void *in, ULONG length, TRACE_PROFILE_INTERVAL *out)
 {
     if (length < sizeof *out)
@@ -122,7 +122,7 @@ static const struct {
     {TraceMaxLoggersQuery, false, NULL, query_max_loggers},
 };
 
-/* Classes of the machine, whose query has an input. */
+/* Classes of the machine, with an input for their query. */
 static const struct {
     TRACE_INFO_CLASS class;
     wstatus (*set)(const void *in, ULONG length);

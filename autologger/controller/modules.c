@@ -1,6 +1,6 @@
-/* modules.c - autologger_modules.h: Windows' names of modules as our two libraries. A handle is the place of a row of
- * the table, so that any value that a program passes can be checked. Threads: any; the libraries are opened once. Not
- * for: other libraries (dlopen). */
+/* modules.c - autologger_modules.h: Windows' module names as our two libraries. A handle is the address of a table row,
+ * so that any value from a program can be checked.
+ * Threads: any; the libraries are opened once. Not for: other libraries (dlopen). */
 #include "autologger/include/autologger_modules.h"
 #include "registry-sim/win32/utf16.h"
 #include "registry-sim/win32/wstatus.h"
@@ -25,7 +25,7 @@ static const struct modules_module {
 };
 
 static const struct {
-    /* a function of its own: tells the library's place from that of another one of the same name */
+    /* a function of the library itself: shows where it is loaded, for own_symbol */
     const char *soname, *own;
 } library_names[LIBRARIES] = {{"libautologger.so.0", "EventRegister"}, {"libautologger-trace.so.0", "StartTraceW"}};
 static pthread_once_t modules_opened = PTHREAD_ONCE_INIT;
@@ -37,8 +37,8 @@ static void modules_open_all(void)
         library[i] = dlopen(library_names[i].soname, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The row of a name such as "C:\Windows\System32\ADVAPI32.dll"; NULL: there is none, or not all of its libraries are
- * here. */
+/* The row of a name such as "C:\Windows\System32\ADVAPI32.dll"; NULL: there is none, or one of its libraries is
+ * missing. */
 static const struct modules_module *module_find(const char *name)
 {
     const char *base = name;
@@ -98,7 +98,7 @@ HMODULE GetModuleHandleA(LPCSTR ModuleName) { return LoadLibraryA(ModuleName); }
 HMODULE GetModuleHandleW(LPCWSTR ModuleName) { return open_wide(ModuleName); }
 HMODULE LoadLibraryExA(LPCSTR FileName, HANDLE File, DWORD Flags)
 {
-    (void)Flags; /* where to look: these libraries are found by the loader */
+    (void)Flags; /* where to look: the loader finds these libraries */
     return File ? modules_fail(W_INVALID_PARAMETER) : LoadLibraryA(FileName);
 }
 HMODULE LoadLibraryExW(LPCWSTR FileName, HANDLE File, DWORD Flags)
@@ -126,7 +126,7 @@ BOOL GetModuleHandleExW(DWORD Flags, LPCWSTR ModuleName, HMODULE *Module)
     return *Module != NULL;
 }
 
-/* The library's own function: dlsym would also find those of the libraries that it needs. */
+/* The library's own function: dlsym would also find those of the libraries it depends on. */
 static void *own_symbol(unsigned i, const char *name)
 {
     Dl_info of_library, of_symbol;

@@ -27,7 +27,7 @@ wstatus properties_check(const EVENT_TRACE_PROPERTIES *p)
     return offset_ok(p, p->LogFileNameOffset) && offset_ok(p, p->LoggerNameOffset) ? W_SUCCESS : W_INVALID_PARAMETER;
 }
 
-/* Bytes of the text at `text` without its end, at most `room`; SIZE_MAX: it does not end there. */
+/* Bytes of the text at `text` without its terminator, at most `room`; SIZE_MAX: not terminated there. */
 static size_t properties_text_bytes(const void *text, bool wide, size_t room)
 {
     const uint8_t *b = text;
@@ -52,7 +52,7 @@ static wstatus properties_text_take(const void *text, bool wide, size_t bytes, c
 
 wstatus name_take(const void *text, bool wide, char **out)
 {
-    enum { NAME_MOST = 1024 }; /* characters, by the SDK */
+    enum { NAME_MOST = 1024 }; /* characters, from the SDK */
     size_t n = properties_text_bytes(text, wide, wide ? 2 * (NAME_MOST + 1) : NAME_MOST + 1);
     return n == SIZE_MAX ? W_INVALID_PARAMETER : properties_text_take(text, wide, n, out);
 }
@@ -117,7 +117,7 @@ static size_t text_needed(bool wide, const char *text)
     return wide ? utf8_to_utf16le(text, n, NULL, 0) + 2 : n + 1;
 }
 
-/* False: no room, and nothing is written. */
+/* False: no room, nothing was written. */
 static bool text_put(EVENT_TRACE_PROPERTIES *p, uint32_t offset, bool wide, const char *text)
 {
     uint8_t     *at    = (uint8_t *)p + offset;

@@ -1,6 +1,6 @@
-/* properties.h - EVENT_TRACE_PROPERTIES as bytes that somebody else made: sizes and offsets are checked before anything
- * is read or written. Names are UTF-8 inside; `wide` says what they are outside. Threads: any. Ownership: the caller's.
- * Not for: the daemon (session.h). */
+/* properties.h - EVENT_TRACE_PROPERTIES as bytes from the caller: sizes and offsets are checked before anything is read
+ * or written. Names are UTF-8 inside; `wide` says what they are outside.
+ * Threads: any. Ownership: the caller's. Not for: the daemon (session.h). */
 #ifndef AUTOLOGGER_CONTROLLER_PROPERTIES_H
 #define AUTOLOGGER_CONTROLLER_PROPERTIES_H
 #include "autologger/include/autologger_controller.h"
@@ -11,15 +11,14 @@
 
 /* W_INVALID_PARAMETER, W_BAD_LENGTH: too small for the fixed part, or an offset points outside or into it. */
 wstatus properties_check(const EVENT_TRACE_PROPERTIES *p);
-/* The log file's name, malloc; NULL in *out: none is given. W_INVALID_PARAMETER not terminated within the structure,
- * W_NOT_ENOUGH_MEMORY. */
-/* EnableFlags as the masks of the kernel's groups: themselves, or, with EVENT_TRACE_FLAG_EXTENSION, up to 8 words that
- * they point to behind the struct (W_INVALID_PARAMETER when these are not there). */
+/* The log file's name (properties_file), malloc; NULL in *out: none is given. W_INVALID_PARAMETER not terminated within
+ * the structure, W_NOT_ENOUGH_MEMORY. */
+/* EnableFlags as the masks of the kernel's groups: EnableFlags itself or, with EVENT_TRACE_FLAG_EXTENSION, up to 8
+ * words to which it points behind the struct (W_INVALID_PARAMETER when these are not there). */
 wstatus properties_flags(const EVENT_TRACE_PROPERTIES *p, uint32_t mask[8]);
 wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out);
-/* The processes that EVENT_TRACE_PROPERTIES_V2 chooses, malloc; NULL in *out: it chooses none. W_INVALID_PARAMETER
- * another version, or filters of which some are none;
- * W_NOT_SUPPORTED; W_BAD_LENGTH. */
+/* The processes that EVENT_TRACE_PROPERTIES_V2 selects, malloc; NULL in *out: it selects none. W_INVALID_PARAMETER
+ * another version, or a malformed filter; W_NOT_SUPPORTED; W_BAD_LENGTH. */
 struct filter_block;
 wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_block **out);
 /* Name of an argument, malloc. W_NOT_ENOUGH_MEMORY. */
@@ -32,7 +31,6 @@ bool properties_file_fits(const EVENT_TRACE_PROPERTIES *p, bool wide, const char
  * caller knows it, put where the mapped one does not fit. */
 wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s, const char *given);
 
-/* A session's handle: its place among sessions, and a hash of what it is, so that a later session at that place is
- * another one. */
+/* A session's handle: its slot, and a hash of its identity, so that a later session in that slot has another handle. */
 TRACEHANDLE session_handle(const struct ctl_session_info *s);
 #endif

@@ -1,5 +1,5 @@
-/* start_trace.c - StartTrace: properties become the values of a declaration, which the daemon reads as it reads those
- * of a boot. */
+/* start_trace.c - StartTrace: turns properties into the values of a declaration, which the daemon reads like those of a
+ * boot. */
 #include "autologger/control/client.h"
 #include "autologger/controller/named.h"
 #include "autologger/controller/properties.h"
@@ -17,7 +17,7 @@
 enum { PRIVATE_MODES = EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC };
 enum { VALUES = 16, NUMBERS = 12, FLAG_BYTES = 32 };
 
-/* The values that a session is declared by. */
+/* The values of a session's declaration. */
 struct declaration {
     struct regvalue value[VALUES];
     unsigned        count;
@@ -52,8 +52,8 @@ static bool start_trace_put_text(struct declaration *d, const char *name, const 
     return true;
 }
 
-/* Modes that StartTrace refuses and a boot does not, and those that this version does not have: the first row that
- * applies. */
+/* Modes that StartTrace refuses and a boot does not, and modes that this version does not have: the first matching
+ * row. */
 static const struct {
     uint32_t all;
     wstatus  status;
@@ -83,21 +83,21 @@ static wstatus mode_check(const EVENT_TRACE_PROPERTIES *p, const char *file)
 
 static const struct guid start_trace_system_trace = AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID;
 
-/* Name and GUID of the kernel's logger go together; who has no GUID gets one. */
+/* The kernel logger's name and GUID go together; a session without a GUID gets one. */
 static wstatus start_trace_identity(EVENT_TRACE_PROPERTIES *p, char **name, struct guid *id)
 {
     const bool is_kernel = name_compare(*name, KERNEL_LOGGER_NAMEA) == 0;
     memcpy(id, &p->Wnode.Guid, sizeof *id);
     if (guid_equal(id, &start_trace_system_trace) && !is_kernel)
         return W_INVALID_PARAMETER;
-    /* which provider's processes? */
+    /* whose processes? */
     if (guid_is_zero(id) && (p->LogFileMode & PRIVATE_MODES) == EVENT_TRACE_PRIVATE_LOGGER_MODE)
         return W_INVALID_PARAMETER;
     if (is_kernel)
         *id = start_trace_system_trace;
     else if ((guid_is_zero(id) ||
               p->LogFileMode &
-                  EVENT_TRACE_PRIVATE_IN_PROC) && /* that one names a provider, which other programs may name too */
+                  EVENT_TRACE_PRIVATE_IN_PROC) && /* this GUID names a provider, which others may name too */
              getrandom(id, sizeof *id, 0) != sizeof *id)
         return W_NOT_ENOUGH_MEMORY;
     return W_SUCCESS;
@@ -131,7 +131,7 @@ static bool start_trace_declare(struct declaration *d, const EVENT_TRACE_PROPERT
     if (kernel) {
         struct writer w = wr_make(d->flags, sizeof d->flags);
         uint32_t      mask[FLAG_BYTES / sizeof(uint32_t)];
-        properties_flags(p, mask); /* looked at before */
+        properties_flags(p, mask); /* checked before */
         for (size_t i = 0; i < sizeof mask / sizeof *mask; i++)
             wr_u32(&w, mask[i]);
         start_trace_put(d, "EnableKernelFlags", REG_TYPE_BINARY, d->flags, sizeof d->flags);
@@ -163,7 +163,7 @@ static wstatus start_trace_start(const struct declaration *given, const char *na
     return st;
 }
 
-/* Each program has its own sessions of a name, and its own files: both get its number. */
+/* Each program has its own sessions of a name, and its own files: both get its pid. */
 static wstatus make_private(const EVENT_TRACE_PROPERTIES *p, char **name, char **file)
 {
     char *own = NULL, *own_file = NULL;

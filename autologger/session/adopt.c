@@ -36,7 +36,7 @@ static int find_klog(void *ctx, const char *klog_name)
     return f->find(f->ctx, name);
 }
 
-/* The state's own claims are checked: it comes from another program version, perhaps a broken one. */
+/* Checks the state's own values: it comes from another program version, which may be faulty. */
 static wstatus state_check(const struct state_session *st, size_t size, unsigned cpus, struct reason *why)
 {
     if (size < sizeof *st || st->magic != STATE_MAGIC_SESSION)
@@ -57,7 +57,7 @@ static wstatus state_check(const struct state_session *st, size_t size, unsigned
     return W_SUCCESS;
 }
 
-/* A predecessor's place that nobody has, or was to have: what was kept for it goes. */
+/* Frees a predecessor's place that has no user, or was about to get one: drops the descriptors kept for it. */
 static wstatus adopt_gone(struct session *s, const struct finder *f, unsigned u, struct reason *why)
 {
     static const char *const kinds[] = {"data", "control", "event"};
@@ -76,7 +76,7 @@ static wstatus session_adopt_streams(struct session *s, const struct finder *f, 
 {
     const struct state_session *st   = s->state;
     const struct state_slot    *slot = (const void *)((const uint8_t *)st + st->slot_offset[st->current & 1]);
-    /* behind those of the kernel and of buffers */
+    /* after the rows of the kernel and of the buffers */
     const uint64_t *pos    = (const uint64_t *)(slot + 1) + 3 * st->cpus + 2;
     uint64_t       *rpos   = calloc(st->cpus + 1u, sizeof *rpos);
     wstatus         status = rpos ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
@@ -103,18 +103,18 @@ static wstatus session_adopt_streams(struct session *s, const struct finder *f, 
             s->uid[u].uid      = st->uid[u];
             s->uid[u].event_fd = event;
             s->uid[u].admitted = stream_set_control(s->uid[u].streams)->chunk_count > 0;
-            s->uid[u].live     = s->uid[u].admitted; /* until its programs are found to be gone */
+            s->uid[u].live     = s->uid[u].admitted; /* until its programs are found to have ended */
             s->uid_count       = u + 1;
         }
     }
     struct reason ignored;
     if (!status && s->uid_count)
-        (void)quiesce_all_cpus(&ignored); /* what was taken before the looks at the pools is linked now, or never */
+        (void)quiesce_all_cpus(&ignored); /* a chunk taken before the pools were read is linked by now, or never */
     for (unsigned u = 0; !status && u < s->uid_count; u++)
         if (!s->uid[u].gone) {
             stream_set_adopt_finish(s->uid[u].streams);
             if (!st->stop_asked)
-                stream_set_open(s->uid[u].streams, true); /* its place may have been about to be given up */
+                stream_set_open(s->uid[u].streams, true); /* the predecessor may have been about to give its place up */
         }
     free(rpos);
     return status;
@@ -145,19 +145,20 @@ static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *
 
     session_klog_config(s, &s->conditions, &c);
     wstatus status = klog_adopt(&c, find_klog, f, &s->klog, why);
-    if (!status && s->state->kernel) { /* a predecessor may have died behind a change that it had made */
+    if (!status && s->state->kernel) { /* a predecessor may have died after a change to the kernel logger */
         klog_terms(s->klog, &c);
         memcpy(s->state->group_mask, c.mask, sizeof c.mask);
         memcpy(s->state->hooks, c.hooks, sizeof c.hooks);
         s->state->hook_count = c.hook_count;
     }
-    /* what was published is in the file, also when the predecessor did not live to release it */
+    /* published records are in the file, even if the predecessor died before it released them */
     for (unsigned cpu = 0; !status && cpu < s->state->cpus; cpu++)
         klog_suppress(s->klog, cpu, time[cpu]);
     return status;
 }
 
-/* What is in the log file, as it was before a change that was noted, and whose file was not published. */
+/* Which buffers are in the log file: restores the state before a change that was noted but whose file was not
+ * published. */
 static void files_settle(const struct state_session *st, struct state_realtime *r)
 {
     const bool file = *session_log_path(st), noted = r->file_from > r->file_to || r->file_to == UINT64_MAX;
@@ -167,8 +168,7 @@ static void files_settle(const struct state_session *st, struct state_realtime *
         r->file_from = r->file_to == UINT64_MAX ? UINT64_MAX : 0;
 }
 
-/* A predecessor died between the steps by which a session changes to real time (logger_change, session_update): the
- * last ones are done for it. */
+/* A predecessor died between the steps of a change to real time (logger_change, session_update): finishes it. */
 static void change_finish(struct state_session *st)
 {
     if (!(st->log_file_mode & ETL_MODE_REAL_TIME))
@@ -181,7 +181,7 @@ static void change_finish(struct state_session *st)
     st->stack_cache_bytes = 0;
 }
 
-/* A predecessor had switched real time off, and died before it had told the consumers and cleared up: they learn that
+/* A predecessor switched real time off and died before it told the consumers and cleared up: tells the consumers that
  * it is over. */
 static wstatus realtime_ended(struct session *s, struct reason *why)
 {

@@ -10,7 +10,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* One instant on the session's clock, CLOCK_MONOTONIC_RAW and the system's date. */
+/* One instant: on the session's clock, on CLOCK_MONOTONIC_RAW, and as the system's date. */
 struct instant {
     uint64_t value, raw_ns, filetime;
 };
@@ -35,8 +35,8 @@ static struct instant instant_now(const struct session *s)
     return best;
 }
 
-/* 100 ns from the boot to `raw_ns`. By the boot's anchor, so that all files of a boot agree to the tick; by the system
- * where the machine has slept since, which CLOCK_MONOTONIC_RAW does not count. */
+/* Time from the boot to `raw_ns`, in 100 ns. By the boot's anchor, so that all files of a boot agree to the tick; by
+ * the system if the machine has slept since, which CLOCK_MONOTONIC_RAW does not count. */
 static uint64_t since_boot(const struct session_env *env, uint64_t raw_ns)
 {
     const struct clock_anchor *a = &env->anchor;
@@ -48,8 +48,7 @@ static uint64_t since_boot(const struct session_env *env, uint64_t raw_ns)
     return (uint64_t)(slept ? now : said) / 100;
 }
 
-/* Moves the start back to the beginning of CLOCK_MONOTONIC_RAW, or to that of the session's clock where that began
- * later. */
+/* Moves the start back to the beginning of CLOCK_MONOTONIC_RAW, or of the session's clock if that began later. */
 static void back_to_boot(struct state_anchor *a, const struct session_clock *clock)
 {
     uint64_t ticks = (uint64_t)((unsigned __int128)a->raw_ns * clock->freq / NS_PER_S), ns = a->raw_ns;
@@ -94,7 +93,7 @@ void session_anchor_stamp(struct session *s, struct etl_writer *w)
     session_anchor_renew(s);
     if (w)
         etl_writer_date(w, (int64_t)s->state->anchor.value, s->state->anchor.filetime, s->state->anchor.boot_filetime);
-    if (s->logger->delivers) /* else its real time, if there is any, is the controlling thread's */
+    if (s->logger->delivers) /* else real-time delivery, if any, belongs to the controlling thread */
         s->env->realtime->date(s->realtime, s->state->anchor.filetime, s->state->anchor.boot_filetime);
 }
 

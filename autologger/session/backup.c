@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MOST (UINT64_C(1) << 62) /* no session gets so far */
+#define NUMBER_MOST (UINT64_C(1) << 62) /* no session reaches this */
 
 int backup_mark_write(struct os *os, const struct backup *b, uint64_t delivered)
 {
@@ -52,9 +52,8 @@ static wstatus backup_damaged(struct os *os, struct backup *b, const char *path,
     return reason_set(why, W_INVALID_DATA, "%s is not a backup of real-time events, or is damaged", path);
 }
 
-/* A buffer whose number belongs into its slot is one of ours; the highest tells how many there are. The numbers of what
- * else is there, after a power cut or by another's hand, may be any: no more are waited for than the file has room
- * for. */
+/* A buffer belongs to the file if its number fits its slot; the highest number gives the end. After a power cut or
+ * tampering other numbers may have any value: no more buffers are expected than the file has room for. */
 static void find_end(struct os *os, struct backup *b, uint64_t size)
 {
     const uint64_t room = size / b->buffer_size < b->slots + UINT64_C(1) ? size / b->buffer_size - 1 : b->slots;

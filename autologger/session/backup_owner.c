@@ -13,7 +13,7 @@ static void rights_of(const struct session *s, uint8_t out[SHA256_SIZE])
         s->env->rights_digest(s->env->rights_ctx, &s->state->guid, has_kernel_events(s), out);
 }
 
-/* False: there is no key. */
+/* False: no key. */
 static bool backup_owner_seal_of(const struct session *s, const struct backup_mark *m, uint8_t out[SHA256_SIZE])
 {
     struct backup_mark sealed = *m;

@@ -24,8 +24,8 @@ static struct {
     struct os       os, *inner;
 } careful = {.lock = PTHREAD_MUTEX_INITIALIZER, .proc = -1};
 
-/* The number of its mount, without a question to who serves it. Kernels before 5.8 tell it in /proc, which the rights
- * to files of a user may not be enough for. */
+/* The id of its mount, without a call to its file system. Kernels before 5.8 have it only in /proc, for which a user's
+ * rights to files may not be enough. */
 static bool careful_mount_of(int fd, uint32_t *id)
 {
     struct statx      x;
@@ -39,7 +39,7 @@ static bool careful_mount_of(int fd, uint32_t *id)
     return true;
 }
 
-/* May anything be asked of what `fd` was opened on? 0 or -errno. */
+/* Checks whether any call may be made on what `fd` is open on. 0 or -errno. */
 static int careful_look(int fd)
 {
     uint32_t id;
@@ -49,7 +49,7 @@ static int careful_look(int fd)
     return kind == MOUNT_PROGRAM || kind == MOUNT_UNKNOWN ? -EXDEV : 0;
 }
 
-/* One step: a descriptor with O_PATH, of a link itself; or -errno. */
+/* One step: a descriptor with O_PATH, for a link that of the link itself; or -errno. */
 static int careful_step(int from, const char *name)
 {
     const int fd = openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -64,7 +64,7 @@ static int careful_step(int from, const char *name)
 /* ---- a path ---- */
 
 struct careful_walk {
-    char     rest[PATH_MOST];    /* what is still to go, from `at` */
+    char     rest[PATH_MOST];    /* what is left to walk, from `at` */
     char     name[NAME_MAX + 1]; /* the last part */
     int      at;                 /* the folder */
     unsigned links;
@@ -82,7 +82,7 @@ static int careful_walk_begin(struct careful_walk *w, const char *path)
     return w->at < 0 ? w->at : 0;
 }
 
-/* The next part of the path to w->name; its length, 0: there is none, or -errno. */
+/* Moves the next part of the path to w->name. Returns its length, 0: no more parts, or -errno. */
 static int walk_part(struct careful_walk *w)
 {
     const char  *from = w->rest + strspn(w->rest, "/");
@@ -95,7 +95,7 @@ static int walk_part(struct careful_walk *w)
     return (int)size;
 }
 
-/* Goes on where the link `fd`, which lies in w->at, leads. */
+/* Continues at the target of the link `fd`, which lies in w->at. */
 static int walk_link(struct careful_walk *w, int fd)
 {
     char          target[PATH_MOST];
@@ -140,7 +140,7 @@ static int walk_into(struct careful_walk *w)
 
 static bool more_follows(const struct careful_walk *w) { return w->rest[strspn(w->rest, "/")] != 0; }
 
-/* To the folder of the last part, whose name is w->name then ("." of a path that ends in none). On failure nothing
+/* Walks to the folder of the last part; w->name is that part then ("." if the path ends in none). On failure nothing
  * stays open. */
 static int walk_on(struct careful_walk *w)
 {
@@ -172,9 +172,9 @@ static int walk_end(const struct careful_walk *w, int result)
     return r;
 }
 
-/* ---- what is done with it ---- */
+/* ---- operations ---- */
 
-/* What is there: looked at, then opened by its descriptor. */
+/* Opens an existing file: checks it, then opens it through its descriptor. */
 static int open_there(const struct careful_walk *w, int flags)
 {
     char        shown[40];
@@ -200,7 +200,7 @@ static int careful_open(struct os *os, const char *path, int flags, unsigned mod
     int r = careful_walk(&w, path);
     if (r < 0)
         return r;
-    /* a file that it makes, or none */
+    /* only a file that it creates itself */
     r = flags & O_CREAT ? openat(w.at, w.name, flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode) : -1;
     r = flags & O_CREAT && r < 0 ? -errno : r;
     if (!(flags & O_CREAT) || (r == -EEXIST && !(flags & O_EXCL)))
@@ -296,7 +296,7 @@ static int careful_space(struct os *os, const char *path, struct os_space *out)
 
 static void careful_make(void)
 {
-    careful.os   = *careful.inner; /* what has no path */
+    careful.os   = *careful.inner; /* for calls without a path */
     careful.proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     mounts_open(&careful.mounts, careful.proc);
     careful.os.open   = careful_open;

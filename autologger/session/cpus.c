@@ -1,4 +1,4 @@
-/* cpus.c - a session's processors come and go. See session.h. */
+/* cpus.c - follows processors that come and go while a session runs. See session.h. */
 #include "autologger/kernel/hotplug.h"
 #include "autologger/session/internal.h"
 

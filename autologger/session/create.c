@@ -1,7 +1,9 @@
-/* create.c - a session of a plan: its state, in memory that outlives this process, and what else it begins with. See
- * session.h. Invariants  a name or a path that is too long for the state is refused, never cut: rows and controllers
- * find a session by them
- * Threads: the controlling thread. Not for: a predecessor's session (adopt.c), what a session does (session.c). */
+/* create.c - creates a plan's session: its state, in memory that outlives this process, and what else it begins with.
+ * See session.h.
+ * Invariants: a name or a path that is too long for the state is refused, never cut: rows and controllers find a
+ * session by them.
+ * Threads: the controlling thread.
+ * Not for: a predecessor's session (adopt.c), what a session does (session.c). */
 #include "autologger/session/anchor.h"
 #include "autologger/session/internal.h"
 
@@ -51,7 +53,7 @@ static void create_wish(struct tracepoint_wish *w, const struct plan_provider *p
     session_copy_text(w->filter, sizeof w->filter, p->tracepoint_filter);
 }
 
-/* The whole keeps the path that its parts' files are called after, and writes none itself. */
+/* The whole keeps the path from which its parts' file names are made, and writes no file itself. */
 static void processes_set(const struct session_env *env, struct state_session *st)
 {
     const struct state_connection *who = env->program;
@@ -149,7 +151,7 @@ static bool enabled_by_itself(const struct plan *plan, const struct guid *g)
     return false;
 }
 
-/* Places of enablements that are taken and not in use: a group's members find theirs so, in a successor too. */
+/* Takes places without enabling them: members of a group find their places so, also in a successor. */
 static void disallow(struct state_session *st, const struct plan *plan)
 {
     unsigned k = 0;
@@ -160,7 +162,7 @@ static void disallow(struct state_session *st, const struct plan *plan)
         }
 }
 
-/* What a session without a file keeps its newest buffers in; it outlives this process as the streams do. */
+/* Memory for the newest buffers of a session without a file; it outlives this process, as the streams do. */
 static wstatus ring_make(struct session *s, struct reason *why)
 {
     const struct state_session *st = s->state;
@@ -187,7 +189,7 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
     if ((st = ring_make(s, why)) || (st = session_setup(s, why)))
         goto out;
     session_anchor_take(s);
-    if (session_wants_kernel(s) && !env->kernel_later) { /* else session_kernel_open, later */
+    if (session_wants_kernel(s) && !env->kernel_later) { /* else session_kernel_open does it later */
         if ((st = session_kernel_open(s, &s->klog, &s->conditions, why)) && plan->kernel)
             goto out;
         if (st)
@@ -197,12 +199,12 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         st = W_SUCCESS;
     }
     if (!plan->kernel && (!session_admit(s, (uint32_t)geteuid()) || !s->uid[0].admitted)) {
-        /* all of MinimumBuffers is there before the session starts */
+        /* all MinimumBuffers are allocated before the session starts */
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%u buffers of %u KB could not be allocated",
                         plan->given.minimum_buffers, plan->given.buffer_kb);
         goto out;
     }
-    if (!plan->kernel) /* no program of root is attached yet: its part is the others' */
+    if (!plan->kernel) /* no program of root is attached yet: the other users get its part */
         session_user_left(s, (uint32_t)geteuid());
     s->state->in_use = 1;
     if (s->ring_fd >= 0)

@@ -33,7 +33,7 @@ static wstatus directory_map(int fd, struct directory **out, struct reason *why)
             reason_set(why, wstatus_from_errno(errno), "cannot map the provider directory: %s", strerror(errno));
         if (d->shm == MAP_FAILED)
             d->shm = NULL;
-        d->fd = -1; /* stays the caller's */
+        d->fd = -1; /* the caller keeps it */
         directory_destroy(d);
         return st;
     }
@@ -159,10 +159,10 @@ const struct filter_block *directory_filter(const struct directory *d, unsigned 
     return at && at < SHM_FILTER_BYTES ? filter_at(d, at) : NULL;
 }
 
-/* The first place that no filter in use overlaps; they are few. */
+/* The first place that overlaps no filter in use; filters are few. */
 static uint32_t filter_place(const struct directory *d, uint32_t size)
 {
-    uint32_t at = SHM_FILTER_ALIGN; /* 0 says that there is none */
+    uint32_t at = SHM_FILTER_ALIGN; /* 0 means no filter */
     for (int i = 0; i < d->used; i++)
         for (unsigned k = 0; k < SHM_PROVIDER_SESSIONS; k++) {
             const struct filter_block *b    = directory_filter(d, (unsigned)i, k);
@@ -176,8 +176,8 @@ static uint32_t filter_place(const struct directory *d, uint32_t size)
     return at <= SHM_FILTER_BYTES - size ? at : 0;
 }
 
-/* The place may have been another enablement's until a moment ago: who reads that one still must see that its ticket is
- * another by the time that it sees a word of this block. Readers copy, fence and compare (event_write.c,
+/* The place may have been another enablement's until a moment ago. A program that still reads the old filter must see a
+ * changed ticket by the time it sees a word of this block. Readers copy, fence and compare (event_write.c,
  * registration.c). */
 static void filter_copy(struct directory *d, uint32_t offset, const struct filter_block *block)
 {
@@ -192,7 +192,7 @@ static void filter_copy(struct directory *d, uint32_t offset, const struct filte
     }
 }
 
-/* *offset: 0 for terms that need none. */
+/* *offset: 0 when no filter is needed. */
 static wstatus filter_put(struct directory *d, const struct enable_terms *terms, uint32_t *offset, struct reason *why)
 {
     *offset = 0;
@@ -205,7 +205,7 @@ static wstatus filter_put(struct directory *d, const struct enable_terms *terms,
     return W_SUCCESS;
 }
 
-/* The bit of an entry with a filter, before its ticket says so, or after it says no longer. */
+/* Sets the filter bit of an entry before its ticket says "filtered", and clears it after the ticket no longer does. */
 static void filter_bit(struct shm_provider *p, unsigned entry, bool on)
 {
     const uint8_t bit = (uint8_t)(1u << entry);
@@ -249,7 +249,7 @@ wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, con
     struct shm_enable    ticket = *e;
     uint64_t             bytes;
     uint32_t             offset;
-    /* beside the old one, by which programs go until the ticket changes */
+    /* beside the old one, which programs use until the ticket changes */
     wstatus st = filter_put(d, terms, &offset, why);
 
     if (st)
@@ -290,7 +290,7 @@ void directory_disable(struct directory *d, unsigned slot, unsigned entry)
     p->enable[entry].generation++;
     __atomic_store_n(&p->mask, (uint8_t)(p->mask & ~(1u << entry)), __ATOMIC_SEQ_CST);
     filter_bit(p, entry, false);
-    p->filter[entry] = 0; /* who still reads it sees that the ticket is another one */
+    p->filter[entry] = 0; /* a program that still reads it sees a changed ticket */
     release_if_unused(d, slot);
 }
 

@@ -1,10 +1,10 @@
-/* enable.c - providers that are enabled, changed and disabled while a session runs. See session.h. */
+/* enable.c - enables, changes and disables providers while a session runs. See session.h. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/internal.h"
 
 #include <stdio.h>
 
-/* The place of a provider in the session's list: the one that is in use, or that was; ended places are used again. */
+/* The place of a provider in the session's list, in use or ended; ended places are used again. */
 static struct state_enable *enable_place(const struct session *s, const struct guid *provider)
 {
     for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
@@ -23,7 +23,7 @@ bool session_provider_find(const struct session *s, const struct guid *provider,
     return true;
 }
 
-/* Its counts go on from where they stood. */
+/* Its counts continue from their last values. */
 static wstatus enable_again(struct session *s, struct state_enable *e, const struct enable_terms *terms,
                             struct reason *why)
 {
@@ -49,7 +49,7 @@ wstatus session_provider_set(struct session *s, const struct guid *provider, con
                              unsigned *slot, unsigned *entry, struct reason *why)
 {
     struct state_enable *e = enable_place(s, provider);
-    char                 key[GUID_TEXT_SIZE]; /* no declaration has it: there is none */
+    char                 key[GUID_TEXT_SIZE]; /* no declaration has such a key */
     wstatus              st = W_SUCCESS;
 
     if (s->sealed || atomic_load(&s->phase) >= SESSION_STOPPING)
@@ -77,7 +77,7 @@ void session_provider_clear(struct session *s, const struct guid *provider)
     __atomic_store_n(&e->in_use, 0, __ATOMIC_RELEASE);
     if (!s->uid_count || quiesce_all_cpus(&why) == W_SUCCESS)
         return;
-    for (unsigned i = 0; i < s->conditions.count; i++) /* a provider may be enabled and disabled each second */
+    for (unsigned i = 0; i < s->conditions.count; i++) /* not again: it may be disabled each second */
         if (strcmp(s->conditions.items[i].item, "quiesce") == 0)
             return;
     condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s",

@@ -1,11 +1,11 @@
-/* info.c - a session's numbers for whoever asks. See session.h. */
+/* info.c - a session's numbers for its controllers. See session.h. */
 #include "autologger/session/session.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The published counters are read while the logger may flip slots: the copy is taken again when it did (and a slot that
- * flipped twice has another number). */
+/* Copies the published counters while the logger may flip slots: repeats the copy after a flip (a slot that flipped
+ * twice has another number). */
 static struct state_slot published(const struct session *s)
 {
     union {
@@ -56,7 +56,7 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     out->lost_ring = s->totals.lost_settled;
     for (unsigned u = 0; u < s->uid_count; u++) /* as of now, not of the logger's last pass */
         out->lost_ring += stream_set_lost(s->uid[u].streams, session_now_ns(s));
-    const uint64_t overwritten = session_overwritten(s); /* in the programs' memory: written, and no longer there */
+    const uint64_t overwritten = session_overwritten(s); /* in the programs' memory: written, then overwritten */
     out->events_written += overwritten;
     out->overwritten += overwritten;
     out->corrupt += s->totals.corrupt;
@@ -65,7 +65,7 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     out->late_events = s->late_events;
     pthread_mutex_unlock(&s->lock);
     uint64_t buffer = out->buffer_kb * UINT64_C(1024);
-    /* MinimumBuffers are set aside from the start; more are there as they are written to */
+    /* MinimumBuffers are set aside from the start; more exist once they are written to */
     const uint32_t held = (uint32_t)((busy + buffer - 1) / buffer), full = (uint32_t)((used + buffer - 1) / buffer);
     out->number_of_buffers = held > out->minimum_buffers ? held : out->minimum_buffers;
     out->free_buffers      = out->number_of_buffers > full ? out->number_of_buffers - full : 0;
@@ -96,7 +96,7 @@ void session_file_path(const struct state_session *st, uint32_t number, char *ou
         snprintf(out, CTL_PATH, "%s", path);
 }
 
-/* With what its parts had that have ended; those that live are the caller's to add. */
+/* Adds the counts of ended parts; the caller adds those of living ones. */
 static void info_processes(const struct state_session *st, struct ctl_session_info *out)
 {
     const struct state_processes *p = &st->processes;

@@ -1,4 +1,4 @@
-/* internal.h - what session.c, create.c, adopt.c, log_files.c and update.c share, and nobody else. */
+/* internal.h - shared by session.c, create.c, adopt.c, log_files.c and update.c only. */
 #ifndef AUTOLOGGER_SESSION_INTERNAL_H
 #define AUTOLOGGER_SESSION_INTERNAL_H
 #include "autologger/session/session.h"
@@ -8,13 +8,12 @@ enum {
         ETL_MODE_SEQUENTIAL | ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE | ETL_MODE_PREALLOCATE
 };
 
-/* Real time needs a FlushTimer. In the unit of the mode; 0: none is needed. */
+/* The smallest FlushTimer, in the unit of the mode: real time needs one. 0: none is needed. */
 static inline uint32_t session_timer_least(uint32_t mode)
 {
     return !(mode & ETL_MODE_REAL_TIME) ? 0 : mode & ETL_MODE_MS_FLUSH_TIMER ? 1000 : 1;
 }
-/* It has had a file, and real time alone since that ended: one of the two paths is of that file, and not the one that
- * counts. */
+/* Its file has ended, and it has had real time alone since: the path of that file is the one that is not current. */
 static inline bool session_converted(const struct state_session *st)
 {
     return st->log_file_mode & ETL_MODE_REAL_TIME && st->processes.kind != STATE_WHOLE && !*session_log_path(st) &&
@@ -26,19 +25,19 @@ wstatus session_new(struct session_env *env, struct directory *directory, struct
 wstatus session_setup(struct session *s, struct reason *why);
 /* The kernel logger's configuration, by the mapped state. */
 void session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c);
-/* Has the session's environment keep a descriptor, under the name KIND:INDEX:NUMBER, or without a number if that is
- * below 0; fd -1: drops it. */
+/* Has the session's environment keep a descriptor under the name KIND:INDEX:NUMBER, without NUMBER if that is below 0.
+ * fd -1: drops it. */
 void session_keep(struct session *s, const char *kind, int number, int fd);
-void session_keep_klogs(struct session *s); /* all of its kernel logger's */
-/* The streams of places that nobody has; in users.c. */
+void session_keep_klogs(struct session *s); /* all descriptors of its kernel logger */
+/* Creates the streams of free places; in users.c. */
 wstatus session_empty(struct session *s, struct reason *why);
-/* NULL is an empty text. */
+/* NULL counts as "". */
 void session_copy_text(char *out, size_t capacity, const char *text);
-/* As the session's environment keeps a descriptor of its kernel logger's; fd -1: drops it. */
+/* Keeps a descriptor of its kernel logger in the session's environment; fd -1: drops it. */
 void session_keep_klog(void *session, const char *klog_name, int fd, size_t ring_bytes);
-/* Has the logger's thread run that, after a flush, for who `asks` (NULL: the daemon): *out is done when
- * session_errand_done says so. `more` (malloc, or NULL) is the errand's. W_NOT_READY: the session does not run, or is
- * busy. */
+/* Has the logger's thread execute `run` after a flush, for the requester `asks` (NULL: the daemon). *out is done when
+ * session_errand_done says so. `more` (malloc, or NULL) becomes the errand's. W_NOT_READY: the session does not run, or
+ * is busy. */
 wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file,
                     void *more, const struct state_owner *asks, struct logger_errand **out, struct reason *why);
 #endif

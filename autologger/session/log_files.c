@@ -1,7 +1,7 @@
-/* log_files.c - more files of a session that runs: snapshots of what it has, the next one of a NEWFILE session, another
- * one in its place; and whether consumers get its events. See session.h.
- * All are errands of the logger's thread, which alone may touch the writer: it flushes first, so that what was written
- * until now is in. */
+/* log_files.c - more files of a running session: snapshots, the next file of a NEWFILE session, a new file in place of
+ * the old one; and whether consumers get its events. See session.h.
+ * All are errands of the logger's thread, which alone may touch the writer: it flushes first, so that everything
+ * written so far is included. */
 #include "autologger/session/anchor.h"
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
@@ -37,13 +37,13 @@ wstatus logger_next_file(struct logger *l, struct reason *why)
         session_owner_end(s->env, &s->state->owner);
     }
     if (st) {
-        l->writer = full; /* it stays the file of the session, and is made whole again at its end */
+        l->writer = full; /* it stays the session's file, and is completed again at the end */
         return st;
     }
     etl_writer_destroy(full);
     l->master->file_number++;
     logger_file_ended(l);
-    logger_publish_file(l); /* a successor that comes before this makes the file once more */
+    logger_publish_file(l); /* a successor that comes before this creates the file once more */
     return W_SUCCESS;
 }
 
@@ -54,7 +54,7 @@ static wstatus run_next_file(struct logger *l, struct logger_errand *e)
     return logger_next_file(l, &e->why);
 }
 
-/* A folder of a user may be on storage that takes its time: it is looked at here, not where all are served. */
+/* A user's folder may be on slow storage: it is checked here, not on the thread that serves all clients. */
 static wstatus snapshot_folder(const struct session *s, const struct logger_errand *e, struct reason *why)
 {
     wstatus   st = session_owner_path(s->env, &e->owner, e->file, why);
@@ -74,7 +74,7 @@ static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
         return st;
     st = snapshot_folder(s, e, &e->why);
     session_anchor_stamp(s, l->writer);
-    if (!st && session_overwrites(s)) { /* what is older than the last gap goes, and is counted */
+    if (!st && session_overwrites(s)) { /* drops and counts the events before the last gap */
         st = etl_writer_trim(l->writer, &e->why);
         logger_publish_file(l);
     }
@@ -85,7 +85,7 @@ static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
     return st;
 }
 
-/* The session's path becomes `path`; a successor sees it together with where the file stands. */
+/* Makes `path` the session's path; a successor sees it together with the file's position. */
 static void path_change(struct logger *l, const char *path)
 {
     struct state_session *st = l->s->state;
@@ -94,7 +94,7 @@ static void path_change(struct logger *l, const char *path)
     l->master->file_number = 1;
 }
 
-/* The old file is complete, whatever becomes of it: what it lacks is said, and nobody waits for it. */
+/* Completes the old file, whatever the outcome: an error is only reported. */
 static void file_leave(struct logger *l, struct etl_writer *old, struct reason *why)
 {
     const uint64_t lost = logger_events_lost(l);
@@ -149,8 +149,8 @@ static void log_files_convert(struct logger *l, struct reason *why)
 
 static void key_put(void *ctx, const struct klog_record *r) { logger_put(ctx, 0, r); }
 
-/* StackCaching: what the stacks refer to is told once more, at the end of one file, or at the beginning of another or
- * of what consumers get; all that comes later is not older. */
+/* StackCaching: repeats the definitions that stacks refer to, at the end of one file, or at the beginning of another or
+ * of what consumers get; no later event is older. */
 static void keys_tell(struct logger *l)
 {
     struct session *s     = l->s;
@@ -161,8 +161,7 @@ static void keys_tell(struct logger *l)
     logger_flush(l);
 }
 
-/* A file that is full must not end the session that leaves it. Its definitions are in it anyway, unless it is a
- * ring. */
+/* A full file must not end the session that leaves it. Its definitions are in it anyway, unless it is a ring. */
 static bool has_room_for_keys(const struct logger *l)
 {
     const struct state_session *st    = l->s->state;
@@ -184,7 +183,7 @@ wstatus logger_change(struct logger *l, struct logger_errand *e)
         keys_tell(l);
     if (e->file && (status = file_change(l, e->file, &e->owner, &e->why)))
         return status;
-    /* before the rest: a successor that comes between delivers, and has a file, of its kind */
+    /* before the rest: a successor that comes in between delivers, and has a file of its kind */
     st->log_file_mode = c->convert ? st->log_file_mode | ETL_MODE_REAL_TIME : c->mode;
     if (c->deliver && !l->delivers) {
         st->realtime.file_from = l->writer ? 0 : UINT64_MAX;
@@ -200,7 +199,7 @@ wstatus logger_change(struct logger *l, struct logger_errand *e)
     }
     if (e->file || begins)
         keys_tell(l);
-    if (begins && st->stack_cache_bytes) { /* who listens later could not know them */
+    if (begins && st->stack_cache_bytes) { /* a later consumer could not know the definitions */
         klog_stack_keys_end(s->klog);
         st->stack_cache_bytes = 0;
     }
@@ -232,7 +231,7 @@ static struct logger_errand *errand_make(wstatus (*run)(struct logger *l, struct
     return e;
 }
 
-/* One at a time is the logger's. */
+/* The logger does one errand at a time. */
 static bool is_busy(const struct session *s) { return s->queue || s->errands_begun != atomic_load(&s->errands_done); }
 static bool takes_errands(const struct session *s)
 {
@@ -286,7 +285,7 @@ bool session_errand_done(struct session *s, const struct logger_errand *e)
 void session_errand_end(struct session *s, struct logger_errand *e)
 {
     for (struct logger_errand **at = &s->queue; *at; at = &(*at)->next)
-        if (*at == e) { /* nobody has begun it */
+        if (*at == e) { /* not begun yet */
             *at = e->next;
             errand_free(e);
             return;

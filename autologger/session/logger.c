@@ -2,16 +2,15 @@
  * Sources of a CPU: its stream of every UID, the records of that CPU on the fallback streams, the kernel logger.
  * Invariants
  *   G1 nothing is emitted beyond the horizon: a clock value read before the write positions were loaded (and not after
- *      the kernel logger's). What is older has then been committed, so time never goes back within a CPU.
- *   G2 ring memory is released, and positions published, only for what is in the file (S2).
+ *      the kernel logger's). Older events have then been committed, so time never goes back within a CPU.
+ *   G2 ring memory is released, and positions published, only for events in the file (S2).
  *   G3 an event that can't be written (no file, disk full) is counted in lost_file; nothing blocks the writers.
- *   G4 what happened at another time than it was written (ring_write_told) has a buffer of its own, of the CPU number
- *      behind the last: in time order too, because it waits TOLD_HOLD_MS for what is told late. Only the daemon's own
- *      user may tell.
- *   G5 where an enablement asks for users' SIDs, an event that carries one carries that of the user in whose stream it
- *     was.
- *   G6 a program's time is between the last horizon and a second from now: another one becomes the nearest of these,
- *      and is counted. So what a program writes by hand neither waits for ever in its memory nor goes back in a buffer.
+ *   G4 late events (ring_write_told) have a buffer of their own, with the CPU number after the last. It is in time
+ *      order too, because it waits TOLD_HOLD_MS for late events. Only the daemon's own user may write them.
+ *   G5 where an enablement asks for users' SIDs, an event that carries a SID carries that of the user in whose stream
+ *      it was.
+ *   G6 a program's time lies between the last horizon and a second from now: any other becomes the nearer of these, and
+ *      is counted. So an event with a forged time neither stays in memory for ever nor goes back in time in a buffer.
  * Threads: the session's logger thread alone, except creation. The files: logger.h. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/anchor.h"
@@ -31,14 +30,14 @@ static const struct state_slot *slot_current(const struct session *s)
     return (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
 }
 
-/* A large one in large pages, where there are any: a write to the disk looks at each page of it. */
+/* A large buffer uses large pages if possible: a write to the disk visits each page. */
 static uint8_t *buffer_new(uint32_t bytes)
 {
     enum { PAGE = 4096, LARGE = 2 << 20 };
     const size_t unit = bytes >= LARGE ? LARGE : PAGE, size = (bytes + unit - 1) / unit * unit;
     uint8_t     *buffer = aligned_alloc(unit, size);
     if (buffer && unit == LARGE)
-        madvise(buffer, size, MADV_HUGEPAGE); /* refused: small ones do */
+        madvise(buffer, size, MADV_HUGEPAGE); /* when refused, small pages do */
     return buffer;
 }
 
@@ -81,7 +80,7 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
         l->fill[c].last_time   = slot_last(l)[c];
     }
     memcpy(l->fallback_seen, l->master->fallback_released, sizeof l->fallback_seen);
-    logger_totals(l); /* by predecessors, and of users who are gone */
+    logger_totals(l); /* of predecessors, and of former users */
     *out = l;
     return W_SUCCESS;
 }
@@ -136,7 +135,7 @@ uint32_t logger_share(struct logger *l)
         if (mine > s->state->user_peak_bytes)
             s->state->user_peak_bytes = mine;
     }
-    s->totals.used = used; /* after a pass has written: nobody may look again for long */
+    s->totals.used = used; /* after a pass has written: the next look may be long in coming */
     s->totals.busy = busy;
     l->hurry       = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
     if (busy > s->state->peak_bytes)
@@ -171,8 +170,9 @@ void logger_totals(struct logger *l)
 
 enum { RETIRE_MS = 20 /* between two visits of all CPUs */, RETIRE_RING_MS = 200 };
 
-/* A ring loses none for want of chunks, but each flush can cost it buffers that are not full. Who has left is asked for
- * the rest at once: the next user finds nothing to overwrite where all is held by the last chunks of such. */
+/* A ring loses no events for want of chunks, but each flush can cost it buffers that are not full. When a user has
+ * left, its rest is collected at once: if last chunks of such users held all memory, the next user would find nothing
+ * to overwrite. */
 static bool wants_room(struct logger *l, uint32_t left)
 {
     struct os *os = l->s->env->os;
@@ -181,8 +181,8 @@ static bool wants_room(struct logger *l, uint32_t left)
     return left < l->s->budget_chunks / 4 && os->raw_ns(os) - l->retired_ns >= RETIRE_RING_MS * UINT64_C(1000000);
 }
 
-/* Little is left, and part of the rest is held by chunks that were read to their end: what waits in buffers is written,
- * and streams that nobody writes to now give up their last chunk. Both can be told by the positions alone. */
+/* Little memory is left, and chunks that were read to their end hold part of the rest: writes what waits in buffers,
+ * and makes idle streams give up their last chunk. The positions alone tell both. */
 static void logger_make_room(struct logger *l)
 {
     struct session *s       = l->s;
@@ -215,7 +215,7 @@ static void logger_make_room(struct logger *l)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* FlushThreshold in force; 0: none. As MaximumBuffers and FlushTimer are now. */
+/* FlushThreshold in force; 0: none. From the current MaximumBuffers and FlushTimer. */
 static uint32_t flush_threshold(const struct logger *l)
 {
     const struct state_session *st   = l->s->state;
@@ -241,9 +241,9 @@ static void believe_times(struct logger *l, uint64_t horizon, bool final)
 
 enum { SILENCE_NS = 5000000 };
 
-/* Writers that overwrite lose nothing while nobody reads. Where they fill more than a chunk in SILENCE_MS they are read
- * by the clock: a signal for each chunk, and a reader who takes the chunk's lines out of their caches, cost them a
- * tenth of their time. */
+/* Writers that overwrite lose nothing while nobody reads. If they fill more than a chunk in SILENCE_NS, the logger
+ * reads them by the clock: a signal for each chunk, and a reader that takes the chunk's lines out of their caches, cost
+ * them a tenth of their time. */
 static bool writers_hurry(struct logger *l)
 {
     const uint64_t now_ns = l->s->env->os->raw_ns(l->s->env->os), before = l->written, since = now_ns - l->written_ns;
@@ -278,7 +278,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
         l->trimmed_ns = now_ns;
     }
     pthread_mutex_unlock(&s->lock);
-    /* an early program keeps no ring */
+    /* an early program writes to no ring */
     if (!atomic_load(&s->fs_ready) && !final && (s->ring_fd < 0 || s->env->tight_file)) {
         if (!left && l->uids)
             session_tight(s->env);
@@ -311,7 +311,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     if (session_overwrites(s))
         logger_window(l);
     l->silent = session_overwrites(s) && !final && writers_hurry(l);
-    /* writers went on meanwhile: a pool that was emptied behind our back would never wake us */
+    /* writers went on meanwhile: a pool that was emptied unnoticed would never wake the logger */
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++)
         (l->silent ? stream_set_want_silence : stream_set_want_signals)(l->streams[u]);
@@ -325,14 +325,14 @@ bool logger_pass(struct logger *l, bool final, bool flush)
 
 enum { FINISH_WAIT_MS = 5000, THRESHOLD_MS = 250 /* how soon full buffers are counted */ };
 
-/* The final pass. A write position that still moves after the quiesce is a late event: written all the same, and
- * counted, so that it can be seen that there was none. */
+/* The final pass. A write position that still moves after the quiesce means late events: they are written, and counted
+ * in late_events, so that their absence can be checked. */
 static void finish_streams(struct logger *l)
 {
     struct session *s    = l->s;
     uint64_t        late = 0, before;
 
-    /* what is reserved and not yet published is waited for: it comes, or is given up and counted (1 s each) */
+    /* waits for reserved events: each is published, or given up and counted (1 s each) */
     struct os     *os    = s->env->os;
     const uint64_t until = os->raw_ns(os) + FINISH_WAIT_MS * UINT64_C(1000000);
     while (!logger_pass(l, true, true) && os->raw_ns(os) < until)
@@ -364,10 +364,10 @@ static int wait_ms(struct logger *l)
     for (unsigned u = 0; u < l->uids; u++)
         if (stream_fallback_blocked(l->streams[u], now))
             ms = ms < 0 || ms > 20 ? 20 : ms;
-    /* writers wake us when memory is half full, no sooner */
+    /* writers wake the logger only when memory is half full */
     if (flush_threshold(l) && atomic_load(&s->fs_ready) && (ms < 0 || ms > THRESHOLD_MS))
         ms = THRESHOLD_MS;
-    /* until its hold is over nothing else may wake us, and it keeps memory */
+    /* until the hold is over nothing else may wake the logger, and the events keep memory */
     if (l->fill[l->cpus].pending && (ms < 0 || ms > TOLD_HOLD_MS))
         ms = TOLD_HOLD_MS;
     return ms;
@@ -385,7 +385,7 @@ static void errand_run(struct logger *l, struct logger_errand *e, bool runs)
     if (!e)
         return;
     e->status = runs ? e->run(l, e) : reason_set(&e->why, W_NOT_READY, "the session has just stopped");
-    atomic_fetch_add(&l->s->errands_done, 1); /* first: who sees that this one is done may ask for the next one */
+    atomic_fetch_add(&l->s->errands_done, 1); /* first: the caller that sees this one done may ask for the next */
     if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_GIVEN_UP) {
         free(e->file);
         free(e->more);
@@ -413,7 +413,7 @@ void *logger_main(void *ctx)
         const int          n             = epoll_wait(s->epoll_fd, e, 8, wait_ms(l));
         bool               writers_alone = n > 0;
         for (int i = 0; i < n; i++)
-            if (e[i].data.u64 == 0) { /* our own; a UID's is never read, its edges are enough */
+            if (e[i].data.u64 == 0) { /* this process's own; a UID's is never read, its edges are enough */
                 (void)!read(s->wake_fd, &count, sizeof count);
                 writers_alone = false;
             }
@@ -421,15 +421,16 @@ void *logger_main(void *ctx)
             break;
         uint64_t now = s->env->os->raw_ns(s->env->os);
         if (l->silent && writers_alone && now < l->written_ns + SILENCE_NS)
-            continue; /* signals from before the silence */
+            continue; /* signals sent before the silence */
         uint32_t timer_now = __atomic_load_n(&s->state->flush_timer, __ATOMIC_RELAXED);
-        if (timer_now != timer) { /* also while it runs: session_update */
+        if (timer_now != timer) { /* may change while the session runs: session_update */
             timer  = timer_now;
             period = (uint64_t)timer * (s->state->log_file_mode & ETL_MODE_MS_FLUSH_TIMER ? 1000000u : 1000000000u);
             l->next_flush_ns = now + period;
         }
         unsigned asked = atomic_load(&s->flush_asked);
-        /* before the pass: one that comes during it is for the next one, which flushes what was written until then */
+        /* before the pass: an errand that comes during it waits for the next pass, which flushes everything written
+         * until then */
         struct logger_errand *errand = atomic_exchange(&s->errand, NULL);
         bool                  flush  = asked != atomic_load(&s->flush_done) || errand;
         if (period && now >= l->next_flush_ns) {
@@ -444,7 +445,7 @@ void *logger_main(void *ctx)
         errand_run(l, errand, true);
     }
     errand_run(l, atomic_exchange(&s->errand, NULL), false);
-    /* stopped while still held: nothing may be created, all is lost and counted */
+    /* stopped while still held: no file may be created, all events are lost and counted */
     if (!atomic_load(&s->fs_ready) && s->ring_fd < 0) {
         struct reason why = {0};
         reason_set(&why, W_NOT_READY, "the session was stopped before the file system was ready");
@@ -458,7 +459,7 @@ void *logger_main(void *ctx)
         s->state->state = SESSION_STOPPED;
     }
     uint64_t one = 1;
-    atomic_store(&s->logger_ended, true); /* before it is told: who looks then must not find it still running */
+    atomic_store(&s->logger_ended, true); /* before the report: its receiver must not find the logger still running */
     (void)!write(s->env->changed_fd, &one, sizeof one);
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* logger_merge.c - from the sources of each CPU, oldest first, into its buffer. See logger.h, and G1 and G4 of
+/* logger_merge.c - merges the sources of each CPU, oldest record first, into its buffer. See logger.h, and G1 and G4 of
  * logger.c. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/logger.h"
@@ -10,7 +10,7 @@
 
 /* ---- G5 ---- */
 
-/* Windows has them in the header, in ticks. */
+/* Windows has the times in the header, in ticks. */
 static void times_take(struct etl_event_header *h, const uint8_t *data)
 {
     enum { NS = 100 };
@@ -20,8 +20,8 @@ static void times_take(struct etl_event_header *h, const uint8_t *data)
     h->user_time   = (uint32_t)(ns[1] / (ETL_TIMER_RESOLUTION * NS));
 }
 
-/* The item says who wrote the event, and a program writes it: what is not its user's is. As provider/identity.c makes
- * them. Times go into the header. */
+/* A program can forge the SID item: overwrites it with the SID of the stream's UID, as provider/identity.c builds it.
+ * CPU times go into the header. */
 static void items_correct(uint8_t *record, uint32_t size, uint32_t uid)
 {
     static const uint8_t root[12]      = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0},
@@ -45,7 +45,7 @@ static void items_correct(uint8_t *record, uint32_t size, uint32_t uid)
         if (item.type != ETL_EXT_SID)
             continue;
         if (item.data_size != (uid ? 16 : 12) || item.data_size > item.total - sizeof item) {
-            item.type = 0; /* no SID of its user's: none */
+            item.type = 0; /* not of the size of its user's SID: removed */
             memcpy(record + at, &item, sizeof item);
             continue;
         }
@@ -55,7 +55,7 @@ static void items_correct(uint8_t *record, uint32_t size, uint32_t uid)
     }
 }
 
-/* A record that no buffer can hold, or that makes no sense. */
+/* Drops a record that no buffer can hold, or that is malformed. */
 static uint8_t *logger_merge_drop(struct logger *l)
 {
     l->master->corrupt++;
@@ -63,7 +63,7 @@ static uint8_t *logger_merge_drop(struct logger *l)
     return NULL;
 }
 
-/* Where it is in the buffer; NULL: nowhere. */
+/* Returns the record's place in the buffer; NULL: dropped. */
 static uint8_t *logger_merge_append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time,
                                     bool from_program)
 {
@@ -95,7 +95,7 @@ static uint8_t *logger_merge_append(struct logger *l, unsigned cpu, const uint8_
     return at;
 }
 
-/* From the end: what comes is nearly always the youngest, and a program without rseq can have left many. */
+/* Searches from the end: a new record is nearly always the youngest, and a program without rseq can have left many. */
 static void pending_insert(struct logger *l, unsigned cpu, struct pending *p)
 {
     struct fill    *f      = &l->fill[cpu];
@@ -114,8 +114,8 @@ static void pending_insert(struct logger *l, unsigned cpu, struct pending *p)
     *(p->next ? &p->next->before : &f->pending_last) = p;
 }
 
-/* Writers that overwrite must find a chunk that the reader has not: what it has copied goes into the ring, as far as
- * that is worth a buffer. */
+/* Writers that overwrite must find a chunk that the reader does not hold: copied records go into the ring, if they are
+ * worth a buffer. */
 static void hold_few(struct logger *l, const struct stream_set *streams)
 {
     enum { PART = 8 };
@@ -148,7 +148,7 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
         for (uint64_t start; start = stream_position(streams, l->cpus), stream_peek(streams, l->cpus, &r);) {
             if (start != first && start % (UINT64_C(1) << s->chunk_shift) == 0 &&
                 stream_set_holds(streams) != STREAM_HOLDS_FEW) {
-                /* what is collected is written first */
+                /* collected records are written first */
                 l->collected_to = r.time < l->collected_to ? r.time : l->collected_to;
                 break;
             }
@@ -156,8 +156,8 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
             struct pending *p   = r.end <= slot_fallback(l, u)[cpu] ? NULL : malloc(sizeof *p + r.size);
             if (!p && r.end > slot_fallback(l, u)[cpu])
                 return false;                   /* no memory: try again later, nothing is lost */
-            l->master->corrupt += r.cpu > last; /* not theirs to tell */
-            if (p) {                            /* else: an adopted stream, already in the file */
+            l->master->corrupt += r.cpu > last; /* not allowed to this user (G4) */
+            if (p) {                            /* else: an adopted stream's record that is in the file already */
                 memcpy(p->data, r.data, r.size);
                 p->time = r.time, p->start = start, p->end = r.end, p->uid = u, p->size = r.size;
                 pending_insert(l, cpu, p);
@@ -165,7 +165,7 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
             l->fallback_seen[u] = r.end;
             stream_pop(streams, l->cpus);
         }
-        l->fallback_seen[u] = stream_position(streams, l->cpus); /* what filled up a chunk counts as seen */
+        l->fallback_seen[u] = stream_position(streams, l->cpus); /* a chunk's filler counts as seen */
         all &= !stream_fallback_blocked(streams, now_ns);
     }
     return all;
@@ -194,7 +194,7 @@ static int logger_merge_oldest(struct logger *l, unsigned cpu, uint64_t horizon,
     return best;
 }
 
-/* The oldest of the list. */
+/* The oldest record of the list. */
 static void append_pending(struct logger *l, unsigned cpu)
 {
     struct fill    *f = &l->fill[cpu];
@@ -211,7 +211,7 @@ static void append_pending(struct logger *l, unsigned cpu)
     free(p);
 }
 
-/* G4. The list is in time order; what is younger than the hold waits for what is told late. */
+/* G4. The list is in time order; records younger than the hold wait for late events. */
 void logger_merge_told(struct logger *l, bool final)
 {
     const uint64_t now = final ? 0 : clock_read(&l->s->clock), hold = l->s->clock.freq * TOLD_HOLD_MS / 1000;
@@ -241,7 +241,7 @@ static void logger_merge_take(struct logger *l, unsigned cpu, int from, const st
     }
 }
 
-/* Fillers and skipped damage behind the last event count as done. */
+/* Fillers and skipped damage after the last event count as done. */
 static void passed(struct logger *l, unsigned cpu)
 {
     for (unsigned u = 0; u < l->uids; u++)
@@ -294,15 +294,15 @@ static void count_events(void *ctx, const uint64_t guid[2], uint32_t count)
     provider_count_row(c->known, guid, count, c->events);
 }
 
-/* The common case: one UID writes, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL
- * buffer. */
+/* The common case: one UID writes, no kernel, nothing on the fallback stream. Copies straight from shared memory into
+ * the ETL buffer. */
 static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams, unsigned u, uint64_t horizon)
 {
     struct fill              *f     = &l->fill[cpu];
     struct count              count = {&l->providers, f->provider_events};
     const struct stream_tally tally = {count_events, &count};
 
-    logger_count_providers(l, f); /* what came another way */
+    logger_count_providers(l, f); /* records that came another way */
     provider_count_learn(&l->providers, l->s->state);
     for (;;) {
         hold_few(l, streams);
@@ -323,7 +323,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
             return;
         }
         if (((r.size + 7u) & ~7u) > l->buffer_bytes - f->filled)
-            logger_write(l, cpu, false); /* full: the next record starts a new one */
+            logger_write(l, cpu, false); /* full: the next record starts a new buffer */
         else if (!run.events) {          /* the copy and the peek disagree: take it the slow way */
             logger_merge_append(l, cpu, r.data, r.size, r.time, true);
             logger_count_providers(l, f);
@@ -340,8 +340,9 @@ static int sole_source(const struct logger *l, unsigned cpu)
     return l->writers[(size_t)cpu * STATE_UIDS];
 }
 
-/* Many users may be attached, and few of them have written on a CPU since the last merge. What comes while this one
- * writes buffers is not older than the horizon, or the youngest of its CPU (G1): it waits for the next merge. */
+/* Many users may be attached, of which few have written on a CPU since the last merge. Events that come while this
+ * merge writes buffers are not older than the horizon, or are the youngest of their CPU (G1): they wait for the next
+ * merge. */
 static void writers_find(struct logger *l)
 {
     _Static_assert(STATE_UIDS <= 256, "a user's number is a byte");
@@ -356,7 +357,7 @@ static void writers_find(struct logger *l)
 
 void logger_merge(struct logger *l, uint64_t horizon)
 {
-    /* after the snapshot: an event that was written by terms with a SID is not older than these terms */
+    /* after the snapshot: an event with a SID is not older than the terms that ask for SIDs */
     l->sids = atomic_load(&l->s->sids);
     writers_find(l);
     if (l->single) {
@@ -372,7 +373,8 @@ void logger_merge(struct logger *l, uint64_t horizon)
     }
 }
 
-/* The converter moves its horizon as it is read: one drain pass at a time, until it has caught up with the drainer. */
+/* The converter's horizon moves as it is read: merges one drain pass at a time, until it has caught up with the
+ * drainer. */
 void logger_merge_kernel(struct logger *l, uint64_t clock)
 {
     uint64_t before, horizon = klog_horizon(l->s->klog);
@@ -385,10 +387,10 @@ void logger_merge_kernel(struct logger *l, uint64_t clock)
         l->horizon = before;
 }
 
-/* As long as the converter moves on, what it has is merged up to where it is: user events stay in their order among the
- * kernel's. Then the rest. One merge does not do: the turn of a CPU ends when enough is converted for the others, and
- * in the turn of the last CPU events of the first may be converted. It is over when a merge takes no event and leaves
- * as much as it found. */
+/* While the converter makes progress, merges up to its horizon, so that user events keep their order among kernel
+ * events; then the rest. One merge is not enough: a CPU's turn ends when enough is converted for the others, and the
+ * last CPU's turn may convert events of the first. It is over when a merge takes no event and leaves as many as it
+ * found. */
 void logger_merge_last(struct logger *l, uint64_t horizon)
 {
     uint64_t taken, queued;

@@ -1,8 +1,8 @@
-/* logger_modes.c - what some modes ask of a logger: one row of buffers for all processors, numbers of messages. See
- * session.h, logger.h. In a file of its own, which the early program does not have. */
+/* logger_modes.c - what some modes need from a logger: one row of buffers for all processors, numbers of messages. See
+ * session.h, logger.h. Not in the early program. */
 #include "autologger/session/logger.h"
 
-/* G1 holds over all CPUs: what is older than the horizon is there, so the oldest of all is the next in time. */
+/* G1 holds over all CPUs: all events before the horizon are there, so the oldest of all is the next in time. */
 static void merge_single(struct logger *l, uint64_t horizon)
 {
     for (;;) {
@@ -15,7 +15,7 @@ static void merge_single(struct logger *l, uint64_t horizon)
         }
         if (time == UINT64_MAX)
             break;
-        /* as long as it is the oldest of all: mostly one program writes, on one CPU */
+        /* takes from this CPU while it has the oldest of all: mostly one program writes, on one CPU */
         uint64_t next = UINT64_MAX;
         for (unsigned c = 0; c < l->cpus; c++) {
             const uint64_t t = c == from ? UINT64_MAX : logger_oldest(l, c, horizon);

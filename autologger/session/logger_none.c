@@ -1,6 +1,6 @@
-/* logger_none.c - what an early program's loggers write: nothing. They hold their events until a daemon adopts them; a
- * session that ends before that has failed (logger_main says so), and nobody is left who would count what was in
- * memory. See logger.h. */
+/* logger_none.c - output of an early program's loggers: none. They hold their events until a daemon adopts them. A
+ * session that ends before that has failed (logger_main says so), and the events in its memory are not counted. See
+ * logger.h. */
 #include "autologger/session/logger.h"
 
 void logger_open(struct logger *l) { (void)l; }

@@ -1,5 +1,5 @@
-/* logger_output.c - where a logger's buffers go: the log file, the consumers; and the positions that a successor goes
- * on from. See logger.h, and G2 and G3 of logger.c. */
+/* logger_output.c - where a logger's buffers go: the log file, the consumers; and the positions from which a successor
+ * goes on. See logger.h, and G2 and G3 of logger.c. */
 #include "autologger/etl/xpress.h"
 #include "autologger/session/anchor.h"
 #include "autologger/session/logger.h"
@@ -20,10 +20,10 @@ static void slot_flip(struct logger *l)
     struct state_session *st   = l->s->state;
     uint64_t              next = st->current + 1;
     uint64_t             *to   = (uint64_t *)(void *)((uint8_t *)st + st->slot_offset[next & 1]);
-    /* the rows of users that there are; each slot was zero before, and users only become more */
+    /* only the rows of existing users; each slot started as zeros, and the number of users only grows */
     const size_t words =
         sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1) + l->cpus + 1;
-    /* a reader that meets one of the words below sees that this slot is no longer current */
+    /* a reader that sees one of the words below also sees that this slot is no longer current */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     for (size_t i = 0; i < words; i++)
         __atomic_store_n(&to[i], state_slot_word(l->master, i), __ATOMIC_RELAXED);
@@ -78,8 +78,8 @@ wstatus logger_links_refuse(const struct session_env *env, const char *path, str
     return st;
 }
 
-/* The header is on the disk before anything follows: a power cut leaves a file that opens, or none, never an empty
- * one. */
+/* The header is on the disk before anything else is written: after a power cut there is a readable file or none, never
+ * an empty one. */
 wstatus logger_file_make(struct logger *l, const struct state_owner *owner, const char *path, struct reason *why)
 {
     struct session      *s  = l->s;
@@ -103,7 +103,7 @@ wstatus logger_file_make(struct logger *l, const struct state_owner *owner, cons
     return st;
 }
 
-/* A successor begins behind the gaps that were passed before the positions of now: it finds them nowhere else. */
+/* A successor starts after the gaps passed before these positions: they are recorded only here. */
 static uint64_t gaps_passed(const struct logger *l)
 {
     uint64_t from = 0;
@@ -114,7 +114,7 @@ static uint64_t gaps_passed(const struct logger *l)
     return from;
 }
 
-/* Where the file stands, for what is published next. */
+/* The file's position, to be published next. */
 static void file_state(struct logger *l)
 {
     const uint64_t         gaps = gaps_passed(l);
@@ -189,7 +189,7 @@ void logger_window(struct logger *l)
         etl_writer_gap(l->writer, stream_set_complete_from(l->streams[u], now));
 }
 
-/* A predecessor's file goes on; else it is made. */
+/* Continues a predecessor's file, or creates the file. */
 static wstatus file_begin(struct logger *l, struct reason *why)
 {
     struct session      *s  = l->s;
@@ -212,7 +212,7 @@ static wstatus file_begin(struct logger *l, struct reason *why)
     return st ? st : logger_file_make(l, &s->state->owner, path, why);
 }
 
-/* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
+/* When files may first exist: creates the log file, or continues a predecessor's. */
 static void logger_output_file_open(struct logger *l)
 {
     struct session *s   = l->s;
@@ -225,7 +225,7 @@ static void logger_output_file_open(struct logger *l)
         st = s->ring_fd >= 0 ? logger_output_ring_open(l, &why) : file_begin(l, &why);
         session_owner_end(s->env, &s->state->owner);
     }
-    if (!st && s->state->status) /* a predecessor failed already: the file is still made whole at the end */
+    if (!st && s->state->status) /* a predecessor failed already: the file is still completed at the end */
         st = reason_set(&why, s->state->status, "%s", s->state->status_text);
     if (st) {
         logger_failed(l, &why);
@@ -265,8 +265,8 @@ void logger_open(struct logger *l)
     atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
 }
 
-/* How far the fallback stream of a UID is in the file, of every CPU: up to the first record that still waits or is in a
- * buffer. */
+/* Position up to which a UID's fallback stream is in the file, for every CPU: the first record that still waits or is
+ * in a buffer. */
 static uint64_t fallback_done(const struct logger *l, unsigned u)
 {
     uint64_t least = l->fallback_seen[u];
@@ -290,7 +290,7 @@ uint64_t logger_events_lost(const struct logger *l)
     return l->master->lost_file + l->s->totals.lost + k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld;
 }
 
-/* Positions, file offset and counters become one fact; then memory is given back. */
+/* Publishes positions, file offset and counters together; then gives memory back. */
 static void logger_output_publish(struct logger *l, unsigned cpu)
 {
     struct session *s   = l->s;
@@ -334,14 +334,14 @@ void logger_skip_retired(struct logger *l)
     struct stream_record r;
     for (unsigned c = 0; c <= l->cpus; c++) {
         for (unsigned u = 0; c < l->cpus && u < l->uids; u++)
-            if (!stream_peek(l->streams[u], c, &r)) /* what fills up a chunk is passed */
+            if (!stream_peek(l->streams[u], c, &r)) /* a chunk's filler is skipped */
                 l->fill[c].pos[u] = stream_position(l->streams[u], c);
         if (!data_waits(&l->fill[c]))
             logger_output_publish(l, c);
     }
 }
 
-/* To the consumers; `window`: all CPUs are being flushed, and this is the last. False: dropped. */
+/* To the consumers; `window`: all CPUs are being flushed, and this is the last. False: the buffer was dropped. */
 static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
 {
     struct session *s = l->s;
@@ -360,7 +360,7 @@ static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
     return false;
 }
 
-/* NEWFILE: a buffer that has no room in this file is the first one of the next file; without a next file it is lost. */
+/* NEWFILE: a buffer that does not fit into this file begins the next one; without a next file it is lost. */
 static wstatus logger_output_file_put(struct logger *l, struct fill *f, unsigned cpu, struct reason *why)
 {
     const struct session_env *env = l->s->env;
@@ -377,7 +377,7 @@ static wstatus logger_output_file_put(struct logger *l, struct fill *f, unsigned
     return etl_writer_put(l->writer, f->data, f->filled, buffer_cpu(l, cpu), now, why);
 }
 
-/* While they are near: later, of a large buffer, each would have to be fetched again. */
+/* Counts the records while they are in the cache: those of a large buffer would have to be fetched again later. */
 void logger_count_providers(struct logger *l, struct fill *f)
 {
     const uint32_t from = f->counted ? f->counted : (uint32_t)sizeof(struct etl_buffer_header);
@@ -414,7 +414,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     memset(f->provider_events, 0, sizeof f->provider_events);
     f->filled = sizeof(struct etl_buffer_header);
     f->events = f->counted = 0;
-    /* a write takes long enough for writers to fill what they were granted */
+    /* during a write, writers may use up what they were granted */
     pthread_mutex_lock(&l->s->lock);
     for (unsigned u = 0; u < l->uids; u++)
         stream_snapshot(l->streams[u]);
@@ -436,7 +436,7 @@ void logger_flush(struct logger *l)
         l->s->env->realtime->tidy(l->s->realtime);
 }
 
-/* What can't wait for a consumer is lost, unless it is in a file too. */
+/* Buffers that can't wait for a consumer are lost, unless they are in a file too. */
 void logger_deliver_end(struct logger *l, void (*end)(struct realtime *r, uint32_t *buffers, uint64_t *events),
                         const char    *why_lost)
 {
@@ -466,12 +466,12 @@ void logger_complete(struct logger *l)
     uint64_t        lost = logger_events_lost(l);
 
     lost -= l->master->lost_before < lost ? l->master->lost_before : lost;
-    if (s->ring_fd >= 0) { /* what it kept goes with it */
+    if (s->ring_fd >= 0) { /* the ring's events are gone with it */
         l->master->overwritten = l->master->events_written;
         slot_flip(l);
         return;
     }
-    /* also after a failure: what is in the file is made whole, and its header says what is not */
+    /* also after a failure: the file is completed, and its header counts what is missing */
     session_anchor_stamp(s, l->writer);
     if (l->writer &&
         etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) !=

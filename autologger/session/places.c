@@ -1,9 +1,10 @@
-/* places.c - users' places in a session are used again (S6). See users.c for how a place is taken, wire/state.h for
- * what a successor knows of it. A place is given up in three steps, all of them the logger's: what its user wrote is in
- * the file, and published; its streams are closed and all CPUs visited, so nothing more comes; its counts move to the
- * session's, its read positions become zero and its epoch the one that is gone, in one publication. The controlling
- * thread closes the streams then, and takes the place for another user under the next epoch.
- * Threads: the logger's. Not for: places of users whose programs are attached: these stay. */
+/* places.c - reuses users' places in a session (S6). See users.c for how a place is taken, wire/state.h for what a
+ * successor knows of it. The logger gives up a place in three steps. (1) Its user's events are in the file, and
+ * published. (2) Its streams are closed and all CPUs visited, so no more events come. (3) One publication moves its
+ * counts to the session's, sets its read positions to zero, and marks its epoch as gone. Then the controlling thread
+ * closes the streams, and takes the place for another user under the next epoch.
+ * Threads: the logger's.
+ * Not for: places of users whose programs are attached: these stay. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
@@ -13,7 +14,7 @@
 
 enum { FIRST = 1 /* the daemon's own user stays */, LOOK_MS = 20, FEW = STATE_UIDS / 8 };
 
-/* Of its last pass: a reservation that is not published, or a record that waits for its time. */
+/* In the last pass's lists: an unpublished reservation, or a record that waits for its time. */
 static bool waits_in_lists(const struct logger *l, unsigned u)
 {
     for (unsigned c = 0; c <= l->cpus; c++)
@@ -31,7 +32,7 @@ static bool all_read(const struct logger *l, unsigned u)
     return !waits_in_lists(l, u);
 }
 
-/* Who has lost something is shown by name as long as there is room for that. Under lock. */
+/* A user with losses keeps its place, and its name in lists, while there are enough places. Under lock. */
 static bool may_go(const struct logger *l, unsigned u, bool few)
 {
     const struct session_uid *user = &l->s->uid[u];
@@ -42,7 +43,7 @@ static bool may_go(const struct logger *l, unsigned u, bool few)
     return few || (!n.lost && !n.adjusted && !n.falsified && !user->trimmed);
 }
 
-/* Nothing may come to its streams after this. Returns how many users it is. */
+/* Nothing can come to the closed streams after this. Returns the number of users. */
 static unsigned close_idle(struct logger *l, bool *closed)
 {
     struct session *s     = l->s;
@@ -58,7 +59,7 @@ static unsigned close_idle(struct logger *l, bool *closed)
     return count;
 }
 
-/* Its counts become the session's, in what is published next. */
+/* Adds its counts to the session's, for the next publication. */
 static void counts_move(struct logger *l, unsigned u)
 {
     struct stream_counters n;
@@ -92,7 +93,7 @@ static void reopen(const struct logger *l, unsigned u)
         stream_set_open(l->streams[u], true);
 }
 
-/* Closed and visited: who wrote in spite of that, or is back, keeps the place. */
+/* After closing and visiting all CPUs: a user that wrote nevertheless, or is back, keeps its place. */
 static unsigned places_give_up(struct logger *l, const bool *closed)
 {
     struct session *s     = l->s;

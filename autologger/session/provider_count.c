@@ -46,7 +46,7 @@ void provider_count_row(const struct provider_count *c, const uint64_t guid[2], 
         events[place] += count;
 }
 
-/* A slot may have been another provider's before: an enablement in force goes before one that has ended. */
+/* A slot may have belonged to another provider before: an enablement in force comes before an ended one. */
 void provider_count_classic(struct provider_count *c, const struct state_session *st, int slot,
                             uint64_t events[STATE_ENABLES])
 {

@@ -1,4 +1,4 @@
-/* realtime.c - the files in which a real-time session's buffers wait, and its logger's half of realtime.h. */
+/* realtime.c - the files in which a real-time session's buffers wait, and the logger's half of realtime.h. */
 #include "autologger/session/backup_owner.h"
 #include "autologger/session/realtime_private.h"
 
@@ -35,7 +35,7 @@ static const char *realtime_path_of(const struct realtime *r, unsigned number, c
 }
 #define PATH_OF(r, number) realtime_path_of(r, number, (char[PATH_SIZE + 16]){0})
 
-/* As for log files: who may write to the log folder must not choose where root writes. */
+/* As for log files: writers to the log folder must not choose where root writes. */
 static bool folder_is_link(const struct realtime *r)
 {
     char           folder[PATH_SIZE];
@@ -44,7 +44,7 @@ static bool folder_is_link(const struct realtime *r)
     return os_of(r)->lstat(os_of(r), folder, &at) == 0 && S_ISLNK(at.mode);
 }
 
-/* ---- how far everybody is; under lock ---- */
+/* ---- how far each consumer is; under lock ---- */
 
 unsigned realtime_consumers(const struct realtime *r)
 {
@@ -54,7 +54,7 @@ unsigned realtime_consumers(const struct realtime *r)
     return n;
 }
 
-/* Buffers below are needed by nobody. */
+/* No consumer needs buffers below this number. */
 static uint64_t released(const struct realtime *r)
 {
     uint64_t least = UINT64_MAX;
@@ -64,7 +64,7 @@ static uint64_t released(const struct realtime *r)
     return least == UINT64_MAX ? r->state->delivered : least;
 }
 
-/* Buffers of one file that wait, as `least` is the first that is needed. */
+/* Number of waiting buffers of one file; `least` is the first buffer needed. */
 static uint64_t realtime_waiting(const struct backup *b, uint64_t end, uint64_t least)
 {
     uint64_t from = least > b->first ? least : b->first;
@@ -80,7 +80,7 @@ static bool realtime_is_full(const struct realtime *r, uint64_t number)
     return mine >= r->slots || bytes > r->cap;
 }
 
-/* What it was given, and has not acknowledged, it does not miss; nothing counts twice. */
+/* A buffer that the consumer was given, and has not acknowledged, is not missed; none counts twice. */
 bool realtime_missed(struct realtime *r, struct state_consumer *c, uint64_t from, uint64_t to)
 {
     if (c->next == from)
@@ -90,12 +90,12 @@ bool realtime_missed(struct realtime *r, struct state_consumer *c, uint64_t from
         return false;
     c->holes = to;
     c->missed += to - from;
-    /* read without the lock, for the session's numbers */
+    /* read without the lock, for the session's counters */
     __atomic_store_n(&r->state->missed, r->state->missed + (to - from), __ATOMIC_RELAXED);
     return true;
 }
 
-/* D2: consumers that are behind what others have acknowledged miss the oldest buffer. False: nobody is. */
+/* D2: consumers behind what others have acknowledged miss the oldest buffer. False: there is no such consumer. */
 static bool slowest_skips(struct realtime *r)
 {
     uint64_t least = released(r);
@@ -123,9 +123,9 @@ void realtime_current_drop(struct realtime *r)
     os_of(r)->unlink(os_of(r), PATH_OF(r, 0));
 }
 
-/* ---- files that are found ---- */
+/* ---- existing files ---- */
 
-/* Its bytes stay for whoever wants to look; what it held is lost. */
+/* Renames a damaged file, so that it can be examined; its events are lost. */
 static void set_aside(struct realtime *r, unsigned number, const struct reason *why)
 {
     char aside[PATH_SIZE + 32];
@@ -135,7 +135,7 @@ static void set_aside(struct realtime *r, unsigned number, const struct reason *
     visible_line(stderr, "autologgerd: real-time events that waited are lost: %s", why->text);
 }
 
-/* A place for one more file of a former boot; the oldest is given up when there is none. */
+/* A place for one more file of a former boot; if there is none, the oldest is given up. */
 static unsigned former_place(struct realtime *r)
 {
     unsigned oldest = 0;
@@ -152,7 +152,7 @@ static unsigned former_place(struct realtime *r)
     return oldest;
 }
 
-/* Another's events wait in it: they stay, under a name that no session has, and who may read the folder is told. */
+/* The file holds another owner's events: it stays, under a name that no session has; a message names it. */
 static void keep_for_others(struct realtime *r, unsigned number, const char *because)
 {
     enum { KEPT_MOST = 10000 };
@@ -172,7 +172,7 @@ static void keep_for_others(struct realtime *r, unsigned number, const char *bec
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A file that a former boot left, at its number. */
+/* Opens a file of a former boot, by its number. */
 static void former_take(struct realtime *r, unsigned number)
 {
     struct reason why;
@@ -197,13 +197,13 @@ static void former_take(struct realtime *r, unsigned number)
         return;
     }
     unsigned place = number ? number - 1 : former_place(r);
-    /* its name is needed for this boot's; a file that can't be renamed is read as long as it is open */
+    /* this boot needs its name; a file that can't be renamed is read while it is open */
     if (!number && os_of(r)->rename(os_of(r), PATH_OF(r, 0), PATH_OF(r, place + 1)) < 0)
         os_of(r)->unlink(os_of(r), PATH_OF(r, 0));
     r->former[place] = b;
 }
 
-/* A boot begins: what former ones left comes first, and the numbers go on behind it. */
+/* A boot begins: files of former boots come first, and the numbers continue after them. */
 static uint64_t former_find(struct realtime *r)
 {
     uint64_t next = 0, delivered = UINT64_MAX;
@@ -240,7 +240,7 @@ static void adopt_one(struct realtime *r, struct state_backup *at, unsigned numb
     at->in_use = 0;
 }
 
-/* A predecessor's last buffer is still to be shown where its window goes on. */
+/* False: a predecessor's last buffer is still to be shown, for its window is unfinished. */
 static bool ends_window(const struct realtime *r, uint64_t end)
 {
     struct etl_buffer_header h;
@@ -262,7 +262,7 @@ static void realtime_open(struct realtime *r, const struct etl_file_info *info, 
         adopt_one(r, &r->state->current, 0, &r->current);
         for (unsigned i = 0; i < FORMER; i++)
             adopt_one(r, &r->state->former[i], i + 1, &r->former[i]);
-        if (r->current.fd >= 0) /* MaximumBuffers may have been another then */
+        if (r->current.fd >= 0) /* MaximumBuffers may have been different then */
             r->slots = r->current.slots;
     } else {
         r->state->base = former_find(r);
@@ -276,7 +276,7 @@ static void realtime_open(struct realtime *r, const struct etl_file_info *info, 
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Readers ask for the header with each window, so the dates of what they read next are those of the new line. */
+/* Readers get the header with each window, so what they read next has dates by the new line. */
 static void realtime_date(struct realtime *r, uint64_t start_time, uint64_t boot_time)
 {
     struct {
@@ -290,7 +290,7 @@ static void realtime_date(struct realtime *r, uint64_t start_time, uint64_t boot
         h.boot_time  = boot_time;
         h.start_time = start_time;
         memcpy(at, &h, sizeof h);
-        if (r->current.fd >= 0) /* what cannot be written is left as it was */
+        if (r->current.fd >= 0) /* on an error the file keeps the old dates */
             os_pwrite_all(os_of(r), r->current.fd, at,
                           offsetof(struct etl_logfile_header, clock_type) -
                               offsetof(struct etl_logfile_header, boot_time),
@@ -353,7 +353,7 @@ static wstatus realtime_put(struct realtime *r, uint8_t *buffer, uint32_t filled
         return st;
     etl_buffer_seal(buffer, r->buffer_size, filled, cpu, (uint16_t)r->s->state->index, (int64_t)number, time,
                     ETL_BUFFER_RTBACKUP | (window ? ETL_BUFFER_FLUSH_MARKER : 0));
-    /* without the lock: nobody reads this slot, for its buffer is not shown yet and the former one is released */
+    /* without the lock: this slot has no reader, for its new buffer is not shown yet and its old one is released */
     int e = os_pwrite_all(os_of(r), r->current.fd, buffer, r->buffer_size,
                           backup_slot_at(r->current.first, r->slots, r->buffer_size, number));
     if (e < 0)
@@ -411,7 +411,7 @@ static uint64_t events_between(const struct realtime *r, uint64_t from, uint64_t
     return from < part.end ? backup_events(os_of(r), &part, from) : 0;
 }
 
-/* Events of the current file, from buffer `from` on, that are in no log file. */
+/* Number of events in the current file, from buffer `from` on, that are in no log file. */
 static uint64_t unsaved(const struct realtime *r, uint64_t from)
 {
     const uint64_t in = r->state->file_from, out = r->state->file_to, behind = from > out ? from : out;
@@ -428,7 +428,7 @@ static void current_give_up(struct realtime *r, uint32_t *buffers, uint64_t *eve
     realtime_current_drop(r);
 }
 
-/* Rights may have changed since: the next boot asks for those of the end. */
+/* Rights may have changed meanwhile: the next boot compares those at the end. */
 static void mark_renew(struct realtime *r, struct backup *b)
 {
     if (b->fd < 0)

@@ -1,8 +1,8 @@
-/* realtime_consumers.c - a real-time session's consumers: who they are, what each is given, has acknowledged and has
- * missed, and what it gets when the session ends. See realtime.h.
- * Invariants  D2 and D3 of realtime.h
- * Threads: the controlling thread, under the lock of struct realtime. Not for: how buffers come into the files
- * (realtime.c). */
+/* realtime_consumers.c - a real-time session's consumers: what each is given, has acknowledged and has missed, and what
+ * it gets when the session ends. See realtime.h.
+ * Invariants: D2 and D3 of realtime.h.
+ * Threads: the controlling thread, under the lock of struct realtime.
+ * Not for: how buffers come into the files (realtime.c). */
 #include "autologger/session/realtime_private.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static struct state_consumer *consumer_find(struct realtime *r, uint32_t id)
 static void losses_tell(struct realtime *r, struct state_consumer *c, struct ctl_consume_answer *answer)
 {
     c->told.events       = r->events_lost;
-    c->told.buffers      = r->lost; /* what it missed itself is of no account for whoever comes next */
+    c->told.buffers      = r->lost; /* its own misses do not count for the next consumer */
     c->told.files        = r->state->files_lost;
     answer->events_lost  = c->told.events;
     answer->buffers_lost = (uint32_t)(c->told.buffers + c->missed);
@@ -56,7 +56,7 @@ wstatus realtime_attach(struct session *s, uint32_t id, struct ctl_consume_answe
     }
     pthread_mutex_unlock(&r->lock);
     if (c)
-        session_flush_soon(s); /* it gets what was written so far, whatever FlushTimer says */
+        session_flush_soon(s); /* it gets all events so far, whatever FlushTimer says */
     return c ? W_SUCCESS : W_NO_SYSTEM_RESOURCES;
 }
 
@@ -92,7 +92,7 @@ static struct backup *realtime_consumers_file_of(struct realtime *r, uint64_t nu
     return r->current.fd >= 0 && number >= r->current.first && number < r->end ? &r->current : NULL;
 }
 
-/* Where the next file begins, behind `number`, which is in none. */
+/* The first buffer of the next file after `number`, which is in no file. */
 static uint64_t file_after(const struct realtime *r, uint64_t number)
 {
     uint64_t next = r->end;
@@ -104,7 +104,7 @@ static uint64_t file_after(const struct realtime *r, uint64_t number)
     return next;
 }
 
-/* Buffer `number` can't be read, because its file is damaged or was cut short: counted once for each consumer, the file
+/* Buffer `number` can't be read: its file is damaged or was cut short. Counts it once for each consumer, and the file
  * once for all. */
 static void hole_count(struct realtime *r, struct state_consumer *c, struct backup *b, uint64_t number)
 {
@@ -114,7 +114,7 @@ static void hole_count(struct realtime *r, struct state_consumer *c, struct back
     }
 }
 
-/* The first buffer from *number on that is there. NULL: none yet. */
+/* The first existing buffer from *number on. NULL: none yet. */
 static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number,
                                 struct etl_buffer_header *head)
 {
@@ -127,7 +127,7 @@ static struct backup *find_from(struct realtime *r, struct state_consumer *c, ui
             continue;
         }
         const uint64_t next = file_after(r, *number);
-        realtime_missed(r, c, *number, next); /* the file that held them was counted when it was given up */
+        realtime_missed(r, c, *number, next); /* their file was counted when it was given up */
         *number = next;
     }
     return NULL;
@@ -147,7 +147,7 @@ static wstatus header_answer(struct realtime *r, uint64_t first, struct ctl_cons
     return os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes, 0) == (ssize_t)a->bytes ? W_SUCCESS : W_INVALID_DATA;
 }
 
-/* A part of buffer `number` goes behind the answer. */
+/* Reads a part of buffer `number` to behind the answer. */
 static bool realtime_consumers_part_read(const struct realtime *r, const struct backup *b, uint64_t number,
                                          struct ctl_consume_answer *a)
 {
@@ -177,10 +177,10 @@ static bool buffer_answer(struct realtime *r, struct state_consumer *c, const st
                 : 0;
         if (realtime_consumers_part_read(r, b, number, a)) {
             if (a->offset + a->bytes == a->size && c->holes <= number)
-                c->holes = number + 1; /* it has had it */
+                c->holes = number + 1; /* the consumer has had it */
             return true;
         }
-        hole_count(r, c, b, number); /* else everything behind it would wait for ever */
+        hole_count(r, c, b, number); /* else all later buffers would wait for ever */
     }
     return false;
 }
@@ -223,7 +223,7 @@ void realtime_gone(struct session *s, uint32_t id)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Who may not move the marks gets a descriptor by which nothing of the file can be changed: another boot reads it. */
+/* A consumer that may not move the marks gets a read-only descriptor: the next boot reads the file too. */
 static int file_share(const struct backup *b, bool marks)
 {
     char path[40];

@@ -1,5 +1,6 @@
-/* realtime_private.h - what realtime.c (the files, the logger's half) and realtime_consumers.c (the consumers' half)
- * share. Nobody else includes it. Threads: functions here are called under `lock`. */
+/* realtime_private.h - shared by realtime.c (the files, the logger's half) and realtime_consumers.c (the consumers'
+ * half) only.
+ * Threads: functions here are called under `lock`. */
 #ifndef AUTOLOGGER_SESSION_REALTIME_PRIVATE_H
 #define AUTOLOGGER_SESSION_REALTIME_PRIVATE_H
 #include "autologger/session/backup.h"
@@ -13,15 +14,15 @@ struct realtime {
     struct session        *s;
     struct state_realtime *state;
     pthread_mutex_t        lock;
-    struct backup          current, former[FORMER]; /* current.end is not used: `end` is */
+    struct backup          current, former[FORMER]; /* current.end is unused: see `end` */
     char                   path[PATH_SIZE];         /* of the current file, without ".etl" */
     uint8_t               *header;
     uint32_t               buffer_size, slots;
-    uint64_t               cap;    /* bytes of all buffers that wait */
+    uint64_t               cap;    /* bytes of all waiting buffers */
     uint64_t               end;    /* D1 */
-    uint64_t               window; /* buffers below belong to complete windows; the logger's alone */
+    uint64_t               window; /* buffers below belong to complete windows; for the logger alone */
     uint64_t               shown;  /* D4 */
-    /* a flush was over before this buffer: with the one before it a window ends, whatever that says of itself */
+    /* a flush ended before this buffer: the buffer before it ends a window, whatever its own flag says */
     uint64_t ends;
     uint32_t lost; /* as published */
     uint64_t events_lost;
@@ -32,10 +33,10 @@ static inline struct os *os_of(const struct realtime *r) { return r->s->env->os;
 
 /* ---- realtime.c ---- */
 
-unsigned realtime_consumers(const struct realtime *r); /* how many there are */
-/* A consumer will not get [from, to) any more. False: it has had, or has missed, all of it already. */
+unsigned realtime_consumers(const struct realtime *r); /* number of consumers */
+/* A consumer will not get [from, to). False: it already had or missed all of these. */
 bool realtime_missed(struct realtime *r, struct state_consumer *c, uint64_t from, uint64_t to);
-/* A file goes: a former boot's, or the current one. */
+/* Deletes a file: of a former boot, or the current one. */
 void realtime_former_drop(struct realtime *r, unsigned i);
 void realtime_current_drop(struct realtime *r);
 

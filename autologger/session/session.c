@@ -23,23 +23,22 @@ size_t state_slot_bytes(unsigned cpus)
 
 enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20, PAGE_SHIFT = 12 };
 
-/* Without what a ring in memory keeps. */
+/* Without the part for a ring in memory. */
 static uint64_t streams_bytes(const struct state_session *st)
 {
     return st->memory_bytes >> (st->log_file_mode & ETL_MODE_BUFFERING ? 1 : 0);
 }
 
-/* What MaximumBuffers pays for. */
+/* The chunks that MaximumBuffers pays for. */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
 {
     const uint32_t budget = (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))),
                    least  = st->cpus + 1;
-    /* its buffers count one CPU; programs write on all */
+    /* MaximumBuffers is for one CPU here; programs write on all */
     return budget < least && st->log_file_mode & ETL_MODE_NO_PER_PROCESSOR ? least : budget ? budget : 1;
 }
 
-/* Address space alone: memory is taken when it is granted. What a keeper saves (daemon/early/alraw.c) has 1 GB at
- * most. */
+/* Address space alone: memory is used when it is granted. The keeper (daemon/early/alraw.c) saves at most 1 GB. */
 uint32_t session_capacity(uint32_t budget, uint32_t chunk_shift)
 {
     enum { TIMES = 4, LEAST_BYTES = 16 << 20, MOST_BYTES = 512 << 20 };
@@ -108,7 +107,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
         c->mask[0]    = NO_SYSCONFIG;
         c->hook_count = 0;
         c->ring_bytes = TRACEPOINT_RING;
-        /* a session of kernel events has the main buffer, else the first of these */
+        /* the main buffer is a kernel session's, else the first such session's */
         c->kernel_phase   = s->env->kernel_phase;
         c->phase_instance = !st->phase && s->env->phase_taken ? s->phase_instance : NULL;
     }
@@ -120,7 +119,7 @@ bool session_wants_kernel(const struct session *s)
     return s->state->kernel || (s->state->tracepoint_count && s->state->kernel_open != STATE_KERNEL_REFUSED);
 }
 
-/* The parts that new and adopted sessions share. */
+/* Common to new and adopted sessions. */
 wstatus session_setup(struct session *s, struct reason *why)
 {
     const struct state_session *st   = s->state;
@@ -213,7 +212,7 @@ wstatus session_kernel_open(const struct session *s, struct klog **out, struct c
     return (s->env->kernel_open ? s->env->kernel_open : klog_create)(&config, out, why);
 }
 
-/* A session of programs goes on without its tracepoints. */
+/* Without tracepoints a session of programs goes on. */
 void session_without_tracepoints(struct session *s, const struct reason *why)
 {
     for (unsigned i = 0; i < s->state->tracepoint_count; i++)
@@ -253,7 +252,7 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
                           "the path of the provider's key has %zu bytes, more than %zu. Do: choose a shorter name",
                           strlen(key), sizeof e->key - 1);
     for (unsigned i = 0; i < STATE_ENABLES && !e; i++)
-        if (!*s->state->enable[i].key) /* never used: what ended keeps its place for what is still to be said of it */
+        if (!*s->state->enable[i].key) /* never used: an ended one keeps its place, for reports about it */
             e = &s->state->enable[i];
     if (found < 0 || !e)
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d provider places are taken",
@@ -270,7 +269,7 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     for (unsigned u = 0; u < s->uid_count; u++)
         stream_refused_forget(s->uid[u].streams, *slot);
     session_copy_text(e->units, sizeof e->units, terms->units);
-    if (*key) /* its first byte last: a running logger takes a place with a key as a whole one */
+    if (*key) /* its first byte last: a running logger takes a place with a key as complete */
         memcpy(e->key + 1, key + 1, strlen(key));
     __atomic_store_n(e->key, *key, __ATOMIC_RELEASE);
     __atomic_store_n(&e->in_use, 1, __ATOMIC_RELEASE);
@@ -284,12 +283,12 @@ void session_tight(const struct session_env *env)
         close(fd);
 }
 
-/* While nothing may be written nobody waits for what is in the rings. */
+/* While no file may be written, no consumer waits for the rings' records. */
 enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000, DRAIN_NICE = -20 };
 
 /* On a busy machine a ring is full before an ordinary thread has its turn, however nice the others are. What a turn
- * costs is bounded by what the rings hold. Refused, as to a daemon without the right: before all ordinary ones, or as
- * it is. */
+ * costs is bounded by what the rings hold. If refused (a daemon without the right): the highest ordinary priority, or
+ * an unchanged one. */
 static void session_come_first(void)
 {
     const struct sched_param least = {.sched_priority = 1};
@@ -297,14 +296,14 @@ static void session_come_first(void)
         setpriority(PRIO_PROCESS, (id_t)gettid(), DRAIN_NICE);
 }
 
-/* Nothing is recorded any more. */
+/* Recording has ended. */
 static void come_last(void)
 {
     sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
     setpriority(PRIO_PROCESS, (id_t)gettid(), 0);
 }
 
-/* While a pass takes long nobody takes what the kernel records. */
+/* During a long pass no records are taken from the kernel. */
 static void tell_slow_pass(struct session *s)
 {
     enum { SLOW_MS = 1000 };
@@ -339,7 +338,7 @@ static void wake(struct session *s)
         (void)!write(s->wake_fd, &one, sizeof one);
 }
 
-/* The kernel's part is over: the logger may write the rest. */
+/* The kernel logger has stopped: the logger may write the rest. */
 static void logger_end(struct session *s)
 {
     atomic_store(&s->stop, true);
@@ -356,7 +355,7 @@ static void *drain_main(void *ctx)
     while (atomic_load(&s->drain_goal) == DRAIN_GOES_ON) {
         klog_drain(s->klog, atomic_load(&s->fs_ready) || !klog_patient(s->klog) ? DRAIN_MS : DRAIN_HELD_MS);
         tell_slow_pass(s);
-        /* also when nothing was kept: memory may be full, and only the logger can free it */
+        /* also when no record was kept: memory may be full, and only the logger can free it */
         if (atomic_load(&s->fs_ready))
             (void)!write(s->wake_fd, &one, sizeof one);
         else if (klog_tight(s->klog))
@@ -426,7 +425,7 @@ wstatus session_flush(struct session *s)
 {
     enum { FLUSH_WAIT_MS = 5000 };
     struct os *os = s->env->os;
-    /* by the clock: on a busy machine a pause takes as long as it takes */
+    /* by the clock: on a busy machine a pause may take much longer */
     const uint64_t until = os->raw_ns(os) + FLUSH_WAIT_MS * UINT64_C(1000000);
     const unsigned asked = session_flush_begin(s);
     wstatus        st;
@@ -457,7 +456,7 @@ static void disable_all(struct session *s)
         }
 }
 
-/* All but what the kernel recorded. */
+/* Everything except the kernel's records. */
 static void streams_seal(struct session *s)
 {
     struct reason why = {0};
@@ -476,7 +475,7 @@ static void streams_seal(struct session *s)
                       why.text);
 }
 
-/* Its drain thread stops the kernel's part, and what is to come after it. Without one that is done here. */
+/* The drain thread stops the kernel logger and does what follows. Without a drain thread it is done here. */
 static void kernel_seal(struct session *s, enum drain_goal goal)
 {
     if (s->drain_runs) {
@@ -531,7 +530,7 @@ void session_stop_begin(struct session *s)
     kernel_seal(s, DRAIN_ENDS);
 }
 
-/* By a clock that nobody sets. */
+/* By a clock that cannot be set. */
 static bool logger_joined(struct session *s, int wait_ms)
 {
     struct timespec until;
@@ -569,7 +568,7 @@ bool session_stop_end(struct session *s, int wait_ms)
         return true;
     if (s->logger_runs && !logger_joined(s, wait_ms))
         return false;
-    drain_join(s); /* the logger ends behind it */
+    drain_join(s); /* it ends before the logger does */
     if (!s->logger_runs)
         logger_main(s); /* no threads: the final pass runs here */
     s->logger_runs = false;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows has eight places for system loggers: the first two are the NT Kernel Logger's and the Circular Kernel Context
- * Logger's alone. */
+/* Windows has eight places for system loggers: the first two are reserved for the NT Kernel Logger and the Circular
+ * Kernel Context Logger. */
 enum { SYSTEM_LOGGERS = 8, SYSTEM_LOGGERS_OTHERS = SYSTEM_LOGGERS - 2 };
 
 static bool has_own_place(const char *name)
@@ -29,7 +29,7 @@ static wstatus system_logger_place(const struct session_table *t, const struct p
         others, SYSTEM_LOGGERS);
 }
 
-/* Who holds the places: as many names as a reason has room for. */
+/* Names the sessions that hold the places, as many as the reason has room for. */
 static wstatus places_taken(const struct session_table *t, unsigned most, struct reason *why)
 {
     char     names[300] = "";
@@ -69,7 +69,7 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
         }
         if (name_compare(s->state->name, plan->name) == 0)
             return table_name_taken(s, why);
-        /* these have a provider's, which is no one's own */
+        /* these have their provider's Guid, which is not unique */
         if (guid_equal(&s->state->guid, &plan->guid) && !s->state->processes.kind && !t->env->processes)
             return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
                               guid_format(&plan->guid, text));

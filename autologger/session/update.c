@@ -1,10 +1,10 @@
-/* update.c - other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, file, real time.
- * See session.h. An update is a row of steps. What only the logger may do is an errand of its, and what a pass of the
- * drain thread would hold up comes behind that pass: the controlling thread looks now and then whether it can go on,
- * and waits for nothing.
- * Invariants: U1 one update of a session at a time. U2 while one is under way others can have neither its file nor the
- * memory that it may get (path_next, table_memory_set). U3 once the session is ending no step begins that the kernel's
- * part would have to take. */
+/* update.c - new terms for a running session: kernel flags, stacks, FlushTimer, MaximumBuffers, file, real time. See
+ * session.h. An update is a row of steps. Work for the logger is an errand. Work that a pass of the drain thread would
+ * delay is done after that pass. The controlling thread checks now and then whether it can go on, and waits for
+ * nothing.
+ * Invariants: U1 one update of a session at a time. U2 during an update other sessions can have neither its file nor
+ * the memory that it may get (path_next, table_memory_set). U3 once the session is ending, no step begins that needs
+ * the kernel's part. */
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
@@ -18,18 +18,18 @@
 struct session_update {
     struct session       *s;
     struct session_terms  t;
-    struct session_terms  before;               /* flags and stacks, as they were */
+    struct session_terms  before;               /* flags and stacks before the update */
     char                 *log_path, *file_name; /* of t */
-    struct state_owner    owner;                /* who asks; not set: the daemon */
+    struct state_owner    owner;                /* the requester; not set: the daemon */
     struct condition_list found;
     struct reason         why;
     wstatus               status;
     unsigned              step;
     struct logger_errand *errand;   /* of this step; NULL: none */
-    unsigned              patience; /* s, for a step */
-    uint64_t              until_ns; /* so long is waited in this step; 0: not yet */
-    uint32_t              buffers;  /* MaximumBuffers that it gets */
-    bool kernel, begins /* real time */, counted /* buffers is known */, keys /* of StackCaching, as it began */;
+    unsigned              patience; /* s that a step may take */
+    uint64_t              until_ns; /* end of this step's time; 0: not set yet */
+    uint32_t              buffers;  /* the MaximumBuffers that it gets */
+    bool kernel, begins /* real time */, counted /* buffers is known */, keys /* StackCaching, at the beginning */;
 };
 
 static bool update_known(const struct condition_list *list, const struct condition *c)
@@ -50,7 +50,7 @@ static void pass_on(struct condition_list *to, const struct condition *c)
 
 enum { UPDATES_TOLD = 32 };
 
-/* What was asked for stands in the declaration; what is in force, and since when, is a note of the session. */
+/* The declaration keeps what was asked for; a note of the session says what is in force, and since when. */
 __attribute__((format(printf, 2, 3))) static void note_change(struct session *s, const char *format, ...)
 {
     char    item[32], text[700];
@@ -133,7 +133,7 @@ static wstatus update_may_update(const struct session *s, const struct session_t
             "session \"%s\" is in the mode BUFFERING: it keeps MinimumBuffers, and writes when it is asked to", name);
     if (t->maximum && !t->maximum_buffers)
         return reason_set(why, W_INVALID_PARAMETER, "MaximumBuffers 0 is no number of buffers");
-    const bool records = kernel || (t->maximum && session_wants_kernel(s)); /* its sources may still be on their way */
+    const bool records = kernel || (t->maximum && session_wants_kernel(s)); /* its sources may not be open yet */
     if (is_ending(s) || (records && (!s->klog || s->sealed)))
         return reason_set(why, W_NOT_READY, "session \"%s\" records no %sevents now", name, records ? "kernel " : "");
     return may_change_file(s, t, why);
@@ -141,7 +141,7 @@ static wstatus update_may_update(const struct session *s, const struct session_t
 
 /* ---- FlushTimer ---- */
 
-/* The logger looks at it each time that it wakes. Real time needs one, as at the start. */
+/* The logger reads it each time that it wakes. Real time needs a timer, as at the start. */
 static void update_timer_set(struct session *s, uint32_t asked)
 {
     const uint64_t one   = 1;
@@ -156,7 +156,8 @@ static void update_timer_set(struct session *s, uint32_t asked)
 
 /* ---- MaximumBuffers ---- */
 
-/* How many there is address space for: in programs, which map it once, and for raw records of the kernel. */
+/* The most buffers that there is address space for: in programs, which map it once, and for the kernel's raw
+ * records. */
 static uint64_t most_buffers(const struct session *s)
 {
     const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024);
@@ -195,7 +196,7 @@ static uint32_t maximum_possible(const struct session *s, const struct session_t
     return given < fewest ? fewest : (uint32_t)given;
 }
 
-/* What streams have beyond MaximumBuffers comes back as it is written. False: there is a rest. */
+/* Memory of streams beyond MaximumBuffers comes back as it is written. False: some is left. */
 static bool streams_fit(struct logger *l)
 {
     struct session *s       = l->s;
@@ -213,7 +214,7 @@ static void maximum_store(struct session *s, uint32_t buffers)
 {
     struct state_session *st = s->state;
     pthread_mutex_lock(&s->lock);
-    __atomic_store_n(&st->maximum_buffers, buffers, __ATOMIC_RELAXED); /* the logger looks without the lock */
+    __atomic_store_n(&st->maximum_buffers, buffers, __ATOMIC_RELAXED); /* the logger reads it without the lock */
     st->memory_bytes = (uint64_t)buffers * st->buffer_kb * 1024;
     s->budget_chunks = session_budget(st, s->chunk_shift);
     pthread_mutex_unlock(&s->lock);
@@ -221,8 +222,8 @@ static void maximum_store(struct session *s, uint32_t buffers)
 
 enum { SHRINK_MS = 2000, RAW_MS = 20 };
 
-/* All of it or nothing: the kernel's records are nowhere else. Each pass writes what it has, buffers that are nearly
- * empty too, so there are few; nearly always the first one does. */
+/* All of it or nothing: the kernel's records exist nowhere else. Each pass writes its buffers, even nearly empty ones,
+ * so there are few passes; nearly always one is enough. */
 static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
 {
     struct klog   *k = l->s->klog;
@@ -239,8 +240,8 @@ static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
     return st;
 }
 
-/* On the logger's thread: what has been written or recorded goes to the file, then its memory can be taken back; also
- * while more comes. A successor makes the kernel's memory as large as the state says, so that changes after the memory
+/* On the logger's thread: writes events and records to the file, so that their memory can be taken back, even while
+ * more come. A successor makes the kernel's memory as large as the state says: so the state changes after the memory
  * has become less, and before it becomes more. */
 static wstatus run_shrink(struct logger *l, struct logger_errand *e)
 {
@@ -274,9 +275,9 @@ static wstatus maximum_grow(struct session *s, uint32_t buffers, struct reason *
     return status;
 }
 
-/* ---- what is waited for ---- */
+/* ---- waiting ---- */
 
-enum { WAIT_S = 60, WAIT_USER_S = 2 /* there may be many of them, and their storage is theirs */, PASS_MS = 20 };
+enum { WAIT_S = 60, WAIT_USER_S = 2 /* users may have many sessions, on storage of their own */, PASS_MS = 20 };
 
 static uint64_t update_now_ns(const struct session_update *u) { return u->s->env->os->raw_ns(u->s->env->os); }
 
@@ -288,8 +289,8 @@ static bool is_late(struct session_update *u)
     return now >= u->until_ns;
 }
 
-/* Its drain thread is at work: what takes the kernel's records would wait for it. *st is not 0 when that has taken too
- * long. */
+/* The drain thread is in a pass: a call that takes the kernel's records would wait for it. *st is set when that has
+ * taken too long. */
 static bool pass_waits(struct session_update *u, wstatus *st, struct reason *why)
 {
     const bool busy = u->s->klog && klog_in_pass(u->s->klog), late = busy && is_late(u);
@@ -304,7 +305,7 @@ static wstatus session_update_ask(struct session_update *u, wstatus (*run)(struc
     return session_ask(u->s, run, file, more, u->owner.set ? &u->owner : NULL, &u->errand, why);
 }
 
-/* The errand is over: *st and *why say what became of it. */
+/* True: the errand is over; *st and *why are its result. */
 static bool errand_over(struct session_update *u, wstatus *st, struct reason *why)
 {
     const bool done = session_errand_done(u->s, u->errand);
@@ -400,7 +401,7 @@ static wstatus ways_begin(struct session_update *u)
     return st ? st : session_update_ask(u, logger_change, t->log_path, c, &u->why);
 }
 
-/* The logger has changed them. */
+/* Notes the changes that the logger has made. */
 static void ways_note(struct session_update *u)
 {
     struct session             *s = u->s;
@@ -427,7 +428,7 @@ void session_realtime_end(struct session *s)
     s->env->realtime->leave(s, false);
     s->env->realtime->destroy(s->realtime);
     s->realtime = NULL;
-    /* the numbers go on, should it be switched on again */
+    /* the numbers continue if real time is switched on again */
     r->delivered = state_slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8);
 }
 
@@ -437,7 +438,7 @@ static wstatus kernel_change(struct session *s, const struct session_terms *term
                              struct reason *why)
 {
     struct klog_config config;
-    session_cpus(s); /* where it cannot be opened it is not asked for */
+    session_cpus(s); /* flags that cannot be opened are not asked for */
     session_klog_config(s, found, &config);
     if (terms->flags)
         memcpy(config.mask, terms->group_mask, sizeof config.mask);
@@ -455,7 +456,7 @@ static wstatus kernel_change(struct session *s, const struct session_terms *term
     return W_SUCCESS;
 }
 
-/* As it was before; U3: what was changed is said instead. */
+/* Restores flags and stacks. U3: if the session is ending, notes the change instead. */
 static void kernel_restore(struct session_update *u)
 {
     struct session       *s       = u->s;
@@ -577,8 +578,8 @@ wstatus session_update_begin(struct session *s, const struct session_terms *term
         update_free(u);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     }
-    u->t.realtime &= u->t.deliver != delivers(s); /* it is so already */
-    /* also because a predecessor did it, and died before it had answered */
+    u->t.realtime &= u->t.deliver != delivers(s); /* it is in this state already */
+    /* also because a predecessor did it, and died before it answered */
     u->t.convert &= !session_converted(st);
     s->update    = u;
     s->path_next = u->log_path;

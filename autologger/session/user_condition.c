@@ -3,7 +3,7 @@
  * Threads: the controlling thread, with or without the session's lock. */
 #include "autologger/session/session.h"
 
-/* FNV-1a; two texts of one value are one condition. */
+/* FNV-1a; two texts with the same value are one condition. */
 static uint64_t user_condition_key_of(wstatus number, const char *text)
 {
     uint64_t key = UINT64_C(0xcbf29ce484222325) ^ number;

@@ -1,7 +1,7 @@
 /* users.c - the users whose programs write to a session, and how they share its memory. See session.h, S1.
  * Threads: session_admit and session_user_left: the controlling thread. session_share: also the logger thread. All of
- * it under the session's lock where streams' pools change. Not for: reading streams (logger_merge.c), who may write
- * (control). */
+ * it under the session's lock where streams' pools change.
+ * Not for: reading streams (logger_merge.c), who may write (control). */
 #include "autologger/session/internal.h"
 
 #include <sys/eventfd.h>
@@ -14,7 +14,7 @@ bool session_watch(struct session *s, int event_fd)
     return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, event_fd, &e) == 0;
 }
 
-/* What is left of the budget when all busy chunks are paid for. */
+/* The budget without all busy chunks. */
 static uint32_t chunks_left(const struct session *s)
 {
     uint32_t busy = 0;
@@ -31,7 +31,7 @@ static unsigned users_writing(const struct session *s)
     return n;
 }
 
-/* Equal parts for those whose programs are attached. */
+/* Equal parts for the users whose programs are attached. */
 static uint32_t users_part_of(const struct session *s, unsigned user, uint32_t left, unsigned writing, unsigned *before)
 {
     if (!s->uid[user].live)
@@ -40,7 +40,7 @@ static uint32_t users_part_of(const struct session *s, unsigned user, uint32_t l
     return left / writing + (place < left % writing);
 }
 
-/* So many chunks more for the user's pool, as far as there is room. Returns what is left of that. */
+/* Adds up to `more` chunks to the user's pool, as far as there is room. Returns the room left. */
 static uint32_t users_give(struct stream_set *set, uint32_t more, uint32_t room)
 {
     const uint32_t has = stream_set_granted(set), there = has - stream_set_busy(set);
@@ -49,11 +49,11 @@ static uint32_t users_give(struct stream_set *set, uint32_t more, uint32_t room)
     return room > got ? room - got : 0;
 }
 
-/* Where writers overwrite, memory is never free by itself: each user has an equal part of all of it, but for what a
- * user who comes needs: for each processor a chunk that is filled while the logger reads another one. Who has less than
- * it needs gets that at once, from what is set aside, and from the oldest events of who has more. Beyond that it gets
- * unused chunks of richer users' pools. The rest comes with reading, or, when the pool is empty, from users without
- * programs. */
+/* When writers overwrite, memory never becomes free by itself. Each user gets an equal part of all of it, except what
+ * is set aside for a new user: for each processor one chunk to fill while the logger reads another. A user with less
+ * than it needs gets that at once, from the memory set aside and from the oldest events of users with more. Beyond that
+ * it gets unused chunks of richer users' pools. The rest comes with reading or, when the pool is empty, from users
+ * without programs. */
 static void share_all(struct session *s, unsigned writing)
 {
     uint32_t       part[STATE_UIDS], need[STATE_UIDS], wanted = 0, granted = 0, ended = 0, poor = 0;
@@ -148,8 +148,8 @@ wstatus session_empty(struct session *s, struct reason *why)
     return s->empty ? W_SUCCESS : streams_make(s, (uint32_t)-1, false, &s->empty, why);
 }
 
-/* The place of `uid`, else one that is to have it: that of somebody who is gone, a new one, or the last, which is
- * shared by all who find none. */
+/* The place of `uid`, else the place for it: a former user's, a new one, or the last, which all users share that find
+ * none. */
 static unsigned users_find_place(const struct session *s, uint32_t uid)
 {
     unsigned gone = STATE_UIDS;
@@ -178,16 +178,16 @@ static void wake_logger(struct session *s)
         (void)!write(s->wake_fd, &one, sizeof one);
 }
 
-/* Under lock. Where others hold most of the memory, the logger is to write it out; where most of the places, to give up
- * what it can. */
+/* Under lock. Wakes the logger to write when others hold most of the memory, or to give up places when most are
+ * taken. */
 static void share_and_wake(struct session *s)
 {
     if (session_share(s) < s->budget_chunks / 2 || session_places_scarce(s))
         wake_logger(s);
 }
 
-/* What was whose place it is now. A successor that finds a part of it drops that too: the epoch says that it is
- * nobody's. */
+/* Drops a former user's descriptors and streams. A successor that finds some of them drops these too: the epoch says
+ * that the place is free. */
 static void place_clear(struct session *s, unsigned n)
 {
     struct session_uid *u = &s->uid[n];
@@ -217,15 +217,15 @@ static void user_refused(struct session *s, uint32_t uid, bool has_place)
         text);
 }
 
-/* A place and streams for who has none. NULL: no memory. */
+/* Creates a place and streams for a new user. NULL: no memory. */
 static struct session_uid *user_begin(struct session *s, unsigned n, uint32_t uid)
 {
     struct session_uid fresh = {.uid = uid, .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, *u = &s->uid[n];
     const bool         has_place = n < STATE_UIDS - 1;
     struct reason      why;
     fresh.admitted = has_place && streams_make(s, uid, true, &fresh.streams, &why) == W_SUCCESS;
-    /* without memory for its streams the user gets a set without chunks: its events are lost with error 8, and
-     * counted */
+    /* without memory for its streams the user gets a set without chunks: its events are lost with W_NOT_ENOUGH_MEMORY,
+     * and counted */
     if (fresh.event_fd < 0 || !session_watch(s, fresh.event_fd) ||
         (!fresh.admitted && streams_make(s, uid, false, &fresh.streams, &why))) {
         stream_set_destroy(fresh.streams);
@@ -266,7 +266,7 @@ const struct session_uid *session_admit(struct session *s, uint32_t uid)
     if (there && !u->live && u->admitted) {
         u->live = true;
         if (!s->sealed)
-            stream_set_open(u->streams, true); /* it may be about to be given up */
+            stream_set_open(u->streams, true); /* the logger may be about to give it up */
         share_and_wake(s);
     }
     pthread_mutex_unlock(&s->lock);
