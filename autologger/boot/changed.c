@@ -41,19 +41,19 @@ static unsigned note_value(struct regstore *store, struct result_row *row, const
 unsigned changed_note(struct result_list *rows, struct regstore *store)
 {
     unsigned noted   = 0;
-    bool     session = false; /* the key of the session that the row belongs to is there */
+    bool     session = false; /* the session's key exists */
 
     for (unsigned i = 0; i < rows->count; i++) {
         struct result_row *row = &rows->rows[i];
-        /* what could not even be read was not started either; what was kept off for a reason that is no failure says
-         * that reason */
+        /* skip declarations that could not be read: they were not started either; and rows that were kept off without a
+         * failure: they have the reason */
         if (!*row->key || (row->status && !row->start) || (!row->start && *row->reason))
             continue;
         bool there = regstore_key_exists(store, row->key);
         if (there)
             noted += note_value(store, row, *row->provider ? "Enabled" : "Start");
         else if (row->start && !row->status &&
-                 (!*row->provider || session)) /* what failed may never have been in a store */
+                 (!*row->provider || session)) /* a failed declaration may never have been in a store */
             noted += boot_changed_note(
                 row, "key", "if that was not you, apply the configuration again",
                 "the declaration that this boot read is no longer in the store: the next boot will not start it");

@@ -1,12 +1,11 @@
-/* changed.h - what became of the declarations since a boot read them: somebody set Start or Enabled to another value,
- * or deleted the key. Tracing is switched off that way by those who do not want to be seen, so it is said, by the
- * daemon at the end and by `status` when it is asked.
+/* changed.h - declarations that changed after a boot read them: Start or Enabled has another value, or the key is gone.
+ * An intruder can switch tracing off that way, so the daemon reports it at the end, and `status` when it runs.
  * Threads: one. Not for: values that change how a session is traced at the next boot (check). */
 #ifndef AUTOLOGGER_BOOT_CHANGED_H
 #define AUTOLOGGER_BOOT_CHANGED_H
 #include "autologger/boot/result.h"
 
-/* Adds a note (W_REVISION_MISMATCH) to each row whose declaration in `store` says something else than what was started;
- * what is noted already is not noted again. The number of notes added. */
+/* Adds a note (W_REVISION_MISMATCH) to each row whose declaration in `store` differs from what was started, but no note
+ * twice. Returns the number of added notes. */
 unsigned changed_note(struct result_list *rows, struct regstore *store);
 #endif

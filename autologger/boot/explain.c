@@ -53,14 +53,14 @@ static void keywords_text(const struct result_row *p, char *out, size_t size)
         snprintf(out, size, "keywords 0x%" PRIx64, p->match_any);
 }
 
-/* When some events were kept out by their level and others, within the level, by their keywords, the keywords are the
- * surer change: whether the former would pass the keywords is not known. */
+/* When some events failed the level and others, within the level, the keywords, advise to change the keywords: whether
+ * the former would pass the keywords is not known. */
 static bool kept_out(const struct result_row *p, struct condition *out)
 {
     char level[24], lowest[24], keywords[80];
 
     keywords_text(p, keywords, sizeof keywords);
-    if (p->refused_by_filter) { /* it comes last: what it kept out had passed the rest */
+    if (p->refused_by_filter) { /* filters come last: the events that they kept out had passed the rest */
         explain_say(out, W_NOT_FOUND, NOTE, "Filters",
                     "its programs wrote events, and the filters of the provider kept all of them out");
         advise(out, "change or remove the key Filters of the provider");
@@ -112,7 +112,8 @@ static bool silent(const struct result_row *p, struct condition *out)
     return true;
 }
 
-/* Declared beside others for "autologger mark" and "autologger write": when nobody used them, nothing is missing. */
+/* The provider of "autologger mark" and "autologger write", declared beside others: without these commands nothing is
+ * missing. */
 static bool is_on_demand(const char *provider)
 {
     const struct guid mark = guid_from_name("autologger-mark");
@@ -120,7 +121,7 @@ static bool is_on_demand(const char *provider)
     return guid_parse(provider, &own) && guid_equal(&own, &mark);
 }
 
-/* A program asked, and its user may not: said while the session ran. */
+/* The condition, found while the session ran, that a program's user may not register the provider. */
 static const struct condition *explain_denied(const struct result_row *p)
 {
     for (unsigned i = 0; !p->registrations && i < p->conditions.count; i++)
@@ -151,7 +152,7 @@ static bool unregistered(const struct result_row *p, struct condition *out)
 
 bool explain_provider(const struct result_row *p, struct condition *out)
 {
-    /* that none could be opened was said */
+    /* the row already says that no tracepoint could be opened */
     if (!p->start || p->status || p->written || (p->tracepoint && !p->tracepoints))
         return false;
     if (p->tracepoint) {

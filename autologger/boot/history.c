@@ -69,7 +69,7 @@ static wstatus boot_add_row(struct history_boot *b, const struct result_row *r)
     return st ? st : history_file_add(b, r->merged_path);
 }
 
-/* Keeps of the boot's rows what is said in a line. */
+/* Sums up the boot's rows, and frees them. */
 static wstatus boot_sum_up(struct history_boot *b)
 {
     wstatus            st   = W_SUCCESS;
@@ -155,7 +155,7 @@ wstatus history_mark(struct regstore *store, uint32_t number, bool baseline, str
     return regstore_commit(store, why);
 }
 
-/* ---- giving up ---- */
+/* ---- pruning ---- */
 
 /* True when `path` lies below `folder` by its text, and no folder on the way is a link. */
 static bool history_below(struct os *os, const char *folder, const char *path)
@@ -182,7 +182,7 @@ static bool history_below(struct os *os, const char *folder, const char *path)
     return true;
 }
 
-/* H3, but for what other boots name: *size gets its bytes. */
+/* H3, except whether other boots name the file. *size gets its bytes. */
 static bool is_log_file(struct os *os, const char *log_dir, const char *path, uint64_t *size)
 {
     uint8_t        start[HEADER_LEAST];
@@ -214,7 +214,7 @@ static bool a_boot_that_stays_names(const struct pruning *p, const char *path)
     return false;
 }
 
-/* Bytes of the boot's files that no newer boot that stays has been charged for. */
+/* Bytes of those files of the boot that no boot already kept names. */
 static uint64_t own_bytes(const struct pruning *p, const struct history_boot *b)
 {
     uint64_t sum = 0, size;
@@ -224,12 +224,12 @@ static uint64_t own_bytes(const struct pruning *p, const struct history_boot *b)
     return sum;
 }
 
-/* Decides from the newest on; returns how many go. */
+/* Decides from the newest boot on; returns the number of boots to prune. */
 static unsigned history_choose(struct pruning *p, uint32_t last, uint64_t keep_boots, uint64_t keep_bytes)
 {
     uint64_t boots = 0, bytes = 0;
     unsigned going = 0;
-    bool     full  = false; /* oldest first: behind one that goes, none stays for being small */
+    bool     full  = false; /* a limit is exceeded: all older boots go, even small ones */
 
     for (unsigned i = 0; i < p->history->count; i++)
         p->stays[i] = p->history->boots[i].baseline;

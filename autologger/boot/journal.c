@@ -23,7 +23,7 @@ struct journal_header {
 };
 struct journal_record { /* then key and name, each with its NUL */
     uint32_t size;      /* of the record with its texts */
-    uint32_t crc;       /* of what follows this field */
+    uint32_t crc;       /* of the bytes behind this field */
     uint32_t value;
     uint16_t key_size, name_size;
 };

@@ -7,7 +7,7 @@ static uint64_t phases_mark(const struct result_list *boot, uint64_t ms)
 
 uint64_t phase_begin(const struct result_list *boot, enum result_phase phase)
 {
-    /* the early program: process 1 was /init a moment before */
+    /* with an early program: process 1 became /init a moment before */
     const uint64_t began = boot->early_ns ? boot->start_ns : 0;
     switch (phase) {
     case RESULT_PHASE_INITRAMFS: return boot->phases.init_ns ? boot->phases.init_ns : began;
@@ -37,7 +37,7 @@ struct phase_span phase_span(const struct result_list *boot, enum result_phase p
     s.lasts  = s.begins && end > begin;
     if (s.lasts)
         s.length_ns = end - begin;
-    switch (phase) { /* the last phase that was reached has events, and no end */
+    switch (phase) { /* the last phase reached has events, but no end */
     case RESULT_PHASE_KERNEL:
     case RESULT_PHASE_INITRAMFS: s.counted = s.lasts; break;
     case RESULT_PHASE_USER:

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Number: of the boot that was saved last; Highest: that was ever given, so that no number comes twice */
+/* Number: of the boot saved last. Highest: the highest number ever given, so that none is given twice. */
 #define LAST_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\LastBoot"
 
-/* Every number of a row that is kept, once: saving, loading and nothing else to forget. */
+/* Every stored number of a row, listed once for saving and loading. */
 /* clang-format off */
 #define RESULT_NUMBERS(N) \
     N("Start", start) N("KeptOff", kept_off) N("ResultStatus", status) N("SourceLine", source_line) N("Kernel", kernel) \
@@ -50,7 +50,7 @@ enum result_level result_level(const struct result_row *row)
         return RESULT_OFF;
     if (row->lost_ring || row->lost_memory || row->lost_conversion || row->lost_file)
         level = RESULT_FAILED;                                          /* a loss is never just a note */
-    if (level == RESULT_OK && (row->conditions.count || row->withheld)) /* the row says how many were withheld */
+    if (level == RESULT_OK && (row->conditions.count || row->withheld)) /* the row shows the number of withheld ones */
         level = RESULT_NOTE;
     return level;
 }
@@ -186,8 +186,8 @@ static wstatus save_condition(struct regstore *store, const char *key, unsigned 
     return st;
 }
 
-/* `number`: rows are numbered, for names are not unique: two declarations may give their sessions one name, and the
- * second one fails. `past`: the declarations have a later boot's Status. */
+/* `number`: of the row; names are not unique: two declarations may give their sessions one name, and the second one
+ * fails. `past`: the declarations have a later boot's Status. */
 static wstatus save_row(struct regstore *store, const char *rows_key, const struct result_row *row, unsigned number,
                         bool past, struct reason *why)
 {
@@ -207,7 +207,7 @@ static wstatus save_row(struct regstore *store, const char *rows_key, const stru
 #undef T
     for (unsigned i = 0; i < row->conditions.count && !st; i++)
         st = save_condition(store, key, i, &row->conditions.items[i], why);
-    /* what Windows writes back: at the declaration itself, also when Start is 0 */
+    /* as Windows does: Status at the declaration itself, also when Start is 0 */
     if (!st && !past && *row->key && regstore_key_exists(store, row->key))
         st = regstore_set_dword(store, row->key, "Status", row->status, why);
     return st;
@@ -383,7 +383,7 @@ wstatus result_load(struct regstore *store, struct result_list *list, struct rea
     uint32_t number = result_last(store);
 
     memset(list, 0, sizeof *list);
-    if (!number && regstore_key_exists(store, LAST_KEY "\\Rows")) /* before boots had numbers there was one, here */
+    if (!number && regstore_key_exists(store, LAST_KEY "\\Rows")) /* from before boots had numbers */
         return reason_set(why, W_REVISION_MISMATCH,
                           "the results in this store were written by an older autologger, which kept them otherwise");
     if (!number)

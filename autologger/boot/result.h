@@ -1,16 +1,16 @@
-/* result.h - what became of every declared session and provider: the rows that `status` shows.
- * A row is ok, note, failed or off; a failed row has the file and line of its declaration. Rows are kept in the store
- * below HKLM\SOFTWARE\autologger\Boots\NNNNN\Rows (one numbered key each, in boot order), beside the Status values that
- * Windows keeps at the session and provider keys themselves; LastBoot has the number of the boot that was saved last.
- * What identifies a row is the key of its declaration: names may be taken twice. What identifies a boot is its boot id;
- * its number is for people (history.h).
+/* result.h - the results of a boot: a row for every declared session and provider, as `status` shows them. A row is ok,
+ * note, failed or off; a failed row has the file and line of its declaration. Rows are kept in the store below
+ * HKLM\SOFTWARE\autologger\Boots\NNNNN\Rows (one numbered key each, in boot order), beside the Status values that
+ * Windows keeps at the session and provider keys themselves; LastBoot has the number of the boot saved last. A row is
+ * identified by the key of its declaration: names may occur twice. A boot is identified by its boot id; its number is
+ * for people (history.h).
  * Threads: one at a time. Ownership: result_list_finish frees what a list holds. Not for: live counters (control). */
 #ifndef AUTOLOGGER_BOOT_RESULT_H
 #define AUTOLOGGER_BOOT_RESULT_H
 #include "autologger/plan/plan.h"
 
-/* OFF: it was not to start (Start or Enabled 0, a configuration for one boot that was used up), or the guard kept it
- * from starting. */
+/* OFF: it was not to start (Start or Enabled is 0, or a configuration for one boot was used up), or the guard kept it
+ * off. */
 enum result_level { RESULT_OK, RESULT_NOTE, RESULT_FAILED, RESULT_OFF, RESULT_LEVELS };
 
 /* The item of a condition that says why there are no units. */
@@ -22,7 +22,7 @@ struct result_row {
     char name[256];                /* provider: ProviderFriendlyName or "" */
     char key[1024];                /* registry path of the declaration */
     bool start;                    /* session: Start was 1; provider: Enabled was 1 */
-    /* it was to start, and the guard (daemon/early/guard.h) kept it from that: status says so */
+    /* it was to start, but the guard (daemon/early/guard.h) kept it off; status says so */
     bool                  kept_off;
     wstatus               status;
     char                  reason[512]; /* why status is not 0 */
@@ -38,28 +38,28 @@ struct result_row {
     char     merged_path[1024]; /* the file that this session's file was merged into, "" = none */
     bool     file_created;      /* its log file was opened, and is one of ours */
     bool     stopped;           /* the numbers below are final */
-    bool     concluded;         /* boot_conclude has been here */
+    bool     concluded;         /* boot_conclude has run */
     uint64_t attempted;         /* by the kernel's own count; kernel sessions only */
-    uint64_t converted;         /* kernel sessions: of these, records that were turned into events */
+    uint64_t converted;         /* kernel sessions: of these, records converted to events */
     uint64_t written;           /* events in the file; of providers too */
-    /* of these: no longer in the file, whose mode keeps the newest (CIRCULAR, BUFFERING); not lost */
+    /* of these: replaced by newer ones, as the mode wants (CIRCULAR, BUFFERING); not lost */
     uint64_t overwritten;
     uint64_t lost_ring, lost_memory, lost_conversion, lost_file;
-    uint64_t withheld;   /* kernel sessions: counted by the kernel, kept back by a filter of its own */
-    uint64_t filtered;   /* events of programs that filters kept out: neither written nor lost */
-    uint64_t peak_bytes; /* most memory in use */
-    /* sessions of programs: the most that one user's used. This and the next: not kept in the store */
+    uint64_t withheld;   /* kernel sessions: counted by the kernel, kept back by its own filter */
+    uint64_t filtered;   /* program events that filters kept out: neither written nor lost */
+    uint64_t peak_bytes; /* peak memory use */
+    /* program sessions: the peak of one user. This and the next are not kept in the store */
     uint64_t user_peak_bytes;
-    uint32_t users_most;                           /* users with programs attached at one time */
-    uint64_t bytes_written;                        /* in the file, without headers of buffers */
+    uint32_t users_most;                           /* most users with attached programs at one time */
+    uint64_t bytes_written;                        /* in the file, without buffer headers */
     uint32_t suggested_minimum, suggested_maximum; /* buffers, from the peak; 0 = none */
     uint64_t late_events, clock_error_ns;
     /* providers only */
     uint32_t
          registrations; /* programs that registered it while the session ran; `written` counts its events in the file */
-    bool tracepoint;    /* kernel tracepoints are the provider, */
-    uint32_t tracepoints; /* and so many of them were opened */
-    uint8_t  level;       /* what it is enabled with; 0 = all */
+    bool tracepoint;    /* the provider is kernel tracepoints */
+    uint32_t tracepoints; /* opened ones */
+    uint8_t  level;       /* of its enablement; 0 = all */
     uint64_t match_any, match_all;
     /* programs tried to write events that the enablement kept out */
     bool     refused_by_level, refused_by_keywords, refused_by_filter;
@@ -78,10 +78,10 @@ enum result_phase {
     RESULT_PHASES
 };
 struct result_phases {
-    uint64_t firmware_ns, loader_ns; /* how long both took; 0: the machine does not tell */
-    bool     machine_asked;          /* that holds: the file has the event that says it */
-    uint64_t init_ns, user_ns;       /* process 1 became /init, and the system's own program; 0 = not known */
-    bool     counted;                /* the merged file was gone through: events[] holds */
+    uint64_t firmware_ns, loader_ns; /* durations; 0: the machine does not report them */
+    bool     machine_asked;          /* these are valid: the file has the event that reports them */
+    uint64_t init_ns, user_ns;       /* when process 1 became /init, and the system's own program; 0 = not known */
+    bool     counted;                /* the merged file was read: events[] is valid */
     uint64_t events[RESULT_PHASES];
 };
 struct result_list {
@@ -95,54 +95,53 @@ struct result_list {
     uint64_t early_ns, ready_ns, armed_ns;   /* the early program began; programs could connect; all was armed */
     uint64_t held_ns;                        /* how long the early program held the boot up */
     uint64_t first_kernel_ns, first_user_ns; /* the first events of the merged file */
-    uint64_t start_ns;                /* its sessions were started: since the kernel began, on the clock of the files */
-    uint64_t target_ms, boot_done_ms; /* since then: the marks of boot-done */
+    uint64_t start_ns;                /* start of its sessions, since the kernel began, on the clock of the files */
+    uint64_t target_ms, boot_done_ms; /* since start_ns: the default target and boot-done were reached */
     struct result_phases phases;
     char                 stop_reason[256]; /* why the boot's sessions were stopped: "boot-done + 10 s", "asked", ... */
     uint64_t             change_number; /* of the configuration that was booted (registry-sim/store/change_number.h) */
-    bool                 kernel_phase;  /* begins with the kernel's own trace buffer */
+    bool                 kernel_phase;  /* the trace begins with the kernel's own trace buffer */
     uint32_t             number;        /* of the boot; set by loading */
 };
 
 /* Where the boots are kept, one numbered key each. */
 #define RESULT_BOOTS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\Boots"
 enum { RESULT_KEY_SIZE = 96 };
-/* The key of a boot, in `out`; returns it. And back: a key's name as a number, 0 when it is none. */
+/* Writes the key of a boot to `out`; returns `out`. And back: the number in a key's name, 0 when it is none. */
 const char *result_key(uint32_t number, char out[RESULT_KEY_SIZE]);
 uint32_t    result_number(const char *name);
 
 enum result_level result_level(const struct result_row *row);
 const char       *result_level_name(enum result_level level); /* "ok", "note", "failed", "off" */
-/* It started, and a condition that is no note says what of its declaration was not done. */
+/* It started, but a condition other than a note says that a part of its declaration was not done. */
 bool result_in_part(const struct result_row *row);
-/* EventsLost, as ctl_events_lost() has it: all events that are missing in the session's file, wherever they were
- * lost. */
+/* EventsLost, as in ctl_events_lost(): all events missing in the session's file, wherever they were lost. */
 uint64_t result_lost(const struct result_row *row);
-/* What was asked for was not done: it failed, was kept off, or was done in part. */
+/* The declaration was not carried out: it failed, was kept off, or was done in part. */
 bool result_undone(const struct result_row *row);
 /* The level's name, or "in part". */
 const char *result_row_word(const struct result_row *row);
-/* A new zeroed row at the end, or NULL when out of memory. Pointers to earlier rows may move. */
+/* Appends a zeroed row; NULL: out of memory. Earlier rows may move. */
 struct result_row *result_add(struct result_list *list);
-/* The first row of these names; "" for the session itself. NULL when there is none. */
+/* The first row with these names; "" for the session itself. NULL when there is none. */
 struct result_row *result_find(struct result_list *list, const char *session, const char *provider);
 /* The row of a declaration; NULL when there is none. */
 struct result_row *result_find_key(struct result_list *list, const char *key);
 /* There are rows, and everything that was started has stopped. */
 bool result_list_final(const struct result_list *list);
 void result_list_finish(struct result_list *list);
-/* Replaces what the store holds of the boot with this id, else gives it the next number; and writes Status at each
- * declared key. A baseline mark stays. One transaction. */
+/* Replaces the stored boot with this id, else saves the boot under the next number. Writes Status at each declared key.
+ * A baseline mark stays. One transaction. */
 wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);
-/* The same for a boot that was loaded, and is not the last one: it does not become the last one, and the Status at the
- * declared keys stays that of a later boot. W_FILE_NOT_FOUND when the store has it no longer. */
+/* The same for a loaded boot that is not the last: LastBoot and the Status at the declared keys stay those of a later
+ * boot. W_FILE_NOT_FOUND: the store no longer has it. */
 wstatus result_save_past(struct regstore *store, const struct result_list *list, struct reason *why);
-/* The number of the boot with that id: the one it has, else the one it gets when it is saved next. */
+/* The number of the boot with that id: its own, else the one that its next save will give it. */
 wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why);
-/* The number of the boot that was saved last; 0: none. */
+/* The number of the boot saved last; 0: none. */
 uint32_t result_last(struct regstore *store);
-/* The boot that was saved last. W_FILE_NOT_FOUND when there was no boot yet; W_REVISION_MISMATCH when the store has one
- * of before boots had numbers. */
+/* Loads the boot saved last. W_FILE_NOT_FOUND: there was no boot yet. W_REVISION_MISMATCH: the store has a boot from
+ * before boots had numbers. */
 wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why);
 /* Loads the boot with that number. W_FILE_NOT_FOUND: the store never had it, or has dropped it. */
 wstatus result_load_number(struct regstore *store, uint32_t number, struct result_list *list, struct reason *why);

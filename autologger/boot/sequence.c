@@ -22,7 +22,7 @@ struct sequence_boot {
     struct journal       *journal;
     struct result_list   *rows;
     const struct reason  *off;   /* NULL, or why nothing is started */
-    bool                  units; /* one of the sessions wants systemd's units */
+    bool                  units; /* a session has a provider of systemd's units */
 };
 
 /* Text that is too long is cut between two characters. */
@@ -50,7 +50,7 @@ static const char *last_part(const char *key)
     return slash ? slash + 1 : key;
 }
 
-/* Journal or not: a Status that can't be noted is not a reason to stop a boot; the row still has it. */
+/* A Status that the journal can't take does not stop a boot; the row still has it. */
 static void note_status(struct sequence_boot *b, const char *key, wstatus status)
 {
     struct reason why;
@@ -121,7 +121,7 @@ static void session_row(struct sequence_boot *b, const struct plan *plan, const 
     note_status(b, key, status);
 }
 
-/* A plan can fail before it knows where it was declared: the key does. */
+/* A plan can fail before it has the place of its declaration: take it from the key. */
 static void place_from_store(struct sequence_boot *b, const char *key, struct plan *plan)
 {
     struct regkey_info info;
@@ -131,7 +131,8 @@ static void place_from_store(struct sequence_boot *b, const char *key, struct pl
     }
 }
 
-/* What is said of a provider of tracepoints, by its name, or of any other, by its GUID, belongs to its row. */
+/* The row that a condition's item means: a GUID or the name of a tracepoint means its provider's row, any other item
+ * `own`. */
 static struct result_row *sequence_row_of(const struct session *s, struct result_list *rows, struct result_row *own,
                                           const char *item)
 {
@@ -152,7 +153,7 @@ static struct result_row *sequence_row_of(const struct session *s, struct result
     return own;
 }
 
-/* A provider none of whose tracepoints could be opened has failed: what was found becomes its Status. */
+/* A provider without any opened tracepoint has failed: the condition that was found becomes its Status. */
 static void tracepoints_failed(struct sequence_boot *b, struct session *s)
 {
     for (unsigned i = 0; i < s->conditions.count; i++) {
@@ -170,7 +171,7 @@ static void tracepoints_failed(struct sequence_boot *b, struct session *s)
     }
 }
 
-/* Its row, and the session itself, when it was made but does not start. */
+/* A created session does not start: sets the Status of its row, and removes the session. */
 static void start_failed(struct sequence_boot *b, struct session *s, const struct reason *why)
 {
     const char        *key = s->state->key;
@@ -183,7 +184,8 @@ static void start_failed(struct sequence_boot *b, struct session *s, const struc
     table_remove(b->table, s);
 }
 
-/* Would start, and does not: "off" is shown for Start 0 as for a configuration that was used up. */
+/* The row of a session that would start, but is off. With Status 0 (a used-up configuration) it shows as "off", like
+ * Start 0. */
 static void off_row(struct sequence_boot *b, struct plan *plan, const char *key)
 {
     plan->start = b->off->status != W_SUCCESS;
@@ -195,7 +197,7 @@ static void off_row(struct sequence_boot *b, struct plan *plan, const char *key)
     row->kept_off = plan->start;
 }
 
-/* later[]: the sessions that are still to come. */
+/* later[]: the keys of the sessions after this one. */
 static void boot_session(struct sequence_boot *b, const char *key, char *const *later, unsigned later_count)
 {
     struct session_env *env    = b->table->env;
@@ -216,7 +218,7 @@ static void boot_session(struct sequence_boot *b, const char *key, char *const *
         plan_finish(&plan);
         return;
     }
-    /* before the start, so that it advances even if there is no plan or the start then fails */
+    /* before the start: FileCounter advances even when there is no plan or the start then fails */
     wstatus counted = plan.start && plan.file_counter
                           ? journal_dword(b->journal, key, "FileCounter", plan.file_counter, st ? NULL : &why)
                           : W_SUCCESS;
@@ -276,7 +278,7 @@ static wstatus sequence_run(struct sequence_boot *b, struct reason *why)
     struct key_list       keys = {0};
     wstatus               st   = W_SUCCESS;
 
-    /* what is wrong there is no reason to trace nothing: the defaults hold, and the first row says so */
+    /* mistakes in these settings do not prevent tracing: the defaults hold, and the first row says so */
     wstatus read = boot_settings_read(store, &settings, &refused);
     if (read)
         condition_add(&settings.conditions, read, false, "[Boot]", "", 0, wstatus_advice(read), "%s", refused.text);
@@ -339,7 +341,7 @@ static void update_providers(struct session *s, struct result_list *rows)
     }
 }
 
-/* What the running session found and the plan did not already say of the same item. */
+/* Adds the conditions that the running session found, except those that the row already has for the same item. */
 static void add_new_conditions(struct session *s, struct result_list *rows, struct result_row *own,
                                const struct condition_list *found)
 {
@@ -357,7 +359,7 @@ static void add_new_conditions(struct session *s, struct result_list *rows, stru
     }
 }
 
-/* A kernel session that begins with the kernel's own buffer has a source of that name. */
+/* A kernel session that begins with the kernel's own trace buffer has a source named "kernel phase". */
 static void phase_seen(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
 {
     struct result_list *rows = ctx;
@@ -366,7 +368,7 @@ static void phase_seen(void *ctx, const char *name, uint64_t attempted, uint64_t
         rows->kernel_phase = true;
 }
 
-/* A backup file that the session found under its Guid, and did not take over. */
+/* Notes a backup file that the session found under its Guid, and did not take over. */
 static void note_kept(struct session *s)
 {
     struct reason why;
@@ -381,7 +383,7 @@ static void note_kept(struct session *s)
                   "as root, read the file with autologger dump, then remove it", "%s", why.text);
 }
 
-/* Buffers that real-time consumers did not get. */
+/* Notes dropped real-time buffers. */
 static void note_realtime(struct session *s)
 {
     struct reason why;
@@ -446,9 +448,8 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
 
 static uint64_t buffers_for(uint64_t bytes, uint64_t buffer) { return (bytes + buffer - 1) / buffer; }
 
-/* Users share the memory in equal parts, so each part must hold the largest burst of one user, twice for a burst that
- * is larger the next time; and each processor may hold a buffer that is partly filled. What was lost counts as if it
- * had been one burst of one user. */
+/* Users share the memory in equal parts, so each part must hold twice the largest burst of one user, for the next may
+ * be larger; and each processor may hold a partly filled buffer. Lost events count as one burst of one user. */
 static uint64_t programs_need(const struct result_row *row, uint64_t buffer, unsigned cpus)
 {
     const uint64_t event = row->written ? row->bytes_written / row->written + 1 : buffer / 8;
@@ -457,8 +458,7 @@ static uint64_t programs_need(const struct result_row *row, uint64_t buffer, uns
     return (parts > all ? parts : all) + cpus;
 }
 
-/* Records of the kernel wait in memory of their own. Where some found no room, its rate is known no better than by what
- * was lost. */
+/* Kernel records wait in memory of their own. After a loss their rate is known only from the number of lost records. */
 static uint64_t kernel_needs(const struct result_row *row, uint64_t buffer, unsigned cpus)
 {
     enum { LEAST_AFTER_LOSS = 8 << 20 /* a processor */ };
@@ -490,7 +490,7 @@ static void add_explanation(struct result_row *row, const struct condition *c)
                   c->reason);
 }
 
-/* Why there are no units, or that a user may not register it, was said already. */
+/* A condition already says why there are no units, or that a user may not register the provider. */
 static bool sequence_explained(const struct result_row *p)
 {
     for (unsigned i = 0; i < p->conditions.count; i++)

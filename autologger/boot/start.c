@@ -39,8 +39,8 @@ static wstatus start_key_find(struct regstore *store, struct keys *k, struct rea
                : W_SUCCESS;
 }
 
-/* Before a plan is made, for who asks in vain, and again, is to cost others little. The key has the name but where its
- * Guid says another. */
+/* Checked before planning, so that a repeated request for a taken name costs others little. The key has the session's
+ * name, unless its Guid means another. */
 static wstatus name_is_free(struct session_table *table, struct regstore *store, const char *key, struct reason *why)
 {
     const char           *slash = strncmp(key, AUTOLOGGERS, sizeof AUTOLOGGERS - 1) == 0 ? strrchr(key, '\\') : NULL;
@@ -66,8 +66,8 @@ static const char *start_shown(const struct plan_provider *p, char guid[GUID_TEX
     return p->name ? p->name : guid_format(&p->guid, guid);
 }
 
-/* No store has it, so no path: its GUID, and the name that the controller gave it. A name that does not fit is left
- * out. */
+/* The provider is in no store, so it has no path: its key is its GUID and the controller's name for it. A name that
+ * does not fit is left out. */
 static void provider_key(const struct plan_provider *p, char out[STATE_KEY])
 {
     char guid[GUID_TEXT_SIZE];
@@ -98,8 +98,8 @@ static void provider_start(struct session *s, const struct plan_provider *p, str
                       wstatus_advice(st), "the provider is not enabled: %s", why.text);
 }
 
-/* Programs do wait meanwhile; a boot's sessions are opened on a thread of their own, here somebody waits for the
- * answer. */
+/* Opens the kernel sources on this thread, although programs wait meanwhile, for a controller waits for the answer. A
+ * boot opens them on a thread of its own. */
 static wstatus kernel_start(struct session *s, struct reason *why)
 {
     struct condition_list found  = {0};

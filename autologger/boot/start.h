@@ -1,17 +1,15 @@
-/* start.h - one session that a controller declares and wants at once: the plan of a boot, with the same values,
- * defaults and checks, but no declaration in the store, no row and no Status to be kept. Conditions go to the
- * controller that asked.
- * Threads: one (controlling). Not for: boots (sequence.h); telling programs (control); early programs, which do not
- * have it. */
+/* start.h - starts one session that a controller declares, at once: planned as at a boot, with the same values,
+ * defaults and checks, but without a declaration in the store, a row or a kept Status. Conditions go to the controller.
+ * Threads: one (controlling). Not for: boots (sequence.h); notifying programs (control); the early program, which does
+ * not have it. */
 #ifndef AUTOLOGGER_BOOT_START_H
 #define AUTOLOGGER_BOOT_START_H
 #include "autologger/session/table.h"
 
-/* Starts the one session that `store` declares below WMI (GlobalLogger, or an Autologger key, with Start = 1), kernel
- * sources included; `fs_ready`: its file may be made, and is made by its logger: a flush waits for that, then
- * session_file_status says what became of it. What was not quite as asked goes to `found`, in words of the declaration.
- * When it fails nothing of the session is left. W_INVALID_PARAMETER: `store` declares none, or several; and what a boot
- * would give it. */
+/* Starts the one session that `store` declares below WMI (GlobalLogger, or an Autologger key, with Start = 1), with its
+ * kernel sources. `fs_ready`: its file may be created. Its logger creates it: a flush waits for that, and then
+ * session_file_status has the result. Conditions go to `found`, in words of the declaration. On failure nothing of the
+ * session is left. W_INVALID_PARAMETER: `store` declares no session, or several. Other errors: those of a boot. */
 wstatus boot_start_one(struct session_table *table, const char *log_dir, struct regstore *store, bool fs_ready,
                        struct session **out, struct condition_list *found, struct reason *why);
 #endif

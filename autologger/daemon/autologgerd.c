@@ -148,7 +148,7 @@ static error_t autologgerd_parse(int key, char *arg, struct argp_state *state)
 static bool autologgerd_runtime_lock(const char *dir)
 {
     char         path[1024];
-    const mode_t files = umask(022); /* of all users: the unit's umask is for log files */
+    const mode_t files = umask(022); /* for all users: the unit's umask is for log files */
     const int    made  = mkdir(dir, 0755);
 
     umask(files);
@@ -237,20 +237,20 @@ static int run_kept(struct autologgerd_arguments *a)
     return code;
 }
 
-/* The machine's own daemon alone: what happens in a rehearsal or a test is not the system's business. */
+/* For the machine's own daemon alone: rehearsals and tests do not belong in the system's log. */
 static void log_rows(void *ctx, const struct result_list *rows)
 {
     (void)ctx;
     syslog_rows_send(rows, &syslog_sockets_default);
 }
 
-/* Nobody waits for it. */
+/* Runs a command that nobody waits for. */
 static void autologgerd_aside(const char *const *argv)
 {
     char *const        *words;
     const char *const **given = &argv;
     sigset_t            none;
-    memcpy(&words, given, sizeof words); /* execvp leaves them alone */
+    memcpy(&words, given, sizeof words); /* execvp does not change them */
     pid_t pid = fork();
     if (pid == 0 && fork() == 0) {
         sigemptyset(&none);
@@ -263,8 +263,8 @@ static void autologgerd_aside(const char *const *argv)
         waitpid(pid, NULL, 0);
 }
 
-/* What apply put in place for one boot is put back by a unit of its own, with rights and priority of its own: it builds
- * the initramfs. A daemon of a test has a folder of its own that says that systemd runs. */
+/* A unit of its own, with its own rights and priority, puts back what apply put in place for one boot: it builds the
+ * initramfs. The daemon of a test has a folder of its own that says that systemd runs. */
 static void used_up(void *ctx)
 {
     static const char *const unit[] = {"systemctl", "--quiet", "--no-block", "start", "autologger-once.service", NULL};
@@ -273,11 +273,11 @@ static void used_up(void *ctx)
     if (systemd && (machines || strcmp(a->systemd_dir, SYSTEMD_DIR) != 0))
         autologgerd_aside(unit);
     else if (!systemd && machines && access("/" SNAPSHOT_PATH, F_OK) == 0)
-        close(collector_launch(CLEAN_WORD)); /* it builds an initramfs: this process has not the rights for that */
+        close(collector_launch(CLEAN_WORD)); /* it builds an initramfs: this process lacks the rights for that */
 }
 
-/* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would
- * do it while the machine boots, and its work for it is more than that for the daemon's unit. */
+/* Starts the unit that watches the rows here, where the daemon takes over, and not by the daemon's unit: systemd would
+ * do it while the machine boots, and that is more work for it than the daemon's unit. */
 static void row_watch_start(const struct autologgerd_arguments *a)
 {
     static const char *const unit[] = {"systemctl", "--quiet", "--no-block", "start", "autologger-status.path", NULL};
@@ -297,7 +297,7 @@ static int clean_once_run(void)
     return EXIT_REFUSED;
 }
 
-/* This program as one of the daemon's other processes: its exit code. -1: it is the daemon. */
+/* Runs this program as one of the daemon's other processes; returns its exit code. -1: it is the daemon. */
 static int part_run(int argc, char **argv)
 {
     static const struct {
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
         a.service.concluded = log_rows;
     if (a.confine && confine(&why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: it keeps the right to all system calls: %s",
-                     why.text); /* it works as well */
+                     why.text); /* it works all the same */
     bool below_keeper = getenv("NOTIFY_SOCKET") != NULL && getenv("AUTOLOGGER_KEPT") != NULL;
     if (!below_keeper && !autologgerd_runtime_lock(a.service.runtime_dir))
         return EXIT_REFUSED;
@@ -375,7 +375,7 @@ int main(int argc, char **argv)
         return run_kept(&a);
     }
     if (collector_begin(below_keeper, a.control_group != NULL, &why) != W_SUCCESS)
-        visible_line(stderr, "autologgerd: it keeps all rights: %s", why.text); /* it works as well */
+        visible_line(stderr, "autologgerd: it keeps all rights: %s", why.text); /* it works all the same */
     const struct boot_end_options boot_options   = {a.service.store_path,
                                                     a.service.runtime_dir,
                                                     a.guard_path,

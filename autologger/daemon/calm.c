@@ -35,7 +35,7 @@ static bool stat_read(int fd, uint64_t *idle, uint64_t *total)
     return calm_parse(text, idle, total);
 }
 
-/* Its lock lives as long as its keeper. */
+/* The early program's lock lives as long as its keeper. */
 static bool early_lives(const char *runtime_dir)
 {
     char path[1100];

@@ -1,14 +1,14 @@
 /* calm_exec.c - autologger-calm PROGRAM [ARGUMENT...]: waits for a calm moment (calm.h), then becomes the program.
  *
- * In the place of the daemon while a boot goes on: that one, with its libraries, costs some 4 ms to start, and all of
- * the wait its memory. Static, so that starting it costs nearly nothing.
- * Invariants: X1 the service manager hears at once that the unit has started (READY=1): the early program's sessions
+ * It stands in for the daemon while a boot goes on: the daemon, with its libraries, costs some 4 ms to start, and its
+ * memory for the whole wait. Static, so that starting it costs nearly nothing.
+ * Invariants: X1 the service manager learns at once that the unit has started (READY=1): the early program's sessions
  * run.
  * X2 where no early program waits to hand over (no socket for it), it does not wait at all. X3 a signal that comes
- * meanwhile ends the wait and is still there for the program, which finds SIGTERM, SIGINT and SIGHUP blocked, as the
+ * meanwhile ends the wait and stays pending for the program, which finds SIGTERM, SIGINT and SIGHUP blocked, as the
  * keeper has them.
  * Threads: one. Exit code 100 when it is called wrongly, 111 when the program cannot be executed.
- * Not for: starting anything again that ended. */
+ * Not for: restarting a program that ended. */
 #include "autologger/daemon/calm.h"
 #include "autologger/daemon/notify.h"
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the new process, whose memory is the parent's until exec: nothing but system calls. The daemon has signals blocked
- * and ignored; a command has not. */
+/* In the new process, which shares the parent's memory until exec: nothing but system calls. The daemon has signals
+ * blocked and ignored; a command must not. */
 static void child_become(char *const *argv, int text_fd, int given_fd, pid_t parent)
 {
     const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -30,7 +30,7 @@ static void child_become(char *const *argv, int text_fd, int given_fd, pid_t par
 }
 
 /* Not posix_spawn, which can't have a child die with its parent. vfork: no page table of a daemon with much memory is
- * copied, and what exec says comes back. */
+ * copied, and exec's error comes back. */
 static int spawn(pid_t *pid, char *const *argv, int text_fd, int given_fd)
 {
     const pid_t  parent = getpid();

@@ -28,7 +28,7 @@ static int created_mkdir(struct os *os, const char *path, unsigned mode)
     return r;
 }
 
-/* It will never write again. */
+/* The lock's holder, a predecessor, will never write again. */
 static int created_lock(struct os *os, int fd, bool on)
 {
     struct created *c = os->self;

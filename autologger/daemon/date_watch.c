@@ -1,4 +1,4 @@
-/* date_watch.c - a timer that never ends, and that the kernel cancels when the date is set. See date_watch.h. */
+/* date_watch.c - a timer that never expires, and that the kernel cancels when the date is set. See date_watch.h. */
 #include "autologger/daemon/date_watch.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 int date_watch_open(void)
 {
-    enum { NEVER = 0x7fffffff }; /* s since 1970: the year 2038 at the least, and armed anew then */
+    enum { NEVER = 0x7fffffff }; /* s since 1970: the year 2038 at the earliest, and armed anew then */
     const struct itimerspec never = {.it_value = {.tv_sec = NEVER}, .it_interval = {.tv_sec = NEVER}};
     int                     fd    = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd >= 0 && timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) < 0) {

@@ -32,7 +32,7 @@ static bool kill_waits(const char *status, const char *name)
     return strtoull(after(status, name), NULL, 16) >> (SIGKILL - 1) & 1;
 }
 
-/* Counted behind the name, which may hold anything. */
+/* Counts from the end of the name, which may hold anything. */
 static int exit_code(const char *stat)
 {
     const char *p = strrchr(stat, ')');

@@ -56,7 +56,7 @@ void file_numbers_renew(struct session_table *table, struct regstore *store, str
         struct reason            why;
         if (*row->provider || !row->start)
             continue;
-        /* what else it says of the plan is of no interest: the number holds also when the session could not start */
+        /* the plan's Status does not matter: the number holds also when the session could not start */
         (void)plan_from_key(store, row->key, &limits, &plan, &why);
         struct session *s = session_of(table, row->key);
         if (plan.start && plan.file_counter && (!s || path_renew(table, s, plan.file_counter)) &&

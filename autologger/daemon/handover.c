@@ -20,7 +20,7 @@ static const char acknowledgement[] = "adopted", greeting[] = "keeper";
 
 struct handover_head {
     uint32_t magic, version;
-    uint32_t count; /* names and descriptors in this message; 0: that was all */
+    uint32_t count; /* names and descriptors in this message; 0: the last message */
     uint32_t total; /* of all messages */
 };
 struct handover_entry {
@@ -144,7 +144,7 @@ int handover_acknowledged(int connection, int timeout_ms)
     return n == sizeof text && memcmp(text, acknowledgement, sizeof text) == 0 ? 1 : -1;
 }
 
-/* The kernel connects also when the keeper hangs: only its own word shows that it lives. */
+/* The kernel connects even when the keeper hangs: only its greeting shows that it lives. */
 static bool greeted(int connection)
 {
     char          text[sizeof greeting];
@@ -166,7 +166,7 @@ int handover_connect(const char *path)
     return -1;
 }
 
-/* The descriptors of a message, in order; closes those that nobody named. */
+/* Takes the descriptors of a message, in order; closes those without a name. */
 static bool batch_take(const uint8_t *data, size_t size, const int *fds, unsigned fd_count, struct kept *k)
 {
     size_t   at   = sizeof(struct handover_head);
@@ -188,7 +188,7 @@ static bool batch_take(const uint8_t *data, size_t size, const int *fds, unsigne
     return all;
 }
 
-/* 1: more to come, 0: that was all, -1: nonsense or nothing. */
+/* 1: more to come, 0: that was the last, -1: invalid or no message. */
 static int batch_receive(int connection, uint8_t *room, struct kept *k, uint32_t *version)
 {
     union control_space control;

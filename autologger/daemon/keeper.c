@@ -33,7 +33,7 @@ enum {
     DYING_MS         = 2000 /* for a killed daemon to end */,
     LOOK_MS          = 200,
     CORPSES          = 20,
-    WATCH_MS = 1000 /* nothing says that a daemon was killed and does not end, not even a pidfd: it is looked at */
+    WATCH_MS         = 1000 /* nothing reports a killed daemon that does not end, not even a pidfd: it is polled */
 };
 
 struct keeper {
@@ -42,11 +42,11 @@ struct keeper {
     int                          socket_fd, signal_fd, handover_fd;
     int                          child_fd; /* function: the child's end of a socket pair */
     pid_t                        child;
-    pid_t                        corpse[CORPSES]; /* daemons before it that were killed and have not ended; 0: none */
-    long                         dying_ms;        /* since when the child is seen to end and does not; 0: it is not */
-    long                         looked_ms;       /* when that was looked at */
+    pid_t                        corpse[CORPSES]; /* former daemons that were killed and have not ended; 0: none */
+    long                         dying_ms;        /* since when the child has been dying; 0: it is not */
+    long                         looked_ms;       /* when that was last checked */
     int                          ending;          /* the signal that asked for the end: a new daemon gets it too */
-    bool                         leaving;         /* the daemon has said that it is about to */
+    bool                         leaving;         /* the daemon has said that it is leaving */
     bool                         reload;          /* the daemon was asked to leave for a new one */
     char                        *manager;         /* NOTIFY_SOCKET of the service manager, or NULL */
 };
@@ -65,14 +65,14 @@ static const char *keeper_field(char *text, const char *name, char *out, size_t 
 
 /* ---- the service manager above ---- */
 
-/* Its fd store knows names only: the size of a ring goes into the name. */
+/* Its fd store holds names only: the size of a ring goes into the name. */
 enum { MIRROR_NAME = KEPT_NAME + 32 };
 static void mirror_name(char out[MIRROR_NAME], const char *name, size_t ring_bytes)
 {
     snprintf(out, MIRROR_NAME, ring_bytes ? "%s@%zu" : "%s", name, ring_bytes);
 }
 
-/* A connection that has only asked something is worth nothing to the next keeper, and programs come and go all the
+/* A connection that has only queried something is worth nothing to the next keeper, and programs come and go all the
  * time. */
 static bool is_mirrored(const struct keeper *k, const char *name)
 {
@@ -101,7 +101,7 @@ static void mirror_drop(const struct keeper *k, const char *name)
         }
 }
 
-/* What a keeper that died left with the service manager. */
+/* Takes what a dead keeper left with the service manager. */
 static void mirror_take(struct keeper *k)
 {
     const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS"), *names = getenv("LISTEN_FDNAMES");
@@ -123,9 +123,9 @@ static void mirror_take(struct keeper *k)
     unsetenv("LISTEN_FDNAMES");
 }
 
-/* ---- what the daemon says ---- */
+/* ---- the daemon's messages ---- */
 
-/* False: nothing waits. */
+/* False: no message waits. */
 static bool message_take(struct keeper *k)
 {
     char text[1024], name[KEPT_NAME], number[32];
@@ -173,7 +173,7 @@ static void signals_of(sigset_t *set)
         sigaddset(set, which[i]);
 }
 
-/* In the child: descriptors to 3, 4, ...; names to the environment. */
+/* In the child: moves descriptors to 3, 4, ...; names go to the environment. */
 static void child_exec(struct keeper *k)
 {
     size_t   size  = 1;
@@ -186,7 +186,7 @@ static void child_exec(struct keeper *k)
     if (!(names = calloc(1, size)) || !high)
         _exit(111);
     end = names;
-    /* first out of the way of 3 .. count + 2, then into place; dup2 clears close-on-exec */
+    /* first clear 3 .. count + 2, then move into place; dup2 clears close-on-exec */
     for (unsigned i = 0; i < count; i++)
         if ((high[i] = fcntl(k->kept.item[i].fd, F_DUPFD_CLOEXEC, FIRST_FD + (int)count)) < 0)
             _exit(111);
@@ -195,7 +195,7 @@ static void child_exec(struct keeper *k)
             _exit(111);
         end = stpcpy(stpcpy(end, i ? ":" : ""), k->kept.item[i].name);
     }
-    /* the others stay blocked: the daemon reads them by a signalfd, also those that come before it has one */
+    /* the other signals stay blocked: the daemon reads them by a signalfd, also those that come before it has one */
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
@@ -213,10 +213,10 @@ static void child_exec(struct keeper *k)
     _exit(111);
 }
 
-/* In the child of the other kind: no file is needed, it may be gone. */
+/* In the child that calls a function: no file is needed, it may be gone. */
 static void child_call(struct keeper *k)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper there is nobody who could hand anything over */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper nobody could hand anything over */
     close(k->signal_fd);
     close(k->socket_fd);
     if (k->handover_fd >= 0)
@@ -227,7 +227,7 @@ static void child_call(struct keeper *k)
 
 static bool child_start(struct keeper *k)
 {
-    while (message_take(k)) /* what the dead one sent last */
+    while (message_take(k)) /* the dead daemon's last messages */
         ;
     k->child = fork();
     if (k->child == 0 && k->options->run)
@@ -274,7 +274,7 @@ static bool socket_open(struct keeper *k)
     return ok;
 }
 
-/* Everything that another program's keeper has, if there is one. It is in safe hands as soon as it is kept here. */
+/* Takes everything from another program's keeper, if there is one. It is safe as soon as it is kept here. */
 static void take_over(struct keeper *k)
 {
     struct reason why;
@@ -310,7 +310,7 @@ static bool keeper_open(struct keeper *k)
     if (!k->kept.count && k->options->takeover_path)
         take_over(k);
     if (k->options->handover_path)
-        k->handover_fd = handover_listen(k->options->handover_path); /* without it: the fallbacks */
+        k->handover_fd = handover_listen(k->options->handover_path); /* on failure: the fallbacks */
     return true;
 }
 
@@ -331,8 +331,8 @@ static long keeper_now_ms(void)
     return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* It has ended, but for a thread that waits in the kernel, perhaps for ever. What it had is here, so it is not waited
- * for; only the locks of its files stay its own, which its successor is told (created.h). */
+/* The daemon has ended, except for a thread that waits in the kernel, perhaps for ever. Its descriptors are here, so it
+ * is not waited for; only the locks of its files remain, which its successor is told (created.h). */
 static void child_abandon(struct keeper *k)
 {
     unsigned i = 0;
@@ -358,7 +358,7 @@ static void corpses_reap(struct keeper *k)
         unsetenv(KEEPER_LEFT_BEHIND);
 }
 
-/* It is as good as gone, for DYING_MS. */
+/* True: the child has been dying for DYING_MS. */
 static bool child_is_corpse(struct keeper *k, int *status)
 {
     const long now = keeper_now_ms();
@@ -388,14 +388,14 @@ static bool child_gone(struct keeper *k, int *code)
     return true;
 }
 
-/* For good: nothing of it is needed any more. */
+/* Kills the daemon for good: nothing of it is needed any more. */
 static void child_kill(struct keeper *k)
 {
     int code;
     kill(k->child, SIGKILL);
     for (long until = keeper_now_ms() + DYING_MS; !child_gone(k, &code);) {
         struct pollfd p = {.fd = k->signal_fd, .events = POLLIN};
-        if (keeper_now_ms() >= until) { /* also where there is no /proc */
+        if (keeper_now_ms() >= until) { /* also without /proc */
             child_abandon(k);
             break;
         }
@@ -404,8 +404,9 @@ static void child_kill(struct keeper *k)
     k->dying_ms = 0;
 }
 
-/* Has the daemon publish and leave; one that does not is killed, which costs its last counters, and what it was just
- * about to open. Short, for a boot may wait; longer when it has answered. `successor`: who waits for it, or -1. */
+/* Makes the daemon publish and leave. One that does not is killed, which costs its last counters, and what it was just
+ * about to open. The wait is short, for a boot may depend on it; longer when the daemon has answered. `successor`: the
+ * connection that waits, or -1. */
 static void child_leave(struct keeper *k, int how, int successor)
 {
     int code;
@@ -425,8 +426,8 @@ static void child_leave(struct keeper *k, int how, int successor)
     child_kill(k);
 }
 
-/* Notes a death. True: RESTARTS_MAX came within RESTARTS_SECONDS before it; what is handed over must be what kills
- * it. */
+/* Notes a death. True: RESTARTS_MAX deaths came within RESTARTS_SECONDS before it; then the handed-over state must be
+ * what kills the daemon. */
 static bool dies_too_often(time_t deaths[static RESTARTS_MAX], unsigned count)
 {
     struct timespec now;
@@ -436,7 +437,7 @@ static bool dies_too_often(time_t deaths[static RESTARTS_MAX], unsigned count)
     return often;
 }
 
-/* True: a successor has everything. */
+/* True: a successor has taken everything. */
 static bool hand_over(struct keeper *k)
 {
     int connection = handover_accept(k->handover_fd), word = 0;
@@ -444,7 +445,7 @@ static bool hand_over(struct keeper *k)
     if (connection < 0)
         return false;
     child_leave(k, SIGHUP, connection);
-    while (message_take(k)) /* what it sent last */
+    while (message_take(k)) /* its last messages */
         ;
     if (handover_send(connection, &k->kept))
         for (int waited = 0; waited < ADOPT_SECONDS && !word; waited++)
@@ -456,7 +457,7 @@ static bool hand_over(struct keeper *k)
     return false;
 }
 
-/* What the owner of the keeper wants now. True: the end. */
+/* Asks the keeper's owner what to do. True: the end. */
 static bool keeper_look(struct keeper *k, int *every_ms)
 {
     switch (k->options->look ? k->options->look(k->options->ctx, every_ms) : KEEPER_GO_ON) {
@@ -473,7 +474,7 @@ static bool keeper_look(struct keeper *k, int *every_ms)
 static int keeper_loop(struct keeper *k)
 {
     time_t deaths[RESTARTS_MAX];
-    int    code = 111, every_ms = k->options->look ? 0 : -1; /* keeper_look() is asked so often */
+    int    code = 111, every_ms = k->options->look ? 0 : -1; /* interval of keeper_look() */
 
     for (unsigned restarts = 0;;) {
         struct pollfd p[4]     = {{.fd = k->socket_fd, .events = POLLIN},

@@ -1,7 +1,7 @@
 /* kept.h - a table of named descriptors that outlive the process that made them.
  * A perf ring dies with its last mapping, so such a descriptor is also kept mapped.
- * Invariants: a name stands at most once; a new descriptor under a known name replaces the old one.
- * Threads: one. Ownership: the table owns its descriptors and mappings. Not for: who sends or gets them (keeper,
+ * Invariants: names are unique; a new descriptor under a known name replaces the old one.
+ * Threads: one. Ownership: the table owns its descriptors and mappings. Not for: sending or receiving them (keeper,
  * handover). */
 #ifndef AUTOLOGGER_DAEMON_KEPT_H
 #define AUTOLOGGER_DAEMON_KEPT_H

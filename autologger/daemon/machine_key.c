@@ -27,7 +27,7 @@ static wstatus daemon_machine_key_read(int fd, const char *path, uint8_t out[MAC
                : reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
 }
 
-/* Whole or not at all, also where two daemons make it: the first link stays. */
+/* Makes it whole or not at all, also where two daemons do: the first link stays. */
 static int machine_key_make(const char *path)
 {
     uint8_t   key[MACHINE_KEY_SIZE];

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
-/* False: it is gone. */
+/* False: the program is gone. */
 static bool private_watch(struct session *s, int epoll_fd)
 {
     const struct state_session *st = s->state;
@@ -32,7 +32,7 @@ void private_ended(const struct session_table *table, struct session *s)
     if (!p)
         return;
     session_info(s, &had);
-    p->status = had.status ? had.status : p->status; /* it could not write its file */
+    p->status = had.status ? had.status : p->status; /* the part could not write its file */
 #define X(sum) p->ended.sum += had.sum;
     STATE_SUMS(X)
 #undef X
@@ -45,7 +45,7 @@ struct session *private_gone(const struct session_table *table, int epoll_fd)
         if (!s || !s->state->private_pid || s->state->stop_asked)
             continue;
         struct pollfd p = {.events = POLLIN};
-        /* a predecessor died while it stopped all of it */
+        /* a predecessor died while it stopped the whole session */
         if (s->state->processes.kind == STATE_PART && !private_whole_of(table, s))
             return s;
         if (s->private_fd < 0 && !private_watch(s, epoll_fd))

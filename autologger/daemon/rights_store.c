@@ -54,7 +54,7 @@ wstatus rights_save(struct regstore *store, const struct guid *object, const uin
     struct rights_store_search s = {.object = *object};
     char                       text[GUID_TEXT_SIZE], *name = s.name;
     guid_format(object, text);
-    /* an import may have it in braces: its name stays */
+    /* an import may have the name in braces: it stays */
     regstore_enum_values(store, SECURITY_KEY, rights_store_look, &s);
     if (!*name)
         snprintf(s.name, sizeof s.name, "%.*s", (int)strcspn(text + 1, "}"), text + 1);

@@ -10,7 +10,7 @@
 
 enum { FDS_MOST = 65536 };
 
-/* In the new process, whose memory is the daemon's until exec: nothing but system calls. */
+/* In the new process, which shares the daemon's memory until exec: nothing but system calls. */
 static void self_start_become(int socket_fd, char *word)
 {
     static char program[] = "/proc/self/exe", name[] = "autologgerd";
@@ -21,7 +21,7 @@ static void self_start_become(int socket_fd, char *word)
         signal(i, SIG_DFL);
     if (dup2(socket_fd, 0) != 0)
         _exit(127);
-    if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0) /* what a keeper hands on has no flag until it is taken */
+    if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0) /* a keeper's descriptors lack close-on-exec until taken */
         for (int fd = 3; fd < FDS_MOST; fd++)
             close(fd);
     if (sigprocmask(SIG_SETMASK, &none, NULL) == 0)
@@ -41,7 +41,7 @@ int self_start(const char *word)
         self_start_become(pair[1], copy);
     const int error = errno;
     close(pair[1]);
-    if (pid > 0) /* it forks at once: then nobody has to wait for a process that may never end */
+    if (pid > 0) /* it forks at once: so nobody has to wait for a process that may never end */
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
     if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)

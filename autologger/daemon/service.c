@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- kernel sources that are opened beside ---- */
+/* ---- kernel sources that are opened by a thread of their own ---- */
 
 static uint64_t boot_ns(void)
 {
@@ -30,7 +30,7 @@ static uint64_t boot_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* For a successor. */
+/* Keeps the rows for a successor. */
 void service_rows_keep(struct service *v)
 {
     struct reason why;
@@ -64,7 +64,7 @@ static void cpus_watch(struct service *v)
         epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->date_fd, &e);
 }
 
-/* Each session's file has the date that the system has. */
+/* Gives each session's file the date that the system has now. */
 static void date_step(struct service *v)
 {
     if (!date_watch_was_set(v->date_fd))
@@ -83,7 +83,7 @@ static void cpus_step(struct service *v)
     cpus_look(v);
 }
 
-/* Also those of a predecessor that died, or was ended, while it opened them: its sessions begin to record now. */
+/* Also for sessions whose former daemon died, or was ended, while it opened their sources: they begin to record now. */
 static void kernel_begin(struct service *v, bool adopted)
 {
     struct reason why;
@@ -99,7 +99,7 @@ static void kernel_begin(struct service *v, bool adopted)
         visible_line(stderr, "autologgerd: %s", why.text);
 }
 
-/* Starts the sessions whose sources are open now. `wait`: all of them. */
+/* Starts the sessions whose sources are open now. `wait`: waits for all of them. */
 void service_kernel_finish(struct service *v, bool wait)
 {
     struct kernel_opened *o;
@@ -110,13 +110,13 @@ void service_kernel_finish(struct service *v, bool wait)
     kernel_start_finish(v->kernel);
     v->kernel          = NULL;
     v->state->armed_ns = boot_ns();
-    cpus_look(v); /* since they were opened one may have come */
+    cpus_look(v); /* a processor may have come since they were opened */
     service_booted(v);
 }
 
 /* ---- the file system is ready, results ---- */
 
-/* ns since the kernel began as the events of this boot's files have it. */
+/* ns since the kernel began, on the clock of the events in this boot's files. */
 static uint64_t on_files_clock(const struct clock_anchor *a, uint64_t raw_ns)
 {
     const uint64_t anchor_ns = a->filetime > a->boot_filetime ? (a->filetime - a->boot_filetime) * 100 : 0;
@@ -167,8 +167,8 @@ wstatus service_save(struct service *v, struct reason *why)
 static void boot_files(struct service *v);
 static void boot_ready(struct service *v);
 
-/* Reads all of it in one transaction: a lock taken per value is most of what reading costs. A snapshot has none, and
- * needs none. */
+/* Reads everything in one transaction: a lock per value is most of the cost of reading. A snapshot has no transactions,
+ * and needs none. */
 static wstatus reader_open(struct service *v, const char *path, struct regstore **out, struct reason *why)
 {
     wstatus st = v->options.store_open(path, false, out, why);
@@ -177,13 +177,13 @@ static wstatus reader_open(struct service *v, const char *path, struct regstore 
     return st;
 }
 
-/* A boot that went by a snapshot has file numbers of the day it was sealed. */
+/* A boot that started from a snapshot has file numbers of the day it was sealed. */
 static void numbers_renew(struct service *v)
 {
     struct regstore *store;
     struct reason    why;
     if (!v->state->early_ns || reader_open(v, v->state->store, &store, &why) != W_SUCCESS)
-        return; /* results_save says what is wrong with the store */
+        return; /* results_save reports what is wrong with the store */
     file_numbers_renew(&v->table, store, v->journal, &v->results);
     regstore_close(store);
 }
@@ -201,7 +201,7 @@ static wstatus fs_ready(void *ctx, struct reason *why)
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (v->table.slot[i])
             session_fs_ready(v->table.slot[i]);
-    /* the results are saved by the loop: a store that is in use holds up nobody who boots */
+    /* the loop saves the results: a store that is in use must not delay the boot */
     eventfd_write(v->env.changed_fd, 1);
     boot_ready(v);
     return W_SUCCESS;
@@ -212,7 +212,7 @@ static wstatus update(void *ctx, struct session *s, const struct session_terms *
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
-    service_kernel_finish(v, true); /* its sources may be being opened */
+    service_kernel_finish(v, true); /* its sources may still be being opened */
     return v->options.update(&host, s, terms, out, why);
 }
 
@@ -238,7 +238,7 @@ static wstatus service_start(void *ctx, const void *snapshot, size_t size, struc
         snprintf(answer->text, sizeof answer->text, "the daemon is ending: it starts no more sessions");
         return W_NOT_READY;
     }
-    service_kernel_finish(v, true); /* what is being opened was asked for earlier */
+    service_kernel_finish(v, true); /* sessions being opened were asked for earlier */
     wstatus st = v->options.start(&host, snapshot, size, answer, wait);
     cpus_look(v);
     return st;
@@ -250,7 +250,7 @@ static wstatus service_started(void *ctx, struct session *s, unsigned told, stru
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
     struct reason           ignored;
     const wstatus           st = v->options.started(&host, s, told, answer);
-    if (st) /* programs that came meanwhile were told of it, and others may have asked for something */
+    if (st) /* programs that came meanwhile know of it, and others may have asked for something */
         service_stop(v, s, &ignored);
     return st;
 }
@@ -263,7 +263,7 @@ static wstatus service_file(void *ctx, struct session *s, const char *name, stru
     return v->options.file(&host, s, name, answer, errand);
 }
 
-/* The boot's number of changes stays: what may be done is no part of what is traced. */
+/* The boot's change number stays: rights are no part of what is traced. */
 static wstatus access_save(void *ctx, const struct guid *object, const uint8_t *descriptor, size_t size,
                            struct reason *why)
 {
@@ -371,7 +371,7 @@ static void beside_begin(struct service *v)
 static wstatus service_boot(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
-    /* of the journal: this daemon's, for a second one in the same boot has a journal of its own */
+    /* the journal's id is this daemon's: a second daemon in the same boot has a journal of its own */
     char    id[64];
     wstatus st = directory_create(v->env.os, &v->table.directory, why);
 
@@ -387,10 +387,11 @@ static wstatus service_boot(struct service *v, struct reason *why)
     /* read-only: a reader creates no file and can't hold up a writer */
     st = reader_open(v, v->options.store_path, &store, why);
     if (st == W_FILE_NOT_FOUND && !v->options.rehearsal)
-        return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
+        return W_SUCCESS; /* nothing is declared: a daemon for sessions that are started later */
     if (!st && change_number_get(store, &v->results.change_number, why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: %s", why->text);
-    /* what it says, not what its head claims: early_facts.c compares it with the store, which root alone can write */
+    /* the hash of its content, not the one in its head: early_facts.c compares it with the store, which only root can
+     * write */
     if (!st && v->options.snapshot)
         st = snapshot_content_hash(store, v->state->snapshot_content, why);
     st = st ? st : boot_sessions(v, store, why);
@@ -404,7 +405,7 @@ static void adopt_session(struct service *v, int fd)
 {
     struct session *s = NULL;
     struct reason   why;
-    /* of its row, also when the rest of the state is damaged */
+    /* for its row, also when the rest of the state is damaged */
     char key[sizeof((struct state_session *)0)->key] = "";
 
     if (pread(fd, key, sizeof key - 1, offsetof(struct state_session, key)) < 0)
@@ -439,7 +440,7 @@ static wstatus service_adopt(struct service *v, struct reason *why)
 
     st = st ? st : journal_adopt(journal, &v->journal, why);
     if (st == W_INVALID_DATA && v->journal)
-        st = W_SUCCESS; /* what is sound of it was kept */
+        st = W_SUCCESS; /* the sound part of it was kept */
     st = st ? st : rows_adopt(rows, &v->rows, &v->results, why);
     if (st)
         return st;
@@ -478,7 +479,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->state_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->env.answers_fd = v->consumers_fd = v->cpu_fd =
         v->date_fd                                                                                     = -1;
     service_limit_raise(RLIMIT_NOFILE);
-    /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
+    /* for rings; before Linux 5.11 also for BPF programs, for which an initramfs allows 64 KB */
     service_limit_raise(RLIMIT_MEMLOCK);
     struct control_hooks hooks = {.ctx      = v,
                                   .stop     = service_stop,
@@ -498,11 +499,11 @@ wstatus service_create(const struct service_options *options, struct handed *han
     service_env_fill(v, adopted);
     if (v->state->fs_ready)
         service_key_begin(v);
-    if ((st = rights_begin(v, &hooks, why))) /* sessions that are adopted ask for them */
+    if ((st = rights_begin(v, &hooks, why))) /* adopted sessions ask for them */
         goto out;
     if ((st = adopted ? service_adopt(v, why) : service_boot(v, why)))
         goto out;
-    v->state->boot_done = 1; /* from here on a successor takes over what there is */
+    v->state->boot_done = 1; /* from here on a successor adopts */
     if ((st = server_create(v->listen_fd, &v->table, v->state, &hooks, &v->server, why)))
         goto out;
     if (adopted) {
@@ -520,7 +521,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     beside_begin(v);
     cpus_watch(v);
     if (adopted)
-        cpus_look(v); /* a processor may have come or gone while nobody looked */
+        cpus_look(v); /* a processor may have come or gone unnoticed */
     handed_notify(v->handed, "READY=1");
     *out = v;
     return W_SUCCESS;
@@ -536,8 +537,8 @@ static void update_all(struct service *v)
             boot_update(&v->table, v->table.slot[i], &v->results);
 }
 
-/* Nothing is ended: what a successor needs is published at every moment, and the rows as of now are kept. `seal`: the
- * sessions take no more events, so that what is kept is final. */
+/* Ends nothing: what a successor needs is published at every moment, and the rows as of now are kept. `seal`: the
+ * sessions take no more events, so that the kept state is final. */
 static void leave(struct service *v, bool seal)
 {
     service_kernel_finish(v, true);
@@ -560,14 +561,14 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             boot->step(boot->ctx);
         for (const struct beside *b = v->options.beside; b; b = b->next)
             b->step(b->ctx);
-        service_stop_private(v); /* one may have been started */
+        service_stop_private(v); /* a private session may have been started */
         if (!server_step(v->server, v->epoll_fd, -1))
             continue;
         if (read(v->signal_fd, &info, sizeof info) == sizeof info) {
             *left = info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1;
             if (!*left)
                 break;
-            handed_notify(v->handed, "LEAVING=1"); /* it lives: the keeper waits for what is under way */
+            handed_notify(v->handed, "LEAVING=1"); /* it lives: the keeper waits for work in progress */
             leave(v, info.ssi_signo == SIGUSR1);
             return W_SUCCESS;
         }

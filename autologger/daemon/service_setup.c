@@ -50,8 +50,7 @@ static wstatus service_setup_state_map(struct service *v, int fd, struct reason 
     return W_SUCCESS;
 }
 
-/* The predecessor died while it booted: no program had been let in and no file been made, so the boot is simply done
- * again. */
+/* The predecessor died while it booted: no program had been let in and no file been made, so the boot is done again. */
 static void state_forget(struct service *v)
 {
     munmap(v->state, sizeof *v->state);
@@ -114,8 +113,8 @@ wstatus service_state_create(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
-/* Who may connect. Everybody to "control": rights are asked of each request, and any user may have some. With
- * --control-group that is root and the group alone. */
+/* Who may connect. Every user may connect to "control": the rights of each request are checked, and any user may have
+ * some. With --control-group only root and the group may. */
 static bool restricted(const struct service *v, enum ctl_socket which)
 {
     return which == CTL_SOCKET_CONTROL && v->options.control_group;
@@ -140,7 +139,7 @@ static wstatus listen_one(struct service *v, enum ctl_socket which, struct reaso
         return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s",
                           v->options.runtime_dir);
     if ((*fd = handed_take(v->handed, kept[which])) >= 0) {
-        message_refuse_descriptors(*fd); /* a predecessor did not know how */
+        message_refuse_descriptors(*fd); /* an older predecessor did not do this */
         return access(a.sun_path, F_OK) == 0 ? listen_mode(v, which, a.sun_path, why) : W_SUCCESS;
     }
     *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -158,7 +157,7 @@ static wstatus listen_one(struct service *v, enum ctl_socket which, struct reaso
 wstatus service_listen_open(struct service *v, struct reason *why)
 {
     wstatus st = W_SUCCESS;
-    /* "control" is the last: who finds it finds the others */
+    /* "control" is the last: a client that finds it finds the others */
     for (enum ctl_socket which = CTL_SOCKETS; !st && which-- > 0;)
         st = listen_one(v, which, why);
     return st;
@@ -191,7 +190,7 @@ wstatus service_signals_open(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
-/* What was handed over is of a boot that this machine is not in: it is recovered from a file. */
+/* True: the state is of a boot that this machine is not in: it is recovered from a file. */
 static bool of_another_boot(const struct service *v)
 {
     char here[sizeof v->state->boot_id];
@@ -199,7 +198,7 @@ static bool of_another_boot(const struct service *v)
     return !v->state->rehearsal && strcmp(v->state->boot_id, v->options.boot_id ? v->options.boot_id : here) != 0;
 }
 
-/* Of any thread: the descriptors are locked. */
+/* On any thread: the descriptors are locked. */
 static void rights_digest(void *ctx, const struct guid *object, bool kernel, uint8_t out[32])
 {
     const struct service *v = ctx;
@@ -243,8 +242,8 @@ void service_env_fill(struct service *v, bool adopted)
     v->env.owner          = v->options.rights ? v->options.rights->owner : NULL;
     v->env.proc_fd        = reach_proc();
     v->env.proc_fd        = v->env.proc_fd < 0 ? -1 : v->env.proc_fd;
-    /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes
-     * it */
+    /* asked now: when the sources are opened, an early program may have no /proc any more. The first session that can
+     * takes it */
     v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();
     v->env.keep         = handed_keep;
     v->env.keep_ctx     = v->handed;
@@ -254,8 +253,8 @@ void service_env_fill(struct service *v, bool adopted)
     _Static_assert(sizeof *anchor == sizeof v->state->anchor, "the anchor is handed over as it is");
     if (adopted) { /* one anchor and one frequency per boot */
         memcpy(anchor, v->state->anchor, sizeof *anchor);
-        /* whatever the machine says now: its clocksource may have changed since, and a boot that is recovered may have
-         * been another's */
+        /* regardless of the machine now: its clocksource may have changed since, and a recovered boot may have been
+         * another machine's */
         v->env.machine.tsc_usable = anchor->tsc_hz != 0;
         if (!v->env.machine.tsc_usable && !v->env.machine.why_not[0])
             snprintf(v->env.machine.why_not, sizeof v->env.machine.why_not,
@@ -271,7 +270,7 @@ void service_env_fill(struct service *v, bool adopted)
             v->env.machine.tsc_hz = clock_kept_write(clock_kept_path(), v->env.machine.tsc_hz);
         clock_anchor_take(&v->env.machine, anchor);
         if (v->env.kernel_phase)
-            clock_anchor_back(anchor, 0); /* then no event of this boot is older than the files say that they begin */
+            clock_anchor_back(anchor, 0); /* no event of this boot is older than the beginning that its files state */
         memcpy(v->state->anchor, anchor, sizeof *anchor);
     }
     v->table.env     = &v->env;

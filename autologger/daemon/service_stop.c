@@ -1,7 +1,7 @@
 /* service_stop.c - how sessions end. See service_parts.h.
  * The controlling thread asks a session to end and goes on: its logger may wait for storage that is slow, or that never
- * answers again, its drain thread for a process that can't be looked at. The session is in the table until its logger
- * has ended; then who asked is answered. Only the end of the daemon, and of a boot, wait. */
+ * answers again, its drain thread for a process that can't be looked at. The session stays in the table until its
+ * logger has ended; then the requester is answered. Only the end of the daemon, and of a boot, wait. */
 #include "autologger/daemon/service_parts.h"
 #include "registry-sim/base/visible_print.h"
 
@@ -16,26 +16,25 @@ wstatus service_stop(void *ctx, struct session *s, struct reason *why)
     (void)why;
     if (s->stopping)
         return W_SUCCESS;
-    service_kernel_finish(v, true); /* its sources may be being opened */
+    service_kernel_finish(v, true); /* its sources may still be being opened */
     server_session_gone(v->server, s);
     if (s->private_fd >= 0)
-        close(
-            s->private_fd); /* of a program that has ended: it would wake the loop for as long as the session is there */
+        close(s->private_fd); /* its program has ended: it would wake the loop as long as the session exists */
     s->private_fd = -1;
     session_stop_begin(s);
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (session_is_part(v->table.slot[i], s))
             service_stop(v, v->table.slot[i], why);
-    eventfd_write(v->env.changed_fd, 1); /* it may have ended before anybody looked */
+    eventfd_write(v->env.changed_fd, 1); /* it may have ended before the loop looked */
     return W_SUCCESS;
 }
 
-/* What becomes of a session that has ended. */
+/* Removes a session that has ended. */
 static void leave_table(struct service *v, struct session *s)
 {
     struct ctl_session_info final;
     struct reason           why;
-    const bool              row = *s->state->key; /* of one that a controller started there is nothing to save */
+    const bool              row = *s->state->key; /* a session that a controller started has nothing to save */
     if (v->options.ended)
         v->options.ended(&v->table, s);
     server_session_ended(v->server, s, v->ending);
@@ -49,10 +48,10 @@ static void leave_table(struct service *v, struct session *s)
     table_remove(&v->table, s);
     if (row)
         service_save(v, &why);
-    server_held(v->server); /* who is told that it has ended finds what was saved */
+    server_held(v->server); /* a client that is told of the end finds the saved results */
 }
 
-/* True: it has ended and is gone. Its parts go before it: what they had counts for it. */
+/* True: it has ended and is removed. Its parts go first: their counters are added to it. */
 static bool stop_end(struct service *v, struct session *s, int wait_ms)
 {
     if (!session_stop_end(s, wait_ms))
@@ -89,13 +88,13 @@ void service_stop_asked(struct service *v)
             service_stop(v, v->table.slot[i], &why);
 }
 
-/* Of those that are being ended: all, or the declared ones. */
+/* True for sessions that are being ended: all, or the declared ones. */
 static bool service_stop_is_awaited(const struct session *s, bool declared_only)
 {
     return is_stopping(s) && (!declared_only || *s->state->key);
 }
 
-/* Waits for them, `patience_ms` at most. True: there is none left. */
+/* Waits for them, at most `patience_ms`. True: none is left. */
 static bool wait_for_all(struct service *v, bool declared_only, uint64_t patience_ms)
 {
     const uint64_t until = v->env.os->raw_ns(v->env.os) + patience_ms * UINT64_C(1000000);
@@ -149,5 +148,5 @@ void service_stop_all(struct service *v, bool declared_only)
     if (all)
         return;
     say_waiting(v, declared_only);
-    wait_on(v, declared_only); /* who stops the machine kills what does not end; what ends later is whole */
+    wait_on(v, declared_only); /* what does not end is killed with the machine's stop; what ends later is whole */
 }

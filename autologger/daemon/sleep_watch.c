@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_APART_NS = 10000000 };  /* the two clocks are not read at one instant; a sleep is longer than that */
+enum { READ_APART_NS = 10000000 };  /* the two clocks are not read at one instant; a sleep is longer than this */
 #define NEVER_S INT64_C(8000000000) /* the year 2223 */
 
 static uint64_t sleep_watch_clock_ns(clockid_t id)

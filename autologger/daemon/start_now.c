@@ -38,7 +38,7 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     struct reason         why   = {0};
 
     *wait             = NULL;
-    env->kernel_phase = false; /* what the kernel recorded before the initramfs is the boot's */
+    env->kernel_phase = false; /* the kernel's records from before the initramfs are the boot's */
     wstatus st        = regstore_open_snapshot_bytes(snapshot, size, "the declaration", &store, NULL, &why);
     st                = st ? st : boot_start_one(host->table, host->log_dir, store, host->fs_ready, &s, &found, &why);
     regstore_close(store);
@@ -54,7 +54,7 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     if (st || *wait)
         return st;
     if ((st = started_now(host, s, s->conditions.count, answer)))
-        table_remove(host->table, s); /* nobody has heard of it yet, and its logger waits for nothing */
+        table_remove(host->table, s); /* no program knows of it yet, and its logger waits for nothing */
     return st;
 }
 
@@ -87,7 +87,7 @@ wstatus update_now(const struct start_host *host, struct session *s, const struc
             st = reason_set(why, W_BAD_PATHNAME, "session \"%s\" writes %s. Do: choose another name",
                             table->slot[i]->state->name, path);
     st = st ? st : session_update_begin(s, &t, out, why);
-    if (!st && t.maximum) { /* until it is done nobody else is given that */
+    if (!st && t.maximum) { /* until it is done no other session gets that memory */
         const uint64_t asked = (uint64_t)t.maximum_buffers * s->state->buffer_kb * 1024,
                        most  = asked < t.memory_limit ? asked : t.memory_limit;
         table_memory_set(table, s, most > now ? most : now);

@@ -1,5 +1,5 @@
-/* start_now.h - what a controller wants at once: a session that it declares in a sealed snapshot (CTL_START), a file
- * more of one that runs (CTL_SNAPSHOT, CTL_NEXT_FILE), other terms for it (CTL_UPDATE).
+/* start_now.h - what a controller wants at once: a session declared in a sealed snapshot (CTL_START), one more file of
+ * a running session (CTL_SNAPSHOT, CTL_NEXT_FILE), other terms for it (CTL_UPDATE).
  * Threads: the controlling one. Not for: an early program, which does not have it. */
 #ifndef AUTOLOGGER_DAEMON_START_NOW_H
 #define AUTOLOGGER_DAEMON_START_NOW_H
@@ -11,21 +11,20 @@ struct start_host {
     bool                   fs_ready;
     struct control_server *server;
 };
-/* Begins a snapshot of a session that runs, at `file` as FileName is mapped; NULL: its next file (NEWFILE). *errand
- * says when it is done. The Status; *answer has why. */
+/* Begins a snapshot of a running session, at `file`, mapped as FileName is; NULL: its next file (NEWFILE). *errand says
+ * when it is done. Returns the Status; *answer has the reason. */
 wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer,
                  struct logger_errand **errand);
-/* Begins other terms for a session that runs (session_update_begin); terms->file_name, as FileName is mapped, becomes
- * its file: W_BAD_PATHNAME another session
- * writes it. MaximumBuffers stays within what all sessions may have. When that update has ended: updated_now. */
+/* Begins other terms for a running session (session_update_begin); terms->file_name, mapped as FileName is, becomes its
+ * file. W_BAD_PATHNAME: another session writes that file. MaximumBuffers stays within what all sessions may have. Call
+ * updated_now when the update has ended. */
 wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms,
                    struct session_update **out, struct reason *why);
 void    updated_now(const struct start_host *host, struct session *s);
-/* The Status. *answer (zeroed by the caller) gets its text, conditions or why not, and the session. *wait: when its
- * logger has flushed, or that takes long, started_now says the rest; NULL: there is none. */
+/* Returns the Status. *answer (zeroed by the caller) gets the text, conditions or reason, and the session. *wait:
+ * started_now says the rest when this session's logger has flushed, or that takes long; NULL: nothing to wait for. */
 wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer,
                   struct session **wait);
-/* A session that could not make its file is the caller's to end. `told`: how many of its conditions answer->text
- * has. */
+/* The caller must end a session that could not make its file. `told`: how many of its conditions answer->text has. */
 wstatus started_now(const struct start_host *host, struct session *s, unsigned told, struct ctl_update_answer *answer);
 #endif

@@ -31,7 +31,8 @@ struct syslog_rows_sink {
     bool journal; /* else the lines of /dev/log */
 };
 
-/* ---- the journal's protocol: NAME=value, or, since a value may have lines, NAME, its length, the value ---- */
+/* ---- the journal's protocol: NAME=value, or, since a value may have several lines, NAME, its length, the value
+ * ---- */
 
 static void syslog_rows_put(struct syslog_rows_entry *e, const void *data, size_t size)
 {
@@ -60,7 +61,7 @@ static void syslog_rows_field(struct syslog_rows_entry *e, const char *name, con
     syslog_rows_put(e, "\n", 1);
 }
 
-/* What others chose. */
+/* For text that others chose. */
 static void field_of(struct syslog_rows_entry *e, const char *name, const char *value)
 {
     char shown[2048];
@@ -75,7 +76,7 @@ static void field_number(struct syslog_rows_entry *e, const char *name, uint64_t
     syslog_rows_field(e, name, text);
 }
 
-/* ---- what is said ---- */
+/* ---- the messages ---- */
 
 struct syslog_rows_message {
     char   text[MESSAGE_SIZE];
@@ -99,7 +100,7 @@ static void syslog_rows_say(struct syslog_rows_message *m, const char *format, .
 
 static const char *row_word(const struct result_row *r) { return result_row_word(r); }
 
-/* The file that its events are in, "" = none. */
+/* The file that has its events, "" = none. */
 static const char *row_trace(const struct result_row *r)
 {
     return *r->provider ? "" : *r->merged_path ? r->merged_path : r->file_created ? r->log_path : "";
@@ -148,7 +149,7 @@ static struct syslog_rows_sink sink_open(const struct syslog_sockets *to)
     return s;
 }
 
-/* One line without control characters: what would end a line there ends nothing here. */
+/* One line without control characters: a line end in the text ends nothing here. */
 static bool send_line(const struct syslog_rows_sink *s, unsigned severity, const struct syslog_rows_message *m)
 {
     char line[MESSAGE_SIZE + 64];

@@ -1,11 +1,11 @@
 /* syslog_rows.h - the rows of a boot as entries of the system's log, so that "journalctl MESSAGE_ID=..." shows what
- * "autologger status" shows: one entry a row, and one that sums up. To the journal in its own protocol (a datagram of
- * fields, no library); where there is none, one line a row to /dev/log; where that is missing too, nothing.
+ * "autologger status" shows: one entry a row, and a summary. To the journal in its own protocol (a datagram of fields,
+ * no library); without a journal, one line a row to /dev/log; without that, nothing.
  * Fields of an entry: MESSAGE, MESSAGE_ID, PRIORITY (3 failed, 5 note, 6 else), SYSLOG_IDENTIFIER, AUTOLOGGER_BOOT,
  * AUTOLOGGER_SESSION, AUTOLOGGER_PROVIDER, AUTOLOGGER_STATUS, AUTOLOGGER_RESULT, AUTOLOGGER_EVENTS,
- * AUTOLOGGER_OVERWRITTEN, AUTOLOGGER_LOST, AUTOLOGGER_TRACE (the log file), AUTOLOGGER_FILE and AUTOLOGGER_LINE
- * (of the declaration).
- * Invariants: Y1 nothing waits for a log that does not read. Y2 text of a declaration can't make a field of its own.
+ * AUTOLOGGER_OVERWRITTEN, AUTOLOGGER_LOST, AUTOLOGGER_TRACE (the log file), AUTOLOGGER_FILE and AUTOLOGGER_LINE (of the
+ * declaration).
+ * Invariants: Y1 nothing waits for a log that does not read. Y2 text of a declaration can't forge a field.
  * Threads: one. Not for: when rows are final (service). */
 #ifndef AUTOLOGGER_DAEMON_SYSLOG_ROWS_H
 #define AUTOLOGGER_DAEMON_SYSLOG_ROWS_H
@@ -18,6 +18,6 @@ struct syslog_sockets {
 };
 /* The system's: /run/systemd/journal/socket, /dev/log. */
 extern const struct syslog_sockets syslog_sockets_default;
-/* Sends all rows of `list` and the sum. The number of entries that were taken. */
+/* Sends all rows of `list` and the summary. Returns the number of entries that were taken. */
 unsigned syslog_rows_send(const struct result_list *list, const struct syslog_sockets *to);
 #endif

@@ -46,7 +46,7 @@ enum { RULES = sizeof calls_rules / sizeof *calls_rules };
 #define STATEMENT(code, k) (struct sock_filter) BPF_STMT((uint16_t)(code), (uint32_t)(k))
 #define JUMP(code, k, yes, no) \
     (struct sock_filter) BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
-/* Jumps to the rule's end, which is not known yet. */
+/* Jump to the rule's end, which is resolved later. */
 #define NEXT 255
 
 static struct sock_filter calls_argument_load(unsigned n, bool upper)
@@ -56,7 +56,7 @@ static struct sock_filter calls_argument_load(unsigned n, bool upper)
                      offsetof(struct seccomp_data, args) + n * sizeof(uint64_t) + (big != upper ? 4 : 0));
 }
 
-/* The instructions of a rule; how many. */
+/* Writes the instructions of a rule; returns their number. */
 static unsigned calls_rule_write(const struct calls_rule *r, struct sock_filter *out)
 {
     unsigned n = 0;
@@ -112,7 +112,7 @@ bool sandbox_calls_possible(void)
     return OWN_ARCHITECTURE && syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &kill) == 0;
 }
 
-/* ---- Landlock: by numbers, which are the same everywhere; headers of older systems lack some ---- */
+/* ---- Landlock: by numbers, the same on all architectures; headers of older systems lack some ---- */
 
 enum {
     LANDLOCK_VERSION = 1,
@@ -122,13 +122,13 @@ enum {
     NET_ALL          = 3,
     SCOPE_ALL        = 3
 };
-struct landlock_set { /* of ABI 6; an older kernel takes the front of it */
+struct landlock_set { /* of ABI 6; an older kernel takes its beginning */
     uint64_t files, network, scope;
 };
 
 static int landlock_version(void) { return (int)syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION); }
 
-/* Rights to files of an ABI: 13 at first, then moving (2), truncating (3), ioctl of devices (5). */
+/* File rights of an ABI: 13 at first, then moving (2), truncating (3), device ioctls (5). */
 static uint64_t file_rights(int version)
 {
     return (UINT64_C(1) << (version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13)) - 1;
@@ -141,7 +141,7 @@ unsigned sandbox_landlock_possible(enum sandbox_kind kind)
            (version >= 6 ? SANDBOX_SCOPE : 0u);
 }
 
-/* No rule allows anything of what is handled. A reader's reading is not handled, nor are a writer's files. */
+/* The ruleset has no rules: all handled rights are denied. A reader's reading and a writer's files are not handled. */
 unsigned sandbox_landlock(enum sandbox_kind kind)
 {
     const int           version = landlock_version();

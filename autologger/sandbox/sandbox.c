@@ -21,7 +21,7 @@
 #define ADDRESS_SANITIZER
 #endif
 enum { NOBODY = 65534, CAPABILITIES_MOST = 64 };
-/* What a reader of files may still need: other users' files, and the kernel's addresses. */
+/* A reader may still need other users' files and kernel addresses. */
 #define READER_CAPABILITIES (UINT64_C(1) << CAP_DAC_READ_SEARCH | UINT64_C(1) << CAP_SYSLOG)
 
 static const struct {
@@ -66,7 +66,7 @@ static void limits_set(const struct sandbox *s)
     limit(RLIMIT_CPU, s->cpu_seconds);
     limit(RLIMIT_NOFILE, s->descriptors);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    signal(SIGXFSZ, SIG_IGN); /* a write says EFBIG, which can be told */
+    signal(SIGXFSZ, SIG_IGN); /* a write then fails with EFBIG, which can be reported */
 }
 
 /* ---- capabilities ---- */
@@ -87,7 +87,7 @@ static bool capabilities_keep(uint64_t kept)
     return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &head, data) == 0;
 }
 
-/* True: nothing is left in it. Needs CAP_SETPCAP for that. */
+/* True: the bounding set is now empty. Dropping needs CAP_SETPCAP. */
 static bool bounding_empty(void)
 {
     bool empty = true;
@@ -107,7 +107,7 @@ static bool user_change(void)
            setresuid(ids.user, ids.user, ids.user) == 0;
 }
 
-/* SANDBOX_NO_USER is no user in a namespace of users that lacks it. */
+/* SANDBOX_NO_USER fails in a user namespace that does not map it. */
 static bool owner_become(const struct sandbox_owner *o)
 {
     return setgroups(o->further_count, o->further) == 0 && setresgid(o->group, o->group, o->group) == 0 &&
@@ -130,7 +130,7 @@ unsigned sandbox_possible(enum sandbox_kind kind)
     unsigned can = SANDBOX_LIMITS | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES | SANDBOX_PARENT |
                    sandbox_landlock_possible(kind);
 
-    /* who is not root is some user already */
+    /* a process that is not root has a user already */
     can |= getuid() != 0 || (sandbox_has(CAP_SETUID) && sandbox_has(CAP_SETGID)) ? SANDBOX_USER : 0;
     can |= sandbox_has(CAP_SETPCAP) ? SANDBOX_BOUNDING : 0;
     can |= sandbox_calls_possible() ? SANDBOX_CALLS : 0;
@@ -156,15 +156,15 @@ unsigned sandbox_enter(const struct sandbox *s)
         in |= owner_become(s->owner) ? SANDBOX_USER : 0;
     in |= capabilities_keep(reader ? READER_CAPABILITIES : 0) ? SANDBOX_CAPABILITIES : 0;
     in |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? SANDBOX_NO_NEW_PRIVILEGES : 0;
-    prctl(PR_SET_DUMPABLE, 0); /* another process of these ids does not look into this one */
+    prctl(PR_SET_DUMPABLE, 0); /* other processes of these ids must not look into this one */
     if (!reader)
         setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0});
     if (parser) {
-        stay_with(s->parent); /* behind the ids: a change of them forgets it */
+        stay_with(s->parent); /* after the change of ids, which would clear it */
         in |= SANDBOX_PARENT;
     }
     in |= sandbox_landlock(s->kind);
-    in |= sandbox_calls_filter(s->kind) ? SANDBOX_CALLS : 0; /* the last: what is above needs calls that it refuses */
+    in |= sandbox_calls_filter(s->kind) ? SANDBOX_CALLS : 0; /* last: the steps above need calls that it refuses */
     return in;
 }
 

@@ -1,13 +1,14 @@
-/* sandbox.h - takes the rights of this process away, before it reads bytes that other users wrote.
- * Four kinds. SANDBOX_PARSER has the descriptors that it holds, and nothing else: it opens no path (opening.h asks
- * somebody else), makes no process, and reaches no other. SANDBOX_READER is for a command at a terminal: it may open
- * files to read, as it could before, but writes only to descriptors that it holds. SANDBOX_HELPED is a reader that may
- * also ask another process, through a socket that it holds, and get descriptors from it. SANDBOX_WRITER makes files for
- * a user, as that user; it sends and receives through sockets that it holds. Each layer stands for itself: a kernel
- * that lacks one gets the others, and the result says which are in force.
- * Invariants: S1 nothing can be taken back. S2 a call that calls.def does not have gets EPERM, or ends the process
- * where the table says so.
- * Threads: call it when there is one. Not for: the daemon, which needs its rights (daemon/parts/confine.h). */
+/* sandbox.h - drops the rights of this process before it reads bytes that other users wrote.
+ * Four kinds. SANDBOX_PARSER has its open descriptors and nothing else: it opens no path (opening.h asks another
+ * process), creates no process, and reaches none. SANDBOX_READER is for a command at a terminal: it still opens files
+ * for reading, but writes only to its open descriptors. SANDBOX_HELPED is a reader that may also ask a helper process
+ * through an open socket, and receive descriptors from it. SANDBOX_WRITER makes files for a user, as that user; it
+ * sends and receives through its open sockets. Layers are independent: if the kernel lacks one, the others still apply,
+ * and the result says which are in force.
+ * Invariants: S1 no right can be regained. S2 a system call that calls.def does not allow fails with EPERM, or ends the
+ * process where the table says so.
+ * Threads: enter it while the process has one thread. Not for: the daemon, which needs its rights
+ * (daemon/parts/confine.h). */
 #ifndef AUTOLOGGER_SANDBOX_SANDBOX_H
 #define AUTOLOGGER_SANDBOX_SANDBOX_H
 #include <stdbool.h>
@@ -21,35 +22,34 @@ enum sandbox_layer {
 #undef LAYER
 };
 enum sandbox_kind { SANDBOX_PARSER, SANDBOX_READER, SANDBOX_WRITER, SANDBOX_HELPED };
-/* Whose rights to files a writer has. `further`: groups. */
+/* The user whose file rights a writer has. `further`: supplementary groups. */
 struct sandbox_owner {
     uid_t        user;
     gid_t        group;
     const gid_t *further;
     unsigned     further_count;
 };
-/* A writer's real and saved user: one that nobody has, so no program of the owner's can stop it or look into it. */
+/* A writer's real and saved user: an id without a user, so no program of the owner can signal or trace the writer. */
 #define SANDBOX_NO_USER ((uid_t)4294967293U)
 struct sandbox {
     enum sandbox_kind kind;
     /* 0: no limit. A core file is never written. */
-    uint64_t                    memory, file_size; /* bytes of address space; of a file that it writes */
+    uint64_t                    memory, file_size; /* bytes of address space; of a written file */
     unsigned                    cpu_seconds, descriptors;
-    pid_t                       parent; /* a parser ends with this one; 0: with whoever is the parent now */
-    const struct sandbox_owner *owner;  /* of a writer */
+    pid_t                       parent; /* a parser ends with this process; 0: with its present parent */
+    const struct sandbox_owner *owner;  /* writers only */
 };
 
-/* Gives the rights up. Returns the layers that are in force now. A process that was no longer `parent`'s child ends. */
+/* Drops the rights. Returns the layers that are now in force. A parser that is no longer a child of `parent` ends. */
 unsigned sandbox_enter(const struct sandbox *s);
-/* The layers that sandbox_enter() would put in force in this process, asked of the kernel without giving anything
- * up. */
+/* The layers that sandbox_enter() could put in force in this process; asks the kernel, and drops nothing. */
 unsigned sandbox_possible(enum sandbox_kind kind);
-/* All that a kind can have. */
+/* All layers of a kind. */
 unsigned sandbox_all(enum sandbox_kind kind);
 /* "a user of its own, a filter of system calls"; "" for none. Returns out. */
 const char *sandbox_text(unsigned layers, char *out, size_t size);
 
-/* Whose ids a parser gets: of SANDBOX_ACCOUNT in this file of accounts, else those of nobody. */
+/* A parser gets the ids of SANDBOX_ACCOUNT in this file of accounts, else those of nobody. */
 #define SANDBOX_ACCOUNT "autologger-parse"
 #define SANDBOX_ACCOUNTS "/etc/passwd"
 struct sandbox_ids {
@@ -59,7 +59,7 @@ struct sandbox_ids {
 };
 struct sandbox_ids sandbox_ids(const char *accounts);
 
-/* Takes memory that is shared with other processes out of this one: a forked child has its parent's. What the kernel's
- * list of mappings does not show stays. False: the list can't be read. */
+/* Unmaps the memory that this process shares with others: a forked child has its parent's shared mappings. Mappings
+ * that the kernel's list does not show stay. False: the list can't be read in full. */
 bool sandbox_memory_unshare(void);
 #endif

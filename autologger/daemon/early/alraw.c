@@ -24,7 +24,7 @@ struct alraw {
     uint64_t           pos;
     uint8_t           *room; /* one segment with its header */
     uint32_t           items;
-    const uint8_t     *key; /* NULL: no seal is made, or asked for */
+    const uint8_t     *key; /* NULL: no seal is made or checked */
     struct hmac_sha256 seal;
 };
 
@@ -33,7 +33,7 @@ static wstatus alraw_failed(const char *path, int error, struct reason *why)
     return reason_set(why, wstatus_from_errno(error), "%s: %s", path, strerror(error));
 }
 
-/* The head is sealed at the end. */
+/* The head is sealed last. */
 static void sealed_take(struct alraw *a, const void *data, size_t size)
 {
     if (a->key && a->pos)
@@ -73,7 +73,7 @@ static bool part_next(int fd, uint64_t size, uint64_t *from, uint64_t *bytes)
     return true;
 }
 
-/* In one walk over the memory: how many segments (a NULL) or writes them. 0 or -errno. */
+/* In one walk over the memory: counts the segments (a NULL) or writes them. 0 or -errno. */
 static int segments(struct alraw *a, int fd, uint64_t size, uint32_t *count)
 {
     int e  = 0;
@@ -220,7 +220,7 @@ static int memory_get(struct alraw *a, const struct alraw_item *item)
         uint32_t i = 0;
         while (i < item->segments && segment_get(a, fd, item->size))
             i++;
-        /* as it was: who adopts wants to be sure that it stays as large as it is */
+        /* as before: the adopter relies on its size */
         if (i == item->segments && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
             return fd;
     }

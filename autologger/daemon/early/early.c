@@ -7,11 +7,11 @@
  * Invariants
  *   E1 `start` exits 0 whatever happens: it is never the reason that a boot fails.
  *   E2 it runs only when there is a snapshot, the kernel command line does not say autologger=off, and this is no crash
- *     kernel.
+ *      kernel.
  *   E3 argv[0] begins with '@', so that the service manager of an initramfs leaves it alone at the switch to the real
- *     root.
- *   E4 when no daemon comes after the root can be written, it starts one there; when that fails, all goes to one .alraw
- *     file.
+ *      root.
+ *   E4 when no daemon comes after the root became writable, it starts one there; when that fails, it saves everything
+ *      to one .alraw file.
  * Threads: keeper one; service see service.c. Links libc alone, statically. Not for: the real root's daemon
  * (autologgerd.c). */
 #include "autologger/control/client.h"
@@ -48,19 +48,19 @@ enum { DAEMON_WAIT_SECONDS = 90, DAEMON_START_SECONDS = 30, LOOK_MS = 100, CALM_
 
 struct early {
     const char *snapshot, *runtime_dir, *daemon, *raw_dir;
-    /* the same by a descriptor: the switch to the root removes the image's files at any moment */
+    /* the snapshot by a descriptor: the switch to the root removes the image's files at any moment */
     char                 snapshot_kept[32];
-    unsigned             wait_seconds; /* for a daemon, once the root can be written */
+    unsigned             wait_seconds; /* for a daemon, once the root is writable */
     bool                 foreground;
     char                 handover_path[256], report_path[256], hurry_path[256];
     struct snapshot_head head;
     uint64_t             begin_ns;
-    uint64_t            *held_ns; /* shared with the process that was waited for: how long that was */
+    uint64_t            *held_ns; /* how long the boot waited; shared with the process that it waited for */
     struct early_root    root;
     bool                 once; /* the configuration is for one boot */
     bool                 guard_seen, guard_counted;
     char                 boot_id[64];
-    /* when: the root could be written, a daemon was started; 0: not yet */
+    /* when the root became writable, and when a daemon was started; 0: not yet */
     uint64_t writable_ns, started_ns;
 };
 
@@ -84,7 +84,7 @@ static void early_boot_id_read(char out[64])
 
 /* ---- may it run at all? ---- */
 
-/* The value of a word of the kernel command line "name=value"; NULL when it is not there. */
+/* The value of a word of the kernel command line "name=value"; NULL when it is absent. */
 static const char *early_argument(const char *command_line, const char *name, char *out, size_t size)
 {
     size_t n = strlen(name);
@@ -105,7 +105,7 @@ static void command_line_read(char *out, size_t size)
         close(fd);
 }
 
-/* NULL: it may. Else why not. */
+/* NULL: it may run. Else the reason why not. */
 static const char *refusal(struct early *e)
 {
     char          text[4096], value[64];
@@ -123,7 +123,7 @@ static const char *refusal(struct early *e)
     if (regstore_open_snapshot(e->snapshot, &store, &e->head, &why) != W_SUCCESS) {
         if (fd >= 0)
             close(fd);
-        /* a damaged one is a Status of the boot */
+        /* a damaged snapshot becomes a Status of the boot */
         return why.status == W_FILE_NOT_FOUND ? "nothing is declared" : NULL;
     }
     if (fd >= 0)
@@ -149,7 +149,7 @@ static wstatus store_open(const char *path, bool write, struct regstore **out, s
 static void early_booted(void *ctx, const struct result_list *rows)
 {
     const struct early *e = ctx;
-    early_report_write(e->report_path, rows); /* without it only the emergency shell knows less */
+    early_report_write(e->report_path, rows); /* on failure only the emergency shell knows less */
 }
 
 static const char *store_path(const struct early *e)
@@ -184,10 +184,10 @@ static int service_run(void *ctx, struct handed *handed)
         return EXIT_REFUSED;
     }
     service_loop(service, &left, &why);
-    _exit(0); /* what is to be kept is kept; memory and threads go with the process */
+    _exit(0); /* everything to keep is kept; memory and threads go with the process */
 }
 
-/* ---- the keeper's eyes: the real root, and what to do when no daemon comes there ---- */
+/* ---- the keeper's view: the real root, and what to do when no daemon comes there ---- */
 
 /* Does `work` in the real root, in a process that nobody waits for: a file system may hang. */
 static void early_aside(const struct early *e, void (*work)(const struct early *e))
@@ -220,8 +220,8 @@ static void guard_count(const struct early *e)
         guard_write(AT_FDCWD, "/" GUARD_PATH, &g, &why);
 }
 
-/* False: boots like this one did not come to their end, or its one boot is over: what was started is given up. The
- * daemon, which reads the same file, says so in the Status. */
+/* False: earlier boots of this configuration did not finish, or its one boot is over: the started sessions are given
+ * up. The daemon, which reads the same file, says so in the Status. */
 static bool guard_allows(struct early *e)
 {
     struct guard  g;
@@ -235,7 +235,7 @@ static bool guard_allows(struct early *e)
     return guard_verdict(&g, e->head.change_number, e->once, guard_limit(e->once), e->boot_id, &why);
 }
 
-/* Is there a daemon in the real root at all? */
+/* True when the real root has a daemon at all. */
 static bool daemon_exists(const struct early *e)
 {
     int  fd    = early_root_fd(&e->root);
@@ -272,7 +272,7 @@ static enum keeper_order early_look(void *ctx, int *every_ms)
                                                                                                : KEEPER_GO_ON;
 }
 
-/* E4, in a child of its own: it has another root, and may hang in a file system. */
+/* E4, in a child: it changes its root, and may hang in a file system. */
 static void early_save(void *ctx, const struct kept *k)
 {
     const struct early *e = ctx;
@@ -351,7 +351,7 @@ static void background(struct early *e, char *own_name)
     int null = open("/dev/null", O_RDWR), messages = open("/dev/kmsg", O_WRONLY);
     for (int i = 0; i < 3; i++)
         dup2(i == 2 && messages >= 0 ? messages : null, i);
-    /* when memory runs out it goes before anything that the machine needs */
+    /* when memory runs out it is killed before anything that the machine needs */
     for (size_t i = 0; i < sizeof self / sizeof *self; i++) {
         int fd = open(self[i].path, O_WRONLY | O_CLOEXEC);
         if (fd >= 0) {
@@ -382,7 +382,7 @@ static int early_start(struct early *e, char *own_name)
     e->held_ns = mmap(NULL, sizeof *e->held_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (e->held_ns == MAP_FAILED)
         e->held_ns = NULL;
-    /* Before this command returns: who waited for it may move /proc away next, and a short initramfs is faster than the
+    /* Before this command returns: its caller may move /proc away next, and a short initramfs is faster than the
      * background. */
     early_root_open(&e->root);
     early_root_stay(&e->root);
@@ -415,7 +415,7 @@ static void as_init(struct early *e, char **argv)
         _exit(0);
     }
     if (starts > 0)
-        (void)waitpid(starts, NULL, 0); /* the background goes on; what comes next may move /proc */
+        (void)waitpid(starts, NULL, 0); /* the background goes on; the next init may move /proc */
     argv[0] = (char *)next;
     execv(next, argv);
     execv("/bin/sh", argv);
@@ -448,7 +448,7 @@ static int status(const struct early *e)
     return 0;
 }
 
-/* A copy: the early program goes on. */
+/* Saves a copy: the early program goes on. */
 static int save_copy(struct early *e, const char *path)
 {
     struct kept      k;
@@ -462,7 +462,7 @@ static int save_copy(struct early *e, const char *path)
         visible_line(stderr, "autologger-early: nothing runs at %s", e->handover_path);
         return EXIT_FAILED;
     }
-    /* for the store's path, which has the key beside it */
+    /* for the store's path: the key is beside the store */
     if (regstore_open_snapshot(e->snapshot, &snapshot, &e->head, &why) == W_SUCCESS)
         regstore_close(snapshot);
     const bool sealed = machine_key_read(store_path(e), key, &why) == W_SUCCESS;
@@ -500,8 +500,8 @@ static const char help[] =
     "Example: autologger-early save /mnt/boot.alraw\n"
     "Exit codes: 0 fine, 1 it failed, 100 called wrongly.\n";
 
-/* "--name VALUE" or "--name=VALUE": the value, and *i on it; NULL: another option, or there is none. (The C library's
- * getopt_long has as many bytes as all of this file's options may cost.) */
+/* "--name VALUE" or "--name=VALUE": the value, with *i on it; NULL: another option, or no value. (The C library's
+ * getopt_long alone is as large as all option code of this file may be.) */
 static const char *option_value(const char *name, int argc, char **argv, int *i)
 {
     const size_t n  = strlen(name);
@@ -514,8 +514,7 @@ static const char *option_value(const char *name, int argc, char **argv, int *i)
 }
 
 enum { WORDS_MAX = 2 };
-/* What the command line says beside options goes to `words`, *count may be more than these. False: help, or what is no
- * option. */
+/* Words that are no options go to `words`; *count may exceed its size. False: help, or an unknown option. */
 static bool options_take(struct early *e, int argc, char **argv, const char **words, int *count)
 {
     const struct {
@@ -557,7 +556,7 @@ int main(int argc, char **argv)
     if (getpid() == 1) {
         paths_fill(&e);
         as_init(&e, argv);
-        return EXIT_REFUSED; /* there is no init at all */
+        return EXIT_REFUSED; /* there was no init to execute */
     }
     if (options_take(&e, argc, argv, words, &count)) {
         paths_fill(&e);

@@ -4,13 +4,13 @@
 #define AUTOLOGGER_DAEMON_EARLY_REPORT_H
 #include "autologger/boot/result.h"
 
-/* Writes `path` anew; whole or not at all. False: errno says why. */
+/* Replaces `path`, whole or not at all. False: errno says why. */
 bool early_report_write(const char *path, const struct result_list *rows);
-/* Copies the text to `out_fd`. False: there is none. */
+/* Copies the text to `out_fd`. False: there is no text. */
 bool early_report_copy(const char *path, int out_fd);
-/* Leaves a word for the daemon (below `runtime_dir`, which outlives the switch of the root): the early program could
+/* Leaves a note for the daemon (below `runtime_dir`, which outlives the switch of the root): the early program could
  * not start anything. */
 void early_failure_write(const char *runtime_dir, const struct reason *why);
-/* Takes it: false when there is none. It is there once. */
+/* Reads and removes the note; false: there is none. */
 bool early_failure_take(const char *runtime_dir, struct reason *out);
 #endif

@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The kernel's first root is a ramfs or tmpfs; nobody has his real root there and wants it traced. */
+/* The kernel's first root is a ramfs or tmpfs; nobody has a real root there and wants it traced. */
 static bool root_is_initramfs(void)
 {
     struct statfs s;
@@ -65,7 +65,7 @@ bool early_root_enter(const struct early_root *r)
         return chdir("/") == 0;
     int fd = early_root_fd(r), space = r->proc_fd < 0 ? -1 : openat(r->proc_fd, "1/ns/mnt", O_RDONLY | O_CLOEXEC);
     if (space >= 0) {
-        (void)setns(space, CLONE_NEWNS); /* without it only mounting is impossible there */
+        (void)setns(space, CLONE_NEWNS); /* on failure only mounting is impossible there */
         close(space);
     }
     bool ok = fd >= 0 && fchdir(fd) == 0 && chroot(".") == 0;

@@ -38,8 +38,8 @@ size_t guard_format(const struct guard *g, char *out, size_t size)
     return guard_add(out, size, at, "sum %08" PRIx32 "\n", crc32_of(out, at));
 }
 
-/* The number behind `word` and a space at *p; moves behind it. No scanf: the early program links libc statically, and
- * that alone is a tenth of it. */
+/* The number after `word` and a space at *p; moves past it. No scanf: the early program links libc statically, and
+ * scanf alone is a tenth of it. */
 static bool guard_number_after(const char **p, const char *word, uint64_t *out)
 {
     size_t n = strlen(word);
@@ -73,7 +73,7 @@ static bool parse_line(const char *line, struct guard *g)
     return true;
 }
 
-/* The sum is the last line, over all that comes before it. */
+/* The last line is the sum of everything before it. */
 static bool sum_right(const char *text, size_t size)
 {
     char want[16];
@@ -145,7 +145,7 @@ static void guard_folders_make(int root_fd, const char *path)
     }
 }
 
-/* Name and content are both on the disk afterwards, or the old file still is. */
+/* Afterwards name and content are both on the disk, or the old file still is. */
 static int guard_replace(int root_fd, const char *path, const char *text, size_t size)
 {
     char fresh[520], folder[512];
@@ -195,7 +195,7 @@ wstatus guard_write(int root_fd, const char *path, const struct guard *g, struct
 
 unsigned guard_limit(bool once) { return once ? GUARD_LIMIT_ONCE : GUARD_LIMIT_ALWAYS; }
 
-/* Index of the boot, g->count when it is not there. */
+/* Index of the boot; g->count when it is absent. */
 static unsigned guard_place(const struct guard *g, const char *boot_id)
 {
     unsigned i = 0;
@@ -222,7 +222,7 @@ bool guard_open(const struct guard *g, const char *boot_id)
     return i < g->count && !g->boot[i].finished;
 }
 
-/* The unfinished boots at the end of the list. */
+/* Counts the unfinished boots at the end of the list. */
 static unsigned tries_in_a_row(const struct guard *g)
 {
     unsigned n = 0;
@@ -289,7 +289,7 @@ bool guard_count_try(struct guard *g, uint64_t change, uint64_t number, const ch
 {
     uint64_t last = g->count ? g->boot[g->count - 1].number : 0;
 
-    if (g->damaged) { /* what it held was a boot, nobody knows which */
+    if (g->damaged) { /* it stands for one unknown boot */
         memset(g, 0, sizeof *g);
         guard_append(g, 0, "");
     } else if (g->change != change) {

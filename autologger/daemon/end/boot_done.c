@@ -67,7 +67,8 @@ void boot_done_unasked(struct boot_done *d, const char *note)
         target_reached(d, d->ready_ns, note);
 }
 
-/* Idle enough between the last sample and this one? *looked: there is something to judge by; *same: CPUs in both. */
+/* True: idle enough between the last sample and this one. *looked: there is something to judge by; *same: some CPUs are
+ * in both. */
 static bool idle_enough(const struct boot_done *d, const struct boot_done_cpu *cpu, unsigned cpus, bool *looked,
                         bool *same)
 {

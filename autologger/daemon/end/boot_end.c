@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-enum { GIVE_UP_MS = 300000 /* on idleness, when nothing waits for it but the guard */ };
+enum { GIVE_UP_MS = 300000 /* limit for idleness, when only the guard waits for it */ };
 #define SHUTDOWN_MERGE_BYTES (UINT64_C(256) << 20)
 
 struct boot_end {
@@ -30,9 +30,9 @@ struct boot_end {
     struct os              *os;
     struct boot_part        part;
     struct boot_host        host;
-    /* refused: a merge failed, it is not tried again */
+    /* refused: a merge failed, and is not tried again */
     bool                 attached, began, gave_up, had_sessions, refused;
-    bool                 rows_final; /* nothing but the removal of merged files is left to do */
+    bool                 rows_final; /* only the removal of merged files is left to do */
     bool                 once;       /* the configuration is for one boot */
     bool                 used_up_told;
     uint64_t             change; /* the configuration that the guard is about */
@@ -68,8 +68,8 @@ static void marker_path(const struct boot_end *b, char *out, size_t size)
     snprintf(out, size, "%s/booted", b->o.runtime_dir);
 }
 
-/* The runtime folder does not outlive the boot, but a daemon that is started a second time finds what the first one
- * left. */
+/* The runtime folder does not outlive the boot, but a daemon that is started a second time finds the first one's
+ * mark. */
 static bool marked(const struct boot_end *b, const char *boot_id)
 {
     char path[1100], line[80] = "";
@@ -120,11 +120,11 @@ static void settings_take(struct boot_end *b, struct regstore *store)
 {
     struct reason why;
     boot_settings_finish(&b->settings);
-    boot_settings_read(store, &b->settings, &why); /* what is wrong there is said in the rows; the defaults hold */
+    boot_settings_read(store, &b->settings, &why); /* the rows tell what is wrong there; the defaults hold */
 }
 
-/* Which configuration the guard is about, and whether it is for one boot: what was applied, if that was sealed for the
- * early program, for the two must agree; else what the store holds. Takes the settings, too. */
+/* The configuration that the guard is about, and whether it is for one boot: the applied one, if it was sealed for the
+ * early program, for the two must agree; else the store's. Takes the settings, too. */
 static uint64_t boot_end_configuration(struct boot_end *b, struct regstore *store)
 {
     struct snapshot_head head;
@@ -147,13 +147,13 @@ static uint64_t boot_end_configuration(struct boot_end *b, struct regstore *stor
         regstore_close(sealed);
         return head.change_number;
     }
-    change_number_get(store, &number, NULL); /* what can't be read is 0: always the same */
+    change_number_get(store, &number, NULL); /* an unreadable number is 0: always the same */
     snapshot_content_hash(store, hash, NULL);
     memcpy(&content, hash, sizeof content);
     return number + content;
 }
 
-/* The number under which Status, history and guard speak of the boot; 0 = not known. */
+/* The boot's number in Status, history and guard; 0 = unknown. */
 static uint32_t boot_end_number_of(struct regstore *store, const char *boot_id)
 {
     struct reason why;
@@ -173,7 +173,7 @@ static enum boot_may boot_end_may_start(void *ctx, const char *boot_id, struct r
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     if (*b->guard.note)
         visible_line(stderr, "autologgerd: %s", b->guard.note);
-    /* used up: the rows of the boot that was traced stay, and `status` says of which boot they are */
+    /* used up: the rows of the traced boot stay, and `status` says of which boot they are */
     if (guard_traced(&b->guard, boot_id) || (b->once && guard_used_up(&b->guard, change)))
         return BOOT_AGAIN;
     if (!guard_verdict(&b->guard, change, b->once, guard_limit(b->once), boot_id, why))
@@ -195,7 +195,7 @@ static void marks_note(struct boot_end *b)
     b->host.rows->boot_done_ms    = d->idle_ns > start ? (d->idle_ns - start) / MS : 0;
 }
 
-/* The boot has come to its end: it was no try, and a configuration for one boot is used up. */
+/* The boot finished: clears its try in the guard, and consumes a configuration for one boot. */
 static void guard_release(struct boot_end *b)
 {
     bool changed = guard_clear(&b->guard, b->host.state->boot_id);
@@ -243,7 +243,7 @@ static void merge_refused(struct boot_end *b, const struct reason *why)
                   why->text);
 }
 
-/* The rows are saved before the files go: whoever is killed in between loses nothing. */
+/* The rows are saved before the files are removed: a kill in between loses nothing. */
 static void merge_ended(struct boot_end *b, wstatus status, const struct reason *failed)
 {
     struct reason why;
@@ -287,7 +287,7 @@ static void merge_begin(struct boot_end *b)
         return;
     }
     e.data.fd = b->job.end_fd;
-    /* fails only without memory: then any other event has it seen */
+    /* fails only without memory: then the next event of any kind finds its end */
     epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->job.end_fd, &e);
 }
 
@@ -338,7 +338,7 @@ static void stop_by_time(struct boot_end *b)
     end_begin(b, text);
 }
 
-/* MaxWait is over. When only the idleness is missing, the boot is as done as it will be. */
+/* MaxWait is over. When only the idleness is missing, the boot counts as done. */
 static void boot_end_give_up(struct boot_end *b)
 {
     const struct boot_done *d = boot_watch_done(b->watch);
@@ -360,7 +360,7 @@ static void boot_end_give_up(struct boot_end *b)
     end_begin(b, text);
 }
 
-/* A boot trace ends where the machine sleeps, whatever StopAfter says. */
+/* A boot trace ends when the machine sleeps, whatever StopAfter says. */
 static void sleep_step(struct boot_end *b)
 {
     char     text[100], slept[32];
@@ -380,18 +380,18 @@ static void watch_step(struct boot_end *b)
     marks_note(b);
     if (state(b)->phase == BOOT_ENDED &&
         (had_target != (state(b)->target_ns != 0) || had_idle != (state(b)->idle_ns != 0)))
-        b->host.save(b->host.ctx, &why); /* it ended earlier, by StopAfter; else the end saves them */
+        b->host.save(b->host.ctx, &why); /* it ended earlier, by StopAfter; else the end saves the marks */
     if ((!had_idle && state(b)->idle_ns) || (b->gave_up && !had_target && state(b)->target_ns))
         guard_release(b);
 }
 
-/* There are sessions of this boot, or their files are not merged yet. */
+/* True: there are sessions of this boot, or their files are not merged yet. */
 static bool traces(const struct boot_end *b)
 {
     return state(b)->phase == BOOT_WAITING ? b->had_sessions : state(b)->phase != BOOT_ENDED;
 }
 
-/* The last boot that was asked for is over: what was put in place for it goes. */
+/* The last requested boot is over: removes what was put in place for it. */
 static void used_up_step(struct boot_end *b)
 {
     if (b->used_up_told || !b->o.used_up || !b->once || traces(b) || !guard_used_up(&b->guard, b->change))
@@ -459,7 +459,7 @@ static void timer_begin(struct boot_end *b)
         visible_line(stderr, "autologgerd: a sleep of the machine will not be seen: %s", strerror(errno));
 }
 
-/* A boot that the early program began was perhaps not counted yet: it had no root to write to. */
+/* A boot that the early program began may not be counted yet: that program had no root to write to. */
 static void guard_begin(struct boot_end *b, struct regstore *store)
 {
     const char *id     = b->host.state->boot_id;
@@ -468,7 +468,7 @@ static void guard_begin(struct boot_end *b, struct regstore *store)
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     bool changed = b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) &&
                    !guard_open(&b->guard, id) && guard_count_try(&b->guard, change, 0, id);
-    changed |= guard_number(&b->guard, id, boot_end_number_of(store, id)); /* the early program can't know it */
+    changed |= guard_number(&b->guard, id, boot_end_number_of(store, id)); /* the early program can't know the number */
     if (changed)
         guard_save(b);
 }
@@ -532,7 +532,7 @@ static void ending(void *ctx)
     state(b)->phase = BOOT_STOPPING;
 }
 
-/* Notes in the store that this boot's files are not merged, or, that they are. */
+/* Notes in the store that this boot's files are not merged, or removes the note. */
 static void unmerged_set(struct boot_end *b, bool unmerged)
 {
     struct regstore *store = NULL;
@@ -544,7 +544,7 @@ static void unmerged_set(struct boot_end *b, bool unmerged)
     regstore_close(store);
 }
 
-/* It takes too long for a shutdown. */
+/* The merge takes too long for a shutdown. */
 static void merge_left(struct boot_end *b)
 {
     struct reason why;
@@ -558,8 +558,8 @@ static void merge_left(struct boot_end *b)
     b->host.save(b->host.ctx, &why);
 }
 
-/* A power-off is not held up: what can be merged within moments is, for the next boot may write files of the same
- * names. What can't be merged is noted before the attempt, which may be killed. */
+/* A power-off is not delayed: files that can be merged within moments are, for the next boot may write files of the
+ * same names. The note is made before the attempt, which may be killed. */
 static void boot_end_ended(void *ctx)
 {
     struct boot_end *b = ctx;
@@ -589,7 +589,7 @@ static bool boot_end_settled(void *ctx)
     return b->attached && (b->rows_final || !traces(b));
 }
 
-/* Sessions that were stopped one by one before are merged now. */
+/* Merges also sessions that were stopped one by one before. */
 static wstatus boot_end_end(void *ctx, struct reason *why)
 {
     struct boot_end *b = ctx;
@@ -600,7 +600,7 @@ static wstatus boot_end_end(void *ctx, struct reason *why)
     else if (state(b)->phase == BOOT_ENDED) {
         merge_parts_select(b->os, b->host.rows, &b->parts);
         if (b->parts.count && !b->refused) {
-            b->host.state->concluded = 0; /* told once more, with the merged file */
+            b->host.state->concluded = 0; /* reported once more, with the merged file */
             merge_begin(b);
         }
     }

@@ -21,7 +21,7 @@ struct boot_watch {
     bool                  systemd, resting;
     int                   epoll_fd, timer_fd, stat_fd;
     struct child          ask;
-    char                 *stat; /* as much of /proc/stat as its CPU lines need */
+    char                 *stat; /* the part of /proc/stat with its CPU lines */
     struct boot_done_cpu *cpu;
     unsigned              cpus;
 };
@@ -60,7 +60,7 @@ static void sample(struct boot_watch *w)
         return;
     w->stat[n] = 0;
     char *rest = w->stat, *line;
-    /* without rest: a line that is cut off */
+    /* without rest: the line is cut off */
     while ((line = strsep(&rest, "\n")) && rest && strncmp(line, "cpu", 3) == 0)
         if (line[3] != ' ')
             parse_cpu(w, line);
@@ -107,7 +107,7 @@ static void ask_ended(struct boot_watch *w)
 {
     char text[CHILD_TEXT];
     int  code;
-    if (child_ended(&w->ask, &code, text)) /* its exit code is 0 for running alone: the word says more */
+    if (child_ended(&w->ask, &code, text)) /* its exit code is 0 only for "running": the word says more */
         boot_watch_answered(w, boot_answer_parse(text));
 }
 
@@ -200,7 +200,7 @@ void boot_watch_rest(struct boot_watch *w)
         boot_watch_timer_set(w, 0, 0);
 }
 
-/* ---- what is still to be started ---- */
+/* ---- units that are still starting ---- */
 
 void boot_jobs_text(const char *jobs, char *out, size_t size)
 {

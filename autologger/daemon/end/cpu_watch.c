@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* Of all uevents "online@..." and "offline@..." alone begin with this letter; only processors and memory have them. */
+/* Only the uevents "online@..." and "offline@..." begin with this letter; only processors and memory have them. */
 static int uevents_open(void)
 {
     static struct sock_filter code[] = {

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-union room { /* of one descriptor, where the kernel wants it */
+union room { /* for one descriptor, aligned as the kernel wants it */
     struct cmsghdr head;
     char           bytes[CMSG_SPACE(sizeof(int))];
 };

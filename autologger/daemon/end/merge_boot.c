@@ -135,8 +135,8 @@ void merge_parts_note(struct merge_parts *parts)
     }
 }
 
-/* The file's first event that is none of the format's own: ns since the kernel began by the file's own anchor; 0: it
- * has none. */
+/* The file's first event that is none of the format's own: ns since the kernel began by the file's own anchor; 0:
+ * none. */
 static uint64_t first_event(const char *path)
 {
     struct etl_reader *r;

@@ -13,7 +13,7 @@
 static struct os merge_guest_edge;
 static int       merge_guest_host;
 
-/* The result, or -errno; what is passed becomes the result. */
+/* The result, or -errno; a passed descriptor becomes the result. */
 static int merge_guest_asked(enum merge_asked what, const char *path, const char *to, int flags, unsigned mode,
                              struct merge_reply *reply)
 {
@@ -22,7 +22,7 @@ static int merge_guest_asked(enum merge_asked what, const char *path, const char
 
     if (strlen(path) >= sizeof ask.path || strlen(to) >= sizeof ask.to)
         return -ENAMETOOLONG;
-    memset(&ask, 0, sizeof ask); /* nothing of ours goes along */
+    memset(&ask, 0, sizeof ask); /* no byte of this process goes along */
     ask.what  = what;
     ask.flags = flags;
     ask.mode  = mode;
@@ -30,7 +30,7 @@ static int merge_guest_asked(enum merge_asked what, const char *path, const char
     snprintf(ask.to, sizeof ask.to, "%s", to);
     if (!merge_ask_send(merge_guest_host, &ask, sizeof ask, -1) ||
         !merge_ask_receive(merge_guest_host, reply, sizeof *reply, &fd))
-        _exit(1); /* nobody is there any more */
+        _exit(1); /* the host is gone */
     return fd >= 0 ? fd : reply->result;
 }
 

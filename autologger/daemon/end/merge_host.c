@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a guest may use, beside what its files ask for. */
+/* A guest's limits, beside what its files need. */
 enum { SECONDS = 1800, CPU_SECONDS = 900, DESCRIPTORS = 512, A_SECOND = 256 << 10, PACKED = 64 };
 #define MEMORY (UINT64_C(4) << 30)
 #define TEMPORARY ".merging-" /* merge.c's: the target's name, this, the host's process id */
@@ -55,7 +55,7 @@ static bool is_of_machine(const struct merge_host *h, const char *path)
     return strncmp(path, h->publishers, n) == 0 && fnmatch("/{*}.alm", path + n, FNM_PATHNAME) == 0;
 }
 
-/* Its own files and those of the machine as they are; else nothing but what an ELF file is. */
+/* Its own files and those of the machine as they are; any other only if it is an ELF file. */
 static int open_for(const struct merge_host *h, const struct merge_ask *ask)
 {
     const int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (ask->flags & O_NOFOLLOW);
@@ -146,7 +146,7 @@ static void guest_run(const struct merge_host *h, int socket, int answer_fd, pid
 
     if (h->size > sizeof bytes)
         _exit(1);
-    socket    = fcntl(socket, F_DUPFD, 8); /* neither lies where the other goes */
+    socket    = fcntl(socket, F_DUPFD, 8); /* neither is where the other goes */
     answer_fd = fcntl(answer_fd, F_DUPFD, 8);
     if (dup2(socket, 3) < 0 || dup2(answer_fd, 4) < 0)
         _exit(1);
@@ -174,7 +174,7 @@ static bool merge_host_is_wanted(const struct merge_host *h)
     return poll(&p, 1, 0) <= 0;
 }
 
-/* Until the guest asks no more, or nobody wants what it makes. */
+/* Serves until the guest asks no more, or nobody wants its result. */
 static void merge_host_serve(struct merge_host *h, int socket, int64_t until)
 {
     static struct merge_ask ask;
@@ -191,7 +191,7 @@ static void merge_host_serve(struct merge_host *h, int socket, int64_t until)
             continue;
         const bool whole = merge_ask_receive(socket, &ask, sizeof ask, &stray);
         if (stray >= 0)
-            close(stray); /* a guest has nothing to give */
+            close(stray); /* a guest passes no descriptors */
         if (!whole)
             return;
         const int  fd   = merge_host_reply(h, &ask, &reply);
@@ -203,7 +203,7 @@ static void merge_host_serve(struct merge_host *h, int socket, int64_t until)
     }
 }
 
-/* It ends once it asks no more, or is ended. False: it took too long, or nobody wants it. */
+/* Waits until the guest ends once it asks no more, or ends it. False: it took too long, or nobody wants it. */
 static bool merge_host_ended(const struct merge_host *h, pid_t pid, int64_t until, int *status)
 {
     const struct timespec a_moment = {.tv_nsec = 5000000};

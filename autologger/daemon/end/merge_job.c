@@ -24,19 +24,19 @@
 enum { NICE = 10, END_MS = 5000 };
 #define TEMPORARY ".merging-" /* merge.c's: the target's name, this, a process id */
 
-/* What the merge is of. */
+/* What is merged. */
 struct task {
     const struct merge_parts *parts;
     const struct result_list *rows;
 };
 
-/* A process that has died, but that nobody has waited for, has no command line any more. */
+/* A dead process that nobody has waited for has no command line any more. */
 static bool lives(int pid)
 {
     char path[40], one;
     snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
     int  fd    = open(path, O_RDONLY | O_CLOEXEC);
-    bool alive = fd >= 0 ? read(fd, &one, 1) == 1 : kill(pid, 0) == 0 || errno == EPERM; /* where /proc hides it */
+    bool alive = fd >= 0 ? read(fd, &one, 1) == 1 : kill(pid, 0) == 0 || errno == EPERM; /* if /proc hides it */
     if (fd >= 0)
         close(fd);
     return alive;
@@ -62,7 +62,7 @@ static void temporaries_remove(const char *target)
         closedir(d);
 }
 
-/* In the process that has no rights. `task` is this process' copy. */
+/* In the process without rights. `task` is this process's copy. */
 static void merge_job_merge(void *ctx, struct os *edge, void *out)
 {
     const struct task   *task  = ctx;
@@ -71,7 +71,7 @@ static void merge_job_merge(void *ctx, struct os *edge, void *out)
     struct merge_counts  counts;
     struct merge_answer *a = out;
 
-    parts.temporary_of = getppid(); /* the daemon ends its child, and then takes away what it left */
+    parts.temporary_of = getppid(); /* the daemon ends its child, and then removes what that left */
     a->status          = merge_parts_run(edge, &parts, &counts, &a->why);
     if (a->status)
         return;
@@ -111,7 +111,7 @@ int merge_job_run(void)
     self_alone();
     self_patient();
     prctl(PR_SET_NAME, "merge-host", 0, 0, 0);
-    const int asker = fcntl(0, F_DUPFD_CLOEXEC, 3); /* neither the guest nor autologger-unwind has it */
+    const int asker = fcntl(0, F_DUPFD_CLOEXEC, 3); /* not inherited by the guest and autologger-unwind */
     const int null  = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (asker < 0 || null < 0 || dup2(null, 0) < 0 || !order_take(asker, &o))
         return 1;
@@ -212,11 +212,11 @@ bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct
         *status = reason_set(why, W_CANCELLED, "the process that merged %.300s ended before it was done", job->target);
         memset(told, 0, sizeof *told);
     }
-    merge_job_finish(job); /* its last word is said: the target is there or not */
+    merge_job_finish(job); /* after its last message: the target exists or not */
     return true;
 }
 
-/* The host ends its guest when it sees that nobody listens any more; it closes its socket as its last act. One that
+/* The host ends its guest when it sees that nobody listens any more; it closes its socket as its last act. A host that
  * waits for a file system that does not answer is left behind. */
 void merge_job_finish(struct merge_job *job)
 {

@@ -5,7 +5,7 @@
 
 #define ENDS(text) (memchr(text, 0, sizeof(text)) != NULL)
 
-/* Another value than 0 and 1 in a bool is no value. */
+/* A bool must be 0 or 1. */
 static bool bool_is(const bool *b) { return *(const unsigned char *)b <= 1; }
 
 static bool phases_are(const struct result_phases *p) { return bool_is(&p->machine_asked) && bool_is(&p->counted); }

@@ -1,5 +1,5 @@
-/* merge_order.h - what the process of a merge is to do, in one message of the daemon's: of the rows that are merged
- * what the merge needs, of the boot what counting needs; and its answer, in one. No address of the daemon is in it.
+/* merge_order.h - the daemon's order to the process of a merge, in one message: of the merged rows what the merge
+ * needs, of the boot what counting needs; and the answer, in one message. No address of the daemon is in it.
  * Threads: any. Ownership: the caller's. Not for: who sends them (merge_job.h). */
 #ifndef AUTOLOGGER_DAEMON_MERGE_ORDER_H
 #define AUTOLOGGER_DAEMON_MERGE_ORDER_H
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* What the files tell, beside what is in the target. */
+/* Facts from the files, beside the target's content. */
 struct merge_told {
     struct result_phases phases;
     uint64_t             first_kernel_ns, first_user_ns; /* as merge_parts_times() has them */
@@ -23,7 +23,7 @@ struct merge_order {
     } input[MERGE_PARTS];
 };
 
-/* What it says at its end. */
+/* The answer at the end. */
 struct merge_answer {
     struct reason     why;
     wstatus           status;
@@ -35,8 +35,8 @@ static inline size_t merge_order_size(const struct merge_order *o)
 {
     return offsetof(struct merge_order, input) + o->count * sizeof *o->input;
 }
-/* `size` bytes were received: a whole order, and each text in it ends within it. */
+/* True: the `size` received bytes are a whole order, and each text in it ends within it. */
 bool merge_order_whole(const struct merge_order *o, size_t size);
-/* The same of an answer. */
+/* The same for an answer. */
 bool merge_answer_whole(const struct merge_answer *a, size_t size);
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct counting {
-    struct result_list times; /* what is known, with what was found */
+    struct result_list times; /* the known times, and those found here */
     uint64_t           since; /* events since process 1's last new program */
 };
 
@@ -23,7 +23,7 @@ static bool is_program_of_one(const struct etl_event *e)
     return pid == 1;
 }
 
-/* The system's own program is the last one before the default target: an initramfs has several (sh, run-init or
+/* The system's own init is the last program before the default target: an initramfs has several (sh, run-init or
  * switch_root, ...). */
 static void new_program(struct counting *c, uint64_t ns)
 {
@@ -33,7 +33,7 @@ static void new_program(struct counting *c, uint64_t ns)
 
     if (!began || (target && ns >= target))
         return;
-    if (ns <= began) { /* the kernel's own process becomes /init; all so far was the kernel's */
+    if (ns <= began) { /* the kernel's own process becomes /init; all events so far were the kernel's */
         p->init_ns = ns;
         p->events[RESULT_PHASE_KERNEL] += c->since;
     } else {
@@ -43,7 +43,7 @@ static void new_program(struct counting *c, uint64_t ns)
     c->since = 0;
 }
 
-/* How long firmware and loader took, as the kernel session says at its end. */
+/* The times of firmware and loader, from the kernel session's event at its end. */
 static void machine_told(struct counting *c, const struct etl_event *e)
 {
     struct tracelogging_names names;
@@ -93,7 +93,7 @@ void phase_count(const char *path, const struct result_list *boot, struct result
         if (e.kind == ETL_KIND_EVENT && guid_equal(&e.provider, &bootenv))
             machine_told(&c, &e);
         if (e.kind == ETL_KIND_EVENT && guid_equal(&e.provider, &merge))
-            continue; /* what the merge says of the file is no event of the boot */
+            continue; /* the merge's own events are no events of the boot */
         if ((e.kind != ETL_KIND_SYSTEM && e.kind != ETL_KIND_PERFINFO) || e.hook >> 8 != ETL_GROUP_HEADER)
             phase_count_event(&c, e.filetime > base ? (e.filetime - base) * 100 : 1, &e);
     }

@@ -22,7 +22,7 @@ static const struct kept_item *item_find(const struct kept *k, const char *name)
     return NULL;
 }
 
-/* A state struct of at least `size` bytes with that magic, mapped; NULL: it is not there, or not one. */
+/* Maps a state struct of at least `size` bytes with that magic; NULL: absent, or not one. */
 static void *state_open(const struct kept *k, const char *name, size_t size, uint32_t magic)
 {
     const struct kept_item *item = item_find(k, name);
@@ -36,7 +36,7 @@ static void *state_open(const struct kept *k, const char *name, size_t size, uin
     return NULL;
 }
 
-/* Another log folder: what stands behind the old one stays. */
+/* Moves a path to another log folder; the rest of it stays. */
 static void path_move(char *path, size_t size, const char *old_dir, const char *new_dir)
 {
     char   rest[1024];
@@ -47,7 +47,7 @@ static void path_move(char *path, size_t size, const char *old_dir, const char *
     snprintf(path, size, "%s%s", new_dir, rest);
 }
 
-/* The service that adopts finds: every session is to be stopped. */
+/* Prepares what the adopting service finds: every session is to be stopped. */
 static wstatus states_prepare(const struct kept *k, const struct recover_options *o, struct reason *why)
 {
     struct state_daemon *d = state_open(k, "daemon", sizeof *d, STATE_MAGIC_DAEMON);
@@ -80,7 +80,7 @@ static wstatus states_prepare(const struct kept *k, const struct recover_options
     return W_SUCCESS;
 }
 
-/* A machine without a key has sealed nothing: no file has the seal of a key that was made this moment. */
+/* A machine without a key has sealed nothing: a key made this moment fits the seal of no file. */
 static wstatus recover_file_read(const struct recover_options *o, struct kept *k, char boot_id[64], struct reason *why)
 {
     uint8_t key[MACHINE_KEY_SIZE];
@@ -125,7 +125,7 @@ wstatus recover_run(const struct recover_options *o, struct reason *why)
 {
     char runtime_dir[] = "/tmp/autologger-recover-XXXXXX";
 
-    unsetenv("NOTIFY_SOCKET"); /* nobody keeps anything */
+    unsetenv("NOTIFY_SOCKET"); /* there is no keeper */
     if (!mkdtemp(runtime_dir))
         return reason_set(why, wstatus_from_errno(errno), "cannot create a runtime folder: %s", strerror(errno));
     wstatus st = recover_in(o, runtime_dir, why);

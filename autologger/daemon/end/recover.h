@@ -1,5 +1,6 @@
-/* recover.h - makes log files and results of what the early program saved when no daemon came (.alraw). It is an
- * adoption: the saved memory is handed over to a service of this process, which writes the files and ends the sessions.
+/* recover.h - makes log files and results from the file that the early program saved when no daemon came (.alraw). It
+ * is an adoption: the saved memory is handed over to a service in this process, which writes the files and ends the
+ * sessions.
  * Threads: one. Not for: reading ETL. */
 #ifndef AUTOLOGGER_DAEMON_RECOVER_H
 #define AUTOLOGGER_DAEMON_RECOVER_H
@@ -7,10 +8,10 @@
 
 struct recover_options {
     const char *path;
-    const char *key_store; /* the store of this machine: beside it lies the key of the seal */
-    bool        unsealed;  /* a file without this machine's seal will do: it says which files are written */
-    const char *log_dir;   /* where log files go instead of the log folder of that boot; NULL: there */
-    const char *store;     /* where the results go instead of the store of that boot; NULL: there */
+    const char *key_store; /* this machine's store: the key of the seal is beside it */
+    bool        unsealed;  /* accept a file without this machine's seal: its content decides which files are written */
+    const char *log_dir;   /* log folder, instead of that of the boot; NULL: that of the boot */
+    const char *store;     /* store for the results, instead of that of the boot; NULL: that of the boot */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
     /* the rows of the boot, after everything is written */
     void (*done)(void *ctx, const struct result_list *rows);

@@ -36,7 +36,7 @@ struct rehearse_rehearsal {
     unsigned programs;
 };
 
-/* The only process-wide state here: a signal can say nothing else than that it came. */
+/* The only process-wide state here: a signal handler can only note that the signal came. */
 static volatile sig_atomic_t interrupted;
 static void                  rehearse_on_signal(int number) { interrupted = number; }
 
@@ -46,7 +46,7 @@ struct old_signals {
     struct sigaction ending[ENDING], pipe;
 };
 
-/* However the rehearsal is told to end, the boot ends in order: files complete, nothing left running. */
+/* Whatever signal ends the rehearsal, the boot ends in order: files complete, nothing left running. */
 static void rehearse_signals_take(struct old_signals *old)
 {
     struct sigaction take = {.sa_handler = rehearse_on_signal}, ignore = {.sa_handler = SIG_IGN};
@@ -86,7 +86,7 @@ static void progress(const struct rehearse_rehearsal *r, const char *format, ...
     r->o->progress(r->o->progress_ctx, line);
 }
 
-/* Ends early when a signal came. */
+/* Returns early when a signal comes. */
 static void rehearse_sleep_ms(unsigned ms)
 {
     struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
@@ -167,8 +167,8 @@ static wstatus daemon_connect(struct rehearse_rehearsal *r, struct control_clien
     return reason_set(why, W_TIMEOUT, "the daemon was not ready within %d s", START_SECONDS);
 }
 
-/* Between the rehearsal and a program: passes its exit code on, and ends it with all its children when told to, or when
- * the rehearsal is killed. Never returns. */
+/* Stands between the rehearsal and a program: passes its exit code on, and ends it with all its children when told to,
+ * or when the rehearsal is killed. Never returns. */
 static void program_mind(const char *command, pid_t parent)
 {
     struct timespec patience = {2, 0};
@@ -189,7 +189,7 @@ static void program_mind(const char *command, pid_t parent)
     if (pid < 0)
         _exit(127);
     setpgid(pid, pid);
-    if (getppid() != parent) /* killed before the death signal was asked for */
+    if (getppid() != parent) /* the rehearsal was killed before the death signal was asked for */
         raise(SIGTERM);
     for (int number; (number = sigwaitinfo(&signals, NULL)) != SIGTERM;)
         if (number == SIGCHLD && waitpid(pid, &status, WNOHANG) == pid)
@@ -252,7 +252,7 @@ static void programs_run(struct rehearse_rehearsal *r)
         rehearse_sleep_ms(50);
 }
 
-/* What is still running of ours goes, with its children: the rehearsal leaves nothing behind. Being stopped is no
+/* Ends the programs that still run, with their children: the rehearsal leaves nothing behind. Being stopped is no
  * failure. */
 static void programs_kill(struct rehearse_rehearsal *r)
 {
@@ -392,7 +392,7 @@ wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_res
             kill(r.daemon, SIGTERM); /* it stops its sessions and completes its files */
         programs_kill(&r);
         rehearse_daemon_end(&r);
-        /* what can't be merged is a reason of its own: the Status table is there all the same */
+        /* a failed merge is reported separately: the Status table is there all the same */
         if (!st && rehearse_merge(&r, &out->merge_failed) == W_SUCCESS)
             memset(&out->merge_failed, 0, sizeof out->merge_failed);
     }

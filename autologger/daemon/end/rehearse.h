@@ -25,11 +25,11 @@ struct rehearse_result {
     uint64_t      files_created_early; /* by the daemon's own count and by looking at out_dir: must be 0 */
     unsigned      programs_failed; /* commands that ended with a non-zero exit by themselves, or could not be started */
     bool          interrupted;     /* SIGINT, SIGTERM or SIGHUP ended it early, in order */
-    struct reason merge_failed;    /* status 0: merged, or nothing to merge */
+    struct reason merge_failed;    /* W_SUCCESS: merged, or nothing to merge */
 };
-/* One rehearsal at a time in a folder that exists: taken before anything in it is touched. The caller closes *lock_fd
- * (-1 when it could not be had) after its last use of the folder. W_BUSY when another rehearsal holds it. */
+/* One rehearsal at a time in an existing folder: take this before touching anything in it. The caller closes *lock_fd
+ * (-1 on failure) after its last use of the folder. W_BUSY: another rehearsal holds it. */
 wstatus rehearse_lock(const char *out_dir, int *lock_fd, struct reason *why);
-/* Status 0 when the boot ran (rows may still hold failures); else why it could not be run at all. */
+/* W_SUCCESS: the boot ran (rows may still hold failures); else the reason why it could not run at all. */
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why);
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* The boots that are too many now go. A rehearsal gives up nobody's boots. */
+/* Gives up boots that are too many now. A rehearsal gives up none. */
 static void boots_keep(const struct service_saving *s)
 {
     struct history_pruned gone;

@@ -1,5 +1,5 @@
-/* results_save.h - Status and results into the store: the journal replayed, the rows saved, boots that are too many
- * given up. The daemon's and recover's: the early program, which writes no store, does not link it.
+/* results_save.h - saves Status and results to the store: replays the journal, saves the rows, gives up excess boots.
+ * Used by the daemon and recover: the early program, which writes no store, does not link it.
  * Threads: one. Not for: making the rows (boot/sequence.h). */
 #ifndef AUTOLOGGER_DAEMON_RESULTS_SAVE_H
 #define AUTOLOGGER_DAEMON_RESULTS_SAVE_H

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* A key a boot, named by its number; Moved: its files are aside */
+/* One key a boot, named by its number; Moved: its files are aside */
 #define KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\Unmerged"
 enum { KEY_SIZE = 96 };
 
@@ -62,7 +62,7 @@ bool unmerged_aside(const char *path, uint32_t boot, char *out, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
-/* The rows with the new paths; their old ones are in old[], malloc, NULL for a row that stays as it is. */
+/* Puts the new paths into the rows; returns the old ones, malloc, NULL for a row that stays as it is. */
 static char **rename_rows(struct result_list *rows, uint32_t boot)
 {
     char **old = calloc(rows->count + 1, sizeof *old), tail[24];
@@ -72,7 +72,7 @@ static char **rename_rows(struct result_list *rows, uint32_t boot)
         char               aside[sizeof r->log_path], *at;
         if (*r->provider || !r->start || !r->file_created || *r->merged_path || !(old[i] = strdup(r->log_path)))
             continue;
-        if ((at = strstr(old[i], tail))) /* a predecessor wrote the rows, and may not have come to move the file */
+        if ((at = strstr(old[i], tail))) /* a predecessor wrote the rows, but may have died before it moved the file */
             memmove(at, at + strlen(tail), strlen(at + strlen(tail)) + 1);
         else if (unmerged_aside(old[i], boot, aside, sizeof aside))
             snprintf(r->log_path, sizeof r->log_path, "%s", aside);
@@ -94,14 +94,14 @@ static void move_files(struct os *os, const struct result_list *rows, char *cons
     }
 }
 
-/* First the rows, then the files, then that it was done. */
+/* First the rows, then the files, then the mark that it was done. */
 static wstatus move(struct unmerged *u, struct regstore *store, uint32_t boot, struct reason *why)
 {
     struct result_list rows = {0};
     char               key[KEY_SIZE], **old = NULL;
     wstatus            st = result_load_number(store, boot, &rows, why);
 
-    if (st == W_FILE_NOT_FOUND) /* Keep gave it up, and its files */
+    if (st == W_FILE_NOT_FOUND) /* Keep gave up the boot and its files */
         return regstore_delete_key(store, unmerged_key_of(boot, key), why);
     if (!st && !(old = rename_rows(&rows, boot)))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
@@ -161,7 +161,7 @@ static void condition_remove(struct condition_list *list, const char *item)
     list->count = kept;
 }
 
-/* boot[0] is done, one way or the other. */
+/* boot[0] is done, merged or not. */
 static void done(struct unmerged *u)
 {
     result_list_finish(&u->rows);
@@ -169,7 +169,7 @@ static void done(struct unmerged *u)
     memmove(&u->boot[0], &u->boot[1], --u->count * sizeof u->boot[0]);
 }
 
-/* Saves the rows and takes the note away. */
+/* Saves the rows and removes the note. */
 static wstatus unmerged_save(struct unmerged *u, struct reason *why)
 {
     struct regstore *store = NULL;
@@ -232,11 +232,11 @@ static wstatus unmerged_begin(struct unmerged *u, int epoll_fd, struct reason *w
     merge_parts_configuration(&u->parts, store, &u->rows);
     regstore_close(store);
     if (!u->parts.count)
-        return W_FILE_NOT_FOUND; /* given up by Keep, or removed by somebody */
+        return W_FILE_NOT_FOUND; /* given up by Keep, or removed otherwise */
     if ((st = merge_job_start(&u->job, &u->parts, &u->rows, why)) != W_SUCCESS)
         return st;
     e.data.fd = u->job.end_fd;
-    /* fails only without memory: then any other event has it seen */
+    /* fails only without memory: then the next event of any kind finds its end */
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, u->job.end_fd, &e);
     return W_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* collector.c - the server's side: begins the collector, and gives rights up. See collector.h; the process is
+/* collector.c - the server's side: starts the collector, and gives up rights. See collector.h; the process is
  * collector_run.c. */
 #include "autologger/daemon/parts/collector.h"
 
@@ -23,8 +23,8 @@ static const uint64_t server_keeps = 0
     ;
 #undef KEPT
 
-/* What a process without capabilities may not raise: rings are locked memory, and who drains them comes before all
- * ordinary work. */
+/* Limits that a process without capabilities may not raise: rings are locked memory, and the thread that drains them
+ * comes before all ordinary work. */
 static void limits_raise(void)
 {
     const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
@@ -34,7 +34,7 @@ static void limits_raise(void)
         setrlimit(RLIMIT_RTPRIO, &(struct rlimit){1, first.rlim_max < 1 ? 1 : first.rlim_max});
 }
 
-/* Before Linux 6.0 a kernel with unprivileged_bpf_disabled lets nobody without CAP_BPF put anything into a map, whoever
+/* Before Linux 6.0 a kernel with unprivileged_bpf_disabled lets only processes with CAP_BPF write to a map, whoever
  * made it. */
 static uint64_t of_old_kernels(void)
 {
@@ -42,8 +42,8 @@ static uint64_t of_old_kernels(void)
     return uname(&u) == 0 && strtoul(u.release, NULL, 10) >= 6 ? 0 : BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN);
 }
 
-/* The bounding set needs CAP_SETPCAP, so it goes first; where that is missing it stays, and what is executed has its
- * rights again. */
+/* The bounding set needs CAP_SETPCAP, so it is dropped first; without that capability it stays, and an executed program
+ * has its rights again. */
 static int rights_reduce(uint64_t keeps)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};

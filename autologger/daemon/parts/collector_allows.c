@@ -75,7 +75,7 @@ static bool may_show(const char *path)
         ;
 }
 
-/* Events of a whole processor: counters, tracepoints, and those of the side band. No breakpoint, no probe: those say an
+/* Events of a whole processor: counters, tracepoints, and the side band's. No breakpoint and no probe: those name an
  * address or a path. */
 static bool may_record(const struct reach_request *q)
 {

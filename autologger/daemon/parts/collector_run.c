@@ -107,7 +107,7 @@ static int collector_run_helper(const struct reach_request *q, struct reach_repl
     if (pid < 0)
         return pid;
     fd[1] = (int)syscall(SYS_pidfd_open, pid, 0);
-    return fd[1] < 0 ? -errno : pid; /* without its socket it ends */
+    return fd[1] < 0 ? -errno : pid; /* without its socket the helper ends */
 }
 
 static int launch(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
@@ -198,9 +198,9 @@ static bool collector_run_serve(int from)
     struct reach_reply   reply;
     struct reach_request q;
     int                  fd[REACH_FDS];
-    const ssize_t        n = recv(from, &q, sizeof q, MSG_TRUNC); /* without room for descriptors: none comes in */
+    const ssize_t        n = recv(from, &q, sizeof q, MSG_TRUNC); /* no room for descriptors: none comes in */
 
-    while (waitpid(-1, NULL, WNOHANG | __WCLONE) > 0) /* helpers alone: self_start waits for its own */
+    while (waitpid(-1, NULL, WNOHANG | __WCLONE) > 0) /* helpers only: self_start waits for its own */
         ;
     if (n < 0 && errno == EINTR)
         return true;
@@ -222,7 +222,7 @@ static bool collector_run_serve(int from)
     return sent;
 }
 
-/* /proc with everybody's processes: one of its own where the machine's hides them. */
+/* /proc with all users' processes: a mount of its own where the machine's hides them. */
 static int proc_all(void)
 {
     const int fd      = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -237,7 +237,8 @@ static int proc_all(void)
     return own >= 0 ? own : fd;
 }
 
-/* Its answers are waited for by who drains the rings, so each thread comes first, too; what it starts does not. */
+/* The thread that drains the rings waits for answers, so each thread here comes first, too; processes that it starts do
+ * not. */
 static void collector_run_come_first(void)
 {
     const struct sched_param least = {.sched_priority = 1};
@@ -250,7 +251,7 @@ static void *asker_run(void *value)
     const int            socket = (int)(intptr_t)value;
     const struct timeval least  = {.tv_sec = ANSWER_S};
     collector_run_come_first();
-    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &least, sizeof least); /* who asks and does not read is left */
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &least, sizeof least); /* a client that does not read is left */
     while (collector_run_serve(socket))
         ;
     close(socket);
@@ -269,5 +270,5 @@ int collector_run(void)
     collector.proc = proc_all();
     while (collector_run_serve(0))
         ;
-    return 0; /* whatever else still asks */
+    return 0; /* whatever other clients still ask */
 }

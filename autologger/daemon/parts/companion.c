@@ -22,7 +22,7 @@ struct companion {
     struct beside_host           host;
     struct child                 child;
     int                          known_fd, timer_fd;
-    unsigned                     again_s; /* before it is started again */
+    unsigned                     again_s; /* delay before it is started again */
     bool                         begun;
     char                         rows[ROWS][COMPANION_ROW]; /* what it was started for */
     unsigned                     count;
@@ -48,7 +48,7 @@ struct trouble {
     const char *reason, *advice;
 };
 
-/* Once in a row: a successor finds it there. */
+/* One condition a row: a successor finds it there. */
 static void trouble_add(struct companion *p, const struct session *s, const struct state_enable *e, void *ctx)
 {
     const struct trouble *t   = ctx;

@@ -1,5 +1,5 @@
 /* companion.h - a provider that the daemon runs as a program beside it, while an enablement wants it: starts it, starts
- * it again when it ends, tells why at the rows of the declarations. What it has told may be kept in a memfd that
+ * it again when it ends, and reports why at the rows of the declarations. What it has told may be kept in a memfd that
  * outlives program and daemon. Where the machine lacks what it needs, the declaration's row has a condition, and
  * nothing else changes.
  * Threads: the controlling one. Ownership: create/destroy. Not for: what the provider tells (autologger/units,
@@ -9,27 +9,27 @@
 #include "autologger/daemon/beside.h"
 
 enum { COMPANION_ROW = 40 + 8 + STATE_UNITS };
-/* What a companion is; one for each program. */
+/* A kind of companion; one for each program. */
 struct companion_kind {
     const char *program;    /* beside this program, or where it is installed */
     const char *what;       /* "units" */
     const char *item;       /* of its conditions */
-    const char *row_option; /* said before each row; NULL: rows are not handed on */
-    const char *keeps;      /* the name under which its memory is handed on (--known); NULL: it has none */
+    const char *row_option; /* option before each row; NULL: rows are not passed on */
+    const char *keeps;      /* the name under which its memory is handed on (--known); NULL: no memory */
     bool reaches; /* it needs rights that this process may have given up: it gets a socket of reach.h (--reach) */
-    const char *needs_reason, *needs_advice; /* when what it needs is not there */
+    const char *needs_reason, *needs_advice; /* for a missing requirement */
     const char *ended_advice;
-    bool (*wants)(const struct state_enable *e); /* of one that is in use */
-    /* What it is started for, once for each text: others start it anew. */
+    bool (*wants)(const struct state_enable *e); /* `e` is in use */
+    /* What the program is started for, once for each text: other texts start it anew. */
     void (*row)(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW]);
 };
 struct companion_options {
-    const char *needs;                 /* a path that must be there; NULL: nothing */
-    const char *option, *option_value; /* handed to the program; value NULL: not */
+    const char *needs;                 /* a path that must exist; NULL: nothing */
+    const char *option, *option_value; /* passed to the program; value NULL: not passed */
 };
 struct companion;
 
-/* NULL when out of memory. The texts must outlive it, and so must `next`, the part of another one that the service
+/* NULL when out of memory. The texts must outlive it, and so must `next`, another companion's part that the service
  * runs, too. */
 struct companion    *companion_create(const struct companion_kind *kind, const struct companion_options *options,
                                       const struct beside *next);

@@ -47,7 +47,7 @@ static const struct confine_rule confine_rules[] = {
 #undef CONFINE
 enum { RULES = sizeof confine_rules / sizeof *confine_rules };
 
-/* The lower half: all that is looked at are numbers of 32 bits. */
+/* Loads the lower half: all tested arguments are numbers of 32 bits. */
 static struct sock_filter confine_argument_load(unsigned n)
 {
     size_t at =
@@ -61,7 +61,7 @@ static struct sock_filter confine_argument_load(unsigned n)
 #define JUMP(code, k, yes, no) \
     (struct sock_filter) BPF_JUMP((uint16_t)(BPF_JMP | (code) | BPF_K), (uint32_t)(k), yes, no)
 
-/* The instructions of a rule; how many. */
+/* Writes the instructions of a rule; returns their number. */
 static unsigned confine_rule_write(const struct confine_rule *r, struct sock_filter *out)
 {
     unsigned n = 0;

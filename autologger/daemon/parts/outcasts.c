@@ -21,8 +21,8 @@ int outcasts_start(void) { return self_start(OUTCASTS_WORD); }
 
 static void no_more(int signal_number) { (void)signal_number; }
 
-/* A socket that lingers is waited for until a signal comes. What has a file system of somebody's own may be waited for
- * for ever. */
+/* Closing a socket that lingers waits until a signal comes. Closing a file of a user's own file system may wait for
+ * ever. */
 static void empty(int connection)
 {
     const struct itimerval again  = {{0, LINGER_US}, {0, LINGER_US}};
@@ -30,13 +30,12 @@ static void empty(int connection)
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &again, NULL);
     while (message_waits(connection) != MESSAGE_NONE)
-        (void)!recv(
-            connection, NULL, 0,
-            MSG_DONTWAIT); /* without room for descriptors: they go within the call, and are no process's to flush */
+        (void)!recv(connection, NULL, 0,
+                    MSG_DONTWAIT); /* no room for descriptors: the call drops them, and no process has to flush them */
     _exit(0);
 }
 
-/* The next connection; -1: there is none, and *end: there will be none. */
+/* The next connection; -1: none now; *end: there will be none. */
 static int outcasts_take(bool *end)
 {
     union {
@@ -60,7 +59,7 @@ static unsigned outcasts_let_go(int connection)
 {
     const pid_t pid = fork();
     if (pid == 0) {
-        close(0); /* or the daemon would take this process for one that takes connections */
+        close(0); /* or the daemon would believe that this process takes connections */
         empty(connection);
     }
     close(connection); /* the child has it, until it is empty */
@@ -85,7 +84,7 @@ int outcasts_run(void)
         } else if (any > 0) {
             end = !room && p.revents & POLLHUP; /* the daemon has ended */
         } else if (!children && ++idle == IDLE_MS / LOOK_MS) {
-            shutdown(0, SHUT_RD); /* takes what is on its way, and the daemon starts another one when there is more */
+            shutdown(0, SHUT_RD); /* takes what is on its way; for more the daemon starts another process */
         }
     }
     return 0;

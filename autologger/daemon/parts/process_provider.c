@@ -11,7 +11,7 @@ static bool process_provider_wants(const struct state_enable *e)
     return memcmp(&e->guid, &kernel_process, sizeof e->guid) == 0;
 }
 
-/* One program serves all sessions: it is not started anew for another one. */
+/* One program serves all sessions: another session does not start it anew. */
 static void process_provider_row(const struct session *s, const struct state_enable *e, char out[COMPANION_ROW])
 {
     (void)s, (void)e;

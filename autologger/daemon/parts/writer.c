@@ -54,7 +54,7 @@ static int send_request(int fd, const struct writer_request *q)
     return n < 0 ? -errno : 0;
 }
 
-/* Its result and, where there is one, the descriptor. -ECONNRESET: the writer has ended. */
+/* The writer's result and, where there is one, the descriptor. -ECONNRESET: the writer has ended. */
 static int receive_reply(int fd, struct writer_reply *reply, int *file)
 {
     union {
@@ -115,7 +115,8 @@ static void put_idle(struct writer_writer *w)
     writer_forget(&oldest);
 }
 
-/* One that has rested too long takes no more requests: -EPIPE, and the request was not carried out (W1). */
+/* Starts a writer. One that has rested too long takes no more requests: -EPIPE, and the request was not carried out
+ * (W1). */
 static int writer_fresh(const struct state_owner *o, struct writer_writer *out)
 {
     struct writer_request q = {.what = WRITER_OWNER, .owner = *o};
@@ -184,7 +185,7 @@ static int ask_alone(enum writer_what what, const char *first, const char *secon
     return writer_ask(what, first, second, 0, mode, &reply, &file);
 }
 
-/* Outside of begin and end paths are walked here: with the daemon's rights, and as carefully. */
+/* Outside of begin and end, paths are walked here: with the daemon's rights, and as carefully. */
 #define OUTSIDE(call) \
     if (mine.fd < 0) \
     return careful_os(writer_writers.inner)->call
@@ -248,7 +249,7 @@ static int far_space(struct os *os, const char *path, struct os_space *out)
 
 static void writer_make(void)
 {
-    writer_writers.os        = *writer_writers.inner; /* what has no path */
+    writer_writers.os        = *writer_writers.inner; /* for calls without a path */
     writer_writers.os.open   = writer_far_open;
     writer_writers.os.mkdir  = far_mkdir;
     writer_writers.os.unlink = far_unlink;
@@ -273,14 +274,14 @@ const struct session_owner_part writer_owner = {parts_writer_begin, parts_writer
 
 /* ---- the process ---- */
 
-/* For good. The other layers are as many as the kernel has. */
+/* Takes on the owner's identity, for good. The other layers are as many as the kernel has. */
 static int writer_become(const struct state_owner *o)
 {
     const struct sandbox_owner owner = {o->uid, o->gid, o->group, o->group_count};
     const struct sandbox       box   = {
                 .kind = SANDBOX_WRITER, .memory = WRITER_MEMORY, .descriptors = WRITER_FILES, .owner = &owner};
     const unsigned must = SANDBOX_USER | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES;
-    careful_os(os_linux()); /* what it opens for itself it opens before */
+    careful_os(os_linux()); /* opens its own descriptors before */
     if (o->group_count > STATE_GROUPS || (sandbox_enter(&box) & must) != must)
         return -EPERM;
     return 0;
@@ -349,7 +350,7 @@ int writer_run(void)
         const ssize_t       n     = recv(0, &q, sizeof q, 0);
         if (n < 0 && errno == EINTR)
             continue;
-        /* takes what is on its way, and the daemon starts another one when there is more */
+        /* takes what is on its way; for more the daemon starts another one */
         if (n < 0 && errno == EAGAIN) {
             shutdown(0, SHUT_RD);
             continue;

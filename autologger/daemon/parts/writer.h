@@ -1,15 +1,15 @@
 /* writer.h - files of sessions that another user started: a process for each owner makes them, with that user's rights
- * to files and no others, and hands the descriptor over. The daemon takes on nobody's identity, follows no path of a
- * user's, and waits for no file system of one but in the thread that asked; that thread waits for a socket, so a
+ * to files and no others, and hands the descriptor over. The daemon takes on no user's identity, follows no path of a
+ * user's, and waits for a user's file system only in the thread that asked; that thread waits for a socket, so a
  * SIGKILL ends it at once.
  *
  *   logger thread --path--> writer of uid N --descriptor--> logger thread
  *
  * A writer is this program with one word (self_start.h) in a sandbox (SANDBOX_WRITER): it has the owner's rights to
- * files, no capability, and the calls that paths need, which it walks as careful.h says. Programs of the owner's can
- * neither stop it nor look into it. It ends when nobody has asked it for WRITER_REST_S, and with the daemon.
+ * files, no capability, and the system calls that paths need; it walks paths as careful.h says. Programs of the owner
+ * can neither stop nor inspect it. It ends after WRITER_REST_S without a request, and with the daemon.
  * Invariants: W1 a request is carried out at most once. W2 a writer serves one owner.
- * Threads: any; each that asks at the same time has a writer of its own. Ownership: none. Not for: files of root's
+ * Threads: any; threads that ask at the same time have a writer each. Ownership: none. Not for: files of root's
  * sessions. */
 #ifndef AUTOLOGGER_DAEMON_WRITER_H
 #define AUTOLOGGER_DAEMON_WRITER_H
@@ -20,10 +20,10 @@ enum { WRITER_REST_S = 10, WRITERS_IDLE = 4, WRITER_PATH = 4096 };
 
 /* For session_env (session.h). */
 extern const struct session_owner_part writer_owner;
-/* The process; its exit code. The socket is its standard input. */
+/* The process; returns its exit code. The socket is its standard input. */
 int writer_run(void);
 
-/* Between the two processes. */
+/* Messages between the two processes. */
 enum writer_what {
     WRITER_OWNER,
     WRITER_OPEN,
@@ -41,9 +41,9 @@ struct writer_request {
     struct state_owner owner;   /* WRITER_OWNER */
     char               path[2 * WRITER_PATH];
 };
-/* `size` bytes were received: a whole request, and its paths end within it. */
+/* True: the `size` received bytes are a whole request, and its paths end within it. */
 bool writer_request_whole(const struct writer_request *q, size_t size);
-struct writer_reply { /* and the descriptor of a WRITER_OPEN that did not fail */
+struct writer_reply { /* with the descriptor of a WRITER_OPEN that did not fail */
     int32_t         result;
     struct os_stat  stat;
     struct os_space space;
