@@ -23,12 +23,12 @@ struct change {
     unsigned           slot[RAW_SOURCES]; /* of want[i] */
     int                id[RAW_SOURCES];
     struct raw_source  want[RAW_SOURCES];
-    uint8_t            state[RAW_SOURCES]; /* of the places, as they are to be */
+    uint8_t            state[RAW_SOURCES]; /* of the places, after the change */
     unsigned           count;              /* of places */
     uint64_t           begin;
 };
 
-/* Are these flags and stacks the reason that it is recorded? */
+/* True if the source is recorded because of flags and stacks. */
 static bool by_terms(const struct raw_source *s)
 {
     return s->kind != SRC_SIDEBAND && s->kind != SRC_TRACEPOINT && s->kind != SRC_UEVENT &&
@@ -43,7 +43,7 @@ static bool change_same(const struct raw_source *a, const struct raw_source *b)
 
 /* ---- which places ---- */
 
-/* The place of what is wanted: the one it has, its old one, or a new one. */
+/* The place of a wanted source: its present or former one, or a new one. */
 static unsigned change_place_of(const struct change *g, const struct raw_source *s)
 {
     const struct raw_header *h = g->k->log.header;
@@ -90,8 +90,8 @@ static void change_place_close(struct change *g, unsigned slot)
         }
 }
 
-/* On every CPU that records. A source that this machine lacks has become a condition; then the one in whose place it
- * would have come stays. */
+/* Opens a source on every CPU that records. A source that this machine lacks is a condition; the source that it would
+ * have replaced then stays. */
 static wstatus change_place_open(struct change *g, unsigned w, struct reason *why)
 {
     struct klog *k      = g->k;
@@ -112,7 +112,7 @@ static wstatus change_place_open(struct change *g, unsigned w, struct reason *wh
     return W_SUCCESS;
 }
 
-/* C1. Nothing of the table is written yet: what a predecessor's successor finds is as it was. */
+/* C1. The table is not written yet: a successor finds it unchanged. */
 static wstatus all_open(struct change *g, struct reason *why)
 {
     struct klog *k      = g->k;
@@ -120,7 +120,7 @@ static wstatus all_open(struct change *g, struct reason *why)
     for (unsigned w = 0; w < g->wanted && !status; w++)
         if (g->slot[w] < RAW_SOURCES && g->state[g->slot[w]] == RAW_ARMING) {
             status = change_place_open(g, w, why);
-            drain_pass(&k->drain, false); /* opening takes its time, and the rings fill */
+            drain_pass(&k->drain, false); /* opening is slow, and the rings fill */
         }
     for (unsigned w = 0; w < g->wanted && status; w++)
         for (unsigned c = 0; g->slot[w] < RAW_SOURCES && g->state[g->slot[w]] == RAW_ARMING && c < k->rings.cpus; c++) {
@@ -151,7 +151,7 @@ static void places_keep(const struct change *g, unsigned slot)
         }
 }
 
-/* From here on a successor knows of it. */
+/* Writes the change to the table. From here on a successor sees it. */
 static void table_write(struct change *g)
 {
     struct raw_header *h = g->k->log.header;
@@ -184,8 +184,8 @@ static void table_write(struct change *g)
 
 /* ---- the records of a change ---- */
 
-/* C2. Where a CPU may not be visited (a cpuset) its time is read elsewhere: an event within the same microsecond may
- * then be had twice, or be missing. */
+/* C2. Where a CPU may not be visited (a cpuset), its time is read on another one: an event within the same microsecond
+ * may then be recorded twice, or be missing. */
 static void cuts_take(const struct rings *rings, uint64_t *cut)
 {
     size_t     bytes = CPU_ALLOC_SIZE(rings->cpus);
@@ -216,8 +216,8 @@ static void terms_add(struct klog *k, struct own_buffer *b, uint64_t time, const
     own_add(&k->drain, b, &r, sizeof r, NULL, 0);
 }
 
-/* The stacks that are wanted before and after: what goes ends at the beginning, what comes begins at the end, so that
- * nobody misses a stack where none was asked of the kernel. */
+/* The stacks that are wanted before and after the change. Removed stacks stop before the switch-over and added ones
+ * start after it, so that no stack is reported missing that was not asked of the kernel. */
 static struct raw_terms between(const struct raw_terms *now, const struct raw_terms *next)
 {
     struct raw_terms t = *now;
@@ -231,7 +231,7 @@ static struct raw_terms between(const struct raw_terms *now, const struct raw_te
     return t;
 }
 
-/* `back`: the change is undone, nothing of what was armed counts. */
+/* Writes the change's records. `back`: the change is undone; events of the armed sources do not count. */
 static wstatus records_write(struct klog *k, bool back)
 {
     struct raw_header *h    = k->log.header;
@@ -268,7 +268,7 @@ static wstatus records_write(struct klog *k, bool back)
     r->count = count;
     pthread_mutex_lock(&k->drain.lock);
     uint64_t lost = k->log.work->own_lost;
-    /* it may use the room that is kept for the end: without it nothing behind it can be told apart */
+    /* the record may use the room that is reserved for the end: later records can't be told apart without it */
     b->mark = true;
     own_add(&k->drain, b, r, sizeof *r + cpus * sizeof *cut + count * sizeof *role, NULL, 0);
     if (!back) {
@@ -290,7 +290,7 @@ static wstatus records_write(struct klog *k, bool back)
 
 /* ---- the end of a change ---- */
 
-/* Those that go: off, drained, counted (C3), closed. Then nothing is under way any more. */
+/* Disables, drains, counts (C3) and closes the sources in state `goes`, and ends the change. */
 static void kernel_change_end(struct change *g, enum raw_source_state goes, bool done)
 {
     struct klog       *k   = g->k;
@@ -314,7 +314,7 @@ static void kernel_change_end(struct change *g, enum raw_source_state goes, bool
             pthread_mutex_unlock(&k->drain.lock);
             h->final_value[i] = value;
             h->final_lost[i]  = lost;
-            /* before its events go: whoever dies here has counted them once */
+            /* before its events are closed: a daemon that dies here has counted them once */
             __atomic_store_n(&h->state[i], RAW_CLOSED, __ATOMIC_RELEASE);
             change_place_close(g, i);
         } else if (h->state[i] == RAW_ARMING || h->state[i] == RAW_LEAVING) {
@@ -355,7 +355,7 @@ static void drop_fd(void *ctx, const char *name, int fd, size_t ring_bytes)
         g->keep(g->ctx, name, -1, 0);
 }
 
-/* File operations come from BPF programs, which write to the sources that there were when they were loaded. */
+/* File operations come from BPF programs, which write to the sources that existed when they were loaded. */
 static struct filetap *tap_renew(struct change *g)
 {
     struct klog *k      = g->k;
@@ -381,7 +381,7 @@ static struct filetap *tap_renew(struct change *g)
     return old;
 }
 
-/* The same for the ends of datagrams. */
+/* The same for the addresses of datagrams. */
 static struct nettap *net_tap_renew(struct change *g)
 {
     struct klog *k     = g->k;
@@ -410,7 +410,7 @@ static wstatus change_make(struct change *g)
     struct klog       *k        = g->k;
     struct raw_header *h        = k->log.header;
     bool               mappings = !(h->now.mask[0] & MAPPING_FLAGS) && (g->config.mask[0] & MAPPING_FLAGS);
-    pthread_mutex_lock(&k->drain.lock); /* no pass has a horizon beyond it */
+    pthread_mutex_lock(&k->drain.lock); /* no pass has a horizon beyond `begin` */
     k->drain.hold_ns = g->begin = raw_now();
     pthread_mutex_unlock(&k->drain.lock);
     table_write(g);
@@ -461,7 +461,7 @@ wstatus klog_update(struct klog *k, const struct klog_config                    
     g->config.hook_count       = terms->hook_count;
     g->config.condition        = terms->condition;
     g->config.condition_ctx    = terms->condition_ctx;
-    g->config.tracepoint_count = 0; /* a session's tracepoints are no matter of flags */
+    g->config.tracepoint_count = 0; /* a session's tracepoints do not depend on flags */
     g->keep                    = keep;
     g->ctx                     = ctx;
     g->wanted                  = rings_sources(&g->config, g->want, g->id);

@@ -1,25 +1,24 @@
-/* change.h - other flags and stacks for a kernel logger that runs.
+/* change.h - changing the flags and stacks of a running kernel logger.
  *
- *   open what is new, switched off -> both the new and the old record -> a time on each CPU parts them -> the old is
- *   closed
+ *   open the new sources, disabled -> new and old record side by side -> a cut time on each CPU -> close the old
  *
  * Invariants
- *   C1 nothing is opened, closed or switched before all that is new could be opened: whole or not at all.
- *   C2 a source that only changes its kind of record (with a stack, without) misses no event and has none twice: it is
- *      opened anew beside the old one; while both record, a thread of ours visits each CPU, and the time it reads there
- *      lies between two events of that CPU (handlers are not preempted). Up to that time the old one counts, then the
- *      new one (convert_change.c).
- *   C3 what a source counted goes to final_value of the log's header when its events are closed: attempted stays exact.
- *   C4 until the log has the change's records no event behind its beginning is converted (drain.hold_ns); a successor
- *      of a daemon that died in between undoes the change, or finishes it when its records are published.
- *   C5 a place in the table belongs to one kind of source for ever; one that comes back takes its old place.
- * Threads: the controlling one, beside the drainer and the logger. Not for: the early program, which has none of it
+ *   C1 a change is made whole or not at all: no source is enabled or closed before all new sources are open.
+ *   C2 a source that only gains or loses its stacks misses no event and records none twice. It is opened anew beside
+ *      the old one; while both record, a thread visits each CPU, and the time it reads there lies between two events of
+ *      that CPU (handlers are not preempted). Up to that time the old source counts, then the new one
+ *      (convert_change.c).
+ *   C3 a source's count goes to final_value of the log's header when its events are closed: attempted stays exact.
+ *   C4 until the change's records are in the log, no event after the change's beginning is converted (drain.hold_ns).
+ *      If the daemon dies in between, its successor undoes the change, or finishes it when its records are published.
+ *   C5 a place in the table belongs to one source for ever; a source that returns takes its old place.
+ * Threads: the controlling one, beside the drainer and the logger. Not for: the early program, which makes no changes
  * (convert_none.c). */
 #ifndef AUTOLOGGER_KERNEL_CHANGE_H
 #define AUTOLOGGER_KERNEL_CHANGE_H
 
 struct klog;
 
-/* A successor's: ends what a predecessor began. Before sources are enabled. */
+/* For a successor: finishes or undoes the predecessor's change. Before sources are enabled. */
 void change_settle(struct klog *k);
 #endif

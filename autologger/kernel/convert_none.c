@@ -1,5 +1,5 @@
-/* convert_none.c - the converter of a program that never converts, in the place of convert*.c, emit.c, state.c and
- * snapshot.c: the early program keeps raw records until its successor takes them over, and is small.
+/* convert_none.c - the converter of a program that never converts, instead of convert*.c, emit.c, state.c and
+ * snapshot.c: the early program keeps raw records until its successor takes them over, and must be small.
  * Invariants: nothing is loaded, so nothing is released, freed or counted as converted; no snapshot is ever in force.
  * Threads, ownership: as convert.h. Not for: a program that may write files. */
 #include "autologger/kernel/change.h"

@@ -49,14 +49,14 @@ static void hotplug_say(const struct klog *k, wstatus number, bool note, unsigne
     if (!k->config.condition)
         return;
     clock_gettime(CLOCK_BOOTTIME, &t);
-    /* since the kernel began; in the item, because it happens more than once */
+    /* time since the kernel's start; in the item, because it can happen more than once */
     snprintf(item, sizeof item, "CPU %u at %lld.%03ld s", cpu, (long long)t.tv_sec, t.tv_nsec / 1000000);
     k->config.condition(k->config.condition_ctx, number, note, item, what, advice);
 }
 
 /* ---- offline ---- */
 
-/* H1. With the lock held: no pass is under way, and none sees half of it. */
+/* H1. With the lock held: no pass runs or sees a half-done change. */
 static void counts_take(struct klog *k, unsigned cpu)
 {
     struct raw_header *h = k->log.header;
@@ -73,7 +73,7 @@ static void counts_take(struct klog *k, unsigned cpu)
                 l->ring_to = l->ring_to ? l->ring_to : raw_now();
             }
         } else {
-            h->cut = 1; /* this kernel does not say any more what it counted: what came is all that is known */
+            h->cut = 1; /* this kernel no longer gives the count: only the drained records are known */
         }
         l->source[i].seen = 0;
     }
@@ -85,7 +85,7 @@ static void hotplug_let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ct
     char         name[64];
     for (unsigned i = 0; i < k->rings.count; i++)
         if (r->fd[i] >= 0)
-            ioctl(r->fd[i], PERF_EVENT_IOC_DISABLE, 0); /* the kernel has done so, unless it is back already */
+            ioctl(r->fd[i], PERF_EVENT_IOC_DISABLE, 0); /* the kernel did, unless the CPU is back already */
     klog_handlers_wait();
     drain_pass(&k->drain, false);
     pthread_mutex_lock(&k->drain.lock);
@@ -112,14 +112,14 @@ static void hotplug_let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ct
 
 /* ---- online ---- */
 
-/* The numbers of the tracepoints, by place. */
+/* Finds the numbers of the tracepoints, by place in the table. */
 static bool ids_find(struct klog *k, int *ids)
 {
     const struct raw_header *h      = k->log.header;
     struct klog_config       quiet  = k->config;
     struct raw_source       *want   = calloc(RAW_SOURCES, sizeof *want);
     int                     *number = calloc(RAW_SOURCES, sizeof *number);
-    quiet.condition                 = NULL; /* all of it was said at the start */
+    quiet.condition                 = NULL; /* conditions were reported at the start */
     unsigned count                  = want && number ? rings_sources(&quiet, want, number) : 0;
     for (unsigned i = 0; i < h->source_count; i++) {
         ids[i] = -1;
@@ -133,7 +133,7 @@ static bool ids_find(struct klog *k, int *ids)
     return count > 0;
 }
 
-/* Into rings of its own: the drainer sees a CPU when all of it is there. NULL ring: it could not be. */
+/* Opens into a separate struct rings: the drainer sees a CPU only when it is complete. NULL: it failed. */
 static struct ring *hotplug_ring_open(struct klog *k, unsigned cpu, const int *ids, struct reason *why)
 {
     struct rings one = k->rings;

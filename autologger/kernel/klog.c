@@ -76,7 +76,7 @@ static wstatus klog_finish_open(struct klog *k, struct reason *why)
     return status;
 }
 
-/* The socket of uevents, if they are wanted and can be had; its place in the table. */
+/* Opens the socket of uevents, if they are wanted and available. Returns its place in the table. */
 static unsigned devices_add(struct klog *k, struct raw_source *sources, unsigned *count, uint64_t *number)
 {
     char text[96];
@@ -98,7 +98,7 @@ static void devices_adopt(struct klog *k, int (*find)(void *ctx, const char *nam
         if (k->log.header->source[i].kind == SRC_UEVENT) {
             k->drain.devices_fd      = find(ctx, DEVICES_FD);
             k->drain.devices_source  = i;
-            k->drain.devices_adopted = !k->log.header->devices_left; /* it died: what it took last may be in no log */
+            k->drain.devices_adopted = !k->log.header->devices_left; /* it died: its last uevents may be in no log */
         }
     k->log.header->devices_left = 0;
 }
@@ -157,7 +157,7 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
     *out           = NULL;
     if (!k)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger");
-    k->adopted = true; /* also of one that died before it had started */
+    k->adopted = true; /* also if the predecessor died before it had started */
     wstatus status;
     int     raw = find(ctx, "raw");
     if (raw < 0) {
@@ -184,12 +184,12 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         k->phase = kphase_adopt(&k->config, &k->log, rings_hold(&k->rings));
     k->drain.hold = k->phase != NULL;
     if (!status)
-        k->drain.argv = argv_adopt(find, ctx); /* else klog_start has new ones made */
+        k->drain.argv = argv_adopt(find, ctx); /* else klog_start makes a new one */
     if (!status)
         k->tap = filetap_adopt(find, ctx);
     if (!status)
         k->net_tap = nettap_adopt(find, ctx);
-    if (!status) { /* what a predecessor changed since is in the log */
+    if (!status) { /* later changes by a predecessor are in the log */
         const struct raw_terms *first = &k->log.header->first;
         convert_terms(&k->convert, first->mask, first->hooks, first->hook_count);
         k->drain.hold_ns = k->log.header->change_begin_ns;
@@ -211,7 +211,7 @@ out:
 
 void klog_tell(struct klog *k, void *condition_ctx) { k->config.condition_ctx = condition_ctx; }
 
-/* Arms perf while the kernel's own buffer still records, stops that one, and takes over what it has. The rings wait. */
+/* Arms perf while the kernel's own buffer still records, stops that buffer and imports it. The rings wait. */
 static void start_phase(struct klog *k)
 {
     pthread_mutex_lock(&k->drain.lock);
@@ -246,7 +246,7 @@ static uint64_t source_drained(struct klog *k, unsigned kind)
     return sum;
 }
 
-/* File operations, which take some tenths of a second to load: the other sources do not wait for them. */
+/* File operations. Loading takes some tenths of a second, so the other sources are started before. */
 static void tap_start(struct klog *k)
 {
     struct reason why = {0};
@@ -267,8 +267,8 @@ static void tap_start(struct klog *k)
         kernel_klog_tell(&k->config, false, "FILE_IO", why.text, advice);
 }
 
-/* The ends of datagrams, and calls on sockets where the kernel does not tell of them; an early program records
- * neither. */
+/* The addresses of datagrams, and calls on sockets where the kernel has no tracepoint for them. An early program
+ * records neither. */
 static void net_tap_start(struct klog *k)
 {
     struct reason why = {0};
@@ -292,7 +292,7 @@ static void net_tap_start(struct klog *k)
                          "use Linux 6.3 or newer");
 }
 
-/* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */
+/* Does what a predecessor left undone: it may have died before it had enabled all sources, or in its walk of /proc. */
 static void start_adopted(struct klog *k)
 {
     change_settle(k);
@@ -316,7 +316,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
     if (!rings_hold(&k->rings))
         drain_pass(
             &k->drain,
-            /* the first clock pair lies before the first record; what a predecessor's rings hold waits for the seam */
+            /* the first clock pair lies before the first record; records in a predecessor's rings wait for the seam */
             false);
     if (k->phase) { /* the kernel records anyhow */
         klog_addresses(k);
@@ -329,7 +329,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
     __atomic_store_n(&k->drain.walking, false, __ATOMIC_RELEASE);
     tap_start(k);
     net_tap_start(k);
-    kphase_close(k->phase); /* first: a successor gives back no buffer of a log that has started */
+    kphase_close(k->phase); /* before `started`: a successor gives back no buffer of a started log */
     k->phase               = NULL;
     k->log.header->started = 1;
     k->drain.function      = NULL;
@@ -353,8 +353,8 @@ void klog_source_read(const struct klog *k, unsigned source, uint64_t *value, ui
     }
 }
 
-/* Switching an event off interrupts its CPU, perhaps between the kernel's count of an event and its record: the record
- * then follows. All tracepoint handlers under way have ended once RCU's readers have (one CPU has none: they can't be
+/* Disabling an event interrupts its CPU, perhaps between the kernel's count of an event and its record: the record then
+ * follows. All running tracepoint handlers have ended once RCU's readers have (a single CPU has none: handlers can't be
  * preempted). */
 void klog_handlers_wait(void)
 {
@@ -362,7 +362,7 @@ void klog_handlers_wait(void)
         usleep(HANDLERS_US); /* a kernel with tickless CPUs refuses */
 }
 
-/* What the counters say now, for a successor that has none. */
+/* Stores the counters for a successor that has no perf events. */
 static void counts_keep(struct klog *k)
 {
     if (!rings_present(&k->rings))
@@ -371,7 +371,7 @@ static void counts_keep(struct klog *k)
         klog_source_read(k, i, &k->log.header->final_value[i], &k->log.header->final_lost[i]);
 }
 
-/* Was an event counted whose record has not come? */
+/* True if an event was counted whose record is not drained yet. */
 static bool record_missing(struct klog *k)
 {
     const struct raw_header *h       = k->log.header;
@@ -389,12 +389,12 @@ void klog_leave(struct klog *k)
 {
     if (k->log.header->stopped)
         return;
-    counts_keep(k); /* first: the events go on, and what is counted must have been drained */
+    counts_keep(k); /* before the pass: events go on, and every counted event must be drained */
     drain_pass(&k->drain, false);
     k->log.header->devices_left = 1;
     if (!record_missing(k))
         return;
-    klog_handlers_wait(); /* rare, and not always: it takes as long as the slowest CPU */
+    klog_handlers_wait(); /* only when needed, which is rare: it takes as long as the slowest CPU */
     drain_pass(&k->drain, false);
 }
 
@@ -416,7 +416,7 @@ void klog_stop(struct klog *k)
     drain_counters(&k->drain);
     drain_mark(&k->drain, RAW_STOP);
     counts_keep(k);
-    drain_pass(&k->drain, true); /* its last store says that all this is final */
+    drain_pass(&k->drain, true); /* its last store makes all this final */
 }
 
 void klog_settle(void) { probes_wait(); }
@@ -475,7 +475,7 @@ void klog_terms(const struct klog *k, struct klog_config *out) { terms_get(&k->l
 
 unsigned klog_drain(struct klog *k, int timeout_ms)
 {
-    pthread_mutex_lock(&k->drain.lock); /* what is wanted may change */
+    pthread_mutex_lock(&k->drain.lock); /* the terms may change */
     int argv = argv_wake_fd(k->drain.argv),
         ms   = enrich_images_timeout(&k->drain, memory_timeout(&k->drain, timeout_ms));
     pthread_mutex_unlock(&k->drain.lock);
@@ -497,15 +497,15 @@ void klog_wake(struct klog *k)
         return; /* full: it is awake already */
 }
 
-/* What the logger's side goes by: the size of the ring, or the one that it is to get. */
+/* The size that the logger thread works with: that of the ring, or its smaller target. */
 static uint64_t klog_goal(const struct klog *k)
 {
     return k->goal && k->goal < k->log.seen_size ? k->goal : k->log.seen_size;
 }
 
-/* Raw bytes are reused in steps: when the converter has moved on by an eighth of the log, a snapshot of its state is
- * taken at the next moment when all is converted that may be; it comes into force, and what is before it is freed, when
- * every CPU's events up to it are in the file (klog_release). */
+/* Raw bytes are reused in steps. When the converter has moved on by an eighth of the log, a snapshot of its state is
+ * taken as soon as it has converted everything up to the horizon. The snapshot comes into force, and the bytes before
+ * it are freed, when every CPU's events up to it are in the file (klog_release). */
 static void snapshot_when_due(struct klog *k)
 {
     struct convert *c = &k->convert;
@@ -556,27 +556,27 @@ bool klog_tight(struct klog *k)
 
 void klog_suppress(struct klog *k, unsigned cpu, uint64_t time) { convert_suppress(&k->convert, cpu, time); }
 
-/* With told_lock: the drainer's is held for as long as a pass takes. */
+/* With told_lock held, not the drainer's lock, which is held for a whole pass. */
 static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring, uint64_t *withheld)
 {
     const struct raw_told *told = &k->log.told;
     uint64_t               seen = told->drained[source] + told->lost_memory[source], value = 0, lost = 0;
-    /* then what is told is final */
+    /* when true, `told` is final */
     const bool stopped = __atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE);
     if (stopped || !rings_present(&k->rings)) {
         value = k->log.header->final_value[source];
         lost  = k->log.header->final_lost[source];
-        if (k->log.header->cut && value < seen + lost) /* left, not stopped: more came after the count */
+        if (k->log.header->cut && value < seen + lost) /* klog_leave, not klog_stop: more came after the count */
             value = seen + lost;
     } else {
         klog_source_read(k, source, &value, &lost);
     }
     bool counter = k->log.header->source[source].flags & RAW_SOURCE_COUNTER;
-    *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */
+    *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band counts nothing */
     *lost_ring   = lost;
-    /* Some kernels filter what a tracer may see after it was counted: such an event is neither delivered nor in
-     * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained: here
-     * before a stop, in a copy because klog_leave counts before it drains. */
+    /* Some kernels filter events after counting them: such an event is neither delivered nor in PERF_FORMAT_LOST. It is
+     * reported here. The number is known once everything has been drained: here before a stop, in a copy because
+     * klog_leave counts before it drains. */
     *withheld = counter && stopped && value > seen + lost ? value - seen - lost : 0;
 }
 
@@ -612,7 +612,7 @@ void klog_counters(struct klog *k, struct klog_counters *out)
         out->lost_memory += told->lost_memory[i];
     }
     const struct raw_phase *phase = &k->log.header->phase;
-    out->attempted += phase->lost + phase->damaged; /* what became of the others is in their sources */
+    out->attempted += phase->lost + phase->damaged; /* the other entries are counted by their sources */
     out->lost_ring += phase->lost;
     out->lost_conversion += phase->damaged;
     if (c->damaged && out->drained > c->loaded)

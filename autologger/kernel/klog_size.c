@@ -1,4 +1,4 @@
-/* klog_size.c - more or less memory for raw records while a session runs. See klog.h, and rawlog.h for how. */
+/* klog_size.c - resizes the memory for raw records while a session runs. See klog.h, and rawlog.h for how. */
 #include "autologger/kernel/klog_state.h"
 
 uint64_t klog_memory(const struct klog *k, uint64_t *most)
@@ -21,13 +21,13 @@ void klog_goal_set(struct klog *k, uint64_t bytes) { k->goal = bytes; }
 wstatus klog_resize(struct klog *k, uint64_t bytes, struct reason *why)
 {
     pthread_mutex_lock(&k->size_lock);
-    pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away: what a pass writes belongs to one layout */
+    pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away: a pass writes to one layout */
     wstatus status = k->log.header->stopped
                          ? reason_set(why, W_NOT_READY, "the kernel's sources of this session are not recording")
                          : rawlog_resize(&k->log, bytes, why);
     pthread_mutex_unlock(&k->drain.lock);
     if (!status)
-        rawlog_trim(&k->log); /* takes its time, and the drainer need not wait for it */
+        rawlog_trim(&k->log); /* slow, and the drainer need not wait for it */
     pthread_mutex_unlock(&k->size_lock);
     return status;
 }

@@ -13,7 +13,7 @@
 
 enum { BUFFER_BYTES = 1 << 20 };
 
-/* The kernel's headers end in arrays of no length: the message is laid out by hand. */
+/* The kernel's structures end in flexible arrays: the message is laid out by hand. */
 static bool listen_to(int fd)
 {
     const enum proc_cn_mcast_op op = PROC_CN_MCAST_LISTEN;
@@ -36,7 +36,7 @@ void exits_open(struct exits *e)
     e->fd = socket(PF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
     if (e->fd < 0)
         return;
-    /* a smaller one loses codes, no events */
+    /* a smaller buffer loses exit codes, not events */
     (void)setsockopt(e->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
     if (bind(e->fd, (struct sockaddr *)&address, sizeof address) < 0 || !listen_to(e->fd))
         exits_close(e);
@@ -60,7 +60,7 @@ static void exits_keep(struct exits *e, const uint8_t *bytes, size_t size)
     e->next               = (e->next + 1) % EXITS_KEPT;
 }
 
-/* What has come. */
+/* Reads all received messages. */
 static void exits_read_all(struct exits *e)
 {
     struct sockaddr_nl from;
@@ -78,7 +78,7 @@ static void exits_read_all(struct exits *e)
 static bool processes_exits_take(struct exits *e, uint32_t pid, uint32_t *code)
 {
     for (unsigned i = 0; i < EXITS_KEPT; i++) {
-        unsigned at = (e->next + EXITS_KEPT - 1 - i) % EXITS_KEPT; /* the newest first: ids come back */
+        unsigned at = (e->next + EXITS_KEPT - 1 - i) % EXITS_KEPT; /* the newest first: ids are reused */
         if (e->kept[at].pid == pid) {
             *code           = e->kept[at].code;
             e->kept[at].pid = 0;
@@ -95,7 +95,7 @@ bool exits_take(struct exits *e, uint32_t pid, uint32_t *code)
     if (e->fd < 0)
         return false;
     clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_nsec += EXITS_WAIT_MS * 1000000; /* more than a second's is fine below */
+    end.tv_nsec += EXITS_WAIT_MS * 1000000; /* may exceed a second: the difference below allows that */
     for (;;) {
         struct pollfd p = {e->fd, POLLIN, 0};
         exits_read_all(e);

@@ -1,4 +1,4 @@
-/* exits.h - with which code processes end: perf's record of an exit has none, the kernel's process connector does.
+/* exits.h - exit codes of processes: perf's record of an exit has none, the kernel's process connector does.
  * Threads: one. Ownership: open/close. Not for: when they end (sideband.h). */
 #ifndef AUTOLOGGER_PROCESSES_EXITS_H
 #define AUTOLOGGER_PROCESSES_EXITS_H
@@ -14,9 +14,9 @@ struct exits {
     unsigned next, vain;
 };
 void exits_open(struct exits *e);
-/* The code of a process of which perf has told the end, once: what it returned, or 128 + the signal that ended it. The
- * kernel says it a moment later than perf: it is waited for, EXITS_WAIT_MS at most, and not at all after EXITS_TRIES in
- * vain, until one comes again. False: nobody said. */
+/* The code of a process whose end perf has reported, once: its return value, or 128 + the signal that ended it. The
+ * connector reports it a moment later than perf: the call waits for it, EXITS_WAIT_MS at most, and not at all after
+ * EXITS_TRIES waits in vain, until a code comes again. False: not known. */
 bool exits_take(struct exits *e, uint32_t pid, uint32_t *code);
 void exits_close(struct exits *e);
 #endif

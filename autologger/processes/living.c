@@ -61,7 +61,7 @@ void living_finish(struct living *l)
 
 /* ---- /proc ---- */
 
-/* What is wanted of "PID (NAME) S PARENT ...": the name may have brackets and spaces. */
+/* Parses "PID (NAME) S PARENT ...": the name may have brackets and spaces. */
 static bool stat_parse(char *text, struct process *p, uint64_t *ticks, char name[16])
 {
     char    *open = strchr(text, '('), *close = strrchr(text, ')');

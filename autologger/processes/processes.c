@@ -1,11 +1,11 @@
 /* autologger-processes - Microsoft-Windows-Kernel-Process: processes, threads and images as events of an ordinary
- * provider, for sessions of programs; the kernel logger is not needed. A program beside the daemon, which starts it
- * where a session wants the provider. It listens to perf's side band (sideband.h) while the provider is enabled, and
- * writes events (TraceLogging, with Windows' event ids, keywords and field names) with the times at which they
- * happened. What finds no room is waited for, PATIENCE_MS in a row, then lost and counted by its session; what perf
- * lost is counted there too.
- * Threads: the main one; the library's calls on_enable, which opens the side band before the enabling call returns.
- * `lock` is for all but `asked_fd`. Not for: PROC_THREAD and LOADER of the kernel logger (autologger/kernel). */
+ * provider, for sessions of programs, without the kernel logger. A program of its own, which the daemon starts when a
+ * session wants the provider. It listens to perf's side band (sideband.h) while the provider is enabled, and writes
+ * events (TraceLogging, with Windows' event ids, keywords and field names) with their original times. An event without
+ * room waits, PATIENCE_MS in a row at most; then it is lost and counted by its session, as are records that perf lost.
+ * Threads: the main one; the library's thread calls on_enable, which opens the side band before the enabling call
+ * returns. `lock` guards everything but `asked_fd`. Not for: PROC_THREAD and LOADER of the kernel logger
+ * (autologger/kernel). */
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/kernel/source/reach.h"
 #include "autologger/processes/exits.h"
@@ -49,7 +49,7 @@ static const struct {
 static struct processes_program {
     struct _tlgProvider_t provider;
     pthread_mutex_t       lock;
-    struct sideband      *sideband; /* NULL: nobody has the provider enabled */
+    struct sideband      *sideband; /* NULL: no session has the provider enabled */
     struct living         living;
     struct exits          exits;
     struct clockmap       map; /* raw to TSC */
@@ -86,7 +86,7 @@ static uint64_t processes_time_for(void *ctx, uint32_t clock_kind)
     return clock_kind == CLOCK_READ_TSC && p.tsc ? clockmap_tsc(&p.map, p.time_ns) : p.time_ns;
 }
 
-/* Where EventWriteTransfer stands in what TraceLoggingWrite becomes. */
+/* Replaces EventWriteTransfer in the expansion of TraceLoggingWrite. */
 static ULONG processes_write_event(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
 {
     const struct event_told told  = {.time = processes_time_for};
@@ -145,9 +145,9 @@ static void tell_rundown(void *ctx, struct process *x)
     WRITE("ProcessRundown", KEY_PROCESS, BEGIN_FIELDS(x));
 }
 
-/* ---- what perf says ---- */
+/* ---- perf's records ---- */
 
-/* The exec is told when the path is known: the first file that is mapped afterwards is the program's. */
+/* The exec is reported when the path is known: the first file that is mapped after it is the program's. */
 static void tell_exec(struct process *x, const char *image)
 {
     char *copy = strdup(image);
@@ -245,12 +245,12 @@ static bool processes_wanted(void) { return __atomic_load_n(&p.provider.LevelPlu
 
 static void processes_failed(const struct reason *why)
 {
-    fprintf(stdout, "%s\n", why->text); /* the daemon reads it, and tells it at the rows */
+    fprintf(stdout, "%s\n", why->text); /* the daemon reads it, and shows it at the rows */
     fflush(stdout);
     _exit(EXIT_REFUSED);
 }
 
-/* Under lock. The rings first: what happens while /proc is read is in both, and told once. */
+/* Under lock. The rings first: events while /proc is read are in both, and reported once. */
 static void listen_now(void)
 {
     struct reason why = {0};
@@ -288,7 +288,7 @@ static void NTAPI processes_on_enable(LPCGUID source, ULONG code, UCHAR level, U
     eventfd_write(p.asked_fd, 1);
 }
 
-/* Takes what is there, until `until_ns`. Under lock. */
+/* Takes the records up to `until_ns`. Under lock. */
 static void processes_take(uint64_t until_ns)
 {
     if (p.tsc)
@@ -314,7 +314,7 @@ static _Noreturn void processes_work(void)
         sideband_wait(sideband, p.asked_fd, sideband ? QUIET_MS : -1); /* only this thread closes it */
         eventfd_read(p.asked_fd, &asked);
         if (sideband)
-            usleep(BATCH_MS * 1000); /* what comes together is taken together */
+            usleep(BATCH_MS * 1000); /* takes a batch of records at once */
     }
 }
 

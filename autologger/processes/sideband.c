@@ -13,7 +13,7 @@
 
 enum { RING_BYTES = 256 << 10, PAGE = 4096, RECORD_MOST = 65536, CPUS_MOST = 4096 };
 
-/* As perf writes them; behind each stand pid, tid, time and CPU (sample_id_all). */
+/* Records as perf writes them; each ends with pid, tid, time and CPU (sample_id_all). */
 struct task_record {
     struct perf_event_header header;
     uint32_t                 pid, ppid, tid, ptid;
@@ -121,7 +121,7 @@ wstatus sideband_open(struct sideband **out, struct reason *why)
     for (unsigned cpu = 0; cpu < (unsigned)cpus; cpu++) {
         int result = sideband_ring_open(&s->ring[s->count], cpu);
         if (result == ENODEV || result == ENXIO)
-            continue; /* a CPU that is not there, or off */
+            continue; /* a CPU that is absent or offline */
         if (result) {
             error = result;
             break;
@@ -139,7 +139,7 @@ wstatus sideband_open(struct sideband **out, struct reason *why)
 
 /* ---- out of the rings ---- */
 
-/* Where a record has its time: the kernel wrote it, and its length is looked at all the same. */
+/* Reads the time of a record. The length is checked although the kernel wrote it. */
 static bool sideband_time_of(const struct perf_event_header *h, uint64_t *time)
 {
     struct trailer t;
@@ -209,7 +209,7 @@ static int sideband_by_time(const void *a, const void *b)
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->order < y->order ? -1 : 1;
 }
 
-/* A text that ends inside its record. */
+/* The text if it ends inside its record; else NULL. */
 static const char *sideband_text_of(const struct perf_event_header *h, const char *text)
 {
     const size_t room = h->size - sizeof(struct trailer) - (size_t)(text - (const char *)h);
@@ -233,8 +233,8 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
         out->pid = c->pid, out->tid = c->tid;
         return (out->text = sideband_text_of(h, c->comm)) != NULL;
     }
-    /* PERF_RECORD_MISC_MMAP_BUILD_ID says nothing here: the kernel leaves the bit in the record of the next event when
-     * another one of the machine asked for build ids. The name stands at the same place in both forms. */
+    /* PERF_RECORD_MISC_MMAP_BUILD_ID is ignored: the kernel leaves the bit in the record of the next event when another
+     * event of the machine asked for build ids. The name stands at the same place in both forms. */
     if (h->type == PERF_RECORD_MMAP2 && body > sizeof(struct code_record)) {
         const struct code_record *c = record;
         out->kind                   = SIDEBAND_CODE;
@@ -249,7 +249,7 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
     return false;
 }
 
-/* What was handed on is gone; what is left moves together where there is memory for that (else its room is used
+/* Drops the first `count` records, and compacts the rest if there is memory for that (else their room is reused
  * later). */
 static void sideband_forget(struct sideband *s, size_t count)
 {

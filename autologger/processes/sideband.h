@@ -1,6 +1,6 @@
-/* sideband.h - what perf's side band tells of all processes: created, other program, ended, code mapped. No tracepoint,
- * no sample. Records come in the order of their times over all CPUs; SIDEBAND_HOLD_NS is how long one may be on its way
- * into its ring.
+/* sideband.h - perf's side-band records of all processes: created, other program, ended, code mapped. No tracepoint, no
+ * sample. Records come in the order of their times over all CPUs; SIDEBAND_HOLD_NS is how long a record may take to
+ * reach its ring.
  * Threads: one at a time. Ownership: open/close. Not for: events of the kernel logger (autologger/kernel). */
 #ifndef AUTOLOGGER_PROCESSES_SIDEBAND_H
 #define AUTOLOGGER_PROCESSES_SIDEBAND_H
@@ -17,16 +17,16 @@ struct sideband_record {
     uint64_t           time_ns;               /* CLOCK_MONOTONIC_RAW */
     uint64_t           address, size, offset; /* CODE */
     uint64_t           lost;                  /* LOST: records */
-    const char        *text; /* EXEC: the name, at most 15 bytes; CODE: the file. Gone after the call */
+    const char        *text; /* EXEC: the name, at most 15 bytes; CODE: the file. Valid during the call */
 };
 typedef void sideband_fn(void *ctx, const struct sideband_record *r);
 struct sideband;
 
-/* W_ACCESS_DENIED with the right that is missing; W_NOT_SUPPORTED where there is no perf; W_NOT_ENOUGH_MEMORY. */
+/* W_ACCESS_DENIED with the missing right; W_NOT_SUPPORTED without perf; W_NOT_ENOUGH_MEMORY. */
 wstatus sideband_open(struct sideband **out, struct reason *why);
-/* All records up to `until_ns`. */
+/* Calls `each` for all records up to `until_ns`. */
 void sideband_take(struct sideband *s, uint64_t until_ns, sideband_fn *each, void *ctx);
-/* Waits until there is a record, or fd is readable, or for wait_ms (-1: however long). `s` may be NULL. */
+/* Waits until there is a record, or fd is readable, or for wait_ms (-1: no limit). `s` may be NULL. */
 void sideband_wait(struct sideband *s, int fd, int wait_ms);
 void sideband_close(struct sideband *s); /* NULL is fine */
 #endif

@@ -11,16 +11,16 @@
 #define SYSTEMD "org.freedesktop.systemd1"
 #define UNIT_PATH "/org/freedesktop/systemd1/unit/"
 #define JOB_PATH "/org/freedesktop/systemd1/job/"
-/* While a boot is under way: the pause after a unit, of the time that its answer took. Some boots never finish by
- * systemd's word: then it ends after two minutes. */
+/* During a boot: the pause after a unit, as a multiple of its answer's time. Some boots never finish by systemd's word:
+ * then the pauses end after two minutes. */
 enum { GENTLE = 30, GENTLE_MOST_US = 250000, GENTLE_FOR_US = 120000000 };
 enum { WINDOW = 64, JOBS = 4096, STEP_MESSAGES = 1000, RECEIVED_MOST = 16 << 20, NAME_ROOM = 1024 };
 
 struct known_unit { /* unit first: found by its name */
     struct unit        unit;
-    bool               complete; /* all of it was read once */
+    bool               complete; /* all its properties were read once */
     bool               wanted;   /* in the queue */
-    bool               loaded;   /* systemd said so: asking for it does not load it */
+    bool               loaded;   /* by systemd's word: asking for it does not load it */
     struct known_unit *next_wanted;
 };
 enum request_kind {
@@ -46,7 +46,7 @@ struct bus {
     struct unit_job    job[JOBS];
     unsigned           requests, jobs, answers;
     uint64_t           marks[BUS_MARKS];
-    uint64_t           opened_us, asked_us, next_us; /* the last unit was asked for, the next one may be */
+    uint64_t           opened_us, asked_us, next_us; /* asked_us: for the last unit; next_us: earliest for the next */
     bool               asked, listed, no_memory, hurry;
 };
 
@@ -71,7 +71,7 @@ static struct known_unit *unit_find(const struct bus *b, const char *name)
     return at ? *at : NULL;
 }
 
-/* In the queue of those that are to be read. */
+/* Puts the unit into the queue of units to be read. */
 static void unit_want(struct bus *b, const char *name)
 {
     struct known_unit *k = unit_find(b, name);
@@ -93,7 +93,7 @@ static void unit_want(struct bus *b, const char *name)
     b->last_wanted  = &k->next_wanted;
 }
 
-/* systemd says that it is loaded. */
+/* The same for a unit that is loaded, by systemd's word. */
 static void unit_want_loaded(struct bus *b, const char *name)
 {
     unit_want(b, name);
@@ -105,7 +105,7 @@ static void unit_want_loaded(struct bus *b, const char *name)
 static void unit_drop(struct bus *b, const char *name)
 {
     struct known_unit *k = unit_find(b, name);
-    if (k && k->wanted) /* the answer will say that it is gone */
+    if (k && k->wanted) /* the answer will show that it is gone */
         k->loaded = false;
     if (!k || k->wanted)
         return;
@@ -125,7 +125,7 @@ static void unit_tell(struct bus *b, struct known_unit *k)
         b->sink.unit(b->sink.ctx, &k->unit);
 }
 
-/* ".../unit/a_2eservice": every byte that is no letter and no digit is _XX. */
+/* ".../unit/a_2eservice": every byte other than a letter or digit is _XX. */
 static bool path_name(const char *path, char out[NAME_ROOM])
 {
     size_t n = 0;
@@ -152,7 +152,7 @@ static void name_path(const char *name, char *out, size_t size)
     out[n < size ? n : size - 1] = 0;
 }
 
-/* The interface with what only units of this kind have; NULL: nothing that we want. */
+/* The interface with the properties of this kind of unit; NULL: none of them is wanted. */
 static const char *kind_interface(const char *name)
 {
     static const char *const kinds[][2] = {
@@ -202,7 +202,7 @@ static bool bus_ask(struct bus *b, struct bus_request what, const char *path, co
 
 /* Properties are asked for by the unit's path, and systemd loads a unit whose path is asked for. A unit that nothing
  * else needs is unloaded at once, with UnitNew and UnitRemoved: asking for each new unit by its path would go on for
- * ever, and take a whole processor. So first comes the question whether the unit is loaded: by its name, which loads
+ * ever, and take a whole processor. So the first question is whether the unit is loaded: by name, which loads
  * nothing. */
 static void ask_unit(struct bus *b, struct known_unit *k)
 {
@@ -214,7 +214,7 @@ static void ask_unit(struct bus *b, struct known_unit *k)
                 "GetUnit", name, NULL);
         return;
     }
-    k->loaded = false; /* until it is said again */
+    k->loaded = false; /* until systemd says so again */
     name_path(name, path, sizeof path);
     bus_ask(b, (struct bus_request){.kind = REQUEST_UNIT, .name = strdup(name)}, path, PROPERTIES, "GetAll",
             SYSTEMD ".Unit", NULL);
@@ -236,8 +236,8 @@ static bool units_asked(const struct bus *b)
     return false;
 }
 
-/* While systemd starts units, a boot waits for each of its answers: one unit is asked for at a time, and then it has a
- * pause. Afterwards as many questions at a time as systemd answers without anybody else waiting for long. */
+/* While systemd starts units, the boot waits for each of its answers: one unit is asked for at a time, with a pause
+ * after it. Afterwards as many questions at a time as systemd answers without long waits for other clients. */
 static bool gently(const struct bus *b, uint64_t now) { return !b->hurry && now - b->opened_us < GENTLE_FOR_US; }
 
 static bool may_ask(const struct bus *b)
@@ -295,7 +295,7 @@ static void hex_of(DBusMessageIter *at, char out[33])
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* Texts of an array, with blanks between them; as many whole ones as there is room for. */
+/* The texts of an array, with blanks between them; as many whole texts as fit. */
 static void bus_words_of(DBusMessageIter *at, char *out, size_t room)
 {
     DBusMessageIter item;
@@ -320,7 +320,7 @@ static void property_take(struct bus *b, struct unit *u, const char *name, DBusM
     char        hex[33] = "", words[8192];
 
     if (strcmp(name, "Id") == 0)
-        return; /* it may be an alias's; the name is the one that we asked by */
+        return; /* may be that of an alias; the unit keeps the name that was asked for */
     if (dbus_message_iter_get_arg_type(value) == DBUS_TYPE_STRING) {
         dbus_message_iter_get_basic(value, &text);
         b->no_memory |= !unit_set_text(u, name, text);
@@ -337,7 +337,7 @@ static void property_take(struct bus *b, struct unit *u, const char *name, DBusM
 
 typedef void (*property_fn)(struct bus *b, void *to, const char *name, DBusMessageIter *value);
 
-/* Each of a{sv} at `at`. */
+/* Calls `take` for each entry of the a{sv} at `at`. */
 static void bus_properties(struct bus *b, DBusMessageIter *at, property_fn take, void *to)
 {
     DBusMessageIter entry, pair, value;
@@ -377,7 +377,7 @@ static void take_mark(struct bus *b, void *to, const char *name, DBusMessageIter
             bus_number_of(value, &b->marks[i]);
 }
 
-/* Asked again once the boot is finished: before, its end is not among them. */
+/* The marks are asked for again after the end of the boot, because they include it only then. */
 static void marks_take(struct bus *b, DBusMessageIter *at)
 {
     bus_properties(b, at, take_mark, NULL);
@@ -394,7 +394,7 @@ static struct unit_job *job_find(struct bus *b, uint32_t id)
     return NULL;
 }
 
-/* That it runs may be heard before its type is: it is told with its type, and the time at which it was heard. */
+/* A job may be heard to run before its type is known: that is reported with the type, and the time of the message. */
 static void job_tell_running(struct bus *b, struct unit_job *j)
 {
     if (j->untold)
@@ -421,8 +421,8 @@ static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter 
     }
 }
 
-/* A row of a(ssssssouso) begins with name, description, load state, active state and sub state. False: the message has
- * another form. */
+/* A row of a(ssssssouso) begins with name, description, load state, active state and sub state. False: another form of
+ * message. */
 static bool row_read(DBusMessageIter *row, const char **name, bool *starts)
 {
     enum { NAME, ACTIVE = 3, SUB };
@@ -441,11 +441,11 @@ static bool row_read(DBusMessageIter *row, const char **name, bool *starts)
         else if (i == ACTIVE)
             *starts = strcmp(text, "activating") == 0;
     }
-    *starts &= strncmp(text, "auto-restart", 12) != 0; /* in the pause before that */
+    *starts &= strncmp(text, "auto-restart", 12) != 0; /* in the pause before a new start */
     return true;
 }
 
-/* Those that are being started are asked for first. */
+/* Starting units are asked for first. */
 static void take_list(struct bus *b, DBusMessageIter *at)
 {
     DBusMessageIter row;
@@ -507,7 +507,7 @@ static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
         if (k->complete)
             unit_tell(b, k);
         else
-            unit_drop(b, r.name); /* gone before it could be read */
+            unit_drop(b, r.name); /* the unit was gone before it could be read */
     }
     free(r.name);
     return W_SUCCESS;
@@ -538,21 +538,21 @@ static void on_changed(struct bus *b, DBusMessage *m)
         if (!(k = unit_find(b, name)))
             return;
     }
-    const bool whole = strcmp(interface, SYSTEMD ".Unit") == 0; /* all that may change of a unit, with its times */
+    const bool whole = strcmp(interface, SYSTEMD ".Unit") == 0; /* all properties that can change, with the times */
     bus_properties(b, &at, take_unit, &k->unit);
     k->complete |= whole;
-    /* of the two that systemd sends, that with the kind's own comes first: then the result is there when the times
+    /* of systemd's two signals the one with the kind's properties comes first: the result is known when the times
      * come */
     unit_tell(b, k);
     if (whole && has_cgroup(&k->unit) && (!k->unit.cgroup || !*k->unit.cgroup))
-        unit_want_loaded(b, name); /* its cgroup is made when it starts, and no signal says where */
+        unit_want_loaded(b, name); /* its cgroup is made when it starts, and no signal gives its path */
 }
 
 static void on_job_new(struct bus *b, uint32_t id, const char *path, const char *unit)
 {
     struct unit_job *j = &b->job[b->jobs];
     if (b->jobs == JOBS)
-        return; /* then its wait is not known */
+        return; /* no room: its wait will not be known */
     *j = (struct unit_job){.id = id, .unit = strdup(unit), .queued = bus_now_us()};
     if (!j->unit) {
         b->no_memory = true;
@@ -636,8 +636,7 @@ wstatus bus_open(const char *address, const struct bus_sink *sink, bool boots, s
     }
     dbus_connection_set_exit_on_disconnect(b->connection, FALSE);
     dbus_connection_set_max_received_size(b->connection, RECEIVED_MOST);
-    /* process 1 sends its signals to whoever is connected to it directly; where a message bus stands between, they are
-     * asked for */
+    /* process 1 sends its signals to every direct connection; through a message bus they have to be subscribed to */
     bus_ask(b, (struct bus_request){.kind = REQUEST_NONE}, MANAGER_PATH, SYSTEMD ".Manager", "Subscribe", NULL, NULL);
     ask_marks(b);
     bus_ask(b, (struct bus_request){.kind = REQUEST_LIST}, MANAGER_PATH, SYSTEMD ".Manager", "ListUnits", NULL, NULL);
@@ -688,7 +687,7 @@ int bus_wait_ms(const struct bus *b)
     const uint64_t now = bus_now_us();
     if (bus_waits(b))
         return 0;
-    if (!b->first_wanted || units_asked(b) || b->requests + 2 > WINDOW / 2) /* an answer comes */
+    if (!b->first_wanted || units_asked(b) || b->requests + 2 > WINDOW / 2) /* an answer will come */
         return -1;
     if (may_ask(b))
         return 0;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATH_ROOM = 4096, FOLDERS_MOST = 64 /* whose group it is makes as many as he likes */ };
-/* Of version 2 alone or beside version 1; then where systemd keeps its own beside version 1 alone. */
+enum { PATH_ROOM = 4096, FOLDERS_MOST = 64 /* the owner of the group can make any number */ };
+/* Version 2 beside version 1, or alone; then systemd's own hierarchy of version 1. */
 static const char *const cgroup_roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd"};
 enum { ROOTS = sizeof cgroup_roots / sizeof *cgroup_roots, ROOTS_OF_2 = 2 /* version 1 has other ids */ };
 
@@ -35,13 +35,13 @@ static unsigned cgroup_processes_read(const char *folder, uint32_t *pid, unsigne
     snprintf(path, sizeof path, "%s/cgroup.procs", folder);
     FILE *f = fopen(path, "re");
     while (f && n < most && fscanf(f, "%u", &pid[n]) == 1)
-        n += pid[n] != 0; /* 0: of a namespace that is not seen here */
+        n += pid[n] != 0; /* 0: in a pid namespace that is not visible here */
     if (f)
         fclose(f);
     return n;
 }
 
-/* One level: a service that has its own groups (Delegate=) keeps its processes in these. */
+/* One level: a service with groups of its own (Delegate=) keeps its processes in these. */
 static unsigned processes_below(const char *folder, uint32_t *pid, unsigned most)
 {
     char           path[PATH_ROOM + 300];

@@ -21,7 +21,7 @@ static const struct {
 struct provider {
     struct _tlgProvider_t tlg;
     struct emitter       *emitter;
-    unsigned              sessions; /* that enable it, as of the last callback */
+    unsigned              sessions; /* number of sessions that enable it, at the last callback */
 };
 struct units_emit_row {
     struct emit_row row;
@@ -37,7 +37,7 @@ struct emitter {
     struct times times;
     /* of the event being written */
     const struct provider *at;
-    const char            *unit; /* NULL: of no unit, whoever listens gets it */
+    const char            *unit; /* NULL: of no unit, for every session */
     uint64_t               time; /* us, CLOCK_MONOTONIC; 0: now */
     uint64_t               moment;
     bool                   impatient; /* the last one waited in vain */
@@ -51,7 +51,7 @@ static uint64_t emit_time_for(void *ctx, uint32_t clock_kind)
     return times_on(&e->times, e->time, clock_kind);
 }
 
-/* Does the session want this unit? One that is in no row enabled the GUID by itself, and gets all. */
+/* True if the session wants this unit. A session without a row enabled the GUID by itself, and gets all units. */
 static bool session_wants(void *ctx, uint32_t session)
 {
     const struct emitter *e     = ctx;
@@ -68,7 +68,7 @@ static bool session_wants(void *ctx, uint32_t session)
     return !known;
 }
 
-/* Where EventWriteTransfer stands in what TraceLoggingWrite becomes. */
+/* Replaces EventWriteTransfer in the expansion of TraceLoggingWrite. */
 static void emit_write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                              const EVENT_DATA_DESCRIPTOR *data)
 {
@@ -78,7 +78,7 @@ static void emit_write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRI
 #define EventWriteTransfer(handle, d, activity, related, n, data) emit_write_event(e, handle, d, n, data)
 
 #define TEXT(value, name) TraceLoggingUtf8String((value) ? (value) : "", name)
-/* The event for each provider. `e`, `p` are those of the caller. */
+/* Writes the event for each provider. Uses the caller's `e`. */
 #define EMIT(name_, level_, keyword_, ...) \
     for (e->at = e->providers; e->at < e->providers + e->provider_count; e->at++) \
     TraceLoggingWrite(&e->at->tlg, name_, TraceLoggingLevel(level_), TraceLoggingKeyword(keyword_), __VA_ARGS__)
@@ -197,7 +197,7 @@ static void NTAPI emit_on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGL
     struct provider *p        = ctx;
     const unsigned   sessions = registration_sessions(p->tlg.RegHandle);
     (void)source, (void)level, (void)any, (void)all, (void)filter;
-    /* "enabled" is also said when one of several sessions has ended: the others have their rundown */
+    /* "enabled" also comes when one of several sessions has ended: the others have their rundown */
     if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER &&
         (code != EVENT_CONTROL_CODE_ENABLE_PROVIDER || sessions >= p->sessions))
         p->emitter->asked(p->emitter->ctx);

@@ -1,9 +1,8 @@
-/* emit.h - units as events: which providers there are, and the events of each, with the time at which they happened. A
- * provider is a GUID that sessions enable: that of Windows' Service Control Manager, or of a declaration with Unit=.
- * Its events describe themselves (TraceLogging), level and keywords as below; what an enablement does not want is not
- * written. An event that finds no room waits for it (EMIT_PATIENCE_MS in a row), then it is lost and counted by its
- * session.
- * Threads: one; emit_asked from any. Ownership: create/destroy. Not for: what systemd says (bus.h). */
+/* emit.h - units as events: the providers and their events, with the times at which they happened. A provider is a GUID
+ * that sessions enable: that of Windows' Service Control Manager, or of a declaration with Unit=. Its events describe
+ * themselves (TraceLogging), level and keywords as below; an event that no enablement wants is not written. An event
+ * that finds no room waits for it (EMIT_PATIENCE_MS in a row), then it is lost and counted by its session.
+ * Threads: one; `asked` is called from any. Ownership: create/destroy. Not for: asking systemd (bus.h). */
 #ifndef AUTOLOGGER_UNITS_EMIT_H
 #define AUTOLOGGER_UNITS_EMIT_H
 #include "autologger/units/bus.h"
@@ -29,21 +28,21 @@ struct emit_row {
 };
 struct emitter;
 
-/* Registers the GUIDs. `asked` is called, on a thread of its own, whenever a session enables one of them or wants its
+/* Registers the GUIDs. `asked` is called, on another thread, whenever a session enables one of them or wants its
  * state. */
 wstatus emit_create(const struct emit_row *rows, unsigned count, void (*asked)(void *ctx), void *ctx,
                     struct emitter **out, struct reason *why);
-bool    emit_wanted(const struct emitter *e); /* a session has one of them enabled */
+bool    emit_wanted(const struct emitter *e); /* a session has one of the GUIDs enabled */
 void    emit_step(struct emitter *e, const struct unit_event *event);
 void    emit_cgroup(struct emitter *e, const struct unit *u, const char *path, uint64_t id);
-/* `result` NULL: it was made, or runs. `us`: when we heard of it. */
+/* `result` NULL: the job was queued, or runs. `us`: when the message came. */
 void emit_job(struct emitter *e, const struct unit_job *job, const char *result, uint64_t us);
-/* A process of a unit that starts since `since_us` waits, now. */
+/* A process waits now, of a unit that has been starting since `since_us`. */
 void emit_waiting(struct emitter *e, const char *unit, uint64_t since_us, uint32_t pid, const struct waiting *w);
 void emit_marks(struct emitter *e, const uint64_t marks[BUS_MARKS]);
 void emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id);
-/* From now on "now" is this moment (us, CLOCK_MONOTONIC); 0: now again. What tells of one moment and takes long to
- * write has one time, so that what happens meanwhile is younger. */
+/* Events without a time get this one from now on (us, CLOCK_MONOTONIC); 0: the current time again. A long series about
+ * one moment so has one time, and events that happen meanwhile are younger. */
 void emit_moment(struct emitter *e, uint64_t us);
 void emit_destroy(struct emitter *e); /* NULL is fine */
 #endif

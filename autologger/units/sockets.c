@@ -15,7 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The kernel's states of TCP, as the tables have them (include/net/tcp_states.h). */
+/* The kernel's states of TCP, as in the tables (include/net/tcp_states.h). */
 enum {
     TABLE_MOST        = 4 << 20,
     DNS_PORT          = 53,
@@ -73,7 +73,7 @@ static bool address_read(const char *text, struct internet *out)
 static void internet_take(const struct internet *i, bool tcp, struct socket_end *out)
 {
     out->known = true;
-    if (!i->port) { /* it is connected to nobody */
+    if (!i->port) { /* not connected */
         out->kind = WAIT_CLIENTS;
         return;
     }
@@ -108,7 +108,7 @@ static void internet_find(int proc, uint32_t pid, const char *table, struct sock
 /* ---- Unix ---- */
 
 struct unix_end {  /* beside a struct socket_end */
-    uint64_t peer; /* inode of the other end; 0: nobody has it open yet */
+    uint64_t peer; /* inode of the other end; 0: not open yet */
     char     name[PATH_ROOM], of_peer[PATH_ROOM], of_listener[PATH_ROOM];
     bool     there, listens;
 };
@@ -127,7 +127,7 @@ static void name_copy(char out[PATH_ROOM], const struct rtattr *a)
         *out = '@';
 }
 
-/* One socket of the answer. Whose other end it is is known from the second pass on. */
+/* Takes one socket of the answer. A peer's name is found from the second pass on, when its inode is known. */
 static void unix_take(const struct nlmsghdr *h, struct unix_look *l)
 {
     const struct unix_diag_msg *m    = NLMSG_DATA(h);
@@ -156,7 +156,7 @@ static void unix_take(const struct nlmsghdr *h, struct unix_look *l)
         } else if (name && end->peer && m->udiag_ino == end->peer) {
             name_copy(end->of_peer, name);
         }
-        /* who waits to be let in */
+        /* sockets that wait to be accepted by this listener */
         for (size_t k = 0; name && icons && k < RTA_PAYLOAD(icons) / sizeof(uint32_t); k++) {
             uint32_t one;
             memcpy(&one, (const char *)RTA_DATA(icons) + k * sizeof one, sizeof one);
@@ -166,7 +166,7 @@ static void unix_take(const struct nlmsghdr *h, struct unix_look *l)
     }
 }
 
-/* False: there is no answer, or not a whole one. */
+/* False: no answer, or an incomplete one. */
 static bool unix_pass(int fd, struct unix_look *l)
 {
     static char answer[ANSWER] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -189,7 +189,7 @@ static bool unix_pass(int fd, struct unix_look *l)
         unsigned           left = n > 0 ? (unsigned)n : 0;
         if (n <= 0)
             return false;
-        if (from.nl_pid != 0) /* not of the kernel */
+        if (from.nl_pid != 0) /* not from the kernel */
             continue;
         for (const struct nlmsghdr *h = (const struct nlmsghdr *)answer; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left)) {
             if (h->nlmsg_type == NLMSG_DONE)
@@ -215,8 +215,8 @@ static bool has_line(const char *path, const char *part)
     return found;
 }
 
-/* The kernel loads the module that answers, where it is one: a boot that is traced is not to load more than it would
- * without. True: it is there, it is built in, or this kernel has no modules. */
+/* A question makes the kernel load the answering module, if unix_diag is a module: a traced boot must not load more
+ * than an untraced one. True: it is loaded, it is built in, or this kernel has no modules. */
 static bool unix_diag_is_there(void)
 {
     static bool    known;
@@ -229,7 +229,7 @@ static bool unix_diag_is_there(void)
     return known = has_line(path, "/unix_diag.ko");
 }
 
-/* Twice where another end's name is needed: its inode is known when the first pass is over. */
+/* Makes two passes if a peer's name is needed: its inode is known only after the first pass. */
 static void unix_find(struct socket_end *ends, unsigned count)
 {
     const struct timeval patience = {.tv_sec = 1};
@@ -260,7 +260,7 @@ static void unix_find(struct socket_end *ends, unsigned count)
 
 /* ---- all ---- */
 
-/* "... INODE" at the column, counted from 0. */
+/* Finds inodes in a table's column, counted from 0. */
 static void listed_find(int proc, uint32_t pid, const char *table, unsigned column, enum wait_kind kind,
                         struct socket_end *ends, unsigned count)
 {
@@ -306,7 +306,7 @@ void sockets_find(int proc, uint32_t pid, struct socket_end *ends, unsigned coun
         unix_find(ends, count);
     if (!all_known(ends, count))
         listed_find(proc, pid, "netlink", 9, WAIT_NETLINK, ends, count);
-    /* of another network namespace, or of a kernel that does not say more: nobody tells its other end */
+    /* in another network namespace, or without socket diagnosis: the other end is not known */
     if (!all_known(ends, count))
         listed_find(proc, pid, "unix", 6, WAIT_UNIX, ends, count);
 }

@@ -12,7 +12,7 @@ static struct starting_unit *units_starting_find(struct starting *s, const char 
     return NULL;
 }
 
-/* The first time of looking that is not before `from`; after the last one: never. */
+/* The first time of a look that is not before `from`; after the last one: never. */
 static uint64_t next_look(uint64_t since_us, uint64_t from_us)
 {
     static const uint64_t after_us[] = {1000000, 3000000, 10000000, 30000000, 100000000};
@@ -22,7 +22,7 @@ static uint64_t next_look(uint64_t since_us, uint64_t from_us)
     return UINT64_MAX;
 }
 
-/* Of one that is heard of late: now. */
+/* The first look: 1 s after the begin, or now if that is over. */
 static uint64_t first_look(uint64_t since_us, uint64_t now_us)
 {
     return since_us + 1000000 > now_us ? since_us + 1000000 : now_us;
@@ -50,7 +50,7 @@ void starting_see(struct starting *s, const char *name, const char *cgroup, uint
             u->since_us          = begin;
             u->seen_us           = now_us;
             u->next_us           = first_look(begin, now_us);
-        } else if (since_us < u->since_us && !u->restarted) { /* it began before it was heard of */
+        } else if (since_us < u->since_us && !u->restarted) { /* the start began before it became known */
             const bool looked = u->next_us != first_look(u->since_us, u->seen_us);
             u->since_us       = since_us;
             u->next_us        = looked ? next_look(since_us, now_us) : first_look(since_us, now_us);

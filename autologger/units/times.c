@@ -21,11 +21,11 @@ void times_init(struct times *t)
     times_sync(t);
 }
 
-/* The raw clock between two readings of the other: of some tries the narrowest. */
+/* Reads the raw clock between two readings of the other, and keeps the narrowest of some tries. */
 static void times_pair_take(struct times *t)
 {
     uint64_t best = UINT64_MAX;
-    if (t->count == TIMES_PAIRS) { /* the oldest but the first goes: that one serves all times before it */
+    if (t->count == TIMES_PAIRS) { /* drops the second pair: the first one serves all earlier times */
         memmove(&t->pair[1], &t->pair[2], (TIMES_PAIRS - 2) * sizeof *t->pair);
         t->count--;
     }
@@ -57,7 +57,7 @@ uint64_t times_raw(const struct times *t, uint64_t monotonic_us)
 
     while (i > 0 && t->pair[i].monotonic_ns > ns)
         i--;
-    if (i == t->count - 1 || t->pair[i].monotonic_ns > ns) /* outside of all pairs: at the distance of the nearest */
+    if (i == t->count - 1 || t->pair[i].monotonic_ns > ns) /* outside all pairs: the distance of the nearest */
         return ns + t->pair[i].raw_ns > t->pair[i].monotonic_ns ? ns + t->pair[i].raw_ns - t->pair[i].monotonic_ns : 0;
     const uint64_t length = t->pair[i + 1].monotonic_ns - t->pair[i].monotonic_ns,
                    raw    = t->pair[i + 1].raw_ns - t->pair[i].raw_ns;

@@ -106,7 +106,7 @@ bool unit_set_line(struct unit *u, const char *line)
     return unit_set_text(u, property, equals + 1);
 }
 
-/* ---- what was told ---- */
+/* ---- reported times ---- */
 
 static uint64_t unit_hash(const char *name)
 {
@@ -116,7 +116,7 @@ static uint64_t unit_hash(const char *name)
     return h > GIVEN_BACK ? h : h + 2;
 }
 
-/* The place of a name, or where it may be put; -1: there is none. */
+/* The place of a name, or a free one for it; -1: none. */
 static int unit_place_of(const struct unit_known *known, uint64_t name, bool *found)
 {
     int room = -1;
@@ -195,7 +195,7 @@ unsigned unit_news(const struct unit_known *known, const struct unit *u, struct 
             (struct unit_event){.step = (enum unit_step)s,
                                 .time = u->time[s],
                                 .unit = u,
-                                /* only the state that it is in says so; what it was before is not kept by systemd */
+                                /* known only from the current state: systemd does not keep earlier ones */
                                 .failed = s == UNIT_INACTIVE && u->active && strcmp(u->active, "failed") == 0};
     }
     qsort(events, count, sizeof *events, unit_event_order);

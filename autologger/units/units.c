@@ -1,7 +1,7 @@
-/* autologger-units - the provider of systemd's units: a program beside the daemon, which starts it where a session
- * wants units, and which never waits for it. It listens to systemd (bus.h), finds out what is new (unit.h) and writes
- * events (emit.h) like any program. It ends with the thread that started it; when the connection to systemd ends it
- * says why and ends, and is started again: what was told is kept in memory of the daemon's (--known). */
+/* autologger-units - the provider of systemd's units: a program of its own, which the daemon starts when a session
+ * wants units, and never waits for. It listens to systemd (bus.h), finds new times (unit.h) and writes events (emit.h)
+ * like any program. It ends with the thread that started it. When the connection to systemd ends, it prints the reason
+ * and ends, and is started again: the reported times are kept in memory of the daemon (--known). */
 #include "autologger/kernel/source/reach.h"
 #include "autologger/units/cgroup.h"
 #include "autologger/units/emit.h"
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BOOT_US = 600000000 /* a machine that is up for longer starts no units that somebody waits for */ };
+enum { BOOT_US = 600000000 /* a machine that is up for longer is not booting: no gentle questions */ };
 enum {
     ROWS_MOST       = 256,
     ANSWER_S        = 60,
@@ -38,7 +38,7 @@ enum {
     OPTION_REACH
 };
 
-/* What became of a job before the list was complete: written in its place among the units' times. */
+/* News of a job before the list was complete: written in time order among the units' events. */
 struct early_job {
     struct unit_job job;
     char           *result;
@@ -52,19 +52,19 @@ struct units_program {
     struct emitter    *emitter;
     struct bus        *bus;
     struct unit_known *known;
-    int                asked_fd; /* eventfd: somebody wants the state of all units */
+    int                asked_fd; /* eventfd: a session wants the state of all units */
     bool               listed, full;
-    struct unit_event *first; /* of all units, to be sorted */
+    struct unit_event *first; /* events of all units before the list is complete, to be sorted */
     size_t             first_count, first_room;
-    struct unit_known *held; /* until then: as `known`, with what is in `first` */
-    /* what units were when their events were heard: some are gone, or start once more, before the list is complete */
+    struct unit_known *held; /* until then: as `known`, with the times in `first` */
+    /* states of units at their events: some units are gone, or start once more, before the list is complete */
     struct unit     **copy;
     size_t            copies;
     struct early_job *jobs;
     size_t            job_count, job_done;
     struct starting   starting;
     unsigned          stuck; /* looks that the kernel did not answer */
-    int               proc;  /* a descriptor of /proc; -1: nobody is looked at */
+    int               proc;  /* a descriptor of /proc; -1: no more looks */
 };
 
 static const struct argp_option units_program_options[] = {
@@ -113,10 +113,10 @@ static uint64_t units_now_us(void)
     return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* ---- what systemd says ---- */
+/* ---- news from systemd ---- */
 
-/* Before systemd is asked: where it puts services that say nothing else. A service that lasts for a moment is gone
- * before the question. */
+/* systemd's default cgroup of a service, used before systemd is asked: a short-lived service is gone before the
+ * answer. */
 static const char *usual_cgroup(const char *name, char *out, size_t size)
 {
     const char *at = strchr(name, '@'), *dot = strrchr(name, '.');
@@ -159,7 +159,7 @@ static bool units_ends_with(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* Of those that have programs. */
+/* Follows the start of a unit of a kind that has programs. */
 static void starting_unit(struct units_program *p, const char *name, const char *cgroup, uint64_t since_us)
 {
     char usual[CGROUP_ROOM];
@@ -177,7 +177,7 @@ static void starting_unit(struct units_program *p, const char *name, const char 
 static void on_starts(void *ctx, const char *name)
 {
     struct units_program *p = ctx;
-    if (!starting_has(&p->starting, name)) /* a signal has told more of it */
+    if (!starting_has(&p->starting, name)) /* else a signal has given more of it */
         starting_unit(p, name, NULL, units_now_us());
 }
 
@@ -192,8 +192,8 @@ static void starting_follow(struct units_program *p, const struct unit *u)
         starting_over(&p->starting, u->name);
 }
 
-/* What systemd says waits meanwhile: so not for long at a time. Where somebody's files hold the looks up nobody is
- * looked at any more. */
+/* systemd's messages wait meanwhile: so not for long at a time. After STUCK_MOST looks that a process' files held up,
+ * there are no more looks. */
 static void starting_look(struct units_program *p)
 {
     const uint64_t              until = units_now_us() + LOOKS_US;
@@ -216,7 +216,7 @@ static void starting_look(struct units_program *p)
     }
 }
 
-/* ---- their events ---- */
+/* ---- events of units ---- */
 
 static void news_unit(void *ctx, const struct unit *u)
 {
@@ -237,7 +237,7 @@ static void news_unit(void *ctx, const struct unit *u)
     p->full |= full;
 }
 
-/* Before the list is complete: its events wait, so that all come in order. */
+/* Before the list is complete: a unit's events wait, so that all come in order. */
 static void unit_hold(struct units_program *p, const struct unit *u)
 {
     const size_t  before = p->first_count;
@@ -247,7 +247,7 @@ static void unit_hold(struct units_program *p, const struct unit *u)
     p->copy = grown ? grown : p->copy;
     if (!copy || !unit_copy(u, copy)) {
         free(copy);
-        return; /* the complete list has its last state */
+        return; /* the complete list will have its last state */
     }
     news_unit(p, copy);
     if (p->first_count == before) {
@@ -275,7 +275,7 @@ static void on_unit(void *ctx, const struct unit *u)
     p->full |= full;
     for (unsigned i = 0; i < count; i++)
         emit_step(p->emitter, &events[i]);
-    unit_told(p->known, u); /* afterwards: whoever is killed here tells it again rather than never */
+    unit_told(p->known, u); /* after writing: a program killed in between repeats events rather than omits them */
     cgroup_tell(p, u);
 }
 
@@ -300,7 +300,7 @@ static void job_keep(struct units_program *p, const struct unit_job *job, const 
     p->job_count++;
 }
 
-/* Those that were heard of before `until`. */
+/* Writes the news of jobs up to `until`. */
 static void jobs_write(struct units_program *p, uint64_t until)
 {
     for (; p->job_done < p->job_count && p->jobs[p->job_done].us <= until; p->job_done++) {
@@ -371,7 +371,7 @@ static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
     emit_moment(p->emitter, 0);
 }
 
-/* The time of systemd's end of the boot is not known before it. */
+/* Before systemd's end of the boot its time is not known. */
 static void on_finished(void *ctx, const uint64_t marks[BUS_MARKS])
 {
     emit_marks(((struct units_program *)ctx)->emitter, marks);
@@ -405,7 +405,7 @@ static int units_failed(const struct reason *why, int code)
     return code;
 }
 
-/* A systemd that accepts and says nothing: somebody must say that. */
+/* For a systemd that accepts the connection and never answers. */
 static void on_alarm(int signal)
 {
     static const char text[] = "systemd does not answer\n";
@@ -461,9 +461,9 @@ int main(int argc, char **argv)
         return units_failed(&why, EXIT_REFUSED);
     p.proc = reach_proc();
     eventfd_t before;
-    eventfd_read(p.asked_fd, &before); /* the list that comes anyway is what they want */
+    eventfd_read(p.asked_fd, &before); /* the first list answers these requests */
     signal(SIGALRM, on_alarm);
-    alarm(ANSWER_S); /* until all units are there: for each answer */
+    alarm(ANSWER_S); /* limit of each answer, until all units are listed */
     if (bus_open(p.bus_address, &sink, units_now_us() < BOOT_US, &p.bus, &why))
         return units_failed(&why, EXIT_BUS);
     int code = listen_to_systemd(&p, &why);

@@ -14,7 +14,7 @@
 
 enum { DESCRIPTORS = 64, LOCKS_MOST = 64 << 10, LINE = 512 };
 
-/* How a system call's arguments tell what it waits for. */
+/* How to find what a system call waits for, by its arguments. */
 enum call_how {
     HOW_FD,
     HOW_ANY,
@@ -95,7 +95,7 @@ static const struct waiting_call *call_read(struct waiting_look *l, bool *paged)
     *paged = strncmp(text, "-1 ", 3) == 0;
     if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &number,
                &argument[0], &argument[1], &argument[2], &argument[3], &argument[4], &argument[5], &stack) != 8 ||
-        stack <= UINT32_MAX) /* a program of 32 bits, whose calls have other numbers */
+        stack <= UINT32_MAX) /* a 32-bit program, whose calls have other numbers */
         return NULL;
     memcpy(l->argument, argument, sizeof l->argument);
     for (size_t i = 0; i < sizeof waiting_calls / sizeof *waiting_calls; i++)
@@ -148,8 +148,8 @@ static void descriptor_name(const struct waiting_look *l, uint64_t fd)
         memcpy(l->out->object, target, sizeof target);
 }
 
-/* Of several the likeliest: nobody who has a connection that does not come up, or a question to a name server, waits
- * for something else. Connections to systemd's journal and the like are held by everybody. */
+/* Ranks several objects: a process with a connection that does not come up, or a question to a name server, hardly
+ * waits for something else. Connections to systemd's journal and the like do not count: most programs have them. */
 static int likelihood(enum wait_kind kind, const char *object)
 {
     switch (kind) {
@@ -167,7 +167,7 @@ static int likelihood(enum wait_kind kind, const char *object)
     }
 }
 
-/* The last one is one of those before it. */
+/* True if the last socket is one of those before it. */
 static bool waiting_is_there(const struct socket_end *ends, unsigned last)
 {
     for (unsigned i = 0; i < last; i++)
@@ -187,7 +187,7 @@ static void any_name(const struct waiting_look *l)
         if (!waiting_descriptor(l, fd, target, sizeof target))
             continue;
         const bool socket = is_socket(target, &ends[count].inode);
-        if (socket && waiting_is_there(ends, count)) /* by another descriptor */
+        if (socket && waiting_is_there(ends, count)) /* it has another descriptor */
             continue;
         count += socket;
         watched += socket || (fd > STDERR_FILENO && !strstr(target, "[eventpoll]"));
@@ -211,7 +211,7 @@ static void lock_holder(const struct waiting_look *l)
 {
     char     id[24], held[24] = "", arrow[8], *line = NULL;
     unsigned pid;
-    int      holder = 0; /* -1: nobody's alone (OFD) */
+    int      holder = 0; /* -1: not of one process (OFD) */
     size_t   room = 0, seen = 0;
     FILE    *f;
     int      fd = openat(l->proc, "locks", O_RDONLY | O_CLOEXEC);
@@ -242,7 +242,7 @@ static void lock_name(const struct waiting_look *l)
 
 /* ---- all ---- */
 
-/* A call that looks at several descriptors and has none only waits for time. */
+/* True for a call on several descriptors that has none: it only waits for time. */
 static bool looks_at_none(const struct waiting_look *l)
 {
     return strstr(l->call, "poll") && strncmp(l->call, "epoll", 5) != 0

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { CHAIN_MAX = 4096 };
-#define TIME_LATEST (UINT64_C(1) << 62) /* ns, of 146 years; events may have some more: each has a time of its own */
+#define TIME_LATEST (UINT64_C(1) << 62) /* ns, 146 years; events may get later times: each has a time of its own */
 
 static bool special_processes(struct convert *c)
 {
@@ -48,7 +48,7 @@ void convert_finish(struct convert *c)
     for (size_t i = 0; i < c->process.capacity; i++)
         if (c->process.slot[i].value) {
             process_remove(c, c->process.slot[i].value);
-            i = (size_t)-1; /* removal moves others: begin again */
+            i = (size_t)-1; /* removal moves other entries: begin again */
         }
     if (c->idle)
         process_remove(c, c->idle);
@@ -90,9 +90,9 @@ uint64_t convert_time(const struct convert *c, uint64_t raw_ns)
 
 /* ---- loading ---- */
 
-/* Records come nearly in order: an interrupt may put its own before the one that it interrupted. A time that no clock
- * shows (a damaged record) is as late as can be, but less than "none" (UINT64_MAX): the record is converted like all
- * others. */
+/* Records arrive nearly in order: an interrupt may put its record before that of the interrupted code. A time beyond
+ * any clock (a damaged record) becomes the latest possible one, below "none" (UINT64_MAX): the record is converted like
+ * all others. */
 static bool stream_add(struct raw_stream *s, uint64_t time, uint64_t pos, uint64_t chunk)
 {
     if (time > TIME_LATEST)
@@ -125,7 +125,7 @@ static uint64_t note_key(uint32_t type, uint32_t pid, uint64_t time)
     return time * 31 + pid + ((uint64_t)type << 52);
 }
 
-/* Converted by the predecessor, before the snapshot was taken? */
+/* Did the predecessor convert it before the snapshot was taken? */
 static bool is_replay(const struct convert *c, uint64_t time, uint64_t pos)
 {
     return pos < c->replay_end && time <= c->replay_horizon;
@@ -138,8 +138,8 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
         return false;
     memcpy(&own, p, sizeof own);
     if (own.type == RAW_DEVICE)
-        c->loaded += pos >= c->replay_end && device_counts(p, size); /* else counted before the snapshot */
-    /* for forks before it, see foretold() */
+        c->loaded += pos >= c->replay_end && device_counts(p, size); /* else it was counted before the snapshot */
+    /* for forks before this record, see foretold() */
     if ((own.type == RAW_PROCESS || own.type == RAW_THREAD) && !is_replay(c, own.time, pos))
         idmap_put(&c->note, note_key(own.type, own.type == RAW_THREAD ? own.tid : own.pid, 0),
                   (void *)(uintptr_t)(pos + 1));
@@ -151,10 +151,10 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
 }
 
 static bool is_throttle(uint32_t type) { return type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE; }
-/* of LOST the drainer tells */
+/* the drainer reports LOST */
 static bool is_event(uint32_t type) { return type != PERF_RECORD_LOST && !is_throttle(type); }
 
-/* The source with that id, NULL when there is none. */
+/* The source with this id, NULL when there is none. */
 static const struct raw_source *source_with(const struct convert *c, unsigned cpu, uint64_t id)
 {
     unsigned i =
@@ -162,7 +162,7 @@ static const struct raw_source *source_with(const struct convert *c, unsigned cp
     return i < RAW_SOURCES && c->log->header->source[i].kind < SRC_COUNT ? &c->log->header->source[i] : NULL;
 }
 
-/* Of a sample of 16 bytes or more. */
+/* For a sample of 16 bytes or more. */
 static size_t sample_shift_at(const struct convert *c, unsigned cpu, const uint8_t *sample)
 {
     uint64_t id;
@@ -181,7 +181,7 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
         uint64_t                 time;
         memcpy(&h, p, sizeof h);
         if (h.size < 16 || h.size % 8 || h.size > end - pos) {
-            loss_converting(c, chunk->cpu, NULL, left); /* R3: the rest of the chunk can't be told apart */
+            loss_converting(c, chunk->cpu, NULL, left); /* R3: the rest of the chunk can't be parsed */
             c->loaded += left;
             return;
         }
@@ -204,21 +204,21 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
             memcpy(&time, p + h.size - 24, 8);
             if (!is_replay(c, time, pos))
                 stream_add(&c->stream[chunk->cpu], time, pos,
-                           c->chunk_pos); /* no memory: it is no event that was counted */
+                           c->chunk_pos); /* no memory: dropped, it is not a counted event */
         }
         pos += h.size;
     }
 }
 
-/* The last one is no time. */
+/* UINT64_MAX, the last horizon, is not a time. */
 static void horizon_set(struct convert *c, uint64_t horizon)
 {
     if (horizon == UINT64_MAX && c->horizon > c->frontier)
-        c->frontier = c->horizon; /* all that is before it was published as complete */
+        c->frontier = c->horizon; /* all before it was published as complete */
     c->horizon = horizon;
 }
 
-/* One more pass from the log. False: all that is published has been loaded. */
+/* Loads one more pass from the log. False: all published data are loaded. */
 static bool load_pass(struct convert *c)
 {
     bool     any = false;
@@ -230,7 +230,7 @@ static bool load_pass(struct convert *c)
         any = true;
         if (chunk.magic != RAW_CHUNK_MAGIC || chunk.bytes % 8 || chunk.bytes > end - body ||
             (chunk.kind == RAW_CHUNK_PERF && chunk.cpu >= c->cpus)) {
-            c->damaged  = true; /* nothing behind it can be found: see convert_lost */
+            c->damaged  = true; /* nothing after it can be found: see losses_end */
             c->read_pos = end;
             return true;
         }
@@ -255,8 +255,8 @@ static bool load_pass(struct convert *c)
 
 /* ---- one record ---- */
 
-/* Registers only where there is a program below (not in a thread of the kernel's); the size that was asked for, and
- * what of it was had. */
+/* The record has registers only if there is a program (not for a kernel thread); then the wanted stack size, the bytes,
+ * and how many of them are valid. */
 static void copy_parse(struct cursor *cur, struct user_copy *out)
 {
     enum { WORDS_64 = 2 };
@@ -323,7 +323,7 @@ static bool convert_sample(struct convert *c, const uint8_t *p, size_t size, uns
     return fn != NULL;
 }
 
-/* Of all mappings, or of the images that everybody wants? */
+/* From the source of all mappings, or the side band's record of an image? */
 static bool is_mapping(const struct convert *c, unsigned cpu, const uint8_t *p, size_t size)
 {
     uint64_t id;
@@ -361,7 +361,7 @@ static void convert_record(struct convert *c, unsigned stream, const struct stre
     case PERF_RECORD_MMAP2:
         (is_mapping(c, stream, p, h.size) ? convert_mapping : convert_mmap)(c, stream, p, body, raw);
         break;
-    default: break; /* symbols, cgroups: no counterpart, state of nothing */
+    default: break; /* symbols, cgroups: no counterpart and no state */
     }
     c->converted += good;
     loss_converting(c, stream, NULL, !good);
@@ -374,7 +374,7 @@ static uint64_t stream_time(const struct raw_stream *s)
     return s->head < s->count ? s->entry[s->head].time : UINT64_MAX;
 }
 
-/* The stream with the earliest record; *limit gets the time at which another one is due. */
+/* The stream with the earliest record; *limit gets the time of the next record in another stream. */
 static unsigned earliest(const struct convert *c, uint64_t *limit)
 {
     unsigned best = 0;
@@ -398,7 +398,7 @@ static bool queue_empty(const struct queue *q)
     return !q->first || (q->first->head == q->first->tail && !q->first->next);
 }
 
-/* False: it was told before, or this is not the end. */
+/* False: already written, or this is not the end. */
 static bool end_tell(struct convert *c)
 {
     if (!losses_end(c))

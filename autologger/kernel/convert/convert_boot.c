@@ -1,6 +1,6 @@
-/* convert_boot.c - initcalls, module loads and the end of the kernel phase. Windows has no such events, so they are
- * ours, with names of our own (provider Autologger-Kernel-Boot), and describe themselves: any reader can decode them.
- * See convert.h. */
+/* convert_boot.c - initcalls, module loads and the end of the kernel phase. Windows has no such events, so they have
+ * names of our own (provider Autologger-Kernel-Boot), and describe themselves: any reader can decode them. See
+ * convert.h. */
 #include "autologger/kernel/convert/describe.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define PROVIDER "Autologger-Kernel-Boot"
 enum { PAYLOAD_MAX = 1024 };
 
-/* The function's name, when /proc/kallsyms told it */
+/* The function's name, if /proc/kallsyms had it */
 static void wr_symbol(struct convert *c, struct writer *w, uint64_t address)
 {
     struct raw_own own;
@@ -42,7 +42,7 @@ void convert_initcall(struct convert *c, const struct sample *s)
     bool     begins = s->source->kind == SRC_INITCALL_START;
     wr_u64(&w, function);
     wr_symbol(c, &w, function);
-    if (begins) { /* 0 is "not there" in the table */
+    if (begins) { /* 0 means "no entry" in the table */
         idmap_put(&c->initcall, key, (void *)(uintptr_t)(s->time + 1));
     } else {
         uint64_t began = (uintptr_t)idmap_remove(&c->initcall, key);
@@ -62,7 +62,7 @@ void convert_module(struct convert *c, const struct sample *s)
     describe(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, &shape, s->time, &w);
 }
 
-/* One for each CPU: from here on the events are perf's. TraceTime + OffsetNs is CLOCK_MONOTONIC_RAW, within ErrorNs,
+/* One event per CPU: from here on the events are perf's. TraceTime + OffsetNs is CLOCK_MONOTONIC_RAW, within ErrorNs,
  * except that trace times below SqueezedNs were halved instead. */
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
 {

@@ -1,8 +1,9 @@
-/* convert_cgroups.c - which cgroup each process is in, and which of systemd's units that is: at an exec, at a move, and
- * at the latest at its end. Windows has no such events, so they are ours (provider Autologger-Kernel-Cgroups) and
- * describe themselves.
- * Invariant: U1 a process whose start is in the file has a ProcessCgroup event after it: every one has a unit, or "".
- * See convert.h; only where klog_config.units asks for it. */
+/* convert_cgroups.c - the cgroup of each process, and its systemd unit: written at an exec, at a move, and at the
+ * latest at the end of the process. Windows has no such events, so they are ours (provider Autologger-Kernel-Cgroups)
+ * and describe themselves.
+ * Invariant: U1 a process whose start is in the file has a ProcessCgroup event after it: every process has a unit, or
+ * "".
+ * See convert.h; only if klog_config.units is set. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/convert/unit_name.h"
@@ -13,8 +14,8 @@
 #define PROVIDER "Autologger-Kernel-Cgroups"
 enum { ROOT_CGROUP = 1, PATH_MAX_BYTES = 4096, UNIT_MAX = 256, PAYLOAD_MAX = PATH_MAX_BYTES + UNIT_MAX + 64 };
 
-/* A cgroup whose path the rundown knew and whose number nobody could tell it, because no cgroup file system was to be
- * seen (an early program after the switch of roots): by the process that it is known of. */
+/* A cgroup whose path the rundown found, but not its number, because no cgroup file system was visible (an early
+ * program after the switch of roots). The rest of the key is the pid of the process that it was found by. */
 #define UNNUMBERED (UINT64_C(1) << 63)
 
 struct convert_cgroups_place { /* of a process */
@@ -172,7 +173,7 @@ void convert_cgroup_moved(struct convert *c, const struct sample *s)
     convert_cgroups_tell(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, p, at, "move", &time);
 }
 
-/* The exec is over: the new program's process was told with its COMM record. */
+/* The exec has finished: the new program's process was written with its COMM record. */
 void convert_executed(struct convert *c, const struct sample *s)
 {
     struct kernel_process        *p  = c->config->units && c->processes ? process_get(c, s->pid) : NULL;
@@ -181,9 +182,10 @@ void convert_executed(struct convert *c, const struct sample *s)
         return;
     uint64_t    time = convert_time(c, s->time);
     const char *path = at->cgroup & UNNUMBERED ? idmap_get(&c->cgroups->path, at->cgroup) : NULL;
-    if (path && s->cgroup && !idmap_get(&c->cgroups->path, s->cgroup)) /* it did not move: this is the number */
+    if (path && s->cgroup &&
+        !idmap_get(&c->cgroups->path, s->cgroup)) /* the process did not move: this is the number */
         convert_cgroups_path_set(c, s->cgroup, path);
-    if (s->cgroup) /* the kernel says so; else what fork and moves say */
+    if (s->cgroup) /* the kernel's value; without it the one from fork and moves stays */
         at->cgroup = s->cgroup;
     convert_cgroups_tell(c, &(struct actor){s->cpu, p->pid, s->tid}, p, at, "exec", &time);
 }
@@ -196,7 +198,7 @@ void cgroup_inherit(struct convert *c, uint32_t child, uint32_t parent)
         *to = (struct convert_cgroups_place){from->cgroup, false};
 }
 
-/* Another program, or none: what was told is of the old one. */
+/* The process executes another program, or ends: events so far are of the old program. */
 void cgroup_end(struct convert *c, const struct actor *by, const struct kernel_process *p, bool gone, uint64_t *time)
 {
     struct convert_cgroups_place *at = c->config->units && c->processes ? place_get(c, p->pid, true) : NULL;
@@ -218,7 +220,7 @@ void own_cgroup(struct convert *c, const uint8_t *record, size_t size, uint64_t 
     struct kernel_process        *p    = process_get(c, r.own.pid);
     struct convert_cgroups_place *at   = path && p && p != c->system ? place_get(c, r.own.pid, true) : NULL;
     if (!at || at->told)
-        return; /* it moved, or executed, meanwhile */
+        return; /* it moved, or executed a program, meanwhile */
     uint64_t time = convert_time(c, raw);
     at->cgroup    = r.id ? r.id : UNNUMBERED | r.own.pid;
     convert_cgroups_path_set(c, at->cgroup, path);

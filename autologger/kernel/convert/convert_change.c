@@ -1,6 +1,6 @@
-/* convert_change.c - what is wanted changes while events come: two records of the log say what, and on which CPU from
- * which time. RAW_CHANGE comes before the first record of a source that is armed anew, RAW_TERMS when all of them are
- * armed and none of those that go is off. See change.h for the other side, convert.h for the rules. */
+/* convert_change.c - flags and hooks change while events arrive: two records of the log have the new terms, and the
+ * time of the change on each CPU. RAW_CHANGE comes before the first record of a newly armed source, RAW_TERMS after all
+ * new sources are armed and before any old one is off. See change.h for the other side, convert.h for the rules. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/tables/sysconfig_classes.h"
@@ -41,7 +41,7 @@ void convert_terms(struct convert *c, const uint32_t *mask, const uint16_t *hook
         c->hook[hooks[i] >> 3] |= (uint8_t)(1u << (hooks[i] & 7));
 }
 
-/* ---- the sources that are recorded twice ---- */
+/* ---- sources that are recorded twice ---- */
 
 void own_change(struct convert *c, const uint8_t *record, size_t size)
 {
@@ -52,7 +52,7 @@ void own_change(struct convert *c, const uint8_t *record, size_t size)
         return;
     struct part_change *p = calloc(1, sizeof *p + head.cpus * sizeof *p->cut);
     if (!p)
-        return; /* then what was recorded twice is written twice */
+        return; /* then events recorded twice are written twice */
     p->cpus = head.cpus;
     cur_copy(&cur, p->cut, head.cpus * sizeof *p->cut);
     for (uint32_t i = 0; i < head.count && cur_ok(&cur); i++) {
@@ -74,9 +74,9 @@ bool change_absorbs(const struct convert *c, const struct sample *s)
            (role == RAW_ROLE_ENDS && s->time >= p->cut[s->cpu]);
 }
 
-/* ---- what is wanted ---- */
+/* ---- the new terms ---- */
 
-/* What a class remembers of its last events is not true any more when it has been off for a while. */
+/* A class's memory of its last events is stale after it was off for a while. */
 static const struct {
     uint32_t word[5];
     void (*forget)(struct convert *c);
@@ -105,7 +105,7 @@ static void convert_change_forget(struct convert *c, const uint32_t *before, boo
     for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
         if (any(c->mask, memories[i].word) && !any(before, memories[i].word))
             memories[i].forget(c);
-    for (unsigned i = 0; i < c->cpus; i++) /* an interrupt that is being handled: its end alone says nothing */
+    for (unsigned i = 0; i < c->cpus; i++) /* drops an interrupt under way: its end alone gives no event */
         c->cpu[i] = (struct cpu_state){.idle_state = c->cpu[i].idle_state};
     for (size_t i = 0;
          convert_change_has(c->mask, 0x500, 0) && !convert_change_has(before, 0x500, 0) && i < c->request.capacity; i++)

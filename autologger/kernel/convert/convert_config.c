@@ -1,5 +1,5 @@
-/* convert_config.c - events of the system configuration: made whole by sysconfig.h, here they get their headers. See
- * convert.h. */
+/* convert_config.c - events of the system configuration: sysconfig.h makes them complete, here they get their headers.
+ * See convert.h. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/source/bootenv.h"

@@ -1,6 +1,6 @@
-/* convert_copy.c - sources whose records are told as they are, field by field: Windows' classes for the same flags tell
- * of things that Linux does not have (pool tags, sections, working set lists), so these are events of our own with the
- * kernel's meaning. The fields of a row stand in the order of sources.def. See convert.h. */
+/* convert_copy.c - sources whose records are written field by field: Windows' classes for the same flags describe
+ * things that Linux does not have (pool tags, sections, working set lists), so these are events of our own with the
+ * kernel's meaning. The fields of a row have the order of sources.def. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 
 #define POOL "Autologger-Kernel-Pool"
@@ -25,7 +25,7 @@ enum { PAYLOAD_MAX = 512 };
 
 static const struct copied {
     unsigned     kind;
-    uint16_t     hook; /* whose stack it has; 0: none */
+    uint16_t     hook; /* hook of its stack; 0: none */
     struct shape shape;
 } convert_copy_rows[] = {
     {SRC_KMALLOC, HOOK_POOL_ALLOC, {POOL, "KernelAlloc", {ALLOCATION}}},
@@ -73,7 +73,7 @@ static const struct copied {
     {SRC_TICK_STOP, 0, {SCHEDULER, "TickStop", {{"Stopped", SHAPE_UINT32}, {"Dependency", SHAPE_HEX32}}}},
 };
 
-/* A text of the record: somewhere in it (__data_loc), or in the field itself. */
+/* Writes a text of the record: at an offset (__data_loc), or in the field itself. */
 static void wr_field_text(struct writer *w, const struct sample *s, unsigned field)
 {
     const struct raw_field *f = &s->source->field[field];

@@ -1,5 +1,5 @@
-/* convert_counters.c - PerfCtr events: what a process has used, at its end and at the stop. See convert.h and
- * counters.h. The kernel tells of threads: what those that ended before have used is kept until their process ends. */
+/* convert_counters.c - PerfCtr events: resource use of a process, at its end and at the stop. See convert.h and
+ * counters.h. The kernel reports threads: the figures of ended threads are kept until their process ends. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/etl.h"
@@ -12,7 +12,7 @@ enum { PROCESSES_MAX = 1 << 17 };
 
 struct convert_counters_used {
     struct raw_counters sum;
-    bool                last, alive; /* its last thread was told of; it was alive at the stop */
+    bool last, alive; /* last: the latest exited thread had figures; alive: the process lived at the stop */
 };
 struct part_counters {
     struct idmap process; /* -> struct used */
@@ -44,7 +44,7 @@ static struct convert_counters_used *used_of(struct convert *c, uint32_t pid)
     return u;
 }
 
-/* What is there of an older process of that number: the record of its end was lost. */
+/* Drops the figures of an older process with this pid: the record of its end was lost. */
 void counters_begin(struct convert *c, uint32_t pid)
 {
     if (c->counters)
@@ -92,7 +92,7 @@ static void counters_event(struct convert *c, unsigned cpu, uint32_t pid, const 
     wr_u32(&w, 0);
     wr_u64(&w, r->peak_virtual);
     wr_u64(&w, r->peak_set);
-    for (int i = 0; i < 3; i++) /* peaks of the page file's use and of the pools: not told, not there */
+    for (int i = 0; i < 3; i++) /* peaks of page file use (not reported) and of the pools (none) */
         wr_u64(&w, 0);
     wr_u64(&w, r->size);
     wr_u64(&w, r->resident);
@@ -100,7 +100,7 @@ static void counters_event(struct convert *c, unsigned cpu, uint32_t pid, const 
     emit(c, &(struct event){cpu, hook, ETL_PERFINFO64, 2, 0, 0}, time, bytes, sizeof bytes);
 }
 
-/* An end without figures (the kernel could not deliver them) gives no event. */
+/* A process end without figures (the kernel could not deliver them) gives no event. */
 void counters_end(struct convert *c, unsigned cpu, uint32_t pid, uint64_t *time)
 {
     struct convert_counters_used *u = c->counters ? idmap_remove(&c->counters->process, pid) : NULL;

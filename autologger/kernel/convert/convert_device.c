@@ -14,7 +14,7 @@ static const char *const keys[TEXTS] = {"ACTION", "DEVPATH", "SUBSYSTEM", "DEVTY
 struct uevent {
     const char *text[TEXTS];
     uint64_t    number;
-    char        properties[PROPERTIES_MAX]; /* the rest, "KEY=value KEY=value" */
+    char        properties[PROPERTIES_MAX]; /* the other keys, "KEY=value KEY=value" */
 };
 
 static const char *convert_device_value_of(const char *line, const char *key)
@@ -57,7 +57,7 @@ static void uevent_write(struct convert *c, const char *text, size_t size, uint6
                                         {"Properties", SHAPE_TEXT}}};
     struct uevent             u     = {0};
     struct writer             w     = wr_make(c->scratch, PAYLOAD_MAX);
-    size_t                    at    = strnlen(text, size) + 1; /* "add@/devices/...": said again behind it */
+    size_t                    at    = strnlen(text, size) + 1; /* "add@/devices/...": repeated by the keys after it */
     for (size_t n; at < size && (n = strnlen(text + at, size - at)) < size - at; at += n + 1)
         if (n)
             convert_device_line_read(&u, text + at);

@@ -1,6 +1,6 @@
 /* convert_disk.c - block requests: initiation at insert or issue, completion paired by device and sector. See
- * convert.h. A full device refuses a request, which is then issued again by whoever comes by (mostly a worker of the
- * kernel's): it stays the request of the thread that asked for it, since then. */
+ * convert.h. A full device refuses a request, and another thread (mostly a kernel worker) issues it again: it stays the
+ * request of the first thread, from the first time on. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/wire/etl.h"
@@ -12,7 +12,7 @@
 enum { IRP_METADATA = 0x2, DISK_OPEN_MAX = 65536 };
 enum disk_kind { DISK_READ = 0, DISK_WRITE = 1, DISK_FLUSH = 2, DISK_OTHER };
 
-/* "FF", "R", "WS", "WFS", "RA", "WM", "DS" ... : operation, and IRP flags from the rest. */
+/* "FF", "R", "WS", "WFS", "RA", "WM", "DS" ... : the operation; the other letters give IRP flags. */
 static enum disk_kind rwbs_kind(const struct sample *s, uint32_t *irp_flags)
 {
     const struct raw_field *f    = &s->source->field[F_RQ_RWBS];
@@ -31,10 +31,8 @@ static enum disk_kind rwbs_kind(const struct sample *s, uint32_t *irp_flags)
             *irp_flags |= 0x200;
             kind = DISK_WRITE;
             break;
-        case 'F':
-            kind = kind == DISK_OTHER ? DISK_FLUSH : kind;
-            break;                   /* before the operation a flush, behind it FUA */
-        case 'D': return DISK_OTHER; /* discard, erase */
+        case 'F': kind = kind == DISK_OTHER ? DISK_FLUSH : kind; break; /* before the operation: flush; after it: FUA */
+        case 'D': return DISK_OTHER;                                    /* discard, erase */
         case 'S': *irp_flags |= 0x4; break;
         case 'M': *irp_flags |= IRP_METADATA; break;
         default: break;
@@ -77,7 +75,7 @@ static void request_free(struct convert *c, struct disk_request *r)
 
 uint64_t disk_irp(struct convert *c) { return UINT64_C(0xffff800000000000) + (c->next_irp++ << 8); }
 
-/* Is this what becomes of a request that is open already? If not, its completion was lost, and the new one takes its
+/* Is this a later step of an open request? If not, the completion of that request was lost, and the new one takes its
  * place. */
 static bool goes_on(struct disk_request *r, bool issue, uint32_t sectors)
 {
@@ -87,7 +85,7 @@ static bool goes_on(struct disk_request *r, bool issue, uint32_t sectors)
         return true; /* back in a queue */
     r->requeued = false;
     r->issued   = true;
-    if (!r->done) /* since it was inserted it may have grown */
+    if (!r->done) /* it may have grown since it was inserted */
         r->sectors = sectors;
     return true;
 }
@@ -120,8 +118,8 @@ static void convert_request(struct convert *c, const struct sample *s, bool issu
                                          .flags        = irp_flags,
                                          .issued       = issue,
                                          .flush        = kind == DISK_FLUSH};
-    /* The block layer does not know the file; but data (not what the file system keeps for itself) that a thread reads
-     * or writes within its own call on a file are that file's. */
+    /* The block layer does not know the file. But data (not the file system's own metadata) that a thread reads or
+     * writes within its own call on a file belong to that file. */
     r->file = irp_flags & IRP_METADATA ? 0 : file_in_call(c, s->tid);
     if (!c->disk_init)
         return;
@@ -158,7 +156,7 @@ static void completion_event(struct convert *c, unsigned cpu, const struct disk_
     uint8_t       bytes[52];
     struct writer w = wr_make(bytes, sizeof bytes);
     if (time <= c->queue[cpu].last)
-        time = c->queue[cpu].last + 1; /* the response time is counted to the time that is written */
+        time = c->queue[cpu].last + 1; /* the response time ends at the written time */
     uint64_t response = time > r->time ? time - r->time : 0;
     wr_u32(&w, disk_number(c, r->dev));
     wr_u32(&w, r->flags);
@@ -187,9 +185,10 @@ void convert_complete(struct convert *c, const struct sample *s)
         return;
     struct disk_request *r = idmap_remove(&c->request, disk_key(dev, sector, kind == DISK_FLUSH));
     if (!r)
-        return; /* it was issued before the trace */
+        return; /* it was issued before the trace began */
     r->done += sectors;
-    if (kind != DISK_FLUSH && r->done < r->sectors) { /* in parts: the next one completes from where this one ended */
+    if (kind != DISK_FLUSH &&
+        r->done < r->sectors) { /* a partial completion: the next one continues where this one ended */
         struct disk_request *other = idmap_remove(&c->request, disk_key(dev, sector + sectors, false));
         if (other)
             request_free(c, other);

@@ -1,10 +1,10 @@
-/* convert_fault.c - page faults. See convert.h. What is known of one comes in parts, put together by thread: the
- * processor's error code when it begins (x86's tracepoints), that a page of a file was looked for, and that it was
- * resolved, in memory (minor) or after waiting for a device (major). The event is written when it is resolved; that is
- * also when the kernel counts it. A fault that ends in SIGSEGV or SIGBUS is an access violation; one that the kernel
- * mends for itself (a system call's bad pointer) is no event.
- * Its class: what was there but could not be written is CopyOnWrite, also when a private mapping of a file is written
- * first; a page of a file that was in memory is Transition; all other memory begins as zeros. */
+/* convert_fault.c - page faults. See convert.h. The facts of a fault come in parts, joined by thread: the processor's
+ * error code at its beginning (x86's tracepoints), a lookup of a file's page, and its resolution, in memory (minor) or
+ * after waiting for a device (major). The event is written at the resolution, which is also when the kernel counts the
+ * fault. A fault that ends in SIGSEGV or SIGBUS is an access violation; one that the kernel handles itself (a system
+ * call's bad pointer) gives no event.
+ * Its class: a write to a present but read-only page is CopyOnWrite, also the first write to a private mapping of a
+ * file; a file's page already in memory is Transition; all other memory begins as zeros. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/sources.h"
@@ -18,8 +18,8 @@
 enum { THREADS_MAX = 1 << 18, PAGE = 4096, ERROR_PRESENT = 1, ERROR_WRITE = 2 };
 
 struct fault {
-    uint64_t address, ip, error, time; /* as it began; time 0: not known */
-    uint64_t index, file_time;         /* a page of a file was looked for: page number in it, when first; 0: not */
+    uint64_t address, ip, error, time; /* at its beginning; time 0: not known */
+    uint64_t index, file_time; /* lookup of a file's page: page number in the file, time of the first lookup; 0: none */
 };
 struct part_fault {
     struct idmap thread;
@@ -68,7 +68,7 @@ void convert_fault_begin(struct convert *c, const struct sample *s)
     f->time    = s->time;
 }
 
-/* Asked for again after the wait: the first time counts. */
+/* The lookup is repeated after the wait: the first time counts. */
 void convert_file_fault(struct convert *c, const struct sample *s)
 {
     struct fault *f     = fault_of(c, s->tid);
@@ -101,7 +101,7 @@ static uint16_t convert_fault_class_of(const struct fault *began, const struct m
     return present || file ? HOOK_MEMORY_TRANSITION_FAULT : HOOK_MEMORY_DEMAND_ZERO_FAULT;
 }
 
-/* What is known of the beginning of the fault that is resolved now */
+/* The beginning of the fault that is resolved now, if known */
 static struct fault *fault_began(struct convert *c, const struct sample *s)
 {
     struct fault *f = c->fault ? idmap_get(&c->fault->thread, s->tid) : NULL;
@@ -127,8 +127,8 @@ static void hard_fault_event(struct convert *c, const struct sample *s, uint64_t
     if (m)
         file_name_tell(c, s->cpu, m->key, &time);
     if (time <= c->queue[s->cpu].last)
-        time = c->queue[s->cpu].last + 1;              /* a duration of nothing stays one */
-    wr_u64(&w, since ? convert_time(c, since) : time); /* not known: it took no time */
+        time = c->queue[s->cpu].last + 1;              /* a zero duration stays zero */
+    wr_u64(&w, since ? convert_time(c, since) : time); /* unknown beginning: zero duration */
     wr_u64(&w, offset);
     wr_u64(&w, s->address);
     wr_u64(&w, m ? m->key : 0);
@@ -154,7 +154,7 @@ void convert_fault_major(struct convert *c, const struct sample *s)
         f->time = f->file_time = 0;
 }
 
-/* From the kernel itself (its codes are above 0), upon the thread that faulted */
+/* Sent by the kernel itself (its codes are above 0), to the thread that faulted */
 void convert_fault_signal(struct convert *c, const struct sample *s)
 {
     int64_t       number = sample_field(s, F_SIGNAL_NUMBER);

@@ -1,8 +1,8 @@
-/* convert_file.c - file operations, from what filetap.bpf.c told at the beginning and the end of system calls: FileIo
+/* convert_file.c - file operations, from filetap.bpf.c's records at the beginning and the end of system calls: FileIo
  * events and the names of files. See convert.h.
- *   FileObject: one open file (what the kernel calls struct file): given at its open, the kernel's address when it was
- *     opened before.
- *   FileKey: the file, by device and inode; of what was never seen open, made of its name.
+ *   FileObject: one open file (the kernel's struct file): assigned at its open; the kernel's address if it was opened
+ *     before the trace.
+ *   FileKey: the file, by device and inode; for a file never seen open, made from its name.
  *   Irp: one operation, from its beginning to its end. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
@@ -70,14 +70,14 @@ struct file_object {
 struct file_op { /* between its beginning and its end */
     uint32_t tid;
     uint8_t  row, flags; /* of struct tap_record */
-    uint16_t text_bytes; /* of the new name of a rename, behind the struct */
+    uint16_t text_bytes; /* of the new name of a rename, after the struct */
     uint64_t irp, object, key, file;
     char     text[];
 };
 struct part_file {
     struct idmap op;     /* thread -> struct file_op */
     struct idmap object; /* struct file -> struct file_object */
-    struct idmap named;  /* hash of a path -> key of the file that was last seen under that name */
+    struct idmap named;  /* hash of a path -> key of the last file seen under that name */
     uint64_t     next_object;
     char         path[2][PATH_BYTES];
 };
@@ -114,7 +114,7 @@ struct tapped {
     const char       *text[TAP_TEXTS];
 }; /* only the head of the record is filled */
 
-/* False when it is damaged. Texts end in NUL. */
+/* False when the record is damaged. Texts end in NUL. */
 static bool record_parse(const struct sample *s, struct tapped *t)
 {
     struct cursor cur = cur_make(s->raw, s->raw_size);
@@ -147,7 +147,7 @@ static size_t names_join(const char *names, size_t bytes, char *out, size_t size
     return n;
 }
 
-/* A path argument, whole; NULL when it is not known. */
+/* A path argument as a full path; NULL when it is not known. */
 static const char *convert_file_path_of(struct part_file *p, const struct tapped *t, unsigned which, unsigned buffer)
 {
     const char *path = t->text[which];
@@ -173,7 +173,7 @@ static uint64_t text_hash(const char *text)
     return h;
 }
 
-/* The key of the file that was last seen under that name; else one made of the name. */
+/* The key of the last file seen under that name; else one made from the name. */
 static uint64_t key_of_name(const struct convert *c, const char *name)
 {
     uint64_t    hash = text_hash(name), key = (uint64_t)(uintptr_t)idmap_get(&c->file->named, hash);
@@ -202,7 +202,7 @@ static void name_lose(struct convert *c, const struct sample *s, uint64_t key)
     file_name_forget(c, s->cpu, key, &time);
 }
 
-/* An event of the operation, with a stack when it is its first. */
+/* An event of the operation; the first one has a stack. */
 static void op_event(struct convert *c, const struct sample *s, uint16_t hook, const struct writer *w, bool stack)
 {
     uint64_t time = convert_time(c, s->time);
@@ -296,7 +296,7 @@ static void folder_event(struct convert *c, const struct sample *s, const struct
     op_event(c, s, HOOK_FILE_DIR_ENUM, &w, true);
 }
 
-/* SetInfo, QueryInfo, FSControl, Delete, Rename, and (`path`) what the last two and a link say in words */
+/* SetInfo, QueryInfo, FSControl, Delete, Rename; with `path` the path events of Delete, Rename and a link */
 static void info_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o,
                        uint16_t hook, const char *path)
 {
@@ -349,7 +349,7 @@ static void op_events(struct convert *c, const struct sample *s, const struct ta
 
 static uint64_t next_irp(struct convert *c) { return UINT64_C(0xffff800000000000) + (c->next_irp++ << 8); }
 
-/* Which open file, and which file, the operation is about. */
+/* Finds the open file and the file of the operation. */
 static void op_identify(struct convert *c, const struct sample *s, const struct tapped *t, struct file_op *o,
                         const char *path)
 {
@@ -394,9 +394,9 @@ static void op_begin(struct convert *c, const struct sample *s, const struct tap
     struct file_op o = {.tid = s->tid, .row = (uint8_t)(t->head.call - 1), .flags = t->head.flags, .irp = next_irp(c)};
     const char    *path = convert_file_path_of(p, t, TAP_TEXT_PATH, 0),
                *path2   = convert_file_path_of(p, t, TAP_TEXT_PATH2, 1);
-    if (now) { /* a name that is not in memory yet is told at the end, and so is then the whole operation */
+    if (now) { /* a name that is not in memory yet arrives at the end, and so does then the whole operation */
         op_identify(c, s, t, &o, path);
-        path = convert_file_path_of(p, t, TAP_TEXT_PATH, 0); /* a name may have been put together meanwhile */
+        path = convert_file_path_of(p, t, TAP_TEXT_PATH, 0); /* the buffer may have been reused for a name meanwhile */
         if (c->mask[0] & FILE_INIT)
             op_events(c, s, t, &o, path, path2);
         o.flags &= (uint8_t)~TAP_NO_PATH;
@@ -442,7 +442,7 @@ static void renamed(struct convert *c, const struct sample *s, const struct file
 
 uint64_t file_in_call(const struct convert *c, uint32_t tid)
 {
-    if (!c->file || !(c->mask[0] & FILE_END)) /* without the ends nobody knows when a call is over */
+    if (!c->file || !(c->mask[0] & FILE_END)) /* without the ends the end of a call is not known */
         return 0;
     const struct file_op *o = idmap_get(&c->file->op, tid);
     enum file_kind        k = o ? convert_file_rows[o->row].kind : FILE_QUERY;
@@ -474,7 +474,7 @@ static void op_end(struct convert *c, const struct sample *s, const struct tappe
         name_lose(c, s, o->key);
     if (kind == FILE_RENAME)
         renamed(c, s, o);
-    if (kind == FILE_CLEANUP && (o->flags & TAP_LAST)) { /* nobody has it open any more */
+    if (kind == FILE_CLEANUP && (o->flags & TAP_LAST)) { /* the last reference is gone */
         o->irp = next_irp(c);
         if (c->mask[0] & FILE_INIT)
             simple_event(c, s, o, HOOK_FILE_CLOSE, false);

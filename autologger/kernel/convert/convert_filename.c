@@ -1,6 +1,6 @@
-/* convert_filename.c - the names of files: a key (filekey.h) in an event is followed up by one FileIo name event,
- * before the first event that uses it, and once more at the stop (as readers of a file that has wrapped need it). See
- * convert.h. An inode number is used again when its file is gone: another name is told anew. */
+/* convert_filename.c - the names of files: each key (filekey.h) used in an event gets one FileIo name event, before the
+ * first event that uses it, and once more at the stop (readers of a wrapped file need it). See convert.h. An inode
+ * number is reused when its file is gone: a new name gets a new event. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/etl.h"

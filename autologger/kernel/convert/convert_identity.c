@@ -1,6 +1,6 @@
-/* convert_identity.c - which boot this is, and the whole build id of each file whose image is in the trace. An Image
- * event has room for 8 bytes of it; whoever merges, or looks for symbols, needs all, and of the file that was mapped,
- * not of the one that stands at its path by then. See wire/names.h. */
+/* convert_identity.c - the boot, and the whole build id of each file whose image is in the trace. An Image event has
+ * room for only 8 bytes of it; a merge, or a search for symbols, needs all of it, and that of the mapped file, not of
+ * the file at its path by then. See wire/names.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/names.h"
@@ -21,7 +21,7 @@ void part_identity_finish(struct convert *c)
     c->identity = NULL;
 }
 
-/* A successor must not tell one again: that would move later times. */
+/* A successor must not write an event again: that would move later times. */
 void part_identity_put(const struct convert *c, struct sink *s)
 {
     const struct idmap *told  = c->identity ? &c->identity->told : NULL;

@@ -1,6 +1,6 @@
 /* convert_irq.c - interrupts and deferred work: ISRs, DPCs (softirqs, tasklets), their queueing, interrupts between
- * CPUs, the clock's. The event is the end, InitialTime the start. Linux handlers of one CPU do not nest within their
- * kind. See convert.h. */
+ * CPUs, clock interrupts. The event is written at the end, InitialTime is the start. Linux handlers of one CPU do not
+ * nest within their kind. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/wire/etl.h"
 
@@ -15,13 +15,13 @@ static void isr_event(struct convert *c, unsigned cpu, uint64_t since, uint64_t 
     uint8_t *p    = emit_reserve(c, &(struct event){cpu, HOOK_PERF_ISR, ETL_PERFINFO64, 2, 0, 0}, &time, 20);
     if (!p)
         return;
-    memset(p, 0, 20); /* the handler's address is not told */
+    memset(p, 0, 20); /* the handler's address is not known */
     memcpy(p, &since, 8);
     p[16] = claimed;
     memcpy(p + 17, &vector, 2);
 }
 
-/* Which device an interrupt number stands for: told once. */
+/* The device name of an interrupt number, written once. */
 static void irq_name(struct convert *c, const struct sample *s, uint32_t number)
 {
     static const struct shape shape = {PROVIDER, "InterruptName", {{"Vector", SHAPE_UINT32}, {"Name", SHAPE_TEXT}}};
@@ -64,7 +64,7 @@ static void dpc_event(struct convert *c, const struct sample *s, uint16_t hook, 
     }
 }
 
-/* Its work begins: DpcExecute. Key: the vector, which is all that tells one from another. */
+/* DpcExecute, when the work begins. Key: the vector, the only thing that identifies it. */
 static void queue_event(struct convert *c, const struct sample *s, uint64_t vec)
 {
     uint64_t time = convert_time(c, s->time);
@@ -120,7 +120,7 @@ void convert_tasklet_entry(struct convert *c, const struct sample *s)
     c->cpu[s->cpu].tasklet       = (uint64_t)sample_field(s, F_TASKLET_FUNC);
 }
 
-/* A tasklet has a routine of its own: it is told, and not the softirq around it, whose time is theirs. */
+/* A tasklet has a routine of its own: it gets an event, and the softirq around it, whose time is theirs, gets none. */
 void convert_tasklet_exit(struct convert *c, const struct sample *s)
 {
     struct cpu_state *cpu = &c->cpu[s->cpu];
@@ -131,7 +131,7 @@ void convert_tasklet_exit(struct convert *c, const struct sample *s)
     cpu->tasklet_since = 0;
 }
 
-/* ---- of the processor itself: no Windows class has their meaning ---- */
+/* ---- of the processor itself: no Windows class has this meaning ---- */
 
 static void vector_event(struct convert *c, const struct sample *s, const char *name, uint64_t since)
 {

@@ -1,9 +1,9 @@
-/* convert_loss.c - what is missing in the file, as events of our own (Autologger-Loss): one Lost for each CPU, cause
- * and source, behind the gap, with how long ago it began and ended. See convert.h. Causes: "ring" and "memory", which
- * the drainer tells (drain_loss.c); "conversion", counted here; "withheld", which the kernel counted and gave to
- * nobody, and what nobody told before, at the end.
- * Invariant: the counts of all Lost events, and Lost of KernelPhaseEnd, are together what the session counts as
- * lost. */
+/* convert_loss.c - losses as own events in the file (Autologger-Loss): one Lost for each CPU, cause and source, after
+ * the gap, with how long ago the gap began and ended. See convert.h. Causes: "ring" and "memory", reported by the
+ * drainer (drain_loss.c); "conversion", counted here; "withheld", events that the kernel counted but delivered nowhere.
+ * Losses not reported before follow at the end.
+ * Invariant: the counts of all Lost events, and Lost of KernelPhaseEnd, together equal the session's count of lost
+ * events. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/rawrec.h"
@@ -19,7 +19,7 @@ enum { CAUSE_CONVERSION = 2, CAUSE_WITHHELD };
 
 struct part_loss {
     uint64_t unnoted;        /* as in struct convert */
-    uint32_t ended, pending; /* ended: for a successor; ours is in struct convert, which needs no memory */
+    uint32_t ended, pending; /* ended: only for a successor; the own flag is in struct convert, which needs no memory */
     struct not_converted {
         uint64_t count;
         uint16_t cpu, source;
@@ -85,7 +85,7 @@ void convert_throttle(struct convert *c, unsigned cpu, const uint8_t *record, bo
     uint8_t                   bytes[64];
     struct writer             w = wr_make(bytes, sizeof bytes);
     uint64_t                  id;
-    memcpy(&id, record + sizeof(struct perf_event_header) + sizeof(uint64_t), sizeof id); /* behind the time */
+    memcpy(&id, record + sizeof(struct perf_event_header) + sizeof(uint64_t), sizeof id); /* after the time */
     wr_u32(&w, cpu);
     wr_text(&w, source_name(c, rawlog_source(rawlog_ids(c->log, cpu), c->log->header->source_count, id)),
             sizeof c->log->header->source->name);
@@ -119,10 +119,10 @@ void loss_converting(struct convert *c, unsigned cpu, const struct raw_source *s
     if (count)
         net_gap(c);
     if (!p)
-        return; /* none, or no memory to tell of it */
+        return; /* no loss, or no memory to report it */
     while (i < p->pending && (p->row[i].cpu != cpu || p->row[i].source != s))
         i++;
-    if (i == PENDING_MAX) /* more CPUs and sources than that at once: in one line */
+    if (i == PENDING_MAX) /* more CPUs and sources at once than rows: all in one row */
         p->row[i = 0].cpu = NO_CPU, p->row[0].source = NO_SOURCE;
     else if (i == p->pending)
         p->row[p->pending++] = (struct not_converted){.cpu = (uint16_t)cpu, .source = s};
@@ -131,7 +131,7 @@ void loss_converting(struct convert *c, unsigned cpu, const struct raw_source *s
 
 /* ---- the end ---- */
 
-/* What found no room for a record of its own: the drainer keeps it in the slot. */
+/* Losses without a record of their own, for lack of room: the drainer keeps them in the slot. */
 static void untold(struct convert *c, struct raw_slot *slot, uint64_t raw)
 {
     for (unsigned cpu = 0; cpu < c->cpus; cpu++) {
@@ -146,7 +146,7 @@ static void untold(struct convert *c, struct raw_slot *slot, uint64_t raw)
     }
 }
 
-/* What the counters have more than the records: of a CPU that nobody knows. */
+/* What the counters have beyond the records: the CPU is not known. */
 static void unplaced(struct convert *c, struct raw_slot *slot, unsigned i, uint64_t raw)
 {
     const struct raw_header *h    = c->log->header;
@@ -161,7 +161,7 @@ static void unplaced(struct convert *c, struct raw_slot *slot, unsigned i, uint6
 
 bool losses_end(struct convert *c)
 {
-    /* final: there are no passes any more */
+    /* final: there are no more passes */
     struct raw_slot *slot    = (struct raw_slot *)(uintptr_t)rawlog_published(c->log);
     uint64_t         drained = 0, raw = now_of(c);
     if (c->losses_told || c->horizon != UINT64_MAX)

@@ -1,9 +1,9 @@
-/* convert_map.c - which files are mapped where, by process: MapFile and UnmapFile events, and what a page fault's
- * address belongs to. From perf's MMAP2 records of all mappings (the source "mappings"), munmap() and /proc/PID/maps at
- * the start. See convert.h. What is not in the table is memory of no file. Invariants: M1 the mappings of a process are
- * sorted and do not overlap. M2 a table that fork has made common is copied before it changes. M3 an UnmapFile event
- * names what a MapFile event has named, or a part. A mapping of the same file at the same place is the one that is
- * known: mprotect() is told like a mapping. */
+/* convert_map.c - the file mappings of each process: MapFile and UnmapFile events, and the mapping at a page fault's
+ * address. From perf's MMAP2 records of all mappings (the source "mappings"), munmap() and /proc/PID/maps at the start.
+ * See convert.h. Memory outside the table belongs to no file.
+ * Invariants: M1 the mappings of a process are sorted and do not overlap. M2 a table that fork has shared is copied
+ * before it changes. M3 an UnmapFile event names a mapping that a MapFile event has named, or a part of one. A mapping
+ * of the same file at the same place is the known one: mprotect() is reported like a mapping. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/filekey.h"
@@ -23,7 +23,7 @@ struct map_table {
 };
 struct map_process {
     struct map_table *table;
-    bool              inherited; /* from fork: no event has named these */
+    bool              inherited; /* from fork: no event has named these mappings */
 };
 struct munmap_call {
     uint64_t address, length;
@@ -89,7 +89,7 @@ static struct map_process *process_new(struct convert *c, uint32_t pid)
     return p;
 }
 
-/* The process' own table with room for `more`; NULL: no memory, or as many as there may be. */
+/* The process' own table with room for `more`; NULL: no memory, or too many mappings. */
 static struct map_table *table_own(struct convert *c, uint32_t pid, uint32_t more)
 {
     struct map_process *p = process_find(c, pid);
@@ -117,7 +117,7 @@ static struct map_table *table_own(struct convert *c, uint32_t pid, uint32_t mor
     return new;
 }
 
-/* The first that ends behind the address. */
+/* The first mapping that ends after the address. */
 static uint32_t table_find(const struct map_table *t, uint64_t address)
 {
     uint32_t low = 0, high = t->count;
@@ -168,13 +168,13 @@ static struct mapping convert_map_part_of(const struct mapping *m, uint64_t from
     return p;
 }
 
-/* Nothing of [start, end) is mapped any more. Returns how many UnmapFile events that gave. */
+/* Removes [start, end) from the table. Returns the number of UnmapFile events written. */
 static unsigned convert_map_cut(struct convert *c, const struct actor *by, uint64_t start, uint64_t end, uint64_t *time)
 {
     unsigned events = 0;
     if (end <= start || !mapping_between(c, by->pid, start, end))
         return 0;
-    struct map_table *t = table_own(c, by->pid, 1); /* a hole in one makes two */
+    struct map_table *t = table_own(c, by->pid, 1); /* a hole splits a mapping in two */
     if (!t)
         return 0;
     uint32_t i = table_find(t, start);
@@ -208,7 +208,7 @@ bool mapping_between(const struct convert *c, uint32_t pid, uint64_t start, uint
     return t && i < t->count && t->entry[i].start < end;
 }
 
-/* The same file, at the place where it would be? */
+/* Is it the same file, with the same offset at each address? */
 static bool continues(const struct mapping *known, const struct mapping *m)
 {
     return known->key == m->key && known->start - known->offset == m->start - m->offset;
@@ -221,15 +221,15 @@ static void map_piece(struct convert *c, const struct actor *by, const struct ma
     struct mapping new  = *m;
     if (!t)
         return;
-    if (c->vamap && !(m->flags & MAPPING_EXEC)) { /* code is an image's, and an event of its own */
+    if (c->vamap && !(m->flags & MAPPING_EXEC)) { /* code belongs to an image, which has its own event */
         new.flags |= MAPPING_SHOWN;
         map_event(c, by, &new, hook, time);
     }
     insert_at(t, table_find(t, new.start), &new);
 }
 
-/* What of it is not known yet is new: the kernel tells of the whole area when it has joined two, or changed the rights
- * of a part. */
+/* Adds the parts that are not known yet: after joining two areas, or changing the rights of a part, the kernel reports
+ * the whole area. */
 static void map_add(struct convert *c, const struct actor *by, const struct mapping *m, uint16_t hook, uint64_t *time)
 {
     uint64_t from = m->start;
@@ -254,7 +254,7 @@ static void map_add(struct convert *c, const struct actor *by, const struct mapp
     }
 }
 
-/* Memory that begins as zeros has a file too when it is shared: one of the kernel's own. */
+/* Shared memory that begins as zeros has a file too: one of the kernel's own. */
 static bool is_zeros(const char *name)
 {
     static const char *const own[] = {"/dev/zero", "/memfd:", "/SYSV"};
@@ -413,7 +413,7 @@ static bool get_table(struct convert *c, struct cursor *cur)
         struct mapping *m = &t->entry[t->count];
         cur_copy(cur, m, sizeof *m);
         if (inherited)
-            m->flags &= ~(uint32_t)MAPPING_SHOWN; /* nobody else has this table now */
+            m->flags &= ~(uint32_t)MAPPING_SHOWN; /* this table is not shared now */
         if (m->end <= m->start || (t->count && m[-1].end > m->start))
             return false;
     }

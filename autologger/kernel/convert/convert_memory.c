@@ -1,6 +1,6 @@
-/* convert_memory.c - MEMINFO and MEMINFO_WS: events of our own with the kernel's names, because Windows counts by lists
- * of pages that Linux does not have. See convert.h; the figures are read by memory.c.
- * A process' working set is written when it is not what the last event said. */
+/* convert_memory.c - MEMINFO and MEMINFO_WS: events of our own with the kernel's names, because Windows counts lists of
+ * pages that Linux does not have. See convert.h; memory.c reads the figures.
+ * A process' working set is written when it differs from its last event. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 
@@ -11,7 +11,7 @@
 enum { SETS_MAX = 1 << 17 };
 
 struct part_memory {
-    struct idmap set; /* by process: a number of what was written last, see convert_memory_is_new() */
+    struct idmap set; /* by process: a hash of the last written figures, see convert_memory_is_new() */
 };
 
 static const struct shape memory_shape = {
@@ -30,7 +30,7 @@ static const struct shape set_shape = {
     "WorkingSet",
     {{"ProcessId", SHAPE_UINT32}, {"VmSize", SHAPE_UINT64}, {"VmRSS", SHAPE_UINT64}, {"Shared", SHAPE_UINT64}}};
 
-/* "Name:   123 kB"; 0 when this kernel has no such line */
+/* "Name:   123 kB"; 0 when this kernel lacks the line */
 static uint64_t line_value(const char *text, const char *end, const char *name)
 {
     size_t n = strlen(name);
@@ -62,7 +62,7 @@ static bool convert_memory_is_new(struct convert *c, const struct raw_set *s)
 {
     if (!c->memory && !(c->memory = calloc(1, sizeof *c->memory)))
         return true;
-    /* never 0, which is "none" */
+    /* never 0, which means "none" */
     uint64_t now = (s->resident * UINT64_C(0x9E3779B97F4A7C15) ^ s->size) | UINT64_C(1) << 63;
     if ((uintptr_t)idmap_get(&c->memory->set, s->pid) == now)
         return false;

@@ -1,11 +1,11 @@
-/* convert_net.c - TcpIp and UdpIp events from the state changes of sockets and from what programs sent and received.
- * See convert.h. A socket's state often changes in an interrupt, where the current task is an innocent one: whose it
- * is, is kept by the socket's address in the kernel, from the system calls that are made on it; an accepted one is its
- * listener's until then. saddr and sport are this machine's end, also of what is received. Addresses of IPv4 come
- * mapped into IPv6 ones and are written as IPv4. UDP sockets change no state: their ends come from a BPF program
- * (nettap.h), datagram by datagram, in the call of the thread that the event ends; without it they are 0. Never another
- * datagram's: what was told serves the next event of its thread and socket or none, and nothing does across a gap in
- * what was recorded. */
+/* convert_net.c - TcpIp and UdpIp events from the state changes of sockets and from the sends and receives of programs.
+ * See convert.h. A socket's state often changes in an interrupt, where the current task is unrelated: its owner is kept
+ * by the socket's kernel address, from the system calls made on it; an accepted socket belongs to its listener's owner
+ * until its first call. saddr and sport are this machine's end, also for received data. IPv4 addresses come mapped into
+ * IPv6 and are written as IPv4. UDP sockets change no state: their ends come from a BPF program (nettap.h), datagram by
+ * datagram, in the call of the thread that the event ends; without it they are 0. An event never gets the ends of
+ * another datagram: recorded ends serve the next event of their thread and socket or none, and are dropped at a gap in
+ * the records. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/nettap_record.h"
@@ -21,7 +21,7 @@ enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3, CLOSED = 7, LISTENING = 10 }
 enum { IN_INTERRUPT = 0x18 }; /* of common_flags */
 enum { HOOK_V6 = 0x10 };
 
-/* ports in the machine's order, as records have them */
+/* ports in the machine's byte order, as in the records */
 struct ends {
     uint8_t  saddr[16], daddr[16];
     uint16_t sport, dport;
@@ -29,14 +29,14 @@ struct ends {
 struct net_socket {
     struct ends ends;
     uint32_t    pid;  /* 0: not known */
-    uint8_t     open; /* it has been connected, and was not closed since */
+    uint8_t     open; /* it was connected, and not closed since */
     uint8_t     listens, pad[2];
 };
 struct part_net {
-    struct idmap socket; /* by address in the kernel */
-    /* by socket and thread -> struct ends: of the one that is told next. A successor misses those under way */
+    struct idmap socket; /* by kernel address */
+    /* by socket and thread -> struct ends of its next event. A successor lacks those under way */
     struct idmap datagram;
-    struct idmap listener; /* by local address and port -> the number of its socket (an address, as above) */
+    struct idmap listener; /* by local address and port -> kernel address of its socket */
 };
 
 static struct part_net *net_part(struct convert *c)
@@ -82,7 +82,7 @@ static bool is_v4(const uint8_t address[16])
     return memcmp(address, mapped, sizeof mapped) == 0;
 }
 
-/* Listening at any address, of IPv4 or of IPv6, is the same to who looks for the listener of a connection. */
+/* A listener at any address, IPv4 or IPv6, has one key for lookups by connection. */
 static uint64_t listener_key(const uint8_t address[16], uint16_t port)
 {
     uint64_t half[2] = {0};
@@ -144,7 +144,7 @@ static void wr_port(struct writer *w, uint16_t port)
     wr_u8(w, (uint8_t)port);
 }
 
-/* The part that all of them have; returns the hook of the address family. */
+/* Writes the fields common to all events; returns the hook of the address family. */
 static uint16_t wr_ends(struct writer *w, uint16_t hook, uint32_t pid, uint32_t size, const struct ends *e, bool v4)
 {
     size_t from = v4 ? 12 : 0;
@@ -157,7 +157,7 @@ static uint16_t wr_ends(struct writer *w, uint16_t hook, uint32_t pid, uint32_t 
     return (uint16_t)(v4 ? hook : hook + HOOK_V6);
 }
 
-/* `zeros`: what follows the common part, of which Linux' tracepoints tell nothing. */
+/* `zeros`: bytes after the common part, for which Linux' tracepoints have no values. */
 static void net_event(struct convert *c, const struct sample *s, uint16_t hook, uint32_t pid, uint32_t bytes,
                       const struct ends *e, bool v4, size_t zeros)
 {
@@ -199,11 +199,11 @@ void convert_socket_state(struct convert *c, const struct sample *s)
                      .dport = (uint16_t)sample_field(s, F_SOCK_DPORT)};
     sample_address(s, F_SOCK_SADDR, e.saddr);
     sample_address(s, F_SOCK_DADDR, e.daddr);
-    if (new == SYN_SENT || new == LISTENING || old == CLOSED) /* a socket of that address begins anew */
+    if (new == SYN_SENT || new == LISTENING || old == CLOSED) /* a new socket at that address */
         *k = (struct net_socket){.pid = in_interrupt(s) ? 0 : shown_pid(c, s->pid, s->tid)};
     if (new == SYN_RECV)
         *k = (struct net_socket){0};
-    if (new != CLOSED || !k->open) /* a closing one may have lost its port */
+    if (new != CLOSED || !k->open) /* a closing socket may have lost its port */
         k->ends = e;
     if (new == LISTENING) {
         k->listens = true;
@@ -211,7 +211,8 @@ void convert_socket_state(struct convert *c, const struct sample *s)
     } else if (new == ESTABLISHED && (old == SYN_SENT || old == SYN_RECV)) {
         convert_net_opened(c, s, k, old == SYN_RECV);
     } else if (new == CLOSED) {
-        if (k->open || (old != LISTENING && old != SYN_SENT && old != SYN_RECV)) /* those were never connected */
+        if (k->open ||
+            (old != LISTENING && old != SYN_SENT && old != SYN_RECV)) /* sockets in those states were never connected */
             net_event(c, s, HOOK_TCP_DISCONNECT, k->pid, 0, &k->ends, is_v4(k->ends.daddr), ZEROS_ID);
         socket_remove(c, at);
     }
@@ -233,7 +234,7 @@ static void ends_told(struct convert *c, const struct sample *s, const struct ne
     struct part_net *n = net_part(c);
     if (!n)
         return;
-    if (n->datagram.count >= DATAGRAMS_MAX) /* of calls that came to nothing */
+    if (n->datagram.count >= DATAGRAMS_MAX) /* left by calls that failed */
         datagrams_drop(n);
     uint64_t     key = datagram_key(r->sk, r->received != 0, s->tid);
     struct ends *e   = idmap_get(&n->datagram, key);
@@ -257,7 +258,7 @@ static void transfer(struct convert *c, const struct sample *s, const struct net
     const int64_t            bytes = call->ret, family = call->family, protocol = call->protocol;
     uint32_t                 pid = shown_pid(c, s->pid, s->tid);
     bool                     v4  = family == IPV4;
-    /* Also that of a call which failed or only looked is no other's */
+    /* Removed also after a call that failed or only peeked: these ends belong to no other call */
     struct ends *told = c->net ? idmap_remove(&c->net->datagram, datagram_key(sk, !send, s->tid)) : NULL;
     if ((family != IPV4 && family != IPV6) || (protocol != TCP && protocol != UDP) || bytes <= 0 ||
         (!send && (call->flags & PEEK))) {
@@ -273,8 +274,8 @@ static void transfer(struct convert *c, const struct sample *s, const struct net
     free(told);
     struct net_socket *k = socket_get(c, sk);
     if (k)
-        k->pid = pid;                            /* accepted, or handed on */
-    const struct ends *e = k ? &k->ends : &none; /* older than the trace: not known */
+        k->pid = pid;                            /* accepted, or passed on */
+    const struct ends *e = k ? &k->ends : &none; /* the socket is older than the trace: not known */
     v4                   = k ? is_v4(e->daddr) : v4;
     net_event(c, s, send ? HOOK_TCP_SEND : HOOK_TCP_RECV, pid, (uint32_t)bytes, e, v4, send ? ZEROS_SEND : ZEROS_ID);
 }
@@ -292,7 +293,7 @@ static void convert_net_length(struct convert *c, const struct sample *s, uint32
 void convert_sent(struct convert *c, const struct sample *s) { convert_net_length(c, s, NET_CALL_SENT); }
 void convert_received(struct convert *c, const struct sample *s) { convert_net_length(c, s, NET_CALL_RECEIVED); }
 
-/* What the BPF programs of nettap.h tell. */
+/* Records of the BPF programs of nettap.h. */
 void convert_udp_ends(struct convert *c, const struct sample *s)
 {
     struct net_record r;

@@ -1,5 +1,5 @@
 /* convert_power.c - timers, idle states, frequencies, sleep, and the kernel's log lines. Windows' payloads for the
- * first four mean something else or are not known, so these are events of our own. See convert.h. */
+ * first four have another meaning or are not known, so these are events of our own. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/wire/etl.h"
 
@@ -67,7 +67,7 @@ void convert_cpu_frequency(struct convert *c, const struct sample *s)
     convert_power_tell(c, s, &shape, &w);
 }
 
-/* The step's name is an address of the kernel's data: the record holds no text. */
+/* The step's name is an address in the kernel's data: the record holds no text. */
 void convert_suspend(struct convert *c, const struct sample *s)
 {
     static const struct shape shape = {

@@ -1,6 +1,6 @@
-/* convert_probe.c - drivers that take devices, what they wait for, and firmware that they ask for, as events of our own
- * (Autologger-Device). The kernel tells the end of a call without its arguments: it is that of the last call of its
- * kind that the thread began. See convert.h. */
+/* convert_probe.c - drivers that take devices, the reasons for deferred probes, and firmware requests, as events of our
+ * own (Autologger-Device). The kernel reports the end of a call without its arguments: it ends the thread's last begun
+ * call of its kind. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 
@@ -9,7 +9,7 @@
 
 #define PROVIDER "Autologger-Device"
 enum {
-    OPEN_MOST   = 256 /* calls at a time; of more the oldest loses its names */,
+    OPEN_MOST   = 256 /* calls at a time; beyond that the oldest loses its names */,
     TEXTS       = 3,
     TEXT_MOST   = 96,
     PAYLOAD_MAX = 4096
@@ -53,7 +53,7 @@ static void call_begin(struct convert *c, const struct sample *s, unsigned texts
     }
 }
 
-/* Without names where its start is not known. */
+/* The names are empty if the start is not known. */
 static void call_end(struct convert *c, const struct sample *s, uint32_t kind, struct convert_probe_open_call *out)
 {
     struct part_probes *p = c->probes;
@@ -104,7 +104,7 @@ void convert_probe(struct convert *c, const struct sample *s)
              &(of_firmware ? firmware : probe)[!begins], s->time, &w);
 }
 
-/* The driver's own words; of its arguments the first one is known, where it is a text. */
+/* The driver's own text; only its first argument is known, if it is a text. */
 static void wr_reason(struct writer *w, const struct sample *s)
 {
     const char *format, *argument;
@@ -122,7 +122,7 @@ static void wr_reason(struct writer *w, const struct sample *s)
     wr_u8(w, 0);
 }
 
-/* Only the driver core's own reason is known to name the device that is missing. */
+/* Only the driver core's own reason is known to name the missing device. */
 static bool names_supplier(const struct sample *s)
 {
     static const char words[] = "supplier %s not ready";

@@ -1,6 +1,6 @@
 /* convert_process.c - fork, exec, exit, names and mappings. See convert.h.
- * fork of a new process = Process Start + Thread Start; exec = everything of the old program ends and the new one
- * starts under a new UniqueProcessKey; the last thread's exit = Process End. Kernel threads belong to pid 4. */
+ * fork of a new process = Process Start + Thread Start; exec = all of the old program ends and the new one starts under
+ * a new UniqueProcessKey; the last thread's exit = Process End. Kernel threads belong to pid 4. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
@@ -45,7 +45,7 @@ static void end_process(struct convert *c, unsigned cpu, struct kernel_process *
         process_event(c, &by, p, HOOK_PROCESS_END, time);
 }
 
-/* Images that fork handed down are written when they matter: at the first stack of the child. Most children exec
+/* Images inherited by fork are written when they are needed: at the first stack of the child. Most children exec
  * first. */
 void images_show(struct convert *c, unsigned cpu, struct kernel_process *p, uint64_t *time)
 {
@@ -54,7 +54,7 @@ void images_show(struct convert *c, unsigned cpu, struct kernel_process *p, uint
         image_event(c, &(struct actor){cpu, p->pid, p->pid}, p, i, HOOK_IMAGE_LOAD, time);
 }
 
-/* The parent is not known yet: the walk of /proc comes to it after the fork. */
+/* For a parent that is not known yet: the walk of /proc reaches it after the fork. */
 static void inherit_foretold(struct convert *c, struct kernel_process *p, uint32_t ppid)
 {
     const uint8_t     *record = foretold(c, RAW_PROCESS, ppid, sizeof(struct raw_process));
@@ -73,7 +73,7 @@ static void inherit_foretold(struct convert *c, struct kernel_process *p, uint32
     process_text(&p->command, command);
 }
 
-/* The name of the thread that forks, known or foretold; NULL: nothing tells it. `name`: room for it. */
+/* The name of the forking thread, known or foretold; NULL: not known. `name`: room for it. */
 static const char *forker_name(const struct convert *c, const struct thread *by, uint32_t ptid, char name[16])
 {
     struct raw_thread r;
@@ -102,12 +102,12 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         if (!p && !(p = process_add(c, pid)))
             return;
     } else if (ppid == KTHREADD || (pid == KTHREADD && ppid == 0) || pid == 4) {
-        /* 4 is its number here; on Linux always a kernel thread, whatever a damaged record says of its parent */
+        /* 4 is System's number here; on Linux it is always a kernel thread, whatever parent a damaged record has */
         p = c->system;
     } else {
         struct kernel_process *old = process_get(c, pid);
         if (old && old->rundown_time && raw - old->rundown_time < RUNDOWN_RACE_NS)
-            return; /* the walk of /proc saw it first */
+            return; /* the walk of /proc found it first */
         p = process_add(c, pid);
         if (!p)
             return;
@@ -177,7 +177,7 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         thread_remove(c, t);
 }
 
-/* The note of an exec: ids, name and command line as /proc showed them. */
+/* Applies the note of an exec: ids, name and command line from /proc. */
 static void exec_note(struct convert *c, struct kernel_process *p, const char *comm, uint32_t pid, uint64_t raw)
 {
     struct raw_process note;
@@ -227,7 +227,7 @@ static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t
         cgroup_end(c, &(struct actor){cpu, pid, tid}, old, false, &time);
         end_process(c, cpu, old, &time, tid);
     }
-    struct kernel_process *p = process_add(c, pid); /* the old one goes, with its threads and images */
+    struct kernel_process *p = process_add(c, pid); /* removes the old one, with its threads and images */
     if (!p)
         return;
     p->ppid         = was.ppid;
@@ -335,7 +335,7 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     if (!command || (r.flags & RAW_PROCESS_KERNEL))
         return; /* kernel threads: only their threads */
     struct kernel_process *p     = process_get(c, r.own.pid);
-    bool                   known = p != NULL; /* its fork or exec was seen */
+    bool                   known = p != NULL; /* its fork or exec was recorded */
     if (!known && !(p = process_add(c, r.own.pid)))
         return;
     p->uid     = r.uid;
@@ -344,7 +344,7 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     if (!known || !*p->command)
         process_text(&p->command, command);
     if (known && *p->name)
-        return; /* one without a name is told, although its start was */
+        return; /* a nameless process is written, although its start was */
     uint64_t time   = convert_time(c, raw);
     p->flags        = r.flags;
     p->rundown_time = raw;
@@ -378,7 +378,7 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
         thread_event(c, &(struct actor){0, p->pid, t->tid}, t, HOOK_THREAD_DC_START, &time);
 }
 
-/* A thread as the kernel phase shows it: one that nobody saw being made was there before (a rundown event), else its
+/* A thread from the kernel phase: if its creation was not recorded it is older (a rundown event), else it gets its
  * name. */
 static void own_name(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
 {

@@ -1,5 +1,4 @@
-/* convert_rundown.c - the layouts of Process, Thread and Image events, and what a session writes at its start and
- * stop. */
+/* convert_rundown.c - the layouts of Process, Thread and Image events, and the events at a session's start and stop. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
@@ -78,7 +77,7 @@ void wr_path(struct writer *w, const char *path)
     size_t            from     = w->pos;
     if (path[0] == '/' && path[1] != '/') { /* "//anon", "[vdso]" and the like are no files */
         convert_rundown_wr_text16(w, volume, sizeof volume - 1);
-        w->pos -= 2; /* its NUL: the path goes on */
+        w->pos -= 2; /* its NUL: the path follows */
     }
     convert_rundown_wr_text16(w, path, strlen(path));
     for (size_t i = from; i + 1 < w->pos && path[0] == '/'; i += 2)
@@ -128,8 +127,7 @@ static void interval_event(struct convert *c, uint16_t hook, uint64_t *time)
     emit(c, &(struct event){0, hook, ETL_SYSTEM64, 3, 0, 0}, time, bytes, w.pos);
 }
 
-/* At the start already: a file that is cut off must say what machine it is from. The collector's, at the stop, has
- * more. */
+/* Also at the start: a truncated file must name its machine. The collector's event, at the stop, has more. */
 static void system_event(struct convert *c, const struct raw_system *s, uint64_t *time)
 {
     uint8_t       bytes[828] = {0};
@@ -151,7 +149,7 @@ static void system_event(struct convert *c, const struct raw_system *s, uint64_t
     emit(c, &(struct event){0, HOOK_CONFIG_CPU, ETL_SYSTEM64, 3, 0, 0}, time, bytes, sizeof bytes);
 }
 
-/* Idle and System are no Linux processes: their rundown is ours. */
+/* Idle and System are no Linux processes: their rundown is made here. */
 static void special_events(struct convert *c, bool start, uint64_t *time)
 {
     for (int i = 0; i < 2 && c->processes; i++)
@@ -182,7 +180,7 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
     special_events(c, true, &time);
 }
 
-/* The same that a start would have said of them. */
+/* The events that a start would have written for the new classes. */
 void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], uint64_t *time)
 {
     bool processes = c->processes && !(before[0] & 0x1), threads = c->threads && !(before[0] & 0x2),
@@ -208,7 +206,7 @@ void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], ui
         if (p && images)
             p->images_shown = true;
     }
-    for (struct image *m = images ? c->idle->images : NULL; m; m = m->next) /* the kernel, and its modules */
+    for (struct image *m = images ? c->idle->images : NULL; m; m = m->next) /* the kernel and its modules */
         image_event(c, &(struct actor){0}, c->idle, m, HOOK_IMAGE_DC_START, time);
     for (struct thread *t = threads ? c->system->threads : NULL; t; t = t->next)
         thread_event(c, &(struct actor){0, c->system->pid, t->tid}, t, HOOK_THREAD_DC_START, time);

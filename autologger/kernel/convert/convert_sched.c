@@ -24,7 +24,7 @@ struct wait {
     uint8_t state, reason, mode;
 };
 
-/* What the old thread does now, from the bits of prev_state; the first row that has one of its bits wins. */
+/* The old thread's new state, from the bits of prev_state; the first row with one of its bits wins. */
 static struct wait wait_of(uint64_t bits, uint32_t tid, bool kernel)
 {
     static const struct {
@@ -46,7 +46,8 @@ static struct wait wait_of(uint64_t bits, uint32_t tid, bool kernel)
     return (struct wait){1, 33, 0}; /* Ready, WrYieldExecution */
 }
 
-/* perf gives the chain of the thread that leaves; Windows' stack is that of the one that comes: keep it until then. */
+/* perf gives the chain of the outgoing thread, Windows wants that of the incoming one: keep it until the thread
+ * returns. */
 static void chain_keep(struct thread *t, const struct sample *s)
 {
     uint64_t n = s->chain_count < STACK_FRAMES + 8 ? s->chain_count : STACK_FRAMES + 8; /* markers are dropped later */
@@ -79,7 +80,7 @@ void convert_switch(struct convert *c, const struct sample *s)
         memcpy(p + 4, &old_tid, 4);
         p[8]  = windows_priority(new_prio, new_tid);
         p[9]  = windows_priority(old_prio, old_tid);
-        p[10] = old_tid ? 0 : c->cpu[s->cpu].idle_state; /* how deep the CPU slept */
+        p[10] = old_tid ? 0 : c->cpu[s->cpu].idle_state; /* the CPU's idle depth */
         p[12] = w.reason;
         p[13] = w.mode;
         p[14] = w.state;
@@ -97,7 +98,7 @@ void convert_switch(struct convert *c, const struct sample *s)
         emit_stack(c, &(struct actor){s->cpu, new->process->pid, new_tid}, time, (const uint8_t *)new->chain,
                    new->chain_count);
     else if (new_tid)
-        c->stacks_missing++; /* its first switch: nobody has seen it block */
+        c->stacks_missing++; /* its first switch: it was never seen to block */
     c->copy = goes;
     if (new) {
         new->chain_count = 0;
@@ -142,7 +143,7 @@ void convert_clock(struct convert *c, const struct sample *s)
         emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
-/* A priority lent by a waiter for a lock; those set by system calls come with the next switch. */
+/* A priority lent by a waiter for a lock; a priority set by a system call shows at the next switch. */
 void convert_priority(struct convert *c, const struct sample *s)
 {
     uint64_t time = convert_time(c, s->time);

@@ -1,6 +1,6 @@
-/* convert_span.c - what begins with one record and ends with another: waiting for a lock of the kernel, work of its
- * queues, requests of debuggers. One event at the end says since when; an end whose beginning nobody saw is none. See
- * convert.h. */
+/* convert_span.c - operations that begin with one record and end with another: waits for kernel locks, work of kernel
+ * queues, debugger requests. One event at the end has the time of the beginning; an end without a recorded beginning
+ * gives no event. See convert.h. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/etl.h"
@@ -13,7 +13,7 @@
 #define DEBUGGER "Autologger-Kernel-Debugger"
 enum { SPANS_MAX = 65536, PAYLOAD_MAX = 128 };
 enum { KIND_LOCK = 1, KIND_WORK, KIND_PTRACE };
-/* of the mask's word 1; the last of word 2 */
+/* of the mask's word 1; the last one of word 2 */
 enum { WORD_SPINLOCK = 0x10000, WORD_OBJECTS = 0x20000, WORD_QUEUE = 0x01000000, WORD_WORKER = 0x08000000 };
 /* The kernel's LCB_F_* and PTRACE_* */
 enum { LOCK_SPIN = 1, LOCK_READ = 2, LOCK_WRITE = 4, LOCK_REALTIME = 8, LOCK_PERCPU = 16, LOCK_MUTEX = 32 };
@@ -42,7 +42,7 @@ static bool span_keep(struct convert *c, uint64_t key, struct convert_span_span 
     if (!c->span && !(c->span = calloc(1, sizeof *c->span)))
         return false;
     struct convert_span_span *s = idmap_get(&c->span->open, key);
-    if (!s && c->span->open.count >= SPANS_MAX) { /* of threads that ended between */
+    if (!s && c->span->open.count >= SPANS_MAX) { /* left by threads that ended meanwhile */
         span_free(&c->span->open);
         idmap_clear(&c->span->open);
     }
@@ -94,7 +94,7 @@ void convert_lock_begin(struct convert *c, const struct sample *s)
               (struct convert_span_span){convert_time(c, s->time), (uint64_t)sample_field(s, F_LOCK_FLAGS)});
 }
 
-/* A mutex that spins a while before it sleeps is none that spins. */
+/* Adaptive mutexes count as sleeping locks. */
 void convert_lock_end(struct convert *c, const struct sample *s)
 {
     static const struct shape spin = {
@@ -130,7 +130,7 @@ void convert_lock_end(struct convert *c, const struct sample *s)
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 
-/* ---- work of the kernel's queues ---- */
+/* ---- work of kernel queues ---- */
 
 void convert_work_start(struct convert *c, const struct sample *s)
 {
@@ -149,7 +149,7 @@ void convert_work_start(struct convert *c, const struct sample *s)
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 
-/* Windows' WorkerThread, and an event with the work's address beside it: which one of its kind it was. */
+/* Windows' WorkerThread, and an own event with the work's address, which identifies the work. */
 void convert_work_end(struct convert *c, const struct sample *s)
 {
     static const struct shape shape = {
@@ -186,8 +186,7 @@ void convert_ptrace_enter(struct convert *c, const struct sample *s)
                   (struct convert_span_span){convert_time(c, s->time), request << 32 | (uint32_t)target});
 }
 
-/* The event is the end: what the call has come to is known then. PTRACE_TRACEME names nobody: its target is who
- * asks. */
+/* The event is the end, when the result is known. PTRACE_TRACEME has no target: it is the caller. */
 void convert_ptrace_exit(struct convert *c, const struct sample *s)
 {
 #define FIELDS \

@@ -1,8 +1,8 @@
-/* convert_split.c - SplitIo: a request that a device takes in several parts, or that a stacked device hands to the one
- * below it. See convert.h. The kernel splits before there is a request, so the parts get their Irps beforehand: the
- * first keeps that of the whole, and the disk events of the requests that begin there then carry them. A part that
- * another request absorbs shows in no disk event. A part is known by its first sector, in the thread that split it:
- * what it is told as may be a partition, the request's is the disk. */
+/* convert_split.c - SplitIo: a request that a device takes in several parts, or that a stacked device passes to the one
+ * below it. See convert.h. The kernel splits before a request exists, so the parts get their Irps beforehand: the first
+ * keeps the Irp of the whole, and the disk events of the requests that begin at a part carry its Irp. A part merged
+ * into another request shows in no disk event. A part is identified by its first sector, in the thread that split it:
+ * the split may name a partition, the request names the disk. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/sources.h"
@@ -22,7 +22,7 @@ static uint64_t part_key(uint32_t tid, uint32_t dev, uint64_t sector)
     return (sector * UINT64_C(0x9E3779B97F4A7C15)) ^ ((uint64_t)tid << 32 | dev >> DEV_SHIFT);
 }
 
-/* The Irp of the part that begins there, given out beforehand if need be; 0: no memory */
+/* The Irp of the part at `key`, assigned beforehand if need be; 0: no memory */
 static uint64_t irp_reserve(struct convert *c, uint64_t key)
 {
     if (!c->split && !(c->split = calloc(1, sizeof *c->split)))
@@ -31,7 +31,7 @@ static uint64_t irp_reserve(struct convert *c, uint64_t key)
     if (irp)
         return irp;
     if (c->split->irp.count >= PARTS_MAX)
-        idmap_clear(&c->split->irp); /* absorbed ones, all of them */
+        idmap_clear(&c->split->irp); /* all of these are merged parts */
     irp = disk_irp(c);
     return idmap_put(&c->split->irp, key, (void *)(uintptr_t)irp) ? irp : 0;
 }
@@ -53,7 +53,7 @@ static void split_event(struct convert *c, const struct sample *s, uint64_t pare
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 
-/* Reads and writes alone have disk events. */
+/* Only reads and writes have disk events. */
 static bool transfers(const struct sample *s, unsigned field)
 {
     const struct raw_field *f   = &s->source->field[field];
@@ -78,8 +78,8 @@ void convert_split(struct convert *c, const struct sample *s)
     split_event(c, s, parent, child);
 }
 
-/* From one driver to another. A partition's is the disk's own, though partitions of high numbers have a major number of
- * theirs. */
+/* From one driver to another. A partition's request is the disk's own, though partitions of high numbers have a major
+ * number of their own. */
 void convert_remap(struct convert *c, const struct sample *s)
 {
     uint32_t dev = (uint32_t)sample_field(s, F_REMAP_DEV), old = (uint32_t)sample_field(s, F_REMAP_OLD_DEV);

@@ -1,18 +1,19 @@
-/* convert_stacks.c - a stack that comes again gets a key, and from then on events' stacks refer to it (StackCaching):
- * by StackWalk/KeyUser, or KeyKernel where no program's part follows the kernel's. The first time it is written whole,
- * because many come once: samples of running code. (Windows has a key for each part; a reference takes 40 bytes, a
- * stack here 100 on average, so two would save nothing.) Invariants
- *   A key is referred to only behind its definition (StackWalk/KeyCreate, one tick before); where that found no room,
- *     the stack is written whole, and so is one that a key does not make shorter, and what the table has no room for
- *     (its bound: StackCaching).
- *   A key is a hash of its frames: the same stack has the same key in every session and after a change of hands, so
- *     that files can be merged, and a successor, which begins with an empty table, only defines again what it meets.
- *     Times do not depend on what is known.
+/* convert_stacks.c - StackCaching: a repeated stack gets a key, and from then on events' stacks refer to it by
+ * StackWalk/KeyUser, or KeyKernel where the kernel's part is not followed by a program's. The first time it is written
+ * whole, because many stacks occur once: samples of running code. (Windows has a key for each part; a reference takes
+ * 40 bytes, a stack here 100 on average, so two keys would save nothing.)
+ * Invariants
+ *   A key is referred to only after its definition (StackWalk/KeyCreate, one tick before). Where the definition found
+ *     no room, the stack is written whole, and so are stacks that a key does not make shorter, and stacks that the
+ *     table has no room for (its bound: StackCaching).
+ *   A key is a hash of its frames: the same stack has the same key in every session and after a hand-over. So files can
+ *     be merged, and a successor, which begins with an empty table, only defines again the stacks that it meets. Times
+ *     do not depend on the table.
  *   Two stacks with one hash: the second is written whole.
- * At the end all are told again (KeyRundown), as Windows does: its readers look for definitions behind their use, and a
- * circular file has lost its beginning. So they are at the end of a file that another one follows, and at the beginning
- * of that one: each file stands alone (session/log_files.c). Who listens live could come later than a definition: from
- * then on all stacks are whole. See convert.h. */
+ * At the end all keys are written again (KeyRundown), as Windows does: its readers look for definitions after their
+ * use, and a circular file has lost its beginning. So a file that another one follows has them at its end, and the next
+ * file at its beginning: each file stands alone (session/log_files.c). A real-time consumer could miss an earlier
+ * definition: once there is one, all stacks are whole. See convert.h. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/wire/etl.h"
 
@@ -28,14 +29,14 @@ struct known {
     uint64_t      count, frame[];
 };
 struct part_keyed {
-    size_t        bytes; /* of what is known, and of this */
+    size_t        bytes; /* of all known stacks, and of this */
     uint32_t      buckets, seen_count;
-    uint64_t     *seen;  /* keys that came once, at their hash: of two, the later */
-    bool          ended; /* stacks are written whole; what is known stays, for events on their way */
+    uint64_t     *seen;  /* keys seen once, at their hash: the later one replaces the earlier */
+    bool          ended; /* stacks are written whole; known stacks stay, for events under way */
     struct known *bucket[];
 };
 
-enum { SEEN_SHARE = 8 }; /* of the memory: so much is for what came once */
+enum { SEEN_SHARE = 8 }; /* of the memory: this share is for keys seen once */
 
 static struct part_keyed *convert_stacks_part(struct convert *c)
 {
@@ -130,7 +131,8 @@ static void forget_newest(struct convert *c, uint64_t key)
     free(k);
 }
 
-/* False: not written. Nor where an adopter is in what its predecessor wrote, who may have had no room for it. */
+/* False: not written. Also for an adopter in the time that its predecessor wrote: the predecessor may have had no
+ * room. */
 static bool define(struct convert *c, unsigned cpu, uint16_t hook, uint64_t key, const uint64_t *frame, unsigned n,
                    uint64_t time)
 {
@@ -161,7 +163,7 @@ void stacks_rundown(struct convert *c)
 {
     uint64_t time = 0;
     for (unsigned cpu = 0; cpu < c->cpus; cpu++)
-        time = c->queue[cpu].last > time ? c->queue[cpu].last : time; /* behind everything */
+        time = c->queue[cpu].last > time ? c->queue[cpu].last : time; /* after all other events */
     time++;
     for (uint32_t i = 0; c->keyed && i < c->keyed->buckets; i++)
         for (const struct known *k = c->keyed->bucket[i]; k; k = k->next)

@@ -1,6 +1,6 @@
-/* convert_syscall.c - system calls: SysClEnter and SysClExit, and what changes a program's addresses as VirtualAlloc
- * and VirtualFree. A 32-bit program's calls have other numbers, and functions, than a 64-bit one's; by whose program it
- * is they are told apart. So what a 64-bit program calls by int 0x80 is taken for another call. See convert.h. */
+/* convert_syscall.c - system calls: SysClEnter and SysClExit, and changes of a program's addresses as VirtualAlloc and
+ * VirtualFree. A 32-bit program's calls have other numbers and functions than a 64-bit program's; the width of the
+ * program decides. So a 64-bit program's call by int 0x80 is mistaken for another call. See convert.h. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/syscalls.h"
@@ -139,8 +139,7 @@ static enum mem_kind convert_syscall_kind_of(uint64_t number)
     }
 }
 
-/* The call that a record is of: its number, without what marks an x32 program's, with NARROW for one of a 32-bit
- * program. */
+/* The call of a record: its number without the x32 bit, with NARROW for a 32-bit program. */
 static uint64_t call_of(const struct convert *c, const struct sample *s)
 {
     uint64_t number = (uint64_t)sample_field(s, F_CALL_ID);
@@ -221,7 +220,7 @@ static void freed(struct convert *c, const struct sample *s, uint64_t base, uint
     memory_event(c, s, HOOK_MEMORY_VIRTUAL_FREE, base, size, flags);
 }
 
-/* The heap's end is known from the program's first question (an end of 0), or from its last change. */
+/* The heap's end is known from the program's first query (an end of 0), or from its last change. */
 static void heap_changed(struct convert *c, const struct sample *s, struct part_call *p, uint64_t asked, uint64_t end)
 {
     uint64_t before = (uint64_t)(uintptr_t)idmap_get(&p->brk, s->pid);

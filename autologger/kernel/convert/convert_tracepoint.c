@@ -1,7 +1,7 @@
-/* convert_tracepoint.c - tracepoints that are providers: each becomes an event that describes itself, field by field as
- * the kernel's format file has them. See convert.h, tracepoints.h.
- * Invariants: a source's layout is learned from the raw log before its first record; a record that does not hold a
- * field gets 0 or an empty text in its place, so an event always fits its description. */
+/* convert_tracepoint.c - tracepoints as providers: each becomes a self-describing event, field by field as in the
+ * kernel's format file. See convert.h, tracepoints.h.
+ * Invariants: a source's layout is learned from the raw log before its first record; a field that the record does not
+ * hold is written as 0 or an empty text, so an event always fits its description. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/source/tracepoints.h"
@@ -34,7 +34,7 @@ struct learned { /* of one source */
         uint16_t offset, size;
         uint8_t  kind;
     } field[FIELDS_MAX];
-    uint8_t record[]; /* as it was in the raw log: for a successor */
+    uint8_t record[]; /* as it was in the raw log, for a successor */
 };
 struct part_tracepoint {
     struct learned *first;
@@ -56,7 +56,7 @@ static uint8_t in_type(uint8_t kind, uint16_t size)
     }
 }
 
-/* One line "name offset size kind" of the layout. False: not such a line. */
+/* Learns one line "name offset size kind" of the layout. False: not such a line. */
 static bool field_learn(struct learned *l, struct writer *schema, const char *line)
 {
     char          name[64], *end;
@@ -163,7 +163,7 @@ void convert_tracepoint(struct convert *c, const struct sample *s)
     struct writer         w     = wr_make(c->scratch, SCRATCH / 2);
     for (unsigned i = 0; l && i < l->count; i++)
         field_write(&w, s, l->field[i].offset, l->field[i].size, l->field[i].kind);
-    if (!l || !wr_ok(&w)) { /* its layout did not fit into the memory for raw records, or it is too long itself */
+    if (!l || !wr_ok(&w)) { /* its layout did not fit into the memory for raw records, or the event is too long */
         loss_converting(c, s->cpu, s->source, 1);
         c->converted--; /* the caller counts each sample that has a converter */
         return;

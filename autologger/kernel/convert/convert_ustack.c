@@ -1,8 +1,8 @@
-/* convert_ustack.c - copies of programs' stacks become events of our own, which a merge makes stacks of
- * (wire/stack_copy.h). That of a thread that leaves its processor is kept until it comes back: Windows' stack of a
- * context switch is that of the thread that comes.
- * Invariant: what is kept is at most KEPT_MOST bytes; a thread beyond that has no program's part at its next switch.
- * See convert.h; only where klog_config.user_stack_bytes asks for it. */
+/* convert_ustack.c - copies of programs' stacks as events of our own, which a merge turns into stacks
+ * (wire/stack_copy.h). The copy of an outgoing thread is kept until the thread returns: Windows' stack of a context
+ * switch is that of the incoming thread.
+ * Invariant: all kept copies take at most KEPT_MOST bytes; a thread beyond that has no program part at its next switch.
+ * See convert.h; only if klog_config.user_stack_bytes is set. */
 #include "autologger/kernel/convert/describe.h"
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/wire/stack_copy.h"

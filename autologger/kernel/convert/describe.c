@@ -1,4 +1,4 @@
-/* describe.c - events that describe themselves. See describe.h. */
+/* describe.c - self-describing events. See describe.h. */
 #include "autologger/kernel/convert/describe.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* describe.h - events of our own, for what Windows has no event: they describe themselves (as TraceLogging's do), so
- * that any reader can decode them; providers and events have honest names.
+/* describe.h - own events, where Windows has none: they describe themselves (as TraceLogging's do), so any reader can
+ * decode them; their providers and events have names of their own, not Windows'.
  * Threads: those of the converter. Ownership: shapes are constants. Not for: Windows' classes (emit.c). */
 #ifndef AUTOLOGGER_KERNEL_DESCRIBE_H
 #define AUTOLOGGER_KERNEL_DESCRIBE_H
@@ -25,13 +25,14 @@ struct shape {                   /* of one event; the first field without a name
         uint8_t     type;
     } field[SHAPE_FIELDS];
 };
-/* Writes the event with this payload (its fields in order). A payload that did not fit is not written. */
+/* Writes the event with this payload (its fields in order). A payload that overflowed its buffer is not written. */
 void describe(struct convert *c, const struct actor *by, const struct shape *shape, uint64_t raw_ns,
               const struct writer *payload);
-/* The same in the session's clock; `*time` is a wish, and becomes the time that was given. */
+/* The same in the session's clock. `*time`: in, the wanted time; out, the time given. */
 void describe_at(struct convert *c, const struct actor *by, const struct shape *shape, uint64_t *time,
                  const struct writer *payload);
-/* Into a payload: a __data_loc text of a tracepoint's record; a text of at most `size` bytes. Both with their NUL. */
+/* Appends to a payload: a __data_loc text of a tracepoint's record; a text of at most `size` bytes. Both with their
+ * NUL. */
 void wr_sample_text(struct writer *w, const struct sample *s, unsigned field);
 /* The same text, in the record itself. Returns its length without the NUL; 0: no text. */
 size_t sample_text(const struct sample *s, unsigned field, const char **text);

@@ -13,7 +13,7 @@ struct queue_prefix {
     uint32_t size, reserved;
 };
 
-/* `bytes` at the end of the queue, or NULL without memory. */
+/* Room for `bytes` at the end of the queue; NULL: no memory. */
 static uint8_t *queue_room(struct convert *c, struct queue *q, size_t bytes)
 {
     struct queue_block *b = q->last_block;
@@ -98,7 +98,7 @@ void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint6
     memcpy(at + 16, frames, n * 8);
 }
 
-/* The program's part may come apart, as a copy of its stack (c->copy). */
+/* The program's part may come separately, as a copy of its stack (c->copy). */
 void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count)
 {
     struct kernel_process *p    = process_get(c, of->pid);
@@ -108,7 +108,7 @@ void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, con
     for (uint64_t i = 0; i < count && n < STACK_FRAMES; i++) {
         uint64_t ip;
         memcpy(&ip, chain + i * 8, 8);
-        if (ip < (uint64_t)-4095) /* the rest are markers of where the frames come from */
+        if (ip < (uint64_t)-4095) /* higher values mark the origin of the frames */
             frames[n++] = ip;
     }
     if (n == 0 && !c->copy) {
@@ -144,7 +144,7 @@ static uint16_t sized(const uint8_t *data)
 
 static size_t item_bytes(uint16_t size) { return sizeof(struct etl_ext_item) + ((size + 7u) & ~7u); }
 
-/* The stack of an event as an item has it: a number that says what belongs together (none), then the frames, without
+/* The stack of an event as an extended item: a number that links related items (0: none), then the frames, without
  * markers. */
 static uint16_t stack_item(const struct described *d, uint64_t item[STACK_FRAMES + 1])
 {
@@ -219,7 +219,7 @@ void emit_volume_mapping(struct convert *c, uint64_t *time)
     emit_system_ex(c, 35, time, payload, n);
 }
 
-/* The block with the next record, or NULL; empty blocks before it go back. */
+/* The block with the next record, or NULL; empty blocks before it are freed for reuse. */
 static struct queue_block *front(struct convert *c, struct queue *q)
 {
     while (q->first && q->first->head == q->first->tail) {

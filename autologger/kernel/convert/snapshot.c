@@ -12,7 +12,7 @@
 #define SNAPSHOT_MAGIC UINT64_C(0x50414e534b4c41) /* "ALKSNAP" */
 enum { SNAPSHOT_VERSION = 8 };
 
-struct sink { /* grows */
+struct sink { /* grows as needed */
     uint8_t *data;
     size_t   used, capacity;
     bool     bad;
@@ -154,7 +154,7 @@ wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, st
 #define PART(noun) part_##noun##_put(c, &s);
 #include "autologger/kernel/convert/parts.def"
 #undef PART
-    snapshot_put_u32(&s, UINT32_C(0x444e45)); /* the end is there too */
+    snapshot_put_u32(&s, UINT32_C(0x444e45)); /* proves that the end is present */
     wstatus status = W_SUCCESS;
     if (s.bad || ftruncate(fd, 0) < 0 || ftruncate(fd, (off_t)s.used) < 0)
         status = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger's snapshot");
@@ -193,7 +193,7 @@ static bool get_threads(struct convert *c, struct cursor *cur, struct kernel_pro
     return cur_ok(cur);
 }
 
-/* Lists come out in the order of the original only if they are built from their end: reversed at the end. */
+/* image_add and thread_add insert at the front, which reverses the lists: reverse them again. */
 static void reverse(struct kernel_process *p)
 {
     struct image *turned = NULL;

@@ -1,4 +1,4 @@
-/* state.c - threads, processes and images as the records tell of them. See convert.h. */
+/* state.c - threads, processes and images, from the records. See convert.h. */
 #include "autologger/kernel/convert/convert.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ struct kernel_process *process_add(struct convert *c, uint32_t pid)
 {
     struct kernel_process *p = process_get(c, pid);
     if (p && (p == c->system || p == c->idle))
-        return NULL; /* these two are there once, and are not found by their number */
+        return NULL; /* these two exist once, and are not found by number */
     if (p)
         process_remove(c, p);
     p = calloc(1, sizeof *p);

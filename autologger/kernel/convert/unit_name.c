@@ -10,7 +10,7 @@ static bool unit_name_ends_with(const char *text, size_t length, const char *end
     return length > n && memcmp(text + length - n, end, n) == 0;
 }
 
-/* A unit whose processes are its own: not a slice, which only groups. */
+/* A unit with processes of its own: not a slice, which only groups. */
 static bool has_processes(const char *part, size_t length)
 {
     static const char *const kinds[] = {".service", ".scope", ".socket", ".mount", ".swap"};
@@ -27,12 +27,13 @@ void unit_of_cgroup(const char *path, char *out, size_t size)
         part += strspn(part, "/");
         size_t length = strcspn(part, "/");
         if (has_processes(part, length)) {
-            const bool escaped = *part == '_'; /* a name that would be one of the kernel's files has it put before */
+            const bool escaped =
+                *part == '_'; /* "_" precedes a name that would collide with one of the kernel's files */
             snprintf(out, size, "%.*s", (int)(length - escaped), part + escaped);
             return;
         }
         if (!unit_name_ends_with(part, length, ".slice"))
-            return; /* what lies below somebody else's cgroup is no business of systemd's */
+            return; /* cgroups below one of another owner are not systemd's */
         part += length;
     }
 }

@@ -37,7 +37,7 @@ bool kphase_asked_here(void)
 
 bool kphase_wants(const struct source_row *row, const struct klog_config *config)
 {
-    /* who is who is wanted for all of them */
+    /* the names of tasks are needed with any flag */
     bool any = (config->mask[0] & ~(uint32_t)NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4];
     if (row->flags & SOURCE_KPROBE)
         return config->devices;
@@ -58,7 +58,7 @@ size_t kphase_arguments(const struct klog_config *config, char *out, size_t size
             stacks |= source_wants_chain(&source_table[i], config);
         }
     ADD(" trace_buf_size=8M trace_clock=perf%s", stacks ? " trace_options=stacktrace" : "");
-    if (config->devices) { /* such an event records as soon as it is defined */
+    if (config->devices) { /* a probe on the command line records as soon as it is defined */
         ADD(" ");
         n += probes_argument(n < size ? out + n : NULL, n < size ? size - n : 0);
     }
@@ -96,7 +96,7 @@ static bool run_on(unsigned cpu, cpu_set_t *set, size_t bytes)
     return sched_setaffinity(0, bytes, set) == 0;
 }
 
-/* Does `what` on every CPU that this thread may use. */
+/* Calls `what` (NULL: only visits) on every CPU that this thread may use. */
 static void each_cpu(struct kphase *p, void (*what)(struct kphase *p, unsigned cpu, int fd), int fd)
 {
     size_t     bytes = CPU_ALLOC_SIZE(p->cpus > 1024 ? p->cpus : 1024);
@@ -125,8 +125,8 @@ static void sync_here(struct kphase *p, unsigned cpu, int fd)
     }
 }
 
-/* The file with the counts tells the trace clock too, in microseconds: good enough to know what is around the seam, and
- * the last resort when no mark can be written. */
+/* The stats file gives the trace clock too, in microseconds: exact enough to find the entries near the seam, and the
+ * last resort when no mark can be written. */
 static void sync_by_stats(struct kphase *p)
 {
     struct trace_stats stats;
@@ -139,8 +139,8 @@ static void sync_by_stats(struct kphase *p)
     p->sync[p->syncs++] = (struct kphase_sync){before, after + 1000, stats.now_ns, 0}; /* wider than any mark */
 }
 
-/* An instance's clock is its own ('local'), and began as the main buffer's did. How far they have come apart since is
- * how far the times of both are from each other, before perf. */
+/* An instance has a clock of its own ('local'), which began with that of the main buffer. Their difference now is the
+ * error between the times of both buffers before perf. */
 static void clocks_compare(const struct kphase *p, int root)
 {
     enum { APART_NS = 1000000 };
@@ -175,12 +175,12 @@ void kphase_sync(struct kphase *p)
     }
     sync_by_stats(p);
     p->arming = raw_now();
-    if (p->late_start) /* any entry may be in perf, too */
+    if (p->late_start) /* any entry may be in perf too */
         p->arming = p->tail_from = 0;
 }
 
-/* Longer than a slow machine needs from one record of an event to the other, with a stack in between: so every event
- * has its record in one of them while both certainly record. */
+/* Waits longer than a slow machine needs between the two records of one event, with a stack in between: so every event
+ * has a record made while both certainly record. */
 void kphase_armed(struct kphase *p)
 {
     enum { BOTH_US = 1000 };
@@ -194,7 +194,7 @@ void kphase_stop(struct kphase *p)
     if (!kphase_file_write(p, "tracing_on", "0"))
         kphase_tell(p, W_ACCESS_DENIED, false, "run as root, on a kernel that is not locked down",
                     "the kernel's trace buffer could not be stopped: %s", strerror(errno));
-    /* a probe runs with preemption off: once this thread was there, none is in the middle of an entry */
+    /* a probe runs with preemption off: once this thread has run on a CPU, no entry there is half written */
     each_cpu(p, NULL, -1);
     p->stop_after = raw_now();
 }
@@ -219,8 +219,8 @@ static void cpu_read(struct kphase *p, unsigned cpu)
     if (fd >= 0)
         close(fd);
     kphase_cpu_end(p, cpu);
-    /* P1: a page that could not be read, or not to its end. (Not more than counted: each entry was, before it could be
-     * read.) */
+    /* P1: entries of pages that could not be read, or not to their end. (`seen` is at most the count: the kernel counts
+     * an entry before it can be read.) */
     uint64_t damaged = stats.entries > p->cpu[cpu].seen ? stats.entries - p->cpu[cpu].seen : 0;
     p->sum.entries += stats.entries + gone;
     p->sum.lost += gone;
@@ -228,8 +228,8 @@ static void cpu_read(struct kphase *p, unsigned cpu)
     p->cpu[cpu].lost += damaged;
 }
 
-/* Brings every record since log_from from the trace clock to CLOCK_MONOTONIC_RAW. The chunks are our own: they are
- * sound. */
+/* Maps the time of every record since log_from from the trace clock to CLOCK_MONOTONIC_RAW. The chunks are our own, so
+ * they are not checked. */
 static void times_map(struct kphase *p)
 {
     for (uint64_t pos = p->log_from; pos < p->log->work->write_pos;) {
@@ -369,7 +369,7 @@ void kphase_close(struct kphase *p)
 {
     if (!p)
         return;
-    if (p->stop_after) { /* the tracepoints cost every later event something, and the memory is wanted elsewhere */
+    if (p->stop_after) { /* the tracepoints would slow every later event, and the buffer holds memory */
         kphase_file_write(p, "events/enable", "0");
         kphase_file_write(p, "buffer_size_kb", "1");
     }

@@ -1,5 +1,5 @@
-/* kphase_clock.c - from the trace clock to CLOCK_MONOTONIC_RAW, by marks that were written between two readings of it.
- * A mark's time T lies between the readings A and B, so the offset lies within [A - T, B - T]: the narrowest such
+/* kphase_clock.c - maps the trace clock to CLOCK_MONOTONIC_RAW, by marks written between two readings of the latter.
+ * A mark's time T lies between the readings A and B, so the offset lies within [A - T, B - T]. The narrowest such
  * interval gives the offset (its middle) and the error (half of it), and the others must agree. See kphase.h. */
 #include "autologger/kernel/phase/kphase.h"
 
@@ -24,7 +24,7 @@ static struct interval narrowest(const struct kphase *p, int cpu)
 
 static int64_t middle(const struct interval *i) { return i->low + (i->high - i->low) / 2; }
 
-/* How far `offset` is from being possible for every mark of this CPU (-1: of all). */
+/* How far `offset` is outside the interval of any mark of this CPU (-1: of all), at most. */
 static uint64_t disagreement(const struct kphase *p, int cpu, int64_t offset)
 {
     uint64_t worst = 0;

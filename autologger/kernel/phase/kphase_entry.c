@@ -1,4 +1,4 @@
-/* kphase_entry.c - entries of the trace buffer to raw records: stacks, tasks and their names, order around the seam.
+/* kphase_entry.c - makes raw records of the trace buffer's entries: stacks, tasks and their names, order near the seam.
  * See kphase.h. Records carry the trace clock here; kphase_join brings them to CLOCK_MONOTONIC_RAW. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/phase/kphase.h"
@@ -30,7 +30,7 @@ void kphase_chunk_end(struct kphase *p)
     p->chunk_used = p->chunk_records = 0;
 }
 
-/* What is in the chunk counts as used; the end of the import and of a pass always has room. */
+/* The bytes in the chunk count as used; room is kept for the end of the import and of a pass. */
 bool kphase_room(struct kphase *p, size_t bytes)
 {
     return rawlog_room(p->log) >= p->chunk_used + bytes + 2 * sizeof(struct raw_chunk) + END_RESERVE;
@@ -65,7 +65,7 @@ static bool kphase_entry_grow(void **at, size_t *capacity, size_t need, size_t i
     return true;
 }
 
-/* Early enough: to the log. Perf may have it too: it waits for the seam. */
+/* An entry before tail_from goes to the log. A later one may be in perf too: it waits for the seam. */
 static void put_timed(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, uint64_t hash,
                       const uint8_t *record, uint32_t size)
 {
@@ -98,7 +98,7 @@ void kphase_late_append(struct kphase *p, unsigned cpu)
             kphase_put(p, cpu, c->late[i].source, c->tail_bytes + c->late[i].at, c->late[i].size);
 }
 
-/* What the seam compares; nobody asks for it earlier. */
+/* The hash that the seam compares; 0 before tail_from, where it is not needed. */
 static uint64_t late_hash(const struct kphase *p, unsigned source, const struct trace_entry *e)
 {
     return e->time < p->tail_from ? 0 : seam_hash(&p->source[source], e->data, e->size);
@@ -221,7 +221,7 @@ static struct kphase_task *task_get(struct kphase *p, uint32_t tid)
     if (t || !tid || !(t = calloc(1, sizeof *t)))
         return t;
     *t = (struct kphase_task){.tid = tid, .pid = tid};
-    if (p->proc >= 0 && proc_stat(p->proc, tid, 0, &st)) { /* nobody has seen it being made: it may still be there */
+    if (p->proc >= 0 && proc_stat(p->proc, tid, 0, &st)) { /* its fork was not recorded: it may still exist */
         uint32_t tgid = proc_tgid(p->proc, tid);
         t->kernel     = st.kernel_thread;
         t->pid        = st.kernel_thread ? SYSTEM_PID : tgid ? tgid : tid;
@@ -232,7 +232,7 @@ static struct kphase_task *task_get(struct kphase *p, uint32_t tid)
     return NULL;
 }
 
-/* The name that an entry gives for a task: a record when it is new. */
+/* An entry gives a task's name: adds a record when the name is new. */
 static void task_named(struct kphase *p, unsigned cpu, uint64_t time, uint32_t tid, const char *name, int64_t prio)
 {
     struct kphase_task *t = task_get(p, tid);
@@ -259,7 +259,7 @@ static void kphase_entry_on_fork(struct kphase *p, unsigned cpu, unsigned source
     uint32_t                 ptid = (uint32_t)kphase_entry_field(s, F_FORK_PARENT, e->data, e->size);
     uint32_t                 tid  = (uint32_t)kphase_entry_field(s, F_FORK_CHILD, e->data, e->size);
     char                     name[16];
-    if (!tid) { /* nobody's child is the idle task */
+    if (!tid) { /* the idle task is no child */
         p->sum.damaged++;
         return;
     }
@@ -278,7 +278,7 @@ static void kphase_entry_on_fork(struct kphase *p, unsigned cpu, unsigned source
         if (thread && parent && !kernel)
             ids[0] = child->pid = parent->pid;
         if (parent)
-            memcpy(child->name, parent->name, sizeof child->name); /* the converter hands it down too */
+            memcpy(child->name, parent->name, sizeof child->name); /* as the converter does */
     }
     put_task_record(p, cpu, source, e->time, PERF_RECORD_FORK, ids, late_hash(p, source, e));
 }
@@ -287,7 +287,7 @@ static void on_newtask(struct kphase *p, unsigned source, const struct trace_ent
 {
     const struct raw_source *s   = &p->source[source];
     uint32_t                 tid = (uint32_t)kphase_entry_field(s, F_NEWTASK_PID, e->data, e->size);
-    struct kphase_task      *t   = task_get(p, tid); /* just made: an older one of that number is gone */
+    struct kphase_task      *t   = task_get(p, tid); /* a new task: an older one of that number has ended */
     if (t)
         t->thread = kphase_entry_field(s, F_NEWTASK_FLAGS, e->data, e->size) & CLONE_IS_THREAD;
     p->sum.absorbed++;
@@ -313,7 +313,7 @@ static void on_exec(struct kphase *p, unsigned cpu, unsigned source, const struc
     if (room) {
         struct kphase_exec *x = &p->exec[p->execs];
         *x                    = (struct kphase_exec){.time = e->time, .cpu = cpu, .pid = tid, .tid = tid};
-        for (size_t i = 0; i < p->execs; i++) /* only the last program of a process may still be there */
+        for (size_t i = 0; i < p->execs; i++) /* only the last program of a process may still run */
             if (p->exec[i].pid == tid)
                 (p->exec[i].time <= e->time ? &p->exec[i] : x)->before = true;
         p->execs++;
@@ -347,7 +347,7 @@ static void put_entry(struct kphase *p, unsigned cpu, const struct kphase_wait *
     put_sample(p, cpu, w->source, w->time, task_get(p, (uint32_t)tid), (uint32_t)tid, data, w->size, frames);
 }
 
-/* The longest waiting entry goes out, with its stack if that has come. */
+/* Puts the oldest waiting entry, with its stack if that was read. */
 static void wait_shift(struct kphase *p, unsigned cpu)
 {
     struct kphase_cpu        *c = &p->cpu[cpu];
@@ -357,8 +357,8 @@ static void wait_shift(struct kphase *p, unsigned cpu)
     c->waits--;
 }
 
-/* A stack belongs to the last entry of the same task in the same context: an interrupt may have put its own between.
- * Entries go out in their order: one that was interrupted goes before the interrupt's. */
+/* A stack belongs to the last entry of the same task in the same context: an interrupt may have put its own in between.
+ * Entries are put in their order: an interrupted entry comes before those of the interrupt. */
 static void kphase_entry_on_stack(struct kphase *p, unsigned cpu, const struct trace_entry *e)
 {
     struct kphase_cpu *c     = &p->cpu[cpu];
@@ -461,7 +461,7 @@ void kphase_page(struct kphase *p, unsigned cpu, const void *bytes, size_t size)
     struct trace_page  page;
     struct trace_entry e;
     if (cpu >= p->cpus || !trace_page_begin(&page, bytes, size))
-        return; /* what the kernel counted and nobody finds is damaged: see kphase_import */
+        return; /* its entries become `damaged`: see cpu_read */
     while (trace_page_next(&page, &e))
         on_entry(p, cpu, &e);
 }

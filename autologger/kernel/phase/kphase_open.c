@@ -1,5 +1,5 @@
-/* kphase_open.c - opening a trace buffer, the main one or an instance: which events it records, their numbers and
- * fields; also for the successor of a program that died before it had read it. See kphase.h. */
+/* kphase_open.c - opens a trace buffer, the main one or an instance: the events that it records, their numbers and
+ * fields; also for the successor of a program that died before it had read the buffer. See kphase.h. */
 #include "autologger/kernel/phase/kphase.h"
 #include "autologger/kernel/source/probes.h"
 #include "autologger/kernel/source/sources.h"
@@ -70,7 +70,7 @@ static bool clock_find(struct kphase *p)
     return false;
 }
 
-/* One row of the table as this kernel has it; false when it has none. */
+/* One row of the table as this kernel has it; false if the kernel lacks it. */
 static bool source_find(struct kphase *p, unsigned kind, unsigned index)
 {
     const struct source_row *row = &source_table[kind];
@@ -114,7 +114,7 @@ static int instance_open(const struct klog_config *config)
     return dir < 0 ? why : dir;
 }
 
-/* The buffer's folder is open; NULL: it is not asked for, or a condition says why not. */
+/* Opens the buffer's folder. NULL: not asked for, or a condition says why not. */
 static struct kphase *kphase_open_folder_open(const struct klog_config *config, unsigned cpus)
 {
     struct kphase *p = config->kernel_phase ? kphase_new(config, cpus) : NULL;
@@ -138,7 +138,7 @@ static bool is_stopped(const struct kphase *p)
     return tracefs_read(p->dir, "tracing_on", on, sizeof on) > 0 && on[0] == '0';
 }
 
-/* False: its clock does not count nanoseconds, as a condition says. */
+/* False, with a condition: the buffer's clock does not count nanoseconds. */
 static bool clock_good(struct kphase *p)
 {
     if (clock_find(p))
@@ -164,7 +164,7 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
     return NULL;
 }
 
-/* The sources of the log from `first` on are those that the buffer has now. */
+/* True if the log's sources from `first` on are those that the buffer has now. */
 static bool sources_agree(const struct kphase *p, const struct raw_header *h, unsigned first)
 {
     unsigned count = 0;
@@ -184,7 +184,7 @@ struct kphase *kphase_adopt(const struct klog_config *config, const struct rawlo
     struct kphase *p = first < h->source_count ? kphase_open_folder_open(config, h->cpus) : NULL;
     if (!p)
         return NULL;
-    const bool imported = h->phase.entries != 0; /* it died behind that: the buffer has to be given back, and no more */
+    const bool imported = h->phase.entries != 0; /* it died after the import: only give the buffer back */
     if (!imported && (found = calloc(RAW_SOURCES, sizeof *found)) && clock_good(p)) {
         kphase_sources(p, found, &count);
         if (sources_agree(p, h, first)) {
@@ -203,8 +203,8 @@ struct kphase *kphase_adopt(const struct klog_config *config, const struct rawlo
     return NULL;
 }
 
-/* A tracepoint that the session wants as a provider, and the command line has armed. Of two providers the first has it.
- * Its fields are what the seam compares. */
+/* A tracepoint that the session wants as a provider, and that the command line has armed. The first of two providers
+ * gets it. The seam compares its fields. */
 static void wish_find(void *ctx, const char *name, const char *folder)
 {
     struct kphase          *p     = ctx;
@@ -242,7 +242,7 @@ void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], un
         if (kphase_wants(&source_table[kind], p->config) && source_find(p, kind, p->first + p->count))
             p->count++;
     for (p->wish = 0; p->wish < p->config->tracepoint_count; p->wish++)
-        if (!*p->config->tracepoints[p->wish].filter) /* the buffer has all of them */
+        if (!*p->config->tracepoints[p->wish].filter) /* the buffer is not filtered */
             tracepoints_match(p->dir, p->config->tracepoints[p->wish].pattern, wish_find, p);
     probes_instance_end(p->dir);
     memcpy(sources + p->first, p->source + p->first, p->count * sizeof *sources);

@@ -1,7 +1,7 @@
 /* kphase_seam.c - where the trace buffer ends and perf begins, for each event on each CPU. See P2 of kphase.h. While
- * both record, every event is in both, in the same order. So the first one that perf has is looked for in the buffer,
- * by content; what follows it must follow it in perf too. (Some kernels keep events from perf that the buffer has: what
- * perf has must be found in the buffer, not the other way round.) */
+ * both record, every event is in both, in the same order. So perf's first event is looked up in the buffer, by content,
+ * and perf's next events must follow it there. (Some kernels keep events from perf that the buffer has: perf's events
+ * must be found in the buffer, not the other way round.) */
 #include "autologger/kernel/phase/kphase.h"
 #include "autologger/kernel/source/sources.h"
 
@@ -24,14 +24,14 @@ static uint64_t hash_task(uint32_t tid)
     return kphase_seam_hash_bytes(HASH_START, (const uint8_t *)&tid, sizeof tid);
 }
 
-/* A field that can be a text counts as far as its NUL: what is behind it is what was in that memory before, in each
- * buffer another thing. */
+/* A field that can be a text counts up to its NUL: the bytes behind it are stale memory, which differs between the
+ * buffers. */
 static size_t kphase_seam_text_size(const uint8_t *p, size_t n)
 {
     return n > sizeof(uint64_t) ? strnlen((const char *)p, n) : n;
 }
 
-/* Over what both must agree on: the task, and the fields that we read. A side-band record tells its task alone. */
+/* A hash of what both records share: the task, and the fields that we read. A side-band record has only its task. */
 uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t size)
 {
     static const uint8_t at[SRC_COUNT] = {
@@ -49,7 +49,7 @@ uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t 
     return h;
 }
 
-/* Is all that perf has before `stop` in the buffer, from `at` on, in order? */
+/* True if all of perf's events before `stop` are in the buffer, from `at` on, in order. */
 static bool follows(const struct seam_event *trace, size_t traces, size_t at, const struct seam_event *perf,
                     size_t perfs, uint64_t stop)
 {
@@ -70,7 +70,7 @@ size_t seam_find(const struct seam_event *trace, size_t traces, const struct sea
         return traces;
     bool certain = perf[0].time < times->stopping; /* then the buffer must have it */
     while (first < traces && trace[first].time < times->arming)
-        first++; /* these perf cannot have */
+        first++; /* perf cannot have these */
     while (high < traces && trace[high].time < perf[0].time)
         high++;
     high       = high < first ? first : high;
@@ -88,10 +88,10 @@ size_t seam_find(const struct seam_event *trace, size_t traces, const struct sea
         if (trace[i].hash == perf[0].hash && follows(trace, traces, i, perf, perfs, times->stopping))
             return i;
     }
-    return certain ? near : traces; /* nothing fits: by the clocks */
+    return certain ? near : traces; /* no match: decide by the clocks */
 }
 
-/* ---- what perf has, by kind ---- */
+/* ---- perf's events, by kind ---- */
 
 struct perf_list {
     struct seam_event event[SEAM_EVENTS];
@@ -113,8 +113,8 @@ static const struct raw_source *source_by_id(const struct kphase *p, unsigned cp
     return NULL;
 }
 
-/* Which of the buffer's sources has the same events; 0: none. A tracepoint is named by its provider's number and its
- * own name. */
+/* The buffer's source with the same events; 0: none. A tracepoint is identified by its provider's number and its
+ * name. */
 static unsigned phase_of(const struct kphase *p, uint32_t kind, const struct raw_source *s)
 {
     for (unsigned i = p->first; i < p->first + p->count; i++) {
@@ -173,7 +173,7 @@ static bool perf_event(const struct kphase *p, unsigned cpu, const uint8_t *reco
     return *phase != 0;
 }
 
-/* Nothing of the rings has been drained since they were armed: the drainer is kept away. */
+/* The rings have not been drained since they were armed: the drainer is kept away. */
 static void perf_collect(const struct kphase *p, const struct rings *rings, unsigned cpu, struct perf_list *lists)
 {
     const struct ring *r    = &rings->ring[cpu];
@@ -208,7 +208,7 @@ static void seam_of_source(struct kphase_cpu *c, unsigned source, const struct p
             c->late[i].drop = k++ >= kept;
 }
 
-/* So long did the buffer certainly record on this CPU. */
+/* The time up to which the buffer certainly recorded on this CPU. */
 static uint64_t stopping(const struct kphase *p, const struct kphase_cpu *c)
 {
     return p->late_stop ? trace_map_raw(&c->map, c->late[c->late_count - 1].time) : p->stop_before;
@@ -224,14 +224,14 @@ void kphase_seam(struct kphase *p, const struct rings *rings)
         struct seam_event *scratch = c->late_count ? malloc(c->late_count * sizeof *scratch) : NULL;
         if (!scratch || !rings->ring[cpu].page) {
             free(scratch);
-            continue; /* perf has nothing of this CPU */
+            continue; /* no late entries, or no ring of perf on this CPU */
         }
         for (unsigned i = 0; i < p->count; i++)
             lists[i].count = 0;
         perf_collect(p, rings, cpu, lists);
         for (unsigned i = 0; i < p->count; i++) {
-            /* the side band is not written at the tracepoint itself: an exec may be between the two when the buffer
-             * stops */
+            /* a side-band record is not written at the tracepoint itself: the buffer may stop between the two records
+             * of an exec */
             const uint32_t k = p->source[p->first + i].kind;
             uint64_t task = k == SRC_FORK || k == SRC_EXIT || k == SRC_EXEC ? TASK_SLACK_NS : 0, error = p->error_ns;
             struct seam_times times = {minus(p->arming, error + task), p->armed + error + task,

@@ -1,12 +1,12 @@
-/* tracepage.c - taking pages of the trace buffer apart. See tracepage.h. */
+/* tracepage.c - parses pages of the trace buffer. See tracepage.h. */
 #include "autologger/kernel/phase/tracepage.h"
 
 #include <stdlib.h>
 
 enum { TYPE_LONG = 0, TYPE_PADDING = 29, TYPE_EXTEND = 30, TYPE_ABSOLUTE = 31, TYPE_BITS = 5, DELTA_BITS = 27 };
-/* the two bits above say that entries are missing before the page; stats count them */
+/* the two bits above it mean that entries are missing before the page; stats count them */
 #define COMMIT_MASK UINT64_C(0x3FFFFFFF)
-#define TIME_TOP (UINT64_C(0x1F) << 59) /* what an absolute time has no room for */
+#define TIME_TOP (UINT64_C(0x1F) << 59) /* bits that an absolute time has no room for */
 
 bool trace_page_begin(struct trace_page *page, const void *bytes, size_t size)
 {
@@ -45,7 +45,7 @@ static bool tracepage_step(struct trace_page *page, const uint8_t **data, uint32
         }
         length = cur_u32(c);
         cur_take(c, length < 4 ? SIZE_MAX : length - 4);
-        /* an entry that was taken back: those after it count from its time */
+        /* a discarded entry: times of later entries count from its time */
         page->time = tracepage_later(page->time, delta);
         return cur_ok(c);
     case TYPE_EXTEND:
@@ -56,7 +56,7 @@ static bool tracepage_step(struct trace_page *page, const uint8_t **data, uint32
         return cur_ok(c);
     case TYPE_LONG:
         length = cur_u32(c);
-        length = length < 4 ? UINT32_MAX : length - 4; /* it counts itself */
+        length = length < 4 ? UINT32_MAX : length - 4; /* the length includes itself */
         break;
     default: length = type * 4; break;
     }
@@ -83,7 +83,7 @@ bool trace_page_next(struct trace_page *page, struct trace_entry *out)
     return false;
 }
 
-/* The number behind `label`; NULL when there is none. Moves on behind it. */
+/* Reads the number after `label`. Returns the position behind it, or NULL without a number. */
 static const char *tracepage_number_after(const char *p, const char *label, uint64_t *out)
 {
     size_t n = strlen(label);

@@ -1,9 +1,9 @@
-/* argv.bpf.c - runs in the kernel at each exec, once the new program is in place: copies its arguments into a ring; and
- * at each exit that a program asked for: its code. Process 1 is left out: it never goes, so /proc always has its
- * arguments. See argv.h. Built twice. By the registers (x86-64, Linux 5.15 and newer): the arguments stand above the
- * new program's stack pointer, and how a stack and registers look is fixed for ever, so nothing has to be looked up. By
- * the kernel's types (ARGV_BY_TYPES): where the arguments begin and end is in the process' memory descriptor, whose
- * layout is found in BTF; that search is most of what loading costs, so it is the second choice. */
+/* argv.bpf.c - runs in the kernel at each exec, once the new program is in place, and copies its arguments into a ring;
+ * and at each voluntary exit, for its code. Process 1 is left out: it never ends, so /proc always has its arguments.
+ * See argv.h. Built twice. By registers (x86-64, Linux 5.15 and newer): the arguments are above the new program's stack
+ * pointer; the layout of stack and registers never changes, so nothing is looked up. By the kernel's types
+ * (ARGV_BY_TYPES): the process' memory descriptor has the bounds of the arguments, and its layout is found in BTF; that
+ * search is most of the cost of loading, so this is the second choice. */
 #include "autologger/kernel/source/argv_record.h"
 
 typedef argv_u8        __u8;
@@ -33,14 +33,15 @@ struct {
     __type(value, struct argv_record);
 } scratch SEC(".maps");
 
-/* Nobody is woken while there is room. */
+/* Wakes no reader while there is room. */
 static __always_inline void output(struct argv_record *r, __u32 size)
 {
     r->time = bpf_ktime_get_ns();
     bpf_ringbuf_output(&ring, r, size, bpf_ringbuf_query(&ring, AVAILABLE) > ARGV_RING / 2 ? FORCE_WAKEUP : NO_WAKEUP);
 }
 
-/* The arguments from `start` on, `size` bytes of them. Inline: argv_load.c takes programs that call nothing of ours. */
+/* Writes `size` bytes of arguments from `start` on. Inline: argv_load.c takes only programs without functions of their
+ * own. */
 static __always_inline void arguments_output(struct argv_record *r, __u64 start, __u64 size)
 {
     __u64 n = size;
@@ -90,8 +91,8 @@ static int registers_read(struct registers *out)
                                       (const void *)bpf_task_pt_regs((struct task_struct *)bpf_get_current_task_btf()));
 }
 
-/* Bytes of a word of the stack, 4 or 8: code segment 0x33 is a 64-bit program's, 0x23 a 32-bit one's. Without a branch,
- * which would have the verifier walk all that follows twice. */
+/* Bytes of a stack word, 4 or 8: code segment 0x33 is a 64-bit program's, 0x23 a 32-bit one's. No branch: the verifier
+ * would walk all code after it twice. */
 static __u32 word_bytes(const struct registers *r) { return 4 + (__u32)((r->cs & 0x10) >> 2); }
 
 static __u64 word(__u64 at, __u32 bytes)
@@ -110,7 +111,7 @@ int on_exec(void *ctx)
     struct registers    regs;
     if (!r || (r->tgid = (__u32)(bpf_get_current_pid_tgid() >> 32)) == 1 || registers_read(&regs))
         return 0;
-    /* argc, the arguments, NULL, the environment, NULL; the strings of all stand in that order */
+    /* argc, the arguments, NULL, the environment, NULL; all their strings have that order */
     __u32 step  = word_bytes(&regs);
     __u64 count = word(regs.sp, step);
     if (!count || count > LONGEST)
@@ -130,7 +131,7 @@ int on_exec(void *ctx)
     return 0;
 }
 
-/* Only those that a program asked for: what a signal ends is not in the registers. */
+/* Only voluntary exits: the registers do not show an end by a signal. */
 SEC("raw_tp/sched_process_exit")
 int on_exit(void *ctx)
 {

@@ -30,18 +30,18 @@ struct argv_seen {
     unsigned    pass;
     bool        used, cut;
 };
-/* What holds the programs; all but the ring may be -1. */
+/* The descriptors that hold the programs; all but the ring may be -1. */
 enum { FD_RING, FD_EXEC, FD_EXIT, FDS };
 static const char *const argv_fd_name[FDS] = {"argv.ring", "argv.exec", "argv.exit"};
 struct argv {
     int              fd[FDS];
-    int              wake;     /* epoll, by edges: the ring itself is readable as soon as it holds anything */
-    uint64_t        *consumer; /* a page: how far the ring may be written again */
+    int              wake;     /* epoll, edge-triggered: the ring itself is readable as soon as it holds anything */
+    uint64_t        *consumer; /* a page: the position up to which the ring may be overwritten */
     const uint8_t   *producer; /* a page, then the ring twice in a row; read only */
     size_t           page;
-    uint64_t         next; /* position not looked at yet */
+    uint64_t         next; /* first position not indexed yet */
     unsigned         pass, first, count;
-    struct argv_seen seen[INDEX]; /* a ring, in the order of their times */
+    struct argv_seen seen[INDEX]; /* a ring, in the order of time */
 };
 
 static wstatus argv_ring_map(struct argv *a, struct reason *why)
@@ -59,7 +59,7 @@ static wstatus argv_ring_map(struct argv *a, struct reason *why)
     a->wake = epoll_create1(EPOLL_CLOEXEC);
     if (a->wake >= 0)
         epoll_ctl(a->wake, EPOLL_CTL_ADD, a->fd[FD_RING], &(struct epoll_event){.events = EPOLLIN | EPOLLET});
-    return W_SUCCESS; /* without it the drainer's own rhythm has to do */
+    return W_SUCCESS; /* without epoll the drainer's own rhythm has to do */
 }
 
 #ifdef AL_ARGV_BPF
@@ -70,7 +70,7 @@ static wstatus argv_refused(const char *what, int error, struct reason *why)
     return rights_bpf(&r, error, what, why);
 }
 
-/* Takes a descriptor out of a skeleton, which has 0 for none. */
+/* Takes a descriptor out of a skeleton, where 0 means none. */
 static int argv_fd_take(int *fd)
 {
     int taken = *fd > 0 ? *fd : -1;
@@ -214,8 +214,8 @@ static uint64_t argv_clock_ns(clockid_t id)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC_RAW less CLOCK_MONOTONIC. A thread that loses its processor between two looks reads them far apart:
- * the closest of some counts. */
+/* CLOCK_MONOTONIC_RAW minus CLOCK_MONOTONIC. A thread that loses its processor between two readings reads them far
+ * apart, so the closest of several pairs counts. */
 static uint64_t raw_offset(void)
 {
     enum { TRIES = 8, CLOSE_NS = 5000 };
@@ -269,7 +269,7 @@ void argv_poll(struct argv *a)
     }
 }
 
-/* The index begins with one that may still be asked for; the ring is released by argv_expire alone. */
+/* Removes used entries from the front of the index; only argv_expire releases the ring. */
 static void index_trim(struct argv *a)
 {
     while (a->count && a->seen[a->first].used) {
@@ -305,7 +305,7 @@ bool argv_exit_take(struct argv *a, uint32_t pid, uint64_t until, int32_t *code)
         if (s->used || s->pid != pid || !(s->flags & ARGV_EXIT) || s->time > until + ARGV_SLACK_NS)
             continue;
         s->used = found = true;
-        *code           = s->code; /* the last one counts: a number may have been used again */
+        *code           = s->code; /* the last one counts: the pid may have been reused */
     }
     if (found)
         index_trim(a);

@@ -1,4 +1,4 @@
-/* argv_load.c - see argv_load.h. The object file is one that our own build made: it is walked, not judged. */
+/* argv_load.c - see argv_load.h. The object file is from our own build, so it is not validated. */
 #include "autologger/kernel/source/argv_load.h"
 #include "autologger/kernel/source/argv_record.h"
 
@@ -42,7 +42,8 @@ static unsigned section_find(const char *name)
     return 0;
 }
 
-/* Writes the maps' descriptors where the instructions of section `of` name them. False: something else is named. */
+/* Writes the maps' descriptors into the instructions of section `of` that name the maps. False: another name is
+ * used. */
 static bool maps_name(unsigned of, struct bpf_insn *code, int ring, int scratch)
 {
     const Elf64_Ehdr *e = (const void *)object;

@@ -1,4 +1,4 @@
-/* counters.c - taskstats messages, and /proc of the living. See counters.h. */
+/* counters.c - taskstats messages, and /proc of live processes. See counters.h. */
 #include "autologger/kernel/source/counters.h"
 #include "autologger/kernel/source/idmap.h"
 #include "registry-sim/base/cursor.h"
@@ -58,7 +58,7 @@ static bool attr_next(struct cursor *c, uint16_t *type, const uint8_t **data, si
     return *data != NULL;
 }
 
-/* Waits for what was asked: 0 or -errno; a family's number goes to *family. */
+/* Waits for the answer: 0 or -errno; a family's number goes to *family. */
 static int counters_answer(int fd, uint16_t *family)
 {
     char message[4096] __attribute__((aligned(8)));
@@ -147,7 +147,7 @@ static void exited_add(struct counters *c, uint32_t tid, const uint8_t *bytes, s
         return;
     memcpy(&s, bytes, size < sizeof s ? size : sizeof s);
     if (c->exited.count >= EXITED_MAX)
-        exited_clear(c); /* their exits were lost */
+        exited_clear(c); /* of threads whose exit records were lost */
     r = idmap_remove(&c->exited, tid);
     if (!r && !(r = malloc(sizeof *r)))
         return;
@@ -157,7 +157,7 @@ static void exited_add(struct counters *c, uint32_t tid, const uint8_t *bytes, s
         free(r);
 }
 
-/* AGGR_PID {PID, STATS}: of one thread; of a whole group of threads it tells less */
+/* AGGR_PID {PID, STATS}: one thread; the message about a whole thread group has fewer figures */
 void counters_message(struct counters *c, const void *bytes, size_t size)
 {
     struct cursor  all = cur_make(bytes, size);
@@ -186,7 +186,7 @@ void counters_poll(struct counters *c)
     char    message[MESSAGE_MAX] __attribute__((aligned(8)));
     ssize_t n;
     while (c && ((n = recv(c->fd, message, sizeof message, MSG_DONTWAIT)) > 0 || (n < 0 && errno == ENOBUFS))) {
-        size_t left = n > 0 ? (size_t)n : 0; /* what was dropped: what comes behind it is good */
+        size_t left = n > 0 ? (size_t)n : 0; /* ENOBUFS: messages were dropped; those after them are good */
         for (struct nlmsghdr *h = (void *)message; NLMSG_OK(h, left); h = NLMSG_NEXT(h, left))
             if (h->nlmsg_type >= NLMSG_MIN_TYPE)
                 counters_message(c, NLMSG_DATA(h), h->nlmsg_len - (size_t)NLMSG_HDRLEN);
@@ -205,7 +205,7 @@ bool counters_take(struct counters *c, uint32_t tid, struct raw_counters *out)
     return true;
 }
 
-/* ---- the living ---- */
+/* ---- live processes ---- */
 
 static bool counters_text_of(int proc, uint32_t pid, const char *name, char *out, size_t size)
 {

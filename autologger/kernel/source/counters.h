@@ -1,7 +1,7 @@
-/* counters.h - what a process has used, when it ends and at the stop: page faults, and its peaks of memory. The kernel
- * tells of each thread that exits over a netlink socket (taskstats); of the living /proc knows.
- * Invariants: memory is bounded; what a full socket has dropped is not there, and nobody is told a 0 for it.
- * Threads: one at a time. Ownership: open ... close. Not for: what to do with it (enrich.c, convert_counters.c). */
+/* counters.h - resource use of a process, at its end and at the stop of the session: page faults and peaks of memory.
+ * The kernel reports each exited thread over a netlink socket (taskstats); live processes are read from /proc.
+ * Invariants: memory is bounded; a message that a full socket dropped is missing, never reported as 0.
+ * Threads: one at a time. Ownership: open ... close. Not for: using the counters (enrich.c, convert_counters.c). */
 #ifndef AUTOLOGGER_KERNEL_COUNTERS_H
 #define AUTOLOGGER_KERNEL_COUNTERS_H
 #include "autologger/kernel/source/rawrec.h"
@@ -15,11 +15,11 @@ struct counters;
  * CAP_NET_ADMIN is missing. */
 wstatus counters_open(struct counters **out, struct reason *why);
 void    counters_close(struct counters *c); /* NULL is fine, also below */
-/* Sees who has exited since. */
+/* Takes the messages about threads that have exited since the last call. */
 void counters_poll(struct counters *c);
-/* Of a thread that has exited; its process' peaks with it. Given out once. */
+/* The counters of an exited thread, with the peaks of its process. Given out once. */
 bool counters_take(struct counters *c, uint32_t tid, struct raw_counters *out);
-/* Of a living process; `out->own` is left alone. */
+/* The counters of a live process; `out->own` is left alone. */
 bool counters_read(int proc, uint32_t pid, struct raw_counters *out);
 /* One message of the socket (a netlink payload); for tests. */
 void counters_message(struct counters *c, const void *bytes, size_t size);

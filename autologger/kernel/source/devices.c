@@ -73,7 +73,7 @@ static bool devices_record_add(struct drain *d, struct raw_device *r, size_t tex
     return true;
 }
 
-/* U2: `missing` were never read. */
+/* U2: `missing` messages were never read. */
 static void devices_gap_add(struct drain *d, uint64_t missing)
 {
     struct raw_device r[2] = {{.lost = missing}};
@@ -92,7 +92,8 @@ void devices_take(struct drain *d)
         struct msghdr      header = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &part, .msg_iovlen = 1};
         ssize_t            n      = recvmsg(d->devices_fd, &header, MSG_DONTWAIT);
         if (n < 0 && errno == ENOBUFS) {
-            /* said once, before what is in it; it takes nothing until that has been read, so there is one gap */
+            /* reported once, before the queued messages; the socket takes no new ones until they are read, so there is
+             * one gap */
             d->devices_full = true;
             continue;
         }
@@ -101,7 +102,7 @@ void devices_take(struct drain *d)
         text[n]         = 0;
         uint64_t number = from.nl_pid ? 0 : devices_number_of(text, (size_t)n);
         if (!number)
-            continue; /* not the kernel's */
+            continue; /* not from the kernel */
         if ((d->devices_full || d->devices_adopted) && slot->device_number && number > slot->device_number + 1) {
             devices_gap_add(d, number - slot->device_number - 1);
             d->devices_full = false;

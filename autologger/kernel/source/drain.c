@@ -23,7 +23,7 @@ uint64_t raw_now(void)
 
 bool drain_wants_execs(const struct klog_config *config)
 {
-    /* a call's number means another one in a program of 32 bits */
+    /* the same call number is another call in a 32-bit program */
     const struct source_words *calls = &source_table[SRC_SYS_ENTER].words;
     return (config->mask[0] & (source_table[SRC_EXEC].words.w0 | calls->w0)) || (config->mask[1] & calls->w1) ||
            (config->mask[2] & calls->w2);
@@ -143,7 +143,7 @@ void drain_finish(struct drain *d)
 
 static uint64_t ring_u64(const struct drain *d, const struct ring *r, uint64_t pos)
 {
-    uint64_t v; /* positions are multiples of 8: never across the end */
+    uint64_t v; /* positions are multiples of 8, so never across the end */
     memcpy(&v, r->data + (pos & (d->rings->bytes - 1)), sizeof v);
     return v;
 }
@@ -153,7 +153,7 @@ static unsigned drain_source_of(const struct drain *d, unsigned cpu, uint64_t id
     return rawlog_source(rawlog_ids(d->log, cpu), d->rings->count, id);
 }
 
-/* Puts the sources' indices in the place of perf's ids: those are other ones when an event is opened again. */
+/* Replaces perf's ids by the sources' indices: an event that is opened again has another id. */
 static void sources_mark(const struct drain *d, unsigned cpu, uint8_t *at, const uint8_t *end)
 {
     while (at < end) {
@@ -162,7 +162,7 @@ static void sources_mark(const struct drain *d, unsigned cpu, uint8_t *at, const
         memcpy(&h, at, sizeof h);
         uint8_t *place = h.type == PERF_RECORD_SAMPLE ? at + SAMPLE_ID_AT : at + h.size - sizeof id;
         memcpy(&id, place, sizeof id);
-        id = RAW_ID_SOURCE | drain_source_of(d, cpu, id); /* RAW_SOURCES: of nobody */
+        id = RAW_ID_SOURCE | drain_source_of(d, cpu, id); /* RAW_SOURCES marks an id that no source has */
         memcpy(place, &id, sizeof id);
         at += h.size;
     }
@@ -174,14 +174,14 @@ static void trigger_add(struct drain *d, uint64_t pos, unsigned cpu, unsigned so
         size_t n = d->trigger_capacity ? d->trigger_capacity * 2 : 256;
         void  *p = realloc(d->trigger, n * sizeof *d->trigger);
         if (!p)
-            return; /* the record stays, without a note */
+            return; /* the record stays, but gets no note */
         d->trigger          = p;
         d->trigger_capacity = n;
     }
     d->trigger[d->trigger_count++] = (struct drain_trigger){pos, (uint16_t)cpu, (uint16_t)source};
 }
 
-/* Is it one of those that need a note? */
+/* Does the record need a note? */
 static bool deserves_note(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t misc,
                           unsigned source)
 {
@@ -213,7 +213,7 @@ static unsigned record_kept(struct raw_slot *slot, unsigned source)
     return 1;
 }
 
-/* Counts every record of a ring (D1); those up to w->cut fit into `room` bytes. */
+/* Counts every record of a ring (D1); the records before w->cut fit into `room` bytes. */
 static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chunk_pos, struct drain_walk *w)
 {
     const struct ring *r    = &d->rings->ring[cpu];
@@ -230,7 +230,7 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
         type          = (uint32_t)head;
         size          = (uint16_t)(head >> 48);
         if (size < 16 || size % 8 || size > w->to - pos)
-            break; /* not as the kernel writes it: nothing behind it can be trusted */
+            break; /* not written by the kernel: the data after it cannot be trusted */
         if (fits && pos + size - w->from > room) {
             fits   = false;
             w->cut = pos;
@@ -245,7 +245,7 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
                                   : w->last_ns,
                       drain_record_time(d, r, pos, type, size, source));
         else if (type == PERF_RECORD_UNTHROTTLE || source >= RAW_SOURCES)
-            ; /* counted by nobody */
+            ; /* not counted */
         else if (fits)
             w->kept += record_kept(slot, source);
         else
@@ -286,7 +286,7 @@ static unsigned drain_ring_take(struct drain *d, unsigned cpu)
     return w.kept;
 }
 
-/* Do records wait for what comes later? */
+/* Must records wait for later ones? */
 static bool is_held(const struct drain *d)
 {
     return __atomic_load_n(&d->hold, __ATOMIC_ACQUIRE) ||

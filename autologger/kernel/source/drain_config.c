@@ -7,7 +7,7 @@
 struct config_sink {
     struct drain      *d;
     struct own_buffer *buffer;
-    uint8_t           *record; /* one, with its head */
+    uint8_t           *record; /* room for one record, with its head */
 };
 enum { RECORD_MAX = 32768 };
 

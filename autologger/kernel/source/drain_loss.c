@@ -1,8 +1,7 @@
-/* drain_loss.c - when records were lost, on which CPU, and of which sources, as records of our own in the log. See
- * drain.h. The kernel says in a ring that records are missing before a place (PERF_RECORD_LOST); how many of each
- * source it has in the counters of the perf events, which are read then, and at the end. What the bound of the memory
- * refuses is counted here by itself. A record that finds no room itself stays in the slot, and grows, until there is
- * room, or until the converter finds it there at the end. */
+/* drain_loss.c - losses by time, CPU and source, as own records in the log. See drain.h. The kernel marks in a ring the
+ * place where records are missing (PERF_RECORD_LOST); the number lost of each source is in the counters of the perf
+ * events, which are read then, and at the end. Losses for lack of log memory are counted here. A loss record that finds
+ * no room stays in the slot, and grows, until there is room, or until the converter finds it there at the end. */
 #include "autologger/kernel/source/drain.h"
 
 #include <stdlib.h>
@@ -51,7 +50,7 @@ void loss_closed(struct drain *d, unsigned source)
     }
 }
 
-/* One record. False: there is no room for it now. */
+/* Writes one record. False: there is no room for it now. */
 static bool lost_tell(struct drain *d, unsigned cpu, uint32_t cause, uint64_t from, uint64_t to)
 {
     struct raw_untold *s = rawlog_loss(d->log, d->log->work, cpu)->source;
@@ -84,7 +83,7 @@ void losses_tell(struct drain *d, bool last)
         if (d->rings->ring[cpu].page && (l->ring_to || last)) {
             counts_read(d, cpu, l);
             if (!l->ring_from)
-                l->ring_from = l->last_ns; /* nothing came behind it: it lasts until now */
+                l->ring_from = l->last_ns; /* no record came after the loss: it lasts until now */
             if (lost_tell(d, cpu, LOST_RING, l->ring_from, l->ring_to))
                 l->ring_from = l->ring_to = 0;
         }

@@ -1,8 +1,8 @@
-/* elf_child.c - within a helper (elf_helper.h): finds the file behind a mapping. It is a copy of one thread of a
- * process of several, so it allocates no memory and takes no lock of the library's.
- * A file is opened with O_PATH first: for a mapping's own link that asks no file system. What it lies on is known then
- * (mounts.h), and decides whether it is opened at all. Paths are gone component by component, without links, and each
- * component has to be safe. */
+/* elf_child.c - within a helper (elf_helper.h): finds the file of a mapping. The helper is a copy of one thread of a
+ * multithreaded process, so it allocates no memory and takes no lock of the library's.
+ * A file is opened with O_PATH first: through a mapping's own link that asks no file system. The descriptor shows the
+ * file system (mounts.h), which decides whether the file is opened at all. Paths are walked component by component,
+ * without links, and each component has to be safe. */
 #include "autologger/kernel/source/elf_helper.h"
 #include "autologger/kernel/source/mounts.h"
 
@@ -21,11 +21,11 @@ static struct elf_child_child {
     int             proc;
     bool            dares;
     struct mounts   mounts;
-    struct elf_info file[FILES]; /* what was looked at, by device and number */
+    struct elf_info file[FILES]; /* files already read, by device and inode */
     char            path[ELF_PATH + 64];
 } child;
 
-/* Another user namespace than ours: there a user may mount an overlay over a file system of his own program. */
+/* Is `pid` in another user namespace? There a user may mount an overlay over a file system of his own program. */
 static bool is_foreign(uint32_t pid)
 {
     char    path[40], theirs[64], ours[64];
@@ -49,7 +49,7 @@ static enum elf_child_look risk(int fd, uint32_t pid, struct mount_file *file)
     return LOOK_RISKY;
 }
 
-/* Reads an open file (O_PATH), or remembers it. */
+/* Reads the ELF file of an O_PATH descriptor, or returns the cached result. */
 static const struct elf_info *elf_of(int fd)
 {
     struct stat st;
@@ -70,7 +70,7 @@ static const struct elf_info *elf_of(int fd)
     return e->valid ? e : NULL;
 }
 
-/* Is it the file that was mapped? `held`: it was opened as what is mapped there now. */
+/* Is this the mapped file? `held`: it was opened through the mapping itself. */
 static bool elf_child_is_wanted(const struct elf_question *q, const struct elf_info *e, const struct mount_file *file,
                                 bool held)
 {
@@ -79,7 +79,7 @@ static bool elf_child_is_wanted(const struct elf_question *q, const struct elf_i
     return q->inode ? (file->inode ? file->inode : e->ino) == q->inode : held;
 }
 
-/* Takes the descriptor. */
+/* Owns the descriptor. */
 static enum elf_child_look examine(int fd, const struct elf_question *q, uint32_t pid, bool held, struct elf_info *out)
 {
     struct mount_file   file;
@@ -95,8 +95,8 @@ static enum elf_child_look examine(int fd, const struct elf_question *q, uint32_
     return look;
 }
 
-/* The file at a path below `root` (taken), which is that of process `pid`, or of this one (0). -1: not there, or not
- * safe to be gone. */
+/* The file at a path below `root` (owned), the root of process `pid`, or of this process (0). -1: not there, or the
+ * path is not safe. */
 static int path_walk(int root, uint32_t pid, const char *path)
 {
     struct mount_file file;
@@ -119,7 +119,7 @@ static int path_walk(int root, uint32_t pid, const char *path)
     return at;
 }
 
-/* As this process sees the path; and as process 1 does: the early program's root is not the machine's. */
+/* The path as this process sees it, then as process 1 does: the early program's root is not the machine's. */
 static enum elf_child_look at_path(const struct elf_question *q, const char *path, struct elf_info *out)
 {
     int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), init;
@@ -130,7 +130,7 @@ static enum elf_child_look at_path(const struct elf_question *q, const char *pat
                                                                                                 : LOOK_GONE;
 }
 
-/* As the process itself sees it: the way goes through whatever it has mounted. */
+/* The path as the process itself sees it, through all of its mounts. */
 static enum elf_child_look at_their_path(const struct elf_question *q, const char *path, struct elf_info *out)
 {
     snprintf(child.path, sizeof child.path, "%u/root%s", q->pid, path);
@@ -149,7 +149,7 @@ static enum elf_verdict look_for(const struct elf_question *q, const char *path,
     if (child.dares)
         return at_their_path(q, path, out) == LOOK_FOUND ? ELF_FOUND : ELF_NOT_FOUND;
     snprintf(link, sizeof link, "%u", q->pid);
-    /* who is gone took his view of the files with him */
+    /* the process is gone, and its view of the files with it */
     return faccessat(child.proc, link, F_OK, 0) == 0 ? ELF_RISKY : ELF_NOT_FOUND;
 }
 

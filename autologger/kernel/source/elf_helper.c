@@ -1,4 +1,5 @@
-/* elf_helper.c - the asker's side: starts helpers, hands questions out, gives up those that hang. See elf_helper.h. */
+/* elf_helper.c - the asker's side: starts helpers, hands out questions, gives up helpers that hang. See
+ * elf_helper.h. */
 #include "autologger/kernel/source/elf_helper.h"
 #include "autologger/kernel/source/reach.h"
 
@@ -36,7 +37,7 @@ enum {
 struct elf_helper_asked {
     struct elf_helper_asked *next;
     uint64_t                 since;
-    size_t                   size; /* of the message, which goes on behind this struct */
+    size_t                   size; /* of the message, which extends beyond this struct */
     struct elf_message       message;
 };
 struct elf_helper_list {
@@ -44,20 +45,20 @@ struct elf_helper_list {
 };
 struct elf_helper_child {
     pid_t pid;
-    int   pidfd; /* of a child of the process that was asked (reach.h); -1: it is this process' own */
+    int   pidfd; /* of a child of the process with the capabilities (reach.h); -1: a child of this process */
 };
 struct helper {
-    int                     fd; /* -1: none runs */
+    int                     fd; /* -1: no helper runs */
     struct elf_helper_child child;
     unsigned                in_flight, deaths;
-    uint64_t                since; /* its last answer, or the first of its questions that wait for one */
+    uint64_t                since; /* time of its last answer, or of the first question in flight */
     struct elf_helper_list  queue, flight;
 };
 struct elf_helper {
     int                    proc;
     unsigned               unanswered;
     struct helper          kind[KINDS];
-    struct elf_helper_list unknown; /* nobody knows, and the asker has not been told */
+    struct elf_helper_list unknown; /* answered with "not known", not given to the asker yet */
 };
 
 /* Helpers that were told to end, of all askers of this process. */
@@ -99,7 +100,7 @@ static struct elf_helper_asked *list_take(struct elf_helper_list *l)
     return a;
 }
 
-/* All of `from` before what `to` has. */
+/* Puts all of `from` before the questions in `to`. */
 static void list_return(struct elf_helper_list *to, struct elf_helper_list *from)
 {
     if (!from->first)
@@ -128,7 +129,8 @@ static bool has_ended(const struct elf_helper_child *c)
     return true;
 }
 
-/* Takes leave of those that have ended; how many still hang of a kind, and of all how many are only on their way. */
+/* Removes helpers that have ended; returns the number of hung ones of a kind; *ending: those of all kinds that did not
+ * hang and are still ending. */
 static unsigned left_reap(int kind, unsigned *ending)
 {
     unsigned hung = 0, kept = 0;
@@ -161,7 +163,7 @@ static void left_add(struct elf_helper_child child, int kind, bool hung)
     pthread_mutex_unlock(&left.lock);
 }
 
-/* Shared mappings: a helper that hangs must not keep the memory of sessions. */
+/* Unmaps shared mappings: a helper that hangs must not keep the memory of sessions. */
 static void memory_drop(int proc)
 {
     char    text[8192];
@@ -203,7 +205,7 @@ static _Noreturn void child_main(int proc, int socket, int kind)
         for (int fd = 2; fd < 65536; fd++)
             close(fd);
     memory_drop(0);
-    if (kind == CAREFUL) /* as who drains the rings: a busy machine must not make an answer late */
+    if (kind == CAREFUL) /* like the drainer: a busy machine must not delay an answer */
         elf_helper_come_first();
     elf_child_run(0, 1, kind == DARING);
 }
@@ -243,7 +245,8 @@ static bool elf_helper_start(struct elf_helper *h, int kind)
     return true;
 }
 
-/* It is told to end; what it has not answered waits for the next one. `blamed`: all but the first of these. */
+/* Ends a helper; its unanswered questions wait for the next one. `blamed`: except the first, which is answered with
+ * "not known". */
 static void elf_helper_end(struct elf_helper *h, int kind, bool hung, bool blamed)
 {
     struct helper *e = &h->kind[kind];
@@ -262,7 +265,7 @@ static void elf_helper_end(struct elf_helper *h, int kind, bool hung, bool blame
     e->in_flight = 0;
 }
 
-/* One that waits for a processor does not hang; but nobody waits for it for ever. */
+/* A helper that waits for a processor does not hang, but it is not waited for forever. */
 static bool has_hung(const struct elf_helper *h, const struct helper *e, uint64_t now)
 {
     struct proc_stat st;
@@ -322,7 +325,7 @@ static bool reply_take(struct elf_helper *h, int kind, struct elf_reply *reply)
     ssize_t        n = e->fd < 0 ? -1 : recv(e->fd, reply, sizeof *reply, MSG_DONTWAIT);
     if (n == (ssize_t)sizeof *reply && e->flight.first)
         return true;
-    if (e->fd >= 0 && (n >= 0 || errno != EAGAIN)) { /* it has ended on its own: a file that it stumbled over */
+    if (e->fd >= 0 && (n >= 0 || errno != EAGAIN)) { /* it ended on its own: a file made it fail */
         e->deaths++;
         elf_helper_end(h, kind, false, true);
     }
@@ -384,7 +387,7 @@ void elf_helper_wait(struct elf_helper *h, int timeout_ms)
         return;
     for (int kind = 0; kind < KINDS; kind++)
         p[kind] = (struct pollfd){h->kind[kind].in_flight ? h->kind[kind].fd : -1, POLLIN, 0};
-    poll(p, KINDS, timeout_ms < WAIT_STEP_MS ? timeout_ms : WAIT_STEP_MS); /* one that hangs shows in elf_answer */
+    poll(p, KINDS, timeout_ms < WAIT_STEP_MS ? timeout_ms : WAIT_STEP_MS); /* elf_answer finds a helper that hangs */
 }
 
 void elf_helper_rest(struct elf_helper *h)
@@ -411,7 +414,7 @@ struct elf_helper *elf_helper_create(int proc)
     return h;
 }
 
-/* Those that have nothing to do end at once: that is waited for, some milliseconds at most, so that no zombie stays. */
+/* Idle helpers end at once; waits some milliseconds at most for them, so that no zombie stays. */
 void elf_helper_destroy(struct elf_helper *h)
 {
     unsigned ending = 0;

@@ -1,4 +1,4 @@
-/* enrich.c - notes on raw records, from /proc and ELF files, as they are drained. See drain.h. */
+/* enrich.c - notes on raw records, from /proc and ELF files, made while draining. See drain.h. */
 #include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/source/sources.h"
 #include "registry-sim/base/cursor.h"
@@ -12,7 +12,7 @@ static const char *enrich_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* What the BPF program kept of the exec between `from` and `until`, also if it came just now. */
+/* The BPF program's copy of the exec between `from` and `until`, even if it arrived just now. */
 static bool exec_kept(struct drain *d, const struct drain_exec *x, uint64_t until, struct argv_exec *out)
 {
     if (argv_take(d->argv, x->pid, x->time, until, out))
@@ -21,10 +21,10 @@ static bool exec_kept(struct drain *d, const struct drain_exec *x, uint64_t unti
     return argv_take(d->argv, x->pid, x->time, until, out);
 }
 
-/* The command line of an exec. What the BPF program kept is that of this exec, also when the process is gone or has
- * become another program since; /proc has more of a long one. The record of the exec may be here a moment before the
- * BPF program has run, and what /proc shows a moment later may be that of the next exec: so what was kept is looked for
- * once more after /proc was read, and comes first. */
+/* The command line of an exec. The BPF program's copy belongs to this exec, even when the process is gone or runs
+ * another program by now; /proc has more of a long one. The exec record may arrive a moment before the BPF program has
+ * run, and a moment later /proc may show the next exec: so the copy is looked up once more after /proc was read, and
+ * takes precedence. */
 static void command_find(struct drain *d, const struct drain_exec *x, uint64_t until, bool alive, bool *kept,
                          struct argv_exec *k, char *out, size_t size)
 {
@@ -38,7 +38,7 @@ static void command_find(struct drain *d, const struct drain_exec *x, uint64_t u
         d->log->work->no_command_line++;
 }
 
-/* Is the process still the program that was executed? By the name that an exec gives it. */
+/* Is the process still the program that was executed? By the name that the exec gives it. */
 static bool same_program(const struct proc_stat *st, const char *file_name)
 {
     return !file_name || strncmp(st->comm, enrich_base_name(file_name), sizeof st->comm - 1) == 0;
@@ -59,14 +59,14 @@ static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t unti
         r.start_ticks = st.start_ticks;
         if (same_program(&st, file_name))
             proc_exe(d->proc, x->pid, exe, DRAIN_TEXT / 2);
-        if (!kept) /* the most expensive of /proc's files */
+        if (!kept) /* the most expensive file of /proc */
             proc_status(d->proc, x->pid, 0, &r.uid, &affinity);
         if (!k.width_known && proc_is_narrow(d->proc, x->pid))
             r.flags |= RAW_PROCESS_32BIT;
     }
     command_find(d, x, until, alive, &kept, &k, command, DRAIN_TEXT / 2);
     if (!alive)
-        r.flags |= kept ? RAW_PROCESS_NO_SESSION : RAW_PROCESS_NO_COMMAND; /* what is not known stays the parent's */
+        r.flags |= kept ? RAW_PROCESS_NO_SESSION : RAW_PROCESS_NO_COMMAND; /* unknown values stay those of the parent */
     if (kept) {
         r.uid = k.uid;
         r.flags |= k.is32 ? RAW_PROCESS_32BIT : 0;
@@ -101,7 +101,8 @@ static void pending_add(struct drain *d, uint32_t pid, uint32_t tid, uint64_t ti
         d->pending[d->pending_count++] = x;
 }
 
-/* The exec tracepoint fires once the new program is in place: its file name, and /proc shows the new command line. */
+/* The exec tracepoint fires once the new program is in place: its file name is known, and /proc shows the new command
+ * line. */
 static void exec_done(struct drain *d, const uint8_t *record, size_t size, const struct raw_source *source)
 {
     struct cursor c   = cur_make(record + SAMPLE_TID_AT, size - SAMPLE_TID_AT);
@@ -132,7 +133,7 @@ static void exec_done(struct drain *d, const uint8_t *record, size_t size, const
         }
 }
 
-/* One that died on its way into the new program has no end. */
+/* A process that died during the exec: the tracepoint never fires. */
 static void exec_dead(struct drain *d, uint32_t pid)
 {
     for (unsigned i = 0; i < d->pending_count; i++)
@@ -162,7 +163,7 @@ static void note_exit(struct drain *d, uint32_t pid, uint64_t time)
     own_add(d, d->notes, &r, sizeof r, (const char *const[]){"", ""}, 2);
 }
 
-/* Its COMM record is converted with the note; an exec may be long on its way, on a busy machine. */
+/* A COMM record is converted together with its note; on a busy machine an exec may take long. */
 uint64_t enrich_horizon(const struct drain *d, uint64_t horizon)
 {
     uint64_t reached = d->log->work->horizon_ns;
@@ -203,7 +204,7 @@ void enrich_triggers(struct drain *d, bool last)
     enrich_images(d, last);
     d->trigger_count    = 0;
     const uint64_t wait = d->has_exec ? EXEC_WAIT_NS : ARGV_WAIT_NS;
-    /* an exec whose end was lost, or that takes too long: without a file name */
+    /* an exec whose end was lost, or that takes too long: no file name */
     for (unsigned i = 0; i < d->pending_count;) {
         if (!last && d->pending[i].time + wait > now) {
             i++;

@@ -1,8 +1,8 @@
-/* enrich_image.c - notes on executable mappings: where the whole image lies, and its build id. The record has the build
- * id of what was mapped. The file that tells the rest is known by its build id already, or a helper is asked
- * (elf_helper.h): the process chose that file. A file is asked for once. Further mappings with its build id wait beside
- * the first one; each asks for itself if that answer is not good for all. The horizon waits for an answer as it does
- * for an exec, at most IMAGE_WAIT_NS. A mapping without an answer has no note, and neither has one beyond
+/* enrich_image.c - notes on executable mappings: the place of the whole image, and its build id. The record has the
+ * build id of the mapped file. The file with the other facts is known by its build id already, or a helper is asked
+ * (elf_helper.h), because the process chose that file. A file is asked for once. Further mappings with its build id
+ * wait beside the first one; each asks for itself if that answer does not serve all. The horizon waits for an answer as
+ * it does for an exec, at most IMAGE_WAIT_NS. A mapping without an answer has no note, nor has one beyond
  * IMAGES_WAITING or IMAGES_ASKED. See drain.h. */
 #include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/source/elf_helper.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-struct mmap2 { /* then the path */
+struct mmap2 { /* followed by the path */
     struct perf_event_header header;
     uint32_t                 pid, tid;
     uint64_t                 addr, len, pgoff;
@@ -34,14 +34,14 @@ enum { IMAGES_AT_FIRST = 64, IMAGES_WAITING = 4096, IMAGES_ASKED = 1024 };
 struct enrich_image_waiting {
     struct mmap2 m;
     uint64_t     time, until;
-    uint64_t     key;  /* of its question; 0: it waits beside another one */
-    char        *path; /* of one that waits beside another one; owned */
+    uint64_t     key;  /* of its question; 0: it waits beside another mapping */
+    char        *path; /* of a mapping that waits beside another; owned */
 };
 struct enrich_images {
     struct elf_helper           *helper;
     uint64_t                     next_key;
     unsigned                     count, capacity, asked;
-    struct enrich_image_waiting *waiting; /* the one that asks stands before those beside it */
+    struct enrich_image_waiting *waiting; /* the mapping that asks is before those beside it */
 };
 
 bool enrich_images_init(struct drain *d)
@@ -84,7 +84,7 @@ static void note_add(struct drain *d, const struct mmap2 *m, const struct elf_in
 {
     struct raw_image r = {.own = {RAW_NOTE_IMAGE, 0, 0, time, m->pid, m->tid}};
     if (!elf_place(elf, m->addr, m->pgoff, &r.base, &r.size))
-        return; /* the mapping itself will do */
+        return; /* the mapping itself has to do */
     bool           has  = has_build_id(m);
     const uint8_t *id   = has ? m->u.build.id : elf->build_id;
     unsigned       size = has ? m->u.build.size : elf->build_id_size;
@@ -170,8 +170,8 @@ static void waiting_end(struct enrich_images *w, struct enrich_image_waiting *x)
     x->path = NULL;
 }
 
-/* What the helper knows of a file of root's is good for all who wait for it; another user's file answers for itself
- * alone. */
+/* An answer about root's file serves all mappings that wait for it; an answer about another user's file serves only its
+ * own. */
 static void enrich_image_answered(struct drain *d, uint64_t key, const struct elf_info *elf)
 {
     struct enrich_images *w    = d->images;
@@ -205,7 +205,7 @@ static void late_drop(struct enrich_images *w, uint64_t now)
         waiting_end(w, x);
         for (unsigned k = i + 1; x->key && k < w->count; k++)
             if (!w->waiting[k].key && w->waiting[k].until > now && enrich_image_same_file(&x->m, &w->waiting[k].m)) {
-                enrich_image_ask(w, &w->waiting[k], w->waiting[k].path); /* for the others that wait beside it, too */
+                enrich_image_ask(w, &w->waiting[k], w->waiting[k].path); /* also for the others that wait beside it */
                 break;
             }
     }

@@ -1,11 +1,12 @@
-/* filekey.h - the number that stands for a file in kernel events (FileKey, FileObject of name events): the same for the
- * same device and inode, wherever it was seen. Bit 63 is set, as Windows' keys are kernel addresses; the low four bits
- * are 0. Pure; any thread. Not for: names (two files of a device may have had one inode number after another). */
+/* filekey.h - the number of a file in kernel events (FileKey, FileObject of name events): the same for the same device
+ * and inode in every event. Bit 63 is set, as Windows' keys are kernel addresses; the low four bits are 0. Pure; any
+ * thread. Not for: names (two files of a device may have had one inode number after another). */
 #ifndef AUTOLOGGER_KERNEL_FILEKEY_H
 #define AUTOLOGGER_KERNEL_FILEKEY_H
 #include <stdint.h>
 
-/* A device as the kernel's own records have it (s_dev, st_dev of statx's two parts; not glibc's dev_t) */
+/* A device number as the kernel's own records have it (s_dev, or st_dev made from statx's two parts; not glibc's
+ * dev_t) */
 static inline uint32_t file_dev(uint32_t major, uint32_t minor) { return major << 20 | (minor & 0xFFFFF); }
 
 /* 0 for "no file": inode 0 */

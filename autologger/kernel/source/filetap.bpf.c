@@ -1,10 +1,9 @@
 /* filetap.bpf.c - runs in the kernel at the beginning and the end of each system call, while a session has FILE_IO or
- * FILE_IO_INIT: tells of those that work on files what only then can be known, which is the open file behind a
- * descriptor, its inode, and names. It writes samples of two perf events (FILE_ENTER, FILE_EXIT), so its records lie in
- * the same ring as all others, with the same clock, call chains and counts of loss. See filetap.h.
- * Programs of 32 bits have other numbers (narrowcalls.def), registers, and long arguments in halves; so has any program
- * that makes its calls their way (int 0x80), so it is the call that is asked, not the program. On arm64 they are left
- * out. */
+ * FILE_IO_INIT. For calls that work on files it records facts that are known only then: the open file of a descriptor,
+ * its inode, and names. It writes samples of two perf events (FILE_ENTER, FILE_EXIT), so its records are in the same
+ * ring as all others, with the same clock, call chains and counts of loss. See filetap.h.
+ * Programs of 32 bits have other numbers (narrowcalls.def), registers, and long arguments in halves. So has any program
+ * that makes calls their way (int 0x80): the call is tested, not the program. On arm64 they are left out. */
 #include "autologger/kernel/source/filetap_record.h"
 
 typedef tap_u8    __u8;
@@ -26,7 +25,7 @@ enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PERF_EVENT_ARRAY = 4, MAP_PERCPU_ARRAY =
 #define UINT64_C(v) v##ULL
 enum { TYPE_MASK = 0170000, TYPE_DIR = 0040000, TYPE_BLOCK = 0060000, TYPE_REG = 0100000, TYPE_LINK = 0120000 };
 
-/* The kernel's types, as far as they are looked at; where their fields lie is found when the program is loaded. */
+/* The kernel's types, reduced to the fields used; the offsets are found when the program is loaded. */
 #define KERNEL __attribute__((preserve_access_index))
 struct super_block {
     __u32 s_dev;
@@ -110,7 +109,7 @@ struct {
     __type(key, __u32);
     __type(value, struct tap_record);
 } scratch SEC(".maps");
-/* One event per CPU. They stay when nobody has the map open any more (BPF_F_PRESERVE_ELEMS) */
+/* One event per CPU. They stay when no process has the map open (BPF_F_PRESERVE_ELEMS) */
 enum { KEEP = 1 << 11 };
 struct {
     __uint(type, MAP_PERF_EVENT_ARRAY);
@@ -126,7 +125,7 @@ struct {
     __uint(value_size, 4);
     __uint(map_flags, KEEP);
 } exits SEC(".maps");
-/* thread -> number of its call, between a beginning that was told and its end */
+/* thread -> number of its call, between a recorded beginning and its end */
 enum { OPEN_NO_PATH = 1 << 16 };
 struct {
     __uint(type, MAP_HASH);
@@ -134,7 +133,7 @@ struct {
     __type(key, __u32);
     __type(value, __u32);
 } open_calls SEC(".maps");
-/* files whose name was told */
+/* files whose name was recorded */
 struct inode_id {
     __u64 ino;
     __u32 dev, reserved;
@@ -183,7 +182,7 @@ static struct file *file_behind(__u64 fd)
     return file;
 }
 
-/* Is it a file of a file system, not a socket, a pipe or a terminal? */
+/* Records the file. 0: not a file of a file system, but a socket, a pipe or a terminal. */
 static int file_tell(struct tap_record *r, struct file *file)
 {
     struct inode *inode = BPF_CORE_READ(file, f_inode);
@@ -209,11 +208,12 @@ static int is_last(struct file *file)
     return 0;
 }
 
-/* It is less; here the verifier sees it, and need not look at a loop again for each range that it may have. */
+/* Changes no valid value; it shows the bound to the verifier, which then need not walk a loop again for each possible
+ * range. */
 #define BOUND(at) __asm__ volatile("%0 &= %1" : "+r"(at) : "i"(TAP_TEXT - 1))
 
-/* The names from a place (struct path) in the tree of files up to its root, over the roots of mounts, behind text[at].
- * Returns where the text ends. Not static: so the verifier looks at it once, and not at each of its calls. */
+/* Appends at text[at] the names from a place (struct path) in the file tree up to its root, across the roots of mounts.
+ * Returns the end of the text. Not static: so the verifier walks it once, not at each call. */
 __attribute__((noinline)) __u64 names_put(struct tap_record *r, __u64 at, __u64 place_address)
 {
     const struct path *place = (const void *)place_address;
@@ -249,7 +249,7 @@ __attribute__((noinline)) __u64 names_put(struct tap_record *r, __u64 at, __u64 
 
 static __u64 argument(const struct tap_record *r, signed char which)
 {
-    switch (which) { /* no computed index: each is one instruction for the verifier */
+    switch (which) { /* no computed index: each case is one instruction for the verifier */
     case 0: return r->arg[0];
     case 1: return r->arg[1];
     case 2: return r->arg[2];
@@ -259,7 +259,8 @@ static __u64 argument(const struct tap_record *r, signed char which)
     }
 }
 
-/* A path argument, and the folder that it starts in when it is relative. `which`: TAP_TEXT_PATH or TAP_TEXT_PATH2. */
+/* Appends a path argument, and for a relative one the folder that it starts in. `which`: TAP_TEXT_PATH or
+ * TAP_TEXT_PATH2. */
 static __u64 path_put(struct tap_record *r, __u64 at, __u32 which, __u64 user, signed char dir)
 {
     if (at >= TAP_TEXT - TAP_PATH)
@@ -320,7 +321,7 @@ static void vector_size(struct tap_record *r)
             r->size += part[i].length;
 }
 
-/* The name of an open file, when it was not told lately. */
+/* Appends the name of an open file, unless it was recorded lately. */
 static __u64 name_put(struct tap_record *r, __u64 at, struct file *file, int always)
 {
     struct inode_id id   = {r->ino, r->dev, 0};
@@ -336,7 +337,7 @@ static __u64 name_put(struct tap_record *r, __u64 at, struct file *file, int alw
     return at;
 }
 
-/* The arguments of a call; those in halves are put together. */
+/* The arguments of a call, with halves joined. */
 static void arguments_put(struct tap_record *r, const struct registers *regs, const struct tap_call *call, int narrow)
 {
     __u64 wide[6] = ARGUMENTS(regs), slim[6] = NARROW_ARGUMENTS(regs);
@@ -445,7 +446,7 @@ int on_exit(__u64 *ctx)
     arguments_put(r, &regs, call, number >= TAP_CALLS);
     r->call  = call->call;
     __u64 at = 0;
-    if ((how & OPEN_NO_PATH) && call->path >= 0) { /* the call itself has brought it into memory */
+    if ((how & OPEN_NO_PATH) && call->path >= 0) { /* by now the call itself has brought the page into memory */
         at = path_put(r, at, TAP_TEXT_PATH, argument(r, call->path), call->dir);
         if (call->path2 >= 0)
             at = path_put(r, at, TAP_TEXT_PATH2, argument(r, call->path2), call->dir2);

@@ -1,4 +1,4 @@
-/* filetap.c - loading filetap.bpf.c and telling it which calls are wanted. See filetap.h. */
+/* filetap.c - loading filetap.bpf.c and setting the wanted calls. See filetap.h. */
 #include "autologger/kernel/source/filetap.h"
 #include "autologger/kernel/source/filetap_record.h"
 #include "autologger/kernel/source/reach.h"
@@ -62,7 +62,7 @@ void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *na
 }
 
 #ifdef AL_ARGV_BPF
-/* Calls that newer architectures do without. */
+/* Calls that newer architectures lack. */
 #ifndef SYS_open
 #define SYS_open -1
 #define SYS_creat -1
@@ -103,7 +103,7 @@ static const struct {
 };
 
 #ifdef __x86_64__
-/* `second` is always the one behind `first` and its other half: fallocate's. */
+/* `second` is only set for fallocate, and always the argument after `first` and its other half. */
 static const struct {
     uint16_t number;
     uint8_t  row;
@@ -132,7 +132,7 @@ static int filetap_map_set(int map, uint32_t key, const void *value)
 
 static int own_set(int map) { return filetap_map_set(map, 0, &(struct tap_config){.own_tgid = (uint32_t)getpid()}); }
 
-/* The programs tell of nothing until they are told which calls are wanted. */
+/* The programs record nothing until the maps name the wanted calls. */
 static int maps_fill(const int fd[REACH_FDS], const struct rings *rings, const struct rawlog *log, bool ends)
 {
     const struct {

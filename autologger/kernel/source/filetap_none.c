@@ -1,6 +1,6 @@
-/* filetap_none.c - filetap.c, nettap.c and syscalls.c in the early program: file operations begin when its successor
- * has taken over. Nothing is loaded here, so that the program stays small; their perf events are opened, and the
- * successor feeds them. See filetap.h. */
+/* filetap_none.c - the early program's version of filetap.c, nettap.c and syscalls.c: file operations begin when its
+ * successor has taken over. Nothing is loaded here, so that the program stays small; their perf events are opened, and
+ * the successor feeds them. See filetap.h. */
 #include "autologger/kernel/source/filetap.h"
 #include "autologger/kernel/source/nettap.h"
 #include "autologger/kernel/source/syscalls.h"

@@ -54,7 +54,7 @@ void *idmap_remove(struct idmap *map, uint64_t key)
     size_t hole = (size_t)(s - map->slot), mask = map->capacity - 1;
     for (size_t i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
         if (((i - home(map, map->slot[i].key)) & mask) < ((i - hole) & mask))
-            continue; /* its home lies behind the hole */
+            continue; /* its home is after the hole */
         map->slot[hole] = map->slot[i];
         hole            = i;
     }

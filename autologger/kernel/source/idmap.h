@@ -16,7 +16,7 @@ struct idmap {
 void *idmap_get(const struct idmap *map, uint64_t key); /* NULL: none */
 /* False when memory is short. `value` must not be NULL; an older value of the key is replaced. */
 bool  idmap_put(struct idmap *map, uint64_t key, void *value);
-void *idmap_remove(struct idmap *map, uint64_t key); /* what it was, or NULL */
+void *idmap_remove(struct idmap *map, uint64_t key); /* the removed value, or NULL */
 void  idmap_clear(struct idmap *map);
 void  idmap_finish(struct idmap *map);
 #endif

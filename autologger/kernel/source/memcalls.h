@@ -1,4 +1,4 @@
-/* memcalls.h - which system calls VIRT_ALLOC looks at.
+/* memcalls.h - the system calls that VIRT_ALLOC records.
  * Pure; any thread. Not for: what they mean (convert_syscall.c). */
 #ifndef AUTOLOGGER_KERNEL_MEMCALLS_H
 #define AUTOLOGGER_KERNEL_MEMCALLS_H
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-/* perf's filter for the tracepoints of system calls, so that the kernel leaves out what nobody asked for. False: all
- * are wanted. It sees the number alone: a 32-bit program's and a 64-bit one's that has the same both come through. */
+/* perf's filter for the tracepoints of system calls, so that the kernel leaves out unwanted calls. False: all are
+ * wanted. The filter sees only the number: a 32-bit call and a 64-bit call with the same number both pass. */
 static inline bool memcalls_filter(const uint32_t *mask, char *out, size_t size)
 {
     static const int number[] = {

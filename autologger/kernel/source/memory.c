@@ -1,5 +1,5 @@
-/* memory.c - what /proc says about memory, twice a second: MEMINFO the machine's, MEMINFO_WS each process'. See
- * drain.h. */
+/* memory.c - samples of /proc's memory figures, twice a second: MEMINFO for the machine, MEMINFO_WS for each process.
+ * See drain.h. */
 #include "autologger/kernel/source/drain.h"
 
 #include <ctype.h>
@@ -36,7 +36,7 @@ static size_t memory_text_at(int dir, const char *path, char *out, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The file as it is; the converter finds the lines. */
+/* The file as it is; the converter parses the lines. */
 static void machine_add(struct drain *d)
 {
     struct raw_own r = {.type = RAW_MEMORY, .time = raw_now()};
@@ -51,7 +51,7 @@ static void sets_flush(struct drain *d, struct raw_sets *r)
     r->count = 0;
 }
 
-/* "size resident shared text lib data dt", in pages; kernel threads have none. */
+/* "size resident shared text lib data dt", in pages; kernel threads have only zeros. */
 static void set_add(struct drain *d, struct raw_sets *r, int process, uint32_t pid)
 {
     char     text[128];
@@ -97,7 +97,7 @@ void memory_sample(struct drain *d)
     uint64_t now = raw_now();
     if ((!d->wants_memory && !d->wants_sets) || now < d->memory_next)
         return;
-    uint64_t next = d->memory_next + MEMORY_EVERY_NS; /* in step, unless it is late by more than a step */
+    uint64_t next = d->memory_next + MEMORY_EVERY_NS; /* on schedule, unless it is late by more than one step */
     __atomic_store_n(&d->memory_next, next > now ? next : now + MEMORY_EVERY_NS, __ATOMIC_RELAXED);
     if (d->wants_memory)
         machine_add(d);

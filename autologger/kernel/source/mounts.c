@@ -57,12 +57,12 @@ void mounts_close(struct mounts *m)
     m->fd = -1;
 }
 
-/* Shows each row until `row` has seen enough; a line too long for the text is passed over. */
+/* Passes each row to `row` until it returns true; a line too long for the text is skipped. */
 static void rows_read(struct mounts *m, int fd, bool (*row)(void *ctx, const struct mount_row *r), void *ctx)
 {
     size_t  used = 0;
     ssize_t n;
-    bool    cut = false; /* within such a line */
+    bool    cut = false; /* within a line that is too long */
     while ((n = read(fd, m->text + used, sizeof m->text - 1 - used)) > 0) {
         char            *line = m->text, *all = m->text + used + n, *end;
         struct mount_row r;

@@ -1,13 +1,13 @@
 /* nettap.bpf.c - runs in the kernel where a packet is handed to a network card (net_dev_queue) and where a program
- * takes a datagram (skb_consume_udp), while a session has NETWORKTRACE: tells both ends of a datagram from its own
- * headers, which no tracepoint does; before Linux 6.3 (NETTAP_CALLS) what calls on sockets gave back, too. The
- * thread is still in its call then: sock_send_length and sock_recv_length come next in it. It writes samples of the
- * perf event UDP_ENDS.
- * Invariant: a sample is of the call that its thread is in, or there is none. So nothing is told in a softirq, which
- * may send what another call left waiting (for an address of the other's card); nor of a packet that does not have its
- * socket's port: a tunnel's own. And nothing is told of what is received but by the function that takes it
- * (NETTAP_RECEIVED): where a packet's memory is given back need not be the call that took it, and then it is somebody
- * else's. See nettap.h. */
+ * takes a datagram (skb_consume_udp), while a session has NETWORKTRACE. It records both ends of a datagram from its
+ * headers, which no tracepoint does; before Linux 6.3 (NETTAP_CALLS) also the results of calls on sockets. The thread
+ * is still in its call then: sock_send_length and sock_recv_length follow in it. It writes samples of the perf event
+ * UDP_ENDS.
+ * Invariant: a sample belongs to the call that its thread is in, or there is none. So nothing is recorded in a softirq,
+ * which may send what another call left waiting (for the hardware address of the other end); nor for a packet without
+ * its socket's port: a tunnel's own. Received datagrams are recorded only at the function that takes them
+ * (NETTAP_RECEIVED): a packet's memory may be freed in a call that did not take it, and the sample would belong to the
+ * wrong call. See nettap.h. */
 #include "autologger/kernel/source/nettap_record.h"
 
 typedef unsigned char      __u8;
@@ -33,7 +33,7 @@ enum {
 };
 #define CURRENT_CPU 0xffffffffULL
 
-/* The kernel's types, as far as they are looked at; where their fields lie is found when the program is loaded. */
+/* The kernel's types, reduced to the fields used; the offsets are found when the program is loaded. */
 #define KERNEL __attribute__((preserve_access_index))
 struct sock_common {
     __u16 skc_family, skc_num;
@@ -68,7 +68,7 @@ static void mapped(unsigned char out[16], __be32 address)
     __builtin_memcpy(out + 12, &address, 4);
 }
 
-/* The two ends as the packet has them: 0 when it is no UDP, or a later part of one. */
+/* Both ends by the packet's headers. 0: not UDP, or a later fragment. */
 static int headers(struct sk_buff *skb, unsigned char from[16], unsigned char to[16], __be16 port[2])
 {
     unsigned char *head    = BPF_CORE_READ(skb, head);
@@ -100,7 +100,7 @@ static int told_of(__u64 *ctx, struct net_record *r, const __be16 port[2])
 }
 
 #ifdef NETTAP_RECEIVED
-/* A length below 0: it was looked at, and stays. */
+/* Length below 0: the datagram was only looked at, and stays. */
 SEC("fentry/skb_consume_udp")
 int on_received(__u64 *ctx)
 {
@@ -115,8 +115,7 @@ int on_received(__u64 *ctx)
 #endif
 
 #ifdef NETTAP_CALLS
-/* ---- what a call gave back: for kernels without sock_send_length and sock_recv_length, which come at the same place
- * ---- */
+/* ---- results of calls: for kernels without sock_send_length and sock_recv_length, at the place of these ---- */
 
 static int call_told(__u64 *ctx, __u32 kind, __u64 result, __u32 flags)
 {

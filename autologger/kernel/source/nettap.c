@@ -29,8 +29,8 @@ enum {
 static const char *const nettap_fd_name[FDS] = {
     "nettap.sent", "nettap.received", "nettap.told",     "nettap.softirq", "nettap.softirq-end",
     "nettap.send", "nettap.send6",    "nettap.sendpage", "nettap.receive", "nettap.receive6"};
-/* FD_RECEIVED: -1 where the kernel lets no program be called from its functions; from FD_CALL on: where it tells of
- * calls by itself */
+/* FD_RECEIVED: -1 where the kernel cannot call BPF programs from its functions; from FD_CALL on: -1 where the kernel
+ * has tracepoints for the calls */
 struct nettap {
     int fd[FDS];
 };
@@ -145,7 +145,7 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
     (fd)[FD_CALL + 4] = nettap_fd_take(&(p)->links.on_receive6_fd)
 #define CALLS_both(p, fd)
 #define CALLS_sent(p, fd)
-/* Three skeletons of one shape: LOAD(nettap_both, both) gives a function that loads and attaches it; 0 or -errno. */
+/* Three skeletons of one shape: LOAD(nettap_both, both) defines a function that loads and attaches it; 0 or -errno. */
 #define LOAD(skeleton, way) \
     static int load_##skeleton(unsigned cpus, int *fd, bool *attached) \
     { \
@@ -183,7 +183,7 @@ int nettap_programs(enum reach_program what, unsigned cpus, int fd[REACH_FDS], b
     }
 }
 
-/* The programs tell of nothing until they are given events to tell it with. */
+/* The programs record nothing until the map has events to write to. */
 static int load(enum reach_program what, const struct rings *rings, unsigned source, struct nettap *t)
 {
     int  fd[REACH_FDS];

@@ -13,7 +13,7 @@
 
 #define GROUP "autologger"
 static const struct probe {
-    const char *event, *definition; /* blanks between its parts; on the command line commas */
+    const char *event, *definition; /* parts separated by blanks; on the command line by commas */
 } probes[] = {
 #define PROBE(event, kind, function, arguments) {#event, kind ":" GROUP "/" #event " " function " " arguments},
 #include "autologger/kernel/source/probes.def"
@@ -42,16 +42,16 @@ int probes_define(int tracefs)
     return defined ? 0 : error;
 }
 
-/* ---- the end of them ---- */
+/* ---- removal ---- */
 
-enum { TRIES = 50, PAUSE_US = 100000 /* a keeper drops its copies of perf events a moment after this process has */ };
+enum { TRIES = 50, PAUSE_US = 100000 /* a keeper drops its copies of perf events a moment after this process does */ };
 static struct {
     pthread_mutex_t lock;
-    unsigned        holders; /* kernel loggers of this process that may open them */
+    unsigned        holders; /* kernel loggers of this process that may open the events */
     bool            removing;
 } use = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* True: none is left. */
+/* True: all are removed. */
 static bool remove_all(void)
 {
     const int root = tracefs_open(), fd = root < 0 ? -1 : probes_file_open(root);
@@ -59,7 +59,7 @@ static bool remove_all(void)
     for (size_t i = 0; fd >= 0 && i < PROBES; i++) {
         char text[64];
         int  n = snprintf(text, sizeof text, "-:" GROUP "/%s\n", probes[i].event);
-        left |= write(fd, text, (size_t)n) < 0 && errno == EBUSY; /* somebody has it open */
+        left |= write(fd, text, (size_t)n) < 0 && errno == EBUSY; /* a process has the event open */
     }
     if (fd >= 0)
         close(fd);
@@ -68,8 +68,8 @@ static bool remove_all(void)
     return !left;
 }
 
-/* Taking an event away makes the kernel wait for all processors: who asked for the end of a session does not wait for
- * that. */
+/* Removal makes the kernel wait for all processors. It has a thread of its own, so that the end of a session does not
+ * wait for that. */
 static void *remover(void *arg)
 {
     bool done = false;
@@ -131,7 +131,7 @@ size_t probes_argument(char *out, size_t size)
     return n;
 }
 
-/* One at a time in this process: it has as large a buffer as the kernel's command line says. */
+/* One at a time in this process: each instance has a buffer as large as the kernel's command line says. */
 static struct {
     pthread_mutex_t lock;
     int             fd; /* -1: none */

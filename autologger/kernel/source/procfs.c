@@ -123,8 +123,8 @@ size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size)
     return command_line_join(raw, n, out, size);
 }
 
-/* The auxiliary vector, which the kernel keeps: AT_PHENT is the size of a program header, and its own numbers have that
- * program's width. */
+/* By the auxiliary vector, which the kernel keeps: AT_PHENT is the size of a program header, and the vector's own
+ * numbers have the program's width. */
 bool proc_is_narrow(int proc, uint32_t pid)
 {
     union {
@@ -313,7 +313,7 @@ bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out)
 }
 
 /* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]", without its end. There are more than a
- * hundred thousand such lines, and a boot waits for its processor: what is not asked for is not parsed. */
+ * hundred thousand such lines, and a boot waits for this: only wanted parts are parsed. */
 static bool kallsyms_line(char *line, char *end, char **name, char **module)
 {
     char *space = memchr(line, ' ', (size_t)(end - line));
@@ -327,7 +327,7 @@ static bool kallsyms_line(char *line, char *end, char **name, char **module)
     return true;
 }
 
-/* Which of names[] it is, count = none. A name may be several: "new|old". */
+/* Index of the entry of names[] that has this name, count = none. An entry may list alternatives: "new|old". */
 static unsigned name_wanted(const char *const *names, unsigned count, const char *name)
 {
     size_t length = 0;
@@ -400,7 +400,7 @@ unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint6
         used = (size_t)(all - line);
         memmove(text, line, used);
         if (used == BLOCK)
-            break; /* that is no line */
+            break; /* not a line */
     }
     if (fd >= 0)
         close(fd);

@@ -1,14 +1,14 @@
-/* procfs.h - what /proc and ELF files tell about processes, their mappings and the kernel.
- * Everything goes through a descriptor of /proc, so that it works after switch_root too. All sizes are bounded; a file
- * that is damaged or gone gives false or 0.
- * Threads: pure functions any; an elf_cache one. Not for: what to do with it (drain.h). */
+/* procfs.h - facts from /proc and ELF files about processes, their mappings and the kernel.
+ * Everything goes through a descriptor of /proc, so that it works after switch_root too. All sizes are bounded; a
+ * damaged or missing file gives false or 0.
+ * Threads: pure functions any; an elf_cache one. Not for: using the facts (drain.h). */
 #ifndef AUTOLOGGER_KERNEL_PROCFS_H
 #define AUTOLOGGER_KERNEL_PROCFS_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A descriptor of one's own of /proc: of that which `known` (> 0) is, else of "/proc". -1: there is none. */
+/* A new descriptor of /proc: a duplicate of `known` (> 0), else of "/proc". -1: there is none. */
 int proc_open(int known);
 
 struct proc_stat {
@@ -23,16 +23,16 @@ struct proc_stat {
 };
 bool proc_stat_parse(const char *text, struct proc_stat *out);
 bool proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out);
-/* The process that thread `tid` belongs to; 0 when it is gone. */
+/* The process of thread `tid`; 0 when it is gone. */
 uint32_t proc_tgid(int proc, uint32_t tid);
-/* Real uid and allowed CPUs (low 64). */
+/* Real uid and allowed CPUs (the low 64). */
 bool proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity);
 /* Arguments (each ends in NUL) joined by spaces, those with blanks or quotes quoted; always NUL-terminated. Returns the
  * length. */
 size_t command_line_join(const char *raw, size_t n, char *out, size_t size);
-/* The same of a process; "" when it is gone. */
+/* The joined command line of a process; "" when it is gone. */
 size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size);
-/* Is its program one of 32 bits? By what the kernel told it at its exec; false also when it is gone. */
+/* Does it run a 32-bit program? By the kernel's data from its exec; false also when it is gone. */
 bool proc_is_narrow(int proc, uint32_t pid);
 /* The program's path, or "". */
 size_t proc_exe(int proc, uint32_t pid, char *out, size_t size);
@@ -41,9 +41,9 @@ size_t proc_exe(int proc, uint32_t pid, char *out, size_t size);
 enum { ELF_EXECS = 4 };
 struct elf_info {
     uint64_t dev, ino, mtime;
-    uint32_t owner; /* of the file */
+    uint32_t owner; /* owner of the file */
     bool     valid, is32, is_exec;
-    uint64_t low, high; /* of all PT_LOAD, page rounded */
+    uint64_t low, high; /* bounds of all PT_LOAD, rounded to pages */
     unsigned execs;
     struct {
         uint64_t offset, vaddr, size;
@@ -51,49 +51,50 @@ struct elf_info {
     uint8_t  build_id[20];
     unsigned build_id_size;
 };
-/* Files that were looked at, by their build id. Those of root alone: anybody can give a file of his own another's build
- * id. */
+/* ELF files already read, by build id. Only root's files: any user can give a file of his own the build id of
+ * another. */
 enum { ELF_CACHE = 1024 };
 struct elf_cache {
     struct elf_info slot[ELF_CACHE];
 };
 void elf_keep(struct elf_cache *cache, const struct elf_info *elf);
-/* NULL: it is not known. Borrowed until the next elf_keep. */
+/* NULL: not in the cache. Borrowed until the next elf_keep. */
 const struct elf_info *elf_known(const struct elf_cache *cache, const uint8_t *build_id, unsigned size);
 bool                   elf_read(int fd, struct elf_info *out);
-/* Base and size of the image that has a mapping of `pgoff` at `addr`. False when no segment fits. */
+/* Base and size of the image whose mapping at `addr` has offset `pgoff`. False when no segment fits. */
 bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size);
-/* The four bytes that stand for the file in every event about it, never 0; and the next four. */
+/* The four bytes that identify the file in every event about it, never 0; *checksum: the next four. */
 uint32_t elf_stamp(const uint8_t *build_id, unsigned size, uint64_t mtime, uint32_t *checksum);
-/* The GNU build id in a note section's bytes; its size, or 0. */
+/* The GNU build id in the bytes of a note section; returns its size, or 0. */
 unsigned elf_note_build_id(const void *notes, size_t size, uint8_t out[20]);
 
 struct proc_mapping {
     uint64_t    start, end, pgoff, inode;
     const char *path;
     uint32_t    dev;     /* as filekey.h has it */
-    bool        deleted; /* the path is that of a file that is not there any more */
+    bool        deleted; /* the file at this path was deleted */
     bool        exec, shared;
 };
-/* One line of /proc/PID/maps; false when it is malformed, or not executable and not all are wanted. Cuts `line` at its
- * end. */
+/* Parses one line of /proc/PID/maps; false when it is malformed, or not executable and `all` is false. Cuts `line` at
+ * its end. */
 bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out);
 
-/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found.
- * A name may be several of which the kernel has one: "new|old". The kernel writes more than a hundred thousand lines
- * for this, in order of the addresses; the walk ends when all was found, so nobody asks for what he does not need.
- * `wish` (may be NULL): the other way round, names of functions, in the same walk; a module's as "name [module]". An
- * address that has several names is told with the first. */
+/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns the number found. A
+ * name may list alternatives of which the kernel has one: "new|old". The kernel writes more than a hundred thousand
+ * lines for this, in order of the addresses; the walk ends when all are found, so ask only for the symbols needed.
+ * `wish` (may be NULL): the reverse, names of functions by address, in the same walk; a module's as "name [module]". An
+ * address with several names gets the first. */
 struct kallsyms_wish {
     const uint64_t *sorted; /* addresses, rising */
     unsigned        count;
     void (*found)(void *ctx, uint64_t address, const char *name);
     void *ctx;
 };
-/* Where the kernel's image is, from its text to its end, by the head of /proc/kcore. Much cheaper than looking for
- * symbols; false where there is none, a lockdown forbids it, CAP_SYS_RAWIO is missing, or the machine is no x86-64. */
+/* The bounds of the kernel's image, from its text to its end, by the head of /proc/kcore. Much cheaper than searching
+ * for symbols; false without /proc/kcore, under a lockdown that forbids it, without CAP_SYS_RAWIO, or on a machine
+ * other than x86-64. */
 bool proc_kernel_place(int proc, uint64_t *start, uint64_t *end);
-/* The length of the kernel's image in memory, from its code to the end of its data; 0 when that is hidden. */
+/* The length of the kernel's image in memory, from its code to the end of its data; 0 when it is hidden. */
 uint64_t proc_kernel_bytes(int proc);
 unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out,
                        const struct kallsyms_wish *wish);

@@ -16,7 +16,7 @@ static uint64_t page_round(uint64_t n)
     return (n + page - 1) / page * page;
 }
 
-/* Pieces of the file that lie one behind the other are mapped at once. */
+/* Maps consecutive pieces of the file at once. */
 static bool rawlog_ring_map(const struct rawlog *log, const struct raw_layout *layout, uint8_t *at)
 {
     const uint64_t piece = log->header->piece_bytes;
@@ -87,7 +87,7 @@ static wstatus view_first(struct rawlog *log, struct reason *why)
     return W_SUCCESS;
 }
 
-enum { ROOM_FOR_CHANGES = 96 }; /* sources that a session may get while it runs */
+enum { ROOM_FOR_CHANGES = 96 }; /* sources that a session may add while it runs */
 static size_t   loss_bytes(unsigned sources) { return sizeof(struct raw_loss) + sources * sizeof(struct raw_untold); }
 static uint32_t slot_size(unsigned cpus, unsigned sources)
 {
@@ -104,7 +104,7 @@ static struct raw_slot *slot(const struct rawlog *log, uint32_t i)
     return (struct raw_slot *)((uint8_t *)log->header + log->header->slots_at + (uint64_t)i * log->header->slot_bytes);
 }
 
-/* Small enough for few of them to be too many, large enough for the list. */
+/* The smallest size with which the list has room for `most` bytes. */
 static uint64_t piece_size(uint64_t most)
 {
     uint64_t piece = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -157,7 +157,7 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned 
     return view_first(log, why);
 }
 
-/* Each piece is inside, and none is there twice. */
+/* Each piece is inside the file, and none occurs twice. */
 static bool layout_sound(const struct raw_header *h)
 {
     const struct raw_layout *layout           = &h->layouts[h->layout & 1];
@@ -169,7 +169,7 @@ static bool layout_sound(const struct raw_header *h)
     return ok;
 }
 
-/* R3 for the header: every offset inside, every count in range */
+/* R3 for the header: every offset is inside, every count in range */
 static bool header_sound(const struct raw_header *h, uint64_t file_bytes)
 {
     return h->magic == RAW_MAGIC && h->cpus && h->cpus <= CPUS_MAX && h->source_room <= RAW_SOURCES &&
@@ -217,7 +217,7 @@ wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why)
     if (live->write_pos < free || live->write_pos - free > log->size)
         return reason_set(why, W_INVALID_DATA, "the positions of the raw kernel records are damaged");
     log->work = slot(log, !log->header->active);
-    memcpy(log->work, live, log->header->slot_bytes); /* R1: what was not published never happened */
+    memcpy(log->work, live, log->header->slot_bytes); /* R1: unpublished data never happened */
     log->header->live_pos     = live->write_pos;
     log->header->live_horizon = live->horizon_ns;
     rawlog_tell(log, live);

@@ -1,5 +1,5 @@
-/* rawlog_size.c - a ring of raw records that becomes larger or smaller while it is in use. See rawlog.h, R4 and R5.
- * In a file of its own, which the early program does not have. */
+/* rawlog_size.c - grows and shrinks the ring of raw records while it is in use. See rawlog.h, R4 and R5. A separate
+ * file, which the early program does not have. */
 #include "autologger/kernel/source/rawlog.h"
 
 #include <fcntl.h>
@@ -10,13 +10,13 @@ struct rawlog_size_plan {
     const struct raw_layout *old;
     struct raw_layout        next;
     uint32_t                 most;
-    uint64_t                 first, end; /* pieces of positions that hold records */
-    uint64_t                 split;      /* the piece of a position that needs memory of its own; 0: none */
-    bool                     used[RAW_PIECES], placed[RAW_PIECES]; /* of the file, of the ring */
+    uint64_t                 first, end; /* range of position pieces that hold records */
+    uint64_t                 split;      /* the position piece that needs memory of its own; 0: none */
+    bool                     used[RAW_PIECES], placed[RAW_PIECES]; /* pieces of the file; pieces of the ring */
 };
 
-/* Where records are stays theirs. The oldest ones and the newest may share a piece, whose beginning the newest have:
- * there is then one position's piece more than the ring has pieces. */
+/* Pieces with records keep their place. The oldest and the newest records may share a piece, with the newest at its
+ * beginning: then there is one more position piece than the ring has pieces. */
 static void pieces_keep(struct rawlog_size_plan *p)
 {
     for (uint64_t k = p->first; k < p->end; k++) {
@@ -31,7 +31,7 @@ static void pieces_keep(struct rawlog_size_plan *p)
     }
 }
 
-/* Memory that is there already comes first; rising, so that few mappings do. */
+/* Fills the rest: memory that exists already comes first; in rising order, so that few mappings are needed. */
 static void pieces_fill(struct rawlog_size_plan *p)
 {
     bool     had[RAW_PIECES] = {false};
@@ -113,7 +113,7 @@ void rawlog_trim(const struct rawlog *log)
     for (uint32_t i = 0, n; i < most; i += n) {
         for (n = 1; i + n < most && used[i + n] == used[i]; n++)
             ;
-        if (!used[i]) /* refused: the memory stays until the session ends */
+        if (!used[i]) /* on failure the memory stays until the session ends */
             (void)fallocate(log->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                             (off_t)(log->header->header_bytes + i * piece), (off_t)(n * piece));
     }

@@ -14,16 +14,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of REACH_SHOW: while a process executes another program, files that it closes may hold it, and who looks at it waits
- * for that. */
+/* Timeout of REACH_SHOW: during an exec, closing the old program's files may block the process, and a reader of its
+ * files waits for that. */
 enum { SHOW_WAIT_MS = 2000 };
 _Static_assert(sizeof(struct perf_event_attr) <= REACH_ATTR, "an attribute fits into a request");
 
 static struct {
     pthread_mutex_t lock; /* of the first socket */
-    int             fd;   /* -1: this process does all itself */
+    int             fd;   /* -1: this process does everything itself */
     bool            kept, keyed;
-    pthread_key_t   own; /* a thread's socket + 1 */
+    pthread_key_t   own; /* the thread's socket + 1 */
 } far = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 static void own_close(void *value) { close((int)(intptr_t)value - 1); }
@@ -31,9 +31,9 @@ static void own_close(void *value) { close((int)(intptr_t)value - 1); }
 void reach_through(int socket, bool kept)
 {
     if (!far.keyed && pthread_key_create(&far.own, own_close) != 0)
-        return; /* no place for one more: it does all itself */
+        return; /* no key left: this process does everything itself */
     far.keyed = true;
-    if (pthread_getspecific(far.own)) /* of another process */
+    if (pthread_getspecific(far.own)) /* a socket to another process */
         own_close(pthread_getspecific(far.own));
     pthread_setspecific(far.own, NULL);
     far.fd   = socket;
@@ -53,7 +53,7 @@ static void fds_close(int fd[REACH_FDS])
     }
 }
 
-/* Puts what came where its bit is. False: other descriptors than the reply says. */
+/* Moves each received descriptor to the place of its bit. False: the descriptors differ from those the reply names. */
 static bool fds_sort(const struct reach_reply *reply, const int *came, unsigned count, int fd[REACH_FDS])
 {
     unsigned next = 0;
@@ -65,7 +65,7 @@ static bool fds_sort(const struct reach_reply *reply, const int *came, unsigned 
     return next == count && !(reply->fds >> REACH_FDS) && (unsigned)__builtin_popcount(reply->fds) == count;
 }
 
-/* 0; -ECONNRESET: the other process has ended, or speaks another language; else what this process lacks for an
+/* 0; -ECONNRESET: the other process has ended, or uses another protocol; else this process lacks a resource for the
  * answer. */
 static int exchange(int socket, const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
@@ -102,8 +102,8 @@ static int exchange(int socket, const struct reach_request *q, struct reach_repl
     return sorted ? 0 : m.msg_flags & MSG_CTRUNC ? -EMFILE : -ECONNRESET;
 }
 
-/* Each thread has a socket of its own, and at the other end a thread: none waits for what another one has asked. The
- * first socket, with its lock, gives them out, and serves where there is no further one. */
+/* Each thread has its own socket, served by its own thread on the other side: no thread waits for another one's
+ * request. The first socket, with its lock, hands them out, and serves where no further one is to be had. */
 static int own_socket(void)
 {
     const int known = (int)(intptr_t)pthread_getspecific(far.own) - 1;
@@ -130,7 +130,7 @@ static int own_socket(void)
     return own;
 }
 
-/* The reply's result. -ECONNRESET: the other process has ended. */
+/* Returns the reply's result. -ECONNRESET: the other process has ended. */
 static int reach_ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     for (unsigned i = 0; i < REACH_FDS; i++)
@@ -138,7 +138,7 @@ static int reach_ask(struct reach_request *q, struct reach_reply *reply, int fd[
     memset(reply, 0, offsetof(struct reach_reply, text));
     const int own = own_socket();
     if (own < 0 && q->what == REACH_SHOW)
-        return -EAGAIN; /* all threads share the first socket: one that waits there would hold up the others */
+        return -EAGAIN; /* all threads share the first socket: a wait on it would hold up the others */
     if (own < 0)
         pthread_mutex_lock(&far.lock);
     const int r = exchange(own < 0 ? far.fd : own, q, reply, fd);
@@ -161,7 +161,7 @@ static int reach_text_set(struct reach_request *q, const char *text)
     return snprintf(q->text, sizeof q->text, "%s", text) < (int)sizeof q->text ? 0 : -ENAMETOOLONG;
 }
 
-/* For requests that bring one descriptor. */
+/* For requests whose reply has one descriptor. */
 static int ask_one(struct reach_request *q)
 {
     struct reach_reply reply;
@@ -177,7 +177,7 @@ static int ask_one(struct reach_request *q)
 
 static bool reach_is_refused(int error) { return far.fd >= 0 && (error == EACCES || error == EPERM); }
 
-/* ---- what is asked for ---- */
+/* ---- the requests ---- */
 
 int reach_perf(const struct perf_event_attr *attr, unsigned cpu)
 {
@@ -237,7 +237,8 @@ ssize_t reach_link(int proc, const char *path, char *out, size_t size)
     return n < 0 ? -error : n;
 }
 
-/* Some of them say nothing, and no error, to who may not see it: so this process' own try would not tell. */
+/* Some files give an empty text, and no error, to a reader without rights, so a try of this process would prove
+ * nothing. */
 ssize_t reach_text(int proc, const char *path, char *out, size_t size)
 {
     if (far.fd >= 0)

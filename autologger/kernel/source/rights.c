@@ -25,7 +25,7 @@ static bool rights_text_read(const char *root, const char *path, char *out, size
     return n > 0;
 }
 
-static uint64_t others; /* effective capabilities of the process that is asked (reach.h) */
+static uint64_t others; /* effective capabilities of the process that opens events for this one (reach.h) */
 void            rights_far(uint64_t capabilities) { others = capabilities; }
 
 void rights_read(const char *root, struct source_rights *out)
@@ -50,7 +50,7 @@ void rights_read(const char *root, struct source_rights *out)
     if (rights_text_read(root, "/proc/self/limits", text, sizeof text) && (line = strstr(text, LIMIT))) {
         char    *end;
         uint64_t bytes = strtoull(line += sizeof LIMIT - 1, &end, 10);
-        out->locked_kb = end == line ? UINT64_MAX : bytes / 1024; /* else "unlimited" */
+        out->locked_kb = end == line ? UINT64_MAX : bytes / 1024; /* not a number: "unlimited" */
     }
     if (rights_text_read(root, "/proc/sys/kernel/osrelease", text, sizeof text)) {
         char         *end;
@@ -98,7 +98,7 @@ wstatus rights_bpf(const struct source_rights *r, int error, const char *what, s
     bool refused = error == EPERM || error == EACCES;
     bool may =
         rights_has(r, CAPABILITY_SYS_ADMIN) || (rights_has(r, CAPABILITY_BPF) && rights_has(r, CAPABILITY_PERFMON));
-    if (r->locked && may) /* a kernel says it by several errors: the program may not read its memory */
+    if (r->locked && may) /* kernels report it by several errors: the program may not read their memory */
         return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: " LOCKED " (%s). Do: " UNLOCK, what, strerror(error));
     if (refused && !may)
         return reason_set(why, W_PRIVILEGE_NOT_HELD,
@@ -115,7 +115,7 @@ wstatus rights_bpf(const struct source_rights *r, int error, const char *what, s
     if (refused)
         return reason_set(why, W_PRIVILEGE_NOT_HELD,
                           "%s although CAP_BPF is held. Do: allow bpf in the seccomp filter or security module", what);
-    /* so old that it does not know all arguments of bpf() that the program needs */
+    /* so old that it lacks arguments of bpf() that the program needs */
     if (error == E2BIG && r->counts_bpf)
         return reason_set(why, W_NOT_SUPPORTED, "%s: this kernel is too old for it (%s). Do: use Linux 5.17 or newer",
                           what, strerror(error));

@@ -29,8 +29,8 @@ enum {
     PMC_PERIOD     = 1000003 /* a prime: in step with nothing */
 };
 
-/* The drainer is woken when a ring is half full, or later where that still leaves room enough until it runs: what it
- * does during a boot is part of what the boot costs. Rings that are larger than usual have larger records. */
+/* The drainer is woken when a ring is half full, or later if that still leaves it enough room until it runs: its work
+ * during a boot is part of the boot's cost. Rings larger than usual have larger records. */
 static uint32_t wake_at(size_t ring_bytes)
 {
     bool late = ring_bytes > 2 * (size_t)RING_ROOM && ring_bytes <= RING_DEFAULT;
@@ -58,15 +58,16 @@ static wstatus rings_refused(int error, struct reason *why)
     return rights_refused(&r, error, why);
 }
 
-/* The side-band event carries fork, exec, exit and mappings, and the ring. Old kernels lack some of its attributes. */
+/* The side-band event carries fork, exec, exit and mappings, and holds the ring. Old kernels lack some of its
+ * attributes. */
 static int sideband_open(const struct klog_config *config, struct perf_event_attr attr, unsigned cpu)
 {
     bool alone = config->tracepoint_count && config->mask[0] == NO_SYSCONFIG && !config->mask[1] && !config->mask[2] &&
                  !config->mask[4];
     attr.type   = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
-    attr.task   = 1;                                                              /* which threads are the kernel's */
-    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.build_id = !alone; /* of no use to tracepoints alone */
+    attr.task   = 1; /* shows which threads are the kernel's */
+    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.build_id = !alone; /* not needed for tracepoints alone */
     int fd                                                              = reach_perf(&attr, cpu);
     if (fd == -EINVAL) { /* before 5.12 */
         attr.build_id = 0;
@@ -79,8 +80,8 @@ static int sideband_open(const struct klog_config *config, struct perf_event_att
     return fd;
 }
 
-/* Counted by perf itself, without a tracepoint. Of the mappings nothing is counted: they are records of the side band,
- * of which the usual one has code alone, and build ids in the place of inode numbers. */
+/* Events that perf counts itself, without a tracepoint. Mappings have no count: they are records of the side band. The
+ * usual side band has only code mappings, with build ids instead of inode numbers. */
 static void software_attr(struct perf_event_attr *attr, unsigned kind)
 {
     attr->type          = PERF_TYPE_SOFTWARE;
@@ -92,7 +93,7 @@ static void software_attr(struct perf_event_attr *attr, unsigned kind)
     attr->sample_type |= kind == SRC_MAPPINGS ? 0 : PERF_SAMPLE_ADDR;
 }
 
-/* The program's part by its registers and its stack's memory, in the place of its frame pointers. */
+/* Copies the program's registers and stack memory, instead of following its frame pointers. */
 static void user_copy_attr(struct perf_event_attr *attr, uint32_t bytes)
 {
     attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -141,17 +142,17 @@ static int ring_source_open_one(const struct raw_source *s, const struct klog_co
     char filter[256];
     if (fd >= 0 && (s->flags & RAW_SOURCE_MEMCALLS) && memcalls_filter(config->mask, filter, sizeof filter))
         ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
-              filter); /* a kernel without filters tells of all calls: the converter looks, too */
+              filter); /* a kernel without filters delivers all calls: the converter filters, too */
     return fd;
 }
 
-/* Most of what goes through sockets stays on the machine's own bus (family 1); the kernel leaves that out at a lower
- * price than we can. What a filter refuses is not counted. */
+/* Most socket traffic is local between processes (family 1); the kernel filters it at a lower price than we can.
+ * Filtered events are not counted. */
 static void filter_set(int fd, unsigned kind)
 {
     if (fd >= 0 && (kind == SRC_SEND_LENGTH || kind == SRC_RECV_LENGTH))
         ioctl(fd, PERF_EVENT_IOC_SET_FILTER,
-              "family == 2 || family == 10"); /* refused: the converter leaves them out */
+              "family == 2 || family == 10"); /* without the filter the converter leaves them out */
 }
 
 static wstatus source_ring_map(struct rings *rings, unsigned cpu, struct reason *why)
@@ -178,7 +179,7 @@ static void condition(const struct klog_config *config, const char *item, const 
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, item, reason, advice);
 }
 
-/* A field that a tracepoint does not have. Those of newer kernels are absent by design and documented
+/* Reports a field that a tracepoint lacks. Fields of newer kernels are absent by design and documented
  * (docs/DIFFERENCES.md). */
 static void field_missing(const struct klog_config *config, const struct source_row *row, const char *field)
 {
@@ -189,7 +190,7 @@ static void field_missing(const struct klog_config *config, const struct source_
     condition(config, row->name, text, "report the kernel version");
 }
 
-/* Samples can tell the cgroup: since 5.7, with CONFIG_CGROUP_PERF. */
+/* Can samples carry the cgroup? Since 5.7, with CONFIG_CGROUP_PERF. */
 static bool cgroup_sampled(void)
 {
     struct perf_event_attr attr = base_attr((size_t)sysconf(_SC_PAGESIZE));
@@ -203,7 +204,7 @@ static bool cgroup_sampled(void)
     return fd >= 0 || fd == -ENODEV;
 }
 
-/* A tracepoint that can't be had. */
+/* Reports a tracepoint that can't be had. */
 static void source_missing(const struct klog_config *config, const struct source_row *row, int error, bool root)
 {
     struct source_rights r;
@@ -217,8 +218,8 @@ static void source_missing(const struct klog_config *config, const struct source
     condition(config, row->name, text, advice);
 }
 
-/* Registers and stack can be had: not without the kernel's knowledge of user registers, nor by numbers of another
- * processor. */
+/* Can samples carry registers and stack? Not if the kernel lacks user registers, nor with another processor's register
+ * numbers. */
 static bool user_copied(const struct klog_config *config)
 {
     struct perf_event_attr attr = base_attr((size_t)sysconf(_SC_PAGESIZE));
@@ -241,7 +242,7 @@ static bool user_copied(const struct klog_config *config)
     return fd >= 0 || fd == -ENODEV;
 }
 
-/* A kernel that has kprobes, and not the functions: its compiler may have given them other names. */
+/* Reports a kernel that has kprobes but not the functions: its compiler may have renamed them. */
 static void probes_check(const struct klog_config *config, int root, const struct raw_source *sources, unsigned count)
 {
     unsigned found = 0;
@@ -255,7 +256,7 @@ static void probes_check(const struct klog_config *config, int root, const struc
             "nothing: the rest is recorded");
 }
 
-/* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
+/* Adds the sources that this kernel has; ids[] gets the tracepoints' numbers. */
 unsigned rings_sources(const struct klog_config *config, struct raw_source *sources, int *ids)
 {
     unsigned   count  = 0;
@@ -305,8 +306,8 @@ unsigned rings_sources(const struct klog_config *config, struct raw_source *sour
     return count;
 }
 
-/* The provider's own filter. One that the kernel refuses must not let everything through: the source is closed
- * again. */
+/* Sets the provider's own filter. If the kernel refuses it, the source is closed again, so that not everything
+ * passes. */
 static void wish_filter(const struct klog_config *config, const struct raw_source *source, struct tracepoint_wish *w,
                         int *fd, unsigned cpu)
 {
@@ -420,7 +421,7 @@ static wstatus rings_init(struct rings *rings, const struct klog_config *config,
     return W_SUCCESS;
 }
 
-/* What a kernel without kprobes cannot tell is said once; its devices and modules are recorded all the same. */
+/* A kernel without kprobes is reported once; its devices and modules are still recorded. */
 static void probes_prepare(const struct klog_config *config)
 {
     const int root  = tracefs_open();
@@ -448,7 +449,7 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     if (status)
         return status;
     struct perf_event_attr attr = base_attr(rings->bytes);
-    /* the right is asked first: no conditions from a session that can't be */
+    /* check the right first: a session that is refused reports no conditions */
     int fd = sideband_open(config, attr, 0);
     if (fd < 0 && fd != -ENODEV)
         status = rings_refused(-fd, why);
@@ -479,13 +480,14 @@ wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const
     if (!status && rings->cpus != log->header->cpus)
         status = reason_set(why, W_INVALID_DATA, "the predecessor saw %u CPUs, this process %u", log->header->cpus,
                             rings->cpus);
-    rings->count = log->header->source_count; /* what was closed is not to be found */
+    rings->count = log->header->source_count; /* closed sources are not found */
     for (unsigned c = 0; c < rings->cpus && !status; c++) {
         for (unsigned i = 0; i < rings->count; i++) {
             char name[64];
             rings_name(name, i, log->header->source[i].name, c);
             int fd = rawlog_ids(log, c)[i] ? find(ctx, name) : -1;
-            if (fd >= 0 && log->header->state[i] == RAW_CLOSED) { /* it died before it had closed it */
+            if (fd >= 0 &&
+                log->header->state[i] == RAW_CLOSED) { /* the predecessor died before it closed the descriptor */
                 close(fd);
                 fd = -1;
             }
@@ -536,7 +538,7 @@ bool rings_hold(const struct rings *rings)
     return false;
 }
 
-/* Mapped for reading only, its ring is overwritten, never full: so each event wakes. */
+/* A ring mapped read-only is overwritten, never full: so each event wakes the drainer. */
 static struct bell bell_open(unsigned cpu, int id)
 {
     struct perf_event_attr attr = {.type          = PERF_TYPE_TRACEPOINT,
@@ -621,7 +623,7 @@ void rings_wait(const struct rings *rings, pthread_mutex_t *lock, int wake_fd, c
         if (rings->ring[c].page)
             p[n++] = (struct pollfd){rings->ring[c].fd[0], POLLIN, 0};
     for (unsigned c = 0; c < rings->cpus && n < POLL_MAX && rings->bell; c++)
-        p[n++] = (struct pollfd){rings->bell[c].fd, POLLIN, 0}; /* -1 is passed over */
+        p[n++] = (struct pollfd){rings->bell[c].fd, POLLIN, 0}; /* poll skips -1 */
     pthread_mutex_unlock(lock);
     if (poll(p, n, timeout_ms) > 0 && (p[0].revents & POLLIN) && read(wake_fd, &drop, sizeof drop) < 0)
         return;

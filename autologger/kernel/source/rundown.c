@@ -1,4 +1,4 @@
-/* rundown.c - what there was at the start: the system, processes, threads and images, from one walk of /proc. See
+/* rundown.c - the state at the start: the system, processes, threads and images, from one walk of /proc. See
  * drain.h. */
 #include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/source/reach.h"
@@ -74,8 +74,8 @@ static bool has_source(const struct rundown *r, unsigned kind)
     return false;
 }
 
-/* Looks up what is needed alone: the handlers only where deferred work is traced, the end of the image only where its
- * length cannot be had in a cheaper way. */
+/* Looks up only what is needed: the handlers only where deferred work is traced, the end of the image only where its
+ * length has no cheaper source. */
 static void symbols_find(struct rundown *r, uint64_t address[SYMBOLS])
 {
     struct kallsyms_wish wish     = {r->d->function, r->d->functions, symbol_add, r};
@@ -153,12 +153,12 @@ static void system_add(struct rundown *r)
         kernel_image_add(r, start, address[SYMBOL_END], name.release);
 }
 
-/* Kernel threads are most of what a machine has when it boots, and /proc/PID/stat and status are expensive: for these,
- * cheaper questions will do. They are the children of number 2. */
+/* Most processes of a booting machine are kernel threads, and /proc/PID/stat and status are expensive; for kernel
+ * threads cheaper calls will do. They are the children of process 2. */
 enum { KERNEL_THREADS = 16384 };
 struct kernel_threads {
     uint32_t *pid;
-    unsigned  count, next; /* the list is nearly in the order of the walk */
+    unsigned  count, next; /* position of the walk: the list is nearly in its order */
 };
 
 static void kernel_threads_find(const struct rundown *r, struct kernel_threads *k)
@@ -228,7 +228,7 @@ static void kernel_thread_add(struct rundown *r, uint32_t pid)
     rundown_add(r, &t, sizeof t, NULL, 0);
 }
 
-/* One thread of a process, by what its stat and status say. */
+/* One thread of a process, from its stat and status. */
 static void thread_add(struct rundown *r, uint32_t pid, uint32_t tid, const struct proc_stat *st, uint64_t affinity)
 {
     struct raw_thread t = {.own      = {RAW_THREAD, 0, 0, raw_now(), pid, tid},
@@ -300,7 +300,8 @@ static void images_add(struct rundown *r, uint32_t pid)
         close(fd);
 }
 
-/* Of "0::/system.slice/a.service", the line of version 2; its id is the folder's number, where that is mounted. */
+/* From "0::/system.slice/a.service", the line of version 2; the id is the folder's inode number, where version 2 is
+ * mounted. */
 static void cgroup_add(struct rundown *r, uint32_t pid)
 {
     struct raw_cgroup g = {.own = {RAW_CGROUP, 0, 0, raw_now(), pid, pid}};
@@ -318,12 +319,12 @@ static void cgroup_add(struct rundown *r, uint32_t pid)
     const char *path                  = strchr(line, ':') + 2;
     line[strcspn(line + 1, "\n") + 1] = 0;
     static const char *const roots[]  = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
-    /* one outside of our cgroup namespace leads out of the mount */
+    /* a cgroup outside of our cgroup namespace would lead out of the mount */
     for (unsigned i = 0; i < 2 && !g.id && !strstr(path, "/.."); i++)
         if (snprintf(full, sizeof full, "%s%s", roots[i], path) < (int)sizeof full && stat(full, &st) == 0)
             g.id = st.st_ino;
     if (strcmp(path, "/") == 0)
-        g.id = 1; /* the kernel's own, mounted or not */
+        g.id = 1; /* the kernel's root cgroup, mounted or not */
     g.path_size = (uint32_t)strlen(path) + 1;
     rundown_add(r, &g, sizeof g, &path, 1);
 }

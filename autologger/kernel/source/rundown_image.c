@@ -86,7 +86,8 @@ static struct image_file *rundown_image_file_of(struct rundown_images *r, const 
     return f;
 }
 
-/* Asks where nobody did, or where another process' mapping of it gave no answer: that one may have been gone. */
+/* Asks about a file once, and again where the question about another process' mapping got no answer: that process may
+ * have been gone. */
 static void rundown_image_file_ask(struct rundown_images *r, struct image_file *f, uint32_t pid,
                                    const struct proc_mapping *m)
 {

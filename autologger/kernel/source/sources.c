@@ -69,7 +69,7 @@ int tracefs_open(void)
         if (fd >= 0)
             close(fd);
     }
-    /* not mounted: a detached mount, that nobody else sees and that goes with its descriptor */
+    /* not mounted: a detached mount, which no other process sees and which ends with its descriptor */
     return reach_tracefs();
 }
 
@@ -90,7 +90,7 @@ int tracefs_read(int root, const char *path, char *out, size_t size)
     return (int)have;
 }
 
-/* The number behind `label` at *p; moves behind it. */
+/* The number after `label` at *p; moves *p after it. */
 static bool format_number(const char **p, const char *label, unsigned long *out)
 {
     size_t n = strlen(label);
@@ -122,7 +122,7 @@ bool format_field(const char *text, const char *name, size_t name_length, struct
     return false;
 }
 
-/* A format file; of an event that has no folder in the main place, from an instance (probes_instance_end). */
+/* Reads a format file; for an event without a folder in the main place, from an instance (probes_instance_end). */
 static int format_read(int root, const struct source_row *row, const char *path, char *text, size_t size)
 {
     int n = tracefs_read(root, path, text, size);

@@ -1,4 +1,4 @@
-/* sources.h - the table of what this machine can be asked for (sources.def), and how tracepoints are laid out here.
+/* sources.h - the table of all sources of kernel events (sources.def), and the layout of tracepoints on this kernel.
  * Field offsets are never assumed: they are read from the kernel's format files, by name; a missing field or tracepoint
  * is a condition, never a failure.
  * Threads: constant tables; tracefs functions from one. Ownership: tracefs_open's descriptor is the caller's.
@@ -102,10 +102,10 @@ struct source_row {
     uint32_t            flags;
 };
 extern const struct source_row source_table[SRC_COUNT];
-/* stack_hooks.c: of which events its call chain is the stack */
+/* stack_hooks.c: the events whose stack is this source's call chain */
 extern const struct hook_range source_hooks[SRC_COUNT][SOURCE_HOOKS];
 
-/* Does the session want it; and its call chains? (By mask and hooks; whether perf has it is another matter.) */
+/* Does the session want the source; and its call chains? (By mask and hooks, even if perf lacks the source.) */
 bool source_wanted(const struct source_row *row, const struct klog_config *config);
 bool source_wants_chain(const struct source_row *row, const struct klog_config *config);
 /* Can this source's call chain be the stack of that event? */
@@ -119,8 +119,7 @@ int tracefs_read(int root, const char *path, char *out, size_t size);
  * NULL. */
 int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source *out, const char **missing,
                        char missing_text[32]);
-/* The field's value in a tracepoint's record; 0 when the record has no such field. Of 4 bytes and more: with its
- * sign. */
+/* The field's value in a tracepoint's record; 0 when the record has no such field. Sign-extended from 4 bytes on. */
 int64_t raw_field_value(const struct raw_field *field, const uint8_t *raw, uint32_t raw_size);
 /* Finds `name` in a format file's text. False when it has no such field. */
 bool format_field(const char *text, const char *name, size_t name_length, struct raw_field *out);

@@ -1,5 +1,5 @@
-/* stack_hooks.c - which kernel events can have a call stack: the column HOOKS of sources.def, in a file without sources
- * of events, because a plan asks for it too. See flags.h, sources.h. */
+/* stack_hooks.c - which kernel events can have a call stack: the column HOOKS of sources.def. A separate file without
+ * event sources, because a plan needs it too. See flags.h, sources.h. */
 #include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/tables/flags.h"
 #include "autologger/wire/hooks.h"

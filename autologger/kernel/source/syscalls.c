@@ -12,7 +12,7 @@
 
 /* ---- of 64-bit programs ---- */
 
-/* Where the kernel's function is called otherwise than the call. */
+/* Calls whose kernel function has another name. */
 static const char *const alias[][2] = {{"fstat", "newfstat"}, {"stat", "newstat"},        {"lstat", "newlstat"},
                                        {"uname", "newuname"}, {"sendfile", "sendfile64"}, {"umount2", "umount"},
                                        {"_sysctl", "sysctl"}};
@@ -42,7 +42,7 @@ enum { NARROW_MOST = 1024, NAME_BYTES = 48 };
 struct narrow_function {
     char     name[NAME_BYTES];
     uint64_t address;
-}; /* its name without __ia32_ */
+}; /* name without __ia32_ */
 struct narrow_functions {
     struct narrow_function function[NARROW_MOST];
     unsigned               count;
@@ -57,7 +57,7 @@ static const struct {
 #include <narrow_names.h> /* made from asm/unistd_32.h */
 #undef NAME
 };
-/* Calls whose function has a name by no rule: mostly those that were replaced and kept theirs. */
+/* Calls whose function name follows no rule: mostly replaced calls that kept their old names. */
 static const char *const narrow_alias[][2] = {
     {"oldstat", "stat"},         {"oldfstat", "fstat"},          {"oldlstat", "lstat"},
     {"stat", "newstat"},         {"fstat", "newfstat"},          {"lstat", "newlstat"},
@@ -82,7 +82,7 @@ static uint64_t narrow_exact(const struct narrow_functions *f, const char *befor
     return found ? found->address : 0;
 }
 
-/* One that translates its arguments comes before the one of 64-bit programs, which many share. */
+/* A function that translates its arguments comes before the one of 64-bit programs, which many calls share. */
 static uint64_t narrow_either(const struct narrow_functions *f, const char *before, const char *name, size_t length,
                               const char *behind)
 {
@@ -93,8 +93,8 @@ static uint64_t narrow_either(const struct narrow_functions *f, const char *befo
     return address ? address : narrow_exact(f, compat, name, length, behind);
 }
 
-/* Names of calls that end so are of the function without it: what has no such end is the older one, with 16 bits or
- * 32. */
+/* A call whose name has one of these ends has the function without it: a name without the end is the older call, with
+ * 16 or 32 bits. */
 static uint64_t narrow_newer(const struct narrow_functions *f, const char *name, size_t length)
 {
     static const char *const newer[] = {"_time64", "64", "32"};
@@ -140,7 +140,7 @@ static void narrow_take(struct narrow_functions *f, const char *name, uint64_t a
     f->function[f->count++].address = address;
 }
 
-/* "ffffffff81300ad0 T __x64_sys_ioperm": which function it is, if any of ours. */
+/* "ffffffff81300ad0 T __x64_sys_ioperm": takes the function if it is one of ours. */
 static void symbol_take(char *line, uint64_t *wide, struct narrow_functions *narrow, unsigned count)
 {
     char    *name    = strstr(line, " T __");

@@ -108,7 +108,7 @@ int tracepoints_match(int tracefs, const char *pattern, void (*found)(void *ctx,
             *colon = 0;
         m.group = one;
         m.name  = colon ? colon + 1 : "*";
-        for (size_t i = 0; i < count; i++) /* "ftrace" has the tracer's own: they are no events */
+        for (size_t i = 0; i < count; i++) /* "ftrace" has the tracer's own records: they are no events */
             if (strcmp(groups[i], "ftrace") != 0 && tracepoints_matches(m.group, groups[i]))
                 match_group(&m, groups[i]);
     }
@@ -130,7 +130,7 @@ static void tracepoints_add(void *ctx, const char *name, const char *folder)
 {
     struct finding *f = ctx;
     char            path[224], text[32];
-    for (unsigned i = 0; i < f->count; i++) /* two patterns of one provider may name the same */
+    for (unsigned i = 0; i < f->count; i++) /* two patterns of one provider may match the same one */
         if (f->sources[i].kind == SRC_TRACEPOINT && f->sources[i].wish == f->wish &&
             strcmp(f->sources[i].name, name) == 0)
             return;

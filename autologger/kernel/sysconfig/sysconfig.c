@@ -1,4 +1,4 @@
-/* sysconfig.c - the classes in their order, and what their collectors share. See sysconfig.h. */
+/* sysconfig.c - the order of the classes, and the functions that their collectors share. See sysconfig.h. */
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"

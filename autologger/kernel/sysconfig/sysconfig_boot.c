@@ -1,5 +1,5 @@
-/* sysconfig_boot.c - how this boot came about: firmware, boot loader, kernel, initramfs. Windows has no such classes,
- * so these events are ours, with names of our own, and describe themselves. See sysconfig.h and bootenv.h. */
+/* sysconfig_boot.c - the environment of this boot: firmware, boot loader, kernel, initramfs. Windows has no such
+ * classes, so these are self-describing events with names of our own. See sysconfig.h and bootenv.h. */
 #include "autologger/kernel/source/bootenv.h"
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 #include "registry-sim/win32/utf16.h"
@@ -75,9 +75,9 @@ static void times_put(struct sysconfig *s)
     config_put_described(s, BOOTENV_TIMES);
 }
 
-/* ---- who ---- */
+/* ---- loader and kernel ---- */
 
-/* What the loader says of itself, else the number that it gave the kernel (x86's boot protocol). */
+/* The loader's name by its EFI variable, else by the number that it gave the kernel (x86's boot protocol). */
 static void loader_name(const struct sysconfig *s, char *out, size_t size)
 {
     static const char *const names[] = {"LILO",
@@ -118,7 +118,7 @@ static void loader_put(struct sysconfig *s)
     config_put_described(s, BOOTENV_LOADER);
 }
 
-/* What the processor says that it runs under; "" on bare metal, and where nobody can be asked. */
+/* The hypervisor's id by CPUID; "" on bare metal, for a recorded tree, and on other architectures. */
 static void hypervisor_name(const struct sysconfig *s, char out[16])
 {
     memset(out, 0, 16);
@@ -136,7 +136,7 @@ static void hypervisor_name(const struct sysconfig *s, char out[16])
 #endif
 }
 
-/* The early program says it, which saw the image from within. */
+/* The early program leaves this link: it ran inside the image. */
 static void initramfs_name(const struct sysconfig *s, char *out, size_t size)
 {
     fact_link(s, "run/autologger/initramfs", out, size);

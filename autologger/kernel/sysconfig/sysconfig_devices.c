@@ -97,7 +97,7 @@ static void pci_put(struct sysconfig *s, const char *name, void *ctx)
     device_put(s, &d, name);
 }
 
-/* Serial numbers stay out of the trace: the place stands for the instance. */
+/* Serial numbers stay out of the trace: the instance is named by its place on the bus. */
 static void usb_put(struct sysconfig *s, const char *name, void *ctx)
 {
     char          vendor[16], product[16];
@@ -118,7 +118,8 @@ static void usb_put(struct sysconfig *s, const char *name, void *ctx)
     device_put(s, &d, name);
 }
 
-/* "ffffffff,00000001": words of 32 bits, the highest first. The first group of 64 processors that has any. */
+/* "ffffffff,00000001": 32-bit words, the highest first. Returns the mask of the first group of 64 processors that has
+ * one set. */
 static uint64_t affinity_parse(char *text, uint16_t *group)
 {
     uint32_t word[128];
@@ -143,7 +144,7 @@ static void irq_put(struct sysconfig *s, const char *name, void *ctx)
     (void)ctx;
     snprintf(path, sizeof path, "sys/kernel/irq/%.16s/actions", name);
     if (!fact_text(s, path, actions, sizeof actions))
-        return; /* nobody listens */
+        return; /* no handler */
     snprintf(path, sizeof path, "proc/irq/%.16s/smp_affinity", name);
     fact_text(s, path, affinity, sizeof affinity);
     struct writer *w = config_begin(s);

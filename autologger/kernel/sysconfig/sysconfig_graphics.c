@@ -1,6 +1,5 @@
-/* sysconfig_graphics.c - display controllers: Windows' Video. See sysconfig.h. What is told are the controllers of the
- * PCI bus, and a frame buffer of the firmware where there is none. How often a screen is refreshed stands in no
- * file. */
+/* sysconfig_graphics.c - display controllers: Windows' Video. See sysconfig.h. These are the controllers on the PCI
+ * bus, or without one the firmware's frame buffer. No file has the refresh rate. */
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 
 #include "autologger/wire/hooks.h"
@@ -19,7 +18,7 @@ struct looked { /* below one folder of /sys */
     struct screen screen;
 };
 
-/* "card0-HDMI-A-1": its first mode is the one that it prefers. */
+/* "card0-HDMI-A-1": its first mode is the preferred one. */
 static void connector(struct sysconfig *s, const char *name, void *ctx)
 {
     struct looked *l = ctx;
@@ -73,7 +72,7 @@ static void video_put(struct sysconfig *s, const struct video *v)
     wr_u32(w, v->screen.depth);
     wr_u32(w, 0);
     config_text_fixed(w, v->chip, UNITS);
-    config_text_fixed(w, "", UNITS); /* converter to an analogue signal */
+    config_text_fixed(w, "", UNITS); /* digital-to-analogue converter */
     config_text_fixed(w, v->adapter, UNITS);
     config_text_fixed(w, "", UNITS); /* the card's own firmware */
     config_text_fixed(w, v->id, UNITS);

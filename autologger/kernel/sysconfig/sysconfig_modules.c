@@ -1,6 +1,6 @@
-/* sysconfig_modules.c - the kernel's modules as images of the kernel, with LOADER: where each is, and the beginning of
- * its build id (a merge finds the rest). See sysconfig.h.
- * A module that is loaded and unloaded while the session runs is not among them. */
+/* sysconfig_modules.c - the kernel's modules as images of the kernel, with LOADER: the address of each, and the
+ * beginning of its build id (a merge finds the rest). See sysconfig.h.
+ * A module that is loaded and unloaded while the session runs is not included. */
 #include "autologger/kernel/convert/convert.h"
 #include "autologger/kernel/source/procfs.h"
 #include "autologger/kernel/source/reach.h"
@@ -31,8 +31,7 @@ static FILE *sysconfig_modules_file_open(const struct sysconfig *s, const char *
     return f;
 }
 
-/* "ext4 1000000 2 - Live 0xffffffffc0001000"; without the right to see addresses they are 0, and the module is no
- * image. */
+/* "ext4 1000000 2 - Live 0xffffffffc0001000". Without the right to see addresses they are 0: the module is left out. */
 static bool module_parse(char *line, struct sysconfig_modules_module *m)
 {
     char *size = strchr(line, ' '), *address = strstr(line, " 0x");
@@ -73,7 +72,7 @@ static void modules_read(struct sysconfig *s, struct modules *all)
         fclose(f);
 }
 
-/* Its name as the kernel has it: "kernel/sound/snd-hda-intel.ko.xz" -> "snd_hda_intel". */
+/* The module's name in the kernel: "kernel/sound/snd-hda-intel.ko.xz" -> "snd_hda_intel". */
 static bool sysconfig_modules_name_of(const char *path, char out[NAME_SIZE])
 {
     const char *base = fact_base(path), *end = strstr(base, ".ko");

@@ -1,4 +1,4 @@
-/* sysconfig_network.c - network cards with their addresses, and what TCP is set to. See sysconfig.h. */
+/* sysconfig_network.c - network cards with their addresses, and TCP's settings. See sysconfig.h. */
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 
 #include "autologger/wire/hooks.h"
@@ -20,7 +20,7 @@ struct cards {
     char                  dns[512];
 };
 
-/* Adds to a list "a;b;c"; what does not fit is left out. */
+/* Adds to a list "a;b;c"; an item that does not fit is left out. */
 static void list_add(char *list, size_t size, const char *item)
 {
     size_t n = strlen(list);
@@ -61,7 +61,7 @@ static void addresses_of(const struct ifaddrs *all, const char *name, char *out,
     }
 }
 
-/* "52:54:00:12:34:56": the first byte lowest. Returns how many bytes it has. */
+/* "52:54:00:12:34:56": the first byte lowest. Returns the number of bytes. */
 static uint32_t mac_parse(const char *text, uint64_t *out)
 {
     uint32_t n = 0;
@@ -94,7 +94,7 @@ static void card_put(struct sysconfig *s, const char *name, void *ctx)
     const uint32_t index = (uint32_t)fact_number(s, path);
     snprintf(path, sizeof path, "sys/class/net/%.64s/type", name);
     if (!index || fact_number(s, path) == ARPHRD_LOOPBACK_KIND)
-        return; /* no card; and "bonding_masters" is none, either */
+        return; /* loopback, or "bonding_masters", which is not a card */
     snprintf(path, sizeof path, "sys/class/net/%.64s/address", name);
     fact_text(s, path, text, sizeof text);
     const uint32_t bytes = mac_parse(text, &mac);

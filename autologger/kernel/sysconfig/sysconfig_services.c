@@ -1,4 +1,4 @@
-/* sysconfig_services.c - the system services, where systemd is the init: those with a unit file, and those that run.
+/* sysconfig_services.c - the system services, if systemd is the init: those with a unit file, and the running ones.
  * Read from unit files and control groups, without asking systemd: a stop at shutdown must not wait for it. See
  * sysconfig.h. */
 #include "autologger/kernel/source/procfs.h"
@@ -22,7 +22,7 @@ static const char *const group_roots[] = {"sys/fs/cgroup/system.slice", "sys/fs/
 
 struct service_seen {
     char     name[NAME_BYTES];
-    uint32_t pid, processes; /* the oldest one that systemd itself started; all of its control group */
+    uint32_t pid, processes; /* the oldest process started by systemd itself; number in the control group */
     uint64_t since;
 };
 struct services {
@@ -83,7 +83,7 @@ static void sysconfig_services_processes_read(const struct sysconfig *s, const s
         close(fd);
 }
 
-/* Slices have services below, services may have groups of their own. */
+/* Slices contain services; services may contain groups of their own. */
 static void group_walk(struct sysconfig *s, struct services *all, const char *folder, struct service_seen *within,
                        unsigned depth)
 {
@@ -122,7 +122,7 @@ static void unit_found(struct sysconfig *s, const char *name, void *ctx)
 {
     const struct unit_walk *u = ctx;
     char                    path[600], to[512];
-    if (!is_service(name) || strstr(name, "@.")) /* a template is none yet */
+    if (!is_service(name) || strstr(name, "@.")) /* a template is not a service */
         return;
     snprintf(path, sizeof path, "%s/%.400s", u->folder, name);
     if (fact_link(s, path, to, sizeof to)) /* masked, or another name of a unit that is listed itself */
@@ -134,10 +134,10 @@ static int sysconfig_services_by_name(const void *a, const void *b)
 {
     const struct service_seen *x = a, *y = b;
     int                        d = strcmp(x->name, y->name);
-    return d ? d : (x->processes < y->processes) - (x->processes > y->processes); /* the one that runs first */
+    return d ? d : (x->processes < y->processes) - (x->processes > y->processes); /* the running one first */
 }
 
-/* "getty@tty1.service": its file is that of "getty@.service", where %i and %I stand for "tty1". */
+/* "getty@tty1.service" has the file "getty@.service", where %i and %I stand for "tty1". */
 static void description_find(const struct sysconfig *s, const char *name, char *out, size_t size)
 {
     char        file[NAME_BYTES], instance[NAME_BYTES] = "", path[600], text[512];
@@ -194,7 +194,7 @@ static void service_put(struct sysconfig *s, const struct services *all, const s
     config_text(w, name);
     config_text(w, shown);
     config_text(w, process);
-    config_text(w, ""); /* groups: Linux has none of either */
+    config_text(w, ""); /* load order group and svchost group: Linux has neither */
     config_text(w, "");
     config_put(s, HOOK_CONFIG_SERVICES, 3);
 }

@@ -1,4 +1,4 @@
-/* sysconfig_storage.c - disks, what lies on them, and where it is mounted. See sysconfig.h. */
+/* sysconfig_storage.c - disks, their partitions and volumes, and mount points. See sysconfig.h. */
 #include "autologger/kernel/sysconfig/sysconfig_parts.h"
 
 #include "autologger/wire/hooks.h"
@@ -33,7 +33,7 @@ struct sysconfig_storage_mounts {
     unsigned              count, capacity;
 };
 
-/* As mountinfo has it: blanks and the like are \ooo. */
+/* Decodes mountinfo's \ooo, which stands for blanks and the like. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -46,7 +46,8 @@ static void unescape(char *text)
     *to = 0;
 }
 
-/* "36 35 98:0 /root /at options fields - type source options": of file systems on a disk of this machine alone. */
+/* "36 35 98:0 /root /at options fields - type source options". True only for a file system on a disk of this
+ * machine. */
 static bool mount_parse(const char *line, struct storage_mount *m)
 {
     char     root[256], rest[256];
@@ -59,7 +60,7 @@ static bool mount_parse(const char *line, struct storage_mount *m)
     m->dev = major << DEV_MINORS | minor;
     unescape(m->at);
     unescape(m->source);
-    m->whole = strcmp(root, "/") == 0; /* else a folder of it that is mounted once more, or a subvolume */
+    m->whole = strcmp(root, "/") == 0; /* else a bind mount of a folder, or a subvolume */
     return strncmp(m->source, "/dev/", 5) == 0;
 }
 
@@ -92,7 +93,7 @@ static void mounts_read(struct sysconfig *s, struct sysconfig_storage_mounts *al
         close(fd);
 }
 
-/* By its number, else by its name: btrfs counts devices of its own. */
+/* By device number, else by name: btrfs has device numbers of its own. */
 static const struct storage_mount *sysconfig_storage_mount_of(const struct sysconfig_storage_mounts *all, uint32_t dev,
                                                               const char *name)
 {
@@ -124,7 +125,7 @@ static bool dev_read(const struct sysconfig *s, const char *path, uint32_t *dev)
     return true;
 }
 
-/* Made of other disks (RAID, LVM, encryption)? Then it is a volume. */
+/* True if made of other disks (RAID, LVM, encryption): then it is a volume. */
 static bool is_made_of_others(const struct sysconfig *s, const char *name)
 {
     char path[96];
@@ -143,7 +144,7 @@ static void partition_count(struct sysconfig *s, const char *name, void *ctx)
     d->partitions += strncmp(name, d->name, strlen(d->name)) == 0 && fact_there(s, path);
 }
 
-/* Host, channel, target, lun: of disks that are SCSI to the kernel; "/sys/.../0:0:1:0" */
+/* Host, channel, target and lun of a disk that the kernel treats as SCSI: "/sys/.../0:0:1:0" */
 static void scsi_address(const struct sysconfig *s, const char *name, unsigned out[4])
 {
     char path[96], to[512];
@@ -161,7 +162,7 @@ static void maker_name(const struct sysconfig *s, const char *name, char *out, s
     fact_text(s, path, vendor, sizeof vendor);
     snprintf(path, sizeof path, "sys/block/%.64s/device/model", name);
     fact_text(s, path, model, sizeof model);
-    const bool id = strncmp(vendor, "0x", 2) == 0; /* a number of PCI or virtio, no name */
+    const bool id = strncmp(vendor, "0x", 2) == 0; /* a PCI or virtio number, not a name */
     snprintf(out, size, "%s%s%s", id ? "" : vendor, *vendor && !id && *model ? " " : "", model);
     if (!*out)
         snprintf(out, size, "%s", name);
@@ -169,7 +170,7 @@ static void maker_name(const struct sysconfig *s, const char *name, char *out, s
 
 static void disk_put(struct sysconfig *s, const struct sysconfig_storage_disk *d)
 {
-    enum { HEADS = 255, PER_TRACK = 63 }; /* the geometry that everybody makes up, Windows too */
+    enum { HEADS = 255, PER_TRACK = 63 }; /* the usual invented geometry, as in Windows */
     unsigned scsi[4];
     char     path[96], cache[32], maker[256];
     scsi_address(s, d->name, scsi);
@@ -177,7 +178,7 @@ static void disk_put(struct sysconfig *s, const struct sysconfig_storage_disk *d
     snprintf(path, sizeof path, "sys/block/%.64s/queue/write_cache", d->name);
     fact_text(s, path, cache, sizeof cache);
     struct writer *w = config_begin(s);
-    wr_u32(w, 0); /* the converter knows the number */
+    wr_u32(w, 0); /* DiskNumber: the converter fills it in */
     wr_u32(w, d->sector);
     wr_u32(w, PER_TRACK);
     wr_u32(w, HEADS);
@@ -188,7 +189,7 @@ static void disk_put(struct sysconfig *s, const struct sysconfig_storage_disk *d
     wr_u32(w, d->partitions);
     wr_u8(w, strcmp(cache, "write back") == 0);
     wr_u8(w, 0);
-    config_text_fixed(w, "", 3); /* drive letters: all of the tree is C: */
+    config_text_fixed(w, "", 3); /* drive letter: none, because the whole tree is C: */
     config_zeros(w, 4);
     config_put_disk(s, HOOK_CONFIG_PHY_DISK, 2, d->dev, DISK_NUMBER_AT);
 }
@@ -208,7 +209,7 @@ static void volume_put(struct sysconfig *s, const struct volume *v)
     struct writer *w   = config_begin(s);
     wr_u64(w, v->start * SECTOR);
     wr_u64(w, v->sectors * SECTOR);
-    wr_u32(w, 0); /* as above */
+    wr_u32(w, 0); /* DiskNumber: the converter fills it in */
     wr_u32(w, LOGDISK_BYTES);
     wr_u32(w, v->kind);
     config_text_fixed(w, m && strcmp(m->at, "/") == 0 ? "C:" : "", 4);
@@ -253,7 +254,7 @@ static void block_put(struct sysconfig *s, const char *name, void *ctx)
     d.sector = d.sector ? d.sector : SECTOR;
     snprintf(path, sizeof path, "sys/block/%.64s/dev", name);
     if (!d.sectors || !dev_read(s, path, &d.dev))
-        return; /* an empty drive, a loop device that nobody uses */
+        return; /* an empty drive, or an unused loop device */
     snprintf(path, sizeof path, "sys/block/%.64s", name);
     const bool volume = is_made_of_others(s, name);
     if (!volume) {

@@ -59,7 +59,7 @@ static void sysconfig_system_line_read(struct processor *p, const char *line)
     }
 }
 
-/* The base frequency where the kernel knows it: what /proc/cpuinfo has is that of the moment. */
+/* Uses the base frequency where the kernel knows it: /proc/cpuinfo has the current one. */
 static void frequency_fix(const struct sysconfig *s, struct processor *p)
 {
     char path[96];
@@ -100,7 +100,7 @@ static void processors_each(struct sysconfig *s, void (*fn)(struct sysconfig *s,
         close(fd);
 }
 
-/* Does the processor share its core with another? */
+/* True if the processor shares its core with another one. */
 static bool has_sibling(const struct sysconfig *s, uint32_t cpu)
 {
     char path[96], text[64];
@@ -125,7 +125,7 @@ static void processor_count(struct sysconfig *s, const struct processor *p, void
 
 /* ---- SMBIOS ---- */
 
-/* The speed that the first memory module runs at, in MT/s: type 17 of the SMBIOS table. */
+/* The speed of the first memory module, in MT/s: type 17 of the SMBIOS table. */
 static uint32_t memory_speed(const struct sysconfig *s)
 {
     enum { TYPE_MEMORY_DEVICE = 17, AT_SPEED = 0x15, AT_CONFIGURED = 0x20, TABLE = 65536 };
@@ -163,7 +163,7 @@ static uint16_t architecture(void)
 #elif defined __aarch64__
     return 12;
 #else
-    return 0xFFFF; /* unknown, as Windows says it */
+    return 0xFFFF; /* Windows' value for unknown */
 #endif
 }
 
@@ -179,7 +179,7 @@ void config_cpu(struct sysconfig *s)
     wr_u32(w, all.count);
     wr_u32(w, (uint32_t)(memory_kb(s) >> 10));
     wr_u32(w, (uint32_t)sysconf(_SC_PAGESIZE));
-    wr_u32(w, 65536); /* allocation granularity, as Windows has it */
+    wr_u32(w, 65536); /* allocation granularity, as in Windows */
     config_text_fixed(w, host, 256);
     config_text_fixed(w, strcmp(domain, "(none)") == 0 ? "" : domain, 134);
     wr_u64(w, all.siblings);
@@ -201,7 +201,7 @@ static void processor_put(struct sysconfig *s, const struct processor *p, void *
         return;
     }
     char identifier[64] = "";
-    if (*p->vendor) /* of x86: other processors have no such numbers */
+    if (*p->vendor) /* x86 only: other processors have no such numbers */
         snprintf(identifier, sizeof identifier, "Family %u Model %u Stepping %u", p->family, p->model, p->stepping);
     struct writer *w = config_begin(s);
     wr_u32(w, p->index);
@@ -213,7 +213,7 @@ static void processor_put(struct sysconfig *s, const struct processor *p, void *
     config_put(s, HOOK_CONFIG_PROCESSOR, 2);
 }
 
-/* S0 low-power idle, of the flags in ACPI's FADT: what Windows calls always on, always connected. */
+/* S0 low-power idle, from the flags in ACPI's FADT: "always on, always connected" in Windows. */
 static bool low_power_idle(const struct sysconfig *s)
 {
     enum { AT_FLAGS = 112, LOW_POWER_S0 = 1 << 21 };
@@ -235,7 +235,7 @@ static void power_put(struct sysconfig *s)
     wr_u8(w, 0); /* S2: Linux does not use it */
     wr_u8(w, strstr(sleep, "deep") != NULL);
     wr_u8(w, sysconfig_system_has_word(state, "disk"));
-    wr_u8(w, fact_there(s, "sys/firmware/acpi")); /* to switch itself off */
+    wr_u8(w, fact_there(s, "sys/firmware/acpi")); /* S5: can switch itself off */
     wr_u8(w, low_power_idle(s));
     wr_u16(w, 0);
     config_put(s, HOOK_CONFIG_POWER, 2);
@@ -256,7 +256,7 @@ static void platform_put(struct sysconfig *s)
     config_put(s, HOOK_CONFIG_PLATFORM, 2);
 }
 
-/* When the root file system was made; 0 where it does not say. */
+/* The creation time of the root file system; 0 if it has none. */
 static uint64_t install_time(const struct sysconfig *s)
 {
     struct statx st;
@@ -279,12 +279,12 @@ static void version_put(struct sysconfig *s)
     config_text(w, lab);
     config_text(w, product);
     config_put_ex(s, 32);
-    w = config_begin(s); /* where the system's vendor has its libraries, and all that is his */
+    w = config_begin(s); /* the vendor's folder of libraries, and the vendor's folder as a whole */
     config_text(w, "C:\\usr\\lib");
     config_text(w, "C:\\usr\\");
     config_put_ex(s, 33);
     w = config_begin(s);
-    config_text(w, "\\Device\\HarddiskVolume1\\"); /* as in the paths of images: all of the tree is one volume */
+    config_text(w, "\\Device\\HarddiskVolume1\\"); /* as in the paths of images: the whole tree is one volume */
     config_put_ex(s, 34);
 }
 

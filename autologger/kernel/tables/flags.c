@@ -33,7 +33,7 @@ static const struct kernel_hook flags_hook_table[] = {
 #include "autologger/kernel/tables/stack_names.def"
 #undef H
 };
-/* Public flags of word 0 that are events of another word. */
+/* Public flags of word 0 that alias events of another word. */
 static const struct {
     uint32_t alias;
     uint8_t  word;
@@ -191,7 +191,7 @@ wstatus group_mask_from_bytes(const uint8_t *data, size_t size, uint32_t mask[GR
         return reason_set(why, W_INVALID_USER_BUFFER, "EnableKernelFlags has %zu bytes, at most %d are possible", size,
                           MASK_BYTES_MAX);
     memset(mask, 0, GROUP_MASK_WORDS * sizeof *mask);
-    for (unsigned w = 0; w < GROUP_MASK_WORDS && cur_left(&c) >= 4; w++) /* a part of a word does not count */
+    for (unsigned w = 0; w < GROUP_MASK_WORDS && cur_left(&c) >= 4; w++) /* an incomplete word is ignored */
         mask[w] = cur_u32(&c);
     move_aliases(mask);
     return W_SUCCESS;
@@ -267,7 +267,7 @@ static const struct {
 #undef C
 };
 
-/* "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:36": a class and a type, as the functions of Windows take them. */
+/* "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:36": a class and a type, as in Windows' functions. */
 static bool hook_from_class(const char *word, uint16_t *hook)
 {
     enum { GROUP_PROCESS = 0x03, GROUP_IMAGE = 0x14, TYPE_IMAGE_LOAD = 10 };
@@ -282,7 +282,7 @@ static bool hook_from_class(const char *word, uint16_t *hook)
         return false;
     for (size_t i = 0; i < COUNT(flags_classes); i++)
         if (guid_parse(flags_classes[i].guid, &known) && guid_equal(&guid, &known)) {
-            /* the one of its class with another group */
+            /* the one type of its class with another group */
             bool load = flags_classes[i].group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD;
             *hook     = (uint16_t)((load ? GROUP_PROCESS : flags_classes[i].group) << 8 | type);
             return true;
@@ -358,7 +358,7 @@ wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_M
         return reason_set(why, W_INVALID_USER_BUFFER, "StackWalkingFilter has %zu bytes, at most %d are possible", size,
                           HOOK_BYTES_MAX);
     while (cur_left(&c) > 0) {
-        uint8_t  bytes[4] = {0}; /* a part of a word counts as a whole one, filled with zeros */
+        uint8_t  bytes[4] = {0}; /* an incomplete word is filled with zeros */
         uint32_t word;
         cur_copy(&c, bytes, cur_left(&c) < 4 ? cur_left(&c) : 4);
         word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;

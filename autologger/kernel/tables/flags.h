@@ -1,6 +1,6 @@
 /* flags.h - kernel flags, group masks, keyword groups and stack-walk hook ids as tables (flags.def, keywords.def,
- * groups.def, stack_names.def). A mask is eight words; a known event is always at its real place: the readers move the
- * eight alias bits of word 0. Bits that no table knows are kept.
+ * groups.def, stack_names.def). A mask is eight words. The readers move the eight alias bits of word 0 to their real
+ * places. Unknown bits are kept.
  * Pure; any thread. Not for: what this machine can deliver (sources.h); `offer` is what Linux and this version have. */
 #ifndef AUTOLOGGER_KERNEL_FLAGS_H
 #define AUTOLOGGER_KERNEL_FLAGS_H
@@ -14,7 +14,7 @@
 enum {
     GROUP_MASK_WORDS        = 8,
     HOOK_MAX                = 256,
-    KERNEL_PROFILE_INTERVAL = 10000 /* of sampling, unless a session says otherwise: 100 ns units */
+    KERNEL_PROFILE_INTERVAL = 10000 /* default sampling interval, 100 ns units */
 };
 
 enum kernel_offer {
@@ -66,10 +66,10 @@ wstatus hooks_parse(const char *text, uint16_t hooks[HOOK_MAX], unsigned *count,
 wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_MAX], unsigned *count,
                          struct reason *why);
 size_t  hooks_format(const uint16_t *hooks, unsigned count, char *out, size_t capacity);
-/* The class and the type that hooks_parse reads as this hook; false: it is of no class that is known. */
+/* The class and the type that hooks_parse reads as this hook; false: of no known class. */
 bool        hook_class(uint16_t hook, struct guid *out, uint8_t *type);
 const char *hook_name(uint16_t hook); /* keyword, or NULL */
-/* a source of this version has the call stack of that event (stack_hooks.c) */
+/* True if a source of this version gives the call stack of that event (stack_hooks.c). */
 bool hook_has_stack(uint16_t hook);
 /* The known word nearest to `word` by edit distance (at most 3), or NULL: for "did you mean". */
 const char *flag_suggest(const char *word);

@@ -1,4 +1,4 @@
-/* sysconfig_classes.h - which classes of the system configuration a session's mask wants. Pure. */
+/* sysconfig_classes.h - which classes of the system configuration a session's mask enables. Pure. */
 #ifndef AUTOLOGGER_KERNEL_SYSCONFIG_CLASSES_H
 #define AUTOLOGGER_KERNEL_SYSCONFIG_CLASSES_H
 #include <stdbool.h>
@@ -14,12 +14,12 @@ enum {
     SYSCFG_PNP      = 32
 };
 
-/* All classes without NO_SYSCONFIG; only those that are named, when word 6 names any. */
+/* Without NO_SYSCONFIG: the classes that word 6 names, or all when it names none. */
 static inline bool sysconfig_wanted(const uint32_t *mask, uint32_t class)
 {
     return !(mask[0] & 0x10000000u) && (!mask[6] || (mask[6] & class));
 }
-/* The CPU class also comes by CPU_CONFIG, a flag of its own. */
+/* The CPU class is also enabled by CPU_CONFIG, a flag of its own. */
 static inline bool sysconfig_cpu_wanted(const uint32_t *mask)
 {
     return sysconfig_wanted(mask, SYSCFG_SYSTEM) || (!(mask[0] & 0x10000000u) && (mask[2] & 0x00010000u));
