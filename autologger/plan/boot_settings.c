@@ -89,7 +89,7 @@ wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, st
 
     memset(out, 0, sizeof *out);
     st            = value_set_read(store, WINPATH_WMI "\\Autologger", IN_BOOT, &set, &out->conditions, &failed, why);
-    out->declared = st != W_SUCCESS; /* what is wrong is there */
+    out->declared = st != W_SUCCESS; /* a wrong value is a value */
     for (unsigned i = 0; i < VALUE_COUNT; i++)
         out->declared |= set.at[i].present;
     out->stops = out->after_boot_done = out->declared;

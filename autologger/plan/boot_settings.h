@@ -1,6 +1,6 @@
-/* boot_settings.h - what holds for a boot as a whole: the values of [Boot] (the key WMI\Autologger itself: how often
- * and how long boots are traced) and of the key WMI (how much memory).
- * Pure; threads: any. A settings struct holds no memory but its conditions. */
+/* boot_settings.h - settings of a boot as a whole: the values of [Boot] (the key WMI\Autologger itself: how often and
+ * how long boots are traced) and of the key WMI (how much memory). Pure; threads: any. A settings struct holds no
+ * memory but its conditions. */
 #ifndef AUTOLOGGER_PLAN_BOOT_SETTINGS_H
 #define AUTOLOGGER_PLAN_BOOT_SETTINGS_H
 #include "autologger/plan/plan.h"
@@ -8,8 +8,8 @@
 struct boot_settings {
     bool                  once;
     bool                  kernel_phase;    /* a boot entry of its own, with kernel arguments */
-    bool                  declared;        /* there is a [Boot]: any of its values; a Windows export has none */
-    bool                  stops;           /* by itself: StopAfter is given and not "never", or left out of a [Boot] */
+    bool                  declared;        /* [Boot] has a value; a Windows export has none */
+    bool                  stops;           /* by itself: StopAfter is not "never", or a declared [Boot] lacks it */
     bool                  after_boot_done; /* stop_after_ms counts from boot-done, else from the start */
     uint64_t              stop_after_ms;
     uint64_t              max_wait_ms;            /* for boot-done, since the start; 0 = no limit */

@@ -13,7 +13,7 @@ enum {
 
 uint64_t plan_memory_ceiling(uint64_t ram_bytes) { return ram_bytes / 10; }
 
-/* What the session of a key surely asks for; 0 when it does not start, or its plan will fail on these very values. */
+/* The least memory that the session at `key` asks for; 0 when it does not start, or Start can't be read. */
 static uint64_t minimum_bytes(struct regstore *store, const char *key, uint32_t floor)
 {
     uint32_t start = 0, kb = 0, minimum = 0;
@@ -60,7 +60,7 @@ static void buffer_size(struct plan_reading *r)
                           "BufferSize is above the documented 1024 KB; it is used as it is");
 }
 
-/* Kernel events that come thousands of times a second and processor. */
+/* Flags of kernel events that come thousands of times a second on each processor. */
 static const char *const often[] = {"CSWITCH",      "DISPATCHER", "SYSCALL",   "PROFILE", "FILE_IO",
                                     "FILE_IO_INIT", "ALL_FAULTS", "MEMORY",    "POOL",    "INTERRUPT",
                                     "DPC",          "SPINLOCK",   "VIRT_ALLOC"};
@@ -73,19 +73,19 @@ static bool comes_often(const struct plan *p)
     return is_often;
 }
 
-/* What MaximumBuffers has beyond MinimumBuffers when it is not declared. 22 [B] is what suffices on one or two
- * processors; each further one writes as much, and what comes often needs more. */
+/* MaximumBuffers less MinimumBuffers when it is not declared. 22 [B] suffices on one or two processors; each further
+ * one writes as much, and frequent events need more. */
 static uint32_t usual_growth(bool is_often, unsigned processors)
 {
     const uint64_t a_processor = is_often ? GROWTH_OF_OFTEN : GROWTH_A_PROCESSOR;
     return clamp(a_processor * processors, MAXIMUM_OVER_MINIMUM, is_often ? GROWTH_MOST : UINT32_MAX);
 }
 
-/* The most of it that memory allows; `fit`: how many buffers there is memory for. Other sessions follow: events that
- * come often leave them half of the memory, and there are few such sessions. All others have, with their
- * MinimumBuffers, an eighth of it: so all SHM_SESSIONS places can be used with 64 processors on 22 GB, where with half
- * of it the first 60 sessions took all. A smaller part would leave a few sessions on a small machine with many
- * processors too little. */
+/* The limit of this growth by memory; `fit`: the number of buffers that memory has room for. Other sessions follow:
+ * frequent events leave them half of the memory, and there are few such sessions. All other sessions take, with their
+ * MinimumBuffers, at most an eighth: so all SHM_SESSIONS places can be used with 64 processors on 22 GB, where with a
+ * half the first 60 sessions took all. A smaller part would be too little for a few sessions on a small machine with
+ * many processors. */
 static uint32_t growth_that_fits(bool is_often, uint32_t minimum, uint64_t fit)
 {
     const uint64_t part = fit / PART_OF_THE_REST, most = is_often ? fit / 2 : part > minimum ? part - minimum : 0;
@@ -129,7 +129,7 @@ static void buffer_counts(struct plan_reading *r, uint32_t floor, uint64_t fit)
                           p->given.minimum_buffers);
         p->given.maximum_buffers = p->given.minimum_buffers;
     }
-    if (p->log_file_mode & MODE_BUFFERING) /* a ring of MinimumBuffers; nothing to grow into */
+    if (p->log_file_mode & MODE_BUFFERING) /* a ring of MinimumBuffers does not grow */
         p->given.maximum_buffers = p->given.minimum_buffers;
 }
 
@@ -143,7 +143,7 @@ wstatus reading_buffers(struct plan_reading *r)
     uint32_t floor = 2 * processors;
     buffer_size(r);
 
-    /* in a ring a buffer lies a second time: where it is kept, beside where programs write */
+    /* a ring takes each buffer's memory twice: where it is kept, and where programs write */
     uint64_t buffer_bytes = (uint64_t)p->given.buffer_kb * 1024 * (p->log_file_mode & MODE_BUFFERING ? 2 : 1);
     uint64_t fit          = r->limits->memory_left / buffer_bytes;
     buffer_counts(r, floor, fit);

@@ -41,7 +41,7 @@ static wstatus add_key(void *ctx, const struct regkey_info *info)
     return W_SUCCESS;
 }
 
-/* 183 when a session that started earlier has the name or the GUID, 32 when it has the file. */
+/* W_ALREADY_EXISTS: an earlier started session has the name or the GUID. W_SHARING_VIOLATION: one has the file. */
 static wstatus check_unique(const struct check_walk *w, const struct plan *p, struct reason *why)
 {
     char guid[GUID_TEXT_SIZE];
@@ -98,7 +98,7 @@ static void show_providers(const struct check_walk *w, const struct plan *p)
     }
 }
 
-/* `next`: the first key of those that are still to come. */
+/* `next`: the index of the first key after this session's. */
 static wstatus check_session(struct check_walk *w, const char *key, unsigned next)
 {
     struct plan        plan;

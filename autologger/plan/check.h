@@ -1,8 +1,8 @@
-/* check.h - what the next boot would make of a store, without starting anything.
- * Walks GlobalLogger and then the Autologgers in name order as boot does, takes the memory ceiling down session by
- * session, and finds names and GUIDs that two started sessions share (W_ALREADY_EXISTS), and files
- * (W_SHARING_VIOLATION). Pure; threads: one at a time per store.
- * Not for: what only a running machine knows (rights, volumes, who registers a provider). */
+/* check.h - plans the next boot of a store, without starting anything.
+ * Walks GlobalLogger and then the Autologgers in name order, as a boot does, subtracts each session's memory from the
+ * ceiling, and finds names and GUIDs (W_ALREADY_EXISTS) and files (W_SHARING_VIOLATION) that two started sessions
+ * share. Pure; threads: one at a time per store.
+ * Not for: facts that only a running machine has (rights, volumes, registrations of providers). */
 #ifndef AUTOLOGGER_PLAN_CHECK_H
 #define AUTOLOGGER_PLAN_CHECK_H
 #include "autologger/plan/plan.h"
@@ -23,8 +23,8 @@ struct check_row {
 };
 typedef void (*check_fn)(void *ctx, const struct check_row *row);
 
-/* Calls fn for each row: [Boot] when the key has settings, each session, then its providers. limits->memory_left is
- * what all sessions share. A non-zero return means that the store could not be walked; it says nothing of the rows. */
+/* Calls fn for each row: [Boot] when it has an error or a condition, each session, then its providers. All sessions
+ * share limits->memory_left. A non-zero return means that the store could not be walked, whatever the rows say. */
 wstatus plan_check(struct regstore *store, const struct plan_limits *limits, check_fn fn, void *ctx,
                    struct reason *why);
 #endif

@@ -8,7 +8,8 @@
 
 static bool flag_is_set(const struct plan *p, const struct kernel_flag *f) { return p->group_mask[f->word] & f->bits; }
 
-/* Flags that are delivered in part: beside the keyword that gives the rest nothing is missing, and nothing is said. */
+/* Flags that are delivered in part. Beside the keyword that gives the rest nothing is missing, so there is no
+ * condition. */
 static const struct partly {
     unsigned    word;
     uint32_t    bits;
@@ -20,7 +21,7 @@ static const struct partly {
 
 static const char *partly_advice(const struct plan *p, const struct kernel_flag *f)
 {
-    static const uint32_t disk_io = 0x100; /* the keyword DISK_IO has both bits, so it cannot be asked for one */
+    static const uint32_t disk_io = 0x100; /* the keyword DISK_IO has both bits, so one can't be requested alone */
     for (size_t i = 0; i < sizeof partly / sizeof *partly; i++)
         if (partly[i].word == f->word && partly[i].bits == f->bits)
             return (f->word == 0 && p->group_mask[0] & disk_io) ||

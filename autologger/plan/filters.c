@@ -1,18 +1,18 @@
-/* filters.c - the key `Filters` of a provider, and EnableProperty, as one block (wire/filter.h). What is over a limit
- * is the provider's Status, at the value that is wrong. */
+/* filters.c - the key `Filters` of a provider, and EnableProperty, as one block (wire/filter.h). A value over a limit
+ * gives the provider's Status, with the place of that value. */
 #include "autologger/plan/filters.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What the reading of one key shares. */
+/* Shared by the steps of reading one key. */
 struct filters {
     struct regstore      *store;
     struct plan_provider *p;
     struct value_set      set; /* of the key, then of a part's key */
     enum value_id         wrong;
-    bool                  stacks; /* there is a filter of stacks */
+    bool                  stacks; /* a stack filter is present */
 };
 
 static wstatus bad(struct filters *f, enum value_id id, const char *what, unsigned long long found, unsigned most)
@@ -34,7 +34,7 @@ static wstatus add_text(struct filters *f, enum value_id id, uint32_t type)
     size_t      n = text ? strlen(text) : 0, units = 1;
     if (!f->set.at[id].present || !n)
         return W_SUCCESS;
-    for (size_t i = 0; i < n; i++) /* of UTF-16: what Windows counts */
+    for (size_t i = 0; i < n; i++) /* in UTF-16, as Windows counts */
         units += ((unsigned char)text[i] & 0xC0) != 0x80 ? 1 + ((unsigned char)text[i] >= 0xF0) : 0;
     return units * 2 > FILTER_TEXT ? bad(f, id, "bytes", units * 2, FILTER_TEXT)
                                    : filters_add(f, id, type, text, n + 1);
@@ -56,7 +56,7 @@ static wstatus filters_add_ids(struct filters *f, enum value_id id, enum value_i
     return filters_add(f, id, type, bytes, sizeof head + v->size);
 }
 
-/* Names that ';' joins become texts behind each other, each with its end. */
+/* Names joined by ';' become consecutive texts, each with its NUL. */
 static wstatus filters_add_names(struct filters *f, uint32_t type)
 {
     struct filter_names head = {.any       = f->set.at[VALUE_NAME_MATCH_ANY].number,
@@ -97,7 +97,7 @@ static wstatus add_level_keyword(struct filters *f)
     return filters_add(f, VALUE_NAME_LEVEL, FILTER_STACK_LEVEL_KEYWORD, &terms, sizeof terms);
 }
 
-/* Points the provider's row at what is wrong. */
+/* Makes the place of the wrong value the place of the provider's row. */
 static void filters_blame(struct filters *f)
 {
     const struct plan_value *v    = &f->set.at[f->wrong];
@@ -109,7 +109,7 @@ static void filters_blame(struct filters *f)
     }
 }
 
-/* One key, whose values are those of `scope`; nothing when there is none. */
+/* Reads one key, with the values of `scope`; a missing key adds nothing. */
 static wstatus filters_key_read(struct filters *f, const char *key, unsigned scope,
                                 wstatus (*take)(struct filters *f, uint32_t type), uint32_t type)
 {
@@ -132,7 +132,7 @@ static wstatus add_bytes(struct filters *f, enum value_id id, uint32_t type, uin
         return W_SUCCESS;
     if (v->size > most)
         return bad(f, id, "bytes", v->size, most);
-#ifndef AL_EARLY /* no room there: a program that goes by these bytes trusts none of them */
+#ifndef AL_EARLY /* no room there; programs check these bytes before they use them */
     wstatus st = filter_part_check(type, v->bytes, v->size, &f->p->reason);
     if (st) {
         f->wrong = id;
@@ -182,7 +182,7 @@ static wstatus keys_read(struct filters *f, const char *key)
     return st;
 }
 
-/* Is there a key, and is it switched on? What it is not is told. */
+/* *on: the key exists and is enabled. A key that is not enabled gives a condition. */
 static wstatus switched_on(struct filters *f, const char *key, bool *on)
 {
     *on = false;

@@ -3,7 +3,7 @@
 #define AUTOLOGGER_PLAN_FILTERS_H
 #include "autologger/plan/values.h"
 
-/* p->filter from the key Filters below p->key and from p->enable_property. The provider's Status, with p->reason and
- * its place; conditions for what has no effect. */
+/* Sets p->filter from the key Filters below p->key and from p->enable_property. Returns the provider's Status, with
+ * p->reason and the place; values without effect give conditions. */
 wstatus reading_filters(struct regstore *store, struct plan_provider *p);
 #endif

@@ -29,7 +29,7 @@ void reading_file_number(struct plan_reading *r)
 
 static bool starts_with(const char *text, const char *prefix) { return strncasecmp(text, prefix, strlen(prefix)) == 0; }
 
-/* The name as it is to be mapped; NULL in *out when the session has no file. */
+/* The file name before mapping; *out is NULL when the session has no file. */
 static wstatus file_name_dup(struct plan_reading *r, char **out)
 {
     const struct plan_value *v    = reading_value(r, VALUE_FILE_NAME);
@@ -66,7 +66,8 @@ wstatus reading_log_file(struct plan_reading *r)
 
     if (st != W_SUCCESS || !p->file_name)
         return st;
-    /* who starts a session now has the file where that user may make one; a boot's files never leave the log folder */
+    /* a controller's session may have its file wherever that user may create one; a boot's files never leave the log
+     * folder */
     st = winpath_map(p->file_name, r->limits->log_dir, r->limits->now, &path, r->why);
     if (st != W_SUCCESS) {
         reading_blame(r, VALUE_FILE_NAME);

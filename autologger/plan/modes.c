@@ -60,7 +60,7 @@ wstatus mode_check(uint32_t mode, const struct mode_facts *f, struct reason *why
     return W_SUCCESS;
 }
 
-/* all present: `drop` goes and `add` comes, with this note */
+/* with all bits of `all`: removes `drop` and adds `add`, with this note */
 static const struct {
     uint32_t    all, drop, add;
     const char *what;

@@ -10,7 +10,7 @@ enum { TEXT_MAX = 8192 };
 
 struct payload_reading {
     const char    *at;
-    char          *words; /* room for the words that are taken */
+    char          *words; /* room for the taken words */
     const char    *key;
     struct reason *why;
 };
@@ -22,8 +22,8 @@ static wstatus payload_words_wrong(const struct payload_reading *r, const char *
 }
 static void blanks(struct payload_reading *r) { r->at += strspn(r->at, " \t"); }
 
-/* The next word, up to one of `ends`, or between quotes; "" (also) where there is none. NULL: its quotes have no
- * end. */
+/* Takes the next word, up to one of `ends`, or between quotes; "" when it is empty or there is none. NULL: the closing
+ * quote is missing. */
 static const char *payload_word_take(struct payload_reading *r, const char *ends, bool *quoted)
 {
     char *word = r->words, *to = word;
@@ -49,7 +49,7 @@ static const char *payload_word_take(struct payload_reading *r, const char *ends
     return word;
 }
 
-/* Passes over a word of letters, if that is the next. */
+/* Skips `word` if it is the next word. */
 static bool keyword(struct payload_reading *r, const char *word)
 {
     blanks(r);
@@ -88,7 +88,7 @@ static bool operator_take(struct payload_reading *r, uint8_t *op)
     return true;
 }
 
-/* "LOW and HIGH" as "LOW,HIGH", which lies behind the two. */
+/* Takes "LOW and HIGH" as "LOW,HIGH", stored behind the two words. */
 static const char *range_take(struct payload_reading *r)
 {
     bool        quoted;
@@ -146,14 +146,14 @@ static wstatus clause_parse(struct payload_reading *r, struct payload_clause *c,
     return !*r->at || *r->at == ',' ? W_SUCCESS : payload_words_wrong(r, "'and', 'or', ',' or the end is expected");
 }
 
-/* Finds the event; the versions of one that a manifest has become entries of their own. */
+/* Adds the clause; each version of the event in a manifest becomes an entry of its own. */
 static wstatus clause_add(struct payload_reading *r, struct payload_clause *c, bool quoted, struct payload_bytes *out)
 {
     const bool id   = !quoted && strspn(c->event, "0123456789") == strlen(c->event);
     bool       more = true;
     for (unsigned version = 0; more; version++) {
         wstatus st = publisher_event_layout(r->key, id, version, c, &more, r->why);
-        if (st == W_NOT_FOUND && !id) { /* nobody has a manifest: it says of itself what it is */
+        if (st == W_NOT_FOUND && !id) { /* no manifest: the event describes itself */
             c->flags |= PAYLOAD_NAMED;
             c->steps = 0;
             more     = false;
@@ -169,7 +169,7 @@ static wstatus clause_add(struct payload_reading *r, struct payload_clause *c, b
 wstatus payload_words_parse(const char *key, const char *text, struct payload_bytes *out, struct reason *why)
 {
     const size_t           size = strlen(text);
-    char                  *room = size <= TEXT_MAX ? malloc(4 * size + 64) : NULL; /* a range is there twice */
+    char                  *room = size <= TEXT_MAX ? malloc(4 * size + 64) : NULL; /* a range is stored twice */
     struct payload_clause *c    = malloc(sizeof *c);
     struct payload_reading r    = {.at = text, .words = room, .key = key, .why = why};
     wstatus                st   = W_SUCCESS;

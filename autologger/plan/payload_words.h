@@ -1,8 +1,8 @@
 /* payload_words.h - payload filters in words (wire/payload_filter.h): "Start: Size >= 4096 and Name contains 'a b', 17:
- * Status is not 0". An event by name or id, its predicates joined by `and` or by `or`; several events behind ','. What
- * blanks, commas or operators are in stands between single quotes, '' is one of them. Fields of events with a manifest
- * are found in the provider's manifest (publishers.h); without one a name is that of a TraceLogging event. Threads:
- * one. Not for: bytes to words (payload_describe). */
+ * Status is not 0". An event by name or id, its predicates joined by `and` or by `or`; several events behind ','. A
+ * text with blanks, commas or operators stands between single quotes; '' is a quote in it. Fields of events with a
+ * manifest are found in the provider's manifest (publishers.h); without one an event's name means a TraceLogging event.
+ * Threads: one. Not for: bytes to words (payload_describe). */
 #ifndef AUTOLOGGER_PLAN_PAYLOAD_WORDS_H
 #define AUTOLOGGER_PLAN_PAYLOAD_WORDS_H
 #include "autologger/wire/payload_filter.h"

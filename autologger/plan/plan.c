@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Session GUIDs that mean something. `kernel`: the session holds kernel events whatever its mode. */
+/* Reserved session GUIDs. `kernel`: the session holds kernel events whatever its mode. */
 static const struct reserved {
     const char *guid, *name; /* name: forced, or NULL */
     bool        kernel, system;
@@ -58,7 +58,7 @@ static wstatus plan_begin(struct plan_reading *r)
     st = regstore_key_info(r->store, r->key, &info);
     if (st != W_SUCCESS)
         return reason_set(r->why, st, "the key %s can't be read", r->key);
-    if (!visible_is(info.name)) /* all who list sessions would have it on their terminal */
+    if (!visible_is(info.name)) /* every list of sessions would print it on a terminal */
         return reason_set(
             r->why, W_INVALID_PARAMETER,
             "the session's name has a control character, one that turns the direction of text, or is not UTF-8: %.200s. Do: choose another name",
@@ -83,7 +83,7 @@ bool plan_guid_names(const char *text)
     return names;
 }
 
-/* GUID, forced name, and whether kernel flags count. Status 87 for a missing or bad Guid. */
+/* GUID, forced name, and whether kernel flags count. W_INVALID_PARAMETER: the Guid is missing or bad. */
 static wstatus plan_identity(struct plan_reading *r, uint32_t mode, bool *system)
 {
     struct plan             *p    = r->plan;
@@ -108,12 +108,12 @@ static wstatus plan_identity(struct plan_reading *r, uint32_t mode, bool *system
                           "Guid '%.64s' is not of the form {xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}", guid->text);
     }
     if (guid_is_zero(&p->guid))
-        p->guid = guid_from_name(p->name); /* asked to be made up: always the same for one name */
+        p->guid = guid_from_name(p->name); /* zero asks for a generated GUID: always the same for one name */
     p->kernel = *system = (mode & MODE_SYSTEM_LOGGER) != 0;
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         struct guid known;
         guid_parse(reserved[i].guid, &known);
-        /* the name means the GUID, and the GUID the name */
+        /* a reserved name implies its GUID, and a reserved GUID its name */
         if (reserved[i].kernel && name_compare(p->name, reserved[i].name) == 0)
             p->guid = known;
         if (!guid_equal(&known, &p->guid))
@@ -125,7 +125,7 @@ static wstatus plan_identity(struct plan_reading *r, uint32_t mode, bool *system
     return W_SUCCESS;
 }
 
-/* "%d" in a file's name, behind a folder that Windows writes as %Name%. */
+/* The number of "%d" in a file's name, behind a leading folder %Name%; any other '%' counts as 2. */
 static unsigned numbers_in(const char *name)
 {
     unsigned n = 0;
@@ -154,7 +154,7 @@ static wstatus mode_and_size(struct plan_reading *r, bool system)
         reading_blame(r, VALUE_LOG_FILE_MODE);
         return st;
     }
-    const uint32_t own = r->limits->now ? bits & (MODE_PRIVATE_LOGGER | MODE_PRIVATE_IN_PROC) : 0; /* no boot's */
+    const uint32_t own = r->limits->now ? bits & (MODE_PRIVATE_LOGGER | MODE_PRIVATE_IN_PROC) : 0; /* not for boots */
     p->log_file_mode   = mode_adjust(bits & ~own, mode, &p->conditions) | own;
     if (p->kernel && bits & MODE_NO_PER_PROCESSOR_BUFFERING)
         condition_add(&p->conditions, W_NOT_SUPPORTED, false, "NO_PER_PROCESSOR_BUFFERING", mode->source_file,
@@ -171,7 +171,7 @@ static wstatus mode_and_size(struct plan_reading *r, bool system)
     return W_SUCCESS;
 }
 
-/* In steps of 8 bytes, as the kernel wants it; a copy has to fit into a buffer with its event. */
+/* In steps of 8 bytes, as the kernel requires; a copy must fit into a buffer together with its event. */
 static void user_stacks(struct plan_reading *r)
 {
     enum { STEP = 8, EVENT_HEAD = 1024, KB = 1024 };
@@ -190,7 +190,7 @@ static void user_stacks(struct plan_reading *r)
                           "no kernel event of this session has a stack");
 }
 
-/* Two numbers. A real-time consumer that comes later would not know the keys. */
+/* StackCaching: two numbers. Not with REAL_TIME: a later consumer would not know the keys. */
 static void stack_caching(struct plan_reading *r)
 {
     enum { KB = 1024, MOST_KB = 65536, BUCKETS_MOST = 65536 };

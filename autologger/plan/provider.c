@@ -21,7 +21,7 @@ void plan_provider_finish(struct plan_provider *p)
     memset(p, 0, sizeof *p);
 }
 
-/* Of tracepoints the stack alone is known; what can't be had is told. */
+/* Tracepoints support STACK_TRACE alone; unsupported bits give conditions. */
 static void report_properties(struct plan_provider *p, const struct plan_value *v)
 {
     size_t                  count;
@@ -71,7 +71,7 @@ static void provider_take_values(struct plan_provider *p, const struct value_set
                       "tracepoints have no level and no keywords: all of their events are taken");
 }
 
-/* Patterns and filter go into the session's state: a text that was cut would ask for something else. */
+/* Patterns and filter go into the session's state: a truncated text would mean something else. */
 static wstatus take_tracepoint(struct plan_provider *p, const struct value_set *set, enum value_id *failed)
 {
     static const enum value_id ids[] = {VALUE_TRACEPOINT, VALUE_TRACEPOINT_FILTER};
@@ -100,7 +100,7 @@ static wstatus take_tracepoint(struct plan_provider *p, const struct value_set *
     return W_SUCCESS;
 }
 
-/* What an enablement keeps has an end; a list that was cut would name other units. */
+/* An enablement keeps PLAN_UNITS bytes; a truncated list would name other units. */
 static wstatus take_units(struct regstore *store, struct plan_provider *p)
 {
     struct reason ignored;
@@ -112,7 +112,7 @@ static wstatus take_units(struct regstore *store, struct plan_provider *p)
                       PLAN_UNITS - 1);
 }
 
-/* Points the provider's row at the value that is wrong. */
+/* Makes the place of the wrong value the place of the provider's row. */
 static void provider_blame(struct plan_provider *p, const struct plan_value *v)
 {
     char *file = v->source_file ? strdup(v->source_file) : NULL;
@@ -153,7 +153,7 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
         failed = VALUE_ENABLED;
     }
     if (st != W_SUCCESS) {
-        if (failed != VALUE_ENABLED || !p->enabled) /* filters have said their own place */
+        if (failed != VALUE_ENABLED || !p->enabled) /* filters set their own place */
             provider_blame(p, &set.at[failed]);
         p->enabled = false;
     }
@@ -167,7 +167,7 @@ struct provider_found {
     unsigned             dropped;
 };
 
-/* Only names and places here: the store may not be asked for more while it enumerates. */
+/* Takes only names and places: the store may not be read while it enumerates. */
 static wstatus found_key(void *ctx, const struct regkey_info *info)
 {
     struct provider_found *f = ctx;
@@ -207,7 +207,7 @@ static wstatus find_keys(struct plan_reading *r)
     return W_SUCCESS;
 }
 
-/* GlobalLogger enables nobody: a WPP provider looks at its subkey by itself. */
+/* GlobalLogger enables no provider: a WPP provider reads its subkey itself. */
 static void report_wpp(struct plan *p)
 {
     for (unsigned i = 0; i < p->provider_count; i++) {

@@ -9,7 +9,7 @@ static const struct plan_publishers *publishers;
 
 void plan_publishers_use(const struct plan_publishers *p) { publishers = p; }
 
-/* Providers of the daemon's own, whose names have no hash for a GUID. */
+/* The daemon's own providers, whose GUIDs are not hashes of their names. */
 static const struct {
     const char *name;
     struct guid guid;

@@ -1,5 +1,5 @@
-/* reading.h - one session while it is read: what the steps of plan.c share. Internal to this folder.
- * Each step fills its part of r->plan from r->set and adds conditions; a non-zero return is the session's Status.
+/* reading.h - the state that the steps of plan.c share while they read one session. Internal to this folder. Each step
+ * fills its part of r->plan from r->set and adds conditions; a non-zero return is the session's Status.
  * Threads: one at a time. Ownership: plan_from_key owns it all. */
 #ifndef AUTOLOGGER_PLAN_READING_H
 #define AUTOLOGGER_PLAN_READING_H

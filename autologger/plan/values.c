@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#ifdef AL_EARLY /* nobody reads a reference there */
+#ifdef AL_EARLY /* the early program prints no reference */
 #define READERS(text) ""
 #else
 #define READERS(text) text
@@ -158,14 +158,14 @@ const char *value_suggest(unsigned scope, const char *name)
     return n.found;
 }
 
-/* A REG_DWORD is a number for a REG_QWORD too: drivers that are shipped write keywords so. */
+/* A REG_DWORD is accepted for a REG_QWORD: shipped drivers write keywords so. */
 static bool type_fits(uint32_t asked, uint32_t found)
 {
     return asked == found || (asked == REG_TYPE_SZ && found == REG_TYPE_EXPAND_SZ) ||
            (asked == REG_TYPE_QWORD && found == REG_TYPE_DWORD);
 }
 
-/* The bytes of a value of the right type into `v`. W_MORE_DATA: too short to be one, which counts as absent. */
+/* Takes a value of the right type into `v`. W_MORE_DATA: it is too short, and counts as absent. */
 static wstatus values_take(const struct value_row *row, const struct regvalue *found, struct plan_value *v,
                            struct reason *why)
 {
@@ -211,7 +211,7 @@ static bool number_meant(const struct regvalue *found, uint64_t *out)
     return meant;
 }
 
-/* How the value would look in .reg and as a literal in INI, were it of the type; where it is no number, an example. */
+/* The value as a literal of .reg and INI, in the right type; an example when it is no number. */
 static const char *type_advice(uint32_t type, const struct regvalue *found, char out[64])
 {
     uint64_t   n     = 0;
@@ -265,7 +265,7 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
     return st;
 }
 
-/* Why nothing can act on it here. */
+/* Why the value has no effect here. */
 static const char *kept_reason(const struct value_row *row)
 {
     if (row == &value_rows[VALUE_BOOT])
@@ -275,7 +275,7 @@ static const char *kept_reason(const struct value_row *row)
     return "is accepted and kept, this version does not act on it";
 }
 
-/* A value that nothing acts on is said to be without effect when it asks for something. */
+/* A KEPT value that asks for something gives a condition: it has no effect. */
 static void report_kept(const struct value_row *row, const struct plan_value *v, struct condition_list *conditions)
 {
     bool asks = row->type == REG_TYPE_SZ || row->type == REG_TYPE_BINARY || v->number != row->fallback;
@@ -293,7 +293,7 @@ wstatus value_set_read(struct regstore *store, const char *key, unsigned scope, 
         if (!(row->scopes & scope) || row->state == STATE_IGNORED || row->state == STATE_WRITTEN || set->at[i].present)
             continue;
         if (scope == IN_GLOBAL_LOGGER && i == VALUE_GUID)
-            continue; /* not read there, so of any type */
+            continue; /* not read there, so any type is fine */
         wstatus st = value_read(store, key, (enum value_id)i, set, conditions, why);
         if (st != W_SUCCESS) {
             *failed = (enum value_id)i;

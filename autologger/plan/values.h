@@ -1,7 +1,7 @@
-/* values.h - the table of registry values (values.def), of LogFileMode bits (modes.def) and of EnableProperty bits
- * (properties.def), and reading a key by it. All that parses, checks, prints or documents a value goes through here.
+/* values.h - the tables of registry values (values.def), of LogFileMode bits (modes.def) and of EnableProperty bits
+ * (properties.def), and reading a key by them. All code that parses, checks, prints or documents a value uses these.
  * Invariants: within one scope no name appears twice. Threads: constant data, any. Ownership: value_set_read fills a
- * caller's set, value_set_finish frees what it holds. Not for: what values mean together (plan.c, modes.c). */
+ * caller's set, value_set_finish frees what it holds. Not for: combinations of values (plan.c, modes.c). */
 #ifndef AUTOLOGGER_PLAN_VALUES_H
 #define AUTOLOGGER_PLAN_VALUES_H
 #include "autologger/plan/plan.h"
@@ -62,7 +62,7 @@ struct value_row {
 };
 extern const struct value_row value_rows[VALUE_COUNT];
 
-/* The kind of key that `key` is, 0 for none of ours; the control set may be any, prefixes of mounted hives too. */
+/* The kind of `key`, 0 for other keys; any control set, and prefixes of mounted hives, are accepted. */
 unsigned value_scope_of(const char *key);
 /* Row by name (any case) in a scope, or NULL. */
 const struct value_row *value_find(unsigned scope, const char *name);
@@ -104,11 +104,11 @@ struct value_set {
  * set->at[id]. A number that is too short is ignored with a condition, an empty binary is absent. */
 wstatus value_read(struct regstore *store, const char *key, enum value_id id, struct value_set *set,
                    struct condition_list *conditions, struct reason *why);
-/* Reads every value of the scope that is NOW or KEPT; those that are KEPT and set to something give condition
- * W_NOT_SUPPORTED. On failure *failed is the value that is wrong. */
+/* Reads every value of the scope that is NOW or KEPT; KEPT ones that are set to something give condition
+ * W_NOT_SUPPORTED. On failure *failed is the wrong value. */
 wstatus value_set_read(struct regstore *store, const char *key, unsigned scope, struct value_set *set,
                        struct condition_list *conditions, enum value_id *failed, struct reason *why);
 void    value_set_finish(struct value_set *set);
-/* Names in the key that no row knows, but that look like a slip: each becomes a note with a suggestion. */
+/* Each unknown name in the key that resembles a known one becomes a note with a suggestion. */
 void value_report_strangers(struct regstore *store, const char *key, unsigned scope, struct condition_list *conditions);
 #endif

@@ -61,7 +61,7 @@ static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, co
     if (st == W_NOT_ENOUGH_MEMORY)
         return st;
     if (st != W_SUCCESS) {
-        if (why) /* whatever is wrong with a text is a mistake of the declaration */
+        if (why) /* any error in a text is a mistake of the declaration */
             why->status = W_INVALID_PARAMETER;
         return W_INVALID_PARAMETER;
     }
@@ -69,7 +69,7 @@ static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, co
     return W_SUCCESS;
 }
 
-/* Whether INI can hold the text as it is: one line, nothing that a reader of the dialect takes for something else. */
+/* True: INI can hold the text as it is: one line, and nothing that the dialect reads as something else. */
 static bool plain_text(const char *text)
 {
     static const char *const literals[] = {"dword:", "hex:", "hex(", "qword:"};
@@ -95,7 +95,7 @@ static char *vocabulary_print(void *ctx, const char *key, const struct regvalue 
     (void)ctx;
     if (row && row->type == value->type && by_words[row->words].print)
         text = by_words[row->words].print(value);
-    /* read back: what would not give the same bytes is left to a literal */
+    /* read back: a text that does not give the same bytes is left to a literal */
     if (text && !(plain_text(text) && vocabulary_parse(NULL, key, value->name, text, NULL, &back, NULL) == W_SUCCESS &&
                   back.type == value->type && back.size == value->size &&
                   (value->size == 0 || memcmp(back.data, value->data, value->size) == 0))) {
@@ -106,8 +106,8 @@ static char *vocabulary_print(void *ctx, const char *key, const struct regvalue 
     return text;
 }
 
-/* Filters that somebody writes down are meant, also where only a part of them is; ids are let in, but for those behind
- * "not". */
+/* A filter section in INI, also one of a part, implies Enabled = 1. An id list implies FilterIn = 1, or 0 when it
+ * begins with "not". */
 static const char *implies(void *ctx, const char *key, const char *name, const char *text, uint32_t *number)
 {
     uint16_t ids[FILTER_IDS];

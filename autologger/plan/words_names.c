@@ -202,7 +202,7 @@ char *words_print_property(const struct regvalue *v)
     return print_bit_names(v, bits, count);
 }
 
-/* frame-pointers, or dwarf with the memory that is copied of each stack */
+/* frame-pointers, or dwarf with the bytes copied of each stack */
 wstatus words_parse_user_stacks(const struct asked *a, struct regvalue *out, struct reason *why)
 {
     static const char dwarf[] = "dwarf";

@@ -1,4 +1,4 @@
-/* words_numbers.c - words that are numbers and amounts, and what values are made of; see words_parts.h. */
+/* words_numbers.c - words that are numbers and amounts, and the building of values; see words_parts.h. */
 #include "autologger/plan/words_parts.h"
 #include "autologger/plan/amounts.h"
 #include "registry-sim/win32/utf16.h"
@@ -55,7 +55,7 @@ wstatus words_parse_number(const struct asked *a, struct regvalue *out, struct r
     return st ? st : words_set_number(a, number, out, why);
 }
 
-/* An amount in `unit`; what is no whole number of it would be changed by storing it, so it is refused. */
+/* Stores an amount as a number of `unit`. Refuses one that is no multiple of `unit`: storing would change it. */
 static wstatus set_amount(const struct asked *a, uint64_t amount, uint64_t unit, const char *advice,
                           struct regvalue *out, struct reason *why)
 {

@@ -1,13 +1,13 @@
-/* words_parts.h - the words of single values, text to bytes and back, by what they are about: numbers
- * (words_numbers.c), names (words_names.c), what the kernel traces (words_kernel.c), texts and lists (words_texts.c).
- * words.c has the table that says which words a value takes.
- * Threads: one at a time. Ownership: what is made is malloc. Not for: anything but words.c. */
+/* words_parts.h - the words of single values, text to bytes and back, by subject: numbers (words_numbers.c), names
+ * (words_names.c), kernel events (words_kernel.c), texts and lists (words_texts.c). words.c has the table that says
+ * which words a value takes.
+ * Threads: one at a time. Ownership: results are malloc. Not for: anything but words.c. */
 #ifndef AUTOLOGGER_PLAN_WORDS_PARTS_H
 #define AUTOLOGGER_PLAN_WORDS_PARTS_H
 #include "autologger/plan/values.h"
 
 enum { WORD_SIZE = 64 };
-/* What a parse is about; `row` says how to read the text. */
+/* The input of a parse; `row` says how to read the text. */
 struct asked {
     const struct value_row *row;
     const char             *text, *base_dir, *key;
@@ -15,7 +15,7 @@ struct asked {
 typedef wstatus parse_fn(const struct asked *asked, struct regvalue *out, struct reason *why);
 typedef char   *print_fn(const struct regvalue *value); /* NULL: no memory, or no words for it */
 
-/* ---- what values are made of ---- */
+/* ---- building values ---- */
 wstatus  words_bytes(struct regvalue *out, uint32_t type, const void *data, size_t size, struct reason *why);
 wstatus  words_set_number(const struct asked *a, uint64_t number, struct regvalue *out, struct reason *why);
 wstatus  words_set_string(const char *text, struct regvalue *out, struct reason *why);

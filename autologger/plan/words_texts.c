@@ -51,7 +51,7 @@ char *words_print_text(const struct regvalue *v)
     return regvalue_get_string_dup(v, &text, NULL) == W_SUCCESS ? text : NULL;
 }
 
-/* Names joined by ',' become Windows' list, which ';' joins: in INI that begins a comment. */
+/* Names joined by ',' become Windows' list, joined by ';', which begins a comment in INI. */
 wstatus words_parse_names(const struct asked *a, struct regvalue *out, struct reason *why)
 {
     char *text = strdup(a->text), *to = text;

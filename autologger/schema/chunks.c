@@ -14,7 +14,7 @@ static uint64_t chunks_hash(const void *data, size_t size)
     return h ^ h >> 29;
 }
 
-/* True the first time; also when there is no room to remember it. */
+/* True the first time, and when there is no room to remember the manifest. */
 static bool chunks_is_new(struct chunks *c, const struct text *xml)
 {
     const uint64_t h = chunks_hash(text_get(xml), xml->length);
@@ -27,7 +27,8 @@ static bool chunks_is_new(struct chunks *c, const struct text *xml)
     return true;
 }
 
-/* The one that this piece goes on with; a first piece gets a free place, else that of the first. */
+/* The open manifest of this program's provider; for a first piece without one a free place, or place 0 when none is
+ * free. */
 static struct chunks_open *chunks_place(struct chunks *c, const struct etl_event *e, uint16_t number)
 {
     struct chunks_open *free_one = &c->open[0];
@@ -42,8 +43,8 @@ static struct chunks_open *chunks_place(struct chunks *c, const struct etl_event
     return number ? NULL : free_one;
 }
 
-/* A piece that is there already: several threads of a program may write its manifest at once. A first piece with other
- * bytes begins anew. */
+/* A repeated piece: several threads of a program may write its manifest at once. A first piece with other bytes begins
+ * a new manifest. */
 static bool had(const struct chunks_open *o, uint16_t number, uint16_t total, const uint8_t *bytes, size_t size)
 {
     if (!o->total || number >= o->next || total != o->total)

@@ -1,9 +1,9 @@
 /* chunks.h - manifests that a provider writes into its own trace: .NET's EventSource does, as XML in events 0xFFFE of
  * one or several pieces (a head of 8 bytes: Format 1, MajorVersion, MinorVersion, Magic 0x5B, TotalChunks, ChunkNumber;
- * then bytes of UTF-8). Puts the pieces of one program's provider together. A piece that was there already is left out;
- * one that does not fit what came before begins anew, or is left out.
- * Bounded: CHUNKS_OPEN manifests at a time, MANIFEST_FILE_MAX bytes each. Threads: one. Ownership: zeros at first,
- * chunks_finish at the end.
+ * then bytes of UTF-8). Assembles the pieces of one provider in one program. A repeated piece is left out; a piece that
+ * does not follow its predecessor begins a new manifest, or is left out. Bounded: CHUNKS_OPEN manifests at a time,
+ * MANIFEST_FILE_MAX bytes each.
+ * Threads: one. Ownership: zeros at first, chunks_finish at the end.
  * Not for: reading the XML (manifest.h). */
 #ifndef AUTOLOGGER_SCHEMA_CHUNKS_H
 #define AUTOLOGGER_SCHEMA_CHUNKS_H
@@ -19,18 +19,18 @@ struct chunks_open {
 };
 struct chunks {
     struct chunks_open open[CHUNKS_OPEN];
-    /* hashes of those that were complete: each start of a program writes its manifest again */
+    /* hashes of complete ones: a program writes its manifest at each start */
     uint64_t    known[CHUNKS_KNOWN];
     unsigned    known_count;
     struct text whole;
 };
 
-/* Is it an event that may be a piece? */
+/* May the event be a piece? */
 static inline bool chunks_is(const struct etl_event *e)
 {
     return e->kind == ETL_KIND_EVENT && e->id == CHUNKS_EVENT && !e->metadata;
 }
-/* Takes a piece. True: a manifest that was not seen before is complete; it is in c->whole until the next call. */
+/* Takes a piece. True: a new manifest is complete; it is in c->whole until the next call. */
 bool chunks_see(struct chunks *c, const struct etl_event *e);
 void chunks_finish(struct chunks *c);
 #endif

@@ -33,7 +33,7 @@ static const struct {
      {0xbbccf6c1, 0x6cd1, 0x48c4, {0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71}}},
     {CLASSIC_RT_LOST, "RT_LostEvent", {0x6a399ae0, 0x4bc6, 0x4de9, {0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}}},
 };
-/* What a word of a layout is as a type. */
+/* The types of the kinds in layouts. */
 static const struct {
     uint16_t kind, in, out, flags, length;
 } classic_types[] = {
@@ -115,7 +115,7 @@ bool classic_name(uint16_t hook, char *out, size_t size)
     return true;
 }
 
-/* TRACE_LOGFILE_HEADER; the pointers and the time zone are of no use to a person */
+/* TRACE_LOGFILE_HEADER; the pointers and the time zone are useless to a reader */
 static const char header[] =
     "BufferSize:u32 MajorVersion:u8 MinorVersion:u8 SubVersion:u8 SubMinorVersion:u8 ProviderVersion:u32 "
     "NumberOfProcessors:u32 EndTime:filetime TimerResolution:u32 MaximumFileSize:u32 LogFileMode:x32 "
@@ -134,7 +134,7 @@ struct guid classic_guid(uint16_t hook)
 /* ---- schemas ---- */
 
 /* One word of a layout: "Name:kind", "?Name:kind" (may be absent at the end), "-N" (bytes of no meaning). False: it is
- * none. */
+ * malformed. */
 static bool classic_make_field(struct schema_provider *p, const char *word, size_t length, struct schema_field *f)
 {
     if (*word == '-') {
@@ -186,7 +186,7 @@ static struct schema_event *classic_make_event(struct schema_provider *p, const 
     return e;
 }
 
-/* Made once; what could not be made stays NULL. */
+/* Made once; events that could not be made stay NULL. */
 static pthread_once_t          classic_once = PTHREAD_ONCE_INIT;
 static struct schema_provider *schema_classic_providers[CLASS_COUNT + EXTRA_COUNT + 1];
 static const char              chunk[] =
@@ -261,11 +261,11 @@ static const struct classic_row *any_row(uint16_t hook)
     return classic_first_row[hook] ? &classic_rows[classic_first_row[hook] - 1] : NULL;
 }
 
-/* The row that covers the version; NULL: none does. */
+/* The row that covers the version; NULL: none. */
 static const struct classic_row *classic_find(uint16_t hook, uint8_t version)
 {
     pthread_once(&classic_once, make_all);
-    /* those of a hook stand together */
+    /* rows of one hook are adjacent */
     for (unsigned i = classic_first_row[hook]; i && i <= ROW_COUNT && classic_rows[i - 1].hook == hook; i++)
         if (version >= classic_rows[i - 1].lowest && version <= classic_rows[i - 1].highest)
             return &classic_rows[i - 1];

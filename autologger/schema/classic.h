@@ -1,6 +1,6 @@
-/* classic.h - names and fields of the kernel's built-in classes and of the events that a merge adds, or a real-time
- * consumer. One table (classic.def) tells, by hook and version, the name and the layout. Threads: constant data,
- * any. */
+/* classic.h - names and fields of the kernel's built-in classes, and of the events that a merge or a real-time consumer
+ * adds. One table (classic.def) has the name and the layout by hook and version.
+ * Threads: constant data, any. */
 #ifndef AUTOLOGGER_SCHEMA_CLASSIC_H
 #define AUTOLOGGER_SCHEMA_CLASSIC_H
 #include "autologger/etl/reader.h"
@@ -27,18 +27,18 @@ static inline uint16_t classic_hook(const struct etl_event *e)
 const char *classic_class(uint16_t hook);
 /* "Process/Start" into `out`; opcodes without a name: "Process/55"; returns false for hooks of no known class. */
 bool classic_name(uint16_t hook, char *out, size_t size);
-/* The layout of a version, as in classic.def; NULL: none is known. The GUID of its class. */
+/* The layout of a version, as in classic.def; NULL: none is known. classic_guid: the GUID of its class. */
 const char *classic_fields(uint16_t hook, uint8_t version);
 struct guid classic_guid(uint16_t hook);
-/* The layout as a schema, and what describes text events (one field, Message). They are made once and stay. NULL: none,
+/* The layout as a schema, and the schema of text events (one field, Message). They are made once and stay. NULL: none,
  * or no memory. */
 const struct schema_event *classic_schema(uint16_t hook, uint8_t version);
 const struct schema_event *classic_string_schema(void);
-/* Event 0xFFFE, in which a provider writes a piece of its own manifest (chunks.h). */
+/* Event 0xFFFE, which holds a piece of its provider's manifest (chunks.h). */
 const struct schema_event *classic_chunk_schema(void);
-/* All of the built-in classes: their events by class GUID, opcode and highest version first. NULL: no memory. */
+/* All built-in classes: their events by class GUID, opcode and highest version first. NULL: no memory. */
 const struct schema_provider *const *classic_providers(unsigned *count);
 /* Gives each field to the sink. DECODE_UNKNOWN: no layout for it; DECODE_MISMATCH: payload too short or bytes left
- * over; *used tells how many were accounted for. */
+ * over; *used: the decoded bytes. */
 enum decode_result classic_decode(const struct etl_event *event, struct field_sink *sink, uint32_t *used);
 #endif

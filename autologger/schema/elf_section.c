@@ -1,6 +1,5 @@
-/* A section of an ELF file by its name, of 32 or 64 bits, little-endian. Ours, not libelf's: a program that reads
- * traces needs no more libraries for it, and of an ELF file nothing else is looked at. Every number of the file is
- * checked before it is used. */
+/* A section of an ELF file by its name, of 32 or 64 bits, little-endian. Not libelf: a program that reads traces needs
+ * no further library for this, and nothing else of an ELF file. Every number of the file is checked before use. */
 #include "autologger/schema/elf_section.h"
 
 #include <elf.h>

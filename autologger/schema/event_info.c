@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The layouts of the SDK (tdh.h), with types of our own; tdh.c asserts that both are the same. */
+/* The layouts of the SDK (tdh.h), with types of our own; tdh.c asserts that they are equal. */
 struct event_info_info {
     struct guid provider, event;
     uint16_t    id;
@@ -47,7 +47,7 @@ struct event_info_building {
     size_t       start;
 };
 
-/* The offset of what is added next. */
+/* The offset of the next addition. */
 static uint32_t event_info_here(const struct event_info_building *b) { return (uint32_t)(b->out->length - b->start); }
 
 static void add_utf16(struct event_info_building *b, const char *s)
@@ -66,7 +66,7 @@ static void add_utf16(struct event_info_building *b, const char *s)
     free(units);
 }
 
-/* A text's offset; 0 for none. */
+/* Adds a text. Returns its offset; 0: no text. */
 static uint32_t event_info_add_name(struct event_info_building *b, const char *s)
 {
     uint32_t at = event_info_here(b);
@@ -97,7 +97,7 @@ static const char *or_predefined(const char *name, enum predefined what, uint64_
     return name ? name : predefined_name(what, value);
 }
 
-/* How many elements, or bytes, a field that goes to the end has in this event. */
+/* Bytes that a field that goes to the end has in this event. */
 struct to_end {
     uint32_t size;
 };
@@ -247,12 +247,11 @@ struct event_info_block {
     size_t         size;
 };
 
-/* A name of a field may be used by thousands of fields: longer ones are cut, so that a block makes no more memory than
- * it deserves. */
+/* Thousands of fields may use one name: longer names are cut, to bound the memory that a block makes. */
 enum { NAME_UNITS = 256, TEXT_UNITS = 32768 };
 
-/* The text at an offset, up to its NUL; NULL for none, "" where it lies outside. Entries of message tables end in
- * blanks: they go. */
+/* The text at an offset, up to its NUL; NULL: offset 0, "": it lies outside. Trailing blanks, as in entries of message
+ * tables, are removed. */
 static const char *name_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at, size_t most,
                            bool *failed)
 {
@@ -272,7 +271,7 @@ static const char *name_at(struct schema_provider *p, const struct event_info_bl
     return name;
 }
 
-/* Names one after another, up to an empty one. */
+/* Consecutive names, up to an empty one. */
 static const char *const *event_info_list_at(struct schema_provider *p, const struct event_info_block *b, uint32_t at,
                                              bool *failed)
 {
@@ -303,8 +302,8 @@ static struct schema_map *event_info_map_named(struct schema_provider *p, const 
     return NULL;
 }
 
-/* The map of that name, an empty one if need be. Maps have their places for good, because fields point at them: so room
- * for all is made at once. */
+/* The map of that name, made empty if it is new. Fields point at maps, so maps never move: room for all is allocated at
+ * once. */
 static struct schema_map *map_make(struct schema_provider *p, const char *name)
 {
     enum { MAPS_MAX = 1024 };
@@ -333,7 +332,7 @@ static bool event_info_read_field(struct schema_provider *p, const struct event_
     f->count         = x.count;
     f->length        = x.length;
     f->tags          = x.flags & FIELD_TAGS ? x.tags : 0;
-    if (!(f->flags & FIELD_COUNT_OF) && x.count > 1) /* older writers say so by the number alone */
+    if (!(f->flags & FIELD_COUNT_OF) && x.count > 1) /* older writers set the number alone */
         f->flags |= FIELD_FIXED_COUNT;
     if (f->flags & FIELD_STRUCT) {
         f->first   = x.in;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands before the first element: declaration, comments, white space. */
+/* The length of the text before the first element: declaration, comments, white space. */
 static size_t prolog_length(const char *text, size_t length)
 {
     size_t i = 0;
@@ -22,8 +22,7 @@ static size_t prolog_length(const char *text, size_t length)
     }
 }
 
-/* A lone <provider>, as articles show it, gets an element around it; lines stay what they were. Frees and replaces
- * *text. */
+/* Wraps a lone <provider>, as articles show it, in an element; line numbers stay. Frees and replaces *text. */
 static bool fragment_wrap(char **text, size_t *length)
 {
     static const char begin[] = "<fragment>", end[] = "</fragment>";

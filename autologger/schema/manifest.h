@@ -1,16 +1,15 @@
-/* manifest.h - an instrumentation manifest as it was written: providers with their channels, levels, tasks, opcodes,
- * keywords, maps, templates and events, and the strings of each culture. Read from XML (manifest_read) or from the
- * binary form (manifest_pack.h). All mistakes are told in one run, each with its line. Nothing but the given bytes is
- * read: no network, no other file, no DTD. There are two ways to read. Strict, for authors (mc, manifest check): what
- * Windows' compiler refuses is an error, and errors give no manifest. Forgiving, for decoding: most manifests that
- * exist were made by other programs. What has a mistake is left out or taken as it was meant, and each kind of mistake
- * (a flaw) is told once, with its first line. Only a file that is no manifest at all is refused. Invariants  M1 a
- * manifest that manifest_read gave has every reference resolved: indexes lie within their lists.
- *             M2 fields: fields[0..top_count) are the template's own; members of a struct stand behind them in one run
- *               (as schema.h has it).
- * Threads     reading: one per call. A read manifest is constant: any.
- * Ownership   manifest_free frees all below it. Texts are UTF-8; NULL where the manifest says nothing.
- * Not for     payloads (walk.h), decoding (manifest_model.h makes schemas of it), C code (mc.h). */
+/* manifest.h - an instrumentation manifest as written: providers with their channels, levels, tasks, opcodes, keywords,
+ * maps, templates and events, and the strings of each culture. Read from XML (manifest_read) or from the binary form
+ * (manifest_pack.h). One run reports all mistakes, each with its line. Reads nothing but the given bytes: no network,
+ * no other file, no DTD. There are two ways to read. Strict, for authors (mc, manifest check): a mistake that Windows'
+ * compiler refuses is an error, and errors give no manifest. Forgiving, for decoding, because other programs made most
+ * manifests that exist: a mistake is left out or taken as meant, and each kind of mistake (a flaw) is reported once,
+ * with its first line. Only a file that is no manifest at all is refused.
+ * Invariants: M1 a manifest from manifest_read has every reference resolved: indexes lie within their lists. M2 fields:
+ * fields[0..top_count) are the template's own; members of a struct stand behind them in one run (as in schema.h).
+ * Threads: reading: one per call. A read manifest is constant: any.
+ * Ownership: manifest_free frees all below it. Texts are UTF-8; NULL where the manifest has none.
+ * Not for: payloads (walk.h), decoding (manifest_model.h makes schemas of it), C code (mc.h). */
 #ifndef AUTOLOGGER_SCHEMA_MANIFEST_H
 #define AUTOLOGGER_SCHEMA_MANIFEST_H
 #include "autologger/schema/pool.h"
@@ -21,13 +20,13 @@ enum {
     MANIFEST_NONE       = -1,               /* an index: nothing is referred to */
     MANIFEST_FILE_MAX   = 16 * 1024 * 1024, /* bytes of XML, or of the binary form */
     MANIFEST_MEMORY_MAX = 160 * 1024 * 1024,
-    MANIFEST_TOLD_MAX   = 200 /* mistakes that are told one by one; more are counted */
+    MANIFEST_TOLD_MAX   = 200 /* mistakes reported one by one; more are counted */
 };
 
-/* ---- what is wrong ---- */
+/* ---- mistakes ---- */
 struct manifest_problem {
     bool        error; /* else a warning: Windows' own compiler, or a reader of traces, might mind */
-    bool        flaw;  /* of a forgiving reading: it would have been an error */
+    bool        flaw;  /* of a forgiving reading: an error in a strict one */
     const char *file;
     uint32_t    line; /* 0: the whole file */
     const char *what, *advice;
@@ -46,7 +45,7 @@ struct manifest_text {
     enum manifest_text_kind kind;
     const char             *text; /* the id, or the text */
 };
-/* A level, opcode, keyword, map entry; what the others begin with. */
+/* A level, keyword, map entry or message; channels, tasks, opcodes, maps and events begin with one. */
 struct manifest_item {
     const char          *name, *symbol;
     uint64_t             value;
@@ -88,10 +87,10 @@ struct manifest_field {
     uint16_t    count, length;
     int         map;
     uint32_t    tags, line;
-    /* as written, until they are resolved */
+    /* as written, until resolved */
     const char *map_name, *count_word, *length_word;
     int         parent; /* index of the struct, MANIFEST_NONE at the top */
-    bool        unlaid; /* its bytes cannot be found: nothing behind it can be, either */
+    bool        unlaid; /* its size is unknown, so no place behind it is known either */
 };
 struct manifest_template {
     const char *tid, *name;
@@ -99,7 +98,7 @@ struct manifest_template {
     unsigned    top_count;
     const char *user_data; /* the XML below UserData, as written; NULL: EventData */
     bool        used;
-    bool        cut; /* of a forgiving reading: payloads go on behind these fields, with bytes that nothing describes */
+    bool        cut; /* of a forgiving reading: payloads have undescribed bytes behind these fields */
     POOL_LIST(struct manifest_field) fields;
 };
 struct manifest_event {
@@ -112,7 +111,7 @@ struct manifest_event {
     uint32_t    tags;
     bool        not_logged;
     const char *attributes;
-    bool        lost; /* of a forgiving reading: its id or version is no number, so it describes nothing */
+    bool        lost; /* of a forgiving reading: id or version is no number, so it describes nothing */
     /* as written */
     const char *template_word, *channel_word, *level_word, *task_word, *opcode_word, *keyword_words;
 };
@@ -142,23 +141,23 @@ struct manifest_culture {
 struct manifest {
     const char *origin; /* the file it was read from */
     POOL_LIST(struct manifest_provider) providers;
-    POOL_LIST(struct manifest_culture) cultures; /* as written; the first is the one to fall back to */
-    POOL_LIST(struct manifest_item) messages;    /* messageTable: symbol is the id of $(mc.ID) */
+    POOL_LIST(struct manifest_culture) cultures; /* as written; the first is the fallback */
+    POOL_LIST(struct manifest_item) messages;    /* messageTable: name is the id of $(mc.ID) */
     struct pool *pool;
 };
 
-/* Reads `size` bytes of XML (UTF-8, or UTF-16 with its mark). `file` is the name for messages. W_INVALID_DATA when
- * there is any error: all were told to `problems`; W_NOT_ENOUGH_MEMORY. */
+/* Reads `size` bytes of XML (UTF-8, or UTF-16 with its mark). `file` is the name for messages. W_INVALID_DATA: there
+ * was an error; all were reported to `problems`. W_NOT_ENOUGH_MEMORY. */
 wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems,
                       struct manifest **out, struct reason *why);
 void    manifest_free(struct manifest *m); /* NULL is fine */
 
 /* The culture for a locale ("de_DE.UTF-8", "de-DE", NULL): the same one, else one of its language, else the first. -1:
- * there is none. */
+ * no cultures. */
 int manifest_culture_find(const struct manifest *m, const char *locale);
-/* The text in that culture, else in the first that has it; NULL: it has none. */
+/* The text in that culture, else in the first that has it; NULL: none has it. */
 const char *manifest_text_get(const struct manifest *m, const struct manifest_text *text, int culture);
-/* Words of the predefined ones: "win:Informational" for 4, and "Information", what is shown of it; NULL: none. */
+/* Predefined words: "win:Informational" for 4, and the shown text "Information"; NULL: none. */
 enum manifest_words { WORDS_CHANNEL, WORDS_LEVEL, WORDS_TASK, WORDS_OPCODE, WORDS_KEYWORD };
 const struct manifest_predefined {
     enum manifest_words kind;

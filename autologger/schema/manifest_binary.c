@@ -86,7 +86,7 @@ wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, m
             st = take(ctx, m, why);
         if (st)
             return st;
-        for (bytes += used, size -= used; size && !*bytes; bytes++) /* what the linker put between */
+        for (bytes += used, size -= used; size && !*bytes; bytes++) /* the linker's padding */
             size--;
     } while (size);
     return W_SUCCESS;

@@ -1,5 +1,5 @@
-/* First step: elements become the document. What an element may hold, and where it may stand, is in
- * manifest_grammar.def. */
+/* First step: builds the document from the elements. manifest_grammar.def has the attributes and places of each
+ * element. */
 #include "autologger/schema/manifest_build.h"
 
 #include "registry-sim/base/nearest.h"
@@ -61,7 +61,7 @@ enum {
     OPEN       = 2,
     TEXT       = 4,
     NOTE       = 8,
-    ERRORS_MAX = 10000 /* behind so many mistakes elements are not looked at */
+    ERRORS_MAX = 10000 /* after so many mistakes elements are skipped */
 };
 static const struct grammar_row {
     enum element id;
@@ -92,7 +92,7 @@ static const struct xml_attribute *manifest_build_find(const struct xml_element 
     return NULL;
 }
 
-/* The value as a text of the document; NULL when it is not there or empty. */
+/* The attribute's value as a text of the document; NULL: it is absent or empty. */
 static const char *manifest_build_value_of(struct builder *b, const struct xml_element *e, const char *name)
 {
     const struct xml_attribute *a = manifest_build_find(e, name);
@@ -110,8 +110,8 @@ static bool manifest_build_number_parse(const char *text, uint64_t *out)
     return end != text && !errno && text[0] != '-' && text[0] != '+' && end[strspn(end, " \t\r\n")] == 0;
 }
 
-/* A number within bounds; `otherwise` when it is not there or no number, which is told. One out of bounds is told and
- * kept up to `limit`, so that what refers to it is not told, too. */
+/* A number within bounds; `otherwise`: it is absent, or no number, which is reported. One out of bounds is reported and
+ * kept up to `limit`, so that references to it are not reported too. */
 static uint64_t number_limited(struct builder *b, const struct xml_element *e, const char *name, uint64_t least,
                                uint64_t most, uint64_t limit, uint64_t otherwise)
 {
@@ -216,7 +216,7 @@ static void on_provider(struct builder *b, const struct xml_element *e)
     p->symbol = symbol_of(b, e);
     p->line   = e->line;
     if (!manifest_build_guid_of(b, e, "guid", &p->guid) && !manifest_forgives(b))
-        p->guid.data1 = 1; /* was told; what is all zeros is told later */
+        p->guid.data1 = 1; /* already reported; a GUID of zeros is reported later */
     manifest_build_guid_of(b, e, "controlGuid", &p->control_guid);
     manifest_build_guid_of(b, e, "groupGuid", &p->group_guid);
     p->resource_file  = manifest_build_value_of(b, e, "resourceFileName");
@@ -226,7 +226,7 @@ static void on_provider(struct builder *b, const struct xml_element *e)
     b->task = b->map = b->field = MANIFEST_NONE;
 }
 
-/* A word out of a list; `otherwise` when it is not there, or wrong (which was told). */
+/* The index of a word in a list; `otherwise`: it is absent, or wrong, which is reported. */
 static int manifest_build_word_of(struct builder *b, const struct xml_element *e, const char *name,
                                   const char *const *words, int otherwise)
 {
@@ -282,7 +282,7 @@ static void on_level(struct builder *b, const struct xml_element *e)
     if (!i)
         return;
     *i = item_of(b, e);
-    /* winmeta's own may be written out again, with their own values */
+    /* winmeta's own levels may be declared again, with their own values */
     bool own = i->name && strncmp(i->name, "win:", 4) == 0;
     i->value = number_limited(b, e, "value", own ? 0 : 16, own ? 15 : 255, 255, MANIFEST_NO_NUMBER);
 }
@@ -340,7 +340,7 @@ static void on_map_entry(struct builder *b, const struct xml_element *e)
     i->value                      = manifest_build_number_of(b, e, "value", 0, UINT32_MAX, MANIFEST_NO_NUMBER);
     const struct xml_attribute *a = manifest_build_find(e, "value");
     if (a && a->value[0] == '-' && manifest_build_number_parse(a->value + 1, &n) && n <= UINT32_C(1) << 31)
-        i->value = (uint32_t)(0 - n); /* of a signed number, as its bits are */
+        i->value = (uint32_t)(0 - n); /* a signed number, by its bits */
 }
 
 static struct manifest_template *manifest_build_template(struct builder *b)
@@ -379,7 +379,7 @@ static struct manifest_field *field_new(struct builder *b, const struct xml_elem
     return f;
 }
 
-/* What may not stand in a template may have bytes in the payload. */
+/* An unknown element of a template may have bytes in the payload. */
 static void field_unknown(struct builder *b, const struct xml_element *e)
 {
     struct manifest_field *f = field_new(b, e);
@@ -406,7 +406,7 @@ static const char *behind_prefix(const char *word)
     return colon ? colon + 1 : word;
 }
 
-/* The type of a field by its word; tells which is meant when there is none. */
+/* The type of a field by its word; an unknown word is reported, with the nearest one. */
 static uint16_t manifest_build_type_of(struct builder *b, const struct xml_element *e, const char *name,
                                        bool (*find_word)(const char *, uint16_t *), const char *(*word)(uint16_t),
                                        uint16_t otherwise)
@@ -425,7 +425,7 @@ static uint16_t manifest_build_type_of(struct builder *b, const struct xml_eleme
                          a->value, e->name);
         return n;
     }
-    /* as it was meant: in another case, or below another prefix */
+    /* the type meant: in another case, or with another prefix */
     for (uint16_t i = 1; i < 64 && manifest_forgives(b); i++)
         if (*word(i) && strcasecmp(behind_prefix(a->value), behind_prefix(word(i))) == 0)
             otherwise = i;
@@ -682,7 +682,7 @@ static void manifest_build_on_text(void *ctx, const char *text, size_t length)
     }
 }
 
-/* Told once: what follows a mistake in the XML is read wrongly, or not at all. */
+/* Reported once: the text behind a mistake in the XML is read wrongly, or not at all. */
 static void on_wrong(void *ctx, uint32_t line, const char *what, const char *advice)
 {
     struct builder *b = ctx;

@@ -1,6 +1,7 @@
-/* manifest_build.h - what the steps of reading a manifest share: manifest_build.c makes the document of the elements,
- * manifest_told.c tells what is wrong, manifest_resolve.c brings names and what they mean together, manifest_lint.c
- * warns. Nobody else includes it. Threads: one per reading. */
+/* manifest_build.h - shared by the steps of reading a manifest: manifest_build.c builds the document from the elements,
+ * manifest_told.c reports mistakes, manifest_resolve.c resolves names, manifest_lint.c warns. No other file includes
+ * it.
+ * Threads: one per reading. */
 #ifndef AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
 #define AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
 #include "autologger/schema/manifest.h"
@@ -8,7 +9,7 @@
 #include "autologger/schema/xml_reader.h"
 
 enum { FLAW_KINDS = 96 };
-/* A number that is none: it is equal to no other, and no value of a payload. */
+/* Stands for an invalid number: equal to no other, and to no value of a payload. */
 #define MANIFEST_NO_NUMBER UINT64_MAX
 
 struct builder {
@@ -17,14 +18,14 @@ struct builder {
     const char               *file;
     const char               *text;                 /* the document, as UTF-8 */
     int                       stack[XML_DEPTH + 1]; /* rows of the grammar */
-    unsigned                  depth, skipped;       /* skipped: levels of what is not looked at */
+    unsigned                  depth, skipped;       /* skipped: levels inside a skipped element */
     char                      value[256];           /* text of the element, where it has a meaning */
-    size_t                    value_length, inner;  /* inner: offset of what stands in UserData */
-    int                       task, map, field;     /* what is open: indexes of its list, MANIFEST_NONE */
+    size_t                    value_length, inner;  /* inner: offset of the content of UserData */
+    int                       task, map, field;     /* the open ones: indexes of their lists, or MANIFEST_NONE */
     const char               *setting;
-    bool                      not_xml, no_manifest; /* told; nothing else is worth to be */
+    bool                      not_xml, no_manifest; /* reported; later mistakes are not */
     struct flaw {
-        const char *format; /* the kind of it */
+        const char *format; /* its kind */
         unsigned    count;
         uint32_t    line; /* of the first */
         const char *advice;
@@ -36,19 +37,19 @@ struct builder {
 /* "FILE:LINE: what. Do: advice". Advice may be NULL. */
 void manifest_error(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The same also where the reading is forgiving: nothing can be made of the file. */
+/* The same, also in a forgiving reading: the file is unusable. */
 void manifest_fatal(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void manifest_warning(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Tells the flaws that were noted, each kind once. */
+/* Reports the noted flaws, each kind once. */
 void               manifest_flaws_tell(struct builder *b);
 static inline bool manifest_forgives(const struct builder *b) { return b->problems->forgiving; }
 enum { GUESS_FAR = 3 }; /* letters that may differ */
 
 /* First step: the elements of b->text, `length` bytes and a NUL. */
 wstatus manifest_walk(struct builder *b, size_t length, struct reason *why);
-/* The names of one list, for finding; opcodes of a task and global ones may have one name. */
+/* The names of one list, for searching; an opcode of a task and a global one may share a name. */
 struct name_row {
     const char *name;
     int         index;
@@ -75,6 +76,6 @@ void manifest_resolve(struct builder *b);
 void manifest_resolve_events(struct builder *b, struct manifest_provider *p, const struct provider_names *names);
 void manifest_resolve_template(struct builder *b, struct manifest_provider *p, const struct provider_names *names,
                                struct manifest_template *t);
-/* Third step: what is allowed, and still asks for trouble. */
+/* Third step: warns of constructs that are allowed but cause trouble. */
 void manifest_lint(struct builder *b);
 #endif

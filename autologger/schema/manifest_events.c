@@ -1,9 +1,9 @@
-/* Second step, events: what they name becomes numbers. */
+/* Second step, events: their names become numbers. */
 #include "autologger/schema/manifest_build.h"
 
 #include <string.h>
 
-/* A word that winmeta has, "win:Error"; also where the manifest did not declare it. */
+/* The value of a word of winmeta, "win:Error", whether the manifest declares it or not. */
 static bool predefined_find(enum manifest_words kind, const char *name, uint64_t *value)
 {
     size_t                            count;
@@ -25,7 +25,7 @@ static void unknown(struct builder *b, uint32_t line, const char *attribute, con
                    guess.text);
 }
 
-/* What an event gets of a name whose value was refused. */
+/* The number for an event; 0 for a refused value. */
 static uint64_t manifest_events_number(uint64_t value) { return value == MANIFEST_NO_NUMBER ? 0 : value; }
 
 static void channel_resolve(struct builder *b, struct manifest_provider *p, const struct provider_names *n,
@@ -80,7 +80,7 @@ static void task_resolve(struct builder *b, const struct manifest_provider *p, c
     e->task = (uint16_t)value;
 }
 
-/* An opcode of the event's own task, else one of all. */
+/* An opcode of the event's own task, else a global one. */
 static void opcode_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n,
                            struct manifest_event *e)
 {
@@ -111,8 +111,8 @@ static void opcode_resolve(struct builder *b, const struct manifest_provider *p,
     e->opcode = (uint8_t)value;
 }
 
-/* The length of the first name in a list of keywords. Manifests that were made of metadata have names with blanks: the
- * longest declared one. */
+/* The length of the first name in a list of keywords. Manifests made from metadata have names with blanks: the longest
+ * declared one. */
 static size_t keyword_length(const struct manifest_provider *p, const char *at)
 {
     size_t longest = strcspn(at, " \t\r\n");
@@ -151,7 +151,7 @@ static void keywords_resolve(struct builder *b, const struct manifest_provider *
     }
 }
 
-/* The highest number that the text inserts, 0: none. */
+/* The highest N of %N in the text; 0: none. */
 static unsigned inserts_of(const char *text)
 {
     unsigned most = 0;
@@ -171,7 +171,7 @@ static unsigned inserts_of(const char *text)
     return most;
 }
 
-/* Every culture's text: one of them alone may be wrong. */
+/* Checks the texts of all cultures: a single one may be wrong. */
 static void message_check(struct builder *b, const struct manifest_provider *p, const struct manifest_event *e)
 {
     const struct manifest_template *t      = e->template_index >= 0 ? &p->templates.at[e->template_index] : NULL;

@@ -1,5 +1,5 @@
-/* Second step, templates: members of structs stand behind the template's own fields, and counts and lengths by name
- * become indexes. */
+/* Second step, templates: moves members of structs behind the template's own fields, and turns names of counts and
+ * lengths into indexes. */
 #include "autologger/schema/manifest_build.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static bool  but_for_blanks(const char *a, const char *b)
     }
 }
 
-/* The field of that name which is before `of` in the payload: of the same struct, or the template's own. */
+/* The field of that name before `of` in the payload: of the same struct, else the template's own. */
 static int before_by(const struct manifest_template *t, unsigned of, const char *name, same_name *same)
 {
     const struct manifest_field *f   = &t->fields.at[of];
@@ -64,7 +64,7 @@ static int before_nearly(const struct manifest_template *t, unsigned of, const c
     return before_by(t, of, name, but_for_blanks);
 }
 
-/* `word` as a number into *out with the flag `fixed`, or as the index of a field, with the flag `of`. */
+/* Sets *out to `word` as a number, with the flag `fixed`, or as the index of a field, with the flag `of`. */
 static void size_resolve(struct builder *b, struct manifest_template *t, unsigned i, const char *what, const char *word,
                          unsigned of, unsigned fixed, uint16_t *out)
 {
@@ -140,7 +140,7 @@ static void field_resolve(struct builder *b, const struct manifest_provider *p, 
             manifest_error(b, f->line, "add length=\"...\": a number, or the name of a field before it",
                            "the field %s of win:Binary has no length", f->name);
             if (i + 1 == t->top_count && !manifest_fields_is_array(f))
-                f->flags |= FIELD_TO_END; /* what is left is it */
+                f->flags |= FIELD_TO_END; /* it takes the rest */
             else
                 f->unlaid = true;
         }
@@ -174,7 +174,7 @@ static bool fields_order(struct builder *b, struct manifest_template *t)
             out[n++] = t->fields.at[i];
         }
     t->top_count = n;
-    /* members follow their struct in the document, so runs stay runs */
+    /* members follow their struct in the document, so runs stay in one piece */
     for (unsigned i = 0; i < count && out && to; i++) {
         struct manifest_field *f = &t->fields.at[i];
         if (f->parent == MANIFEST_NONE)
@@ -193,7 +193,7 @@ static bool fields_order(struct builder *b, struct manifest_template *t)
     return out && n == count;
 }
 
-/* The first of the template's own fields that cannot be laid out, itself or by a member; top_count: all can be. */
+/* The first of the template's own fields without a layout, itself or in a member; top_count: all have one. */
 static unsigned first_unlaid(const struct manifest_template *t)
 {
     for (unsigned i = 0; i < t->top_count; i++) {
@@ -207,8 +207,8 @@ static unsigned first_unlaid(const struct manifest_template *t)
     return t->top_count;
 }
 
-/* Keeps the fields before that one. Members stand in the order of their structs, so those of the fields that are kept
- * are the first ones. */
+/* Keeps the fields before first_unlaid(). Members stand in the order of their structs, so the members of kept fields
+ * come first. */
 static void fields_cut(struct manifest_template *t)
 {
     unsigned keep = first_unlaid(t), gone = t->top_count - keep, members = 0;
@@ -223,7 +223,7 @@ static void fields_cut(struct manifest_template *t)
         members += f->members;
     }
     memmove(&t->fields.at[keep], &t->fields.at[t->top_count], members * sizeof *t->fields.at);
-    /* what a member refers to is a kept field, or a member behind the top */
+    /* a member refers to a kept field, or to a member behind the top */
     for (unsigned i = keep; i < keep + members; i++) {
         struct manifest_field *f = &t->fields.at[i];
         if (f->flags & FIELD_LENGTH_OF && f->length >= t->top_count)
@@ -234,7 +234,7 @@ static void fields_cut(struct manifest_template *t)
     t->top_count    = keep;
     t->fields.count = keep + members;
     t->cut          = true;
-    t->user_data    = NULL; /* it may insert what is gone */
+    t->user_data    = NULL; /* it may insert a removed field */
 }
 
 static void manifest_fields_names_check(struct builder *b, const struct manifest_template *t)
@@ -260,9 +260,9 @@ void manifest_resolve_template(struct builder *b, struct manifest_provider *p, c
         return;
     }
     if (!t->tid)
-        t->tid = ""; /* was told */
+        t->tid = ""; /* already reported */
     for (unsigned i = 0; i < t->fields.count; i++)
-        if (!t->fields.at[i].name) { /* was told */
+        if (!t->fields.at[i].name) { /* already reported */
             char name[24];
             int  n               = snprintf(name, sizeof name, "field%u", i + 1);
             t->fields.at[i].name = pool_text(b->m->pool, name, (size_t)n);

@@ -1,26 +1,25 @@
-/* manifest_file.h - manifests out of files: the binary form (also in the ELF files that link it), and, in al_manifest,
- * XML.
+/* manifest_file.h - reads manifests from files: the binary form (also in the ELF files that link it), and, in
+ * al_manifest, XML.
  * Threads: one per call. Ownership: the taker gets the manifest and frees it. Not for: the folder of installed ones
  * (publishers.h). */
 #ifndef AUTOLOGGER_SCHEMA_MANIFEST_FILE_H
 #define AUTOLOGGER_SCHEMA_MANIFEST_FILE_H
 #include "autologger/schema/manifest.h"
 
-/* Takes a manifest; what is not 0 ends the reading and is returned. */
+/* Takes a manifest; an error ends the reading and is returned. */
 typedef wstatus manifest_taker(void *ctx, struct manifest *m, struct reason *why);
 
-/* All that the bytes hold, one behind the other. */
+/* All manifests in the bytes, in order. */
 wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, manifest_taker *take, void *ctx,
                             struct reason *why);
-/* The same of a file: the binary form or an ELF file with the section. W_FILE_NOT_FOUND and others: it can't be read;
- * W_INVALID_DATA: it holds something else; W_NOT_FOUND: an
- * ELF file without the section. */
+/* The same for a file: the binary form or an ELF file with the section. W_FILE_NOT_FOUND and others: it can't be read;
+ * W_INVALID_DATA: it holds something else; W_NOT_FOUND: an ELF file without the section. */
 wstatus manifest_file_binary(const char *path, manifest_taker *take, void *ctx, struct reason *why);
 /* XML too (al_manifest). */
 wstatus manifest_file(const char *path, struct manifest_problems *problems, manifest_taker *take, void *ctx,
                       struct reason *why);
 
-/* What of a file may be a manifest: all its bytes, or of an ELF file the section. A copy, with a NUL behind it. */
+/* The bytes of a file that may be a manifest: all, or the section of an ELF file. A copy, with a NUL behind it. */
 struct file_bytes {
     char  *data;
     size_t size;

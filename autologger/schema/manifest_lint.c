@@ -1,10 +1,10 @@
-/* Third step: what is allowed and still asks for trouble. */
+/* Third step: warns of constructs that are allowed but cause trouble. */
 #include "autologger/schema/manifest_build.h"
 
 #include <string.h>
 
-/* Channels that all programs share are for what an administrator acts on: a level of 1 to 4 (Critical to Informational)
- * and a message. */
+/* Events in channels that all programs share are for an administrator to act on: they need a level of 1 to 4 (Critical
+ * to Informational) and a message. */
 static void admin_lint(struct builder *b, const struct manifest_provider *p, const struct manifest_event *e)
 {
     const struct manifest_channel *c  = e->channel_index >= 0 ? &p->channels.at[e->channel_index] : NULL;

@@ -11,7 +11,7 @@ struct model {
     bool                            failed;
 };
 
-/* Messages end with a blank where they came out of a message table; that is no part of the name. */
+/* Messages from a message table end with a blank, which is no part of the name. */
 static const char *manifest_model_copy(struct model *d, const char *text)
 {
     if (!text)
@@ -40,7 +40,7 @@ static const char *manifest_model_predefined(enum manifest_words kind, uint64_t 
     return NULL;
 }
 
-/* Names of a list; every one of its structs begins with a manifest_item. */
+/* Copies the names of a list, whose structs begin with a manifest_item. */
 static void manifest_model_names(struct model *d, struct schema_names *out, const void *at, unsigned count,
                                  size_t stride)
 {
@@ -73,7 +73,7 @@ static void maps(struct model *d)
         struct schema_map_row     *rows = schema_alloc(d->to, from->entries.count, sizeof *rows);
         unsigned                   n    = 0;
         for (unsigned k = 0; k < from->entries.count && rows; k++) {
-            if (from->entries.at[k].value > UINT32_MAX) /* it was no number */
+            if (from->entries.at[k].value > UINT32_MAX) /* an invalid number */
                 continue;
             const struct manifest_item *e    = &from->entries.at[k];
             const char                 *text = manifest_model_message(d, e);
@@ -88,7 +88,7 @@ static void maps(struct model *d)
     }
 }
 
-/* What is shown of a declared value: its message, else its name. */
+/* The shown text of a declared value: its message, else its name. */
 static const char *manifest_model_shown(const struct schema_names *n, uint64_t value)
 {
     for (unsigned i = 0; i < n->count; i++)

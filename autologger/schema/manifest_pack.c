@@ -1,4 +1,4 @@
-/* Each struct is told once, for both directions: a `pack` either writes what it is given or reads into it. */
+/* Each struct is described once for both directions: a `pack` either writes the members or reads into them. */
 #include "autologger/schema/manifest_pack.h"
 
 #include "autologger/schema/schema.h"
@@ -46,7 +46,7 @@ static void manifest_pack_number(struct pack *p, uint64_t *v)
         if ((uint64_t)(lvalue) != number_) \
             (p)->in.bad = true; /* it does not fit */ \
     } while (0)
-/* MANIFEST_NONE is 0, an index one more. */
+/* An index + 1; 0: MANIFEST_NONE. */
 static void index_(struct pack *p, int *v)
 {
     uint64_t n = (uint64_t)(*v + 1);
@@ -69,7 +69,7 @@ static void manifest_pack_text(struct pack *p, const char **s)
     const char *at = n && !p->in.bad ? cur_take(&p->in, n - 1 < SIZE_MAX ? (size_t)(n - 1) : SIZE_MAX) : NULL;
     *s             = at ? pool_text(p->pool, at, (size_t)(n - 1)) : NULL;
     if (*s && memchr(at, 0, (size_t)(n - 1)))
-        p->in.bad = true; /* the readers' texts end at a NUL */
+        p->in.bad = true; /* readers end texts at a NUL */
 }
 
 static void guid(struct pack *p, struct guid *g)
@@ -80,8 +80,8 @@ static void guid(struct pack *p, struct guid *g)
         cur_copy(&p->in, g, sizeof *g);
 }
 
-/* A list: its length, then each by `each`. When reading, an element takes at least a byte, so a length can't promise
- * more than there is. */
+/* A list: its length, then its elements by `each`. An element has at least a byte, so a list that is read can't be
+ * longer than the bytes left. */
 #define LIST(p, list, each) \
     do { \
         uint64_t count_ = (list).count; \
@@ -303,7 +303,7 @@ static bool manifest_pack_within(int index, unsigned count)
     return index == MANIFEST_NONE || (index >= 0 && (unsigned)index < count);
 }
 
-/* M2, as far as indexes go; what fields say is checked again when schemas are made of them. */
+/* M2, as far as indexes go; making schemas checks the fields again. */
 static bool template_sound(const struct manifest_provider *p, const struct manifest_template *t)
 {
     if (!t->tid || t->top_count > t->fields.count || t->fields.count > UINT16_MAX)
@@ -350,7 +350,7 @@ static int manifest_pack_message_order(const void *a, const void *b)
     return strcmp(((const struct manifest_item *)a)->name, ((const struct manifest_item *)b)->name);
 }
 
-/* The next blob's content, behind zeros; false at the end. *why when it is not sound. */
+/* The next blob, behind zeros. False: the end, or, with *why set, a blob that is not sound. */
 static bool blob_next(const uint8_t *data, size_t size, size_t *at, struct header *h, struct reason *why)
 {
     while (*at < size && !data[*at])
@@ -423,7 +423,7 @@ wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_
     }
     while (blob_next(data, size, &at, &h, &wrong)) {
         if (h.kind == PACK_METADATA && blobs)
-            break; /* the next one's */
+            break; /* the next manifest's */
         if (h.kind != PACK_METADATA && !blobs) {
             reason_set(&wrong, W_INVALID_DATA, "at offset %zu: it begins with a blob of kind %u, not with metadata", at,
                        h.kind);

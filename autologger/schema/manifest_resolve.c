@@ -1,5 +1,5 @@
-/* Second step: what is the same twice, numbers that the manifest leaves to us, and strings. Events: manifest_events.c;
- * templates: manifest_fields.c. Nothing here takes time by the square of what the file holds. */
+/* Second step: duplicates, numbers that the manifest omits, and strings. Events: manifest_events.c; templates:
+ * manifest_fields.c. No time here grows with the square of the file's content. */
 #include "autologger/schema/manifest_build.h"
 
 #include "registry-sim/base/nearest.h"
@@ -67,7 +67,7 @@ struct name_guess name_guess(const struct builder *b, const struct name_index *n
     return guess;
 }
 
-/* ---- what may not be the same ---- */
+/* ---- duplicates ---- */
 
 struct manifest_resolve_seen {
     const char *text;   /* or */
@@ -84,7 +84,7 @@ static int seen_order(const void *a, const void *b)
     return n ? n : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Rows alike are told at the later one. `what`: "the name of a level". */
+/* Reports duplicate rows at the later one. `what`: "the name of a level". */
 static void twice(struct builder *b, struct manifest_resolve_seen *rows, unsigned count, const char *what)
 {
     if (count)
@@ -105,7 +105,7 @@ static void twice(struct builder *b, struct manifest_resolve_seen *rows, unsigne
 }
 
 enum by { BY_NAME, BY_VALUE };
-/* Items whose name or value is there twice; `task_at`: where an item has the task that it is of, 0: nowhere. */
+/* Reports items with a duplicate name or value; `task_at`: the offset of the item's task, 0: none. */
 static void items_twice(struct builder *b, const void *at, unsigned count, size_t stride, size_t task_at, enum by by,
                         const char *what)
 {
@@ -142,7 +142,7 @@ static void events_twice(struct builder *b, const struct manifest_provider *p)
     free(rows);
 }
 
-/* C names of one header. */
+/* Event symbols: C names of one header. */
 static void symbols_twice(struct builder *b)
 {
     size_t                        count = 0, n = 0;
@@ -162,9 +162,9 @@ static void symbols_twice(struct builder *b)
     free(rows);
 }
 
-/* ---- what the manifest leaves to us ---- */
+/* ---- numbers that the manifest omits ---- */
 
-/* Values from 16 on, past those that are given; a bit of the keyword each, from the top. */
+/* Assigns values from 16 on, past given ones, and a keyword bit each, from the top. */
 static void channels_number(struct builder *b, struct manifest_provider *p)
 {
     bool     taken[256] = {false};
@@ -272,7 +272,7 @@ static void maps_check(struct builder *b, const struct manifest_provider *p)
                     "the value of a map's entry");
         for (unsigned k = 0; k < m->entries.count; k++) {
             const struct manifest_item *e = &m->entries.at[k];
-            if (m->bits && e->value & (e->value - 1)) /* 0: the text of no bit */
+            if (m->bits && e->value & (e->value - 1)) /* 0: the text for no bits */
                 manifest_error(b, e->line, "give each entry a bit of its own, or make it a valueMap",
                                "value=\"0x%llx\" in the bitMap %s is not one bit", (unsigned long long)e->value,
                                m->item.name ? m->item.name : "?");
@@ -335,7 +335,7 @@ static int manifest_resolve_message_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* More of them than there can be numbers. */
+/* Cuts a list that has more elements than there are values. */
 #define CUT(list, most, what) \
     do { \
         if ((list).count > (most)) \
@@ -344,8 +344,8 @@ static int manifest_resolve_message_order(const void *a, const void *b)
         (list).count = (list).count > (most) ? (most) : (list).count; \
     } while (0)
 
-/* Leaves out what describes no event: a provider without a GUID, an event without an id, keywords beyond their 64 bits.
- * What the rest of the reading relies on is filled in. */
+/* Removes elements that describe no event: a provider without a GUID, an event without an id, keywords beyond their 64
+ * bits. Fills in what later steps need. */
 static void sift(struct builder *b)
 {
     struct manifest *m    = b->m;

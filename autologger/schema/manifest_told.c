@@ -1,12 +1,12 @@
-/* What is wrong with a manifest: told at once where the reading is strict; noted, and told once each kind, where it is
- * forgiving. */
+/* Mistakes of a manifest: a strict reading reports each at once; a forgiving one notes them, and reports each kind
+ * once. */
 #include "autologger/schema/manifest_build.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A kind of flaw is its format; one beyond FLAW_KINDS is counted alone. */
+/* The format identifies a kind of flaw; kinds beyond FLAW_KINDS are only counted. */
 static void flaw_note(struct builder *b, uint32_t line, const char *advice, const char *format, va_list args)
 {
     unsigned i = 0;

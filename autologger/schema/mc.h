@@ -1,5 +1,5 @@
-/* mc.h - what a message compiler makes of a manifest: a C header, with the names that Windows' mc gives, and a C file
- * that puts the binary form into the program (section MANIFEST_SECTION). Both compile as C99 and later and as C++14 and
+/* mc.h - the output of a message compiler for a manifest: a C header, with the names of Windows' mc, and a C file that
+ * puts the binary form into the program (section MANIFEST_SECTION). Both compile as C99 and later and as C++14 and
  * later, with gcc and clang.
  * Threads: pure, any. Not for: writing files (tools/verbs/cmd_mc.c). */
 #ifndef AUTOLOGGER_SCHEMA_MC_H
@@ -9,25 +9,25 @@
 
 struct mc_options {
     const char *base;    /* the file's name without suffix, for its guard */
-    const char *prefix;  /* of the macros that write; NULL: "EventWrite" */
-    const char *strip;   /* taken from the beginning of events' symbols, without case; NULL: nothing */
+    const char *prefix;  /* of the writing macros; NULL: "EventWrite" */
+    const char *strip;   /* removed from the beginning of event symbols, ignoring case; NULL: nothing */
     bool        callout; /* each event is given to MCGEN_CALLOUT, too */
 };
-/* The header. Problems are told with their lines: a C name that two things of different values have. Constants of one
- * name and value are defined once; of different values the first counts, and the other is a warning. W_INVALID_DATA: a
- * name that constants and objects share, or two objects. */
+/* The header. Reports clashes of C names, with their lines. Constants of one name and value are defined once; with
+ * different values the first is defined, and the other is a warning. W_INVALID_DATA: a constant and an object, or two
+ * objects, share a name. */
 wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems,
                   struct text *out, struct reason *why);
-/* The same problems, for who only checks. */
+/* Reports the same problems, without output. */
 wstatus mc_check(const struct manifest *m, struct manifest_problems *problems, struct reason *why);
 /* The C file that holds the binary form of all cultures. */
 wstatus mc_metadata(const struct manifest *m, const char *base, struct text *out, struct reason *why);
 
 enum { MC_NAME = 256 };
-/* The C name of a provider: its symbol, else of its name ("Contoso-Web" is Contoso_Web). Returns `out`. */
+/* The C name of a provider: its symbol, else made from its name ("Contoso-Web" is Contoso_Web). Returns `out`. */
 const char *mc_provider_symbol(const struct manifest_provider *p, char out[MC_NAME]);
 /* Of an event: its symbol, else <provider>_Event<id>, with _v<version> above 0. */
 const char *mc_event_symbol(const struct manifest_provider *p, const struct manifest_event *e, char out[MC_NAME]);
-/* "Contoso-Web" as the part of a C name: what is no letter or digit becomes '_'. */
+/* "Contoso-Web" as the part of a C name: characters other than letters and digits become '_'. */
 const char *mc_name(const char *name, char out[MC_NAME]);
 #endif

@@ -1,8 +1,8 @@
-/* What all headers have in common: the C code that a program gets once, however many manifests it has. */
+/* The common part of all headers: C code that a program gets once, however many manifests it has. */
 #include "autologger/schema/mc_private.h"
 
-/* As Windows' headers have it, with the same names; the last member is ours. What the sessions of all want together is
- * what the library keeps in the provider, so a context is right with several sessions, too. */
+/* As in Windows' headers, with the same names; the last member is ours. The library keeps the combined demand of all
+ * sessions in the provider, so a context is right with several sessions, too. */
 static const char code[] =
     "#ifndef _MC_STRINGS_def\n#define _MC_STRINGS_def\n"
     "/* strings with their NUL; of a NULL, what Windows' headers write */\n"

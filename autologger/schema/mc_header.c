@@ -44,7 +44,7 @@ const char *mc_event_symbol(const struct manifest_provider *p, const struct mani
 
 /* ---- the header ---- */
 
-/* What may not end a comment. */
+/* Writes `s` into a comment: line ends, and the '*' of a comment's end, become blanks. */
 static void comment_text(struct text *out, const char *s)
 {
     for (; s && *s; s++)
@@ -99,7 +99,7 @@ static void constants(struct text *out, struct mc_names *names, const char *symb
     for (unsigned i = 0; i < p->opcodes.count; i++) {
         const struct manifest_opcode *o = &p->opcodes.at[i];
         struct manifest_item          k = o->item;
-        if (!k.symbol && o->task >= 0) { /* tasks may have opcodes of one name */
+        if (!k.symbol && o->task >= 0) { /* opcodes of different tasks may share a name */
             snprintf(name, sizeof name, "%.80s_OPCODE_%.80s_", symbol, mc_name(p->tasks.at[o->task].item.name, part));
             const size_t used = strlen(name);
             snprintf(name + used, sizeof name - used, "%s", mc_name(k.name, part));
@@ -132,7 +132,7 @@ static void constants(struct text *out, struct mc_names *names, const char *symb
         }
 }
 
-/* What events of one level and keywords share in the context: a bit. */
+/* Events of one level and keywords share a bit in the context. */
 struct mc_header_bits {
     struct bit {
         uint64_t keyword;
@@ -177,8 +177,8 @@ static void bits_code(struct text *out, const struct manifest_provider *p, const
     free(b.at);
 }
 
-/* The provider, its handle, and what registers it. One storage for all files of a program or library: the linker keeps
- * one of them. */
+/* The provider, its handle and its registration macros. All files of a program or library share one storage: the linker
+ * keeps one copy. */
 static void provider_storage(struct text *out, struct mc_names *names, const struct manifest_provider *p,
                              const char *symbol)
 {
@@ -211,7 +211,7 @@ static void provider_storage(struct text *out, struct mc_names *names, const str
         name, symbol, symbol, symbol, name, symbol, name, symbol);
 }
 
-/* What the macro needs, before the macro: templates of one shape share a function. */
+/* The code of an event: first what its macro needs, then the macro. Templates of one shape share a function. */
 static void event_code(struct text *out, struct mc_names *names, const struct manifest *m,
                        const struct manifest_provider *p, const struct manifest_event *e, const char *provider,
                        const struct mc_options *how)

@@ -13,7 +13,7 @@ static uint32_t mc_names_hash(const char *text)
     return h ^ h >> 15;
 }
 
-/* The place of the name, or the free one where it belongs. There is room. */
+/* The slot of the name, or the free slot for it. Needs room in the table. */
 static unsigned *mc_names_place(struct mc_names *n, const char *text)
 {
     unsigned mask = 2 * n->room - 1, i = mc_names_hash(text) & mask;

@@ -1,11 +1,11 @@
-/* mc_private.h - shared by the files of the message compiler (mc.h); nobody else includes it. */
+/* mc_private.h - shared by the files of the message compiler (mc.h); no other file includes it. */
 #ifndef AUTOLOGGER_SCHEMA_MC_PRIVATE_H
 #define AUTOLOGGER_SCHEMA_MC_PRIVATE_H
 #include "autologger/schema/mc.h"
 
 enum { MC_DESCRIPTORS_MAX = 128 };
 
-/* The C names of a header. A constant may come again. */
+/* The C names of a header. A constant may occur again. */
 struct mc_names {
     struct mc_name_row {
         char    *text;
@@ -19,7 +19,7 @@ struct mc_names {
     const char               *file;
     struct manifest_problems *problems;
 };
-/* Takes the name; false: it is there already, so the header must not define it again. What differs is told. */
+/* Adds the name; false: it exists, so the header must not define it again. Clashes are reported. */
 bool mc_names_constant(struct mc_names *n, const char *text, uint64_t value, uint32_t line);
 bool mc_names_object(struct mc_names *n, const char *text, uint32_t line);
 void mc_names_finish(struct mc_names *n);
@@ -27,7 +27,7 @@ void mc_names_finish(struct mc_names *n);
 unsigned mc_descriptors(const struct manifest_template *t);
 void     mc_template_name(const struct manifest_template *t, bool callout, struct text *out);
 void     mc_template_function(const struct manifest_template *t, bool callout, struct text *out);
-/* What all headers have in common: strings, the context of a provider, what changes it. */
+/* The common part of all headers: strings, the context of a provider, its control callback. */
 void mc_common(struct text *out);
 /* The names of the fields, as the arguments of the macro of an event: "url, status". */
 void mc_arguments(const struct manifest_template *t, const char *event, struct text *out);

@@ -1,4 +1,4 @@
-/* The function that writes the events of a template: a parameter a field, a data descriptor or two for it. */
+/* The function that writes the events of a template: a parameter a field, with one or two data descriptors. */
 #include "autologger/schema/mc_private.h"
 
 #include "autologger/schema/schema.h"
@@ -34,7 +34,8 @@ static bool mc_template_has_length(const struct manifest_field *f)
 {
     return f->flags & (FIELD_LENGTH_OF | FIELD_FIXED_LENGTH);
 }
-/* Nobody but the program can say how many bytes it has: a struct, strings to their NULs or counted ones in an array. */
+/* Only the program knows the number of bytes: a struct, or an array of NUL-terminated strings, SIDs or counted
+ * values. */
 static bool needs_size(const struct manifest_field *f)
 {
     enum mc_template_how how = type_find(f->in)->how;
@@ -42,14 +43,14 @@ static bool needs_size(const struct manifest_field *f)
            (mc_template_is_array(f) && !mc_template_has_length(f) && (how == STRING || how == SID || how == COUNTED));
 }
 
-/* Strings in an array are handed over as Windows' headers have it: the number of characters of all, their NULs
- * included, then the first. */
+/* An array of strings is passed as in Windows' headers: the number of characters of all, with their NULs, then the
+ * first. */
 static bool is_text(const struct manifest_field *f)
 {
     return !(f->flags & FIELD_STRUCT) && type_find(f->in)->how == STRING;
 }
 
-/* An expression for a count or length: a number, or the parameter that says it. */
+/* An expression for a count or length: a number, or the parameter that has it. */
 static void amount(const struct manifest_field *f, bool length, char out[40])
 {
     unsigned n = length ? f->length : f->count;
@@ -70,8 +71,7 @@ unsigned mc_descriptors(const struct manifest_template *t)
     return n;
 }
 
-/* McTemplateU0, a letter each, and what an array, a length or a struct adds to it: the same name is the same
- * function. */
+/* McTemplateU0, a letter a field, and additions for arrays, lengths and structs: equal names mean equal functions. */
 void mc_template_name(const struct manifest_template *t, bool callout, struct text *out)
 {
     text_printf(out, callout ? "McTemplateCoU0" : "McTemplateU0");
@@ -164,7 +164,7 @@ void mc_template_function(const struct manifest_template *t, bool callout, struc
                 n ? "_Data" : "NULL");
 }
 
-/* The field's name where C takes it as a macro's parameter and it means nothing else in the macro. */
+/* The field's name, if C accepts it as a macro's parameter and it means nothing else in the macro; else _Arg<index>. */
 static void argument_name(const struct manifest_template *t, unsigned i, const char *event, char out[MC_NAME])
 {
     char other[MC_NAME];

@@ -7,7 +7,7 @@ enum { VALUES_MAX = 100 }; /* as FormatMessage */
 /* The texts of the values, one after another in `all`. */
 struct values {
     struct text                all;
-    size_t                     end[VALUES_MAX]; /* behind value i; it begins at the end of the one before */
+    size_t                     end[VALUES_MAX]; /* the end of value i, which begins at the end of the one before */
     unsigned                   count;
     bool                       xml;
     const struct schema_field *last;
@@ -36,7 +36,7 @@ static bool message_see(void *ctx, const struct walk_place *place, const struct 
     return true;
 }
 
-/* What XML takes for something else, written so that it does not; a byte that XML has not is a blank. */
+/* Escapes the special characters of XML; a byte that XML does not allow becomes a blank. */
 static void put_xml(const char *p, size_t size, struct text *out)
 {
     for (size_t i = 0; i < size; i++) {
@@ -62,15 +62,15 @@ static void message_put_value(const struct values *v, unsigned n, struct text *o
         text_add(out, text_get(&v->all) + from, v->end[n - 1] - from);
 }
 
-/* The length of a format behind a number, "!s!" or "!08x!"; 0: what stands there is text. Values are shown as their
- * types have it. */
+/* The length of a format behind a number, "!s!" or "!08x!"; 0: no format, but text. Formats are ignored: values are
+ * shown by their types. */
 static size_t format_length(const char *p)
 {
     size_t n = *p == '!' ? strspn(p + 1, "0123456789.-+#*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
     return n && p[1 + n] == '!' ? n + 2 : 0;
 }
 
-/* What follows a '%'; the number of characters taken. 0: the message ends here. */
+/* Writes the escape behind a '%'; returns the number of characters taken. 0: the message ends here. */
 static size_t message_escape(const char *p, const struct values *v, struct text *out)
 {
     static const char from[] = "ntbr.!%", to[] = "\n\t \r.!%";

@@ -9,7 +9,7 @@ struct payload_layout_layout {
     const struct schema_event *event;
     struct payload_clause     *clause;
     unsigned                   slots, nesting;
-    int                        step_of[SCHEMA_SLOTS_MAX]; /* by field: its step; -1: it is none */
+    int                        step_of[SCHEMA_SLOTS_MAX]; /* by field: its step; -1: none */
     struct reason             *why;
 };
 
@@ -19,7 +19,7 @@ static wstatus unsupported(const struct payload_layout_layout *l, const struct s
                       f->name, l->event->id, what);
 }
 
-/* The slot that gets the value of a field before; -1: none is left. */
+/* The slot for the value of an earlier field; -1: none is left. */
 static int payload_layout_slot_of(struct payload_layout_layout *l, unsigned field)
 {
     const int step = field < SCHEMA_SLOTS_MAX ? l->step_of[field] : -1;
@@ -95,7 +95,7 @@ static wstatus payload_layout_run(struct payload_layout_layout *l, unsigned firs
     return W_SUCCESS;
 }
 
-/* The top-level field of that name, or -1 with what is like it. */
+/* The top-level field of that name; -1: none, with the nearest name in the reason. */
 static int payload_layout_find(const struct payload_layout_layout *l, const char *name)
 {
     struct nearest n = nearest_make(name, 3);
@@ -124,7 +124,7 @@ wstatus payload_layout(const struct schema_event *event, struct payload_clause *
         last = at[i] > last ? at[i] : last;
     }
     wstatus st = payload_layout_run(&l, 0, (unsigned)(last + 1));
-    /* a structure is no step: payload_add says that it cannot be compared */
+    /* a structure has no step: payload_add says that it cannot be compared */
     for (unsigned i = 0; i < c->predicates && !st; i++)
         c->predicate[i].step = l.step_of[at[i]] < 0 ? PAYLOAD_BY_NAME : (uint16_t)l.step_of[at[i]];
     return st;

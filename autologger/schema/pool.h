@@ -1,7 +1,7 @@
-/* pool.h - memory that is freed as a whole, with a bound: texts, structs and lists of a document whose size nobody
- * knows beforehand. Invariant P1: once memory ran out, or the bound was reached, `failed` stays set and all calls give
- * NULL; ask once at the end.
- * Threads: one. Ownership: new/free; what was given out lives as long as the pool. */
+/* pool.h - memory with a bound that is freed as a whole: texts, structs and lists of a document of unknown size.
+ * Invariant P1: once memory ran out, or the bound was reached, `failed` stays set and all calls give NULL; ask once at
+ * the end.
+ * Threads: one. Ownership: new/free; allocations live as long as the pool. */
 #ifndef AUTOLOGGER_SCHEMA_POOL_H
 #define AUTOLOGGER_SCHEMA_POOL_H
 #include <stdbool.h>
@@ -21,7 +21,7 @@ const char  *pool_text(struct pool *p, const char *text, size_t length); /* a co
         type    *at; \
         unsigned count, room; \
     }
-/* One more, zeroed, at the end; NULL without memory. Pointers into the list move. */
+/* Appends a zeroed element; NULL: no memory. Pointers into the list move. */
 #define pool_push(pool, list) \
     ((__typeof__((list)->at))pool_list_push((pool), (void **)&(list)->at, &(list)->count, &(list)->room, \
                                             sizeof *(list)->at))

@@ -153,7 +153,7 @@ wstatus publishers_save(const char *folder, const struct manifest *m, unsigned p
             st = publishers_failed("written", temporary, why);
         done += n > 0 ? (size_t)n : 0;
     }
-    if (!st && (fchmod(fd, 0644) < 0 || fsync(fd) < 0)) /* whatever the umask: everybody may read traces by it */
+    if (!st && (fchmod(fd, 0644) < 0 || fsync(fd) < 0)) /* whatever the umask: all users read traces with it */
         st = publishers_failed("written", temporary, why);
     if (fd >= 0 && close(fd) < 0 && !st)
         st = publishers_failed("written", temporary, why);

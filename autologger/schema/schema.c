@@ -85,12 +85,11 @@ struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_
 
 /* ---- checks ---- */
 
-/* What is known while an event is checked. Every field is visited once: a field of two structs, or of none, is an
- * error. */
+/* The state of checking an event. Every field is visited once: a field of two structs, or of none, is an error. */
 struct check {
     struct schema_event *e;
     struct reason       *why;
-    uint8_t             *seen; /* by field: visited, so it lies before whatever is visited now */
+    uint8_t             *seen; /* by field: visited, so it lies before the present one */
     unsigned             visited;
 };
 
@@ -149,7 +148,7 @@ static wstatus check_type(struct check *c, unsigned i)
     if (f->in == IN_BINARY && !sized && !(f->flags & FIELD_CUSTOM) && value_width(kind) == 0)
         return schema_wrong(c, i, "is Binary and has no length");
     if (!is_integer(f))
-        f->map = NULL; /* texts for numbers alone */
+        f->map = NULL; /* only numbers have texts */
     f->kind    = (uint16_t)(f->in == IN_POINTER && f->flags & FIELD_TO_END ? VALUE_ADDRESSES : kind);
     bool alone = !(f->flags & ~(unsigned)(FIELD_TAGS | FIELD_FIXED_LENGTH | FIELD_HIDDEN | FIELD_REFERENCED));
     f->width   = (uint8_t)(alone ? value_width(f->kind) : 0);
@@ -195,7 +194,7 @@ static wstatus check_run(struct check *c, unsigned first, unsigned count, unsign
         st = check_run(c, f->first, f->members, depth + 1);
     }
     for (unsigned i = first; depth && i < first + count && !st; i++)
-        c->seen[i] = 2; /* out of reach for what stands behind the struct */
+        c->seen[i] = 2; /* not referable from behind the struct */
     return st;
 }
 
@@ -212,7 +211,7 @@ static wstatus schema_enter(struct schema_provider *p, struct schema_event *e, s
     return W_SUCCESS;
 }
 
-/* How many fields at the beginning stand at the same place in each event. */
+/* Counts the leading fields that have the same place in each event. */
 static void finish_fixed(struct schema_event *e)
 {
     for (e->fixed = e->fixed_bytes = 0;

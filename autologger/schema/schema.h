@@ -1,12 +1,12 @@
-/* schema.h - what describes an event, whoever says it: TraceLogging metadata, a manifest, metadata embedded in a file,
- * the built-in kernel classes. All are brought to this one model, so there is one walk over payloads (walk.h) and one
- * way to text (value.h). Invariants  S1 fields[0..top_count) are the event's own; members of a struct stand behind
- * them, in one run, and behind the struct
- *             itself. S2 a count or length by reference names a field before it in the payload: of the same struct, or
- *             of an outer level. schema_event_finish checks both; only events that passed are found (set.h).
- * Threads     building: one. A finished provider is constant data: any.
- * Ownership   a provider owns all below it, in one arena; texts are UTF-8 and never NULL unless it says so.
- * Not for     the XML of manifests (manifest.h), finding (set.h), payloads (walk.h). */
+/* schema.h - the one model of event descriptions, whatever their source: TraceLogging metadata, a manifest, metadata
+ * embedded in a file, the built-in kernel classes. So there is one walk over payloads (walk.h) and one way to text
+ * (value.h).
+ * Invariants: S1 fields[0..top_count) are the event's own; members of a struct stand behind them, in one run, and
+ * behind the struct itself. S2 a count or length by reference names a field before it in the payload: of the same
+ * struct, or of an outer level. schema_event_finish checks both; only events that passed are found (set.h).
+ * Threads: building: one. A finished provider is constant data: any.
+ * Ownership: a provider owns all below it, in one arena; texts are UTF-8 and never NULL unless noted.
+ * Not for: the XML of manifests (manifest.h), finding (set.h), payloads (walk.h). */
 #ifndef AUTOLOGGER_SCHEMA_SCHEMA_H
 #define AUTOLOGGER_SCHEMA_SCHEMA_H
 #include "registry-sim/win32/guid.h"
@@ -26,9 +26,9 @@ enum schema_out {
 #include "autologger/schema/outtypes.def"
 #undef O
 };
-/* Which description an event was found by, in the order of the search. */
+/* The source of an event's description, in the order of the search. */
 enum schema_source {
-    SCHEMA_SELF,     /* the event brings it: TraceLogging */
+    SCHEMA_SELF,     /* the event carries it: TraceLogging */
     SCHEMA_MANIFEST, /* a manifest that was loaded or is installed */
     SCHEMA_EMBEDDED, /* metadata in the file: a merge put it there, or the provider (EventSource) */
     SCHEMA_CLASSIC,  /* the kernel's built-in classes */
@@ -50,16 +50,16 @@ struct schema_map {
 /* The first eight are EVENT_PROPERTY_INFO's (PROPERTY_FLAGS of tdh.h). */
 enum {
     FIELD_STRUCT       = 0x0001,
-    FIELD_LENGTH_OF    = 0x0002, /* `length` is the index of the field that says it */
-    FIELD_COUNT_OF     = 0x0004, /* `count` is the index of the field that says it: an array */
+    FIELD_LENGTH_OF    = 0x0002, /* `length` is the index of the field with the length */
+    FIELD_COUNT_OF     = 0x0004, /* an array: `count` is the index of the field with the count */
     FIELD_FIXED_COUNT  = 0x0010, /* an array of `count`, also when that is 1 */
     FIELD_FIXED_LENGTH = 0x0020,
     FIELD_TAGS         = 0x0040,
     FIELD_CUSTOM       = 0x0080, /* TraceLogging's custom serializer: a u16 of bytes, then these */
     FIELD_HIDDEN       = 0x0100, /* not shown: the count in front of an array, bytes of no meaning */
-    FIELD_OPTIONAL     = 0x0200, /* absent where the payload ends before it */
+    FIELD_OPTIONAL     = 0x0200, /* absent if the payload ends before it */
     FIELD_TO_END       = 0x0400, /* as many elements (IN_BINARY: bytes) as are left */
-    FIELD_REFERENCED   = 0x0800, /* set by schema_event_finish: another one's count or length */
+    FIELD_REFERENCED   = 0x0800, /* set by schema_event_finish: it is another field's count or length */
 };
 enum { SCHEMA_SLOTS_MAX = 512, SCHEMA_NESTING_MAX = 16 };
 struct schema_field {
@@ -71,12 +71,12 @@ struct schema_field {
     uint16_t                 count;          /* 1 when it is no array */
     uint16_t                 length; /* UnicodeString: units of 16 bits; AnsiString, Binary: bytes; 0: to the NUL */
     uint16_t                 kind;   /* set by schema_event_finish: enum value_kind (value.h) */
-    /* set by it: bytes of a value that stands alone and always has as many; 0: it is not so simple */
+    /* set by it: bytes of a single value of constant size; 0: not so simple */
     uint8_t  width;
-    bool     plain_name;  /* set by it: of printing ASCII without blanks */
+    bool     plain_name;  /* set by it: printable ASCII without blanks */
     uint16_t name_length; /* set by it */
-    bool     text8;       /* set by it: a text alone, to its NUL */
-    /* set by it: bytes of the fields before, behind the prefix, of those that `fixed` of the event counts */
+    bool     text8;       /* set by it: a single text, to its NUL */
+    /* set by it, for those that the event's `fixed` counts: bytes of the fields before it, behind the prefix */
     uint16_t at;
     uint16_t slot; /* set by it: where a walk keeps the value, with FIELD_REFERENCED */
     uint32_t tags;
@@ -89,21 +89,21 @@ struct schema_event {
     uint8_t                       version, channel, level, opcode;
     uint64_t                      keyword;
     bool                          cut; /* the description is damaged behind these fields */
-    /* set by schema_event_finish: all fields are shown, simple (width, text8), and none has to do with another */
+    /* set by schema_event_finish: all fields are shown, simple (width, text8) and independent of each other */
     bool flat;
     /* bytes of metadata at the beginning of the payload; the fields begin behind them */
     uint32_t prefix;
-    /* set by it, of a flat one: so many fields at the beginning always have the same size; their bytes */
+    /* set by it, of a flat event: number of leading fields with constant size; their bytes */
     uint16_t fixed, fixed_bytes;
-    /* not zero: a classic event, found by this and opcode and version, not by id */
+    /* not zero: a classic event, found by this, opcode and version, not by id */
     struct guid class_guid;
     uint32_t    tags;
-    /* names; NULL: none is given (predefined ones: schema_level_name and its like in names.h) */
+    /* names; NULL: none is given (predefined ones: names.h) */
     const char        *name; /* EventName: TraceLogging's, or a manifest event's symbol or name */
     const char        *level_name, *channel_name, *task_name, *opcode_name;
-    const char *const *keyword_names; /* ends with NULL; NULL: none */
+    const char *const *keyword_names; /* NULL-terminated; NULL: none */
     const char        *attributes;
-    /* XML with %N, which stands for EventData where events are shown as XML; NULL: none */
+    /* XML with %N, which replaces EventData where events are shown as XML; NULL: none */
     const char          *user_data;
     const char          *message; /* as in the manifest: "%1 said %2!s!", escapes untouched (message.h) */
     struct schema_field *fields;
@@ -113,7 +113,7 @@ struct schema_event {
 /* A level, task, opcode, keyword or channel that a provider declares. */
 struct schema_name {
     uint64_t    value;
-    uint32_t    task;           /* opcodes of one task alone: that task; else 0 */
+    uint32_t    task;           /* of an opcode for one task alone: that task; else 0 */
     const char *name, *message; /* message: NULL when it has none */
 };
 struct schema_names {
@@ -128,8 +128,8 @@ struct schema_provider {
     const char           *name;
     const char           *message;       /* NULL: none */
     const char           *resource_file; /* NULL: none */
-    const char           *origin;        /* where it was read: "/etc/x.man", "boot.etl"; for messages */
-    const char           *culture;       /* of its texts: "de-DE"; NULL: nobody said */
+    const char           *origin;        /* its file, for messages: "/etc/x.man", "boot.etl" */
+    const char           *culture;       /* of its texts: "de-DE"; NULL: not known */
     struct schema_names   levels, tasks, opcodes, keywords, channels;
     struct schema_map    *maps;
     unsigned              map_count;
@@ -138,27 +138,27 @@ struct schema_provider {
     struct schema_arena  *arena;
 };
 
-/* NULL when out of memory, as all that makes something here. Texts are copied. */
+/* NULL: out of memory, as for all functions here that create something. Texts are copied. */
 struct schema_provider *schema_provider_new(const struct guid *guid, const char *name);
 void                    schema_provider_free(struct schema_provider *p); /* NULL is fine */
 /* Zeroed memory that lives as long as the provider. */
 void *schema_alloc(struct schema_provider *p, size_t count, size_t size);
-/* A copy as valid UTF-8 (what is not becomes U+FFFD). */
+/* A copy as valid UTF-8 (invalid bytes become U+FFFD). */
 const char *schema_text(struct schema_provider *p, const char *text, size_t length);
-/* The same of UTF-16LE. */
+/* The same from UTF-16LE. */
 const char *schema_text_utf16(struct schema_provider *p, const void *text, size_t bytes);
-/* An event of `field_count` zeroed fields (count 1), which is not the provider's before schema_event_finish. */
+/* An event of `field_count` zeroed fields (count 1). schema_event_finish makes it one of the provider's. */
 struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_count, unsigned top_count);
-/* Checks S1 and S2 and the types, fills in what is set by it, and enters the event. W_INVALID_DATA and what is wrong
- * with which field (the event is not entered then); W_NOT_ENOUGH_MEMORY. */
+/* Checks S1, S2 and the types, fills in the members "set by it", and enters the event. W_INVALID_DATA: names the field
+ * and its mistake; the event is not entered. W_NOT_ENOUGH_MEMORY. */
 wstatus schema_event_finish(struct schema_provider *p, struct schema_event *event, struct reason *why);
-/* Words of manifests ("win:UInt32", "xs:dateTime") and numbers; false: there is none. */
+/* Words of manifests ("win:UInt32", "xs:dateTime") and numbers; false: unknown word. */
 bool        schema_in_find(const char *word, uint16_t *in);
 bool        schema_out_find(const char *word, uint16_t *out);
 const char *schema_in_word(uint16_t in);   /* "" when there is none */
 const char *schema_out_word(uint16_t out); /* "" when there is none */
-/* The in-type's own way to be shown (win:UInt32: OUT_UNSIGNEDINT), as a manifest without outType means it. */
+/* The in-type's default out-type (win:UInt32: OUT_UNSIGNEDINT), for a manifest without outType. */
 uint16_t schema_out_default(uint16_t in);
-/* May a manifest show this in-type that way? */
+/* May a manifest give this in-type that out-type? */
 bool schema_out_fits(uint16_t in, uint16_t out);
 #endif

@@ -18,7 +18,7 @@ enum {
     LEARNT_MAX     = 64 * 1024 * 1024
 };
 
-/* A description that an event brought, by the bytes of its two items. */
+/* A description from an event, found by the bytes of its two items. */
 struct self {
     uint64_t                hash;
     struct schema_provider *provider; /* NULL: the bytes describe nothing */
@@ -38,7 +38,7 @@ struct schema_set {
     size_t                      table_size, table_used;
     struct self                *self; /* an open table of 2 * SELF_MAX */
     size_t                      self_count, self_bytes, learnt_bytes;
-    const struct self          *lately[LATELY]; /* what was found lately, by what costs little to look at */
+    const struct self          *lately[LATELY]; /* recently found ones, by a cheap hash */
     struct by_items {
         uint64_t                   items; /* etl_event.items; 0: nothing */
         struct guid                provider;
@@ -130,7 +130,7 @@ static bool same_event(const struct schema_event *a, const struct schema_event *
     return same_key(a, classic ? &b->class_guid : &b->provider->guid, classic, classic ? b->opcode : b->id, b->version);
 }
 
-/* There is room. A better source wins, and of one source the later; within a provider the first. */
+/* Needs room in the table. A better source wins, and of one source the later; within a provider the first. */
 static void set_enter(struct schema_set *s, const struct schema_event *e)
 {
     size_t i = hash_event(e) & (s->table_size - 1);
@@ -205,7 +205,7 @@ unsigned schema_set_remove(struct schema_set *s, enum schema_source source, cons
                 s->added[kept++] = s->added[i];
         s->added_count = kept;
         all += n;
-        if (n && !rebuild(s)) { /* no memory: nothing may be found then that is no longer there */
+        if (n && !rebuild(s)) { /* no memory: removed events must not be found */
             memset((void *)s->table, 0, s->table_size * sizeof *s->table);
             s->table_used = 0;
         }
@@ -258,7 +258,7 @@ static bool first_question(struct schema_set *s, const struct guid *guid)
         if (guid_equal(&s->asked[i], guid))
             return false;
     if (s->asked_count == ASKED_MAX || guid_is_zero(guid))
-        return false; /* a file of made-up GUIDs: its events are not described anyhow */
+        return false; /* a file of made-up GUIDs: its events have no descriptions anyway */
     s->asked[i] = *guid;
     s->asked_count++;
     return true;
@@ -291,7 +291,7 @@ static const struct schema_event *find_added(struct schema_set *s, const struct 
 
 /* ---- metadata of the file ---- */
 
-/* The provider that keeps what files say of `guid`. */
+/* The provider with the file's descriptions for `guid`. */
 static struct schema_provider *learnt_provider(struct schema_set *s, const struct guid *guid)
 {
     static const char origin[] = "metadata of the file";
@@ -307,16 +307,16 @@ static struct schema_provider *learnt_provider(struct schema_set *s, const struc
     return schema_set_add(s, SCHEMA_EMBEDDED, p) ? NULL : p;
 }
 
-/* The last event of a provider that is in the set goes into the table. */
+/* Enters the last event of a provider in the set into the table. */
 static void enter_last(struct schema_set *s, struct schema_provider *p)
 {
     if ((s->table_used + 1) * 2 <= s->table_size)
         set_enter(s, p->events[p->event_count - 1]);
     else if (!rebuild(s))
-        p->event_count--; /* no memory: it is not described */
+        p->event_count--; /* no memory: it stays without a description */
 }
 
-/* Is there a description from the file already? A merge of merged files has each several times. */
+/* Does the set have this description from the file? A merge of merged files has each several times. */
 static bool set_known(const struct schema_set *s, const void *payload, size_t size)
 {
     struct schema_key k = {0};
@@ -408,7 +408,7 @@ static const struct self *look_self(struct schema_set *s, const struct schema_ke
     return x;
 }
 
-/* Some bytes of the metadata, and who it is of. */
+/* A hash of some bytes of the metadata, and of the provider. */
 static unsigned place_lately(const struct guid *provider, const uint8_t *metadata, uint32_t size)
 {
     uint64_t first = 0, last = 0;
@@ -514,7 +514,7 @@ const struct schema_event *schema_set_find(struct schema_set *s, const struct sc
     if (k->message)
         return NULL;
     if (k->hook != CLASSIC_NONE && (e = classic_schema(k->hook, k->version)) && !s->table_used)
-        return e; /* as most are, and no one can say anything else */
+        return e; /* the usual case: no other source can describe it */
     if (k->hook == CLASSIC_NONE || s->table_used || !e) {
         const struct schema_event *better =
             k->hook == CLASSIC_NONE ? find_added(s, &k->provider, k) : lookup(s, &k->provider, k);

@@ -1,8 +1,8 @@
-/* set.h - all that describes events, and the one order in which it is asked: the event itself (TraceLogging),
- * manifests, metadata of the file, the kernel's classes, the mark of a text event. What nothing describes stays bytes,
- * and is counted by whoever reads.
- * Threads: one per set. Ownership: new/free; a set owns the providers that were added. A found event of SCHEMA_SELF is
- * good until the next find, all others as long as the set has their provider. Not for: payloads (walk.h). */
+/* set.h - all descriptions of events, in one search order: the event itself (TraceLogging), manifests, metadata of the
+ * file, the kernel's classes, the mark of a text event. Events without a description stay bytes, and the reader counts
+ * them.
+ * Threads: one per set. Ownership: new/free; a set owns its added providers. A found event of SCHEMA_SELF is valid
+ * until the next find, all others as long as the set has their provider. Not for: payloads (walk.h). */
 #ifndef AUTOLOGGER_SCHEMA_SET_H
 #define AUTOLOGGER_SCHEMA_SET_H
 #include "autologger/etl/reader.h"
@@ -12,21 +12,21 @@ struct schema_set;
 
 struct schema_set *schema_set_new(void);                    /* NULL: out of memory */
 void               schema_set_free(struct schema_set *set); /* NULL is fine */
-/* Takes the provider and all its events, also on failure (W_NOT_ENOUGH_MEMORY). Of one source, what came later wins
- * over what came earlier. */
+/* Takes the provider and all its events, also on failure (W_NOT_ENOUGH_MEMORY). Within one source, later ones win over
+ * earlier ones. */
 wstatus schema_set_add(struct schema_set *set, enum schema_source source, struct schema_provider *p);
-/* Takes out again all that was added with this `origin` (TdhUnloadManifest). The number of providers. */
+/* Removes all providers that were added with this source and `origin` (TdhUnloadManifest). Returns their number. */
 unsigned schema_set_remove(struct schema_set *set, enum schema_source source, const char *origin);
-/* Asked once for each GUID that has no manifest in the set, when an event needs one: it adds what there is, with
- * SCHEMA_MANIFEST. So installed manifests are read when they are needed. */
+/* Called once for each GUID without a manifest in the set, when an event needs one: it adds the manifests that it
+ * finds, as SCHEMA_MANIFEST. So installed manifests are read on demand. */
 typedef void schema_set_asker(void *ctx, struct schema_set *set, const struct guid *guid);
 void         schema_set_ask(struct schema_set *set, schema_set_asker *ask, void *ctx);
-/* Called once, when an event is met that neither a manifest nor metadata describes: it may go through the file for
- * metadata (learn.h). */
+/* Called once, at the first event that neither a manifest nor metadata describes: it may search the file for metadata
+ * (learn.h). */
 typedef void schema_set_searcher(void *ctx, struct schema_set *set);
 void         schema_set_search(struct schema_set *set, schema_set_searcher *search, void *ctx);
 
-/* What an event is looked for by. Zeros and NULL where it has none. */
+/* The search key of an event. Zeros and NULL where the event has no such value. */
 struct schema_key {
     struct guid provider;
     uint16_t    id;   /* not of classic events */
@@ -41,13 +41,13 @@ void schema_key_of(const struct etl_event *event, struct schema_key *out);
 /* Completes the key of an event without an item 11 whose payload begins with its metadata (tracelogging_in_payload);
  * else changes nothing. */
 void schema_key_payload(struct schema_key *key, uint8_t channel, const void *payload, size_t size);
-/* Takes in what the event says about others, when it is an EventMetadata event of a merge: as SCHEMA_EMBEDDED. True: it
- * was one. What is damaged, and more than 64 MB, is left out. */
+/* Takes the description in an EventMetadata event of a merge, as SCHEMA_EMBEDDED. True: the event was one. Damaged
+ * descriptions, and those beyond 64 MB, are left out. */
 bool schema_set_learn(struct schema_set *set, const struct schema_key *key, const void *payload, size_t size);
-/* What describes this event; NULL: nothing does. */
+/* The description of this event; NULL: there is none. */
 const struct schema_event *schema_set_find(struct schema_set *set, const struct schema_key *key);
-/* The same of an event as it was read: quicker, where many are alike. */
+/* The same for an event as read: faster where many are alike. */
 const struct schema_event *schema_set_describe(struct schema_set *set, const struct etl_event *event);
-/* The providers that were added, in the order in which they were; NULL at the end. */
+/* The added providers, in the order of adding; NULL at the end. */
 const struct schema_provider *schema_set_provider(const struct schema_set *set, size_t i, enum schema_source *source);
 #endif

@@ -199,10 +199,10 @@ void text_hexnumber(struct text *t, uint64_t v)
     text_add(t, p, (size_t)(digits + sizeof digits - p));
 }
 
-/* Numbers of few digits behind the point, as most are: their digits are exact, so they are found by multiplication. */
+/* Numbers with few digits behind the point, as most are: the digits are exact, so multiplication finds them. */
 static bool text_short_floating(struct text *t, double v, int digits)
 {
-    /* with six more behind the point these are all digits that there are */
+    /* below these limits six digits behind the point complete the `digits` */
     static const double most[]   = {[9] = 1e3, [17] = 1e11};
     double              positive = fabs(v), whole, rest, shifted;
 
@@ -211,7 +211,7 @@ static bool text_short_floating(struct text *t, double v, int digits)
     whole   = floor(positive);
     rest    = positive - whole;
     shifted = rest * 1e6;
-    /* the last: %g has an exponent */
+    /* the last test: %g writes an exponent */
     if (shifted != floor(shifted) || fma(rest, 1e6, -shifted) != 0 || (whole == 0 && shifted < 100))
         return false;
     if (signbit(v))

@@ -1,5 +1,6 @@
-/* text.h - a growing UTF-8 text. Invariant: what is in it is valid UTF-8 when it came through text_utf8 or text_utf16.
- * Out of memory sets `failed` and drops; the rest goes on. Threads: one. Ownership: init by zeros, text_finish. */
+/* text.h - a growing UTF-8 text. Invariant: bytes added by text_utf8 or text_utf16 are valid UTF-8. Out of memory sets
+ * `failed` and drops the addition; later ones go on.
+ * Threads: one. Ownership: init by zeros, text_finish. */
 #ifndef AUTOLOGGER_SCHEMA_TEXT_H
 #define AUTOLOGGER_SCHEMA_TEXT_H
 #include <stdbool.h>
@@ -16,7 +17,7 @@ struct text {
 void        text_finish(struct text *t);
 void        text_cut(struct text *t, size_t length); /* shortens to `length` */
 const char *text_get(const struct text *t);          /* NUL-terminated, never NULL */
-/* text_add, where there may be no room yet */
+/* text_add, when there may be no room */
 void               text_grow_add(struct text *t, const void *bytes, size_t size);
 static inline void text_add(struct text *t, const void *bytes, size_t size)
 {
@@ -29,7 +30,7 @@ static inline void text_add(struct text *t, const void *bytes, size_t size)
     t->data[t->length] = 0;
 }
 void text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Adds bytes meant to be UTF-8; what is not becomes U+FFFD. */
+/* Adds bytes meant to be UTF-8; invalid ones become U+FFFD. */
 void text_utf8(struct text *t, const void *bytes, size_t size);
 /* Text that others chose, to be shown: hidden characters are escaped (registry-sim/win32/visible.h). */
 void text_visible(struct text *t, const char *bytes, size_t size);

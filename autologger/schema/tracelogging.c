@@ -17,7 +17,7 @@ enum {
     FIELDS_MAX   = 16384
 };
 
-/* TraceLogging's out-types that have one meaning; those that go by size are in out_of(). */
+/* TraceLogging's out-types with one meaning; out_of() has those that depend on the size. */
 static const uint8_t tracelogging_outs[] = {
     [2] = OUT_STRING,       [3] = OUT_BOOLEAN,        [5] = OUT_PID,
     [6] = OUT_TID,          [7] = OUT_PORT,           [8] = OUT_IPV4,
@@ -28,7 +28,7 @@ static const uint8_t tracelogging_outs[] = {
     [38] = OUT_DATETIME_UTC};
 enum { TL_NOPRINT = 1, TL_HEX = 4, TL_SIGNED = 17, TL_UNSIGNED = 18 };
 
-/* A field as the metadata has it, in its order: the members of a struct follow it. */
+/* A field in the form and order of the metadata: the members of a struct follow it. */
 struct raw {
     const char *name;
     uint8_t     in, out, kind;
@@ -40,12 +40,12 @@ struct parse {
     struct cursor c;
     struct raw   *raw;
     uint32_t      count;
-    unsigned      referring; /* fields whose count or length another one says */
+    unsigned      referring; /* fields with a count or length in another field */
 };
 
 /* ---- names ---- */
 
-/* The data of an item that begins with its own size; false when there is none or it is cut. */
+/* The data of an item that begins with its own size; false: there is none, or it is cut. */
 static bool sized_item(const void *data, size_t size, struct cursor *c)
 {
     if (!data)
@@ -132,7 +132,7 @@ static bool tracelogging_is_name(const char *name)
         return false;
     if (bytes < 0x80)
         return true;
-    text_utf8(&copy, name, strlen(name)); /* what is not UTF-8 changes */
+    text_utf8(&copy, name, strlen(name)); /* invalid UTF-8 changes */
     bool same = !copy.failed && strcmp(text_get(&copy), name) == 0;
     text_finish(&copy);
     return same;
@@ -193,7 +193,7 @@ static bool tracelogging_has_length(const struct raw *r)
 {
     return r->in == IN_BINARY && !tracelogging_is_array(r) && r->kind != TL_CUSTOM;
 }
-/* A field that stands before it and says its count or length. */
+/* It has a field before it with its count or length. */
 static bool has_hidden(const struct raw *r) { return r->kind == TL_VARIABLE || tracelogging_has_length(r); }
 
 static bool tracelogging_read_field(struct parse *p, struct raw *f)
@@ -309,7 +309,7 @@ static bool tracelogging_make_field(struct make *m, const struct raw *r, unsigne
     return f->name;
 }
 
-/* The fields raw[from..to) (with their members) from field `at` on. */
+/* Makes the fields raw[from..to), with their members, from field `at` on. */
 static bool make_run(struct make *m, uint32_t from, uint32_t to, unsigned at)
 {
     for (uint32_t i = from; i < to; i = m->raw[i].end) {
@@ -340,7 +340,7 @@ static unsigned all_fields(const struct raw *raw, uint32_t count)
     return n;
 }
 
-/* Reads as many whole fields as there are; *cut: there is more, but it is no field. */
+/* Reads all whole fields; *cut: more bytes follow, but no field. */
 static bool tracelogging_read_all(struct parse *p, size_t size, bool *cut)
 {
     size_t most = size / 2 + 1; /* a field has two bytes at least */

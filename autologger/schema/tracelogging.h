@@ -1,7 +1,7 @@
 /* tracelogging.h - events that carry their own description (extended items 12 and 11, or at the beginning of the
- * payload), as a schema. The metadata is bounded by cursors; nesting and the number of fields are bounded too. What is
- * damaged is left out from there on, and the schema says so (schema_event.cut). Threads: pure, any. Names of
- * tracelogging_names borrow from the event. */
+ * payload), as a schema. Cursors bound the metadata; nesting and the number of fields are bounded too. A damaged
+ * description ends at the damage, and the schema says so (schema_event.cut).
+ * Threads: pure, any. Names of tracelogging_names borrow from the event. */
 #ifndef AUTOLOGGER_SCHEMA_TRACELOGGING_H
 #define AUTOLOGGER_SCHEMA_TRACELOGGING_H
 #include "autologger/etl/reader.h"
@@ -10,13 +10,13 @@
 struct tracelogging_names {
     const char *provider; /* NULL when the event has no (sound) traits */
     bool        has_group, has_decode;
-    struct guid group, decode; /* decode: its descriptions are those of this provider */
+    struct guid group, decode; /* decode: this provider has its descriptions */
     const char *event;         /* NULL when the event has no (sound) schema */
 };
 
 /* Reads provider traits and the event's name; either may be missing. */
 void tracelogging_names(const struct etl_event *event, struct tracelogging_names *out);
-/* The same of the two items' data; NULL: there is no such item. */
+/* The same for the two items' data; NULL: no such item. */
 void tracelogging_names_of(const void *traits, size_t traits_size, const void *metadata, size_t metadata_size,
                            struct tracelogging_names *out);
 /* Sizes of traits and metadata at the beginning of a payload. */
@@ -28,9 +28,9 @@ struct tracelogging_prefix {
 enum { TRACELOGGING_CHANNEL = 11 };
 /* Does the payload of an event of that channel begin with the two blocks? Both must fit and have names of printing
  * UTF-8, and the traits must fill their block exactly: other payloads of this channel do so by chance only. The fields
- * are not looked at. */
+ * are not checked. */
 bool tracelogging_in_payload(const void *payload, size_t size, struct tracelogging_prefix *out);
-/* A provider with the one event that `metadata` (item 11) describes; NULL: it has no name even, or no memory. `traits`
+/* A provider with the one event that `metadata` (item 11) describes; NULL: it lacks even a name, or no memory. `traits`
  * may be NULL. */
 struct schema_provider *tracelogging_schema(const struct guid *provider, const void *traits, size_t traits_size,
                                             const void *metadata, size_t metadata_size);

@@ -155,7 +155,7 @@ static void form_SID(struct writing *w)
         text_unsigned(w->out, schema_value_number(w->data + 8 + 4ul * i, 4));
     }
 }
-/* Four zero bytes; or a SID (what stands before it is not the value's). */
+/* Four zero bytes, or a SID (the bytes before it are not the value's). */
 static void form_SID_BLOCK(struct writing *w)
 {
     if (w->size)
@@ -273,7 +273,8 @@ static bool take_sid_block(struct cursor *c, bool is_64bit, struct value *out)
     return cur_take(c, is_64bit ? 16 : 8) && take_sid(c, out);
 }
 
-/* With a NUL behind it, `width` bytes wide; a payload may end instead, behind one letter at least. */
+/* A text with a NUL behind it, `width` bytes wide; the end of the payload may replace the NUL, if the text has a
+ * letter. */
 static bool value_take_text(struct cursor *c, unsigned width, struct value *out)
 {
     size_t         left = cur_left(c), n;
@@ -297,7 +298,7 @@ static bool take_bytes(struct cursor *c, size_t size, struct value *out)
     return out->data;
 }
 
-/* A text or bytes of a length that is said elsewhere; a text may end earlier, with a NUL. */
+/* A text or bytes of a given length; a text may end earlier, with a NUL. */
 static bool take_length(struct cursor *c, unsigned end, size_t length, struct value *out)
 {
     bool wide = end == END_NUL16;

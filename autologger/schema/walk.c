@@ -10,9 +10,9 @@ struct walk_walk {
     void                      *ctx;
     unsigned                   steps;
     bool                       enough;
-    size_t                     shown; /* payload up to the last value that is not hidden */
+    size_t                     shown; /* payload up to the end of the last value that is not hidden */
     struct walk_place          place;
-    /* by slot: what fields said that others refer to; set before it is read (schema.h, S2) */
+    /* by slot: the values of fields that others refer to; set before they are read (schema.h, S2) */
     uint64_t *said;
 };
 
@@ -22,12 +22,12 @@ static int64_t length_of(const struct walk_walk *w, const struct schema_field *f
 {
     if (f->flags & FIELD_LENGTH_OF) {
         uint64_t said = w->said[w->event->fields[f->length].slot];
-        return said > UINT32_MAX ? UINT32_MAX : (int64_t)said; /* it does not fit anyhow */
+        return said > UINT32_MAX ? UINT32_MAX : (int64_t)said; /* which does not fit anyway */
     }
     return f->flags & FIELD_FIXED_LENGTH ? f->length : VALUE_NO_LENGTH;
 }
 
-/* One value, or one round over the members of a struct. */
+/* Walks one value, or the members of a struct once. */
 static bool walk_one(struct walk_walk *w, const struct schema_field *f)
 {
     struct value v;
@@ -73,7 +73,7 @@ static bool walk_absent(struct walk_walk *w, const struct schema_field *f)
     return true;
 }
 
-/* A value of a simple kind, as most are: found without more ado. False: it does not fit. */
+/* Walks a value of a simple kind, as most are. False: it does not fit, or the visitor ended the walk. */
 static inline bool walk_simple(struct walk_walk *w, const struct schema_field *f)
 {
     const uint8_t *p    = w->payload.data + w->payload.pos, *nul;
@@ -136,7 +136,7 @@ static inline enum decode_result walk_all(const struct schema_event *event, cons
     w.place.depth    = 0;
     w.place.is_64bit = is_64bit;
     bool ok          = walk_run(&w, 0, event->top_count);
-    /* bytes of a value that was not given stay undecoded */
+    /* bytes of a value that was not delivered stay undecoded */
     *used = (uint32_t)(ok ? w.payload.pos : w.shown);
     return w.enough || (ok && !event->cut && w.payload.pos == w.payload.size) ? DECODE_OK : DECODE_MISMATCH;
 }
@@ -149,7 +149,7 @@ static inline size_t walk_text_bytes(const uint8_t *p, size_t left)
 
     for (uint64_t v, nul; i + sizeof v <= left; i += sizeof v) {
         memcpy(&v, p + i, sizeof v);
-        if ((nul = (v - ones) & ~v & ones << 7)) /* its lowest bit that is set is of the first NUL */
+        if ((nul = (v - ones) & ~v & ones << 7)) /* its lowest set bit is of the first NUL */
             return i + (size_t)__builtin_ctzll(nul) / 8;
     }
     while (i < left && p[i])
@@ -165,7 +165,7 @@ enum decode_result walk_values(const struct schema_event *event, const void *pay
     const uint8_t *p = (const uint8_t *)payload + prefix, *const stop = (const uint8_t *)payload + size;
     struct value *v = out;
 
-    if (event->fixed_bytes <= size - prefix) { /* their places are known, and nothing has to be asked */
+    if (event->fixed_bytes <= size - prefix) { /* constant places: no checks */
         for (const struct schema_field *same = f + event->fixed; f < same; f++, v++)
             *v = (struct value){p + f->at, f->width, p + f->at, f->width};
         p += event->fixed_bytes;
@@ -187,7 +187,7 @@ enum decode_result walk_values(const struct schema_event *event, const void *pay
     return f == end && p == stop ? DECODE_OK : DECODE_MISMATCH;
 }
 
-/* All that walk_all does of an event that is flat, which most are. */
+/* walk_all for a flat event, as most are. */
 static enum decode_result walk_flat(const struct schema_event *event, const uint8_t *payload, size_t size,
                                     bool is_64bit, walk_visitor *visit, void *ctx, uint32_t *used)
 {
@@ -210,7 +210,7 @@ static enum decode_result walk_flat(const struct schema_event *event, const uint
     return result;
 }
 
-/* Few have many references; and what lies far down the stack is not at hand. */
+/* Most events have few references, and distant stack memory is not in the cache. */
 enum { FEW = 8 };
 
 static __attribute__((noinline)) enum decode_result walk_with_many(const struct schema_event *event,
@@ -240,7 +240,7 @@ static void map_text(const struct schema_map *m, uint64_t number, struct text *o
 
     for (unsigned i = 0; i < m->count; i++) {
         const struct schema_map_row *row = &m->rows[i];
-        /* an entry of 0: the text of no bit */
+        /* an entry of 0 is the text for no bits */
         if (m->bits && row->value ? (number & row->value) != row->value : whole != row->value)
             continue;
         if (out->length > before)

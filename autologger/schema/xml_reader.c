@@ -17,7 +17,7 @@
     F(xmlInitParser) F(xmlCreateMemoryParserCtxt) F(xmlCtxtUseOptions) F(xmlParseDocument) F(xmlFreeParserCtxt) F(xmlStopParser) \
     F(xmlByteConsumed) F(xmlGetPredefinedEntity)
 /* clang-format on */
-#pragma GCC diagnostic push /* xmlByteConsumed: since 2.14 deprecated, and older ones have nothing else */
+#pragma GCC diagnostic push /* xmlByteConsumed: deprecated since 2.14, but older versions have nothing else */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static struct {
 #define F(name) __typeof__(name) *name;
@@ -53,14 +53,14 @@ struct xml_reader_walk {
     const char              *text;
     size_t                   length;
     struct xml_element       element;
-    /* lines are counted forward from here: elements come in order */
+    /* lines are counted from here */
     size_t   counted;
     uint32_t line;
     unsigned depth, told;
 };
-enum { TOLD_MAX = 1 }; /* all that follows a mistake in XML follows from it */
+enum { TOLD_MAX = 1 }; /* later mistakes in XML follow from the first */
 
-/* Elements come in order, so this is a short way from the last one, back or forth. */
+/* Counts lines from the last place, forward or back: a short way, for elements come in order. */
 static uint32_t line_at(struct xml_reader_walk *w, size_t offset)
 {
     for (; w->counted < offset; w->counted++)
@@ -96,14 +96,14 @@ static size_t tag_begin(const struct xml_reader_walk *w, size_t end)
     return end;
 }
 
-/* Where `name` stands in the tag as the name of an attribute, behind *at. */
+/* The offset of the attribute `name` in the tag, behind *at. */
 static size_t attribute_at(const struct xml_reader_walk *w, size_t *at, size_t end, const char *name)
 {
     size_t n = strlen(name);
 
     for (size_t i = *at + 1; i + n < end; i++) {
         char c = w->text[i];
-        if (c == '"' || c == '\'') { /* a value: go behind it */
+        if (c == '"' || c == '\'') { /* skip the value */
             const char *close = memchr(w->text + i + 1, c, end - i - 1);
             if (!close)
                 break;
@@ -142,7 +142,7 @@ static void xml_reader_on_begin(void *ctx, const xmlChar *name, const xmlChar *p
                             "leave away those that the grammar does not have");
             break;
         }
-        /* values have no end of their own */
+        /* values are not NUL-terminated */
         copies[e->count]        = strndup((const char *)attributes[3], (size_t)(attributes[4] - attributes[3]));
         struct xml_attribute *a = &e->attributes[e->count];
         a->name                 = (const char *)attributes[0];
@@ -194,7 +194,7 @@ static void on_error(void *ctx, xmlErrorPtr error)
 
     if (error->level < XML_ERR_ERROR || error->code == XML_ERR_USER_STOP ||
         error->code == XML_NS_ERR_UNDEFINED_NAMESPACE)
-        return; /* fragments use prefixes that nobody declared */
+        return; /* fragments use undeclared prefixes */
     n = n < sizeof text ? n : sizeof text - 1;
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
         text[--n] = 0;

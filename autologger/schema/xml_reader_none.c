@@ -1,4 +1,4 @@
-/* xml_reader of a build without libxml2: everything is refused, in words. */
+/* xml_reader of a build without libxml2: refuses all documents, with a reason. */
 #include "autologger/schema/xml_reader.h"
 
 wstatus xml_walk(const char *text, size_t length, const struct xml_walker *walker, struct reason *why)
