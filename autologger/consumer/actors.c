@@ -64,7 +64,7 @@ void actors_see(struct actors *a, const struct etl_event *e)
 
 uint32_t actors_owner(const struct actors *a, uint32_t thread)
 {
-    if (thread == 0) /* of every processor: idle */
+    if (thread == 0) /* idle, on every processor */
         return 0;
     const uintptr_t owner = (uintptr_t)idmap_get(&a->threads, thread + UINT64_C(1));
     return owner ? (uint32_t)(owner - 1) : ACTOR_NONE;

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Types as a reader of the page knows them; the others are as they are. */
+/* Types in the words of the page; all others stay as they are. */
 static const char *type_word(const char *kind, size_t length)
 {
     /* clang-format off */

@@ -1,4 +1,4 @@
-/* classic_event.h - fields of kernel events that other parts of the consumer need, not only show.
+/* classic_event.h - fields of kernel events that other parts of the consumer need beyond showing them.
  * Threads: pure, any. Pointers borrow from the event. Not for: showing events (classic.h). */
 #ifndef AUTOLOGGER_CONSUMER_CLASSIC_EVENT_H
 #define AUTOLOGGER_CONSUMER_CLASSIC_EVENT_H
@@ -14,8 +14,7 @@ bool image_event_read(const struct etl_event *event, struct image_fields *out);
 /* The part behind the last slash. */
 const char *image_base_name(const char *path);
 
-/* Chains of frame pointers in programs that have none end in values that are no addresses at all: those are no
- * kernel's. */
+/* Chains of frame pointers in programs that have none end in arbitrary values: those are no kernel addresses. */
 static inline bool is_kernel_address(uint64_t address) { return address >= UINT64_C(0xffff800000000000); }
 
 struct stack_fields {

@@ -20,7 +20,7 @@ static const char *number_name(struct decoded *out, unsigned number)
     return out->own;
 }
 
-/* A kernel's event by its class: some have names, but no layout. */
+/* Names a kernel event by its class: some classes have names, but no layout. */
 static void class_names(const struct etl_event *e, struct decoded *out)
 {
     char full[sizeof out->own];
@@ -39,7 +39,7 @@ static void class_names(const struct etl_event *e, struct decoded *out)
     (void)e;
 }
 
-/* "Task/Opcode" of a manifest that gives its event no name. */
+/* "Task/Opcode", for a manifest's event without a name. */
 static const char *task_name(const struct schema_event *s, struct decoded *out)
 {
     if (s->task_name && s->opcode_name && s->opcode) {

@@ -1,6 +1,6 @@
-/* decoded.h - an event with its names: which provider and which event it is, by whatever describes it (schema/set.h has
- * the order), else numbers. Threads: as the set. Names live in the struct or are the set's: good until its next
- * decoded_names.
+/* decoded.h - the names of an event and its provider, by the description of the event (order: schema/set.h), else as
+ * numbers.
+ * Threads: as the set. Names live in the struct or in the set, until the set's next decoded_names.
  * Not for: descriptions (schema). */
 #ifndef AUTOLOGGER_CONSUMER_DECODED_H
 #define AUTOLOGGER_CONSUMER_DECODED_H
@@ -19,7 +19,7 @@ enum description {
 
 struct decoded {
     enum description           by;
-    const struct schema_event *schema;   /* NULL: nothing describes its payload */
+    const struct schema_event *schema;   /* NULL: its payload has no description */
     const char                *provider; /* UTF-8; NULL when only its GUID is known */
     const char                *event;    /* UTF-8: "Start"; "7" (the id or opcode) where nothing gives a name */
     uint16_t                   hook;     /* CLASSIC_NONE when it is no kernel event */
@@ -27,14 +27,14 @@ struct decoded {
 };
 
 void decoded_names(struct schema_set *set, const struct etl_event *event, struct decoded *out);
-/* The name that a manifest gives to its channel; NULL: none does. */
+/* The channel's name in its manifest; NULL: none. */
 static inline const char *decoded_channel(const struct decoded *names)
 {
     return names->schema ? names->schema->channel_name : NULL;
 }
-/* Gives the fields to the sink; *used = payload bytes they account for. What can't be decoded is left over. */
+/* Gives the fields to the sink; *used = payload bytes they account for. Bytes that can't be decoded are left over. */
 enum decode_result decoded_fields(const struct etl_event *event, const struct decoded *names, struct field_sink *sink,
                                   uint32_t *used);
-/* The stack in the extended items: addresses into frames[], at most `most`; the number. */
+/* Copies the stack in the extended items to frames[], at most `most` addresses; returns their number. */
 unsigned decoded_stack(const struct etl_event *event, uint64_t *frames, unsigned most);
 #endif

@@ -52,7 +52,7 @@ static bool unit_wanted(void *ctx, uint32_t process)
     return name && unit_matches(d, name);
 }
 
-/* What is told of the unit itself. */
+/* A field that names a wanted unit itself. */
 static bool unit_field(void *ctx, const struct field *f)
 {
     return strcmp(f->name, "Unit") == 0 && *f->text && unit_matches(ctx, f->text);
@@ -72,7 +72,7 @@ static void match_field(void *self, const struct field *f)
     text_add(&m->line, " ", 1);
     text_add(&m->line, f->path, strlen(f->path));
     text_add(&m->line, "=", 1);
-    text_add(&m->line, f->text, strnlen(f->text, f->length)); /* a pattern ends at a NUL */
+    text_add(&m->line, f->text, strnlen(f->text, f->length)); /* regexec ends at a NUL */
 }
 
 static wstatus match_begin(struct dump *d, struct reason *why)
@@ -128,8 +128,8 @@ static bool match_end(struct dump *d)
     return fine;
 }
 
-/* Whose events are was told by those before; so all are looked at, and those of units' processes by their processors,
- * too. */
+/* The process of an event is known from earlier events, so all of them are looked at. For units, an event also belongs
+ * to the process of its thread or processor. */
 static bool passes(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     const struct dump_options *o = d->options;

@@ -7,14 +7,14 @@
  *        activity, relatedActivity, event, fields{...}, message, decoded, stack[...], payload}; ids that the header
  *        lacks are null, absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is hex, not
  *        decoded.
- * The unit is that of the process that the event is of (actors.h), "none" (JSON: "") for a process in none; it is left
- * out where the trace has not told it.
+ * The unit is that of the event's process (actors.h), "none" (JSON: "") for a process in no unit; it is left out where
+ * the trace does not have it.
  * With names of frames: text has a line for each frame below its stack: "    module!function+0x12"; JSON has
  *        frames[{address, module, function, offset}], and path, build_id, state of those without a name.
- * XML:   as tracerpt writes it: Events, and in it an Event with System, EventData (BinaryEventData where nothing
- *        describes the payload, ProcessingErrorData where it is not as described), RenderingInfo, ExtendedTracingInfo.
- *        What that format has no place for (unit, stack with names) is below it, in a namespace of our own. The schemas
- *        are in schema/. Characters that XML has not are U+FFFD.
+ * XML:   tracerpt's format: in Events an Event with System, EventData (BinaryEventData where the payload has no
+ *        description, ProcessingErrorData where it does not fit it), RenderingInfo, ExtendedTracingInfo. Unit and stack
+ *        with names have no place in that format and follow in a namespace of our own. The schemas are in schema/.
+ *        Characters that XML does not allow become U+FFFD.
  * CSV:   RFC 4180, tracerpt's columns; the last one has the fields as text lines have them.
  * Threads: one per reader. Not for: opening files (etl/reader). */
 #ifndef AUTOLOGGER_CONSUMER_DUMP_H
@@ -26,7 +26,7 @@
 
 struct schema_set;
 enum { DUMP_PROVIDERS_MAX = 16, DUMP_UNITS_MAX = 16 };
-/* One of the two. A kernel class has the GUID of its class. */
+/* One of the two fields is set. A kernel class has the GUID of its class. */
 struct dump_provider {
     const struct guid *guid;
     const char        *name; /* a TraceLogging name, a class name, or one that hashes to the GUID */
@@ -47,23 +47,23 @@ struct dump_options {
     uint32_t             process_id; /* with by_process; which events are about it: process_filter.h */
     /* only events about processes of these units, by glob, and about the units themselves; NULL ends them */
     const char *units[DUMP_UNITS_MAX + 1];
-    /* an extended regular expression: only events that it fits, as "Provider/Event name=value ..."; NULL: all */
-    const char               *match;
-    uint64_t                  from, to; /* FILETIME, inclusive; 0 = open */
-    uint64_t                  limit;    /* events at most; 0 = all */
-    struct schema_set        *schemas;  /* borrowed; NULL: what describes itself, and the kernel's classes */
-    const struct frame_namer *frames;   /* names for the frames of stacks; NULL: addresses alone */
+    /* an extended regular expression for "Provider/Event name=value ...": only events that match; NULL: all */
+    const char        *match;
+    uint64_t           from, to; /* FILETIME, inclusive; 0 = open */
+    uint64_t           limit;    /* events at most; 0 = all */
+    struct schema_set *schemas;  /* borrowed; NULL: only events that describe themselves, and the kernel's classes */
+    const struct frame_namer *frames; /* names for the frames of stacks; NULL: addresses alone */
     /* gets each event before its names are known, filtered events too; may be NULL */
     void (*see)(void *ctx, const struct etl_event *e);
     void *see_ctx;
-    void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
+    void (*progress)(void *ctx, unsigned per_mille); /* may be NULL */
     void *progress_ctx;
 };
 struct dump_counts {
     uint64_t read, written;
-    uint64_t unknown;                  /* written as hex: nothing describes them */
+    uint64_t unknown;                  /* written as hex: they have no description */
     uint64_t seen[DUMP_PROVIDERS_MAX]; /* events read of each of the providers asked for */
-    bool     units_told;               /* the trace has told which unit a process is in */
+    bool     units_told;               /* the trace has the unit of some process */
     uint64_t mismatch;                 /* partly decoded: description and payload differ */
 };
 

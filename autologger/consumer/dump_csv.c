@@ -17,7 +17,7 @@ static const char *const dump_csv_columns[] = {"Event Name",  "Type",
                                                "Clock-Time",  "Kernel(ms)",
                                                "User(ms)",    "User Data"};
 
-/* Between quotes where it must be. */
+/* Writes a cell, quoted where it must be. */
 static void add_cell(struct dump *d, const char *p, size_t size)
 {
     bool quoted = false;
@@ -65,7 +65,7 @@ static void add_activities(struct dump *d, const struct etl_event *e)
     fprintf(d->out, "%s,%s,", guid_format(&e->activity, activity), related);
 }
 
-/* As a text line has it: fields, stack, unit, what is not decoded. */
+/* As in a text line: fields, stack, unit, undecoded payload. */
 static enum decode_result user_data(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     uint32_t used;

@@ -36,8 +36,8 @@ static void frame_text(struct text *line, const struct frame_name *f)
     }
 }
 
-/* What a plain value has not: blanks and below, quotes, '=', '\\', DEL; hidden characters of more than 7 bits,
- * either. */
+/* Characters that a plain value lacks: blanks and below, quotes, '=', '\\', DEL; and hidden characters of more than 7
+ * bits. */
 enum { ODD = 1, HIGH = 2 };
 static const uint8_t unusual[256] = {[0] = ODD,    [1] = ODD,
                                      [2] = ODD,    [3] = ODD,
@@ -68,7 +68,7 @@ static bool dump_text_is_plain(const char *p, size_t size)
     return !(seen & ODD) && (!(seen & HIGH) || visible_length(p, size) == size);
 }
 
-/* One of more than 7 bits, or what stands for it. Returns its bytes. */
+/* Adds a character of more than 7 bits, or its escape. Returns its size in bytes. */
 static size_t add_character(struct text *line, const char *p, size_t size)
 {
     char     escape[VISIBLE_ESCAPE];
@@ -85,7 +85,7 @@ static size_t add_character(struct text *line, const char *p, size_t size)
     return n;
 }
 
-/* A value that would be mistaken for something else, or break the line, is quoted with JSON's escapes. */
+/* A value that is ambiguous, or would break the line, is quoted with JSON's escapes. */
 void dump_add_value(struct text *line, const char *p, size_t size)
 {
     if (dump_text_is_plain(p, size)) {
@@ -109,7 +109,7 @@ void dump_add_value(struct text *line, const char *p, size_t size)
     text_add(line, "\"", 1);
 }
 
-/* Names: as they are, but nothing that breaks the line. */
+/* Names stay as they are, without characters that break the line. */
 void dump_add_name(struct text *line, const char *name)
 {
     size_t start = line->length, n = 0;
@@ -203,8 +203,8 @@ void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_res
     text_hex(&d->line, e->payload + used, e->payload_size - used);
 }
 
-/* A field where it will stand: what dump_emit_text does, without a text of its own in between. `place`: where it is;
- * NULL: at the top. */
+/* Writes a field into the line: what dump_emit_text does, without a text in between. `place`: the field's place; NULL:
+ * at the top. */
 static inline void add_value(struct dump *d, const struct schema_field *f, const struct walk_place *place,
                              const struct value *v, bool is_64bit)
 {

@@ -43,8 +43,7 @@ static void dump_xml_escape(struct text *out, const char *p, size_t size)
                 if (visible_length(p + i, n) == n)
                     text_add(out, p + i, n);
                 else
-                    text_printf(out, "&#x%x;",
-                                valid ? code : 0xFFFD); /* XML lets C1 and marks of direction be written so */
+                    text_printf(out, "&#x%x;", valid ? code : 0xFFFD); /* XML allows C1 and direction marks so */
                 i += n - 1;
             } else {
                 text_add(out, p + i, 1);
@@ -151,7 +150,7 @@ static void add_system(struct dump *d, const struct etl_event *e, const struct d
 
 /* --- the payload --- */
 
-/* Which plain numbers the kernel's classes declare as hexadecimal ones (format "x"). */
+/* Plain numbers that the kernel's classes declare as hexadecimal ones (format "x"). */
 static bool declared_hex(const char *class_name, const char *field)
 {
     static const struct {
@@ -163,7 +162,7 @@ static bool declared_hex(const char *class_name, const char *field)
     return false;
 }
 
-/* An element of an array has its array's name, as tracerpt has it; within a struct its whole path. */
+/* An element of an array has the array's name, as in tracerpt; within a struct it has its whole path. */
 static size_t name_length(const char *path)
 {
     size_t n = strlen(path), digits = n;
@@ -199,7 +198,7 @@ static enum decode_result add_payload(struct dump *d, const struct etl_event *e,
     text_printf(&d->line, "\t<EventData>\n");
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
     text_printf(&d->line, "\t</EventData>\n");
-    /* the manifest says in which XML its values stand */
+    /* the manifest has the XML that holds its values */
     if (result == DECODE_OK && names->schema && names->schema->user_data) {
         text_cut(&d->line, before);
         text_printf(&d->line, "\t<UserData>");
@@ -221,7 +220,7 @@ static enum decode_result add_payload(struct dump *d, const struct etl_event *e,
     return result;
 }
 
-/* --- names, and what is behind --- */
+/* --- names, and the rest --- */
 
 static void dump_xml_add_keywords(struct dump *d, const struct schema_event *s)
 {
@@ -243,7 +242,7 @@ static void add_rendering(struct dump *d, const struct etl_event *e, const struc
         return;
     const char *culture = names->schema && names->by != DESCRIBED_CLASSIC ? names->schema->provider->culture : NULL;
     text_printf(&d->line, "\t<RenderingInfo Culture=\"");
-    escape_name(d, &d->line, culture ? culture : "en-US"); /* the words that are not a manifest's are ours */
+    escape_name(d, &d->line, culture ? culture : "en-US"); /* words without a manifest are ours */
     text_printf(&d->line, "\">\n");
     if (names->by == DESCRIBED_CLASSIC) {
         element(d, "\t\t", "Opcode", names->event);

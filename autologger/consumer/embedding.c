@@ -85,7 +85,7 @@ static bool embedding_note(struct embedding *e, const struct embedding_seen *s)
     if (at) {
         if (embedding_same(&e->seen[at - 1], s))
             e->seen[at - 1].had |= s->had;
-        return true; /* two of one hash: the second stays undescribed, which costs its names */
+        return true; /* two with one hash: the second stays undescribed, which costs its names */
     }
     if (e->count == SEEN_MAX) {
         e->counts.left_out++;
@@ -157,7 +157,7 @@ static wstatus embedding_take(void *ctx, struct manifest *m, struct reason *why)
     return st;
 }
 
-/* What the programs of the trace hold, as far as they are here: asked when an event has no installed manifest. */
+/* Searches the trace's programs, as far as they are here, for manifests, when an event has no installed one. */
 static void search_images(void *ctx, struct schema_set *set)
 {
     struct embedding *e = ctx;

@@ -24,7 +24,7 @@ static const struct guid image_id_class = {0xb3e675d7,
 
 struct identity {
     struct idmap           build_ids; /* key -> struct build_id */
-    struct idmap           versions;  /* size and stamp that have their FileVersion */
+    struct idmap           versions;  /* size and stamp with a FileVersion */
     struct idmap           sets;      /* CPU + 1 -> raw time of its last ImageID event, + 1 */
     struct identity_counts counts;
     struct image_fields    image;
@@ -87,7 +87,8 @@ static struct build_id *identity_remember(struct identity *id, uint64_t key, con
     return kept;
 }
 
-/* Where the running kernel tells a build id: of itself, or of the module whose file this is ("snd-hda-intel.ko.xz"). */
+/* The file in which the running kernel has a build id: its own, or that of the module whose file this is
+ * ("snd-hda-intel.ko.xz"). */
 static void notes_path(const char *path, char *out, size_t size)
 {
     const char *name = image_base_name(path), *end = strstr(name, ".ko");
@@ -100,7 +101,7 @@ static void notes_path(const char *path, char *out, size_t size)
         *p = *p == '-' ? '_' : *p;
 }
 
-/* What the file at the path says of itself, or the running kernel; it counts if it begins as the event says. */
+/* The build id in the file at the path, or of the running kernel; it counts if it begins with the event's bytes. */
 static void identity_look_up(const struct image_fields *image, uint64_t key, struct build_id *out)
 {
     struct elf_info elf = {0};
@@ -152,7 +153,7 @@ static void identity_wr_text16(struct writer *w, const char *text)
     wr_u16(w, 0);
 }
 
-/* ELF files have no version of their own: a kernel's is its release, a library's what its name says behind ".so.". */
+/* ELF files have no version of their own: a kernel's is its release, a library's the part of its name behind ".so.". */
 static const char *version_of(const struct image_fields *image)
 {
     const char *name = image_base_name(image->path), *so = strstr(name, ".so.");
@@ -225,7 +226,7 @@ static wstatus identity_add(struct identity *id, const struct etl_event *e, uint
     wr_bytes(&w, &h, sizeof h);
     write_payload(&w, opcode, &id->image, build_id);
     if (!wr_ok(&w))
-        return W_SUCCESS; /* a path of many thousand characters: its identity has no room */
+        return W_SUCCESS; /* a path of many thousand characters: no room for its identity */
     h.size = (uint16_t)w.pos;
     memcpy(id->record, &h, sizeof h);
     id->counts.added++;

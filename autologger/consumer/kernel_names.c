@@ -44,7 +44,7 @@ void kernel_names_destroy(struct kernel_names *k)
 
 const struct kernel_names_counts *kernel_names_counts(const struct kernel_names *k) { return &k->counts; }
 
-/* The kernel's frames come first; what looks like one behind a program's is something that lay in its memory. */
+/* The kernel's frames come first; a kernel address behind a program's frame is data of the program's memory. */
 static bool take_stack(struct kernel_names *k, const struct stack_fields *stack)
 {
     for (unsigned i = 0; i < stack->count; i++) {
@@ -53,8 +53,8 @@ static bool take_stack(struct kernel_names *k, const struct stack_fields *stack)
             k->stacks_of_users = true;
             break;
         }
-        /* behind the first a frame is where a call returns to, and the call lies before: the last instruction of a
-         * function that calls what never returns has the next function there */
+        /* every frame but the first is a return address, and the call lies before it: when a call that never returns is
+         * the last instruction of its function, the return address lies in the next function */
         if (!idmap_put(&k->seen, i ? address - 1 : address, k))
             return false;
     }
@@ -127,7 +127,7 @@ static wstatus put_module(struct kernel_names *k, const struct kernel_module *m,
     return kernel_names_put_event(k, &w, time, to, why);
 }
 
-/* The wanted symbols of one module, a hundred an event. */
+/* The wanted symbols of one module, a hundred per event. */
 static wstatus put_symbols(struct kernel_names *k, const struct kernel_symbols *s, const bool *wanted, size_t module,
                            int64_t time, const struct added_events *to, struct reason *why)
 {
@@ -162,7 +162,7 @@ static wstatus put_symbols(struct kernel_names *k, const struct kernel_symbols *
     return st;
 }
 
-/* Modules that have a wanted symbol, each with its symbols behind it. */
+/* Modules with a wanted symbol, each followed by its symbols. */
 static wstatus put_wanted(struct kernel_names *k, const struct kernel_symbols *s, const bool *wanted, int64_t time,
                           const struct added_events *to, struct reason *why)
 {
@@ -179,7 +179,7 @@ static wstatus put_wanted(struct kernel_names *k, const struct kernel_symbols *s
     return st;
 }
 
-/* Every function of the vdso: user stacks tell only later which mapping of a process an address is in. */
+/* Adds every function of the vdso: only later is it known which mapping of a process a user address lies in. */
 static void vdso_want(struct kernel_names *k, struct kernel_symbols *s)
 {
     if (k->stacks_of_users && vdso_symbols(s))

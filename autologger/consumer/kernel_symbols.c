@@ -37,7 +37,7 @@ static bool kernel_symbols_grow(void **list, size_t count, size_t *capacity, siz
 
 bool kernel_symbols_module(struct kernel_symbols *s, const char *name, size_t *out)
 {
-    for (size_t i = s->modules; i-- > 0;) /* the last one is the likely one */
+    for (size_t i = s->modules; i-- > 0;) /* most likely the last one */
         if (strcmp(s->module[i].name, name) == 0) {
             *out = i;
             return true;
@@ -77,7 +77,7 @@ static int by_address(const void *a, const void *b)
     return x->address != y->address ? (x->address < y->address ? -1 : 1) : (x->name > y->name) - (x->name < y->name);
 }
 
-/* One symbol for each address: of several names the one with fewer underscores in front, then the first. */
+/* Keeps one symbol for each address: of several names the one with the fewest leading underscores, then the first. */
 static void aliases_drop(struct kernel_symbols *s)
 {
     size_t kept = 0;
@@ -141,7 +141,7 @@ void kernel_boot_id(const char *root, char out[40])
         fclose(f);
 }
 
-/* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]": functions alone. False: no memory. */
+/* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]": functions only. False: no memory. */
 static bool take_line(struct kernel_symbols *s, char *line)
 {
     char    *at, *name, *end;
@@ -162,7 +162,7 @@ static bool take_line(struct kernel_symbols *s, char *line)
     return kernel_symbols_add(s, address, 0, module, name, length);
 }
 
-/* Each ends where the next one begins; the last of a module where the module does. */
+/* A function ends where the next one begins; a module's last one ends with the module. */
 static void sizes_find(struct kernel_symbols *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -193,7 +193,7 @@ static void modules_place(const char *root, struct kernel_symbols *s)
         for (i = 1; i < s->modules && strcmp(s->module[i].name, name) != 0; i++)
             ;
         if (i == s->modules)
-            continue; /* no function of it */
+            continue; /* it has no function */
         s->module[i].size = strtoull(space + 1, NULL, 10);
         s->module[i].base = strtoull(address + 1, NULL, 16);
         snprintf(path, sizeof path, "/sys/module/%s/notes/.note.gnu.build-id", name);

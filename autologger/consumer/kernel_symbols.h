@@ -1,4 +1,4 @@
-/* kernel_symbols.h - the functions of the kernel that runs: from /proc/kallsyms, /proc/modules, the notes of both below
+/* kernel_symbols.h - the functions of the running kernel: from /proc/kallsyms, /proc/modules, the notes of both below
  * /sys, and the vdso, which the kernel maps into every process.
  * Threads: one. Ownership: read/finish. Not for: the kernel of a trace that was written in another boot. */
 #ifndef AUTOLOGGER_CONSUMER_KERNEL_SYMBOLS_H
@@ -33,7 +33,7 @@ const struct kernel_symbol *kernel_symbols_find(const struct kernel_symbols *s, 
 /* The boot id of this machine: 36 characters, "" when it can't be read. */
 void kernel_boot_id(const char *root, char out[40]);
 
-/* For whoever fills one from elsewhere: adds, then orders. False: no memory. */
+/* To fill one from another source: adds, then orders. False: no memory. */
 bool kernel_symbols_module(struct kernel_symbols *s, const char *name, size_t *out); /* finds or adds */
 bool kernel_symbols_add(struct kernel_symbols *s, uint64_t address, uint32_t size, size_t module, const char *name,
                         size_t length);

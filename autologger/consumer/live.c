@@ -23,7 +23,7 @@ struct live {
     struct control_client *control;
     char                   session[CTL_NAME];
     int                    stop_fd;
-    /* buffer to ask for; all below are processed once the window is, which goes back when there is none */
+    /* buffer to ask for; all below are processed once the window is; goes back when no window is given */
     uint64_t           next;
     uint64_t           header_file;
     uint8_t           *header;
@@ -66,7 +66,7 @@ wstatus live_open(const char *runtime_dir, const char *session, struct live **ou
     return st;
 }
 
-/* ---- what the window is made of ---- */
+/* ---- the parts of a window ---- */
 
 static uint8_t *window_grow(struct live *l, size_t bytes)
 {
@@ -82,7 +82,7 @@ static uint8_t *window_grow(struct live *l, size_t bytes)
     return l->window + l->size - bytes;
 }
 
-/* What a buffer does not use, behind `used` bytes: the reader wants all buffers of a file to have one size. */
+/* Fills the unused part of a buffer, behind `used` bytes: the reader wants all buffers of a file to have one size. */
 static bool pad(struct live *l, size_t used)
 {
     size_t   bytes = l->buffer_size - used;
@@ -109,7 +109,7 @@ static wstatus header_check(struct live *l, struct reason *why)
     return W_SUCCESS;
 }
 
-/* One more buffer is at the window's end: `size` bytes, from `from` on. */
+/* A buffer is complete at the window's end: `size` bytes, from `from` on. */
 static wstatus buffer_done(struct live *l, size_t from, uint32_t size, struct reason *why)
 {
     struct etl_buffer_header h;
@@ -127,7 +127,7 @@ static void losses_hear(struct live *l, const struct ctl_consume_answer *a)
     l->losses = (struct live_losses){a->events_lost, a->buffers_lost, a->files_lost};
 }
 
-/* Losses as events of their own, in a buffer behind the last. */
+/* Adds losses as events, in a buffer of their own behind the last. */
 static wstatus losses_append(struct live *l, struct reason *why)
 {
     const struct {
@@ -172,9 +172,9 @@ static wstatus losses_append(struct live *l, struct reason *why)
 
 /* ---- from the daemon ---- */
 
-/* The daemon tells readers the end of their session, or of its real time, at their next request. A daemon that dies
- * before that request tells nothing, and its successor knows no readers. The session itself then shows the reason. The
- * end of the daemon has its own message. */
+/* The daemon reports the end of a session, or of its real time, to readers at their next request. A daemon that dies
+ * before that request reports nothing, and its successor knows no readers. The session itself then shows the reason.
+ * The end of the daemon has its own message. */
 static wstatus explain_forgotten(struct live *l, struct reason *why)
 {
     struct ctl_state_answer state;
@@ -246,9 +246,9 @@ static wstatus header_get(struct live *l, uint64_t done, uint64_t number, struct
     return header_check(l, why);
 }
 
-/* The system's date may have been set since the header was asked for: then the session's has another line from its
- * clock to dates, and the events of this window get their dates by it. It costs a message a window. Without an answer
- * the dates stay as they were. */
+/* The system's date may have been set since the header was fetched: then the session's header has another line from its
+ * clock to dates, which dates the events of this window. It costs a message per window. Without an answer the dates
+ * stay as they were. */
 static void header_renew(struct live *l, uint64_t done)
 {
     const struct ctl_consume_answer *a;
@@ -266,7 +266,7 @@ static void header_renew(struct live *l, uint64_t done)
 
 enum got { GOT_BUFFER, GOT_WINDOW, GOT_OTHER_FILE, GOT_END };
 
-/* The next buffer, part by part. Nothing of it is in the window unless GOT_BUFFER or GOT_WINDOW. */
+/* Fetches the next buffer, part by part. It is in the window only with GOT_BUFFER or GOT_WINDOW. */
 static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct reason *why)
 {
     struct ctl_consume_request       q    = {.done = done, .wanted = l->next, .what = CTL_CONSUME_BUFFER};
@@ -281,7 +281,7 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
             return st;
         losses_hear(l, a);
         if (l->ended || !l->header_size || a->file != l->header_file || (a->sequence != q.wanted && q.offset)) {
-            l->size = from; /* it begins again, or elsewhere */
+            l->size = from; /* the buffer begins again, or another one does */
             if (l->ended || (l->header_size && a->file != l->header_file && l->buffers)) {
                 *got = l->ended ? GOT_END : GOT_OTHER_FILE;
                 return W_SUCCESS;
@@ -289,7 +289,7 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
             if ((!l->header_size || a->file != l->header_file) && (st = header_get(l, done, a->sequence, why))) {
                 if (st != W_FILE_NOT_FOUND || ++gone > GONE_MOST)
                     return st;
-                continue; /* we were too slow for it: it made room for younger ones */
+                continue; /* we were too slow: it is gone, to make room for newer ones */
             }
             if (l->ended) {
                 *got = GOT_END;
@@ -341,7 +341,7 @@ static bool rest_header(struct live *l, const struct rest *r)
     return header_check(l, &why) == W_SUCCESS;
 }
 
-/* What is left, up to the end of a window. */
+/* Reads the rest, up to the end of a window. */
 static wstatus rest_get(struct live *l, struct reason *why)
 {
     for (bool window = false; l->next < l->end && !window; l->next++) {
@@ -378,7 +378,7 @@ static wstatus rest_get(struct live *l, struct reason *why)
     return W_SUCCESS;
 }
 
-/* There is no daemon to acknowledge to: the files' marks are moved, so that the next boot does not give these events
+/* No daemon takes an acknowledgement: moves the files' marks, so that the next boot does not deliver these events
  * again. */
 static void rest_acknowledge(struct live *l)
 {
@@ -440,7 +440,7 @@ wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why)
     if (!st && (l->buffers || (losses_new(l) && l->header_size)))
         st = window_open(l, out, why);
     if (st)
-        l->next = done; /* what is in the window was not given: whoever comes next must get it */
+        l->next = done; /* the window was not delivered: the next consumer must get it */
     return st;
 }
 
@@ -454,7 +454,7 @@ struct live_losses live_losses(const struct live *l) { return l->losses; }
 
 unsigned live_window(const struct live *l) { return l->buffers; }
 
-/* They lie behind the header's, each as large as it (pad). */
+/* Buffers lie behind the header's buffer, all of its size (pad). */
 uint32_t live_filled(const struct live *l, unsigned buffer)
 {
     struct etl_buffer_header h;

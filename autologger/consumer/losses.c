@@ -16,7 +16,7 @@ static void text_keep(char out[LOSS_TEXT], const char *text)
     out[n] = 0;
 }
 
-/* Room for one more, in steps; the last one takes what is beyond the bound. NULL: no memory. */
+/* Room for one more entry, in steps; beyond the bound the last entry takes all. NULL: no memory. */
 static void *one_more(void *list, unsigned *count, unsigned most, size_t size)
 {
     if (*count == most)
@@ -40,7 +40,7 @@ static void losses_gap_add(struct loss_row *r, const struct loss_gap *g)
     if (++r->gaps <= LOSS_GAPS && (at == 0 || r->gap[at - 1].to < g->from || r->gaps == 1))
         return;
     if (r->gaps <= LOSS_GAPS)
-        close = at; /* it goes on where the one before is */
+        close = at; /* it continues the gap before */
     else
         for (unsigned i = 2; i < r->gaps; i++)
             if ((int64_t)(r->gap[i].from - r->gap[i - 1].to) < (int64_t)(r->gap[close].from - r->gap[close - 1].to))

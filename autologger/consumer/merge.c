@@ -26,10 +26,10 @@ struct input {
     struct etl_reader            *reader;
     const struct etl_file_header *header;
     struct etl_event              event;
-    bool                          has_event, kernel, told; /* told: it was merged before, and has its sessions in it */
+    bool                          has_event, kernel, told; /* told: merged before, has its Session events */
     uint64_t                      events;                  /* so far, without header events */
 };
-/* An input's next event, as far as the order asks. */
+/* The sort key of an input's next event. */
 struct merge_head {
     int64_t  time;
     uint32_t cpu, input;
@@ -43,7 +43,7 @@ struct merge {
     struct os                  *os;
     struct input               *inputs;
     unsigned                    count, leader;
-    struct merge_head          *heads; /* a heap of those that have an event; the first is the next */
+    struct merge_head          *heads; /* a heap of the inputs with an event; the first is the next */
     unsigned                    head_count;
     struct merge_output        *outputs; /* one per CPU */
     uint32_t                    processors, buffer_size;
@@ -54,13 +54,13 @@ struct merge {
     struct unwinding           *unwinding;
     struct embedding           *embedding;
     const struct merge_options *options;
-    struct provenance           provenance; /* what the files say already */
+    struct provenance           provenance; /* the provenance that the files have already */
     uint8_t                    *changed;    /* a record, for the redactor; 64 KB */
     uint64_t                    bytes;      /* of all files */
     struct merge_counts         counts;
 };
 
-/* Does the file say, or do its first events show, that it is a kernel session's? */
+/* Is the file a kernel session's, by its header or by its first events? */
 static bool is_kernel(const struct input *in)
 {
     struct etl_reader *look;
@@ -114,8 +114,8 @@ static wstatus check_clock(const struct merge *m, const struct input *a, const s
     }
 }
 
-/* All get the line whose date was written last: the system's date may have been set, or corrected, since the others
- * were. */
+/* Gives all inputs the line whose date was written last: the system's date may have been set, or corrected, after the
+ * others. */
 static void lines_join(struct merge *m)
 {
     const struct etl_file_header *line = m->inputs[m->leader].header;
@@ -127,13 +127,13 @@ static void lines_join(struct merge *m)
         etl_reader_follow(m->inputs[i].reader, &to);
 }
 
-/* The one file under two names, too, would give every event twice. */
+/* One file under two names, too, would give every event twice. */
 static wstatus check_once(const struct merge *m, unsigned i, struct reason *why)
 {
     struct os_stat a, b;
 
     if (m->os->stat(m->os, m->inputs[i].path, &a) < 0)
-        return W_SUCCESS; /* the reader has it open, and says what is wrong with it */
+        return W_SUCCESS; /* the reader has it open, and reports what is wrong with it */
     for (unsigned j = 0; j < i; j++)
         if (m->os->stat(m->os, m->inputs[j].path, &b) == 0 && a.device == b.device && a.inode == b.inode)
             return reason_set(why, W_INVALID_PARAMETER,
@@ -143,14 +143,15 @@ static wstatus check_once(const struct merge *m, unsigned i, struct reason *why)
     return W_SUCCESS;
 }
 
-/* Of one boot they are: else they would not be merged. */
+/* They are of one boot: else they would not be merged. */
 static bool same_newfile(const struct etl_file_header *a, const struct etl_file_header *b)
 {
     return a->raw.log_file_mode & b->raw.log_file_mode & ETL_MODE_NEWFILE && a->logger_name && b->logger_name &&
            strcmp(a->logger_name, b->logger_name) == 0;
 }
 
-/* What input i has lost beyond those before it: the files of a NEWFILE session count on from one to the next. */
+/* The events that input i has lost beyond earlier inputs: the files of a NEWFILE session count on from one to the
+ * next. */
 static uint64_t lost_since(const struct merge *m, unsigned i)
 {
     const struct etl_file_header *h    = m->inputs[i].header;
@@ -203,7 +204,7 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
     return W_SUCCESS;
 }
 
-/* The target may be nothing, an empty file or an .etl, but none of the inputs. */
+/* The target may be missing, an empty file or an .etl, but none of the inputs. */
 static wstatus check_target(struct merge *m, const char *target, struct reason *why)
 {
     struct os_stat t, in;
@@ -280,8 +281,8 @@ static wstatus merge_flush(struct merge *m, uint16_t cpu, struct reason *why)
     return st;
 }
 
-/* What no CPU wrote has the number behind the last in its file (session/logger.c, G4). Here it gets a CPU that exists:
- * all is in time order, so it keeps its place. */
+/* Late events have the CPU number after the last in their file (session/logger.c, G4). Here they get a CPU that exists:
+ * the merge is in time order, so they keep their place. */
 static uint16_t merge_cpu_of(const struct input *in)
 {
     const struct etl_file_header *h = in->header;
@@ -332,7 +333,7 @@ static wstatus put_added(void *ctx, uint16_t cpu, const void *record, uint32_t s
     return merge_put(m, cpu, record, size, time, why);
 }
 
-/* An event, and before it what belongs there. */
+/* Copies an event, after the events that belong before it. */
 static wstatus merge_copy(struct merge *m, struct input *in, struct reason *why)
 {
     const struct etl_event *e     = &in->event;
@@ -400,7 +401,7 @@ static wstatus add_provenance(struct merge *m, int64_t time, struct reason *why)
     return st;
 }
 
-/* What is left to be done once all events are copied. */
+/* Adds the events that come after all copied ones. */
 static wstatus add_rest(struct merge *m, int64_t last, struct reason *why)
 {
     const struct added_events to = {put_added, m};
@@ -460,7 +461,7 @@ static void heap_begin(struct merge *m)
         heap_down(m, at, m->heads[at]);
 }
 
-/* The first one's event is done: its input's next takes its place, or the last of the heap where there is none. */
+/* Replaces the first entry by its input's next event, or by the last entry of the heap when the input has none. */
 static void heap_next(struct merge *m)
 {
     const unsigned i = m->heads[0].input;
@@ -512,7 +513,7 @@ static wstatus finish_output(struct merge *m, uint64_t end_time, struct reason *
                      m->inputs[i].path, first->offset, first->text);
         m->counts.damage += damage;
     }
-    if (m->counts.headers_dropped) { /* the writer made one anew: the leader's */
+    if (m->counts.headers_dropped) { /* the writer wrote a new one: the leader's */
         m->counts.headers_dropped--;
         m->counts.out++;
     }
@@ -538,7 +539,7 @@ static void merge_finish(struct merge *m)
     free(m->changed);
 }
 
-/* A reason speaks of the target, not of the name that it has until it is whole. */
+/* A reason names the target, not its temporary name. */
 static void hide_temporary(struct reason *why, const char *temporary, size_t target)
 {
     size_t length = strlen(temporary);

@@ -1,9 +1,9 @@
 /* merge.h - merges .etl files of one clock and one anchor into one file in time order, with buffers per CPU. Adds what
- * a file needs to be read elsewhere: whose file each image is (identity.h), the kernel's names (kernel_names.h), and
- * what describes events of manifests (embedding.h); and, where it is asked for, where it comes from (provenance.h).
- * Copies of programs' stacks become stacks (unwinding.h).
+ * a file needs to be read elsewhere: the identity of each image (identity.h), the kernel's names (kernel_names.h), and
+ * descriptions of manifest events (embedding.h); and, on request, the origin of the file (provenance.h). Copies of
+ * programs' stacks become stacks (unwinding.h).
  * Invariants: M1 in - headers_dropped - left_out + added = out; records are copied unchanged, but for a stack in the
- * place of its copy, and for what a redactor replaces in them. M2 two events of one CPU keep their order.
+ * place of its copy, and for the parts that a redactor replaces. M2 two events of one CPU keep their order.
  * M3 the target appears whole or not at all (temporary name beside it, then rename).
  * One anchor: the files' (raw, time) pairs must lie on one line of the clock (etl/line.h), unless `one_boot` says that
  * they are of one boot all the same. The target has the line of the file that ended last: its date is the most
@@ -20,49 +20,49 @@
 
 #include <stdbool.h>
 
-/* What the tools take at once: each is open to the end, and 1,024 descriptors are what a program usually has. Files of
- * one NEWFILE session must be given together: of a part of them that was merged before nobody knows whether its losses
- * count on from another's. */
+/* Most files that the tools take at once: each stays open to the end, and a program usually has 1,024 descriptors.
+ * Files of one NEWFILE session must be given together: once a part of them is merged, it is not known whether its
+ * losses count on from another file's. */
 enum { MERGE_FILES_MAX = 1000 };
 
 struct redactor;
 /* All zeros: everything, with what a merge adds. */
 struct merge_options {
-    bool one_boot; /* of one boot, whatever their dates say: the system's was set between them */
+    bool one_boot; /* the files are of one boot, whatever their dates say: the system's date was set between them */
     bool plain;    /* nothing is added, and copies of stacks stay: relog */
-    bool (*keep)(void *ctx, const struct etl_event *e); /* NULL: all. The files' header events are not asked for */
-    /* NULL, or called behind keep: events that come before this one, not earlier than the one before it */
+    bool (*keep)(void *ctx, const struct etl_event *e); /* NULL: all. Not called for the files' header events */
+    /* NULL, or called after keep: adds events before this one, not earlier than the one before it */
     wstatus (*inject)(void *ctx, const struct added_events *to, struct reason *why);
     void            *ctx;
     struct redactor *redactor; /* NULL: nothing is replaced. It has learned the files already */
-    /* the files' own counters, the host and the configuration are added; not with `plain` */
+    /* adds the files' own counters, the host and the configuration; not with `plain` */
     bool                      provenance;
     const char               *of;            /* what the files are of: MERGED_OF_* (wire/merged.h); NULL: not known */
-    provenance_configuration *configuration; /* NULL: nobody knows it */
+    provenance_configuration *configuration; /* NULL: not known */
     void                     *configuration_ctx;
     const char               *publishers; /* the folder of installed manifests; NULL: publishers_folder() */
-    /* NULL: buffers as they are (etl/writer.h) */
+    /* NULL: buffers are not compressed (etl/writer.h) */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
-    int temporary_of; /* the process in the temporary name: whose death makes it rubbish; 0: this one */
-    void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
+    int temporary_of; /* the process in the temporary name, whose death makes the file garbage; 0: this one */
+    void (*progress)(void *ctx, unsigned per_mille); /* may be NULL */
     void *progress_ctx;
 };
 struct merge_counts {
-    bool                       opened; /* all files were read and fit together: a failure is about the target */
+    bool                       opened; /* all files were opened and fit together: a failure is about the target */
     uint64_t                   in;     /* all events of all files, header events too */
-    uint64_t                   out;    /* as many as the target has */
+    uint64_t                   out;    /* events in the target */
     uint64_t                   headers_dropped; /* one for each file but one */
-    uint64_t                   left_out;        /* that `keep` did not want */
+    uint64_t                   left_out;        /* rejected by `keep` */
     uint64_t                   added;           /* events of identity and names, and injected ones */
     struct identity_counts     identity;
     struct kernel_names_counts names;
     struct unwinding_counts    stacks;
     struct embedding_counts    metadata;
-    /* sums of what the files say; of the files of one NEWFILE session, which count on, the latest */
+    /* sums of the files' counters; of the files of one NEWFILE session, which count on, the latest */
     uint64_t events_lost, buffers_lost;
-    unsigned unfinished;        /* files that were never finished: what they say of losses is from some moment before */
+    unsigned unfinished;        /* files that were never finished: their loss counters are from an earlier moment */
     uint64_t inversions;        /* events earlier than the one before: only damaged files have them */
-    unsigned damage;            /* places reported by the readers: what lies there is not in the target */
+    unsigned damage;            /* places reported by the readers: their bytes are not in the target */
     char     first_damage[400]; /* "FILE: offset N: what", "" = none */
     /* "FILE: offset N: an event is 12 ticks earlier than the one before it", "" = none */
     char first_inversion[400];

@@ -1,8 +1,9 @@
 /* process_trace.c - OpenTrace, ProcessTrace, CloseTrace over files (etl/reader) and one real-time session (live). See
- * evntrace.h. Invariants  a handle is a place in `table` and that place's generation, so one that was closed is never
- * another's.
- *             A trace that ProcessTrace uses is freed by ProcessTrace; CloseTrace only marks it.
- * Threads     `lock` guards the table, `used` and `closing`; the rest of a trace belongs to whoever set `used`. */
+ * evntrace.h.
+ * Invariants: a handle is a place in process_trace_table and the generation of that place, so a closed handle is never
+ * another trace's. A trace that ProcessTrace uses is freed by ProcessTrace; CloseTrace only marks it.
+ * Threads: process_trace_lock guards the table, `used` and `closing`; the rest of a trace belongs to the thread that
+ * set `used`. */
 #include "autologger/consumer/live.h"
 #include "autologger/consumer/record_view.h"
 #include "autologger/consumer/tdh_state.h"
@@ -25,7 +26,7 @@ struct process_trace_trace {
     bool                 has_event, used;
     atomic_bool          closing;
     uint64_t             generation;
-    int64_t             *sequence; /* by CPU: of the buffer whose events are being given, for the buffer callback */
+    int64_t             *sequence; /* by CPU: of the buffer being delivered, for the buffer callback */
 };
 _Static_assert(sizeof(EVENT_TRACE_LOGFILEW) == sizeof(EVENT_TRACE_LOGFILEA), "one layout");
 
@@ -43,7 +44,7 @@ static void trace_free(struct process_trace_trace *t, bool done)
         return;
     live_close(t->live, done);
     if (t->session)
-        t->reader = NULL; /* the window's, which is live's */
+        t->reader = NULL; /* the window's, owned by live */
     etl_reader_close(t->reader);
     free(t->sequence);
     free(t->session);
@@ -118,7 +119,7 @@ static TRACEHANDLE open_named(const EVENT_TRACE_LOGFILEW *given, const char *fil
         if (session && !(t->session = strdup(session)))
             st = W_NOT_ENOUGH_MEMORY;
         else if (session && (st = live_open(NULL, session, &t->live, &why)) == W_WMI_INSTANCE_NOT_FOUND)
-            st = W_SUCCESS; /* ProcessTrace looks again */
+            st = W_SUCCESS; /* ProcessTrace tries again */
         else if (!session)
             st = process_trace_file_open(t, file);
     }
@@ -136,7 +137,7 @@ static TRACEHANDLE open_named(const EVENT_TRACE_LOGFILEW *given, const char *fil
     return handle;
 }
 
-/* What can be said before a name is looked at; 0, or an error. */
+/* All checks before a name is looked at; 0, or an error. */
 static DWORD logfile_check(const EVENT_TRACE_LOGFILEW *l)
 {
     bool live = l && l->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME;
@@ -173,8 +174,8 @@ TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
 
 /* ---- ProcessTrace ---- */
 
-/* Gives one event to its trace's callback: EventRecordCallback where the mode says so, else EventCallback, which is in
- * the same place. */
+/* Delivers one event to its trace's callback: EventRecordCallback where the mode says so, else EventCallback, which is
+ * in the same place. */
 static void process_trace_give(struct process_trace_trace *t, const struct etl_event *e)
 {
     struct record_view view;
@@ -200,7 +201,7 @@ static bool buffer_told(struct process_trace_trace *t, unsigned buffers)
     return !t->logfile.BufferCallback || t->logfile.BufferCallback(&t->logfile);
 }
 
-/* Once for each buffer of a window that was given. False: the callback wants no more. */
+/* Calls back once for each buffer of a delivered window. False: the callback wants no more. */
 static bool window_told(struct process_trace_trace *t)
 {
     const unsigned buffers = live_window(t->live);
@@ -231,7 +232,7 @@ static wstatus process_live(struct process_trace_trace *t)
         record_view_header(etl_reader_header(t->reader), &t->logfile.LogfileHeader);
         t->logfile.BufferSize = t->logfile.LogfileHeader.BufferSize;
         t->logfile.EventsLost = (ULONG)live_losses(t->live).events;
-        while (etl_next(t->reader, &e)) /* a window is given whole, so that it can be acknowledged */
+        while (etl_next(t->reader, &e)) /* a window is delivered whole, so that it can be acknowledged */
             process_trace_give(t, &e);
         if (!window_told(t))
             return W_CANCELLED;
@@ -252,7 +253,7 @@ static struct process_trace_trace *process_trace_oldest(struct process_trace_tra
     return best;
 }
 
-/* The event of `t` is in another buffer of its CPU than the one before: that one was given whole. */
+/* True: the event of `t` is in another buffer of its CPU than the one before, which was delivered whole. */
 static bool buffer_changes(struct process_trace_trace *t)
 {
     int64_t *at = &t->sequence[t->event.cpu], before = *at;
@@ -293,7 +294,7 @@ static wstatus process_files(struct process_trace_trace **traces, unsigned count
     return st;
 }
 
-/* Marks all as used; 0, or an error and none is. */
+/* Marks all as used; 0, or an error, and then none is marked. */
 static wstatus take_all(const TRACEHANDLE *handles, unsigned count, struct process_trace_trace **traces)
 {
     unsigned n = 0, live = 0;
@@ -320,7 +321,7 @@ static wstatus take_all(const TRACEHANDLE *handles, unsigned count, struct proce
     return st;
 }
 
-/* Gives them back; what was closed meanwhile goes. */
+/* Releases them; frees those that were closed meanwhile. */
 static void release_all(const TRACEHANDLE *handles, unsigned count, struct process_trace_trace **traces)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -335,7 +336,7 @@ static void release_all(const TRACEHANDLE *handles, unsigned count, struct proce
     }
 }
 
-/* Files or a session, with what they say of their events within reach of tdh.h. */
+/* Processes files or a session; tdh.h can use the files' descriptions of events meanwhile. */
 static wstatus process_trace_process(struct process_trace_trace **traces, unsigned count, uint64_t from, uint64_t to)
 {
     const char        *paths[HANDLES_MAX];
@@ -348,7 +349,7 @@ static wstatus process_trace_process(struct process_trace_trace **traces, unsign
         readers[i] = traces[i]->reader;
     }
     etl_readers_join(readers, count);
-    for (unsigned i = 0; i < count; i++) /* read when it was opened */
+    for (unsigned i = 0; i < count; i++) /* the event that was read at the opening */
         traces[i]->event.filetime = etl_filetime(etl_reader_header(readers[i]), traces[i]->event.raw_time);
     tdh_reads(paths, count);
     wstatus st = process_files(traces, count, from, to);
@@ -400,6 +401,6 @@ ULONG CloseTrace(TRACEHANDLE handle)
         return ERROR_INVALID_HANDLE;
     if (used)
         return ERROR_CTX_CLOSE_PENDING;
-    trace_free(t, true); /* what ProcessTrace gave is done with */
+    trace_free(t, true); /* the consumer has processed what ProcessTrace delivered */
     return ERROR_SUCCESS;
 }

@@ -18,7 +18,7 @@ static struct unit_place *process_units_place_of(struct process_units *u, uint32
         u->failed = true;
         return NULL;
     }
-    *p = (struct unit_place){.unit = UNIT_NOT_TOLD, .ended = INT64_MIN}; /* not seen to start */
+    *p = (struct unit_place){.unit = UNIT_NOT_TOLD, .ended = INT64_MIN}; /* its start was not seen */
     return p;
 }
 
@@ -84,7 +84,7 @@ static void on_cgroup(struct process_units *u, const struct etl_event *e, const 
     p->unit = unit;
 }
 
-/* An exec is an End and a Start by the process itself; else a new process is where its parent is. */
+/* An exec is an End and a Start by the process itself; any other new process is in its parent's unit. */
 static void process_units_on_process(struct process_units *u, const struct etl_event *e, const struct decoded *names)
 {
     uint32_t process, parent;

@@ -1,8 +1,8 @@
-/* process_units.h - which of systemd's units each process is in, as far as the trace has told:
- * Autologger-Kernel-Cgroups/ProcessCgroup tells it at the rundown, at an exec, at a move and at the end; in between a
- * process is in the unit of whoever forked it.
+/* process_units.h - the systemd unit of each process, as far as the trace has it:
+ * Autologger-Kernel-Cgroups/ProcessCgroup gives it at the rundown, at an exec, at a move and at the end; in between a
+ * process is in the unit of its parent.
  * Invariant: a process that started in the file is counted in one unit: the last one that it was in.
- * Threads: one. Ownership: zeros at first, finish. Not for: whose an event is (actors.h). */
+ * Threads: one. Ownership: zeros at first, finish. Not for: the process of an event (actors.h). */
 #ifndef AUTOLOGGER_CONSUMER_PROCESS_UNITS_H
 #define AUTOLOGGER_CONSUMER_PROCESS_UNITS_H
 #include "autologger/consumer/decoded.h"
@@ -18,9 +18,9 @@ struct process_units {
     struct unit_name {
         char    *name;
         uint64_t processes;
-    } * list; /* "" is a name too: of processes in no unit */
+    } * list; /* the name "" is that of processes in no unit */
     unsigned          count, capacity;
-    uint64_t          not_told;       /* processes that nothing was told of */
+    uint64_t          not_told;       /* processes whose unit is not known */
     bool              hashed, failed; /* failed: no memory */
     struct guid       provider;
     struct field_sink sink;
@@ -28,13 +28,13 @@ struct process_units {
     char              told_unit[256];
     unsigned          told; /* fields */
 };
-/* To be told every event of the file, in order. */
+/* Takes every event of the file, in order. */
 void process_units_see(struct process_units *u, const struct etl_event *e, const struct decoded *names);
 /* Index into `list`; UNIT_NOT_TOLD. */
 int process_units_of(const struct process_units *u, uint32_t process);
-/* The unit's name, "" for none; NULL: not told. */
+/* The unit's name, "" for none; NULL: not known. */
 const char *process_units_name(const struct process_units *u, uint32_t process);
-/* By glob; a pattern without a dot is a service; "none" is what is in no unit. */
+/* By glob; a pattern without a dot is a service; "none" matches processes in no unit. */
 bool process_units_match(const char *pattern, const char *name);
 void process_units_finish(struct process_units *u);
 #endif

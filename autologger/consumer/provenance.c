@@ -28,7 +28,7 @@ static const char host_schema[] = "\0" MERGED_HOST "\0HostName\0" TEXT "System\0
                                   "Architecture\0" TEXT "Program\0" TEXT "Processors\0" U32 "Memory\0" U64;
 static const char configuration_schema[] =
     "\0" MERGED_CONFIGURATION "\0BootId\0" TEXT "ChangeNumber\0" U64 "Hash\0" TEXT;
-enum { RECORD_MOST = 8192, TEXT_MOST = 1024, SAME_BOOT = 20000000 /* 2 s: what setting the clock may explain */ };
+enum { RECORD_MOST = 8192, TEXT_MOST = 1024, SAME_BOOT = 20000000 /* 2 s: setting the clock may explain so much */ };
 
 /* ---- reading ---- */
 
@@ -72,7 +72,7 @@ static void see_session(struct provenance *p, struct cursor *c)
     s.buffers_lost = cur_u32(c);
     s.damage       = cur_u32(c);
     s.finished     = cur_u8(c);
-    s.of           = cur_left(c) ? provenance_take_text(p, c) : NULL; /* of an older version */
+    s.of           = cur_left(c) ? provenance_take_text(p, c) : NULL; /* missing in an older version */
     if (cur_ok(c) && s.name && s.file)
         p->session[p->sessions++] = s;
     else
@@ -133,7 +133,7 @@ bool provenance_see(struct provenance *p, const struct etl_event *e)
         p->merged = guid_from_name(MERGED_PROVIDER);
         p->names  = guid_from_name(NAMES_PROVIDER);
     }
-    /* as nearly all: no name is looked at */
+    /* nearly all events end here, without a look at a name */
     if (!guid_equal(&e->provider, &p->merged) && !guid_equal(&e->provider, &p->names))
         return false;
     if (names_event_is(e, NAMES_BOOT)) {
@@ -166,7 +166,7 @@ void provenance_finish(struct provenance *p)
 
 static wstatus provenance_put(struct writer *w, int64_t time, const struct added_events *to, struct reason *why)
 {
-    if (!names_event_end(w)) /* names of kilobytes: nobody has them */
+    if (!names_event_end(w)) /* names of kilobytes do not occur */
         return W_SUCCESS;
     return to->put(to->ctx, 0, w->data, (uint32_t)w->pos, time, why);
 }
@@ -220,7 +220,7 @@ static void system_name(char out[TEXT_MOST])
         fclose(f);
 }
 
-/* Is it this machine's boot that the files are of? */
+/* Are the files of this machine's present boot? */
 static bool provenance_here(const struct provenance *seen, const struct etl_file_header *h)
 {
     struct timespec real, since;
@@ -238,7 +238,7 @@ static bool provenance_here(const struct provenance *seen, const struct etl_file
     return h->raw.boot_time > 0 && (said > began ? said - began : began - said) < SAME_BOOT;
 }
 
-/* The library asks files for them. */
+/* sysconf reads files for these. */
 static struct host {
     long processors, pages, page_size;
 } provenance_host;

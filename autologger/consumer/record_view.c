@@ -127,5 +127,5 @@ void record_view_classic(EVENT_TRACE *t, const struct etl_event *e, bool raw)
 void record_view_header(const struct etl_file_header *h, TRACE_LOGFILE_HEADER *out)
 {
     memcpy(out, &h->raw, sizeof *out);
-    out->LoggerName = out->LogFileName = NULL; /* addresses of whoever wrote the file */
+    out->LoggerName = out->LogFileName = NULL; /* addresses in the process that wrote the file */
 }

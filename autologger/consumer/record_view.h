@@ -15,8 +15,8 @@ struct record_view {
 /* Metadata at the beginning of the payload (schema/tracelogging.h) become extended items, and UserData begins behind
  * them. `raw`: the time stamp stays that of the session's clock. */
 void record_view_set(struct record_view *v, const struct etl_event *e, bool raw, void *context);
-/* The same for EventCallback: header, class or provider, payload. What belongs to newer events alone (id, keyword,
- * items) it has no place for. */
+/* The same for EventCallback: header, class or provider, payload. It has no place for parts of newer events (id,
+ * keyword, items). */
 void record_view_classic(EVENT_TRACE *t, const struct etl_event *e, bool raw);
 /* The header of a file, as a consumer sees it. */
 void record_view_header(const struct etl_file_header *h, TRACE_LOGFILE_HEADER *out);

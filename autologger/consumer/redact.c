@@ -16,7 +16,7 @@ struct redactor {
     unsigned             what;
     struct redact_words  words;
     struct redact_counts counts;
-    struct schema_set   *own, *schemas; /* what describes events; schemas: its own, or somebody else's */
+    struct schema_set   *own, *schemas; /* descriptions of events; schemas: its own, or a borrowed set */
     bool                 failed;
 };
 
@@ -51,7 +51,7 @@ bool redactor_word(struct redactor *r, const char *word)
     return !r->words.failed;
 }
 
-/* The people of this machine, and its name. */
+/* Learns the users of this machine, and its host name. */
 static void learn_machine(struct redactor *r)
 {
     char           host[256] = "";
@@ -143,7 +143,7 @@ static enum redact_role redact_role_of(const char *name)
     return ROLE_TEXT;
 }
 
-/* 1 or 2: a text of units that wide; 0: something else. */
+/* The width of a text's units, 1 or 2 bytes; 0: no text. */
 static unsigned text_width(enum value_kind kind)
 {
     switch (kind) {
@@ -203,7 +203,7 @@ static void learn_argument(void *ctx, size_t from, size_t to)
         unsigned c = unit_at(&l->units, i);
         option &= c == '-' || (c < 0x80 && c >= 'a' && c <= 'z');
         number &= c >= '0' && c <= '9';
-        if (c == '/' || c == '\\') /* a path is a matter of names of files */
+        if (c == '/' || c == '\\') /* paths belong to the names of files */
             return;
     }
     option &= unit_at(&l->units, from) == '-';
@@ -211,7 +211,7 @@ static void learn_argument(void *ctx, size_t from, size_t to)
         learn_units(l->r, &l->units, from, to, TOKEN_ARGUMENT);
 }
 
-/* "/home/NAME/", as it stands in any path. */
+/* Learns NAME of "/home/NAME/" in any path. */
 static void learn_homes(struct redactor *r, const struct redact_units *u)
 {
     static const char *const homes[] = {"/home/", "\\home\\", "\\Users\\", "/Users/"};
@@ -296,7 +296,7 @@ static uint8_t *in_record(const struct redact_replacing *p, const uint8_t *data)
     return p->record + (data - p->e->record);
 }
 
-/* An address stays one: 240.x.y.z (of nobody), fd00::... Loopback and "any" stay. */
+/* The token is an address too: 240.x.y.z (reserved), fd00::... Loopback and "any" stay. */
 static void replace_4(struct redactor *r, uint8_t *a)
 {
     if (a[0] == 127 || (!a[0] && !a[1] && !a[2] && !a[3]) || a[0] == 255)
@@ -348,7 +348,7 @@ static void replace_text(const struct redact_replacing *p, const char *name, con
     case ROLE_NAME:
         if (r->what & REDACT_NAMES && u->count) {
             size_t end = 0;
-            while (end < u->count && unit_at(u, end)) /* fixed ones are filled up with zeros */
+            while (end < u->count && unit_at(u, end)) /* texts of fixed length are filled up with zeros */
                 end++;
             words_token(&r->words, u, 0, end, TOKEN_NAME);
             r->counts.names += end > 0;
@@ -425,10 +425,10 @@ void redactor_event(struct redactor *r, const struct etl_event *e, const struct 
     enum decode_result      result = DECODE_UNKNOWN;
 
     if (e->payload < e->record || e->payload + e->payload_size > e->record + e->record_size)
-        return; /* nothing of it is in the record */
+        return; /* the payload is not in the record */
     if (names->hook >> 8 == CLASSIC_EVENT_METADATA >> 8 ||
         (names->provider && strcmp(names->provider, "Autologger-Kernel-Names") == 0))
-        return; /* what describes events, from manifests; functions of the kernel and build ids, which are nobody's */
+        return; /* descriptions of events from manifests; kernel functions and build ids, which are not private */
     if (names->schema)
         result = walk_payload(names->schema, e->payload, e->payload_size, e->is_64bit, replace_value, &p, &used);
     if (result == DECODE_OK || used >= e->payload_size)

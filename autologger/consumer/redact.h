@@ -1,20 +1,20 @@
-/* redact.h - takes what is private out of events: arguments of programs, names of users and hosts, addresses of the
- * network, and, where it is asked for, names of files. Each is replaced, in its place and in its length, by a token:
- * the same text has the same token in everything that one redactor goes through (all events, all files of a bundle),
- * and nobody without its key, which is thrown away, gets from the token to the text.
+/* redact.h - replaces private data in events: arguments of programs, names of users and hosts, addresses of the network
+ * and, on request, names of files. Each is replaced, in its place and in its length, by a token: one redactor gives the
+ * same text the same token (in all events, in all files of a bundle), and a token does not lead to the text without the
+ * redactor's key, which is thrown away.
  * What is replaced
  *   arguments  in fields named CommandLine and the like all but the program; and each argument of 6 or more characters
  *              wherever it stands as a word in any text; values of environment-like texts (NAME=value, password=value)
  *   names      of users with an account here (no system accounts), of /home/NAME in the trace, of this host, of hosts
- *              told in the trace, of scheme://HOST and user@HOST; the texts of fields named user, login, account, host,
- *              computer, domain; words that were given
+ *              named in the trace, of scheme://HOST and user@HOST; the texts of fields named user, login, account,
+ *              host, computer, domain; words that were given
  *   addresses  IPv4, IPv6 and MAC, in fields and in texts; loopback and "any" stay
- *   paths      each part of a path's name in fields of file names, and in texts what looks like a path
- * What nothing describes is overwritten with zeros, as are raw bytes that only a program can read; both are counted.
- * Descriptions of events, names of the kernel's functions and build ids stay: they are nobody's.
+ *   paths      each part of a path's name in fields of file names, and text that looks like a path
+ * A payload without a description is overwritten with zeros, as are raw bytes that only a program can read; both are
+ * counted. Descriptions of events, names of the kernel's functions and build ids stay: they are not private.
  * Invariants: R1 records keep their size, so nothing else in a file moves. R2 without learning first, arguments and
- * names are found only where their field says so. Threads: one. Ownership: create/destroy. Not for: files (relog,
- * merge), numeric user ids, which stay. */
+ * names are found only in fields that are named for them. Threads: one. Ownership: create/destroy. Not for: files
+ * (relog, merge), numeric user ids, which stay. */
 #ifndef AUTOLOGGER_CONSUMER_REDACT_H
 #define AUTOLOGGER_CONSUMER_REDACT_H
 #include "autologger/consumer/decoded.h"
@@ -29,27 +29,27 @@ enum {
 };
 struct redact_counts {
     uint64_t arguments, names, addresses, paths, environment; /* texts and values that were replaced */
-    uint64_t zeroed;                                          /* payloads that nothing describes, or raw bytes */
+    uint64_t zeroed;                                          /* payloads without a description, or raw bytes */
 };
 struct redactor;
-/* "arguments,names" or "all"; false: a word is none. */
+/* "arguments,names" or "all"; false: a word is not known. */
 bool redact_parse(const char *text, unsigned *what);
 /* NULL: no memory, or no random key. */
 struct redactor *redactor_create(unsigned what);
-/* What describes events from now on (borrowed): manifests, and what is in the files. What it does not describe is
+/* Sets the descriptions of events from now on (borrowed): manifests, and those in the files. Payloads without one are
  * zeroed. */
 void redactor_describe(struct redactor *r, struct schema_set *set);
 void redactor_destroy(struct redactor *r); /* NULL is fine */
-/* A word to be replaced wherever it stands: a name that nobody can know of. False: no memory. */
+/* Adds a word that is replaced wherever it stands: a name that is not found otherwise. False: no memory. */
 bool redactor_word(struct redactor *r, const char *word);
-/* Looks at an event for words that stand for themselves elsewhere: to be given all events of all files before the first
- * is replaced. */
+/* Learns private words of an event, which may stand elsewhere without their field: takes all events of all files before
+ * the first is replaced. */
 void redactor_learn(struct redactor *r, const struct etl_event *e, const struct decoded *names);
-/* The same of a whole file. */
+/* The same for a whole file. */
 wstatus redactor_learn_file(struct redactor *r, const char *path, struct reason *why);
-/* Replaces in `record`, a copy of e->record. */
+/* Replaces private data in `record`, a copy of e->record. */
 void redactor_event(struct redactor *r, const struct etl_event *e, const struct decoded *names, uint8_t *record);
-/* The same of a record by itself: of what a merge copies, and adds. False: it is no record. */
+/* The same for a record alone, which a merge copies or adds. False: it is no record. */
 bool redactor_record(struct redactor *r, uint8_t *record, uint32_t size);
 /* A text of any length (a name in a file's header, a line of a report), in its place. */
 void                        redactor_text(struct redactor *r, void *text, size_t size,

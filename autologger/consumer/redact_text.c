@@ -1,4 +1,4 @@
-/* redact_text.c - what is private in a text, by how it looks. See redact_words.h. */
+/* redact_text.c - finds private data in a text by its form. See redact_words.h. */
 #include "autologger/consumer/redact_words.h"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@ static bool is_word(unsigned c) { return c > 0x7F || isalnum((int)c) || c == '_'
 static bool is_space(unsigned c) { return c == 0 || c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 static bool is_quote(unsigned c) { return c == '"' || c == '\'' || c == '`'; }
 
-/* Units as a text, where they are all of ASCII and fit. */
+/* Units as a text, if they are all ASCII and fit. */
 static bool ascii(const struct redact_units *u, size_t from, size_t to, char *out, size_t room)
 {
     if (to - from >= room)
@@ -31,7 +31,7 @@ static bool ascii(const struct redact_units *u, size_t from, size_t to, char *ou
 
 static bool is_address_unit(unsigned c) { return c < 0x80 && (isxdigit((int)c) || c == ':' || c == '.'); }
 
-/* Says nothing about anybody. */
+/* An address that identifies nobody. */
 static bool everybodys(const char *text)
 {
     return strncmp(text, "127.", 4) == 0 || strcmp(text, "0.0.0.0") == 0 || strcmp(text, "::1") == 0 ||
@@ -48,8 +48,8 @@ static bool is_mac(const char *text)
     return strcmp(text, "00:00:00:00:00:00") != 0;
 }
 
-/* An address that begins at `at`; its end, or `at`. The longest run that is one: "10.0.0.1." ends a sentence,
- * "10.0.0.1:80" has a port. */
+/* An address that begins at `at`; its end, or `at`. Takes the longest run that is an address: "10.0.0.1." ends a
+ * sentence, "10.0.0.1:80" has a port. */
 static size_t address_at(const struct redact_units *u, size_t at)
 {
     uint8_t bytes[16];
@@ -86,7 +86,7 @@ static void addresses(struct redact_words *w, const struct redact_units *u, stru
 
 /* --- NAME=value --- */
 
-/* Names that say themselves that their value is a secret, or that are written as those of the environment are. */
+/* Names that mark their value as a secret, or that are written like those of the environment. */
 static bool is_variable(const char *name)
 {
     static const char *const secret[] = {"pass", "pwd", "secret", "token", "key", "credential", "auth", "cookie"};
@@ -142,7 +142,7 @@ static void count_word(struct redact_counts *counts, int kind)
                                : &counts->names);
 }
 
-/* The longest word that begins where a word can begin. */
+/* Replaces the longest known word wherever a word can begin. */
 static void known_words(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts)
 {
     for (size_t i = 0; i < u->count; i++) {
@@ -169,7 +169,7 @@ static void known_words(struct redact_words *w, const struct redact_units *u, st
     }
 }
 
-/* HOST of scheme://HOST, and of user@HOST, with the user. */
+/* Replaces HOST of scheme://HOST, and user and HOST of user@HOST. */
 static void hosts(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts)
 {
     for (size_t i = 1; i + 1 < u->count; i++) {
@@ -225,7 +225,7 @@ void redact_path(struct redact_words *w, const struct redact_units *u, size_t fr
     }
 }
 
-/* What looks like a path in a text: '/' or '\' after a space or at the beginning, and on to the next space. */
+/* Replaces paths in a text: from '/' or '\' after a space or at the beginning to the next space. */
 static void paths(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts)
 {
     for (size_t i = 0; i < u->count; i++) {

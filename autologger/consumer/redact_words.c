@@ -45,7 +45,7 @@ uint64_t words_hash(const struct redact_words *w, const void *data, size_t size)
 
 /* --- words --- */
 
-/* Units as UTF-8 without case, as far as `room` goes; the number of bytes, 0: it does not fit. */
+/* Units as UTF-8 without case; returns the number of bytes, 0: they do not fit in `room`. */
 static size_t redact_words_folded(const struct redact_units *u, size_t from, size_t to, uint8_t *out, size_t room)
 {
     size_t n = 0;
@@ -109,7 +109,7 @@ void words_token(const struct redact_words *w, const struct redact_units *u, siz
     static const char digits[]           = "0123456789bcdfghjkmnpqrstvwxyz_~";
     uint8_t           bytes[WORD_MOST * 4];
     size_t            n = redact_words_folded(u, from, to, bytes, sizeof bytes);
-    /* what is too long for that is told by its raw bytes */
+    /* a text that is too long is hashed by its raw bytes */
     uint64_t h = n ? words_hash(w, bytes, n) : words_hash(w, u->data + from * u->width, (to - from) * u->width);
 
     for (size_t i = from; i < to; i++) {

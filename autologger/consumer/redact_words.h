@@ -29,23 +29,24 @@ static inline void unit_set(const struct redact_units *u, size_t i, char c)
     if (u->width == 2)
         u->data[i * 2 + 1] = 0;
 }
-/* Adds a word (UTF-8); words that are too short, or too common to mean anybody, are left out. */
+/* Adds a word (UTF-8); words that are too short, or too common to be private, are left out. */
 void words_add(struct redact_words *w, const char *text, size_t size, enum redact_kind kind);
 /* The kind of units [from, to), -1: no such word. */
 int words_find(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to);
 /* 64 bits of a keyed hash (SipHash-2-4). */
 uint64_t words_hash(const struct redact_words *w, const void *data, size_t size);
-/* Overwrites units [from, to) with the token of what stands there: "u7k2q..." */
+/* Overwrites units [from, to) with the token of their text: "u7k2q..." */
 void words_token(const struct redact_words *w, const struct redact_units *u, size_t from, size_t to,
                  enum redact_kind kind);
 void words_finish(struct redact_words *w);
 
-/* redact_text.c: replaces in a text what is private by how it looks, and the words. `environment`: NAME=value, too. */
+/* redact_text.c: replaces the words in a text, and parts that look private. `environment`: the values of NAME=value,
+ * too. */
 void redact_text(struct redact_words *w, unsigned what, bool environment, const struct redact_units *u,
                  struct redact_counts *counts);
-/* All but the first word: of a command line. */
+/* Replaces all words of a command line but the first. */
 void redact_arguments(struct redact_words *w, const struct redact_units *u, struct redact_counts *counts);
-/* The parts of a path between '/' or '\'. */
+/* Replaces the parts of a path between '/' or '\'. */
 void redact_path(struct redact_words *w, const struct redact_units *u, size_t from, size_t to,
                  struct redact_counts *counts);
 /* Calls for each word of a command line but the first: units [from, to). */

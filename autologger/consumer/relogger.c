@@ -21,7 +21,7 @@ struct relogging {
     void                   *context;
     struct record_view      view;
     int64_t                 last; /* time of the event before */
-    const struct etl_event *now;  /* the callback's event; NULL: none is called */
+    const struct etl_event *now;  /* the callback's event; NULL: no callback runs */
     struct injected        *first, **end;
 };
 
@@ -66,7 +66,7 @@ static bool relogger_keep(void *ctx, const struct etl_event *e)
     return wanted;
 }
 
-/* What the callback injected, before its event. */
+/* Puts the events that the callback injected before its event. */
 static wstatus inject(void *ctx, const struct added_events *to, struct reason *why)
 {
     struct relogging *r  = ctx;

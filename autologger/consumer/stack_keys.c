@@ -7,8 +7,8 @@
 #include <string.h>
 
 struct stack_definition {
-    struct stack_definition *before; /* of the same key: an earlier, other one */
-    int64_t                  last;   /* when it was told last */
+    struct stack_definition *before; /* an earlier, different one of the same key */
+    int64_t                  last;   /* raw time of its last event */
     unsigned                 count;
     uint8_t                  frames[];
 };
@@ -57,7 +57,7 @@ bool stack_key_read(const struct etl_event *e, struct stack_fields *out, uint64_
     return cur_ok(&c);
 }
 
-/* The first one that is told at that time or later; else the last one. */
+/* The first definition whose last event is at that time or later; else the latest one. */
 static const struct stack_definition *definition_at(const struct stack_keys *k, uint64_t key, int64_t time)
 {
     const struct stack_definition *d = idmap_get(&k->by_key, key);

@@ -1,6 +1,6 @@
-/* stack_keys.h - the definitions of stack keys in a trace (StackCaching): which frames a StackWalk/KeyKernel or KeyUser
- * means. A definition may come before its use (KeyCreate, as we write it) or behind (KeyDelete, KeyRundown, as Windows
- * writes them, where a key that was deleted may mean another stack afterwards). So a trace is read once for its
+/* stack_keys.h - the definitions of stack keys in a trace (StackCaching): the frames of a StackWalk/KeyKernel or
+ * KeyUser. A definition may come before its use (KeyCreate, as we write it) or after it (KeyDelete, KeyRundown, as
+ * Windows writes them, where a deleted key may get another stack afterwards). So a trace is read once for its
  * definitions, and then for its events.
  * Invariant: memory grows with distinct stacks, not with events. Threads: one. Ownership: zeros at first, finish;
  * frames live until then.
@@ -17,11 +17,10 @@ struct stack_keys {
 };
 /* Any event; true: it defines a key, and is kept. */
 bool stack_keys_see(struct stack_keys *k, const struct etl_event *e);
-/* A key that is used: its number into *key and, without frames yet, what stack_event_read gives of a stack. False:
- * none. */
+/* Reads the use of a key: its number into *key, and the fields of stack_event_read, without frames yet. False: none. */
 bool stack_key_read(const struct etl_event *e, struct stack_fields *out, uint64_t *key);
-/* The stack that an event is, by itself or by a key; count 0: nothing defines its key. False: it is no stack, but see
- * stack_event_read for definitions. */
+/* The stack of a stack event, stored in it or under a key; count 0: the key has no definition. False: it is no stack;
+ * stack_event_read reads definitions. */
 bool stack_keys_stack(const struct stack_keys *k, const struct etl_event *e, struct stack_fields *out);
 void stack_keys_finish(struct stack_keys *k);
 #endif

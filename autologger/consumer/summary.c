@@ -17,10 +17,10 @@ struct summary_collector {
     size_t              *table;    /* open addressing: index of a row + 1 */
     size_t               slots;
     struct summary_times triggers, stacks;
-    size_t               most;      /* times in either */
-    uint64_t             unordered; /* inversions when the triggers were sorted last */
+    size_t               most;      /* times in each list */
+    uint64_t             unordered; /* inversions at the last sort of the triggers */
     struct schema_set   *schemas;
-    struct field_sink    sink; /* decodes only to see whether it can be done */
+    struct field_sink    sink; /* decodes only to check */
 };
 
 static bool summary_add_time(struct summary_times *t, int64_t time)
@@ -130,7 +130,7 @@ static int summary_by_value(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Matches all stacks so far; those whose trigger may still come stay, unless nothing more `comes`. */
+/* Matches all stacks so far; those whose trigger may still come stay, if more events come (`comes`). */
 static void match_stacks(struct summary_collector *c, bool comes)
 {
     size_t  stay   = 0;
@@ -151,7 +151,7 @@ static void match_stacks(struct summary_collector *c, bool comes)
     c->stacks.count = stay;
 }
 
-/* Room for one more of either: the older half of the triggers goes, and stacks that can't be matched any more. */
+/* Room for one more of either: drops the older half of the triggers, and stacks that can no longer be matched. */
 static void summary_make_room(struct summary_collector *c)
 {
     if (c->triggers.count < c->most && c->stacks.count < c->most)
@@ -162,7 +162,7 @@ static void summary_make_room(struct summary_collector *c)
         memmove(c->triggers.list, c->triggers.list + c->most / 2, c->triggers.count * sizeof *c->triggers.list);
     }
     if (c->stacks.count >= c->most)
-        c->stacks.count = 0; /* all of them wait for what is to come: no such file was ever written */
+        c->stacks.count = 0; /* all of them wait for later triggers: no such file was ever written */
 }
 
 /* Stacks refer to their trigger by its raw time; everything else can be a trigger. */
@@ -220,7 +220,7 @@ static bool summary_collect(struct summary_collector *c, struct etl_reader *r, c
             return false;
         c->s->undecoded += decoded_fields(&e, &names, &c->sink, &used) != DECODE_OK;
         c->s->inversions += e.raw_time < last;
-        /* units that systemd started before the session have the time at which it did */
+        /* units that systemd started before the session have the time of their start */
         last = etl_event_is_header(&e) ? INT64_MIN : e.raw_time;
         if (c->s->events++ == 0 || e.filetime < c->s->first_time)
             c->s->first_time = e.filetime;

@@ -1,7 +1,7 @@
-/* summary.h - what an .etl file holds, in figures: its header, events by provider and name, order, damage, stacks.
+/* summary.h - figures of an .etl file: its header, events by provider and name, order, damage, stacks.
  * Memory: does not grow with the file. Stacks are matched to their trigger by the exact raw time; the times of the last
- * SUMMARY_TIMES events are kept for that (64 MB at most, with those of stacks), so that a stack which comes later than
- * that many events counts as one without.
+ * SUMMARY_TIMES events are kept for that (64 MB at most, with those of stacks), so a stack more than that many events
+ * behind its trigger counts as one without.
  * Threads: one. Ownership: create/destroy; borrows from the reader, which must outlive it. */
 #ifndef AUTOLOGGER_CONSUMER_SUMMARY_H
 #define AUTOLOGGER_CONSUMER_SUMMARY_H
@@ -22,7 +22,7 @@ struct summary {
     const struct etl_damage      *damage;
     unsigned                      damage_count;
     uint64_t                      events;
-    uint64_t                      undecoded; /* events that nothing describes, or whose description does not fit */
+    uint64_t                      undecoded; /* events without a description, or with one that does not fit */
     uint64_t                      first_time, last_time; /* FILETIME; header event included */
     uint64_t                      inversions;            /* events earlier than the one before */
     uint64_t                      stacks;                /* StackWalk events that refer to a trigger */
@@ -34,17 +34,17 @@ struct summary {
     size_t                        row_count;
 };
 
-/* Somebody who wants to see each event, too, and to add members to the JSON object. */
+/* Callbacks that see each event, too, and add members to the JSON object. */
 struct yajl_gen_t;
 struct decoded;
 struct summary_more {
     void (*see)(void *ctx, const struct etl_event *e, const struct decoded *names);
     void (*json)(void *ctx, struct yajl_gen_t *within);
     void              *ctx;
-    struct schema_set *schemas; /* borrowed; NULL: what describes itself, and the kernel's classes */
-    void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
+    struct schema_set *schemas; /* borrowed; NULL: only events that describe themselves, and the kernel's classes */
+    void (*progress)(void *ctx, unsigned per_mille); /* may be NULL */
     void  *progress_ctx;
-    size_t times; /* for tests: instead of SUMMARY_TIMES; 0: that */
+    size_t times; /* for tests, instead of SUMMARY_TIMES; 0: SUMMARY_TIMES */
 };
 /* Reads all events that are still to come from `r`. W_NOT_ENOUGH_MEMORY when out of memory. */
 wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why);

@@ -1,4 +1,4 @@
-/* The two faces of a summary: text for people, one JSON object for programs. */
+/* The two forms of a summary: text for people, one JSON object for programs. */
 #include "autologger/consumer/summary.h"
 
 #include "autologger/schema/text.h"

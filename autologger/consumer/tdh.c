@@ -23,7 +23,7 @@ AT(EVENT_PROPERTY_INFO, count, 16);
 
 enum { NAME_MAX_UNITS = 4096, WHOLE = 0xFFFFFFFF };
 
-/* ---- what describes a record ---- */
+/* ---- descriptions of records ---- */
 
 static void tdh_key_of(const EVENT_RECORD *r, struct schema_key *out)
 {
@@ -58,7 +58,7 @@ static void tdh_key_of(const EVENT_RECORD *r, struct schema_key *out)
 
 static bool is_64bit(const EVENT_RECORD *r) { return !(r->EventHeader.Flags & EVENT_HEADER_FLAG_32_BIT_HEADER); }
 
-/* Locks and finds; 0 means locked. */
+/* Locks the set and finds the description; 0: locked. */
 static TDHSTATUS describe(const EVENT_RECORD *r, const struct schema_event **out)
 {
     struct schema_key  key;
@@ -168,7 +168,7 @@ static bool take_wanted(void *ctx, const struct walk_place *place, const struct 
     return true;
 }
 
-/* Is there such a property at all, whole? An array may have no elements. */
+/* Does such a property exist, as a whole? An array may have no elements. */
 static bool exists(const struct schema_event *e, const struct wanted *w)
 {
     unsigned first = 0, count = e->top_count;
@@ -249,7 +249,7 @@ TDHSTATUS TdhGetProperty(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, 
 
 /* ---- texts ---- */
 
-/* The text of an entry; it lies in the block that the caller got from us. */
+/* The text of an entry, in the block that the caller got from us. */
 static void add_entry(struct text *out, const EVENT_MAP_INFO *m, ULONG i)
 {
     const WCHAR *text = EMI_MAP_OUTPUT(m, &m->MapEntryArray[i]);
@@ -286,7 +286,7 @@ static void map_value(const EVENT_MAP_INFO *m, uint64_t number, struct text *out
     }
 }
 
-/* Digits of hexadecimal numbers, as tracerpt has them. */
+/* Upper-case digits of hexadecimal numbers, as in tracerpt. */
 static void tdh_upper(struct text *t)
 {
     for (size_t i = 2; i < t->length; i++)

@@ -1,5 +1,5 @@
-/* tdh_lists.c - the functions of tdh.h that list: providers, and what the manifest of one declares. See there. Threads:
- * any; each call holds the lock of tdh_state.h. */
+/* tdh_lists.c - the functions of tdh.h that list providers, and the declarations in a provider's manifest. See there.
+ * Threads: any; each call holds the lock of tdh_state.h. */
 #include "autologger/include/tdh.h"
 
 #include "autologger/consumer/tdh_state.h"
@@ -21,7 +21,7 @@ struct tdh_lists_list {
     ULONG       count;
 };
 
-/* Adds a text, and gives where it begins. */
+/* Adds a text; returns its offset. */
 static ULONG list_text(struct tdh_lists_list *l, const char *text)
 {
     const ULONG  at = (ULONG)l->texts.length;
@@ -44,7 +44,7 @@ static void list_row(struct tdh_lists_list *l, const void *row, size_t size)
     l->count++;
 }
 
-/* Two ULONGs, the rows, the texts. What the offsets in the rows count from is `base`. */
+/* The layout: two ULONGs, the rows, the texts. Offsets in the rows count from list_base. */
 static ULONG     list_base(const struct tdh_lists_list *l) { return (ULONG)(2 * sizeof(ULONG) + l->rows.length); }
 static TDHSTATUS list_deliver(struct tdh_lists_list *l, ULONG second, void *buffer, PULONG size)
 {
@@ -122,7 +122,7 @@ TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE filter, PPROVID
 
 /* ---- one provider ---- */
 
-/* Locks and finds the provider's manifest, or what a file has of it. 0 means locked. */
+/* Locks the set and finds the provider's manifest, or a file's description of it. 0: locked. */
 static TDHSTATUS provider_find(LPGUID guid, const struct schema_provider **out)
 {
     struct schema_key  key = {.hook = CLASSIC_NONE};
@@ -193,7 +193,7 @@ static TDHSTATUS tdh_lists_fields(LPGUID guid, EVENT_FIELD_TYPE type, const ULON
         const ULONGLONG           value = field_value(n, type);
         if (!n->name || !field_asked(value, type, asked))
             continue;
-        /* 1 + the place of a message: 0 is none */
+        /* 1 + the offset of a message; 0: none */
         PROVIDER_FIELD_INFO info = {.NameOffset = list_text(&l, n->name), .Value = value};
         info.DescriptionOffset   = n->message ? 1 + list_text(&l, n->message) : 0;
         list_row(&l, &info, sizeof info);

@@ -7,7 +7,7 @@
 #include <locale.h>
 #include <string.h>
 
-/* All providers of a manifest or none, in the texts of this process' language. */
+/* Adds all providers of a manifest or none, with texts in the language of this process. */
 static wstatus tdh_manifests_add(struct schema_set *set, const struct manifest *m, const char *origin,
                                  struct reason *why)
 {
@@ -28,7 +28,7 @@ wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reaso
 {
     struct manifest_problems problems = {.forgiving = true};
 
-    schema_set_remove(set, SCHEMA_MANIFEST, path); /* a second time: what it says now */
+    schema_set_remove(set, SCHEMA_MANIFEST, path); /* loaded again: its present contents count */
     return manifest_file(path, &problems, tdh_manifests_take, set, why);
 }
 

@@ -1,4 +1,4 @@
-/* tdh_payload.c - payload filters of tdh.h: predicates in texts, compiled against what describes the event. See
+/* tdh_payload.c - payload filters of tdh.h: predicates in texts, compiled with the event's description. See
  * wire/payload_filter.h. */
 #include "autologger/include/tdh.h"
 
@@ -17,7 +17,7 @@ _Static_assert(PAYLOAD_PREDICATES == MAX_PAYLOAD_PREDICATES && (int)PAYLOAD_MODU
                "the SDK's");
 
 #define MAGIC UINT32_C(0x46504C41) /* "ALPF" */
-/* What a program holds in its hands: one entry, and whose event it is. */
+/* A program's payload filter: one entry, and the provider of its event. */
 struct filter {
     uint32_t             magic;
     GUID                 provider;
@@ -38,7 +38,7 @@ static TDHSTATUS predicates(struct payload_clause *c, const PAYLOAD_FILTER_PREDI
     return ERROR_SUCCESS;
 }
 
-/* By what describes the event: its layout, then the bytes. */
+/* Compiles with the event's description: its layout, then the bytes. */
 static TDHSTATUS tdh_payload_compile(struct payload_clause *c, LPCGUID provider, PCEVENT_DESCRIPTOR d,
                                      struct payload_bytes *out)
 {

@@ -11,7 +11,7 @@ static pthread_mutex_t    tdh_state_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct schema_set *set;
 static struct publishers  installed;
 static struct learner     learner = {.manifest = tdh_manifest_learn}; /* of real-time sessions; under the lock */
-/* What ProcessTrace reads in this thread: its callbacks, and what they ask, are in it too. */
+/* The files that ProcessTrace reads in this thread: its callbacks and their calls run in this thread, too. */
 static _Thread_local struct learn_files tdh_state_reading;
 
 struct schema_set *tdh_lock(void)

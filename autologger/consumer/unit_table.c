@@ -5,7 +5,7 @@
 
 enum { SYSTEM_PROCESS = 4 };
 
-/* By number: names may move while units are learned. */
+/* Finds a row by number: names may move while units are learned. */
 static struct unit_row *unit_table_row_at(struct unit_table *t, unsigned at)
 {
     if (at >= t->rows) {
@@ -53,7 +53,7 @@ static void unit_table_on_switch(struct unit_table *t, const struct etl_event *e
         t->cpus = e->cpu + 1u;
     }
     struct unit_cpu *c = &t->cpu[e->cpu];
-    if (c->thread != goes) /* a switch between them is missing: nobody can say whose the time was */
+    if (c->thread != goes) /* a switch in between is missing: the owner of the time is not known */
         c->thread = ACTOR_NONE;
     cpu_charge(t, c, e->filetime);
     *c = (struct unit_cpu){comes, e->filetime};

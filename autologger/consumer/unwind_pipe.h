@@ -1,6 +1,6 @@
-/* unwind_pipe.h - what goes between a merge and autologger-unwind, the program that unwinds copied stacks: messages
- * over a socket, each a struct unwind_message with `size` bytes behind it. Images come as they are in the trace; each
- * copy is answered at once, but that the program first has files opened for it: it has no right to open any
+/* unwind_pipe.h - the protocol between a merge and autologger-unwind, the program that unwinds copied stacks: messages
+ * over a socket, each a struct unwind_message with `size` bytes behind it. Images come in the order of the trace. Each
+ * copy is answered at once, but the program may first ask for files to be opened: it has no right to open any
  * (autologger/sandbox).
  * Both are of one build: there is no version. Not for: what a copy is (wire/stack_copy.h). */
 #ifndef AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
@@ -33,9 +33,9 @@ struct unwind_copy { /* `size` bytes of the stack follow */
 };
 /* How a stack ends. */
 enum unwind_end {
-    UNWIND_WHOLE,     /* where the thread begins: the tables say that nobody called it */
-    UNWIND_NO_MEMORY, /* what was copied ends before */
-    UNWIND_NO_TABLE,  /* no file, or no table in it, tells how to go on from there */
+    UNWIND_WHOLE,     /* where the thread begins: by the tables this frame has no caller */
+    UNWIND_NO_MEMORY, /* the copied memory ends before */
+    UNWIND_NO_TABLE,  /* no file, or no table in it, for the next step */
     UNWIND_TOO_LONG,  /* more frames than a stack has room for */
     UNWIND_ENDS
 };
@@ -44,10 +44,10 @@ struct unwind_answer {
     uint64_t frames[UNWIND_FRAMES]; /* `count` of them are sent */
 };
 
-/* All `size` bytes; false at the other's end, or after the socket's own time (SO_RCVTIMEO, SO_SNDTIMEO). */
+/* All `size` bytes; false when the peer has closed, or after the socket's timeout (SO_RCVTIMEO, SO_SNDTIMEO). */
 bool unwind_receive(int fd, void *into, size_t size);
 bool unwind_send(int fd, const void *from, size_t size);
-/* The head of an UNWIND_FILE with its descriptor; -1: it is not there. The receiver gets one of its own. */
+/* The head of an UNWIND_FILE with a descriptor; -1: the file is not there. The receiver owns its descriptor. */
 bool unwind_file_send(int fd, int file);
 bool unwind_file_receive(int fd, int *file);
 #endif

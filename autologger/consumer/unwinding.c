@@ -27,11 +27,11 @@ struct unwinding {
     struct unwinding_counts counts;
     struct image_fields     image;
     uint8_t                *images;               /* messages: all so far */
-    size_t                  size, capacity, told; /* told: so much of it the program has */
+    size_t                  size, capacity, told; /* told: bytes of it sent to the program */
     pid_t                   pid;                  /* 0: it does not run */
     int                     fd;
     unsigned                starts;
-    const char             *path;   /* whose rundown is among the images; borrowed */
+    const char             *path;   /* the file whose rundown is among the images; borrowed */
     bool                    failed; /* no memory */
     uint8_t                 message[UNWIND_MESSAGE_MOST];
 };
@@ -94,7 +94,7 @@ int unwinding_start(pid_t *pid, char *why, size_t size)
         snprintf(why, size, "%.150s: %s", path, strerror(error));
         return -1;
     }
-    /* it only ever waits for us, and we for an answer: neither can block for long, or it hangs */
+    /* it waits only for us, and we for an answer: if either blocks for longer, the program hangs */
     struct timeval wait = {.tv_sec = WAIT_MS / 1000, .tv_usec = WAIT_MS % 1000 * 1000};
     setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
@@ -121,7 +121,7 @@ static bool consumer_unwinding_start(struct unwinding *u)
     return true;
 }
 
-/* The program has no rights: it asks for each file. It gets ELF files alone. */
+/* The program has no rights: it asks for each file. It gets only ELF files. */
 static bool file_answer(struct unwinding *u, uint32_t size)
 {
     char path[UNWIND_PATH];
@@ -134,7 +134,7 @@ static bool file_answer(struct unwinding *u, uint32_t size)
     return sent;
 }
 
-/* The head of its answer, behind all that it has opened. */
+/* Receives the head of its answer, after all files that it asks for. */
 static bool answer_head(struct unwinding *u, struct unwind_message *head)
 {
     while (unwind_receive(u->fd, head, sizeof *head)) {
@@ -186,7 +186,7 @@ static void image_keep(struct unwinding *u, uint16_t hook)
     u->size = need;
 }
 
-/* To the beginning: all that is known so far comes behind it. */
+/* Puts the rundown's images first, before all that are known so far. */
 static void rundown_read(struct unwinding *u, const char *path)
 {
     struct etl_reader *r;
@@ -197,7 +197,7 @@ static void rundown_read(struct unwinding *u, const char *path)
     if (u->path == path)
         return;
     u->path = path;
-    unwinding_stop(u); /* it would hear of them too late */
+    unwinding_stop(u); /* it would get them too late */
     if (etl_reader_open(path, &r, NULL) != W_SUCCESS)
         return;
     u->images = NULL;
@@ -215,7 +215,7 @@ static void rundown_read(struct unwinding *u, const char *path)
     free(known);
 }
 
-/* The event as a message; 0: it is not as the kernel session writes it. */
+/* Makes a message of the event; 0: it does not have the kernel session's form. */
 static size_t copy_message(struct unwinding *u, const struct etl_event *e, uint64_t *trigger)
 {
     struct cursor         c    = cur_make(e->payload, e->payload_size);

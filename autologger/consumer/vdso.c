@@ -30,7 +30,7 @@ static void dynamic_read(struct vdso *v, const Elf64_Dyn *d)
     }
 }
 
-/* The GNU hash table has no number: the highest symbol is the end of the last chain. */
+/* The GNU hash table has no number of symbols: the last chain ends with the highest symbol. */
 static uint32_t gnu_count(const uint32_t *h)
 {
     uint32_t        buckets = h[0], first = h[1], most = 0;

@@ -1,4 +1,4 @@
-/* wide_text.h - a name that a program gives as WCHAR, as UTF-8. Threads: any. */
+/* wide_text.h - converts a program's WCHAR name to UTF-8. Threads: any. */
 #ifndef AUTOLOGGER_CONSUMER_WIDE_TEXT_H
 #define AUTOLOGGER_CONSUMER_WIDE_TEXT_H
 #include "autologger/include/evntcons.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* malloc; NULL: none, `most` units or more, or no memory. */
+/* malloc'ed; NULL: no text, `most` units or more, or no memory. */
 static inline char *utf8_of_wide(const WCHAR *text, size_t most)
 {
     size_t n = 0;

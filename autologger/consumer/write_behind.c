@@ -23,7 +23,7 @@ void write_behind_at(struct write_behind *b, uint64_t end)
 {
     for (; b->fd >= 0 && end - b->started >= WRITE_BEHIND_STEP; b->started += WRITE_BEHIND_STEP) {
         if (sync_file_range(b->fd, (off_t)b->started, WRITE_BEHIND_STEP, SYNC_FILE_RANGE_WRITE) != 0) {
-            write_behind_end(b); /* not of this file system */
+            write_behind_end(b); /* the file system does not support it */
             return;
         }
         if (b->started - b->gone >= WRITE_BEHIND_KEPT)

@@ -102,7 +102,7 @@ static wstatus buffers_enter(struct etl_buffers *b, uint64_t at, const struct et
                                 .logger_id  = h->logger_id,
                                 .compressed = h->flag & ETL_BUFFER_COMPRESSED};
 
-    /* Windows 7 stores a byte and the alignment where later ones store 16 bits */
+    /* Windows 7 stores a byte and the alignment where later versions store 16 bits */
     e.cpu = h->flag & ETL_BUFFER_PROC_INDEX ? h->processor_index : (uint16_t)(h->processor_index & 0xFF);
     if (stored > b->source.size - at) {
         e.stored = (uint32_t)(b->source.size - at);
@@ -124,8 +124,7 @@ static wstatus buffers_enter(struct etl_buffers *b, uint64_t at, const struct et
     return buffers_append(b, &e);
 }
 
-/* Bytes to step from `at`; 0 = not at a buffer. Repairs a size that can't be right where the usual size leads to
- * one. */
+/* Bytes to step from `at`; 0 = not at a buffer. Repairs an impossible size where the usual size leads to a buffer. */
 static uint32_t step_from(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h)
 {
     if (!b->stride || h->buffer_size == b->stride)
@@ -149,7 +148,7 @@ static wstatus buffers_walk(struct etl_buffers *b)
             etl_damage_add(b, at, "%llu bytes after the last buffer", (unsigned long long)(b->source.size - at));
             break;
         }
-        bool     zero = buffers_all_zero(&head); /* space that was set aside and not used yet */
+        bool     zero = buffers_all_zero(&head); /* preallocated space, not used yet */
         uint32_t step = zero ? 0 : step_from(b, at, &head);
         if (step) {
             if (hole != UINT64_MAX)
@@ -180,7 +179,7 @@ wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const 
     if (header->raw.log_file_mode & ETL_MODE_COMPRESSED) {
         b->compression = (uint16_t)first.state;
     } else {
-        /* buffer 0 and the header event tell the size; when they differ, believe the one that leads to a buffer */
+        /* buffer 0 and the header event have the size; when they differ, the one that leads to a buffer is right */
         b->stride = header->raw.buffer_size;
         if (b->stride < HEAD || (b->stride != first.buffer_size && next_at(b, first.buffer_size, first.buffer_size)))
             b->stride = first.buffer_size;
@@ -213,8 +212,8 @@ void etl_buffers_finish(struct etl_buffers *b)
     *b = (struct etl_buffers){.source.fd = -1};
 }
 
-/* How buffers are compressed, by COMPRESSION_FORMAT_*: the decoder, and how many bytes at the end it may have to do
- * without (a spare flag word, which decoders may leave unread or refuse). */
+/* Decoders by COMPRESSION_FORMAT_*, and how many bytes at the end of the input they may have to do without (a spare
+ * flag word, which decoders may leave unread or refuse). */
 static int huff_expand(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error)
 {
     (void)error;
@@ -250,7 +249,7 @@ static uint8_t *expand(const struct expander *x, const uint8_t *in, size_t store
 }
 
 /* From the start of a page on: some processors copy five times slower to a place that lies a few bytes further into its
- * page than the source, as what malloc gives for large blocks does. */
+ * page than the source, and malloc gives such places for large blocks. */
 static bool buffers_make_room(struct etl_room *room, size_t size)
 {
     enum { PAGE = 4096 };
@@ -269,7 +268,7 @@ uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room
 
     const uint8_t *whole = b->source.data ? b->source.data : b->map;
     if (whole && !e->compressed && e->offset <= b->source.size && want <= b->source.size - e->offset)
-        return (uint8_t *)(uintptr_t)whole + e->offset; /* it is in memory already; nobody writes to it */
+        return (uint8_t *)(uintptr_t)whole + e->offset; /* already in memory; no caller writes to it */
     bool made = buffers_make_room(room, want);
     if (!made || etl_source_read(&b->source, room->data, want, e->offset) != want) {
         etl_damage_add(b, e->offset, made ? "the buffer can't be read" : "no memory for a buffer");
@@ -290,8 +289,8 @@ uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room
     return out;
 }
 
-/* What was read takes no memory for long: many buffers at a time, because each time all that the processor knows of the
- * mapping is forgotten. A buffer between them that is still in use is simply looked up again. */
+/* Releases the pages of read buffers. Many buffers at a time, because each release makes the processor forget all that
+ * it knows of the mapping. A buffer between them that is still in use is simply looked up again. */
 static void map_let_go(struct etl_buffers *b, uint64_t offset, uint32_t size)
 {
     b->read_from = !b->read || offset < b->read_from ? offset : b->read_from;
@@ -313,7 +312,7 @@ void etl_buffers_unload(struct etl_buffers *b, size_t i, uint8_t *data)
         return;
     }
     if (!b->list[i].compressed)
-        return; /* it is the room's, or the caller's */
+        return; /* the room or the caller owns it */
     b->expanded -= b->list[i].filled;
     free(data);
 }

@@ -29,11 +29,11 @@ struct etl_buffers {
     size_t             count, capacity;
     struct etl_damage *damage;
     unsigned           damage_count;
-    uint32_t           stride;  /* where to look on after damage; 0 = no way to tell (compressed) */
-    uint32_t           largest; /* bytes that a decompressed buffer may have */
+    uint32_t           stride;  /* step for resuming after damage; 0 = unknown (compressed) */
+    uint32_t           largest; /* most bytes of a decompressed buffer */
     uint16_t           compression;
     const uint8_t     *map; /* of the whole file, for loading; NULL: by reading */
-    /* of the map: where buffers lie that were unloaded since the last time that pages were let go; their bytes */
+    /* of the map: range and bytes of the buffers that were unloaded since pages were last released */
     uint64_t read_from, read_to, read;
     uint64_t expanded; /* bytes of decompressed buffers now in memory: a small file can claim a lot */
 };
@@ -44,16 +44,16 @@ void    etl_buffers_finish(struct etl_buffers *b);
 /* Loads uncompressed buffers through a mapping of the file from now on (reader.h, etl_reader_map). False: it can't be
  * mapped. */
 bool etl_buffers_map(struct etl_buffers *b);
-/* Memory for one buffer after the other; zeros at first, free(data) at the end. */
+/* Memory for one buffer after another; zeros at first, free(data) at the end. */
 struct etl_room {
     uint8_t *data;
     size_t   size;
 };
-/* At most EXPANDED_MAX bytes of decompressed buffers are in memory at one time; what would go over is damage. Reads the
- * `filled` bytes of buffer i into the room (a compressed one: into memory of its own); NULL when it can't be (noted as
- * damage). */
+/* Reads the `filled` bytes of buffer i into the room (of a compressed buffer: into memory of its own); NULL: it can't
+ * be read (noted as damage). At most EXPANDED_MAX bytes of decompressed buffers are in memory at one time; a buffer
+ * beyond that is damage. */
 uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room);
-/* Lets go of what etl_buffers_load(b, i, room) gave; NULL is fine. */
+/* Releases the result of etl_buffers_load(b, i, room); NULL is fine. */
 void etl_buffers_unload(struct etl_buffers *b, size_t i, uint8_t *data);
 void etl_damage_add(struct etl_buffers *b, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

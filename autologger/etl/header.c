@@ -34,7 +34,7 @@ void etl_header_build(const struct etl_file_info *info, uint8_t *buffer)
          .processors        = info->processors,
          .timer_resolution  = ETL_TIMER_RESOLUTION,
          .maximum_file_size = info->max_file_size,
-         /* as Windows: delivery is no property of a file */
+         /* as in Windows: delivery is no property of a file */
          .log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_REAL_TIME | ETL_MODE_COMPRESSED)) |
                           (info->compress ? ETL_MODE_COMPRESSED : 0),
          .buffers_written = 1,

@@ -1,12 +1,12 @@
 /* header.h - buffer 0 of an .etl file: builds it (writer, merge) and understands it (reader, re-use of a target).
- * Invariant: what header_build writes, header_parse gives back. Threads: pure, any. Ownership: caller's memory; the two
+ * Invariant: header_parse returns what header_build wrote. Threads: pure, any. Ownership: caller's memory; the two
  * names of header_parse are malloc'ed for the caller. Not for: the buffers behind it. */
 #ifndef AUTOLOGGER_ETL_HEADER_H
 #define AUTOLOGGER_ETL_HEADER_H
 #include "autologger/etl/reader.h"
 #include "autologger/etl/writer.h"
 
-/* Where the final fields stand in a file with a 64-bit header event (all that autologger writes). */
+/* Offsets of the final fields in a file with a 64-bit header event (autologger writes no other). */
 enum {
     HEADER_AT_END_TIME        = 0x78,
     HEADER_AT_BUFFERS_WRITTEN = 0x8C,
@@ -24,7 +24,7 @@ enum {
 void etl_header_build(const struct etl_file_info *info, uint8_t *buffer);
 /* True when `data` starts like buffer 0 of any .etl from Windows 7 on: sane buffer header, then a header event. */
 bool etl_header_like(const uint8_t *data, size_t size);
-/* Decodes the header event of buffer 0. False when it is none or cut short. Sets everything in *out but file_size and
- * buffers_found; free() both names. */
+/* Decodes the header event of buffer 0. False: it is no header event, or it is cut short. Sets everything in *out but
+ * file_size and buffers_found; free() both names. */
 bool etl_header_parse(const uint8_t *data, size_t size, struct etl_file_header *out);
 #endif

@@ -1,7 +1,7 @@
-/* items.c - the slow part of record_usual.h: items that are not those of the event before. */
+/* items.c - the slow part of record_usual.h: items that differ from those of the event before. */
 #include "autologger/etl/record_usual.h"
 
-/* Where the items at p may have been kept: by a few bytes of the first two. */
+/* The cache's place for the items at p: a hash of a few bytes of the first two. */
 static unsigned items_place_of(const uint8_t *p, uint32_t left)
 {
     uint64_t first = 0, second = 0;
@@ -17,9 +17,8 @@ static unsigned items_place_of(const uint8_t *p, uint32_t left)
     return (unsigned)((first ^ second * 31) * UINT64_C(0x9E3779B97F4A7C15) >> 58);
 }
 
-/* Keeps what was found, where nothing but what describes the event is in it: all else differs from event to event.
- * Items that end in the middle of 8 bytes end there because the record does: they mean something else in a longer
- * one. */
+/* Keeps the result, if all items describe the event: any others differ from event to event. Items that end in the
+ * middle of 8 bytes end there because the record does: in a longer record they mean something else. */
 static bool items_keep(struct items_seen *s, struct etl_event *e)
 {
     static _Atomic uint64_t numbers;

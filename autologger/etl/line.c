@@ -34,7 +34,7 @@ uint64_t etl_filetime(const struct etl_file_header *h, int64_t raw)
 
 static uint64_t line_apart(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-/* 100 ns from its start to its end; 0: it was not finished. */
+/* The file's length in 100 ns; 0: it was not finished. */
 static uint64_t line_length(const struct etl_file_header *h)
 {
     return h->raw.end_time > h->raw.start_time ? (uint64_t)(h->raw.end_time - h->raw.start_time) : 0;
@@ -53,7 +53,7 @@ enum etl_lines etl_lines_compare(const struct etl_file_header *a, const struct e
         return ETL_LINES_ONE; /* raw values are dates */
     const uint64_t want = etl_filetime(a, b->start_raw), from = (uint64_t)a->raw.start_time;
     uint64_t       span = line_apart(want, from);
-    /* the date of a line is that of when its header was written */
+    /* a line's date is as of the writing of its header */
     span = line_length(a) > span ? line_length(a) : span;
     span = line_length(b) > span ? line_length(b) : span;
     *gap = line_apart(want, (uint64_t)b->raw.start_time);

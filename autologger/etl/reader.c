@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The buffers of one CPU in the order of their sequence numbers, and the event that is next in it. */
+/* One CPU's buffers in the order of their sequence numbers, and its next event. */
 struct reader_stream {
     size_t          next, end; /* buffers of the sorted list still to be opened */
     uint8_t        *data;
@@ -21,16 +21,16 @@ struct reader_stream {
     uint32_t        filled, pos, size; /* size: of the event at pos */
     uint16_t        cpu, logger_id;
     uint64_t        offset;
-    bool            compressed, usual; /* usual: the event at pos was seen to be */
+    bool            compressed, usual; /* usual: the event at pos has the usual header */
     int64_t         sequence;
-    int64_t         before; /* time of the event before: for kinds without one */
+    int64_t         before; /* time of the event before, for kinds without one */
     int64_t         time;
 };
 /* Raw times to 100 ns without a division: n / frequency is n * magic / 2^64, or a little more. */
 struct time_line {
     uint64_t frequency, magic; /* magic 0: as etl_filetime does it */
-    int64_t  second;           /* raw time at which a second since the start began, the last one that was met */
-    uint64_t filetime;         /* of that */
+    int64_t  second;           /* raw time at which the second of the last event began, counted from the start */
+    uint64_t filetime;         /* of `second` */
 };
 struct etl_reader {
     struct etl_file_header header;
@@ -64,7 +64,7 @@ static void line_make(struct time_line *l, const struct etl_file_header *h)
         l->magic = UINT64_MAX / frequency;
 }
 
-/* etl_filetime, for the usual times: from the start on, for some centuries. */
+/* etl_filetime, faster for the usual times: from the start on, for some centuries. */
 static uint64_t line_filetime(struct etl_reader *r, int64_t raw)
 {
     struct time_line *l     = &r->line;
@@ -83,7 +83,7 @@ static uint64_t line_filetime(struct etl_reader *r, int64_t raw)
     return l->filetime + divide(l, rest * 10000000);
 }
 
-/* Is the event at s->pos, in the buffer that is open, a whole one of the usual kind? Then it is the next one. */
+/* Is a whole event of the usual kind at s->pos in the open buffer? Then it becomes the next one. */
 static inline bool stream_quick(struct reader_stream *s)
 {
     const uint8_t *p    = s->data + s->pos;
@@ -179,7 +179,7 @@ static int64_t next_time(struct etl_reader *r, const struct reader_stream *s)
     if (s->next == s->end)
         return time;
     struct etl_room room   = {NULL, 0};
-    const unsigned  damage = r->buffers.damage_count; /* said when the buffer has its turn */
+    const unsigned  damage = r->buffers.damage_count; /* it is reported when the buffer has its turn */
     const uint32_t  filled = r->buffers.list[s->next].filled;
     uint8_t        *data   = etl_buffers_load(&r->buffers, s->next, &room);
     const int       size   = data && filled > head ? etl_record_size(data + head, filled - head) : 0;
@@ -217,8 +217,7 @@ static wstatus make_streams(struct etl_reader *r)
     bool                single = r->header.raw.log_file_mode & ETL_MODE_NO_PER_PROCESSOR;
 
     for (size_t i = 0; single && i < b->count; i++)
-        b->list[i].cpu = b->list[i].cpu ==
-                         r->header.raw.processors; /* what no processor wrote when it happened is a row of its own */
+        b->list[i].cpu = b->list[i].cpu == r->header.raw.processors; /* late events have a stream of their own */
     if (b->count)
         qsort(b->list, b->count, sizeof *b->list, by_stream);
     r->header.highest_cpu = b->count ? b->list[b->count - 1].cpu : 0;
@@ -260,8 +259,8 @@ static wstatus reader_read_header(struct etl_reader *r, struct etl_source source
     return st;
 }
 
-/* A completed file knows its buffers. One that is not completed may be ahead of its header or behind it, and a circular
- * one counts those that it wrote over. */
+/* A finished file has its number of buffers in the header. An unfinished file may have more or fewer, and a circular
+ * one counts overwritten buffers too. */
 static void check_count(struct etl_reader *r)
 {
     uint32_t said = r->header.raw.buffers_written, found = r->header.buffers_found;
@@ -368,7 +367,7 @@ void etl_readers_join(struct etl_reader *const *readers, unsigned count)
 
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r) { return &r->header; }
 
-/* The event of the stream, whole. */
+/* Decodes all of the stream's event. */
 static inline void stream_decode(struct etl_reader *r, struct reader_stream *s, struct etl_event *event)
 {
     const uint64_t at = s->offset + (s->compressed ? 0 : s->pos);

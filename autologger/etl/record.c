@@ -29,7 +29,7 @@ struct guid etl_group_guid(uint16_t hook)
     return group < sizeof group_guids / sizeof *group_guids ? group_guids[group] : (struct guid){0};
 }
 
-/* By header type: kind, bytes of the fixed header, where the u16 size stands. Rows without `fixed` are not known in
+/* By header type: kind, bytes of the fixed header, offset of the u16 size. Rows without `fixed` are not known in
  * detail: they are skipped by their size. */
 static const struct record_shape {
     uint8_t kind, fixed, size_at;
@@ -284,7 +284,7 @@ bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct
     return true;
 }
 
-/* Where the time stands; 0: it has to be looked for, or there is none. */
+/* The offset of the time; 0: it must be searched for, or there is none. */
 static unsigned time_offset(const struct record_shape *s)
 {
     static const uint8_t offsets[] = {[ETL_KIND_SYSTEM]   = offsetof(struct etl_system_header, time),

@@ -1,6 +1,6 @@
-/* record_usual.h - events with the usual header (EVENT_HEADER, 64 bit), decoded where a reader needs it: most events of
- * programs are such, and many of them are alike. The same as etl_record_decode gives, in a third of the time.
- * Invariant: what is found in the cache is compared byte by byte; a record's own bytes alone decide what it is.
+/* record_usual.h - decodes events with the usual header (EVENT_HEADER, 64 bit) inline: most events of programs have it,
+ * and many of them are alike. The result is that of etl_record_decode, in a third of the time.
+ * Invariant: an entry of the cache is compared byte by byte; a record's own bytes alone decide the result.
  * Threads: one per cache. Not for: other kinds of headers (record.h), order and time (reader). */
 #ifndef AUTOLOGGER_ETL_RECORD_USUAL_H
 #define AUTOLOGGER_ETL_RECORD_USUAL_H
@@ -8,18 +8,18 @@
 
 #include <string.h>
 
-/* Extended items that were gone through lately. Most events of a kind have the same ones, byte for byte: what was found
- * in them is found again by comparing them. Zeros at first. */
+/* Extended items that were parsed lately. Most events of a kind have the same ones, byte for byte, so a comparison
+ * replaces the parsing. Zeros at first. */
 enum { ITEMS_KEPT = 64, ITEMS_BYTES = 384 };
 struct items_seen {
-    uint64_t number;      /* of these bytes, in this process */
-    uint32_t size, types; /* size 0: nothing; else a multiple of 8 */
-    /* from the first item on; size 0 and at 0: there is none */
+    uint64_t number;      /* identifies these bytes in this process */
+    uint32_t size, types; /* size 0: empty entry; else a multiple of 8 */
+    /* offsets from the first item on; size 0 and at 0: none */
     uint16_t metadata_at, metadata_size, traits_at, traits_size;
     uint8_t  bytes[ITEMS_BYTES];
 };
 struct items_cache {
-    const struct items_seen *last; /* the one that was found last; NULL: none */
+    const struct items_seen *last; /* entry of the last items; NULL: none */
     struct items_seen        seen[ITEMS_KEPT];
 };
 
@@ -28,12 +28,13 @@ static inline bool etl_record_is_usual(const uint8_t *p, size_t left)
 {
     return left >= sizeof(struct etl_event_header) && p[2] == ETL_EVENT64 && p[3] == ETL_MARKER;
 }
-/* The items at `at` of the record: found where they were kept, or gone through and kept. False: malformed; nothing is
- * set then. */
+/* Looks up the items at `at` of the record in the cache, or parses and keeps them. False: malformed; nothing is set
+ * then. */
 bool etl_items_look(struct items_cache *cache, const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e,
                     uint32_t *end);
 
-/* Are these items at p, where `left` bytes are? Sixteen bytes at a time, and no call: it is asked of every event. */
+/* Are these items at p, where `left` bytes are? Compares sixteen bytes at a time, without a call: it runs for every
+ * event. */
 static inline bool items_same(const struct items_seen *s, const uint8_t *p, uint32_t left)
 {
     typedef uint64_t two __attribute__((vector_size(16)));
@@ -64,7 +65,7 @@ static inline bool items_same(const struct items_seen *s, const uint8_t *p, uint
     return !(differ[0] | differ[1] | (x ^ y));
 }
 
-/* What was found in them when they were kept. */
+/* Sets what was found in the items when they were kept. */
 static inline void items_set(const struct items_seen *s, const uint8_t *items, struct etl_event *e)
 {
     e->ext           = items;
@@ -77,18 +78,18 @@ static inline void items_set(const struct items_seen *s, const uint8_t *items, s
     e->items         = s->number;
 }
 
-/* All of EVENT_HEADER, each field set once; not the extended items, payload, and what only a reader knows (cpu,
+/* Sets all of EVENT_HEADER, each field once; not the extended items, the payload, and the reader's fields (cpu,
  * logger_id, filetime, file_offset, buffer_sequence). */
 static inline void etl_record_header(const uint8_t *p, uint32_t size, bool is_64bit, struct etl_event *e)
 {
     enum { FROM = offsetof(struct etl_event_header, thread_id), TO = sizeof(struct etl_event_header) };
 
-    /* what lies in both alike (record.c) */
+    /* the fields with the same layout in both (record.c) */
     memcpy((uint8_t *)e + offsetof(struct etl_event, thread_id), p + FROM, TO - FROM);
     memcpy(&e->flags, p + offsetof(struct etl_event_header, flags), sizeof e->flags);
     if (e->flags & ETL_EVENT_NO_CPUTIME)
         e->kernel_time = e->user_time = 0;
-    /* one by one: zeros for the whole of it, and the values then, take twice as long */
+    /* one by one: zeroing the whole struct first takes twice as long */
     e->kind            = ETL_KIND_EVENT;
     e->is_64bit        = is_64bit;
     e->hook            = 0;
@@ -99,7 +100,7 @@ static inline void etl_record_header(const uint8_t *p, uint32_t size, bool is_64
     e->record_size     = size;
 }
 
-/* It has no items. */
+/* An event without items. */
 static inline void items_none(struct etl_event *e)
 {
     e->ext    = NULL;

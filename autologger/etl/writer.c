@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Where the next buffer goes. */
+/* The slot of the next buffer. */
 static uint32_t ring_slot(const struct etl_writer *w)
 {
     uint32_t n = w->at.buffers_written;
@@ -68,7 +68,7 @@ static struct etl_writer *allocate(struct os *os, const char *path, const struct
     return w;
 }
 
-/* A child of a predecessor that was killed may have the file a moment longer: its successor waits for it. */
+/* A successor waits: a child of a killed predecessor may have the file a moment longer. */
 wstatus writer_lock(struct etl_writer *w, bool wait, struct reason *why)
 {
     enum { TRIES = 250, MS = 20 };
@@ -88,7 +88,7 @@ wstatus writer_lock(struct etl_writer *w, bool wait, struct reason *why)
                : reason_set(why, wstatus_from_errno(-r), "%s cannot be locked: %s", w->path, strerror(-r));
 }
 
-/* A child that was forked meanwhile may have the descriptor still. */
+/* Unlocks explicitly: a child forked meanwhile may still have the descriptor. */
 void writer_unlock(struct etl_writer *w)
 {
     if (w->locked)
@@ -98,7 +98,7 @@ void writer_unlock(struct etl_writer *w)
 
 bool etl_writer_locked(const struct etl_writer *w) { return w->locked; }
 
-/* What is at `path` may be replaced: nothing, an empty file, or an .etl. Opens it; *made says that it is new. */
+/* Opens the path, where it may be replaced: nothing, an empty file, or an .etl. *made: the file is new. */
 wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why)
 {
     struct os_stat st;
@@ -121,7 +121,7 @@ wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why)
     w->fd      = fd;
     wstatus is = writer_lock(w, false, why);
     if (is == W_SHARING_VIOLATION)
-        *made = false; /* the other one's */
+        *made = false; /* the other writer's */
     if (is || *made)
         return is;
     ssize_t n = w->os->pread(w->os, fd, start, sizeof start, 0);
@@ -137,11 +137,11 @@ bool etl_writer_full(const struct etl_writer *w)
     return !(w->ring && w->at.buffers_written >= w->at.slots) && w->at.file_offset + w->buffer_size > w->limit;
 }
 
-/* What the writers of this process, each in its own thread, are about to add to their files, of whatever volume: bytes
- * that one has looked for and not written yet are not free for another. */
+/* Bytes that the writers of this process, each in its own thread, are about to add to their files, on any volume: bytes
+ * that one has checked for and not written yet are not free for another. */
 static uint64_t growing;
 
-/* Room for one more buffer? `limit` first: a full file says so on a full volume too. */
+/* Room for one more buffer? `limit` first: a full file is reported as full on a full volume too. */
 wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 {
     struct os_space space;
@@ -150,7 +150,7 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
         return W_SUCCESS;
     if (etl_writer_full(w))
         return reason_set(why, W_LOG_FILE_FULL, "%s has reached its maximum size", w->path);
-    /* before the look: what is written then is seen */
+    /* before the free space is read, which then shows bytes written in between */
     const uint64_t need = __atomic_load_n(&growing, __ATOMIC_SEQ_CST) + (w->growing ? 0 : w->buffer_size);
     if (w->preallocated || !w->free_floor || w->os->space(w->os, w->path, &space) < 0 ||
         space.free_bytes >= w->free_floor + need)
@@ -163,20 +163,20 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
     return W_SUCCESS;
 }
 
-/* Takes back what a failed write left behind the last whole buffer. */
+/* Truncates what a failed write left behind the last whole buffer. */
 void writer_untear(struct etl_writer *w)
 {
     w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0;
 }
 
-/* Appends one buffer or nothing (W1, W3); in a ring that has wrapped it takes the oldest one's place. */
+/* Appends one buffer or nothing (W1, W3); in a ring that has wrapped it overwrites the oldest one. */
 static wstatus writer_append(struct etl_writer *w, const uint8_t *buffer, uint32_t size, struct reason *why)
 {
     const uint64_t at   = writer_place(w);
     const uint32_t slot = (uint32_t)(at / w->buffer_size);
     if (w->torn)
         writer_untear(w);
-    if (w->ring) { /* whatever becomes of the write */
+    if (w->ring) { /* whether the write succeeds or not */
         writer_tally_gone(w, &w->slot[slot]);
         w->slot[slot] = (struct writer_tally){0, 0, 0};
     }
@@ -193,7 +193,7 @@ static wstatus writer_append(struct etl_writer *w, const uint8_t *buffer, uint32
     return W_SUCCESS;
 }
 
-/* Buffer 0 of a compressed file has no more bytes than it needs. */
+/* Shrinks buffer 0 of a compressed file to the bytes that it needs. */
 static uint32_t shrink_header(const struct etl_file_info *info, uint8_t *buffer)
 {
     struct etl_buffer_header h;
@@ -208,8 +208,7 @@ static uint32_t shrink_header(const struct etl_file_info *info, uint8_t *buffer)
     return h.buffer_size;
 }
 
-/* The sealed buffer as it will be stored: compressed, where that makes it smaller, and without what is behind its
- * events. */
+/* The sealed buffer as it is stored: compressed where that makes it smaller, and without the tail behind its events. */
 static const uint8_t *pack(struct etl_writer *w, uint8_t *buffer, uint32_t *size)
 {
     enum { HEAD = sizeof(struct etl_buffer_header) };
@@ -234,7 +233,7 @@ static wstatus ring_init(struct etl_writer *w, const struct etl_file_info *info,
     return st ? st : writer_open_init(w, info, why);
 }
 
-/* The file is open, and may be written: what it had goes, buffer 0 comes. */
+/* Empties the open file and writes buffer 0. */
 static wstatus etl_writer_begin(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
 {
     uint8_t *buffer = malloc(info->buffer_size);
@@ -311,7 +310,7 @@ static bool state_fits(const struct etl_write_state *state, const struct etl_fil
            state->file_offset == buffers * info->buffer_size;
 }
 
-/* The file is open: is it the one, and as long as it was? It is cut to what was written. */
+/* Checks that the open file is the predecessor's and has all that was written; truncates it to that. */
 static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, const struct etl_write_state *state,
                      struct reason *why)
 {
@@ -338,7 +337,7 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
         w->os->pread(w->os, w->fd, &w->lost_before, sizeof w->lost_before, HEADER_AT_EVENTS_LOST);
     w->at       = *state;
     w->at.slots = slots;
-    int r       = w->os->ftruncate(w->os, w->fd, state->file_offset); /* what was set aside too */
+    int r       = w->os->ftruncate(w->os, w->fd, state->file_offset); /* preallocated space too */
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     st = writer_ring_count(w, why);
@@ -420,7 +419,7 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     if (filled < sizeof(struct etl_buffer_header) || end > w->buffer_size || end < filled || cpu > w->processors)
         return reason_set(why, W_INVALID_PARAMETER, "a buffer of %u bytes for CPU %u does not fit %s", filled, cpu,
                           w->path);
-    if (w->packed_ring && w->at.complete_from) { /* of a processor that had little to write */
+    if (w->packed_ring && w->at.complete_from) { /* of a processor with few events: some may be too old */
         writer_packed_cut(w, writer_cut(buffer, &filled, w->at.complete_from));
         if (filled == sizeof(struct etl_buffer_header))
             return W_SUCCESS;
@@ -440,7 +439,7 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
         st = w->packed_ring ? writer_packed_put(w, stored, size, &tally, why) : writer_append(w, stored, size, why);
         if (!st && w->ring) {
             w->slot[slot] = tally;
-            w->at.overwritten += tally.older; /* a buffer of before a trim */
+            w->at.overwritten += tally.older; /* the buffer has events of before a trim */
             writer_open_began(w, slot, end, cpu);
         }
     }
@@ -450,7 +449,7 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
         w->at.buffers_lost++;
         return st;
     }
-    /* some readers stop after BuffersWritten: keep it right for the case of a crash; its failure loses nothing */
+    /* some readers stop after BuffersWritten: keep it right for a crash; a failure here loses nothing */
     const uint32_t count = writer_buffers_in_file(w);
     if (!w->count_at_end)
         patch(w, HEADER_AT_BUFFERS_WRITTEN, &count, sizeof count);
@@ -496,7 +495,7 @@ void etl_writer_date(struct etl_writer *w, int64_t value, uint64_t filetime, uin
     const uint64_t frequency = h.clock_type == 3 ? mhz * UINT64_C(1000000) : h.clock_type == 1 ? h.perf_freq : 0;
     if (!frequency)
         return;
-    __extension__ typedef __int128 wide; /* a file that is gone on with began before this session */
+    __extension__ typedef __int128 wide; /* a continued file began before this session */
     const wide                     start = (wide)filetime - ((wide)value - start_raw) * 10000000 / (wide)frequency;
     if (start <= 0 || start > INT64_MAX)
         return;
@@ -543,7 +542,7 @@ int writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint6
 
 wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)
 {
-    /* a tail that stays is found by every reader: no reason to go without final counters */
+    /* every reader finds a remaining tail: it is no reason to omit the final counters */
     if (w->preallocated || w->torn) {
         w->preallocated = false;
         writer_untear(w);

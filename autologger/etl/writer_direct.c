@@ -1,8 +1,8 @@
 /* writer_direct.c - how a buffer gets to the disk: past the page cache where that is possible (O_DIRECT), which copies
- * nothing and takes no memory from others, or through it. In a hurry (events wait in memory that is half used up) and
- * with a slow disk whichever of the two was faster of late: the page cache takes what such a disk can't, until it is
- * full; a machine without memory to spare makes it slow. What lies in the cache is written by the kernel later, and is
- * no more or less in the file; etl_writer_sync waits for both. */
+ * nothing and takes no memory from others, or through it. In a hurry (events wait in memory that is half used up) on a
+ * slow disk, the way that was faster recently is taken: the page cache absorbs what such a disk can't, until it is
+ * full; lack of memory makes it slow. The kernel writes cached data later, but it is in the file all the same;
+ * etl_writer_sync waits for both. */
 #include "autologger/etl/writer_private.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ void writer_direct_close(struct etl_writer *w)
     w->direct_wanted = false;
 }
 
-/* The file system may refuse it, at the opening or at the first write: then everything goes through the cache. */
+/* The file system may refuse O_DIRECT, at the opening or at the first write: then everything goes through the cache. */
 static bool writer_direct_possible(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uint64_t at)
 {
     char path[40];
@@ -37,7 +37,7 @@ static bool writer_direct_possible(struct etl_writer *w, const uint8_t *buffer, 
         return false;
     if (w->direct_fd >= 0)
         return true;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", w->fd); /* the file that is open, whatever its path leads to now */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", w->fd); /* the open file, whatever its path leads to now */
     w->direct_fd = w->os->open(w->os, path, O_WRONLY | O_DIRECT, 0);
     if (w->direct_fd < 0)
         w->direct_wanted = false;
@@ -54,9 +54,9 @@ static enum write_way way_of(struct etl_writer *w)
     return ++w->hurried % OTHER_WAY_EVERY ? faster : (enum write_way) !faster;
 }
 
-/* The file's first page by itself: it is written again with every buffer (BuffersWritten), and as a part of something
- * large in the page cache each of these writes would look at all blocks of that: 150 us of ext4's, three times what the
- * buffer costs. */
+/* Writes the file's first page by itself: it is written again with every buffer (BuffersWritten). As a part of
+ * something large in the page cache, each of these writes would look at all blocks of that: 150 us in ext4, three times
+ * the cost of the buffer. */
 static int store_cached(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uint64_t at)
 {
     const uint32_t first = at == 0 && size > ALIGNED ? ALIGNED : 0;
@@ -71,7 +71,7 @@ int writer_store(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uin
     const uint64_t start = w->os->raw_ns(w->os);
     enum write_way way   = way_of(w);
     int            r     = way == WRITE_DIRECT ? os_pwrite_all(w->os, w->direct_fd, buffer, size, at) : 0;
-    if (r < 0) { /* what is wrong, if it is more than the way, is said by the other */
+    if (r < 0) { /* an error that O_DIRECT did not cause comes again through the cache */
         writer_direct_close(w);
         way = WRITE_CACHED;
     }

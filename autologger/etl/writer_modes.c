@@ -1,5 +1,5 @@
-/* writer_modes.c - what the file writer does beside a plain sequential file: rings, files that are set aside, files
- * that go on, copies. See writer.h. */
+/* writer_modes.c - modes of the file writer beside a plain sequential file: rings, preallocated files, continued files,
+ * copies. See writer.h. */
 #include "autologger/etl/line.h"
 #include "autologger/etl/writer_private.h"
 
@@ -25,7 +25,7 @@ wstatus writer_ring_init(struct etl_writer *w, const struct etl_file_info *info,
                    : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u buffers", w->path, w->at.slots);
 }
 
-/* A predecessor's: what is in its slots. */
+/* Counts what is in the slots of a predecessor's ring. */
 wstatus writer_ring_count(struct etl_writer *w, struct reason *why)
 {
     uint8_t *buffer = w->ring ? malloc(w->buffer_size) : NULL;
@@ -45,7 +45,7 @@ wstatus writer_ring_count(struct etl_writer *w, struct reason *why)
     return W_SUCCESS;
 }
 
-/* The file's maximum size is its size from the start, where the volume has room for it. */
+/* Gives the file its maximum size from the start, where the volume has room for it. */
 wstatus writer_preallocate(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
 {
     struct os_space space;
@@ -65,7 +65,7 @@ wstatus writer_preallocate(struct etl_writer *w, const struct etl_file_info *inf
     return W_SUCCESS;
 }
 
-/* Who goes on with a file must read as one trace with what is there. */
+/* A continued file must read as one trace: old and new part must fit together. */
 static wstatus same_kind(const struct etl_writer *w, const struct etl_file_header *h, const struct etl_file_info *info,
                          struct reason *why)
 {
@@ -93,7 +93,7 @@ static wstatus same_kind(const struct etl_writer *w, const struct etl_file_heade
                 : W_SUCCESS;
 }
 
-/* The file is there, and an .etl: what follows goes behind its last whole buffer. */
+/* Continues an existing .etl behind its last whole buffer. */
 wstatus writer_append_begin(struct etl_writer *w, const struct etl_file_info *info, uint64_t size, struct reason *why)
 {
     struct etl_file_header h;
@@ -158,7 +158,7 @@ wstatus etl_writer_copy_by(struct etl_writer *w, struct os *os, const char *path
                                                          : -EIO;
         copy.at.file_offset += w->buffer_size;
     }
-    /* of a ring of compressed buffers the copy alone knows where its last one begins */
+    /* of a ring of compressed buffers only the copy knows where its last one begins */
     copy.at.buffers_lost = w->at.buffers_lost;
     if (!st && r == 0)
         r = writer_final_counters(w->packed_ring || trimmed ? &copy : w, copy.fd, end_time, events_lost);

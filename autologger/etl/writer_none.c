@@ -1,5 +1,5 @@
-/* writer_none.c - the early program's file writer: there is none. Its sessions hold their events until a daemon comes,
- * which makes the files; who asks for one there gets 50. See writer.h. */
+/* writer_none.c - the early program's file writer: stubs. Its sessions hold their events until a daemon comes and makes
+ * the files; a call for a file gets W_NOT_SUPPORTED. See writer.h. */
 #include "autologger/etl/writer.h"
 
 static wstatus writer_none_none(struct reason *why)

@@ -1,9 +1,9 @@
 /* writer_open.c - buffers of a ring in memory that are written before they are full, and filled up later. See writer.h,
- * W8. The newest buffers of each processor stay open: what comes next of the same processor goes behind what is there,
- * while it fits. So who writes often does not fill the ring with buffers that are nearly empty. Older ones are closed:
- * a buffer goes as a whole, and must not keep what is much newer than its neighbours.
- * Events first, the header last. A successor is told how full each open buffer was when that was published, and cuts
- * off what came later. */
+ * W8. The newest buffers of each processor stay open: the processor's next events are appended while they fit. So
+ * frequent writes do not fill the ring with nearly empty buffers. Older ones are closed: a buffer is overwritten as a
+ * whole, and must not keep events much newer than its neighbours'.
+ * Events are written first, the header last. A successor gets the published fill of each open buffer, and cuts off what
+ * came later. */
 #include "autologger/etl/writer_private.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ wstatus writer_open_put(struct etl_writer *w, const uint8_t *buffer, uint32_t fi
     return W_SUCCESS;
 }
 
-/* The next buffer may be an open one: this one is not written over at once. */
+/* The next events may go to an open buffer instead of this slot: empty it, as it may not be overwritten at once. */
 wstatus writer_open_resume(struct etl_writer *w, uint32_t slot, struct reason *why)
 {
     struct etl_buffer_header h;
@@ -120,6 +120,6 @@ wstatus etl_writer_reopen(struct etl_writer *w, uint16_t cpu, uint64_t open, str
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     w->open[cpu] = (struct writer_open){slot, filled, (uint32_t)h.sequence_number};
-    /* of one buffer at most: reading the ring is work */
+    /* of one buffer at most: reading the ring is expensive */
     return h.saved_offset > filled ? writer_ring_count(w, why) : W_SUCCESS;
 }

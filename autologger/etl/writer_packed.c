@@ -1,10 +1,10 @@
-/* writer_packed.c - BUFFERING with COMPRESSED: a ring in memory whose buffers are compressed, and so of any size; it
- * keeps as many of the newest as fit. Behind buffer 0 they lie one behind another, from the front again where one does
- * not fit before the end; a list behind them says by number where each is. All together takes what a ring of whole
- * buffers takes.
- * Invariants: K1 the oldest go first: what is there are the newest, without a gap. K2 an entry of the list is right at
- * every moment: it says that its buffer is gone before something is written there, and that one is there after it was
- * written. K3 an entry says how many events all before it had: so a successor knows what was overwritten, whenever its
+/* writer_packed.c - BUFFERING with COMPRESSED: a ring in memory whose buffers are compressed, and so differ in size; it
+ * keeps as many of the newest as fit. Behind buffer 0 they lie one behind another, and continue at the front where one
+ * does not fit before the end; a list behind them gives the place of each by number. All together takes as much memory
+ * as a ring of whole buffers.
+ * Invariants: K1 the oldest go first: the ring has the newest, without a gap. K2 an entry of the list is right at every
+ * moment: it marks its buffer as gone before anything is written there, and as present after it was written. K3 an
+ * entry has the number of events of all buffers before it: so a successor knows what was overwritten, whenever its
  * predecessor died.
  * See writer.h. */
 #include "autologger/etl/writer_private.h"
@@ -14,21 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_PER_BUFFER = 8 /* buffers that are written before they are full are many */ };
+enum { LIST_PER_BUFFER = 8 /* many buffers are written before they are full */ };
 
 struct packed_entry {
     uint64_t number; /* SequenceNumber; 0: none yet */
     uint64_t before; /* events of all buffers before it */
-    uint64_t at;     /* in the memory behind buffer 0 */
+    uint64_t at;     /* offset behind buffer 0 */
     uint32_t size, events;
     uint64_t gone; /* not 0: overwritten */
     uint64_t last; /* time of its last event of a program */
-    uint64_t cut;  /* events that were overwritten before their buffer came here, until then */
+    uint64_t cut;  /* events that were overwritten before their buffer reached the ring, so far */
 };
 struct packed {
     uint64_t             start, bytes, list_at;
     uint32_t             entries;
-    uint64_t             oldest, next; /* numbers of those that are there: from oldest to before next */
+    uint64_t             oldest, next; /* numbers of the buffers present: [oldest, next) */
     uint64_t             end;          /* of the newest */
     uint64_t             total;        /* events written so far */
     uint64_t             cut;
@@ -77,7 +77,7 @@ uint32_t writer_packed_count(const struct etl_writer *w)
     return (uint32_t)(w->packed_ring->next - w->packed_ring->oldest);
 }
 
-/* The list is somebody else's, perhaps damaged: an entry counts when it says what can be. */
+/* The list is the predecessor's, and may be damaged: an entry counts if its values are possible. */
 static bool writer_packed_is_there(const struct packed *p, uint64_t number)
 {
     const struct packed_entry *e = entry_of(p, number);
@@ -119,7 +119,7 @@ static int oldest_goes(struct etl_writer *w)
                          entry_at(p, e->number) + offsetof(struct packed_entry, gone));
 }
 
-/* Where `size` bytes go; what is there goes first (K1). */
+/* Finds the place for `size` bytes and removes the buffers that lie there, oldest first (K1). */
 static int writer_packed_make_room(struct etl_writer *w, uint32_t size, uint64_t *at)
 {
     struct packed *p     = w->packed_ring;
@@ -176,7 +176,7 @@ wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t 
     return W_SUCCESS;
 }
 
-/* Buffer 0 has the size that it says. */
+/* Buffer 0 has the size that its header says. */
 static int copy_bytes(struct etl_writer *w, struct etl_writer *to, uint8_t *buffer, uint64_t at, uint32_t size)
 {
     const ssize_t n = w->os->pread(w->os, w->fd, buffer, size, at);

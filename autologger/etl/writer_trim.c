@@ -1,13 +1,13 @@
-/* writer_trim.c - from what time on a ring is whole, and what of it is older. See writer.h, W7.
- * Buffers are of one processor each, and go in the order in which they were written: the oldest ones that stay began
- * before the last ones that went. Nothing is rewritten in the ring: what is older than trimmed_to is not counted, and
- * not copied. So a successor sees the same. */
+/* writer_trim.c - from what time on a ring is complete, and which of its events are older. See writer.h, W7. Buffers
+ * are of one processor each, and are overwritten in the order in which they were written: the oldest ones that stay
+ * began before the last overwritten ones. Nothing is rewritten in the ring: events older than trimmed_to are neither
+ * counted nor copied. So a successor sees the same. */
 #include "autologger/etl/writer_private.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* An event of a program has this header; its time, or 0 for another record. */
+/* The time of a program's event, which has this header; 0 for any other record. */
 static uint64_t event_time(const uint8_t *record, uint32_t size)
 {
     struct etl_event_header h;
@@ -85,7 +85,7 @@ uint32_t writer_cut(uint8_t *buffer, uint32_t *filled, uint64_t trimmed_to)
         }
         from += need;
     }
-    if (from < *filled) { /* cannot be read to its end: the rest as it is */
+    if (from < *filled) { /* not readable from here on: the rest stays as it is */
         memmove(buffer + to, buffer + from, *filled - from);
         to += *filled - from;
     }
@@ -93,7 +93,7 @@ uint32_t writer_cut(uint8_t *buffer, uint32_t *filled, uint64_t trimmed_to)
     return events;
 }
 
-/* A buffer of the ring for the copy; false: nothing is left of it. */
+/* Trims a buffer of the ring for the copy; false: it has no events left. */
 static bool writer_trim_cut(uint8_t *buffer, uint32_t buffer_size, uint64_t trimmed_to, uint32_t number)
 {
     struct etl_buffer_header h;

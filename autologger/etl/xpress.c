@@ -9,7 +9,7 @@ enum {
     HASH_BITS   = 13,
     MOST        = 16 << 20,
     FLAGS       = 32,
-    LONGEST     = 32768, /* there are forms for more; libfwnt refuses them */
+    LONGEST     = 32768, /* longer forms exist; libfwnt refuses them */
     CODE_MORE   = 7,
     NIBBLE_MORE = 15,
     BYTE_MORE   = 255
@@ -49,13 +49,12 @@ static void flags_end(struct packing *p)
 {
     uint32_t flags = p->flags;
     for (; p->used < FLAGS; p->used++)
-        flags = flags << 1 | 1; /* what is not used is set: the end, not literals */
+        flags = flags << 1 | 1; /* unused bits are set: they mean the end, not literals */
     if (!p->full)
         memcpy(p->out + p->flags_at, &flags, sizeof flags);
 }
 
-/* The word is full before something is put behind it, never after the last: so no word stands at the end without
- * need. */
+/* Starts a new word only when another bit comes, never after the last: so no needless word stands at the end. */
 static void flag(struct packing *p, unsigned bit)
 {
     if (p->used == FLAGS) {
@@ -78,7 +77,8 @@ static void put_nibble(struct packing *p, unsigned v)
     }
 }
 
-/* `length` is that of the match less 3; each step that is too small for it says so by its highest value. */
+/* `length` is that of the match less 3; a field that is too small for it has its highest value, and the next one
+ * follows. */
 static void put_match(struct packing *p, size_t offset, size_t length)
 {
     flag(p, 1);
@@ -141,7 +141,7 @@ size_t xpress_compress(const uint8_t *in, size_t size, uint8_t *out, size_t room
         }
         put_match(&p, i - (from - 1), length - LEAST);
         for (size_t end = i + length; ++i < end;)
-            if (i + LEAST <= size && (i & 3) == 0) /* a part of what is skipped, for matches to come */
+            if (i + LEAST <= size && (i & 3) == 0) /* some of the skipped bytes, for later matches */
                 last[xpress_hash(in + i)] = (uint32_t)i + 1;
     }
     flags_end(&p);

@@ -60,7 +60,7 @@ struct code {
     uint8_t  length[SYMBOLS];
 };
 
-/* False: the lengths are those of no complete code. */
+/* False: the lengths form no complete code. */
 static bool code_make(struct code *c, const uint8_t *table)
 {
     size_t at = 0;
@@ -110,7 +110,8 @@ static size_t match_offset(struct xpress_huff_bits *b, unsigned symbol)
     return offset;
 }
 
-/* One chunk of at most 64 KB of `out`, from `at` on. A match may go on beyond it. Where it ends; 0: damaged. */
+/* Expands one chunk of at most 64 KB of `out`, from `at` on. A match may go on beyond it. Returns where it ends; 0:
+ * damaged. */
 static size_t chunk_expand(struct xpress_huff_bits *b, const struct code *c, uint8_t *out, size_t at, size_t end,
                            size_t out_size)
 {

@@ -115,7 +115,7 @@ static void end_run(struct chrome *c, unsigned cpu, uint64_t at)
     arg[0] = (struct timeline_arg){"tid", tid};
     arg[1] = (struct timeline_arg){"pid", r->pid == TRACED_NOBODY ? "?" : pid};
     begin_event(c, "X", r->name, CPUS, cpu, r->since);
-    /* 1 ns: viewers add in floating point, and the next one must not lie within it */
+    /* less 1 ns: viewers add in floating point, and the next slice must not begin within this one */
     time_us(c, "dur", at > r->since ? at - r->since - 1 : 0);
     chrome_text(c, "cat", "sched");
     args(c, &(struct timeline_mark){.arg = arg, .args = 2});
@@ -191,7 +191,7 @@ static void chrome_on_counter(void *ctx, const char *name, const char *unit, uin
     chrome_end_event(c);
 }
 
-/* The number of a frame below its caller; told once. */
+/* The number of a frame below its caller; written once. */
 static uint64_t stack_id(struct chrome *c, const char *frame, uint64_t caller)
 {
     uint64_t h = UINT64_C(1469598103934665603) ^ caller * UINT64_C(0x9E3779B97F4A7C15); /* FNV-1a */

@@ -1,9 +1,9 @@
-/* convert.h - a trace in the form of other programs: Perfetto's protobuf and Chrome's JSON (a timeline), folded stacks
- * (a flame graph), CTF 1.8 (an event for an event).
- * Invariants: C1 nothing is left out unsaid: read = the sum of what convert_counts says became of the events. C2 CTF
- * has as many events as the trace. Memory: grows with distinct things (names, stacks, shapes of events) and one packet
- * a processor.
- * Threads: one. Ownership: the caller's trace and file. Not for: names of frames (symbols), which it is given. */
+/* convert.h - converts a trace to other programs' formats: Perfetto's protobuf and Chrome's JSON (a timeline), folded
+ * stacks (a flame graph), CTF 1.8 (event by event).
+ * Invariants: C1 no event is left out silently: read = the sum over the outcomes of events in convert_counts. C2 CTF
+ * has as many events as the trace.
+ * Memory: grows with distinct names, stacks and shapes of events, plus one packet per processor.
+ * Threads: one. Ownership: the caller's trace and file. Not for: names of frames (symbols), which a namer gives. */
 #ifndef AUTOLOGGER_EXPORT_CONVERT_H
 #define AUTOLOGGER_EXPORT_CONVERT_H
 #include "autologger/analysis/event_spec.h"
@@ -13,11 +13,11 @@
 #include <stdio.h>
 
 struct convert_counts {
-    struct timeline_counts timeline; /* Perfetto, Chrome */
-    uint64_t read, events;           /* events: that the result has (CTF); stacks with what they belong to (folded) */
-    uint64_t classes;                /* CTF: shapes of events */
-    uint64_t distinct, weight;       /* folded: lines, and the sum of their numbers */
-    uint64_t without_stack;          /* folded: samples, waits or events without a stack: in the lines as [no stack] */
+    struct timeline_counts timeline;     /* Perfetto, Chrome */
+    uint64_t               read, events; /* events: in the result (CTF); stacks joined with their trigger (folded) */
+    uint64_t               classes;      /* CTF: shapes of events */
+    uint64_t               distinct, weight; /* folded: lines, and the sum of their numbers */
+    uint64_t               without_stack;    /* folded: samples, waits or events without a stack: the line [no stack] */
 };
 enum folded_what { FOLDED_CPU /* samples */, FOLDED_WAITING /* microseconds */, FOLDED_EVENT /* events of one kind */ };
 
@@ -25,10 +25,10 @@ wstatus convert_perfetto(struct trace *t, const struct frame_namer *namer, FILE 
                          struct reason *why);
 wstatus convert_chrome(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts,
                        struct reason *why);
-/* "process;outer;inner NUMBER" a line. `event`: of FOLDED_EVENT, else NULL. */
+/* One "process;outer;inner NUMBER" per line. `event`: for FOLDED_EVENT, else NULL. */
 wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum folded_what what,
                        const struct event_spec *event, FILE *out, struct convert_counts *counts, struct reason *why);
-/* `folder` is made, and must not be there: metadata, and a file for each processor. `os` makes them. */
+/* Creates `folder`, which must not exist, with metadata and a file for each processor, through `os`. */
 wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct convert_counts *counts,
                     struct reason *why);
 /* W_DISK_FULL, or by errno, when the stream has an error. */

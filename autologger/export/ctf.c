@@ -1,6 +1,6 @@
-/* ctf.c - a trace as CTF 1.8: a folder with `metadata` (TSDL) and a stream file for each processor, an event for an
- * event. Numbers are numbers, everything else text. Each shape (provider, event, names and types of its fields) is an
- * event class, told in the metadata, which is written last. See convert.h. */
+/* ctf.c - a trace as CTF 1.8: a folder with `metadata` (TSDL) and a stream file for each processor, event by event.
+ * Numbers are numbers, everything else text. Each shape (provider, event, names and types of its fields) is an event
+ * class, declared in the metadata, which is written last. See convert.h. */
 #include "autologger/export/convert.h"
 
 #include <ctype.h>
@@ -120,8 +120,7 @@ static struct ctf_stream *ctf_stream_at(struct ctf *c, unsigned cpu)
 
 /* --- events --- */
 
-/* A field's declaration. Identifiers begin with a '_', which readers take away; equal ones are kept apart by a
- * number. */
+/* A field's declaration. Identifiers begin with a '_', which readers remove; a number tells equal ones apart. */
 static void ctf_declare(struct ctf *c, enum ctf_type type, const char *name)
 {
     char   line[IDENTIFIER + 32];
@@ -181,7 +180,7 @@ static void ctf_take(void *self, const struct field *f)
     }
 }
 
-/* A text of TSDL: quoted, without what ends it. */
+/* A text of TSDL: quoted, without characters that end it. */
 static void add_quoted(struct text *t, const char *text)
 {
     size_t at = t->length + 1;
@@ -250,7 +249,7 @@ static void ctf_write_event(struct ctf *c, const struct trace_event *x)
         s->first = s->last = at > s->last ? at : s->last;
         s->has             = true;
     }
-    s->last = at > s->last ? at : s->last; /* a stream never goes back */
+    s->last = at > s->last ? at : s->last; /* time never goes back in a stream */
     ctf_put(c, s, &id, 4);
     ctf_put(c, s, &s->last, 8);
     ctf_put(c, s, ids, sizeof ids);

@@ -49,7 +49,7 @@ static void add_line(struct folded *f, uint64_t number)
     l->number += number;
 }
 
-/* Names of functions may have what separates: "operator;" has not, but paths may. */
+/* Replaces the separator in a name: no function has it ("operator;" does not exist), but paths may. */
 static void add_part(struct text *t, const char *part, bool first)
 {
     size_t at = t->length + !first;

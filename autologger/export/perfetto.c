@@ -30,7 +30,7 @@ struct perfetto {
     size_t              capacity;
     struct sched_batch *cpu;
     unsigned            cpus;
-    struct idmap        tracks;   /* uuid -> told */
+    struct idmap        tracks;   /* uuid -> announced */
     struct idmap        interned; /* hash of a function's name, of a stack -> iid */
     uint64_t            next_iid;
     bool                began, failed;
@@ -158,7 +158,7 @@ static void perfetto_on_process(void *ctx, const struct traced_process *q)
     Perfetto__ProcessTree__Process process = PERFETTO__PROCESS_TREE__PROCESS__INIT, *one = &process;
     char                          *command = *q->command ? q->command : q->image;
 
-    if (!q->pid) /* idle is no process there */
+    if (!q->pid) /* idle is no process in Perfetto */
         return;
     process.has_pid   = 1;
     process.pid       = (int32_t)q->pid;
@@ -194,7 +194,7 @@ static void perfetto_on_thread(void *ctx, const struct traced_thread *t)
     packet(ctx, &tp);
 }
 
-/* True: the track is to be told now. */
+/* True: the track must be announced now. */
 static bool perfetto_is_new(struct perfetto *p, uint64_t uuid)
 {
     if (idmap_get(&p->tracks, uuid))
@@ -339,7 +339,7 @@ static uint64_t intern(struct perfetto *p, uint64_t key, bool *fresh)
     return p->next_iid;
 }
 
-/* A frame's name, its frame and (at first) its mapping, told. The number of the frame. */
+/* Writes a frame's name, its frame and (at first) its mapping. Returns the number of the frame. */
 static uint64_t frame_id(struct perfetto *p, const char *text)
 {
     Perfetto__TracePacket    tp   = PERFETTO__TRACE_PACKET__INIT;
@@ -416,7 +416,7 @@ static void perfetto_on_sample(void *ctx, uint64_t at, const struct joined_stack
 
 /* --- */
 
-/* The clocks, and what samples of this sequence have in common. */
+/* Writes the clocks, and the common values of this sequence's samples. */
 static void perfetto_begin(struct perfetto *p, uint64_t start)
 {
     Perfetto__TracePacket          tp       = PERFETTO__TRACE_PACKET__INIT;

@@ -122,7 +122,7 @@ bool stacks_see(struct stacks *s, const struct etl_event *e)
     uintptr_t place =
         stack.trigger ? (uintptr_t)idmap_get(&s->at, stacks_key_of(s, stack.trigger, stack.thread_id, e->cpu)) : 0;
     if (!place) {
-        s->other++; /* of another kind of event, or of one that is too long ago */
+        s->other++; /* the trigger is of another kind, or too long ago */
         return true;
     }
     const struct stack_trigger *t = &s->trigger[place - 1];

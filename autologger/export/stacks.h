@@ -1,8 +1,9 @@
-/* stacks.h - joins stacks with what they belong to: a sample of the processor, or a switch-in after a wait. The
- * kernel's part and the program's part may come as events of their own; they are one stack.
- * Invariant: each stack of a sample or a switch that is found again comes once, whole. Memory: the last STACKS_TRIGGERS
- * samples and switches, and a stack a thread.
- * Threads: one. Ownership: zeros but for what is set, finish. Not for: names (frames.h), which it asks for. */
+/* stacks.h - joins stacks with their trigger: a sample of the processor, or a switch-in after a wait. The kernel's part
+ * and the program's part may come as events of their own; they are one stack.
+ * Invariant: each stack whose trigger is found is given once, whole.
+ * Memory: the last STACKS_TRIGGERS samples and switches, and one stack per thread.
+ * Threads: one. Ownership: zeros at first, except for the caller's settings; finish. Not for: names (frames.h), which a
+ * namer gives. */
 #ifndef AUTOLOGGER_EXPORT_STACKS_H
 #define AUTOLOGGER_EXPORT_STACKS_H
 #include "autologger/analysis/traced.h"
@@ -15,7 +16,7 @@ struct joined_stack {
     enum stack_kind    kind;
     uint32_t           pid, tid;
     uint16_t           cpu;
-    int64_t            raw_time; /* of what it belongs to */
+    int64_t            raw_time; /* of its trigger */
     uint64_t           time;     /* FILETIME */
     uint64_t           weight;   /* samples: 1; waits: 100 ns */
     const char *const *frame;    /* "module!function", leaf first */
@@ -32,7 +33,7 @@ struct stacks {
     void (*take)(void *ctx, const struct joined_stack *s);
     void                     *ctx;
     const struct frame_namer *namer; /* NULL: addresses alone */
-    /* triggers are found by time and processor, for events that do not say their thread */
+    /* finds triggers by time and processor, for events without a thread */
     bool                  by_cpu;
     struct stack_trigger *trigger;  /* a ring */
     uint64_t              triggers; /* ever */
@@ -47,7 +48,7 @@ struct stacks {
 void stacks_trigger(struct stacks *s, const struct stack_trigger *t);
 /* True when the event is a stack. */
 bool stacks_see(struct stacks *s, const struct etl_event *e);
-/* Gives what is still open. */
+/* Gives the stacks that are still open. */
 void stacks_end(struct stacks *s);
 void stacks_finish(struct stacks *s);
 #endif

@@ -20,7 +20,7 @@ enum {
     HASH_MOST    = 512
 };
 
-/* An event that begins a slice, until the one that ends it comes. */
+/* An event that begins a slice, until its end comes. */
 struct timeline_pending {
     struct timeline_pending *below;
     uint64_t                 begin;
@@ -43,7 +43,7 @@ struct timeline {
     struct stacks               stacks;
     struct idmap                pending; /* hash of a key -> struct pending */
     struct idmap                groups;  /* hash of a name -> struct lane_group */
-    struct idmap                told;    /* threads whose name was told: tid + 1 -> hash of name and process */
+    struct idmap                told;    /* threads whose name was announced: tid + 1 -> hash of name and process */
     unsigned                    processes_told;
     uint64_t                    next_lane;
     struct field_sink           fields;
@@ -203,7 +203,7 @@ static bool begin_pair(struct timeline *l, const struct trace_event *x, const ch
     return true;
 }
 
-/* The latest begin of the key, taken out; NULL: none. */
+/* Removes and returns the latest begin of the key; NULL: none. */
 static struct timeline_pending *end_pair(struct timeline *l, const char *key)
 {
     struct timeline_pending *first = idmap_get(&l->pending, timeline_hash(key)), *p = first, *above = NULL;
@@ -223,7 +223,7 @@ static struct timeline_pending *end_pair(struct timeline *l, const char *key)
     return p;
 }
 
-/* The arguments that a begin was given are the slice's. */
+/* The slice has the arguments of its begin. */
 static unsigned pending_args(const struct timeline_pending *p, struct timeline_arg *arg)
 {
     const char *at = p->text;
@@ -312,7 +312,7 @@ static void timeline_on_sample(struct timeline *l, const struct trace_event *x)
                                                            tid, x->e.cpu, STACK_OF_SAMPLE});
 }
 
-/* A stack that was joined: those of waits are for the folded form. */
+/* A joined stack; those of waits are for the folded form. */
 static void timeline_on_stack(void *ctx, const struct joined_stack *s)
 {
     struct timeline *l = ctx;
@@ -371,7 +371,7 @@ static const struct {
     {"systemd-Units", "UnitDeactivating", "UnitInactive", "Unit", "units, deactivating"},
 };
 
-/* True: the event is one end of a span that is known by its names. */
+/* True: the event is one end of a span in `spans`. */
 static bool on_span(struct timeline *l, const struct trace_event *x)
 {
     char key[HASH_MOST];
@@ -471,7 +471,8 @@ static void timeline_on_ready(struct timeline *l, const struct trace_event *x)
     l->counts->wakes++;
 }
 
-/* What only gives names to others: rundown, images, file names, the file's header, the identity that a merge added. */
+/* True: the event only gives names to others: rundown, images, file names, the file's header, the identity that a merge
+ * added. */
 static bool gives_names(uint16_t hook)
 {
     uint16_t group = hook >> 8;
@@ -511,7 +512,7 @@ static void timeline_see(struct timeline *l, const struct trace_event *x)
     }
 }
 
-/* What began and did not end is shown as a mark. */
+/* A slice without an end is shown as a mark. */
 static void end_open(struct timeline *l)
 {
     struct timeline_arg arg[TIMELINE_ARGS];

@@ -1,9 +1,9 @@
-/* timeline.h - a trace as what a timeline shows: who ran on which processor, slices (a transfer, a file system call, an
- * initcall, a unit's start, a pair of start and stop), marks, counters, samples. The formats with a timeline (Perfetto,
- * Chrome) write what it gives them.
+/* timeline.h - turns a trace into the elements of a timeline: which thread ran on which processor, slices (a transfer,
+ * a file system call, an initcall, a unit's start, a pair of start and stop), marks, counters, samples. The timeline
+ * formats (Perfetto, Chrome) write these elements.
  * Invariants: T1 each event of the trace is counted in exactly one of timeline_counts. T2 slices of one lane do not
- * overlap. T3 a lane, a counter, a process and a thread are told before they are used.
- * Memory: what is open, and distinct lanes. Threads: one. Ownership: the caller's sink; texts are lent for the call. */
+ * overlap. T3 a lane, a counter, a process and a thread are announced before they are used.
+ * Memory: open slices, and distinct lanes. Threads: one. Ownership: the caller's sink; texts are lent for the call. */
 #ifndef AUTOLOGGER_EXPORT_TIMELINE_H
 #define AUTOLOGGER_EXPORT_TIMELINE_H
 #include "autologger/analysis/trace.h"
@@ -25,7 +25,7 @@ struct timeline_switch {
     unsigned    cpu;
     uint32_t    prev_tid, next_tid, prev_pid, next_pid; /* pid TRACED_NOBODY: not known */
     const char *prev_name, *next_name;
-    int         prev_priority, next_priority, prev_state; /* as Linux has it: 0 could run on, 1 sleeps, 16 ended */
+    int         prev_priority, next_priority, prev_state; /* Linux's values: 0 runnable, 1 sleeping, 16 ended */
 };
 struct timeline_sink {
     void (*process)(void *ctx, const struct traced_process *p);

@@ -17,7 +17,8 @@ static bool same_build_id(const struct build_id *want, const void *id, ssize_t s
     return size > 0 && size >= want->size && memcmp(id, want->bytes, want->size) == 0;
 }
 
-/* Is the open file the wanted one? `debug`: it only has debug information for it, so its time says nothing. */
+/* Is the open file the wanted one? `debug`: it has only debug information for the wanted file, so its time means
+ * nothing. */
 static bool elf_find_is_wanted(const struct elf_wanted *w, int fd, bool debug)
 {
     const void *id;
@@ -45,7 +46,7 @@ static int open_wanted(const struct elf_wanted *w, const char *path, bool debug)
     return fd;
 }
 
-/* "FOLDER/.build-id/ab/cdef.debug". A build id of which only the beginning is known can't be looked for so. */
+/* "FOLDER/.build-id/ab/cdef.debug". A partial build id can't be searched this way. */
 static int open_by_build_id(const struct elf_wanted *w, const char *folder, bool debug, char path[ELF_PATH_SIZE])
 {
     char text[41];
@@ -83,7 +84,7 @@ int elf_file_open(const struct elf_wanted *w, const struct elf_search *search, c
         snprintf(path, ELF_PATH_SIZE, "%.4300s", w->path);
         fd = open_wanted(w, path, false);
     }
-    return fd < 0 ? elf_debug_open(w, search, path) : fd; /* names alone, but that is what is wanted */
+    return fd < 0 ? elf_debug_open(w, search, path) : fd; /* it has only names, but these are wanted */
 }
 
 static uint64_t page_floor(uint64_t v) { return v & ~(uint64_t)(PAGE - 1); }

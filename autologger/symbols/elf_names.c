@@ -22,7 +22,7 @@ enum { PAGE = 4096, CODE_RANGES = 8 };
 struct function {            /* in the file's addresses */
     uint64_t    start, size; /* 0: to the next one */
     const char *name;        /* elfutils' */
-    uint8_t     rank;        /* of several names of one address the lowest is taken */
+    uint8_t     rank;        /* of several names of one address the lowest rank is taken */
 };
 struct named {
     uint64_t start;
@@ -41,7 +41,7 @@ struct elf_names {
     size_t                   made_count;
     struct {
         uint64_t from, to;
-    } code[CODE_RANGES]; /* what can be executed, in the file's addresses */
+    } code[CODE_RANGES]; /* executable ranges, in the file's addresses */
     unsigned     code_count;
     struct idmap known; /* address in the file + 1 -> struct named */
 };
@@ -58,7 +58,7 @@ static int elf_names_find_debug(Dwfl_Module *module, void **userdata, const char
     return fd;
 }
 
-/* Where the image lies in the file's own addresses, and what of it is code. */
+/* Finds where the image lies in the file's own addresses, and its code ranges. */
 static void elf_names_place(struct elf_names *n, Elf *elf)
 {
     struct elf_image_place at    = elf_image_place(elf, n->wanted.size);
@@ -83,7 +83,7 @@ static int elf_names_by_start(const void *a, const void *b)
                                 : strcmp(x->name, y->name);
 }
 
-/* Functions with a size before labels, exported names before others, those without underscores in front before those
+/* Functions with a size before labels, exported names before others, names without leading underscores before those
  * with. */
 static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
 {
@@ -119,7 +119,7 @@ static bool plt_add(void *ctx, uint64_t address, uint64_t size, const char *name
     return elf_names_function_add(n, &(struct function){address, size, text, 0});
 }
 
-/* elfutils looks through all symbols for each address: here it is done once. */
+/* elfutils searches all symbols for each address: here they are read once. */
 static void functions_read(struct elf_names *n, Elf *elf)
 {
     int    count = dwfl_module_getsymtab(n->module);
@@ -184,7 +184,7 @@ struct elf_names *elf_names_create(const struct elf_wanted *wanted, const struct
     int fd = elf_file_open(wanted, search, path);
     if (fd >= 0 && !elf_names_report(n, fd, path)) {
         if (!n->module)
-            close(fd); /* else it is libdwfl's */
+            close(fd); /* else libdwfl owns it */
     }
     return n;
 }
@@ -207,7 +207,7 @@ void elf_names_destroy(struct elf_names *n)
 
 bool elf_names_found(const struct elf_names *n) { return n->module != NULL; }
 
-/* As people write it, without the version of a symbol ("@@GLIBC_2.2.5"); a name that is not of C++ (or Rust's older
+/* The readable name, without the version of a symbol ("@@GLIBC_2.2.5"); a name that is not of C++ (or Rust's older
  * ones) stays. */
 static struct named *named_make(const char *symbol, uint64_t start)
 {
@@ -226,8 +226,8 @@ static struct named *named_make(const char *symbol, uint64_t start)
     return out;
 }
 
-/* The last one that begins at or before the address and reaches it; one with a small one inside it may begin
- * earlier. */
+/* The last function that begins at or before the address and reaches it; a function with a small one inside it may
+ * begin earlier. */
 static const struct function *function_at(const struct elf_names *n, uint64_t address)
 {
     enum { BACK = 16 };

@@ -37,7 +37,7 @@ void elf_plt(Elf *elf, bool (*take)(void *ctx, uint64_t address, uint64_t size, 
     if (elf_plt_section(elf, ".plt.sec", &plt))
         first = 0;
     else if (elf_plt_section(elf, ".plt", &plt))
-        first = ENTRY; /* behind the one that asks the linker */
+        first = ENTRY; /* behind the entry that calls the linker */
     else
         return;
     Elf_Scn  *of   = elf_getscn(elf, relocations.sh_link);

@@ -29,7 +29,8 @@ enum stack_end quality_end(const struct frame_name *last, bool kernel, bool *thr
     int root = last->state == FRAME_NAMED ? root_of(last->function) : 0;
 
     *thread = root == THREAD;
-    if (last->state == FRAME_NO_FILE || (kernel && last->state == FRAME_NO_IMAGE)) /* what is not there could tell */
+    if (last->state == FRAME_NO_FILE ||
+        (kernel && last->state == FRAME_NO_IMAGE)) /* the missing file or symbols could tell */
         return STACK_END_UNKNOWN;
     return root == THREAD || (root == ENTRY && kernel) ? STACK_COMPLETE : STACK_CUT;
 }
@@ -67,7 +68,7 @@ void quality_ready(struct quality *q)
     q->count = kept;
 }
 
-/* The event of that time and CPU; `seen`: or, if that has not been seen, one of that time that has. */
+/* The trigger of that time and CPU; `seen`: or, if its event was not seen, another one of that time whose event was. */
 static struct quality_trigger *trigger_at(const struct quality *q, int64_t time, uint16_t cpu, bool seen)
 {
     const struct quality_trigger key = {.time = time, .cpu = cpu};
@@ -113,7 +114,7 @@ void quality_event(struct quality *q, const struct etl_event *e)
     if (!at)
         return;
     struct quality_row *before = at->borrowed ? quality_row_of(q, at->hook) : NULL;
-    if (before) { /* that event has none: it was of the same time by chance */
+    if (before) { /* that event has no stack: it had the same time by chance */
         before->with_stack--;
         before->missing++;
     }
@@ -134,7 +135,7 @@ static enum stack_end quality_whole_of(enum stack_end kernel, bool root, enum st
     return user != STACK_NO_PART ? user : kernel == STACK_COMPLETE && !root ? STACK_CUT : kernel;
 }
 
-/* `to` has what was told of the event before: a second part joins it, a second stack stands for itself. */
+/* `to` has the parts of this event's stack so far: a second part joins it, a second stack counts by itself. */
 static void quality_row_add(struct quality_row *row, struct quality_trigger *to, const struct quality_parts *p)
 {
     enum stack_end kernel = p->kernel, user = p->user;

@@ -1,5 +1,6 @@
-/* saved.h - the kernel's functions: as a merge saved them in the trace (wire/names.h), or, where it did not and this is
- * still the boot that was traced, as the kernel tells them now. Threads: one. Ownership: zeros at first, finish. */
+/* saved.h - the kernel's functions: those that a merge saved in the trace (wire/names.h), or, without these, in the
+ * boot that was traced, those of the running kernel.
+ * Threads: one. Ownership: zeros at first, finish. */
 #ifndef AUTOLOGGER_SYMBOLS_SAVED_H
 #define AUTOLOGGER_SYMBOLS_SAVED_H
 #include "autologger/consumer/kernel_symbols.h"
@@ -12,13 +13,14 @@ struct saved {
     char                  why[220];
 };
 bool saved_see(struct saved *s, const struct etl_event *e); /* false: no memory */
-/* Once all is seen. */
+/* Once all events are seen. */
 enum symbols_kernel saved_finish_reading(struct saved *s);
 /* The function at an address of the kernel, or at an offset in the vdso. */
 const char *saved_find(const struct saved *s, uint64_t address, const struct kernel_module **module, uint64_t *start);
 const char *saved_kernel_build_id(const struct saved *s);
 const char *saved_why(const struct saved *s);
 void        saved_finish(struct saved *s);
-/* FileVersion's FileId, as a merge of ours writes it: the whole build id, by what Image events carry of it. */
+/* Reads FileVersion's FileId as our merge writes it: the whole build id; *key: the part of it that Image events
+ * carry. */
 bool build_id_version(const struct etl_event *e, uint64_t *key, struct build_id *out);
 #endif

@@ -19,7 +19,7 @@ static struct space *symbols_space_of(struct spaces *s, uint32_t pid)
     return space;
 }
 
-/* The one at that place that is still there, or NULL. */
+/* The image at that place that is still mapped, or NULL. */
 static struct space_image *open_at(struct space *space, uint64_t base, size_t file)
 {
     for (size_t i = space->count; i-- > 0;)
@@ -37,7 +37,7 @@ bool spaces_see(struct spaces *s, uint16_t hook, int64_t time, const struct imag
     if (open) {
         if (hook == HOOK_IMAGE_UNLOAD)
             open->to = time;
-        return true; /* a rundown of what is known */
+        return true; /* a rundown of a known image */
     }
     if (space->count == space->capacity) {
         size_t n     = space->capacity ? space->capacity * 2 : 8;

@@ -1,6 +1,6 @@
-/* spaces.h - which images each process had, and when: from the Image events of a whole trace.
- * A rundown's images were there before the trace began. An address is looked for in the image that came last.
- * Threads: one. Ownership: zeros at first, finish. Not for: what is in an image (elf_names.h). */
+/* spaces.h - the images of each process over time, from the Image events of a whole trace.
+ * A rundown's images were there before the trace began. An address belongs to the latest image that holds it.
+ * Threads: one. Ownership: zeros at first, finish. Not for: the contents of an image (elf_names.h). */
 #ifndef AUTOLOGGER_SYMBOLS_SPACES_H
 #define AUTOLOGGER_SYMBOLS_SPACES_H
 #include "autologger/consumer/classic_event.h"
@@ -8,7 +8,7 @@
 
 struct space_image {
     uint64_t base, size;
-    int64_t  from, to; /* raw times, the second not included */
+    int64_t  from, to; /* raw times; `to` is not included */
     size_t   file;     /* the caller's number for it */
 };
 struct spaces {

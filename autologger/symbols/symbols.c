@@ -30,11 +30,12 @@ struct symbols {
     struct spaces         spaces;
     struct stack_keys     keys;
     struct saved          saved;
-    struct idmap          build_ids; /* of images, by what Image events carry of them */
+    struct idmap          build_ids; /* of images, by the part in Image events */
     struct quality        quality;
     struct symbols_counts counts;
     struct image_fields   image;
-    /* a Linux file was mapped, or its names saved; the kernel has images that Linux has not */
+    /* is_linux: a Linux file was mapped, or its names saved; is_foreign: the kernel has images that Linux does not
+     * have */
     bool is_linux, is_foreign;
     bool failed; /* no memory */
 };
@@ -105,7 +106,7 @@ static void learn(struct symbols *s, const struct etl_event *e)
     }
 }
 
-/* What an event tells of a build id may come behind the image. */
+/* The event with a file's build id may come after the file's image. */
 static void files_identify(struct symbols *s)
 {
     for (size_t i = 0; i < s->files; i++) {
@@ -172,8 +173,8 @@ void symbols_close(struct symbols *s)
 
 /* ---- one frame ---- */
 
-/* A frame that no saved function has: of a module that Image events tell, of vmlinux where Linux was traced, else of a
- * kernel that nothing tells. */
+/* A frame in no saved function: in a module of the Image events, in vmlinux where Linux was traced, else in an unknown
+ * kernel. */
 static void kernel_module_frame(struct symbols *s, int64_t time, uint64_t address, bool exact, struct frame_name *out)
 {
     const struct space_image *image = spaces_find(&s->spaces, 0, time, address - !exact);
@@ -261,8 +262,8 @@ static void user_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t a
     f->frames_lost += !found;
 }
 
-/* `kernel`: before the first frame of the program. Behind it the kernel's addresses are something that lay in the
- * program's memory. */
+/* `kernel`: the frame comes before the program's first one. Kernel addresses behind that are data of the program's
+ * memory. */
 static void name_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t address, bool kernel, bool exact,
                        struct frame_name *out)
 {
@@ -282,7 +283,7 @@ struct chain {
     int64_t  time;
     uint64_t frames[FRAMES_MAX];
     unsigned count;
-    unsigned kernel; /* the first so many are the kernel's */
+    unsigned kernel; /* the number of kernel frames, which come first */
 };
 
 /* The stack that an event is, or carries; *trigger: the raw time of the event it belongs to, 0: this one. */
@@ -309,8 +310,8 @@ static bool chain_get(const struct symbols *s, const struct etl_event *e, unsign
     return out->count > 0;
 }
 
-/* Addresses behind the first one are those that calls return to, which may be the beginning of the next function; but
- * where the kernel was entered, the user's address is again the one that was reached. */
+/* All addresses but the first are return addresses, which may be the beginning of the next function; but at the entry
+ * into the kernel, the user's address is again the one that was reached. */
 static void chain_name(struct symbols *s, const struct chain *c, unsigned i, struct frame_name *out)
 {
     name_frame(s, c->pid, c->time, c->frames[i], i < c->kernel, i == 0 || i == c->kernel, out);
@@ -394,7 +395,7 @@ static int by_frames(const void *a, const void *b)
     return x->frames != y->frames ? (x->frames > y->frames ? -1 : 1) : strcmp(x->path, y->path);
 }
 
-/* Over all kinds of events. */
+/* Sums over all kinds of events. */
 static bool quality_sum(struct symbols *s)
 {
     struct symbols_counts *n = &s->counts;

@@ -1,7 +1,6 @@
-/* symbols.h - names of the frames in a trace's stacks: user frames from ELF files that are the mapped ones
- * (elf_names.h), kernel frames from the symbols that a merge saved, or, in the boot that was traced, from the kernel
- * itself. The trace is read once before (images, build ids, kernel symbols), so that rundown at its end counts for its
- * beginning.
+/* symbols.h - names the frames in a trace's stacks: user frames from the ELF files that were mapped (elf_names.h),
+ * kernel frames from the symbols that a merge saved, or, in the boot that was traced, from the running kernel. The
+ * trace is first read for images, build ids and kernel symbols, so that a rundown at its end counts for its beginning.
  * Threads: one. Ownership: open/close. Names live until close, frames until the next call.
  * Not for: showing events (consumer/dump.h). */
 #ifndef AUTOLOGGER_SYMBOLS_SYMBOLS_H
@@ -19,13 +18,13 @@ struct symbols;
 wstatus symbols_open(const char *trace, const struct symbols_options *options, struct symbols **out,
                      struct reason *why);
 void    symbols_close(struct symbols *s); /* NULL is fine */
-/* For dump, which gives it every event that it shows: names its stack, and counts. */
+/* For dump, which passes every event that it shows: names the event's stack, and counts it. */
 struct frame_namer symbols_namer(struct symbols *s);
-/* Instead, event by event: counts what the stacks are worth, and names no frame but the last ones, which tell it. */
+/* The alternative for each event: counts the quality of stacks, and names only the last frames, which decide it. */
 void symbols_judge(struct symbols *s, const struct etl_event *e);
 
 enum symbols_kernel { KERNEL_SAVED, KERNEL_LIVE, KERNEL_NONE };
-struct symbols_missing { /* a file that frames lie in, and that was not found */
+struct symbols_missing { /* a file that holds frames and was not found */
     const char *path, *build_id;
     uint64_t    frames;
 };
@@ -40,16 +39,16 @@ struct symbols_counts {
     size_t                  row_count;
     enum symbols_kernel     kernel;
     const char             *kernel_why; /* why there are no kernel symbols, or "" */
-    uint64_t                images;     /* mapped by programs; none: whose code a frame is, nobody knows */
+    uint64_t                images;     /* mapped by programs; 0: the origin of a frame's code is not known */
     struct symbols_missing *list;       /* most frames first */
     size_t                  list_count;
 };
-/* The stack that an event is, by itself or by a key (consumer/stack_keys.h); frames live until close. */
+/* The stack of a stack event, stored in it or under a key (consumer/stack_keys.h); frames live until close. */
 struct stack_fields;
 bool symbols_stack(const struct symbols *s, const struct etl_event *e, struct stack_fields *out);
-/* The files that were mapped, each once: what identifies it, "" where nothing does. False: there are no more than `i`.
- * Borrowed. */
+/* Mapped file `i`, each once: its path and what identifies it, "" where nothing does. False: there are no more than
+ * `i`. Borrowed. */
 bool symbols_file(const struct symbols *s, size_t i, const char **path, const char **build_id);
-/* Of what was asked for so far; borrowed. False: no memory. */
+/* Counts of the events asked for so far; borrowed. False: no memory. */
 bool symbols_counts(struct symbols *s, struct symbols_counts *out);
 #endif

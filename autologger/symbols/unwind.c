@@ -30,10 +30,10 @@ struct unwind_space { /* of a process */
     uint32_t       pid;
     struct mapped *image;
     size_t         count, capacity;
-    Dwfl          *dwfl;    /* NULL: not now */
+    Dwfl          *dwfl;    /* NULL: not open */
     bool           current; /* dwfl knows all of image[] */
     bool           attached;
-    uint64_t       used; /* when, in stacks */
+    uint64_t       used; /* last, as a number of stacks */
     struct unwind *owner;
 };
 struct unwind {
@@ -43,10 +43,10 @@ struct unwind {
     struct idmap              process; /* pid + 1 -> struct unwind_space */
     unsigned                  open;    /* spaces with a dwfl */
     uint64_t                  stacks;
-    const struct unwind_copy *copy; /* at hand */
+    const struct unwind_copy *copy; /* the present one */
     const uint8_t            *stack;
     struct unwind_answer     *answer;
-    bool                      beyond; /* memory was asked for that is not in the copy */
+    bool                      beyond; /* memory outside the copy was asked for */
 };
 
 /* ---- files ---- */
@@ -163,14 +163,14 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
     bool                       activation;
     if (!dwfl_frame_pc(frame, &pc, &activation))
         return DWARF_CB_ABORT;
-    if (pc == 0) /* nobody called it */
+    if (pc == 0) /* it has no caller */
         return DWARF_CB_OK;
     if (a->count == UNWIND_FRAMES) {
         a->end = UNWIND_TOO_LONG;
         return DWARF_CB_ABORT;
     }
     if (a->count == 1 && a->frames[0] == pc && activation)
-        return DWARF_CB_OK; /* the one that is there already */
+        return DWARF_CB_OK; /* the frame is there already */
     a->frames[a->count++] = pc;
     return DWARF_CB_OK;
 }
@@ -211,7 +211,7 @@ static void oldest_close(struct unwind *u)
         space_close(oldest);
 }
 
-/* Modules are named by the number of their file; what did not change keeps what libdwfl has read of it. */
+/* Modules are named by the number of their file; an unchanged one keeps what libdwfl has read of it. */
 static bool space_open(struct unwind *u, struct unwind_space *s)
 {
     static char                       *no_path   = NULL;
@@ -262,13 +262,13 @@ bool unwind_image(struct unwind *u, const struct unwind_image *image, const char
     for (size_t i = 0; i < s->count; i++)
         if (s->image[i].base == image->base) {
             if (!image->gone && s->image[i].file == n)
-                return true; /* a rundown of what is known */
+                return true; /* a rundown of a known image */
             s->image[i] = s->image[--s->count];
             s->current  = false;
             break;
         }
     if (image->gone && !s->count)
-        space_close(s); /* it ended, or becomes another program */
+        space_close(s); /* the process ended, or becomes another program */
     if (image->gone)
         return true;
     if (s->count == s->capacity) {

@@ -1,7 +1,7 @@
-/* autologger-unwind - unwinds copied stacks for whoever merges: a program of its own, so that the daemon, which merges
- * a boot, loads no elfutils, and a file that elfutils stumbles over costs one stack. Reads messages on standard input
- * (a socket), answers there, ends with it. See consumer/unwind_pipe.h. Nobody calls it by hand.
- * Files and stacks are of any user: it gives up all rights before it reads the first byte, and whoever merges opens the
+/* autologger-unwind - unwinds copied stacks for a merge: a program of its own, so that the daemon, which merges a boot,
+ * loads no elfutils, and a file that elfutils stumbles over costs one stack. Reads messages on standard input (a
+ * socket), answers there, ends with it. See consumer/unwind_pipe.h. Not for use by hand.
+ * Files and stacks are of any user: it gives up all rights before it reads the first byte, and the merge opens the
  * files for it. */
 #include "autologger/sandbox/sandbox.h"
 #include "autologger/symbols/unwind.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Some 64 processes are held open at a time, each with its files in the address space. */
+/* Some 64 processes are open at a time, each with its files in the address space. */
 enum { MEMORY_GB = 8, CPU_SECONDS = 3600, DESCRIPTORS = 65536 };
 
 static bool answer_send(const struct unwind_answer *answer)
@@ -29,7 +29,7 @@ static int unwind_program_file_ask(void *ctx, const char *path)
     (void)ctx;
     if (head.size > UNWIND_PATH || !unwind_send(STDIN_FILENO, &head, sizeof head) ||
         !unwind_send(STDIN_FILENO, path, head.size) || !unwind_file_receive(STDIN_FILENO, &file))
-        _exit(1); /* nobody is there any more */
+        _exit(1); /* the merge is gone */
     errno = file < 0 ? ENOENT : errno;
     return file;
 }
@@ -56,5 +56,5 @@ int main(void)
         good = head.size <= sizeof body && unwind_receive(STDIN_FILENO, body, head.size) &&
                unwind_message(u, &head, body, &answer) && (!answer.count || answer_send(&answer));
     unwind_destroy(u);
-    _exit(good ? 0 : 1); /* a sanitizer would look for leaks in a process of its own */
+    _exit(good ? 0 : 1); /* a sanitizer would start a process that looks for leaks */
 }
