@@ -1,8 +1,9 @@
-/* activities.h - end-to-end tracing: the activities (one request, one job) of all processes and files, and which came
- * out of which. An event is of the activity in its header; where it carries a related activity, that one is the parent:
- * its work went on here.
+/* activities.h - end-to-end tracing: the activities (one request, one job) of all processes and files, and the parent
+ * of each. An event belongs to the activity in its header; a related activity that it carries is the parent, whose work
+ * went on here.
  * Invariants: the events of all activities are those with an activity id. An activity has one parent, the first that
- * was told; further ones are edges only. The parents form a forest: what would close a ring is an edge only.
+ * an event named; further ones are edges only. The parents form a forest: a parent that would close a ring is an edge
+ * only.
  * Memory: grows with activities. Threads: one. Ownership: create/destroy. */
 #ifndef AUTOLOGGER_ANALYSIS_ACTIVITIES_H
 #define AUTOLOGGER_ANALYSIS_ACTIVITIES_H
@@ -12,16 +13,16 @@ enum { ACTIVITY_PROCESSES = 8, ACTIVITY_NONE = -1 };
 struct activity {
     struct guid id;
     char        first_event[160];    /* "Provider/Event" */
-    char        first_channel[160];  /* its channel, where its manifest names it, else "" */
+    char        first_channel[160];  /* its channel if its manifest names it, else "" */
     uint64_t    first, last, events; /* FILETIME */
     uint64_t    files;               /* bit i: it has events in file i */
-    unsigned    processes;           /* of which ACTIVITY_PROCESSES are named */
+    unsigned    processes;           /* ACTIVITY_PROCESSES at most; further ones are not counted */
     struct {
         uint32_t pid;
         char     name[48];
     } process[ACTIVITY_PROCESSES];
     long parent, child, next; /* indices; child: its first, next: the parent's next one; ACTIVITY_NONE */
-    bool told_only;           /* only named by others: it has no event of its own */
+    bool told_only;           /* only named by other activities' events: it has no event of its own */
 };
 struct transfer { /* from parent to child, each pair once */
     long     from, to;

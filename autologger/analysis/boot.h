@@ -1,9 +1,9 @@
-/* boot.h - a boot as it can be looked at: phases, units, processes and what they waited for, disks, lanes over time,
- * stacks, marks. Read from one .etl in one pass (images and names of functions are read once before). Times are ns
- * since the kernel began, by the clock of the file. Memory grows with distinct things (processes, units, stacks), not
- * with events; lists of single moments are bounded, and what had no place is counted in `left_out`.
- * Invariants: of each process, the sum of its states is at most threads x its life. A process is a row for each program
- * it ran: a fork and its first exec are one, a second exec begins another row (`exec_of`).
+/* boot.h - the model of a boot: phases, units, processes and their waits, disks, lanes over time, stacks, marks. Read
+ * from one .etl in one pass (images and names of functions are read once before). Times are ns since the kernel began,
+ * by the clock of the file. Memory grows with distinct things (processes, units, stacks), not with events; lists of
+ * single moments are bounded, and entries without room are counted in `left_out`.
+ * Invariants: the sum of a process' states is at most threads x its life. A process has a row for each program that it
+ * ran: a fork and its first exec are one row, a second exec begins another (`exec_of`).
  * Threads: one. Ownership: boot_read / boot_destroy; all pointers live as long as the boot.
  * Not for: what was slow (boot_path.h, boot_verdict.h), showing it (report). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_H
@@ -25,7 +25,7 @@ extern const char *const boot_state_words[BOOT_STATES];
 enum { BOOT_NONE = -1, BOOT_WAKERS = 6, BOOT_IDLE_PID = 0, BOOT_SYSTEM_PID = 4 };
 
 struct boot_waker {
-    int      process; /* BOOT_NONE: an interrupt, or nobody knows */
+    int      process; /* BOOT_NONE: an interrupt, or unknown */
     uint64_t times;
     int64_t  waited; /* ns of the waits it ended */
 };
@@ -33,9 +33,9 @@ struct boot_process {
     uint32_t          pid, parent_pid;
     int               parent, exec_of, unit; /* index, or BOOT_NONE */
     char             *name, *command;        /* of the image file; all arguments */
-    char             *label;                 /* what it is called: its program, or the script that it runs */
-    int64_t           start, end;            /* end of the file where it lives */
-    bool              there, lives, execed;  /* before the file began; at its end */
+    char             *label;                 /* display name: its program, or the script that it runs */
+    int64_t           start, end;            /* end: that of the file if it still lives */
+    bool              there, lives, execed;  /* existed before the file began; lives at its end; has called exec */
     int32_t           exit_status;
     int64_t           time[BOOT_STATES];
     uint64_t          read, written, switches;
@@ -48,7 +48,7 @@ struct boot_wait {                  /* of a thread, 1 ms or more */
     enum boot_state state;
     int             stack; /* index or BOOT_NONE */
 };
-/* What a process of a unit that took long was seen waiting for, at one moment. */
+/* What a process of a slow-starting unit was seen waiting for, at one moment. */
 enum boot_look_kind {
 #define K(name, word) LOOK_##name,
 #include "autologger/wire/wait_kinds.def"
@@ -66,10 +66,10 @@ struct boot_look {
 };
 struct boot_unit {
     char    *name, *result, *state;                              /* Result, ActiveState at the end; may be NULL */
-    char    *after;                                              /* names with blanks between them; NULL: not told */
-    int64_t  queued, activating, active, deactivating, inactive; /* first of each; 0: never, or not told */
-    int64_t  job_end, job_wait;                                  /* the start job's; ns */
-    char    *job_result;                                         /* "done", "timeout" ...; NULL: not heard */
+    char    *after;                                              /* names with blanks between them; NULL: unknown */
+    int64_t  queued, activating, active, deactivating, inactive; /* first of each; 0: never, or unknown */
+    int64_t  job_end, job_wait;                                  /* of the start job; ns */
+    char    *job_result;                                         /* "done", "timeout" ...; NULL: unknown */
     bool     failed;
     uint32_t main_pid;
     uint64_t processes, read, written; /* sums over its processes */
@@ -84,17 +84,17 @@ struct boot_module {
     char   *name;
     int64_t at;
 };
-struct boot_probe { /* a driver was asked to take a device */
+struct boot_probe { /* a driver's probe of a device */
     char    *device, *driver, *bus;
     int      process;
     uint32_t thread;
-    int64_t  start, end; /* end of the file where it is `open` */
-    int32_t  result;     /* 0: it has it; else an errno, with or without its sign */
-    bool     open;       /* it had not answered when the file ended */
-    bool     unknown;    /* its answer is lost */
-    int      outer;      /* the probe of the same thread within which it was; BOOT_NONE */
+    int64_t  start, end; /* end: that of the file if `open` */
+    int32_t  result;     /* 0: the driver took the device; else an errno, with or without its sign */
+    bool     open;       /* not finished when the file ended */
+    bool     unknown;    /* its result is lost */
+    int      outer;      /* the enclosing probe of the same thread; BOOT_NONE */
 };
-/* why a device was put off; supplier "": not that of a device */
+/* why a device's probe was deferred; supplier "": not because of a device */
 struct boot_deferral {
     char   *device, *reason, *supplier;
     int64_t at;
@@ -113,10 +113,10 @@ struct boot_text { /* a mark, a line of the kernel's log, an event of a program 
 struct boot_disk {
     uint32_t number;
     uint64_t reads, writes, read, written;
-    int64_t  busy, waited, longest; /* at least one request in flight; all requests' times; the longest */
+    int64_t  busy, waited, longest; /* time with a request in flight; sum over all requests; longest request */
 };
 struct boot_image {
-    char *path, *build_id; /* build_id "": not told */
+    char *path, *build_id; /* build_id "": unknown */
 };
 struct boot_memory {
     int64_t  at;
@@ -126,9 +126,9 @@ struct boot_memory {
 struct boot_stack { /* innermost frame first */
     const int *frame;
     unsigned   count, named; /* frames; those with a name */
-    int        state;        /* enum boot_state that its frames tell, or -1 */
+    int        state;        /* enum boot_state by its frames, or -1 */
 };
-/* How much of a stack there was, in a bin of time: ns on a processor (samples), ns waited. */
+/* Weight of a stack in a bin of time: the number of samples on a processor, or ns waited. */
 struct boot_cell {
     int      stack, process;
     unsigned bin;
@@ -136,7 +136,7 @@ struct boot_cell {
     double   weight;
 };
 
-/* How much of its time a process ran, or was ready, in a bin of time (boot_run.h). */
+/* Time that a process ran, or was ready, in a bin of time (boot_run.h). */
 struct boot_run {
     int      process;
     unsigned bin;
@@ -150,8 +150,8 @@ struct boot_trust {
     uint64_t    stacks_complete, stacks_cut, stacks_unknown, stacks_missing;
     uint64_t    frames, frames_named; /* of the stacks of waits and samples */
     const char *clock;                /* "TSC", ... in words */
-    uint64_t    clock_error_ns;       /* of the kernel phase's; 0: none */
-    int64_t     own_cpu;              /* ns on a processor of autologger's own processes */
+    uint64_t    clock_error_ns;       /* of the kernel phase; 0: none */
+    int64_t     own_cpu;              /* processor time of autologger's own processes, ns */
     char        first_loss[96];       /* when and where, or "" */
 };
 struct boot_phase {
@@ -167,7 +167,7 @@ struct boot {
     uint64_t              began;       /* FILETIME of the time 0 */
     int64_t               first, last; /* of the file's events */
     unsigned              cpus;
-    int64_t               firmware, loader; /* ns before the time 0; 0: not told */
+    int64_t               firmware, loader; /* lengths in ns, before the time 0; 0: unknown */
     struct boot_process  *process;
     struct boot_unit     *unit;
     struct boot_look     *look;
@@ -180,7 +180,7 @@ struct boot {
     struct boot_text     *text;
     struct boot_disk     *disk;
     struct boot_memory   *memory;
-    struct boot_image    *image; /* files that programs ran; none where stacks were not asked for */
+    struct boot_image    *image; /* files that programs ran; none with no_stacks */
     unsigned processes, units, looks, waits, initcalls, modules, probes, deferrals, firmware_requests, texts, disks,
         memories, images;
     int64_t            wait_least; /* shorter waits are not in `wait` */
@@ -194,11 +194,11 @@ struct boot {
     struct boot_run   *run;
     unsigned           runs;
     int64_t            run_width;                  /* ns of a bin of the runs */
-    bool               samples, wakeups, switches; /* what the file has of these */
-    int64_t            seen_from; /* the first context switch: before it nothing tells who ran and who waited */
-    int64_t            initrd, init, user, root, finish, settled; /* moments; 0: not known (phases have what is) */
+    bool               samples, wakeups, switches; /* the file has such events */
+    int64_t            seen_from; /* the first context switch: running and waiting are not known before it */
+    int64_t            initrd, init, user, root, finish, settled; /* moments; 0: unknown (`phase` has the known ones) */
     bool               by_systemd;                                /* user and finish are systemd's own */
-    /* its initrd, user space and finish, by its own clock, which is adjusted while it runs */
+    /* systemd's initrd, user space and finish, by its own clock, which is adjusted while it runs */
     int64_t           systemd[3];
     struct boot_phase phase[BOOT_PHASES_MOST];
     unsigned          phases;
@@ -207,22 +207,22 @@ struct boot {
 
 struct schema_set;
 struct boot_options {
-    bool               no_stacks; /* names of functions are not looked for: faster, for comparisons */
+    bool               no_stacks; /* names of functions are not looked up: faster, for comparisons */
     const char *const *folders;   /* of files and symbols */
     unsigned           folder_count;
-    void (*progress)(void *ctx, double done); /* 0 to 1; NULL: nobody asks */
+    void (*progress)(void *ctx, double done); /* 0 to 1; may be NULL */
     void *progress_ctx;
-    /* borrowed: what describes events, installed manifests too; NULL: what describes itself */
+    /* borrowed: descriptions of events, installed manifests included; NULL: only self-describing events */
     struct schema_set *schemas;
 };
 wstatus boot_read(const char *path, const struct boot_options *options, struct boot **out, struct reason *why);
 void    boot_destroy(struct boot *b); /* NULL is fine */
 
-/* How long its start took: from activating to active, or to where it gave up; 0: not known. */
+/* Length of the unit's start: from activating to active, or to its failure; 0: unknown. */
 int64_t boot_unit_length(const struct boot_unit *u);
-/* Where its start was over: active, or failed, or the job's end; 0: not known. */
+/* When the unit's start was over: active, or failed, or the job's end; 0: unknown. */
 int64_t boot_unit_done(const struct boot_unit *u);
 int     boot_unit_find(const struct boot *b, const char *name);
-/* The process, or a process that started it, is `ancestor`. */
+/* True if the process, or a process that started it, is `ancestor`. */
 bool boot_is_below(const struct boot *b, int process, int ancestor);
 #endif

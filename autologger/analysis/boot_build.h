@@ -1,4 +1,4 @@
-/* boot_build.h - a boot while it is being read: what the parts of boot_read share. Private to boot_*.c.
+/* boot_build.h - a boot while it is being read: shared by the parts of boot_read. Private to boot_*.c.
  * Threads: one. Ownership: the builder owns the boot until boot_read hands it out. */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_BUILD_H
 #define AUTOLOGGER_ANALYSIS_BOOT_BUILD_H
@@ -24,7 +24,7 @@ struct boot_thread {
     int64_t  since, ready; /* of the state; when it was woken */
     int      waker;        /* process */
 };
-struct boot_pending { /* a wait that is over, until its stack has told what it was */
+struct boot_pending { /* a finished wait, until its stack gives its kind */
     bool     open;
     uint32_t thread;
     int64_t  raw; /* of the switch */
@@ -32,7 +32,7 @@ struct boot_pending { /* a wait that is over, until its stack has told what it w
     int64_t  start, end;
     bool     uninterruptible;
 };
-struct boot_moment_part { /* of a stack: its other part may come in an event of its own */
+struct boot_moment_part { /* one part of a stack: the other part may come in a separate event */
     int64_t  raw, at;
     uint32_t thread;
     int      stack, process;
@@ -55,13 +55,13 @@ struct boot_builder {
     struct boot       *b;
     struct etl_reader *reader;
     struct schema_set *schemas;
-    bool               borrowed;                                /* they are somebody else's */
+    bool               borrowed;                                /* `schemas` belong to the caller */
     struct symbols    *symbols;                                 /* NULL: no stacks */
     struct frame_name *names;                                   /* of one stack */
     int64_t            base;                                    /* FILETIME of the time 0 */
     int64_t            start;                                   /* ns: the session began */
-    bool               of_rehearsal;                            /* who merged the files says so */
-    double             tick;                                    /* ns of one of the clock's */
+    bool               of_rehearsal;                            /* the merge's event says so */
+    double             tick;                                    /* ns of one tick of the file's clock */
     struct idmap       threads, pids;                           /* tid + 1, pid + 1 -> thread, index + 1 */
     struct idmap       units;                                   /* hash of name -> index + 1 */
     struct idmap       open_probes;                             /* tid + 1 -> index + 1 of the innermost one */
@@ -71,7 +71,7 @@ struct boot_builder {
     struct boot_fields fields;
     struct boot_pair  *pair;
     unsigned           pairs;
-    uint64_t           mark[4];        /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
+    uint64_t           mark[4];        /* systemd's, us: initrd, userspace, finish; without firmware and loader */
     int64_t            disk_until[64]; /* by number: end of the busy span */
     size_t room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_probe, room_deferral,
         room_firmware, room_text, room_disk, room_memory, room_image, room_frame, room_stack, room_cell, room_run,
@@ -83,10 +83,10 @@ struct boot_builder {
 
 /* boot_read.c */
 int64_t boot_time(const struct boot_builder *w, const struct etl_event *e);
-/* A length or time from the file, `scale` ns each: never more than BOOT_LONGEST_NS, so that sums and differences
+/* A length or time from the file, in units of `scale` ns: never more than BOOT_LONGEST_NS, so that sums and differences
  * fit. */
 #define BOOT_LONGEST_NS INT64_C(1000000000000000)
-/* And no sum of them: some tens of these, and ten times one, still fit. */
+/* Limit of a sum of them: some tens of such sums, and ten times one, still fit. */
 #define BOOT_SUM_MOST (INT64_MAX / 128)
 int64_t     boot_ns(uint64_t value, uint64_t scale);
 const char *boot_field(const struct boot_builder *w, const char *name); /* "" when there is none */
@@ -105,13 +105,13 @@ int  boot_process_of_thread(const struct boot_builder *w, uint32_t tid);
 void boot_cgroup_see(struct boot_builder *w);
 /* boot_thread.c */
 void             boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
-void             boot_thread_end(struct boot_builder *w); /* nothing comes any more */
+void             boot_thread_end(struct boot_builder *w); /* after the last event */
 void             boot_wait_settle(struct boot_builder *w, struct boot_pending *p, int stack);
 struct boot_cpu *boot_cpu_at(struct boot_builder *w, unsigned cpu);
 /* boot_stack.c */
 void boot_stack_see(struct boot_builder *w, const struct etl_event *e);
 void boot_cell_add(struct boot_builder *w, int stack, int process, int64_t at, bool waiting, double weight);
-/* boot_run.c: the process ran, or was ready. */
+/* boot_run.c: adds time that the process ran, or was ready. */
 void boot_run_add(struct boot_builder *w, int process, bool running, int64_t from, int64_t to);
 /* boot_unit.c */
 int  boot_unit_get(struct boot_builder *w, const char *name);

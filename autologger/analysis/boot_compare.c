@@ -16,7 +16,7 @@ struct figure { /* of one boot */
 struct boot_compare_figures {
     struct figure *list;
     unsigned       count, room;
-    char          *texts[64]; /* names that were made */
+    char          *texts[64]; /* names that were allocated */
     unsigned       made;
     bool           failed;
 };
@@ -99,7 +99,7 @@ static int by_change(const void *a, const void *b)
     return n != m ? (n < m ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* One thing, in all boots that have it: from `first`, `n` figures. Those of one boot are added up. */
+/* Compares one item over all boots that have it: `n` figures from `first` on. Those of one boot are added up. */
 static bool compare_one(struct boot_comparison *c, const struct figure *first, unsigned n, unsigned after,
                         int64_t *values, int64_t least)
 {

@@ -1,7 +1,7 @@
 /* boot_compare.h - what got slower between boots: by phase, unit, initramfs script, process, initcall and disk. One
- * boot is held against another one, or against the median of several: of each thing, the median of the boots that have
- * it. Processes are compared by what they are called (several of one name: their sum), units and others by name. Lives
- * are compared as far as they lie before the end of the boot, and those of daemons, which live on, not at all.
+ * boot is compared with another one, or with the median of several: for each item, the median of the boots that have
+ * it. Processes are compared by label (several of one label: their sum), units and others by name. Of a process' life
+ * only the part before the end of the boot counts; daemons, which live on, are not compared.
  * Threads: one. Ownership: boot_comparison_create / destroy; it copies what it needs. Not for: reading boots
  * (boot.h). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_COMPARE_H
@@ -23,11 +23,11 @@ extern const char *const boot_compare_words[COMPARE_KINDS];
 struct boot_change {
     enum boot_compare_kind kind;
     char                  *name;
-    int64_t                before, after; /* ns; -1: that boot has none of it */
-    int64_t                change;        /* after - before; what is new counts in full, and what is gone */
+    int64_t                before, after; /* ns; -1: that boot does not have it */
+    int64_t                change;        /* after - before; a new or vanished item counts in full */
 };
 struct boot_comparison {
-    struct boot_change *row; /* of each kind, what changed most first; the boot as a whole is the first */
+    struct boot_change *row; /* by kind, largest change first; the first row is the boot as a whole */
     unsigned            rows;
     unsigned            boots; /* before */
     char                sentence[400];

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAIN_MOST = 16, EACH_MOST = 8192 /* of each list: each device looks at all of them */ };
+enum { CHAIN_MOST = 16, EACH_MOST = 8192 /* of each list: each device is compared with all entries */ };
 
 /* ---- reading ---- */
 
@@ -32,7 +32,8 @@ static void probe_begin(struct boot_builder *w, const struct etl_event *e, int64
     w->failed |= !idmap_put(&w->open_probes, e->thread_id + UINT64_C(1), (void *)(uintptr_t)w->b->probes);
 }
 
-/* Within one thread they nest. Of one whose answer is lost the next outer one says so: its device is another. */
+/* Probes nest within a thread. The lost result of an inner probe shows at the end of an outer one, whose device
+ * differs. */
 static void probe_end(struct boot_builder *w, const struct etl_event *e, int64_t at)
 {
     enum { DEEP_MOST = 16 };
@@ -83,7 +84,7 @@ static void deferral(struct boot_builder *w, int64_t at)
 
 void boot_device_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names, int64_t at)
 {
-    if (strcmp(names->event, "Uevent") == 0) /* many, and none of them is asked about here */
+    if (strcmp(names->event, "Uevent") == 0) /* many, and not needed here */
         return;
     if (!boot_fields_read(w, e, names)) {
         w->b->trust.undecoded++;

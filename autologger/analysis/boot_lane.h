@@ -1,6 +1,6 @@
-/* boot_lane.h - a figure over time, in a bounded number of bins: when the time grows beyond them, two neighbours become
- * one.
- * Invariant: the sum over all bins is what was added. Threads: one. Ownership: plain data. Not for: drawing. */
+/* boot_lane.h - a figure over time, in a bounded number of bins: when the time grows beyond them, neighbouring bins are
+ * merged in pairs.
+ * Invariant: the sum over all bins is that of all additions. Threads: one. Ownership: plain data. Not for: drawing. */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_LANE_H
 #define AUTOLOGGER_ANALYSIS_BOOT_LANE_H
 #include <stdint.h>

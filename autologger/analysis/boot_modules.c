@@ -19,7 +19,7 @@ bool boot_loads_beside(const struct boot *b, int process, int other)
            (p->unit != BOOT_NONE ? p->unit == q->unit : p->parent == q->parent && q->unit == BOOT_NONE);
 }
 
-/* The last argument that is no parameter of the module. */
+/* The last argument that is not a parameter of the module. */
 static const char *module_argument(const struct boot_process *p, int *length)
 {
     const char *found = p->label;

@@ -1,5 +1,5 @@
-/* boot_moment.c - what happened at one moment of a boot: disk transfers, the kernel's log, marks, initcalls, modules,
- * memory, and what the file says of its machine. See boot_build.h. */
+/* boot_moment.c - single moments of a boot: disk transfers, the kernel's log, marks, initcalls, modules, memory; and
+ * the file's facts about its machine. See boot_build.h. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/kernel/source/bootenv.h"
 #include "autologger/wire/merged.h"
@@ -134,7 +134,7 @@ static void loss(struct boot_builder *w, const char *event, int64_t at)
         return;
     const uint64_t number  = boot_field_number(w, "Cpu");
     char           cpu[24] = "";
-    if (number != UINT32_MAX) /* else nothing tells on which one */
+    if (number != UINT32_MAX) /* else the processor is not known */
         snprintf(cpu, sizeof cpu, ", CPU %" PRIu64, number);
     snprintf(w->b->trust.first_loss, sizeof w->b->trust.first_loss, "%.3f s%s: %s of %s (%s)", (double)at / 1e9, cpu,
              boot_field(w, "Count"), boot_field(w, "Source"), boot_field(w, "Cause"));
@@ -147,7 +147,7 @@ static void memory(struct boot_builder *w, const char *event, int64_t at)
         *m = (struct boot_memory){at, boot_field_number(w, "MemTotal"), boot_field_number(w, "MemAvailable")};
 }
 
-/* An event of somebody's own provider: its name, and its fields as they come. */
+/* An event of another provider: its name, and its fields in their order. */
 static void own_event(struct boot_builder *w, const struct etl_event *e, const struct decoded *names)
 {
     char     text[TEXT_MOST];

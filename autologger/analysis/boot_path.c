@@ -69,7 +69,7 @@ static int last_child(const struct boot *b, int parent, int64_t from, int64_t to
         if (up != parent || p->end <= from || p->start >= to || p->end - p->start < CHILD_LEAST_NS || p->lives)
             continue;
         if (p->end > to + CHILD_LEAST_NS)
-            continue; /* still there: nobody waited for its end */
+            continue; /* it still ran: its end was not waited for */
         if (found == BOOT_NONE || p->end > b->process[found].end)
             found = (int)i;
     }
@@ -116,7 +116,7 @@ static int holder_of(const struct boot *b, int process, int64_t from, int64_t to
     return longest && longest->state == BOOT_LOCK ? longest->waker : BOOT_NONE;
 }
 
-/* From `to` back to `from`, within one process: its children one after another, and below each of them the same. */
+/* Adds the children of a process, one after another, from `to` back to `from`, and below each child its own. */
 static void boot_path_processes(struct boot_path_walk *w, int process, int64_t from, int64_t to, unsigned depth)
 {
     char text[400];
@@ -158,7 +158,8 @@ static bool in_list(const char *list, const char *name)
 
 static bool had_start(const struct boot_unit *u) { return u->activating || u->active || u->job_end; }
 
-/* The last one that was done before `before`, of those that it is ordered after; *told: an order says so. */
+/* Of the units that `unit` is ordered after, the last one that was done before `before`; *told: its order is known.
+ * Else of all units. */
 static int boot_path_waited_for(const struct boot *b, int unit, int64_t before, bool *told)
 {
     enum { SLACK_NS = 20000000 };
@@ -177,7 +178,7 @@ static int boot_path_waited_for(const struct boot *b, int unit, int64_t before, 
     return *told ? found : any;
 }
 
-/* The unit whose start was over last before the end of the boot: the default target, in the end. */
+/* The target whose start was over last before the end of the boot (1 s of slack): normally the default target. */
 static int last_unit(const struct boot *b)
 {
     int found = BOOT_NONE;
@@ -196,7 +197,7 @@ static void unit_processes(struct boot_path_walk *w, int unit, int64_t from, int
 {
     const struct boot *b = w->b;
     char               text[400];
-    while (to > from) { /* those that process 1 started for it, from the last one back */
+    while (to > from) { /* the processes that process 1 started for the unit, from the last one back */
         int found = BOOT_NONE;
         for (unsigned i = 0; i < b->processes; i++) {
             const struct boot_process *p = &b->process[i];
@@ -250,7 +251,8 @@ static void unit_step(struct boot_path_walk *w, int unit, int64_t begin, int64_t
         unit_processes(w, unit, begin, done);
 }
 
-/* Before the first unit of the path: systemd reads its own configuration and all units, and makes the first ones. */
+/* The time before the path's first unit: systemd reads its own configuration and all units, and makes the first
+ * ones. */
 static void systemd_begins(struct boot_path_walk *w)
 {
     const struct boot *b     = w->b;
@@ -290,8 +292,8 @@ static void boot_path_queue_step(struct boot_path_walk *w, int unit, int64_t rea
                                         {0}});
 }
 
-/* A device that was waited for when udev looked for all of them, and came after that: nothing orders it, and from there
- * on it was missing. Else BOOT_NONE. */
+/* For a device unit that was queued before systemd-udev-trigger.service was done, came after that, and has no order:
+ * returns that service, because the device was missing from its end on. Else BOOT_NONE. */
 static int late_device(const struct boot *b, int unit)
 {
     const struct boot_unit *u   = &b->unit[unit];
@@ -326,7 +328,7 @@ static void boot_path_units(struct boot_path_walk *w)
         const int     late   = late_device(b, unit);
         const int     before = late != BOOT_NONE ? late : boot_path_waited_for(b, unit, begin, &order);
         const int64_t ready  = before == BOOT_NONE ? b->user : boot_unit_done(&b->unit[before]);
-        /* it never came: all of the wait is its own */
+        /* the unit never came up: the whole wait is its own */
         if (u->job_result && strcmp(u->job_result, "done") != 0 && !u->activating)
             begin = u->queued ? u->queued : ready;
         if (late != BOOT_NONE)
@@ -433,7 +435,7 @@ int64_t boot_path_overlap(const struct boot *b, const struct boot_path *p, int u
                           (process != BOOT_NONE && s->process != BOOT_NONE && boot_is_below(b, s->process, process));
         if (!mine)
             continue;
-        const int64_t from = s->start > until ? s->start : until; /* a step below another one is the same time */
+        const int64_t from = s->start > until ? s->start : until; /* a nested step covers the same time */
         sum += overlap(from, s->end, start, end);
         until = s->end > until ? s->end : until;
     }

@@ -1,9 +1,9 @@
-/* boot_path.h - the critical path of a boot: who waited for whom, because of what, from its end back to its beginning.
- * In user space by units: from the last one that was done before systemd's end, each was started when the last of those
- * that it is ordered after was done; within a unit by its processes, and by what they waited for. In the initramfs by
- * process 1: it runs one script after another, and each waits for what it runs. Where nothing tells an order, the unit
- * that was done last before the start stands for it, and the reason says so.
- * Steps are in time order, do not overlap, and each lies within the boot; what lies between two is nobody's.
+/* boot_path.h - the critical path of a boot: the chain of waits, with reasons, from its end back to its beginning.
+ * In user space it follows units: from the last unit that was done before systemd's end of the boot, each was started
+ * when the last of the units that it is ordered after was done; within a unit it follows the processes and their waits.
+ * In the initramfs it follows process 1, which runs one script after another; each script waits for its programs. If
+ * no order is known, the unit that was done last before the start is taken, and the reason says so.
+ * Steps are in time order, do not overlap, and each lies within the boot; the time between two belongs to none.
  * Threads: one. Ownership: boot_path_create / destroy; names borrow from the boot. Not for: which step is the cause
  * (boot_verdict.h). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_PATH_H
@@ -14,7 +14,7 @@ enum boot_step_kind {
     STEP_KERNEL,
     STEP_PROCESS,
     STEP_UNIT,
-    STEP_QUEUE /* of a unit: between what it waited for and its start */
+    STEP_QUEUE /* of a unit: from the end of its last predecessor to its start */
 };
 struct boot_step {
     enum boot_step_kind kind;
@@ -22,18 +22,18 @@ struct boot_step {
     int64_t             start, end;
     char               *what;              /* "systemd-udevd.service" */
     char               *why;               /* why the next step had to wait for it: a sentence without its subject */
-    unsigned            depth;             /* below the step before it that is less deep: the processes of a unit */
-    int64_t             time[BOOT_STATES]; /* what its processes did in it */
+    unsigned            depth;             /* nested in the last step that is less deep: the processes of a unit */
+    int64_t             time[BOOT_STATES]; /* states of its processes in it */
 };
 struct boot_path {
     struct boot_step *step;
     unsigned          steps;
-    unsigned          left_out; /* a step has at most 200 below it, the last ones */
+    unsigned          left_out; /* a step has at most 200 nested steps, the last ones */
 };
 wstatus boot_path_create(const struct boot *b, struct boot_path **out, struct reason *why);
 void    boot_path_destroy(struct boot_path *p); /* NULL is fine */
-/* ns of the path (steps of depth 0) that are in [start, end) of what `unit` or `process` (or what is below it) is;
- * BOOT_NONE: not asked. */
+/* ns in [start, end) that the path spends in steps of `unit`, or of `process` and its descendants; BOOT_NONE: neither
+ * is asked for. A time counts once. */
 int64_t boot_path_overlap(const struct boot *b, const struct boot_path *p, int unit, int process, int64_t start,
                           int64_t end);
 #endif

@@ -1,9 +1,9 @@
-/* boot_phase.c - the phases of a boot: whose turn it was. See boot_build.h.
- * Firmware and loader are before the time 0, as the machine tells. The kernel: until process 1 runs /init (or the
- * system's own program); the initramfs: until it begins to look for the root; root: until process 1 is the system's;
- * user space: until systemd's end of the boot, or the last unit's start; settling: until the processors have idled for
- * 10 s in all, or the file ends. A wait for a person is cut out of the phase it is in. What is not of a boot has one
- * phase: the time that was recorded. */
+/* boot_phase.c - the phases of a boot. See boot_build.h.
+ * Firmware and loader are before the time 0, with the lengths that the machine gives. The kernel: until process 1 runs
+ * /init (or the system's own program); the initramfs: until it begins to look for the root; root: until process 1 is
+ * the system's; user space: until systemd's end of the boot, or the last unit's start; settling: until the processors
+ * have idled for 10 s in all, or the file ends. A wait for a person is cut out of its phase. A file that is not of a
+ * boot has one phase: the recorded time. */
 #include "autologger/analysis/boot_build.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool boot_phase_is_person(const struct boot_process *p)
     return false;
 }
 
-/* /init and what follows it in process 1; the last program before a unit is active is the system's. */
+/* Finds /init and its successors in process 1; the last program before the end of the boot is the system's. */
 static void boot_phase_process_one(struct boot *b)
 {
     int64_t init = 0, last = 0;
@@ -40,7 +40,8 @@ static void boot_phase_process_one(struct boot *b)
         b->user = last;
 }
 
-/* Where the initramfs begins with the root: the first script below /scripts/local, or what checks or mounts it. */
+/* When the initramfs begins with the root: at the first script below /scripts/local, or program that checks or mounts
+ * the root. */
 static void root_begins(struct boot *b)
 {
     for (unsigned i = 0; i < b->processes; i++) {
@@ -58,11 +59,11 @@ static void last_start(struct boot *b)
     for (unsigned i = 0; i < b->units && !b->by_systemd; i++)
         if (b->unit[i].active > b->finish)
             b->finish = b->unit[i].active;
-    if (!b->finish) /* nobody tells: there is no end but the file's */
+    if (!b->finish) /* not known: take the file's end */
         b->finish = b->last;
 }
 
-/* As the daemon does it: slices of 100 ms in which the processors idle at least 80 %, added up to 10 s. */
+/* As in the daemon: slices of 100 ms in which the processors idle at least 80 %, added up to 10 s. */
 static void boot_phase_settle(struct boot *b)
 {
     enum { SLICE_NS = 100000000 };
@@ -92,7 +93,7 @@ static void phase_add(struct boot *b, const char *name, int64_t start, int64_t e
         b->phase[b->phases++] = (struct boot_phase){name, start, end};
 }
 
-/* The phase, without the waits for a person in it. */
+/* Adds the phase, with the waits for a person in it as phases of their own. */
 static void phase_cut(struct boot *b, const char *name, int64_t start, int64_t end)
 {
     for (unsigned i = 0; i < b->processes; i++) {

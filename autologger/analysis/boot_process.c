@@ -59,7 +59,7 @@ static char *label_make(const char *name, const char *command)
     return strndup(first, n);
 }
 
-struct told { /* what a Process event says */
+struct told { /* fields of a Process event */
     uint32_t    pid, parent;
     int32_t     status;
     char        name[256];
@@ -145,7 +145,7 @@ static void boot_process_started(struct boot_builder *w, const struct told *t, i
 
     if (p && there && p->lives)
         return;                                                                       /* known already */
-    if (p && !p->lives && at - p->end <= SAME_MOMENT_NS && !p->there && !p->execed) { /* what the fork was for */
+    if (p && !p->lives && at - p->end <= SAME_MOMENT_NS && !p->there && !p->execed) { /* the fork's first exec */
         p->lives = p->execed = true;
         names_set(w, p, t);
         return;
@@ -166,7 +166,7 @@ void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_
         } else {
             const int now = boot_process_of(w, t.pid);
             if (now == BOOT_NONE && hook == HOOK_PROCESS_DC_END) {
-                boot_process_row_add(w, &t, 0, true, BOOT_NONE); /* never seen to begin */
+                boot_process_row_add(w, &t, 0, true, BOOT_NONE); /* its start was not seen */
             } else if (now != BOOT_NONE && hook == HOOK_PROCESS_END && w->b->process[now].lives) {
                 w->b->process[now].lives       = false;
                 w->b->process[now].end         = at;
@@ -177,7 +177,7 @@ void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_
     text_finish(&t.command);
 }
 
-/* The unit that a process is in, as its cgroup tells. */
+/* The unit of a process, by its cgroup. */
 void boot_cgroup_see(struct boot_builder *w)
 {
     const int   at   = boot_process_of(w, (uint32_t)boot_field_number(w, "ProcessId"));

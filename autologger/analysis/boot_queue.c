@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-    RUNNER_LEAST = 10 /* part of the time that a runner has to have */,
-    SHOWN_NS     = 50000000 /* less would be 0.0 s */
+    RUNNER_LEAST = 10 /* a runner must have run for 1/10 of the time */,
+    SHOWN_NS     = 50000000 /* less would be shown as 0.0 s */
 };
 
 static double boot_queue_seconds(int64_t ns) { return (double)ns / 1e9; }
@@ -26,7 +26,7 @@ void boot_queue_find(const struct boot *b, int64_t from, int64_t to, struct boot
     int64_t waited[BOOT_STATES] = {0};
 
     *out = (struct boot_queue){.process = BOOT_NONE, .length = to - from};
-    /* shorter than what the bins tell apart */
+    /* too short for the width of the bins */
     if (!b->switches || to <= from || from < b->seen_from || to - from < 2 * b->run_width)
         return;
     if ((out->process = boot_queue_process_one(b, from)) == BOOT_NONE)

@@ -1,5 +1,5 @@
-/* boot_queue.h - what happened while a unit could have started and was not started: what systemd did, and who had the
- * processors.
+/* boot_queue.h - what happened while a unit could have started and was not started: what systemd did, and which
+ * processes had the processors.
  * Threads: one. Not for: which unit that was (boot_path.h). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_QUEUE_H
 #define AUTOLOGGER_ANALYSIS_BOOT_QUEUE_H
@@ -8,14 +8,14 @@
 
 enum { BOOT_QUEUE_RUNNERS = 3 };
 struct boot_queue {
-    int                process; /* systemd: process 1 at that time; BOOT_NONE: not known, or nothing tells who ran */
-    int64_t            length, ran, ready, disk;   /* ns; of systemd's */
-    struct boot_runner runner[BOOT_QUEUE_RUNNERS]; /* but for systemd */
+    int                process; /* systemd: process 1 at that time; BOOT_NONE: it or its running time is not known */
+    int64_t            length, ran, ready, disk;   /* ns; of systemd */
+    struct boot_runner runner[BOOT_QUEUE_RUNNERS]; /* without systemd */
     unsigned           runners;
 };
 void boot_queue_find(const struct boot *b, int64_t from, int64_t to, struct boot_queue *out);
-/* All such times on a critical path: sums; *longest is the longest. Returns how many there are of which it is known
- * what systemd did. */
+/* Sums over all such times on a critical path; *longest is the longest. Returns the number of those in which systemd's
+ * doing is known. */
 unsigned boot_queue_sum(const struct boot *b, const struct boot_path *p, struct boot_queue *sum,
                         const struct boot_step **longest);
 /* "systemd waited 3.1 s for a processor; udevd.service ran 4.0 s meanwhile". Returns out. */

@@ -15,7 +15,7 @@ const char *const boot_state_words[BOOT_STATES] = {
 
 enum { CLOCK_TSC = 3, NS_OF_FILETIME = 100, FRAMES_ROOM = 1024 };
 
-/* ---- what the parts share ---- */
+/* ---- shared by the parts ---- */
 
 int64_t boot_ns(uint64_t value, uint64_t scale)
 {
@@ -26,7 +26,7 @@ int64_t boot_ns(uint64_t value, uint64_t scale)
 int64_t boot_time(const struct boot_builder *w, const struct etl_event *e)
 {
     const uint64_t base = (uint64_t)w->base;
-    if (w->b->live && e->filetime < base) /* told of the time before */
+    if (w->b->live && e->filetime < base) /* an event about an earlier time */
         return 0;
     return e->filetime >= base ? boot_ns(e->filetime - base, NS_OF_FILETIME)
                                : -boot_ns(base - e->filetime, NS_OF_FILETIME);
@@ -268,9 +268,9 @@ static void builder_finish(struct boot_builder *w)
     free(w->pair);
 }
 
-/* A boot has process 1's programs, initcalls, or systemd's own end of the boot while it is recorded; one without all
- * these is recorded from its first minutes on. A session that is started later records a machine that runs; so does a
- * rehearsal, also in these minutes. */
+/* The file is of a boot if it has process 1's programs, initcalls, or systemd's end of the boot while it was recorded,
+ * or if the session began in the first two minutes. A session that is started later records a running machine; so does
+ * a rehearsal, also in these minutes. */
 static bool is_of_boot(const struct boot_builder *w)
 {
     const int64_t      early = INT64_C(120000000000);
@@ -321,7 +321,7 @@ static wstatus boot_read_open_all(struct boot_builder *w, const char *path, cons
     return W_SUCCESS;
 }
 
-/* *other: as it was read, it is not of a boot. */
+/* *other: it was read as a boot, and is not of one. */
 static wstatus read_as(const char *path, const struct boot_options *o, bool live, struct boot **out, bool *other,
                        struct reason *why)
 {

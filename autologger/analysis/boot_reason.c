@@ -12,7 +12,7 @@ struct reason_look {
     int64_t             start, end;
     struct boot_reason *out;
 };
-/* What the program's first thread did in the time. */
+/* States of the program's first thread in the time. */
 struct reason_times {
     int64_t                 sum[BOOT_STATES];
     unsigned                sleeps;
@@ -50,13 +50,13 @@ __attribute__((format(printf, 5, 6))) static void boot_reason_say(const struct r
     l->out->next    = next[kind];
 }
 
-/* Its arguments where there are some, else its name. */
+/* The command line if there is one, else the label. */
 static const char *boot_reason_words_of(const struct boot_process *p)
 {
     return p->command && *p->command ? p->command : p->label;
 }
 
-/* The program that fills the time: from the one that is there longest down to who does it for that one. */
+/* The program that fills the time: from the unit's longest one down to the descendant that does its work. */
 static int who_fills(const struct reason_look *l)
 {
     const struct boot *b  = l->b;
@@ -97,14 +97,14 @@ static void times_find(const struct reason_look *l, int process, struct reason_t
         if (!longest || n > boot_reason_within(l, longest->start, longest->end))
             t->longest[w->state] = w;
     }
-    /* the rest of the time it was on a processor, or ready */
+    /* for the rest of the time it was on a processor, or ready */
     const int64_t rest    = life_in(l, process) > waited ? life_in(l, process) - waited : 0;
     t->sum[BOOT_RUNNING]  = p->time[BOOT_RUNNING] < rest ? p->time[BOOT_RUNNING] : rest;
     const int64_t ready   = rest - t->sum[BOOT_RUNNING];
     t->sum[BOOT_RUNNABLE] = p->time[BOOT_RUNNABLE] < ready ? p->time[BOOT_RUNNABLE] : ready;
 }
 
-/* "sleep 0.2" again and again, or a program that sleeps by itself. */
+/* True if the unit runs programs like "sleep 0.2" again and again. */
 static bool polls(const struct reason_look *l)
 {
     const struct boot *b     = l->b;
@@ -125,7 +125,7 @@ static bool polls(const struct reason_look *l)
     return true;
 }
 
-/* Below the one that is there longest there are many, and none of these is there long. */
+/* True if the longest process has many descendants, none of which lives long. */
 static bool many_programs(const struct reason_look *l, int longest)
 {
     const struct boot *b    = l->b;
@@ -163,7 +163,7 @@ static bool by_systemctl(const struct reason_look *l)
     return true;
 }
 
-/* Share of the processors that were busy meanwhile. */
+/* Share of the processors that was busy meanwhile. */
 static double boot_reason_busy_share(const struct reason_look *l)
 {
     const struct boot_lane *lane = &l->b->lane[BOOT_LANE_CPU];
@@ -186,7 +186,7 @@ static bool waker_text(const struct reason_look *l, const struct boot_wait *long
     return true;
 }
 
-/* It runs one program after another, of which none takes most of the time. */
+/* The process runs one program after another, of which none takes most of the time. */
 static void by_children(const struct reason_look *l, int process, int64_t waited)
 {
     const struct boot *b    = l->b;
@@ -234,7 +234,7 @@ static bool same_look(const struct boot_look *a, const struct boot_look *b)
     return a->kind == b->kind && strcmp(a->object, b->object) == 0;
 }
 
-/* The look was at this program, in the time that is asked about. */
+/* True if the look was at this process, in the time of `l`. */
 static bool is_at(const struct reason_look *l, int process, const struct boot_look *k)
 {
     const struct boot_process *p = &l->b->process[process];
@@ -243,12 +243,12 @@ static bool is_at(const struct reason_look *l, int process, const struct boot_lo
 }
 
 struct look_found {
-    const struct boot_look *look; /* the longest wait of the state that somebody looked at */
+    const struct boot_look *look; /* in `wait`, the longest wait of the state with a look */
     const struct boot_wait *wait;
-    int64_t                 waited; /* in all waits in which the same was seen */
+    int64_t                 waited; /* sum of all waits with the same look */
 };
 
-/* A wait is what was seen last in it. */
+/* The last look in a wait explains the wait. */
 static const struct boot_look *look_in(const struct reason_look *l, int process, const struct boot_wait *w)
 {
     const struct boot_look *last = NULL;
@@ -260,15 +260,15 @@ static const struct boot_look *look_in(const struct reason_look *l, int process,
     return last;
 }
 
-/* False: nothing that has words was seen. Else it was seen in most of what was waited in that state, or each time that
- * somebody looked: then it is said of all. */
+/* False: no look that has words. Else the same was seen in most of the waited time in that state, or at each look: then
+ * it is taken for all waits. */
 static bool look_find(const struct reason_look *l, int process, enum boot_state state, int64_t waited,
                       struct look_found *out)
 {
     const struct boot *b     = l->b;
     unsigned           waits = 0, same = 0;
     *out = (struct look_found){0};
-    for (int again = 0; again < 2; again++) /* the longest; then all that are like it */
+    for (int again = 0; again < 2; again++) /* first the longest; then all waits like it */
         for (unsigned i = 0; i < b->waits; i++) {
             const struct boot_wait *w = &b->wait[i];
             const int64_t n = w->process == process && w->state == state && w->thread == b->process[process].pid
@@ -291,7 +291,7 @@ static bool look_find(const struct reason_look *l, int process, enum boot_state 
     return out->look && out->waited * 2 >= waited;
 }
 
-/* The process that had the id then, as "name (unit)". */
+/* The process that had the holder's id then, as "name (unit)". */
 static bool holder_text(const struct reason_look *l, const struct boot_look *k, char *out, size_t size)
 {
     const struct boot *b = l->b;
@@ -301,7 +301,7 @@ static bool holder_text(const struct reason_look *l, const struct boot_look *k, 
     return false;
 }
 
-/* `waited`: in all, in that state; `longest` of these. */
+/* `waited`: sum of the waits in that state; `longest`: the longest of them. */
 static bool by_look(const struct reason_look *l, int process, enum boot_state state, int64_t waited,
                     const struct boot_wait *longest)
 {
@@ -309,7 +309,7 @@ static bool by_look(const struct reason_look *l, int process, enum boot_state st
     char              what[300], who[200] = "";
     if (!l->b->looks || !look_find(l, process, state, waited, &f))
         return false;
-    if (f.look->kind == LOOK_CHILD) { /* that one is known from the processes */
+    if (f.look->kind == LOOK_CHILD) { /* the child is known from the processes */
         by_children(l, process, waited);
         return true;
     }
@@ -318,7 +318,7 @@ static bool by_look(const struct reason_look *l, int process, enum boot_state st
     const bool               holder = f.look->kind == LOOK_LOCK && holder_text(l, f.look, who, sizeof who);
     const bool               woken =
         !holder && (w->reason == REASON_SOCKET || w->reason == REASON_THING) && waker_text(l, f.wait, who, sizeof who);
-    if (f.look->kind == LOOK_FUTEX && waker_text(l, longest, who, sizeof who)) /* who woke it says more */
+    if (f.look->kind == LOOK_FUTEX && waker_text(l, longest, who, sizeof who)) /* the waker says more */
         return false;
     if (hole)
         snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, f.look->object, hole + 2);

@@ -32,7 +32,7 @@ static void runs_fold(struct boot_builder *w)
     idmap_clear(&w->runs);
     w->b->runs = 0;
     w->b->run_width *= 2;
-    for (unsigned i = 0; i < n && !w->failed; i++) { /* what is read is never behind what is written */
+    for (unsigned i = 0; i < n && !w->failed; i++) { /* reading never falls behind writing */
         const struct boot_run r = w->b->run[i];
         run_count(w, r.process, r.bin / 2, r.running, r.ready);
     }
@@ -85,7 +85,7 @@ void boot_waited(const struct boot *b, int process, int64_t from, int64_t to, in
     }
 }
 
-/* In place of `most` runners, in order; `process` of a unit stays the one that ran most. */
+/* Puts `r` into the list of at most `most` runners, in order; `process` of a unit is the one that ran most. */
 static unsigned runner_put(struct boot_runner *out, unsigned count, unsigned most, struct boot_runner r)
 {
     if (count == most && out[count - 1].ran >= r.ran)

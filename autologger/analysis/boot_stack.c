@@ -1,4 +1,4 @@
-/* boot_stack.c - stacks of a boot, each once by the names of its functions, and how much of them there was when. See
+/* boot_stack.c - stacks of a boot, each once by the names of its functions, and their weight over time. See
  * boot_build.h. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/consumer/classic_event.h"
@@ -36,7 +36,7 @@ static int frame_of(struct boot_builder *w, const struct frame_name *n)
     return frame_get(w, text);
 }
 
-/* What a wait with these frames is. */
+/* The state of a wait with these frames; -1: they do not show it. */
 static int state_of(const struct frame_name *n, unsigned count)
 {
     static const struct {
@@ -72,7 +72,7 @@ static int stack_get(struct boot_builder *w, const int *frame, unsigned count, u
     return (int)w->b->stacks - 1;
 }
 
-/* The frames' names, unless the same process had the same stack before. */
+/* Finds the frames' names, unless the same process had the same stack before. */
 static int stack_named(struct boot_builder *w, const struct etl_event *e, int process, const uint8_t *frames,
                        size_t size)
 {
@@ -99,7 +99,7 @@ static int stack_named(struct boot_builder *w, const struct etl_event *e, int pr
     return stack;
 }
 
-/* The program's part of a stack whose kernel part was counted before: both are one. */
+/* Joins the user part of a stack with the kernel part, which was counted before. */
 static void part_join(struct boot_builder *w, struct boot_moment_part *p, int user)
 {
     const struct boot_stack *inner = &w->b->stack[p->stack], *outer = &w->b->stack[user];
@@ -156,7 +156,7 @@ void boot_stack_see(struct boot_builder *w, const struct etl_event *e)
     }
 }
 
-/* ---- when ---- */
+/* ---- over time ---- */
 
 static uint64_t cell_key(const struct boot_cell *c)
 {
@@ -180,14 +180,14 @@ static void cell_count(struct boot_builder *w, const struct boot_cell *c)
     *place = *c;
 }
 
-/* Two bins become one. */
+/* Merges neighbouring bins in pairs. */
 static void cells_fold(struct boot_builder *w)
 {
     const unsigned n = w->b->cells;
     idmap_clear(&w->cells);
     w->b->cells = 0;
     w->b->cell_width *= 2;
-    for (unsigned i = 0; i < n; i++) { /* what is read is never behind what is written */
+    for (unsigned i = 0; i < n; i++) { /* reading never falls behind writing */
         struct boot_cell c = w->b->cell[i];
         c.bin /= 2;
         cell_count(w, &c);

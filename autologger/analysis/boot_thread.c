@@ -1,4 +1,4 @@
-/* boot_thread.c - what threads did: on a processor, ready, waiting, woken by whom. See boot_build.h. */
+/* boot_thread.c - states of threads: running, ready, waiting; and their wakers. See boot_build.h. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/consumer/actors.h"
 
@@ -57,7 +57,7 @@ static int boot_thread_by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Half of the list goes: the shortest ones. */
+/* Drops half of the list: the shortest waits. */
 static void waits_thin(struct boot_builder *w)
 {
     struct boot *b      = w->b;
@@ -79,8 +79,8 @@ static void waits_thin(struct boot_builder *w)
     b->waits = kept;
 }
 
-/* Without a stack: who sleeps without being interruptible mostly waits for a disk; whom a child of its own wakes, for
- * that. */
+/* Without a stack: an uninterruptible sleep is mostly a wait for a disk; a thread woken by its own ended child waited
+ * for that child. */
 static enum boot_state guess(const struct boot_builder *w, const struct boot_pending *p)
 {
     if (p->uninterruptible)
@@ -210,7 +210,7 @@ static void boot_thread_on_ready(struct boot_builder *w, const struct etl_event 
         return;
     t->woken = true;
     t->ready = boot_time(w, e);
-    /* from an interrupt: whoever ran there has nothing to do with it */
+    /* from an interrupt: the thread that ran there is not the waker */
     t->waker =
         rest[2] & 1 || c->thread == UINT32_MAX || c->thread == 0 ? BOOT_NONE : boot_process_of_thread(w, c->thread);
 }
@@ -235,7 +235,7 @@ void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t
     }
 }
 
-/* Waits that last to the end of the file are waits. */
+/* Waits that last to the end of the file count. */
 void boot_thread_end(struct boot_builder *w)
 {
     for (unsigned i = 0; i < w->cpus; i++) {

@@ -39,7 +39,7 @@ static void boot_unit_keep(struct boot_builder *w, char **at, const char *text)
     *at = boot_keep(w, text);
 }
 
-/* systemd's clock and the file's, as one event tells both. */
+/* A pair of systemd's clock and the file's, from an event that has both. */
 static void pair_add(struct boot_builder *w, int64_t at)
 {
     const uint64_t us = (uint64_t)boot_ns(boot_field_number(w, "MonotonicUs"), 1000) / 1000;
@@ -132,7 +132,7 @@ void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
     } else if (strcmp(event, "UnitRundown") == 0 && *boot_field(w, "After")) {
         boot_unit_keep(w, &u->after, boot_field(w, "After"));
     }
-    /* a job that failed says less than its unit, which timed out */
+    /* the unit's result (a timeout) says more than that of its job (a failure) */
     if (*boot_field(w, "Result") && strncmp(event, "UnitJob", 7) != 0)
         boot_unit_keep(w, &u->result, boot_field(w, "Result"));
     if (*boot_field(w, "ActiveState"))
@@ -141,7 +141,7 @@ void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
 
 int64_t boot_unit_done(const struct boot_unit *u)
 {
-    /* one that was never active is over where it went back (oneshot), or where its job gave up */
+    /* a unit that was never active is done when it went back to inactive (oneshot), or when its job gave up */
     if (u->active && u->active >= u->activating)
         return u->active;
     if (u->inactive > u->activating)
@@ -161,8 +161,8 @@ static int by_us(const void *a, const void *b)
     return (x->us > y->us) - (x->us < y->us);
 }
 
-/* A time of systemd's on the file's clock: on the line between the events before and after it that tell both. Both
- * clocks begin at 0. */
+/* Maps a time of systemd's clock to the file's, linearly between the pairs before and after it. Both clocks begin
+ * at 0. */
 static int64_t on_clock(const struct boot_builder *w, uint64_t us)
 {
     struct boot_pair before = {0, 0}, after = {0, 0};
@@ -182,7 +182,7 @@ void boot_unit_end(struct boot_builder *w)
 
     if (w->pairs)
         qsort(w->pair, w->pairs, sizeof *w->pair, by_us);
-    if (!b->live) { /* else systemd's marks are of the time before */
+    if (!b->live) { /* else systemd's marks are older than the session */
         b->initrd     = on_clock(w, w->mark[0]);
         b->user       = on_clock(w, w->mark[1]);
         b->finish     = on_clock(w, w->mark[2]);

@@ -11,23 +11,23 @@
 
 enum { LEAST_NS = BOOT_FINDING_LEAST, VERDICT_NS = 500000000, VERDICT_PART = 20 /* of the boot */, UNITS_MOST = 3 };
 
-struct boot_verdict_look { /* what a rule gets, and where it writes */
+struct boot_verdict_look { /* input of a rule, and its output */
     const struct boot      *b;
     const struct boot_path *p;
     struct boot_finding    *f;
-    unsigned                rank; /* of a rule that has several findings: 0 is the worst */
+    unsigned                rank; /* for a rule with several findings: 0 is the worst */
 };
 
 static double boot_verdict_seconds(int64_t ns) { return (double)ns / 1e9; }
 
-/* Its time on the path; the rest held up nothing. Without a path: a quarter of its length. */
+/* The time on the path; the rest held up nothing. Without a path: a quarter of the length. */
 static int64_t cost_of(const struct boot_verdict_look *l, int unit, int process, int64_t start, int64_t end)
 {
     return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end)
                        : boot_between(start, end, 0, l->b->finish) / 4;
 }
 
-/* Of a process: where the path goes through its unit only, that counts as far as the process was there. */
+/* The cost of a process. If the path only goes through its unit, the unit's steps count during the process' life. */
 static int64_t process_cost(const struct boot_verdict_look *l, int process)
 {
     const struct boot_process *p  = &l->b->process[process];
@@ -46,7 +46,7 @@ static void boot_verdict_place(struct boot_finding *f, int unit, int process, in
     f->cost    = cost;
 }
 
-/* The first two numbers of all: what it took, and of what. */
+/* The first two numbers of every finding: its length, and its share of the boot. */
 static void numbers(const struct boot_verdict_look *l, const char *what, int64_t length)
 {
     BOOT_NUMBER(l->f, 0, what, "%.1f s", boot_verdict_seconds(length));
@@ -55,12 +55,11 @@ static void numbers(const struct boot_verdict_look *l, const char *what, int64_t
                 boot_verdict_seconds(l->b->finish));
 }
 
-/* ---- processes by what they are ---- */
+/* ---- processes by kind ---- */
 
 typedef bool (*process_test)(const struct boot *b, const struct boot_process *p);
 
-/* The longest process of that kind that began before the end of the boot; those below another one of the kind count as
- * that one's. */
+/* The longest process of that kind that began before the end of the boot; of nested ones that is the outer one. */
 static int longest_process(const struct boot *b, process_test test)
 {
     int found = BOOT_NONE;
@@ -130,7 +129,7 @@ static bool is_settle(const struct boot *b, const struct boot_process *p)
     return strstr(p->label, "udevadm") && strstr(p->command, "settle");
 }
 
-/* Whoever of udev took longest meanwhile: a worker's own program, else the worker. */
+/* The process of udev that took longest meanwhile: a worker's program, else the worker. */
 static int busy_with(const struct boot *b, int64_t from, int64_t to)
 {
     int     found = BOOT_NONE;
@@ -183,7 +182,7 @@ static bool rule_fsck(const struct boot_verdict_look *l)
 {
     const struct boot *b = l->b;
     char               unit[300];
-    /* systemd-fsckd tells the progress, and lives on */
+    /* systemd-fsckd only reports the progress, and lives on */
     int at = BOOT_NONE;
     for (unsigned i = 0; i < b->processes; i++)
         if (is_fsck(b, &b->process[i]) && strcmp(b->process[i].label, "systemd-fsckd") != 0 &&
@@ -270,7 +269,7 @@ static bool rule_module(const struct boot_verdict_look *l)
             end   = b->process[i].end > end ? b->process[i].end : end;
             cost += b->process[i].lives ? 0 : process_cost(l, (int)i);
         }
-    /* two at one time count once */
+    /* parallel loads count once */
     const int64_t on = cost_of(l, p->unit, p->unit == BOOT_NONE ? at : BOOT_NONE, start, end);
     boot_verdict_place(l->f, p->unit, at, start, end, p->unit != BOOT_NONE && cost > on ? on : cost);
     BOOT_SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", boot_verdict_seconds(sum), in_unit(b, p, unit), names);
@@ -322,7 +321,7 @@ static bool rule_timeout(const struct boot_verdict_look *l)
     if (!most)
         return false;
     const char *name = b->unit[l->f->unit].name, *dot = strrchr(name, '.'), *who = NULL;
-    for (unsigned i = 0; i < l->p->steps; i++) /* whose step is next on the path */
+    for (unsigned i = 0; i < l->p->steps; i++) /* the unit of the next step on the path */
         if (l->p->step[i].depth == 0 && l->p->step[i].unit != BOOT_NONE &&
             l->p->step[i].start >= l->f->end - 50000000 && l->p->step[i].unit != l->f->unit && !who)
             who = unit_name(b, l->p->step[i].unit);
@@ -338,7 +337,7 @@ static bool rule_timeout(const struct boot_verdict_look *l)
     return true;
 }
 
-/* The longest step of a unit on the path; with a rank: but for so many longer ones, of other units. */
+/* The longest step of a unit on the path; with a rank: without that many longer ones, of other units. */
 static const struct boot_step *path_unit(const struct boot_verdict_look *l, unsigned rank)
 {
     const struct boot_path *p                 = l->p;
@@ -394,7 +393,7 @@ static bool rule_lock(const struct boot_verdict_look *l)
     char                    who[300], holder[300] = "somebody unknown";
     for (unsigned i = 0; i < b->waits; i++) {
         const struct boot_wait *w = &b->wait[i];
-        /* the main thread: others of a program often wait until they are needed */
+        /* only the main thread: other threads often wait until they are needed */
         if (w->state != BOOT_LOCK || w->thread != b->process[w->process].pid || w->end > b->finish)
             continue;
         const int64_t on = boot_path_overlap(b, l->p, b->process[w->process].unit, w->process, w->start, w->end);
@@ -427,7 +426,7 @@ static bool rule_lock(const struct boot_verdict_look *l)
 
 static bool boot_verdict_own(const char *name) { return strstr(name, "autologger") || strcmp(name, "init.scope") == 0; }
 
-/* Share of the processors that were busy within a time. */
+/* Share of the processors that was busy within a time. */
 static double boot_verdict_busy_share(const struct boot *b, int64_t from, int64_t to)
 {
     const struct boot_lane *l   = &b->lane[BOOT_LANE_CPU];
@@ -473,7 +472,7 @@ static bool rule_cpu_hog(const struct boot_verdict_look *l)
 
 static bool rule_device(const struct boot_verdict_look *l) { return boot_rule_device(l->b, l->p, l->f); }
 
-/* What remains where no unit was waited for: systemd itself. */
+/* The times in which no unit was waited for: systemd itself. */
 static bool rule_by_systemd(const struct boot_verdict_look *l)
 {
     const struct boot      *b = l->b;
@@ -547,7 +546,7 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* Modules that are loaded and devices that are waited for say less than the one device that it was. */
+/* A finding about loading modules or waiting for devices says less than the finding about the one device. */
 static void by_a_device(struct boot_verdict *v)
 {
     for (unsigned i = 0; i < v->findings; i++)
@@ -564,8 +563,8 @@ static void by_a_device(struct boot_verdict *v)
         }
 }
 
-/* A unit that held up the boot says less than a finding of what was done in its place on the path. That something else
- * happened at the same time says nothing of it. */
+/* A slow-unit finding says less than a finding about the work in its place on the path. A finding about something else
+ * at the same time does not explain it. */
 static void boot_verdict_explained(const struct boot *b, const struct boot_path *p, struct boot_verdict *v)
 {
     for (unsigned i = 0; i < v->findings; i++)
@@ -587,14 +586,13 @@ static void boot_verdict_explained(const struct boot *b, const struct boot_path 
         }
 }
 
-/* Under half a second and a twentieth of the boot nothing is a verdict. */
+/* A verdict costs at least half a second, or a twentieth of the boot. */
 static bool stands_out(const struct boot *b, const struct boot_finding *f)
 {
     return f->cost >= VERDICT_NS || f->cost >= b->finish / VERDICT_PART;
 }
 
-/* The first that stands out becomes the verdict; the others keep their order. Where none does there is nothing to
- * say. */
+/* The first finding that stands out becomes the verdict; the others keep their order. If none does, all are dropped. */
 static void verdict_choose(const struct boot *b, struct boot_verdict *v)
 {
     unsigned i = 0;
@@ -609,7 +607,7 @@ static void verdict_choose(const struct boot *b, struct boot_verdict *v)
     v->finding[0] = first;
 }
 
-/* What slows down a machine that runs, too; the other rules are about what a boot waits for. */
+/* Rules that also hold for a running machine; the others are about the waits of a boot. */
 static bool holds_live(const char *rule)
 {
     return strcmp(rule, "cpu-hog") == 0 || strcmp(rule, "slow-disk") == 0 || strcmp(rule, "fsck") == 0;

@@ -1,9 +1,9 @@
 /* boot_verdict.h - what made a boot slow: one sentence, three numbers, what to look at next; and what else cost time.
- * Each rule (boot_rules.def) gives at most one finding, slow-unit up to three. Cost: how much longer the boot took, as
- * far as that can be told: what of it lies on the critical path. Where there is no path, a quarter of its length.
- * A trace that is not of a boot has findings of few rules, none of which speaks of a boot.
- * Threads: one. Ownership: plain data; borrows words from the rules alone. Not for: what is on the path
- * (boot_path.h). */
+ * Each rule (boot_rules.def) gives at most one finding, slow-unit up to three. Cost: an estimate of how much longer the
+ * boot took: the part of the finding's time on the critical path, or without a path a quarter of its length.
+ * A trace that is not of a boot has findings of few rules, and their words do not mention a boot.
+ * Threads: one. Ownership: plain data; borrows words from the rules, and `about` from the boot. Not for: what is on the
+ * path (boot_path.h). */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_VERDICT_H
 #define AUTOLOGGER_ANALYSIS_BOOT_VERDICT_H
 #include "autologger/analysis/boot_path.h"
@@ -16,7 +16,7 @@ struct boot_finding {
     double             score;
     int64_t            cost, start, end;
     int                unit, process;
-    const char        *about; /* a device's name, of the boot; NULL: it is about none */
+    const char        *about; /* name of a device, borrowed from the boot; NULL: of none */
     char               sentence[800];
     struct boot_number number[3];
 };

@@ -1,5 +1,5 @@
-/* boot_verdict_device.c - the rule "device": a driver that took long for a device, or a device that was put off. See
- * boot_verdict.h. */
+/* boot_verdict_device.c - the rule "device": a driver that took long for a device, or a device whose probe was
+ * deferred. See boot_verdict.h. */
 #include "autologger/analysis/boot_device.h"
 #include "autologger/analysis/boot_run.h"
 #include "autologger/analysis/boot_verdict_rules.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Do these wait until a device is there? */
+/* True for units that wait until a device is there. */
 static bool unit_waits(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -23,16 +23,16 @@ static bool program_waits(const struct boot_process *p)
 
 enum {
     SPANS_MOST = 256,
-    LOOKS_MOST = 1024 /* of what is looked for on the path: a strange trace may have any number */
+    LOOKS_MOST = 1024 /* of searches on the path: a strange trace may need any number */
 };
-/* When somebody waited for a device: units, and programs of the initramfs, on the path. By their starts. */
+/* The times on the path in which units, or programs of the initramfs, waited for a device. Sorted by start. */
 struct boot_verdict_device_waiting {
     struct boot_verdict_device_span {
         int64_t start, end;
         int     unit;
     } span[SPANS_MOST];
     unsigned spans;
-    int64_t  kernel; /* the end of the kernel's own start, in which process 1 takes devices */
+    int64_t  kernel; /* the end of the kernel's own start, in which process 1 probes devices */
 };
 
 static void span_add(struct boot_verdict_device_waiting *w, int64_t start, int64_t end, int unit)
@@ -70,7 +70,7 @@ static void waiting_find(const struct boot *b, const struct boot_path *p, struct
     qsort(w->span, w->spans, sizeof *w->span, boot_verdict_device_by_start);
 }
 
-/* The time in [start, end) in which a device was waited for; what two wait for at one time counts once. */
+/* The time in [start, end) in which a device was waited for; parallel waits count once. */
 static int64_t boot_verdict_device_waited_for(const struct boot_verdict_device_waiting *w, int64_t start, int64_t end)
 {
     int64_t sum = 0, until = start;
@@ -96,7 +96,7 @@ static int waiter(const struct boot_verdict_device_waiting *w, int64_t start, in
     return unit;
 }
 
-/* Of a probe also what its own thread held up: a program that loads a module, a unit that does. */
+/* The cost of a probe includes the delay of its own thread: a program or a unit that loads a module. */
 static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct boot_verdict_device_waiting *w,
                           const struct boot_probe *probe)
 {
@@ -117,7 +117,7 @@ static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const
 
 static double boot_verdict_device_seconds(int64_t ns) { return (double)ns / 1e9; }
 
-/* Where its thread was most of the time; "": nothing tells it, as of threads of the kernel. */
+/* Where the probe's thread spent most of the time; "": not known, for example for threads of the kernel. */
 static const char *where_words(const struct boot *b, const struct boot_probe *p)
 {
     int64_t waited = 0;
@@ -154,7 +154,7 @@ static void say_slow(const struct boot *b, const struct boot_probe *p, struct bo
         BOOT_NUMBER(f, 2, "result", "%d", p->result);
 }
 
-/* Why the one that was waited for came late. */
+/* Why the awaited device (`root`) came late. */
 static void root_words(const struct boot *b, const struct boot_device *d, const struct boot_device *root, char *out,
                        size_t room)
 {
@@ -229,14 +229,14 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
         const bool               may  = !boot_probe_is_deferred(one) && !one->unknown && one->end - one->start > most;
         const int64_t            cost = may ? probe_cost(b, p, &w, one) : 0;
         looks += may;
-        if (cost > most) { /* of nested ones the outer one; what is within it is shorter */
+        if (cost > most) { /* of nested probes the outer one: inner ones are shorter */
             slow = one;
             most = cost;
         }
     }
     for (unsigned i = 0; i < count; i++) {
         const int64_t cost = boot_verdict_device_waited_for(&w, all[i].put_off, all[i].put_off + all[i].waited);
-        /* it says more than the probe of what it waited for */
+        /* a deferral says more than the probe of the awaited device */
         if (all[i].waited && cost * 10 >= most * 9 && cost > (late ? most : 0)) {
             late = &all[i];
             most = cost;

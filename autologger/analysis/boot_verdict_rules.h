@@ -1,10 +1,10 @@
-/* boot_verdict_rules.h - what the files of the rules share. Private to boot_verdict*.c.
+/* boot_verdict_rules.h - shared by the files of the rules. Private to boot_verdict*.c.
  * Threads: one. Ownership: a finding's words are its own. */
 #ifndef AUTOLOGGER_ANALYSIS_BOOT_VERDICT_RULES_H
 #define AUTOLOGGER_ANALYSIS_BOOT_VERDICT_RULES_H
 #include "autologger/analysis/boot_verdict.h"
 
-enum { BOOT_FINDING_LEAST = 300000000 /* ns: what costs less is not found */ };
+enum { BOOT_FINDING_LEAST = 300000000 /* ns: a smaller cost is no finding */ };
 #define BOOT_SAY(f, ...) snprintf((f)->sentence, sizeof(f)->sentence, __VA_ARGS__)
 #define BOOT_NUMBER(f, i, label, ...) \
     (snprintf((f)->number[i].what, sizeof(f)->number[i].what, "%s", label), \

@@ -3,21 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLACK_NS = 50000000 /* a job is begun a moment before that of what it is ordered after has been told */ };
+enum { SLACK_NS = 50000000 /* a job begins a moment before the end of its predecessor is reported */ };
 
 struct node { /* a unit that was started */
     int     unit;
-    int64_t begin, done; /* as they were */
+    int64_t begin, done; /* as recorded */
     int64_t moved;       /* how much earlier it would have been done */
 };
 struct name {
     const char *text;
     int         unit;
 };
-struct boot_without_order { /* nodes by the times at which they began */
+struct boot_without_order { /* nodes sorted by begin */
     const struct boot *b;
     const struct node *without;
-    double             share; /* of the processors' time while that one started: how much it had */
+    double             share; /* of the processors' time during the start of `without`: the part that it had */
     struct node       *node;
     int               *of_unit; /* unit -> node, or BOOT_NONE */
     struct name       *name;    /* of all units, sorted */
@@ -76,7 +76,8 @@ static void order_finish(struct boot_without_order *o)
     free(o->ready);
 }
 
-/* The end of the last start that the node waited for: as it was, and as it would be. 0: the node waited for none. */
+/* The end of the last start that the node waited for: as recorded, and (*would) as it would be. 0: it waited for
+ * none. */
 static int64_t awaited(const struct boot_without_order *o, const struct node *n, int64_t *would)
 {
     const char *p     = o->b->unit[n->unit].after;
@@ -100,7 +101,7 @@ static int64_t awaited(const struct boot_without_order *o, const struct node *n,
     return found;
 }
 
-/* How much sooner a unit's programs would have had a processor, had the one that is left out taken none. */
+/* How much sooner a unit's programs would have had a processor, had the left-out unit taken none. */
 static int64_t lighter(const struct boot_without_order *o, const struct node *n)
 {
     const int64_t from = boot_without_later(n->begin, o->without->begin),
@@ -108,7 +109,7 @@ static int64_t lighter(const struct boot_without_order *o, const struct node *n)
     return to > from ? (int64_t)(o->share * (double)boot_without_sooner(o->ready[n->unit], to - from)) : 0;
 }
 
-/* How long the programs of each unit were ready without a processor while the one that is left out started. */
+/* Finds how long each unit's programs were ready without a processor during the start of the left-out unit. */
 static void ready_find(struct boot_without_order *o)
 {
     const struct boot *b = o->b;
@@ -137,12 +138,12 @@ static void move_all(struct boot_without_order *o, bool share)
     }
 }
 
-/* The boot ends with the last start of its own jobs. A socket or a timer may start more meanwhile; this does not
- * count. */
+/* True if the unit had a job of the boot: the boot ends with the last of these. Units that a socket or a timer starts
+ * meanwhile do not count. */
 static bool had_job(const struct boot_without_order *o, const struct node *n)
 {
     const struct boot_unit *u = &o->b->unit[n->unit];
-    return u->job_result && strncmp(u->name, "autologger", 10) != 0 /* not its own */ &&
+    return u->job_result && strncmp(u->name, "autologger", 10) != 0 /* autologger's own units */ &&
            u->job_end <= o->b->finish + SLACK_NS && u->job_end >= n->begin;
 }
 
@@ -161,7 +162,7 @@ static bool boot_without_is_awaited(const struct boot_without_order *o, const st
     return jobs ? had_job(o, n) : dot && strcmp(dot, ".target") == 0;
 }
 
-/* Share of the processors that were busy in a time. */
+/* Share of the processors that was busy in a time. */
 static double busy(const struct boot *b, int64_t from, int64_t to)
 {
     const struct boot_lane *l   = &b->lane[BOOT_LANE_CPU];
@@ -175,7 +176,7 @@ static double busy(const struct boot *b, int64_t from, int64_t to)
     return share < 1 ? share : 1;
 }
 
-/* What moves to the end of its time meets those that had the processors then. */
+/* The part of the gain that is lost because moved units compete with those that had the processors then. */
 static int64_t met(const struct boot *b, const struct node *n, int64_t gain)
 {
     const double share = busy(b, n->done - gain, n->done),
@@ -183,7 +184,7 @@ static int64_t met(const struct boot *b, const struct node *n, int64_t gain)
     return (int64_t)(share * (double)boot_without_sooner((int64_t)moved, gain));
 }
 
-/* The end of the boot as it would be, by the units that it waits for; *next: the last of them. */
+/* How much sooner the boot would end, by the units that it waits for; *next: the last of them. */
 static int64_t gain_of(const struct boot_without_order *o, bool jobs, int *next)
 {
     int64_t was = 0, would = 0;

@@ -138,7 +138,7 @@ static void counts_see(struct counts_run *r, const struct trace_event *x)
     uint32_t                 used;
 
     traced_see(&r->machine, e, &x->names);
-    text_utf8(&clean, provider, strlen(provider)); /* what a file calls itself may be no text */
+    text_utf8(&clean, provider, strlen(provider)); /* a provider's name may be invalid text */
     provider = text_get(&clean);
     counts_count(r, COUNTS_PROVIDER, provider, 0, e->record_size);
     snprintf(name, sizeof name, "%.390s/%s", provider, x->names.event);

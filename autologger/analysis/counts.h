@@ -8,7 +8,7 @@
 
 struct count_row {
     char    *name, *channel; /* channel: of events whose manifest names it, else NULL */
-    uint64_t number;         /* process id, processor, level; of events whose channel has a name: its number */
+    uint64_t number;         /* process id, processor, level; of events with a named channel: its number */
     uint64_t events, bytes;
 };
 struct count_table {
@@ -24,7 +24,7 @@ struct counts {
     struct count_table    table[COUNTS_TABLES];
     struct counts_second *second; /* since `start` */
     size_t                seconds;
-    /* events before `start`, and more than COUNTS_SECONDS after it: in no second */
+    /* events before `start`, and more than COUNTS_SECONDS after it: not in `second` */
     uint64_t before, beyond;
 };
 enum { COUNTS_SECONDS = 10000000 };

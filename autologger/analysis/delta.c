@@ -30,7 +30,7 @@ static uint64_t delta_hash(const char *key)
     return h ? h : 1;
 }
 
-/* False: the event has none. */
+/* False: the event has no key. */
 static bool delta_key_of(struct delta_run *r, const struct trace_event *x, const char *field, char key[KEY_MOST])
 {
     const struct delta_options *o = &r->d->options;

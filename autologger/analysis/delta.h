@@ -1,7 +1,7 @@
-/* delta.h - pairs of events, and what lies between them: response time, CPU time of the thread, and how both are
- * distributed. A pair is a begin and the next end with the same key (a field's value, the thread, the process, the
- * activity); pairs of one key may be nested. CPU time: by context switches where the trace has them, else by the
- * processor times in the events' headers, else not known; it is known only where begin and end are of one thread.
+/* delta.h - pairs of events: the response time and the thread's CPU time between them, with their distributions. A pair
+ * is a begin and the next end with the same key (a field's value, the thread, the process, the activity); pairs of one
+ * key may be nested. CPU time: by context switches if the trace has them, else by the processor times in the events'
+ * headers, else unknown; it is known only if begin and end are of one thread.
  * Invariants: begins = pairs + open begins; ends = pairs + ends without a begin.
  * Memory: open begins, DELTA_WORST worst pairs; not the pairs. Threads: one. Ownership: create/destroy. */
 #ifndef AUTOLOGGER_ANALYSIS_DELTA_H
@@ -29,7 +29,7 @@ struct delta {
     struct delta_options options;
     /* keyless: without the field or activity */
     uint64_t events, begins, ends, pairs, open, unmatched_ends, keyless;
-    /* ends before their begin: files of clocks that disagree; their time is counted as 0 */
+    /* ends before their begin (the files' clocks disagree); their time counts as 0 */
     uint64_t          backwards;
     struct histogram  time, cpu; /* 100 ns */
     bool              cpu_by_switches;

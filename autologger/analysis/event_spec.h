@@ -1,6 +1,6 @@
-/* event_spec.h - "which events": PROVIDER/EVENT:OPCODE from a command line. PROVIDER is a name with * and ?, or a
- * {GUID}; EVENT a name with
- * * and ?, or an id; OPCODE a number, or start, stop, info ... What is left out (or "*") is any.
+/* event_spec.h - a selection of events: PROVIDER/EVENT:OPCODE from a command line. PROVIDER is a name with * and ?, or
+ * a {GUID}; EVENT a name with * and ?, or an id; OPCODE a number, or start, stop, info ... An omitted part (or "*")
+ * matches any.
  * Threads: any, pure. Ownership: values. */
 #ifndef AUTOLOGGER_ANALYSIS_EVENT_SPEC_H
 #define AUTOLOGGER_ANALYSIS_EVENT_SPEC_H

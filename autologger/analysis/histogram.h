@@ -1,4 +1,4 @@
-/* histogram.h - how a number is distributed, in bounded memory: counts in steps of 1/64 of a power of two, so a
+/* histogram.h - the distribution of a number, in bounded memory: counts in steps of 1/64 of a power of two, so a
  * percentile is at most 1.6 % too high; least, most and sum are exact. Zeros at first. Threads: one. Ownership: a
  * value, 30 KB. */
 #ifndef AUTOLOGGER_ANALYSIS_HISTOGRAM_H
@@ -11,7 +11,7 @@ struct histogram {
     uint64_t cell[HISTOGRAM_CELLS];
 };
 void histogram_add(struct histogram *h, uint64_t value);
-/* The value that `per_mille` of all are not above; 0 when there are none. */
+/* The value that `per_mille` of all values do not exceed; 0 when there are none. */
 uint64_t histogram_percentile(const struct histogram *h, unsigned per_mille);
 uint64_t histogram_mean(const struct histogram *h);
 #endif

@@ -18,7 +18,7 @@ struct images_run {
     size_t              capacity;
     struct fields       fields;
     struct image_fields image;
-    char                guid[48], version[64]; /* told just before the Image event */
+    char                guid[48], version[64]; /* from the events just before the Image event */
     uint64_t            guid_base;
     uint32_t            guid_pid;
     bool                failed;
@@ -135,7 +135,7 @@ static void images_run_end(struct images_run *r)
     for (size_t k = 0; k < r->i->rows; k++) {
         struct image_row      *row = &r->i->row[k];
         const struct build_id *id  = idmap_get(&r->build_ids, build_id_key(row->stamp, row->checksum));
-        if (id) { /* the whole of it; the events of a merge have its first 16 bytes */
+        if (id) { /* the whole id; the events of a merge have its first 16 bytes */
             char text[41];
             snprintf(row->build_id, sizeof row->build_id, "%s", build_id_text(id, text));
         }

@@ -1,7 +1,7 @@
-/* images.h - the image summary: every file that programs ran, with what identifies it (size, checksum, build id,
- * version), how often it was loaded and by how many processes. Identity comes from the events that a merge adds before
- * each Image event, else from the kernel's session (wire/names.h); without both the checksum of the Image event is all
- * there is.
+/* images.h - the image summary: every file that programs ran, with its identity (size, checksum, build id, version),
+ * how often it was loaded and by how many processes. The identity comes from the events that a merge adds before each
+ * Image event, else from the kernel's session (wire/names.h); without both only the checksum of the Image event is
+ * known.
  * Invariant: `loads` over all rows = Image Load and DCStart events. Memory: distinct images. Threads: one. Ownership:
  * create/destroy. */
 #ifndef AUTOLOGGER_ANALYSIS_IMAGES_H
@@ -9,9 +9,9 @@
 #include "autologger/analysis/trace.h"
 
 struct image_row {
-    char    *path, *version;         /* version "": none told */
-    char     build_id[48];           /* hex, or a GUID and age as Windows has it; "" */
-    uint64_t size, loads, processes; /* processes: ends and starts of the same id count once */
+    char    *path, *version;         /* version "": unknown */
+    char     build_id[48];           /* hex, or a GUID and age as in Windows; "" */
+    uint64_t size, loads, processes; /* processes: several of one id count once */
     uint32_t checksum, stamp;
 };
 struct images {

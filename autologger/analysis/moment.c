@@ -19,7 +19,7 @@ static void add_io(struct moment *m, const struct moment_io *io)
     m->io[m->ios++] = *io;
 }
 
-/* A transfer that ended later tells since when it was there. */
+/* A transfer that ended later gives its begin. */
 static void transfer_ended(struct moment *m, const struct trace_event *x, const struct etl_file_header *h)
 {
     const struct etl_event *e  = &x->e;
@@ -56,7 +56,7 @@ static void transfer_ended(struct moment *m, const struct trace_event *x, const 
         add_io(m, &io);
 }
 
-/* Of what comes behind the moment: processes that were there before, and ends of transfers. */
+/* Reads events after the moment: of processes that existed before it, and ends of transfers. */
 static void see_later(struct moment *m, const struct trace_event *x, const struct etl_file_header *h,
                       struct idmap *started)
 {
@@ -74,7 +74,7 @@ static void see_later(struct moment *m, const struct trace_event *x, const struc
         } else if ((hook == HOOK_PROCESS_DC_END || hook == HOOK_PROCESS_END) && !idmap_get(started, key) &&
                    !traced_process(&m->machine, (uint32_t)(key - 1))) {
             struct trace_event told = *x;
-            told.names.hook         = HOOK_PROCESS_DC_END; /* it lived at the moment, whatever became of it */
+            told.names.hook         = HOOK_PROCESS_DC_END; /* it lived at the moment, even if it ended later */
             traced_see(&m->machine, &told.e, &told.names);
         }
     }

@@ -1,7 +1,7 @@
-/* moment.h - the state of the traced machine at one time: what ran on each processor, which processes lived, which
- * files were open, which operations and transfers had begun and not ended.
- * What only later events tell counts, too: a rundown at the end names processes that lived all along, and a finished
- * transfer says how long it took. Memory: that of the machine. Threads: one. Ownership: zeros at first, finish. */
+/* moment.h - the state of the traced machine at one time: running threads, live processes, open files, operations and
+ * transfers in flight.
+ * Later events count too: a rundown at the end names processes that lived all along, and a finished transfer gives its
+ * length. Memory: that of the machine (traced.h). Threads: one. Ownership: zeros at first, finish. */
 #ifndef AUTOLOGGER_ANALYSIS_MOMENT_H
 #define AUTOLOGGER_ANALYSIS_MOMENT_H
 #include "autologger/analysis/traced.h"
@@ -9,7 +9,7 @@
 
 struct moment_io { /* a transfer in flight */
     uint64_t            since;
-    uint32_t            tid, disk, bytes; /* tid TRACED_NOBODY: not told */
+    uint32_t            tid, disk, bytes; /* tid TRACED_NOBODY: unknown */
     enum traced_io_kind kind;
     bool                ended; /* its end is in the trace: disk and bytes are known */
 };

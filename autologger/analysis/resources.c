@@ -17,7 +17,7 @@ enum {
     NAME_ROOM = 4096
 };
 const char *const resource_words[RESOURCE_TABLES] = {"processes", "files", "disks", "network"};
-static const char volume[] = "\\Device\\HarddiskVolume1\\"; /* what the kernel logger makes of every path */
+static const char volume[] = "\\Device\\HarddiskVolume1\\"; /* the kernel logger's prefix of every path */
 
 struct resources_run {
     struct trace     *t;
@@ -26,7 +26,7 @@ struct resources_run {
     struct fields     fields;
     struct idmap      rows[RESOURCE_TABLES]; /* hash of the name and process -> index + 1 */
     size_t            capacity[RESOURCE_TABLES];
-    struct idmap      calls; /* IrpPtr + 1 -> struct call */
+    struct idmap      calls; /* IrpPtr + 1 -> struct resources_call */
     bool              failed;
 };
 struct resources_call { /* that has not ended */
@@ -195,7 +195,7 @@ static void on_network(struct resources_run *r, const struct trace_event *x)
     if (!fields_read(&r->fields, &x->e, &x->names, wanted))
         return;
     bool received = (x->names.hook & 0x0F) == RECEIVE, sixth = x->names.hook & SIXTH;
-    /* what is received comes from the other end: the row is that of the process' own end, both ways */
+    /* the row is that of the process' own end in both directions, also for received data */
     snprintf(name, sizeof name, sixth ? "%s [%s]:%s - [%s]:%s" : "%s %s:%s - %s:%s",
              x->names.hook >> 8 == TCP ? "TCP" : "UDP", fields_text(&r->fields, 3), fields_text(&r->fields, 5),
              fields_text(&r->fields, 2), fields_text(&r->fields, 4));
@@ -223,7 +223,7 @@ static void resources_see(struct resources_run *r, const struct trace_event *x)
 
 /* --- */
 
-/* The processes' processor time; what disks told of a process is in its row already. */
+/* Adds the processes' processor time; disk transfers are in their rows already. */
 static void add_processes(struct resources_run *r)
 {
     traced_end(&r->machine);

@@ -14,12 +14,12 @@ struct trace_source {
 struct trace {
     struct trace_source source[TRACE_FILES_MAX];
     unsigned            count;
-    int                 last; /* the source whose event was given; its next one is to be read */
+    int                 last; /* the source of the last event; its next one is to be read */
     uint64_t            start, end, events;
     struct trace_event  event;
     struct schema_set  *described; /* NULL: each source's own */
     struct redactor    *redactor;  /* NULL: events as they are */
-    uint8_t            *changed;   /* the event's record then */
+    uint8_t            *changed;   /* with `redactor`: the event's record */
     void (*tell)(void *ctx, unsigned per_mille);
     void    *tell_ctx;
     uint64_t last_end; /* FILETIME, by the headers; 0: not known */
@@ -62,7 +62,7 @@ wstatus trace_open(const char *const *paths, unsigned count, struct trace **out,
     return W_SUCCESS;
 }
 
-/* The event, in a copy of its record, without what is private. Without memory for it, it is without its payload. */
+/* Redacts the event, in a copy of its record. Without memory for the copy the event loses its payload. */
 static void redact(struct trace *t, struct schema_set *schemas)
 {
     struct etl_event *e = &t->event.e;
@@ -127,7 +127,7 @@ uint64_t trace_events(const struct trace *t) { return t->events; }
 uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw)
 {
     const struct etl_file_header *h = trace_header(t, file);
-    /* of this file's anchor */
+    /* from the trace's start to this file's */
     const int64_t first     = (int64_t)((uint64_t)h->raw.start_time - t->start) * 100;
     int64_t       frequency = h->raw.perf_freq > 0 ? h->raw.perf_freq : 10000000, ns;
 

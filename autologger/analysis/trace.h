@@ -1,5 +1,5 @@
-/* trace.h - one or several .etl files as one stream of events in the order of time, each with its names: what all
- * analyses read. Files may be of different machines or boots: their order is that of wall-clock time (FILETIME); equal
+/* trace.h - one or several .etl files as one stream of events in the order of time, each with its names: the input of
+ * all analyses. Files may be of different machines or boots: their order is that of wall-clock time (FILETIME); equal
  * times: that of the files.
  * Invariant: every event of every file comes once; each file's own order is kept.
  * Memory: that of one reader a file. Threads: one. Ownership: open/close; an event lives until the next call.
@@ -26,15 +26,15 @@ const struct etl_reader *trace_reader(const struct trace *t, unsigned file);
 const struct etl_file_header *trace_header(const struct trace *t, unsigned file);
 uint64_t                      trace_start(const struct trace *t); /* FILETIME of the file that starts first */
 uint64_t                      trace_end(const struct trace *t);   /* of the latest event so far, or the start */
-/* Nanoseconds since trace_start of a raw time of a file, by the file's own clock; 0 for what is before. */
+/* Nanoseconds from trace_start to a raw time of a file, by the file's own clock; 0 for earlier times. */
 uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw);
 uint64_t trace_events(const struct trace *t); /* given so far */
-/* What describes the events of all files from now on (borrowed); before, each file has a set of its own, without
+/* `set` describes the events of all files from now on (borrowed); by default each file has a set of its own, without
  * manifests. */
 void trace_describe(struct trace *t, struct schema_set *set);
-/* Events are given with what is private replaced (borrowed; it has learned the files). */
+/* Events are given with private data replaced (`redactor` is borrowed; it has learned the files). */
 void trace_redact(struct trace *t, struct redactor *redactor);
-/* `tell` hears now and then how far it is, by the events' times. */
+/* Calls `tell` now and then with the progress, by the events' times. */
 void trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx);
 void trace_close(struct trace *t); /* NULL is fine */
 #endif

@@ -167,7 +167,7 @@ static void traced_charge(struct traced *m, const struct traced_cpu *c, uint64_t
         return;
     }
     t->cpu += until - c->since;
-    if ((!t->process || t->process->ended) && t->pid != TRACED_NOBODY) /* after an exec it is of another process */
+    if ((!t->process || t->process->ended) && t->pid != TRACED_NOBODY) /* after an exec it has another process */
         t->process = process_at(m, t->pid);
     *(t->process ? &t->process->cpu : &m->unknown_cpu) += until - c->since;
 }
@@ -335,7 +335,7 @@ static void on_operation_end(struct traced *m, const struct etl_event *e)
     struct traced_operation *o      = cur_ok(&c) ? idmap_remove(&m->operations, irp + 1) : NULL;
     struct traced_file      *f =
         o && o->opcode == (uint8_t)HOOK_FILE_CREATE && status >> 31 ? idmap_get(&m->files, o->object + 1) : NULL;
-    if (f) /* it was not opened */
+    if (f) /* the open failed */
         f->open = false;
     free(o);
 }

@@ -35,14 +35,14 @@ static void boot_json_head(yajl_gen g, const struct report *r)
     jw_ms(g, "userStart", b->user);
     jw_ms(g, "finish", b->finish);
     jw_flag(g, "bySystemd", b->by_systemd);
-    jw_open(g, "systemd"); /* seconds, as systemd-analyze time has them: by systemd's clock */
+    jw_open(g, "systemd"); /* seconds by systemd's clock, as in systemd-analyze time */
     if (b->by_systemd) {
         const int64_t *at = b->systemd;
         jw_real(g, "kernel", (double)(at[0] ? at[0] : at[1]) / 1e9, 4);
         if (at[0])
             jw_real(g, "initrd", (double)(at[1] - at[0]) / 1e9, 4);
         jw_real(g, "userspace", (double)(at[2] - at[1]) / 1e9, 4);
-        jw_ms(g, "apart", b->finish - at[2]); /* how far that clock and the trace's were apart at the end, ms */
+        jw_ms(g, "apart", b->finish - at[2]); /* difference of that clock and the trace's at the end, ms */
     }
     jw_close(g);
 }
@@ -174,7 +174,7 @@ static void boot_json_units(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
-/* What processes of units that took long were seen waiting for. */
+/* What processes of slow-starting units were seen waiting for. */
 static void looks(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "seenWaiting");
@@ -285,7 +285,7 @@ static void probes_of(yajl_gen g, const struct boot *b, const struct boot_device
     jw_end(g);
 }
 
-/* How devices got their drivers; none where the kernel does not tell. */
+/* How devices got their drivers; none without probes in the trace. */
 static void devices(yajl_gen g, const struct boot *b)
 {
     unsigned            count;
@@ -341,7 +341,7 @@ static void boot_json_images(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
-/* ---- what only pictures need ---- */
+/* ---- only for pictures ---- */
 
 static void lanes(yajl_gen g, const struct boot *b)
 {
@@ -406,7 +406,7 @@ static int by_weight(const void *a, const void *b)
     return (x->weight < y->weight) - (x->weight > y->weight);
 }
 
-/* Cells of the most weight, and the stacks of these alone: [stack, process, bin, weight]. */
+/* The cells of the most weight: [stack, process, bin, weight]. */
 static void cells(yajl_gen g, const struct boot *b, const char *name, bool waiting, const struct boot_cell **list,
                   unsigned n)
 {

@@ -1,5 +1,5 @@
-/* boot_json.h - a boot as JSON: what `autologger report --json` prints, and what the page is made from. Times are
- * milliseconds since the kernel began, lengths milliseconds, sizes bytes. docs/man/autologger-report.1 names the
+/* boot_json.h - a boot as JSON: the output of `autologger report --json`, and the data of the page. Times are
+ * milliseconds since the kernel began, lengths milliseconds, sizes bytes. docs/man/autologger-report.1 lists the
  * members.
  * Threads: one. Not for: looking at it (page.h, boot_text.h). */
 #ifndef AUTOLOGGER_REPORT_BOOT_JSON_H
@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 struct yajl_gen_t;
-/* What a report is made of. `configuration`, `comparison`: write one JSON value each; NULL: there is none. */
+/* The input of a report. `configuration`, `comparison`: write one JSON value each; NULL: there is none. */
 struct report {
     const struct boot         *boot;
     const struct boot_path    *path;
@@ -19,8 +19,7 @@ struct report {
     void (*comparison)(void *ctx, struct yajl_gen_t *gen);
     void *ctx;
 };
-/* `all`: with lanes, stacks and every process, as the page wants it; else without what only a picture needs. Into
- * memory (free it);
- * NULL: none left. */
+/* Returns the JSON in allocated memory (free it); NULL: no memory. `all`: with lanes, waits and stacks, for the page;
+ * else without the parts that only a picture needs. */
 char *boot_json(const struct report *r, bool all, size_t *size);
 #endif

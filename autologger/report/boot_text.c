@@ -146,7 +146,7 @@ void boot_text(const struct report *r, FILE *out)
               out);
     boot_text_trust(r->boot, out);
     boot_text_phases(r->boot, out);
-    if (!r->boot->live) /* nothing ends there that others waited for */
+    if (!r->boot->live) /* a live session has no end that others waited for */
         boot_text_path(r->path, out);
     boot_text_tables(r->boot, out);
 }

@@ -1,5 +1,5 @@
 /* compare_view.h - a comparison of boots as text, and as one JSON value. Times in JSON are milliseconds; null: that
- * boot has none of it.
+ * boot does not have the item.
  * Threads: one. Not for: the figures (analysis/boot_compare.h). */
 #ifndef AUTOLOGGER_REPORT_COMPARE_VIEW_H
 #define AUTOLOGGER_REPORT_COMPARE_VIEW_H

@@ -1,6 +1,5 @@
-/* json_write.h - members of a JSON document by yajl: short names for what a report writes much of. Times are
- * milliseconds.
- * Threads: one. Not for: what the members mean. Private to this folder. */
+/* json_write.h - members of a JSON document by yajl: short names for frequent calls. Times are milliseconds.
+ * Threads: one. Not for: the meaning of the members. Private to this folder. */
 #ifndef AUTOLOGGER_REPORT_JSON_WRITE_H
 #define AUTOLOGGER_REPORT_JSON_WRITE_H
 #include "autologger/schema/text.h"
@@ -34,7 +33,7 @@ static inline void jw_text(yajl_gen g, const char *name, const char *value)
 }
 static inline void jw_int(yajl_gen g, const char *name, int64_t value) { jw_name(g, name), yajl_gen_integer(g, value); }
 static inline void jw_flag(yajl_gen g, const char *name, bool value) { jw_name(g, name), yajl_gen_bool(g, value); }
-/* With at most `digits` behind the point, and no zeros at its end. */
+/* With at most `digits` decimals, without trailing zeros. */
 static inline void jw_real(yajl_gen g, const char *name, double value, int digits)
 {
     char text[64];

@@ -60,7 +60,7 @@ static const char *page_length(int64_t ns, char out[32])
     return out;
 }
 
-/* ---- what stands in the page as text ---- */
+/* ---- parts of the page that are text ---- */
 
 static void page_whose(FILE *out, const struct report *r, const struct boot_finding *f)
 {
@@ -217,8 +217,9 @@ static void base64(FILE *out, const unsigned char *p, size_t n)
     }
 }
 
-/* The page's script puts texts into the document as they are, so a hidden character comes as the letters of its escape:
- * of "\\n", which JSON would make a newline, the backslash is doubled. NULL when out of memory; `json` is given up. */
+/* The page's script puts texts into the document unchanged, so a hidden character is written as the letters of its
+ * escape: the backslash of "\\n", which JSON would read as a newline, is doubled. NULL when out of memory; `json` is
+ * freed. */
 static char *visible_data(char *json, size_t *size)
 {
     struct text out = {0};
@@ -245,7 +246,7 @@ static char *visible_data(char *json, size_t *size)
     return out.failed ? NULL : out.data;
 }
 
-/* gzip, whole groups of three bytes at a time. */
+/* Writes gzip as base64, in whole groups of three bytes. */
 static bool packed(FILE *out, char *text, size_t size)
 {
     enum { GZIP = 16, WINDOW = 15, LEVEL = 6, MEMORY = 8 };

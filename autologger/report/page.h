@@ -1,7 +1,7 @@
-/* page.h - a boot as one page that needs nothing else: no network, no other file. What is asked first (verdict, trust,
- * phases) stands in the page as text, so that it is there at once, without scripts, and on paper; all else is the JSON
- * of boot_json.h, compressed (gzip, base64), which the page's scripts (page/) unpack and draw.
- * Threads: one. Not for: what the figures mean (analysis). */
+/* page.h - a boot as one self-contained page: no network, no other file. Verdict, trust and phases are text in the
+ * page, visible at once, without scripts, and on paper; the rest is the JSON of boot_json.h, compressed (gzip, base64),
+ * which the page's scripts (page/) unpack and draw.
+ * Threads: one. Not for: the meaning of the figures (analysis). */
 #ifndef AUTOLOGGER_REPORT_PAGE_H
 #define AUTOLOGGER_REPORT_PAGE_H
 #include "autologger/report/boot_json.h"

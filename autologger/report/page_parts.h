@@ -1,5 +1,5 @@
-/* page_parts.h - the page's own files (page/), as they stand in the source, in the order in which they are written.
- * Constant data. Not for: what is made for each report (page.c). */
+/* page_parts.h - the page's own files (page/), unchanged from the source, in the order in which they are written.
+ * Constant data. Not for: the parts that differ by report (page.c). */
 #ifndef AUTOLOGGER_REPORT_PAGE_PARTS_H
 #define AUTOLOGGER_REPORT_PAGE_PARTS_H
 #include <stddef.h>
