@@ -46,7 +46,7 @@ static size_t slurp(const char *path, char *out, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The closest of several (TSC, RAW) pairs; the distance of its two TSC reads tells how good it is. */
+/* The closest of several (TSC, RAW) pairs; returns the distance of its two TSC reads, a measure of its error. */
 static uint64_t clock_pair_take(unsigned tries, uint64_t *tsc, uint64_t *raw)
 {
     uint64_t best = UINT64_MAX;
@@ -61,7 +61,7 @@ static uint64_t clock_pair_take(unsigned tries, uint64_t *tsc, uint64_t *raw)
     return best;
 }
 
-/* The kernel's own scale for user space, from the first page of any perf ring: no waiting. 0: not to be had. */
+/* The kernel's own scale for user space, from the first page of any perf ring: no waiting. 0: not available. */
 static uint64_t hz_from_perf(void)
 {
     struct perf_event_attr attr = {.type           = PERF_TYPE_SOFTWARE,
@@ -234,7 +234,7 @@ void clockmap_add(struct clockmap *map, uint64_t raw_ns, uint64_t value, uint64_
 {
     unsigned n = map->count;
     if (n && (raw_ns <= map->pair[n - 1].raw_ns || value <= map->pair[n - 1].tsc))
-        return; /* K1: a pair that would turn the line back is no use */
+        return; /* K1: drop a pair that would make the map go backwards */
     if (n >= CLOCKMAP_PAIRS - 1) {
         memmove(map->pair, map->pair + 1, (n - 1) * sizeof *map->pair);
         n--;
@@ -276,7 +276,7 @@ void clockmap_sync(struct clockmap *map)
     clockmap_add(map, raw, value, error);
 }
 
-/* a * b / c without losing the high bits; the short way nearly always fits */
+/* a * b / c without losing the high bits; 64 bits are nearly always enough */
 static uint64_t clock_scale(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t product;
@@ -292,7 +292,7 @@ uint64_t clockmap_tsc(const struct clockmap *map, uint64_t raw_ns)
         return clock_scale(raw_ns, map->tsc_hz, NS_PER_S);
     while (i && map->pair[i - 1].raw_ns > raw_ns)
         i--;
-    if (i == 0) { /* before the first pair: its line, backwards */
+    if (i == 0) { /* before the first pair: extrapolate backwards */
         uint64_t back = clock_scale(map->pair[0].raw_ns - raw_ns, map->tsc_hz, NS_PER_S);
         return back < map->pair[0].tsc ? map->pair[0].tsc - back : 0;
     }

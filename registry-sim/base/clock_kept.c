@@ -51,7 +51,7 @@ uint64_t clock_kept_read(const char *path)
     return hz;
 }
 
-/* The whole file or none: under a name of its own, then linked to the one that counts. */
+/* Creates the whole file or none: writes it under a name of its own, then links it to `path`. */
 static void clock_kept_make(const char *path, uint64_t hz)
 {
     char text[TEXT], id[TEXT], own[PATH_MOST];
@@ -63,7 +63,7 @@ static void clock_kept_make(const char *path, uint64_t hz)
         return;
     const bool whole = fchmod(fd, 0644) == 0 && write(fd, text, (size_t)n) == n;
     close(fd);
-    if (whole && link(own, path) < 0 && !clock_kept_read(path)) /* what is there is of another boot, or of no use */
+    if (whole && link(own, path) < 0 && !clock_kept_read(path)) /* the present file is of another boot, or invalid */
         rename(own, path);
     unlink(own);
 }

@@ -1,7 +1,7 @@
 /* clock_kept.h - the frequency of the TSC, measured once a boot. Two measurements differ by some parts in 10^8; all
- * programs of a boot must write one number, because it says in a file's header which clock the file has.
- * The file is text, "<boot id> <Hz>", and counts if it is of this boot, and root's or the caller's own and no one
- * else's to write. The first program that can make it does; the others go by it.
+ * programs of a boot must write the same number, because it identifies the clock in a file's header.
+ * The file is text, "<boot id> <Hz>". It is valid if it is of this boot, owned by root or the caller, and writable by
+ * its owner alone. The first program that can create it does; the others use its number.
  * Threads: any. Not for: measuring (clock.h). */
 #ifndef REGISTRY_SIM_BASE_CLOCK_KEPT_H
 #define REGISTRY_SIM_BASE_CLOCK_KEPT_H
@@ -10,9 +10,9 @@
 
 /* $AUTOLOGGER_CLOCK, else /run/autologger/clock. */
 const char *clock_kept_path(void);
-/* 0: there is none that counts. */
+/* 0: no valid file. */
 uint64_t clock_kept_read(const char *path);
-/* Keeps `hz` unless another one is kept already; returns the one that counts. Where the file cannot be made, that is
- * `hz`. */
+/* Keeps `hz` unless a frequency is kept already. Returns the kept frequency, or `hz` where the file cannot be
+ * created. */
 uint64_t clock_kept_write(const char *path, uint64_t hz);
 #endif

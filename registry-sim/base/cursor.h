@@ -1,6 +1,6 @@
 /* cursor.h - a bounded reader and a bounded writer over bytes; little-endian.
  * Invariants: C1 pos <= size. C2 once a read or write did not fit, `bad` stays set, reads give 0 and writes do nothing;
- * so a parser may read a whole structure and ask cur_ok() once.
+ * so a parser may read a whole structure and check cur_ok() once.
  * Threads: one at a time. Ownership: the bytes belong to the caller. Not for: shared memory that another process can
  * change while it is read (copy it first). */
 #ifndef REGISTRY_SIM_BASE_CURSOR_H

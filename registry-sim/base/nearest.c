@@ -7,7 +7,7 @@ enum { WORD_MAX = 64 };
 
 static int nearest_folded(const char *s, size_t i) { return tolower((unsigned char)s[i]); }
 
-/* Edit distance where a swap of neighbours counts once; limit + 1 for what is surely farther, and for long words. */
+/* Edit distance where a swap of neighbours counts once; limit + 1 when it is surely larger, and for long words. */
 static unsigned edit_distance(const char *a, const char *b, unsigned limit)
 {
     size_t   la = strlen(a), lb = strlen(b);

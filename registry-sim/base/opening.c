@@ -64,7 +64,7 @@ int opening_elf_for(const char *path)
         return -1;
     const bool regular = fstat(at, &st) == 0 && S_ISREG(st.st_mode);
     snprintf(shown, sizeof shown, "/proc/self/fd/%d", at);
-    int fd = regular ? open(shown, HOW) : -1; /* the one that was looked at, whatever its path leads to now */
+    int fd = regular ? open(shown, HOW) : -1; /* the file that was checked, whatever its path leads to now */
     close(at);
     if (fd >= 0 && pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, ELFMAG, SELFMAG) == 0)
         return fd;

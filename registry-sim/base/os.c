@@ -1,4 +1,4 @@
-/* os.c - what every edge shares. See os.h. */
+/* os.c - functions that work with any edge. See os.h. */
 #include "registry-sim/base/os.h"
 
 #include <errno.h>

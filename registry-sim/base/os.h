@@ -1,6 +1,6 @@
-/* os.h - the edge: everything that the boot, plan and session code asks of the machine goes through this table.
- * os_linux() is the real one; os_fake (tests) can fill the disk at byte N, jump the clock and keep the file system
- * from being ready. Results are >= 0, or -errno.
+/* os.h - the edge: all requests of the boot, plan and session code to the machine go through this table. os_linux() is
+ * the real one; os_fake (tests) can fill the disk at byte N, jump the clock and keep the file system from being ready.
+ * Results are >= 0, or -errno.
  * Threads: os_linux from any thread; a fake from one. Ownership: the table outlives every user of it. */
 #ifndef REGISTRY_SIM_BASE_OS_H
 #define REGISTRY_SIM_BASE_OS_H
@@ -29,12 +29,12 @@ struct os {
     ssize_t (*pread)(struct os *os, int fd, void *data, size_t size, uint64_t offset);
     ssize_t (*pwrite)(struct os *os, int fd, const void *data, size_t size, uint64_t offset); /* may be short */
     int (*ftruncate)(struct os *os, int fd, uint64_t size);
-    /* sets space aside for `size` bytes, which the file then has */
+    /* reserves space for `size` bytes, and makes the file that long */
     int (*allocate)(struct os *os, int fd, uint64_t size);
     int (*fsync)(struct os *os, int fd);
-    /* Locks the whole file for this descriptor alone, until it is closed or `on` is false; it must be open for writing.
-     * Each descriptor of open() is another one, in this process too. -EAGAIN: another has it; -EOPNOTSUPP: the file
-     * system has no locks. */
+    /* Locks the whole file for this descriptor until it is closed or unlocked (`on` false); it must be open for
+     * writing. Descriptors of separate open() calls exclude each other, within this process too. -EAGAIN: another one
+     * holds the lock; -EOPNOTSUPP: the file system has no locks. */
     int (*lock)(struct os *os, int fd, bool on);
     int (*mkdir)(struct os *os, const char *path, unsigned mode);
     int (*unlink)(struct os *os, const char *path);
@@ -47,7 +47,8 @@ struct os {
     uint64_t (*raw_ns)(struct os *os);      /* CLOCK_MONOTONIC_RAW */
     int (*cpu_count)(struct os *os);        /* possible CPUs: indexes are below it */
     uint64_t (*ram_bytes)(struct os *os);
-    /* memory that can be shared and handed over: a memfd of `size` bytes (zeros); `populate` it now or fail -ENOMEM */
+    /* memory that can be shared and handed over: a memfd of `size` bytes (zeros); allocates the first `populate` bytes
+     * now or fails with -ENOMEM */
     int (*shm_create)(struct os *os, const char *name, uint64_t size, uint64_t populate);
 };
 

@@ -28,7 +28,7 @@ struct os_fake_file {
 
 static struct os_fake *fake_of(struct os *os) { return os->self; }
 
-/* Counts the call and says whether it fails: 0 or -errno. */
+/* Counts the call, and decides whether it fails: 0 or -errno. */
 static int os_fake_called(struct os_fake *f, enum os_fake_call call)
 {
     f->calls[call]++;
@@ -80,7 +80,7 @@ static unsigned os_fake_volume_of(const struct os_fake *f, const char *path)
     return best;
 }
 
-/* Is there a folder to put `path` into? 0, -ENOENT or -ENOTDIR, as the kernel would say. */
+/* Is there a folder to put `path` into? 0, -ENOENT or -ENOTDIR, as from the kernel. */
 static int parent_check(struct os_fake *f, const char *path)
 {
     char *up    = strdup(path), *slash;
@@ -367,7 +367,7 @@ static int fake_rename(struct os *os, const char *from, const char *to)
     if (r < 0 || !node)
         return r < 0 ? r : -ENOENT;
     if (S_ISDIR(node->mode))
-        return -ENOSYS; /* nobody here renames folders */
+        return -ENOSYS; /* no caller renames folders */
     if ((r = parent_check(f, to)) < 0)
         return r;
     if (f->volumes[node->volume].read_only)
@@ -449,7 +449,7 @@ static int      fake_shm_create(struct os *os, const char *name, uint64_t size, 
         return r;
     if (populate > f->shm_bytes)
         return -ENOMEM;
-    r = os_linux()->shm_create(os_linux(), name, size, 0); /* the machine under test is not ours to fill */
+    r = os_linux()->shm_create(os_linux(), name, size, 0); /* tests must not fill the real machine's memory */
     if (r >= 0)
         f->shm_bytes -= populate;
     return r;
@@ -528,7 +528,7 @@ int os_fake_put_folder(struct os_fake *f, const char *path)
     return 0;
 }
 
-/* The node at `path`, new and with its folders when it is not there. */
+/* The node at `path`; created with its folders when it is missing. */
 static struct os_fake_node *base_os_fake_put(struct os_fake *f, const char *path, unsigned mode)
 {
     char                 up[4096];

@@ -1,7 +1,8 @@
 /* os_fake.h - a struct os for tests: files and folders in memory, and every way in which a machine can fail.
  * Tests set the fields of struct os_fake at any time. Paths are absolute. Links are followed in the last part only.
- * Invariants  F1 every file and folder that comes into being through `os` is in `created`
- *             F2 the bytes of a volume's files never exceed its capacity; a write that meets it is short, then -ENOSPC
+ * Invariants  F1 every file and folder that is created through `os` is listed in `created`
+ *             F2 the bytes of a volume's files never exceed its capacity; a write that reaches it is short, the next
+ *             one gives -ENOSPC
  * Threads: one at a time. Ownership: os_fake_destroy frees all. Not for: products; it is a library of its own. */
 #ifndef REGISTRY_SIM_BASE_OS_FAKE_H
 #define REGISTRY_SIM_BASE_OS_FAKE_H
@@ -22,7 +23,7 @@ enum os_fake_call {
 };
 
 struct os_fake_volume {
-    const char *prefix; /* "/" or "/mnt": the longest that fits a path is its volume */
+    const char *prefix; /* "/" or "/mnt": a path belongs to the volume with the longest prefix that matches */
     uint64_t    capacity;
     uint64_t    used;
     bool        read_only; /* also: the file system is not ready yet */
@@ -34,11 +35,11 @@ struct os_fake {
     struct os os; /* pass &fake->os */
     /* the machine */
     uint64_t realtime_ns, raw_ns;
-    uint64_t step_ns; /* both clocks move by this at each reading */
+    uint64_t step_ns; /* each reading advances both clocks by this */
     int      cpu_count;
     uint64_t ram_bytes;
-    uint64_t shm_bytes; /* what shm_create may still populate */
-    /* failures: the call number `at` (1 = the first from now; 0 = none) gives -error; `forever`: so do all after it */
+    uint64_t shm_bytes; /* bytes that shm_create may still populate */
+    /* failures: call number `at` (1 = the next; 0 = none) returns -error; `forever`: all later calls do too */
     struct {
         unsigned at;
         int      error;
@@ -59,17 +60,17 @@ struct os_fake {
     uint64_t              inodes;
 };
 
-/* An empty machine: 4 CPUs, 8 GB, one endless volume with "/" alone. NULL when out of memory. */
+/* An empty machine: 4 CPUs, 8 GB, one endless volume that holds only "/". NULL when out of memory. */
 struct os_fake *os_fake_create(void);
 void            os_fake_destroy(struct os_fake *fake);
-/* A further volume; its folder is made. Returns it, so that a test can fill it or make it read-only later. */
+/* Adds a volume and its folder. Returns it, so that a test can fill it or make it read-only later. */
 struct os_fake_volume *os_fake_mount(struct os_fake *fake, const char *prefix, uint64_t capacity, bool read_only);
-/* Puts a file there, its folders too, past all failures and not listed in `created`. 0 or -errno. */
+/* Creates a file and its folders, without the failures above and without an entry in `created`. 0 or -errno. */
 int os_fake_put(struct os_fake *fake, const char *path, const void *data, size_t size);
 int os_fake_put_folder(struct os_fake *fake, const char *path);
 int os_fake_put_link(struct os_fake *fake, const char *path, const char *target);
-/* The bytes of a file, borrowed until it changes; NULL when there is none. */
+/* The bytes of a file, borrowed until it changes; NULL: no such file. */
 const uint8_t *os_fake_bytes(struct os_fake *fake, const char *path, size_t *size);
-/* Descriptors of files that are open: 0 at the end of a test that closes all. */
+/* The number of open descriptors: 0 at the end of a test that closes all. */
 unsigned os_fake_open_files(const struct os_fake *fake);
 #endif

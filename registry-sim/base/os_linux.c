@@ -46,7 +46,7 @@ static int lin_allocate(struct os *os, int fd, uint64_t size)
 {
     (void)os;
     int r = os_linux_result(fallocate(fd, 0, 0, (off_t)size));
-    /* a file system that can't: the size alone */
+    /* a file system without fallocate gets the size alone */
     return r == -EOPNOTSUPP ? os_linux_result(ftruncate(fd, (off_t)size)) : r;
 }
 static int lin_fsync(struct os *os, int fd)

@@ -1,4 +1,4 @@
-/* program.h - where another program of ours is: beside this one, or where it is installed. Threads: any. */
+/* program.h - finds another program of this project: beside this one, or where it is installed. Threads: any. */
 #ifndef REGISTRY_SIM_BASE_PROGRAM_H
 #define REGISTRY_SIM_BASE_PROGRAM_H
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* unset.h - UNSET: before a local variable that is large, and that is written before it is read, in code that runs for
- * each event. The build sets all other local variables to 0 (config/hardening.cmake); for 16 KB that takes 0.1 us (AMD
- * EPYC, gcc 12). */
+/* unset.h - UNSET marks a large local variable that is written before it is read, in code that runs for each event. The
+ * build sets all other local variables to 0 (config/hardening.cmake), which takes 0.1 us for 16 KB (AMD EPYC, gcc
+ * 12). */
 #ifndef REGISTRY_SIM_BASE_UNSET_H
 #define REGISTRY_SIM_BASE_UNSET_H
 #ifdef __has_attribute

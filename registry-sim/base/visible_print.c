@@ -28,7 +28,7 @@ void visible_puts(FILE *to, const char *text) { visible_print_put(to, text, strl
 
 /* ---- formats ---- */
 
-/* One conversion of a format: "%-26.*s". Below 0: not given. */
+/* One conversion of a format: "%-26.*s". A width of -1 or a precision below 0: not given. */
 struct conversion {
     char flags[8];
     int  width, precision;
@@ -47,7 +47,7 @@ static const char *visible_print_number(const char *p, va_list *args, int *out)
     return p;
 }
 
-/* `p` is behind the '%'. Returns what is behind the conversion. */
+/* `p` follows the '%'. Returns the position after the conversion. */
 static const char *conversion_read(const char *p, va_list *args, struct conversion *c)
 {
     size_t n = strspn(p, "-+ #0");
@@ -72,7 +72,7 @@ static size_t characters(const char *text, size_t size)
     return n;
 }
 
-/* The bytes of `text` that a precision lets through: no character is cut. What lies behind them is not read. */
+/* The bytes of `text` within a precision; no character is cut. The bytes after them are not read. */
 static size_t limited(const char *text, int precision)
 {
     const size_t most = precision < 0 ? strlen(text) : strnlen(text, (size_t)precision);
@@ -228,7 +228,7 @@ void visible_json(FILE *to, const char *json, size_t size)
         at += plain;
         if (at == size)
             break;
-        if ((unsigned char)json[at] < ' ') { /* between the strings: yajl writes those within as \n */
+        if ((unsigned char)json[at] < ' ') { /* between strings: yajl escapes those within strings, as \n */
             fputc(json[at++], to);
             continue;
         }

@@ -1,6 +1,6 @@
-/* visible_print.h - printing with text of others in it (registry-sim/win32/visible.h says what is hidden).
- * The format is ours, and its newlines are kept; what %s and %c put in is escaped.
- * Threads: any, as stdio. tools/dev/check_visible.py holds the sources to it. */
+/* visible_print.h - prints untrusted text (registry-sim/win32/visible.h defines the hidden characters).
+ * The format is trusted and keeps its newlines; the output of %s and %c is escaped.
+ * Threads: any, as stdio. tools/dev/check_visible.py checks that the sources use it. */
 #ifndef REGISTRY_SIM_BASE_VISIBLE_PRINT_H
 #define REGISTRY_SIM_BASE_VISIBLE_PRINT_H
 #include <stdarg.h>
@@ -12,12 +12,12 @@
  * printed. */
 int visible_printf(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int visible_vprintf(FILE *to, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
-/* One line of the daemon's: all of it is escaped, a newline is added, and it goes out in one piece. At most 2,047 bytes
- * before escapes. */
+/* One line of the daemon's: escaped as a whole, ended by a newline, written in one piece. At most 2,047 bytes before
+ * escapes. */
 void visible_line(FILE *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Text as it is but for hidden characters. */
+/* Prints the text with its hidden characters escaped. */
 void visible_puts(FILE *to, const char *text);
-/* A piece of JSON in UTF-8 as yajl makes it: what is hidden over U+001F can stand in strings alone, and becomes \u....
+/* A piece of JSON in UTF-8 as yajl makes it: hidden characters above U+001F occur in strings alone, and become \u....
  * Pieces end between characters. */
 void visible_json(FILE *to, const char *json, size_t size);
 #endif

@@ -1,6 +1,6 @@
-/* backend.h - what a kind of store provides behind regstore.h: a table of functions with the contracts that stand
- * there. A backend's own struct begins with a struct regstore, so that a handle is a pointer to either.
- * Invariants  B1 every entry of a table is set: one that can't be done returns a Status with its reason
+/* backend.h - the interface of a store's implementation behind regstore.h: a table of functions with the contracts of
+ * that header. A backend's own struct begins with a struct regstore, so that a handle points to either.
+ * Invariants  B1 every entry of a table is set; an unsupported function returns a Status with its reason
  * Threads, ownership: as in regstore.h. Not for: users of a store. */
 #ifndef REGISTRY_SIM_STORE_BACKEND_H
 #define REGISTRY_SIM_STORE_BACKEND_H

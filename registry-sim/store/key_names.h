@@ -1,6 +1,5 @@
-/* key_names.h - the names of the keys below a key, taken out of the store so that the store may be asked again
- * meanwhile. In the order of regstore_enum_keys. Threads: one. Ownership: load/finish; finish is fine with a zeroed
- * list. */
+/* key_names.h - a copy of the names of a key's subkeys, so that the caller may use the store while it goes through
+ * them. In the order of regstore_enum_keys. Threads: one. Ownership: load/finish; finish accepts a zeroed list. */
 #ifndef REGISTRY_SIM_STORE_KEY_NAMES_H
 #define REGISTRY_SIM_STORE_KEY_NAMES_H
 #include "registry-sim/store/regstore.h"

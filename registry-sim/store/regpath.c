@@ -61,7 +61,7 @@ wstatus regpath_split(const char *key, struct regpath *out, struct reason *why)
 {
     *out         = (struct regpath){0};
     size_t first = strcspn(key, "\\/");
-    /* only the root can grow, "HKLM" to "HKEY_LOCAL_MACHINE"; the copy to cut stands behind the list */
+    /* only the root can grow, "HKLM" to "HKEY_LOCAL_MACHINE"; the copy to cut follows the list */
     size_t  room = strlen(key) + sizeof "HKEY_CURRENT_CONFIG", size = strlen(key) + 1;
     char   *end = out->names = malloc(room + size);
     wstatus st               = W_SUCCESS;

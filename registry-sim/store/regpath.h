@@ -17,18 +17,18 @@ enum {
 }; /* as Windows; in UTF-16 units */
 
 struct regpath {
-    char    *names; /* `count` NUL-terminated names, one behind the other; malloc */
+    char    *names; /* `count` NUL-terminated names, one after the other; malloc */
     unsigned count;
-    bool     alias; /* CurrentControlSet was written */
+    bool     alias; /* the path named CurrentControlSet */
 };
 
-/* Status W_INVALID_PARAMETER with the reason when `key` is no path, W_NOT_ENOUGH_MEMORY when out of memory; out may be
- * passed to regpath_finish always. */
+/* W_INVALID_PARAMETER with the reason: `key` is not a path; W_NOT_ENOUGH_MEMORY. `out` may be passed to regpath_finish
+ * after a failure too. */
 wstatus regpath_split(const char *key, struct regpath *out, struct reason *why);
 void    regpath_finish(struct regpath *path);
 /* The full spelling of a root key ("HKLM" or "HKEY_LOCAL_MACHINE", any case), or NULL; static. */
 const char *regpath_root_get(const char *name);
-/* The name behind `name` in the list. */
+/* The name after `name` in the list. */
 static inline const char *regpath_next(const char *name)
 {
     while (*name)

@@ -1,4 +1,4 @@
-/* regstore.c - the functions of regstore.h, passed on to the backend that the handle belongs to. */
+/* regstore.c - forwards the functions of regstore.h to the handle's backend. */
 #include "registry-sim/store/regstore.h"
 
 #include "registry-sim/store/backend.h"

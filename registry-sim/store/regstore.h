@@ -45,23 +45,23 @@ struct regkey_info {
 
 struct regstore;
 
-/* Opens a SQLite store. `write` creates a missing file (and only the file); without it the file is opened read-only;
- * what a power cut left half written is taken back first (W_NOT_READY where the file or its folder cannot be written).
- * The busy timeout is always set. Status: W_FILE_NOT_FOUND missing, W_ACCESS_DENIED, W_INVALID_DATA not a store,
- * W_DISK_FULL, W_WRITE_PROTECT. */
+/* Opens a SQLite store. `write` creates a missing file (but no folder); without it the file is opened read-only. A
+ * transaction left half written by a power cut is rolled back first (W_NOT_READY where the file or its folder cannot be
+ * written). The busy timeout is always set. Status: W_FILE_NOT_FOUND missing, W_ACCESS_DENIED, W_INVALID_DATA not a
+ * store, W_DISK_FULL, W_WRITE_PROTECT. */
 wstatus regstore_open(const char *path, bool write, struct regstore **out, struct reason *why);
 /* A store in memory: tests, and boots from a declaration file. */
 wstatus regstore_open_memory(struct regstore **out, struct reason *why);
 void    regstore_close(struct regstore *store); /* NULL is fine; an open transaction is rolled back */
 
-/* Transactions do not nest. Without one, each change is its own, and so is each reading: a read-only store's
- * transaction is one view and one lock from its first reading on, and while it lasts writers wait. */
+/* Transactions do not nest. Without one, each change and each read is a transaction of its own. A read-only store's
+ * transaction is one view and one lock from its first read on; writers wait while it lasts. */
 wstatus regstore_begin(struct regstore *store, struct reason *why);
 wstatus regstore_commit(struct regstore *store, struct reason *why);
 void    regstore_rollback(struct regstore *store);
 
-/* Keys. create: parents too, fine when it exists. delete: with everything below; W_FILE_NOT_FOUND when it is
- * missing. */
+/* Keys. create: makes parents too, and succeeds when the key exists. delete: removes everything below too;
+ * W_FILE_NOT_FOUND when the key is missing. */
 wstatus regstore_create_key(struct regstore *store, const char *key, const char *source_file, uint32_t source_line,
                             struct reason *why);
 wstatus regstore_delete_key(struct regstore *store, const char *key, struct reason *why);

@@ -110,7 +110,7 @@ wstatus regvalue_get_multi_dup(const struct regvalue *value, char ***out, struct
     wstatus st = expect(value, REG_TYPE_MULTI_SZ, 0, why);
     if (st != W_SUCCESS)
         return st;
-    /* first the sizes, then the strings behind the pointers in one block; an empty string ends the list */
+    /* first the sizes, then the strings after the pointers in one block; an empty string ends the list */
     size_t count = 0, bytes = 0;
     for (size_t at = 0, n; (n = wide_length(value->data + at, value->size - at)) > 0; count++) {
         bytes += utf16le_to_utf8(value->data + at, n, NULL, 0) + 1;

@@ -1,6 +1,6 @@
 /* snapshot.c - a sealed snapshot as a store for reading (see snapshot.h, snapshot_format.h).
- * Invariants  R1 all is checked once, when it is opened; after that every index and pointer lies inside
- *             R2 keys stand parent first; the subkeys of one are a list by `next`, the values of one stand together */
+ * Invariants  R1 everything is checked once, at opening; after that every index and pointer lies inside
+ *             R2 a key precedes its subkeys; the subkeys of a key are a list by `next`, its values are adjacent */
 #include "registry-sim/store/snapshot.h"
 
 #include "registry-sim/base/cursor.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NO_KEY = 0 }; /* the first key is nobody's subkey */
+enum { NO_KEY = 0 }; /* the first key is not a subkey */
 
 struct key {
     struct regkey_info info;
@@ -30,7 +30,7 @@ struct snapshot_store {
     uint8_t         *bytes; /* all names and data point into it */
     struct key      *keys;
     struct regvalue *values;
-    uint32_t         key_count, value_count; /* as the head says; while opening: how many there is room for */
+    uint32_t         key_count, value_count; /* from the head; while opening: the room for them */
 };
 
 static const struct regstore_ops snapshot_ops; /* at the end */
@@ -47,7 +47,7 @@ static wstatus snapshot_no_memory(struct reason *why)
 struct snapshot_opening {
     struct snapshot_store *s;
     struct cursor          c;
-    const char            *source;       /* the file of the place before */
+    const char            *source;       /* the file of the previous place */
     uint32_t               keys, values; /* so far */
 };
 
@@ -67,7 +67,7 @@ static wstatus take_place(struct snapshot_opening *o, const char **file, uint32_
     return kind > PLACE_NEW || !cur_ok(&o->c) || (kind == PLACE_SAME && !o->source) ? W_INVALID_DATA : W_SUCCESS;
 }
 
-/* N3: 13 when `name` does not come after `before` (NULL: it is the first). */
+/* N3: W_INVALID_DATA when `name` does not follow `before` (NULL: `name` is the first). */
 static wstatus check_order(const char *before, const char *name)
 {
     if (!before)
@@ -203,13 +203,13 @@ static wstatus take_head(struct snapshot_opening *o, struct snapshot_head *head,
     if (o->s->key_count > cur_left(&o->c) / SNAPSHOT_KEY_LEAST ||
         o->s->value_count > cur_left(&o->c) / SNAPSHOT_VALUE_LEAST)
         return snapshot_damaged(o, "more keys or values than there are bytes for", why);
-    /* one more than needed, as none at all is no allocation to be told from a failed one */
+    /* one more than needed: an allocation of 0 bytes cannot be told from a failed one */
     o->s->keys   = calloc((size_t)o->s->key_count + 1, sizeof *o->s->keys);
     o->s->values = calloc((size_t)o->s->value_count + 1, sizeof *o->s->values);
     return o->s->keys && o->s->values ? W_SUCCESS : snapshot_no_memory(why);
 }
 
-/* Takes over `bytes` (malloc). */
+/* Takes ownership of `bytes` (malloc). */
 static wstatus open_owned(uint8_t *bytes, size_t size, const char *shown, struct regstore **out,
                           struct snapshot_head *head, struct reason *why)
 {

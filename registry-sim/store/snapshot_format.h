@@ -4,7 +4,7 @@
  *           content[20], store path text, log folder text
  *   key     name text, last write u64, place, values u32, subkeys u32, the values, the subkeys (each a key)
  *   value   name text, type u32, place, size u32, the bytes
- *   place   u8: 0 none, 1 the file of the place before, 2 a text follows; then the line u32
+ *   place   u8: 0 none, 1 the file of the previous place, 2 the file's name follows; then the line u32
  *   end     SHA-1 of all bytes before it
  * The first key has no name; its subkeys are the root keys. */
 #ifndef REGISTRY_SIM_STORE_SNAPSHOT_FORMAT_H
@@ -14,8 +14,8 @@
 #define SNAPSHOT_WMI "HKEY_LOCAL_MACHINE\\SYSTEM\\ControlSet001\\Control\\WMI"
 enum {
     SNAPSHOT_VERSION     = 1,
-    SNAPSHOT_AT_SIZE     = 12, /* where the head's size, keys and values stand: known at the end */
-    SNAPSHOT_KEY_LEAST   = 22, /* bytes of the smallest key */
+    SNAPSHOT_AT_SIZE     = 12, /* offset of the head's size, keys and values, which are filled in last */
+    SNAPSHOT_KEY_LEAST   = 22, /* bytes of the smallest key, */
     SNAPSHOT_VALUE_LEAST = 14, /* and value */
 };
 enum snapshot_place { PLACE_NONE, PLACE_SAME, PLACE_NEW };

@@ -1,4 +1,4 @@
-/* snapshot_pack.c - a store's part for the boot as bytes (see snapshot_format.h), as a file, and as a content hash. */
+/* snapshot_pack.c - packs the boot's part of a store into bytes (see snapshot_format.h), a file, or a content hash. */
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/regpath.h"
@@ -14,20 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that grow, up to SNAPSHOT_MAX. */
+/* Growing bytes, up to SNAPSHOT_MAX. */
 struct bytes {
     uint8_t *data;
     size_t   size, capacity;
-    wstatus  failed; /* 0, 8: no memory, 87: too many */
+    wstatus  failed; /* 0, W_NOT_ENOUGH_MEMORY, W_INVALID_PARAMETER: too many */
 };
 
-/* What a key means to a boot: the boot writes into some of them. */
+/* The role of a key in a boot, which writes into some keys. */
 enum snapshot_pack_role { ROLE_WMI, ROLE_BOOT, ROLE_SESSION, ROLE_PROVIDER, ROLE_OTHER };
 
 struct packer {
     struct regstore        *from;
     struct bytes            out;
-    struct bytes            path;    /* of the key at hand; its NUL stands behind `size` */
+    struct bytes            path;    /* of the key at hand; its NUL follows `size` */
     char                   *source;  /* the last file that was named */
     bool                    content; /* for the content hash: no times, nothing that a boot writes itself */
     enum snapshot_pack_role role;    /* of the key at hand */
@@ -78,7 +78,7 @@ static void put_u64(struct bytes *b, uint64_t v)
 }
 static void snapshot_pack_put_text(struct bytes *b, const char *text) { snapshot_pack_put(b, text, strlen(text) + 1); }
 
-/* Writes over a number that is known only now. */
+/* Fills in a number that was not known before. */
 static void patch_u32(struct bytes *b, size_t at, uint32_t v)
 {
     if (b->failed)
@@ -126,7 +126,7 @@ static enum snapshot_pack_role snapshot_pack_role_of(enum snapshot_pack_role par
     }
 }
 
-/* What a boot writes into its own configuration. */
+/* True: a boot writes this value into its own configuration. */
 static bool written_by_boot(enum snapshot_pack_role role, const char *name)
 {
     bool status = role == ROLE_BOOT || role == ROLE_SESSION || role == ROLE_PROVIDER;
@@ -200,8 +200,8 @@ static wstatus pack_key(void *ctx, const struct regkey_info *info)
     return st;
 }
 
-/* The change number as it stands in a store, so that change_number_get has it of a snapshot too. It comes before SYSTEM
- * (N3). */
+/* Packs the change number under its key in a store, so that change_number_get reads it from a snapshot too. SOFTWARE
+ * comes before SYSTEM (N3). */
 static void pack_change_number(struct packer *p, uint64_t number)
 {
     uint8_t       raw[8];
@@ -216,7 +216,7 @@ static void pack_change_number(struct packer *p, uint64_t number)
     pack_value(p, &(struct regvalue){.name = "ChangeNumber", .type = REG_TYPE_QWORD, .data = raw, .size = sizeof raw});
 }
 
-/* Packs what leads to WMI: each key on the way by itself, then WMI whole. What is missing ends the way. */
+/* Packs the path to WMI: each key on the way by itself, then WMI whole. A missing key ends the path. */
 static wstatus pack_way(struct packer *p, uint64_t change_number)
 {
     struct regpath     path;

@@ -36,7 +36,7 @@ static void snapshot_single_put_value(struct writer *w, const struct regvalue *v
     wr_bytes(w, v->data, v->size);
 }
 
-/* The keys on the way, each the only one below the one before. How many. */
+/* Packs the keys of the path, each the only subkey of the previous one. Returns their number. */
 static uint32_t snapshot_single_put_path(struct writer *w, const char *path, uint32_t values)
 {
     uint32_t keys = 1;

@@ -1,8 +1,8 @@
-/* sqlite_database.c - the database of a store, in a file or in memory: opened, made, repaired; its transactions, and
- * what its errors mean. Invariants  S2 no statement is left running between calls: a reader outside a transaction holds
- * no lock; it creates no
- *                file (the journal is a rollback journal, temporary tables stay in memory). It writes in one case: what
- *                a writer left that died is taken back when the store is opened, where that can be
+/* sqlite_database.c - the database of a store, in a file or in memory: opens, creates and repairs it, runs its
+ * transactions, and maps its errors.
+ * Invariants  S2 no statement is left running between calls: a reader outside a transaction holds no lock. A reader
+ *                creates no file (the journal is a rollback journal, temporary tables stay in memory). It writes in one
+ *                case: at opening it rolls back what a dead writer left half written, where that is possible
  * Threads, ownership: as in regstore.h. Not for: keys and values (store_sqlite.c). */
 #include "registry-sim/store/sqlite_database.h"
 
@@ -91,7 +91,7 @@ wstatus sqlite_commit(struct regstore *store, struct reason *why)
     struct sqlite_store *s = sqlite_self(store);
     if (!s->in_transaction)
         return reason_set(why, W_INVALID_OPERATION, "no transaction is open");
-    if (sqlite3_get_autocommit(s->db)) { /* SQLite gave it up at a full disk or the like */
+    if (sqlite3_get_autocommit(s->db)) { /* SQLite rolled it back, at a full disk or the like */
         s->in_transaction = false;
         return reason_set(why, W_INVALID_OPERATION, "store %s: the changes were taken back after an error", s->path);
     }
@@ -116,7 +116,7 @@ static uint32_t big_endian(const uint8_t *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Looks at the file before SQLite does, which would create files for a WAL database even when only reading. */
+/* Checks the file before SQLite opens it, because SQLite creates files for a WAL database even when only reading. */
 static wstatus sqlite_database_file_check(const char *path, bool write, struct reason *why)
 {
     uint8_t     head[100];
@@ -178,7 +178,7 @@ static wstatus set_up(struct sqlite_store *s, bool write, struct reason *why)
                             "PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
                             "PRAGMA cell_size_check=ON",
                             why);
-    /* EXTRA: the folder is synced when the journal is removed, else a power cut brings it back and takes back a
+    /* EXTRA syncs the folder when the journal is removed; else a power cut brings the journal back, which undoes a
      * commit */
     if (st == W_SUCCESS && write)
         st = sqlite_run(s, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA", why);
@@ -222,7 +222,7 @@ static wstatus open_database(const char *path, const char *shown, bool write, st
             st = reason_set(why, W_PATH_NOT_FOUND, "store %s: its folder does not exist", shown);
         goto out;
     }
-    if (write && sqlite3_db_readonly(s->db, "main") == 1) { /* SQLite opened it for reading without a word */
+    if (write && sqlite3_db_readonly(s->db, "main") == 1) { /* SQLite silently opened it for reading */
         int error = access(shown, W_OK) < 0 ? errno : EACCES;
         st        = reason_set(why, wstatus_from_errno(error), "store %s can't be written: %s", shown, strerror(error));
         goto out;
@@ -238,8 +238,8 @@ out:
     return st;
 }
 
-/* Takes back what a writer that died, or a power cut, left half written. The one thing that a reader writes: a boot
- * must not go without its declarations until somebody comes who writes. */
+/* Rolls back what a dead writer or a power cut left half written. This is the only write of a reader: a boot must not
+ * lack its declarations until the next writer opens the store. */
 static void cut_short_repair(const char *path)
 {
     sqlite3 *db = NULL;
@@ -266,7 +266,7 @@ wstatus regstore_open(const char *path, bool write, struct regstore **out, struc
                        : reason_set(why, W_BAD_PATHNAME, "the store's path is empty");
     if (st != W_SUCCESS)
         return st;
-    if (*path != ':') /* SQLite gives names like ":memory:" a meaning */
+    if (*path != ':') /* SQLite gives names like ":memory:" a special meaning */
         return open_file(path, path, write, out, why);
     size_t size  = strlen(path) + 3;
     char  *plain = malloc(size);

@@ -1,5 +1,5 @@
-/* sqlite_database.h - what store_sqlite.c (keys and values) and sqlite_database.c (the database beneath them) share.
- * Nobody else includes it, and nothing else includes sqlite3.h. Threads, ownership: as in regstore.h. */
+/* sqlite_database.h - what store_sqlite.c (keys and values) and sqlite_database.c (the database beneath them) share. No
+ * other file includes it, and no other header includes sqlite3.h. Threads, ownership: as in regstore.h. */
 #ifndef REGISTRY_SIM_STORE_SQLITE_DATABASE_H
 #define REGISTRY_SIM_STORE_SQLITE_DATABASE_H
 #include "registry-sim/store/backend.h"
@@ -37,8 +37,8 @@ static inline wstatus              sqlite_no_memory(struct reason *why)
 
 /* ---- sqlite_database.c ---- */
 
-wstatus sqlite_fail(struct sqlite_store *s, int rc, struct reason *why); /* the Status of an error of SQLite's */
-wstatus sqlite_run(struct sqlite_store *s, const char *text, struct reason *why); /* statements that give no rows */
+wstatus sqlite_fail(struct sqlite_store *s, int rc, struct reason *why);          /* maps an SQLite error to a Status */
+wstatus sqlite_run(struct sqlite_store *s, const char *text, struct reason *why); /* runs statements without rows */
 /* As in struct regstore_ops. */
 void    sqlite_close(struct regstore *store);
 wstatus sqlite_begin(struct regstore *store, struct reason *why);
@@ -48,6 +48,6 @@ void    sqlite_rollback(struct regstore *store);
 /* ---- store_sqlite.c ---- */
 
 extern const struct regstore_ops sqlite_ops;
-/* The row of the key `name` below the row `parent`. W_FILE_NOT_FOUND: there is none. */
+/* The row id of the key `name` below the row `parent`. W_FILE_NOT_FOUND: no such key. */
 wstatus sqlite_child_find(struct sqlite_store *s, int64_t parent, const char *name, int64_t *id, struct reason *why);
 #endif

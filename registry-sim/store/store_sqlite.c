@@ -2,7 +2,7 @@
  * Schema: one row per key (parent, folded name unique) below the unnamed row 0, one row per value.
  * Invariants  S1 names are stored folded beside their own spelling, and looked up by the folded form only
  *             S3 a change is one transaction: the caller's, or its own
- * Threads, ownership: as in regstore.h. Not for: the database in which they are (sqlite_database.c, with S2). */
+ * Threads, ownership: as in regstore.h. Not for: the database that holds them (sqlite_database.c, with S2). */
 #include "registry-sim/base/os.h"
 #include "registry-sim/store/regpath.h"
 #include "registry-sim/store/sqlite_database.h"
@@ -46,7 +46,7 @@ static void bind_text(sqlite3_stmt *st, int at, const char *text)
 }
 static const char *column_text(sqlite3_stmt *st, int at) { return (const char *)sqlite3_column_text(st, at); }
 
-/* Runs a statement that gives no rows, and lets go of what was bound (S2). */
+/* Runs a statement without result rows, and releases its bindings (S2). */
 static int statement_run(sqlite3_stmt *st)
 {
     int rc = sqlite3_step(st);
@@ -249,7 +249,7 @@ static bool sqlite_key_exists(struct regstore *store, const char *key)
 
 /* ---- answers that outlive their row ---- */
 
-/* Makes room for the answer of a get; the old one dies ("until the next call"). */
+/* Makes room for the answer of a get; the previous answer becomes invalid ("until the next call"). */
 static char *answer_room(struct sqlite_store *s, size_t size)
 {
     if (size > s->answer_size) {
@@ -422,7 +422,7 @@ static wstatus sqlite_get(struct regstore *store, const char *key, const char *n
     return result;
 }
 
-/* One change of one existing value: deletes it, or gives it the name `to`. */
+/* Deletes an existing value, or renames it to `to`. */
 static wstatus value_change(struct sqlite_store *s, const char *key, const char *name, const char *to,
                             struct reason *why)
 {

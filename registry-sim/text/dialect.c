@@ -41,7 +41,8 @@ static bool slash_first(const char *text, size_t size)
     return slash && (!back || slash < back);
 }
 
-/* The first line that says something decides: a header or "[HKEY_...\" is .reg, and so is anything in UTF-16. */
+/* The first line that is not blank or a comment decides: a header or "[HKEY_...\" is .reg, and so is anything in
+ * UTF-16. */
 static bool is_reg(const char *text, size_t size)
 {
     const char *end = text + size;

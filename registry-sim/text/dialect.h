@@ -1,7 +1,7 @@
-/* dialect.h - the two text forms of the store, .reg and INI, in and out.
- * Import is all or nothing: all mistakes of a file are reported in one run, and with any mistake nothing is changed.
+/* dialect.h - imports and exports the two text forms of the store, .reg and INI.
+ * Import is all or nothing: it reports every error of a file in one run, and changes nothing if there is one.
  * Threads: one at a time. Ownership: text belongs to the caller; *out of an export is malloc.
- * Not for: what a value means; human words in INI are turned into typed values by the vocabulary passed in. */
+ * Not for: the meaning of values; the caller's vocabulary converts words in INI to typed values. */
 #ifndef REGISTRY_SIM_TEXT_DIALECT_H
 #define REGISTRY_SIM_TEXT_DIALECT_H
 #include "registry-sim/store/regstore.h"
@@ -26,25 +26,25 @@ void diag_report(struct diag_sink *sink, enum diag_kind kind, const char *file, 
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 #define INI_ABOVE "..\\"
-/* What the INI dialect needs to know about words. Implemented by autologger/plan. */
+/* The vocabulary of the INI dialect. Implemented by autologger/plan. */
 struct ini_vocabulary {
     void *ctx;
-    /* Human text -> typed value. `key` is the full registry path of the section, `name` the value name as written.
-     * The result's data is malloc (freed by the importer); out->name may be a canonical spelling (borrowed, static).
+    /* Human text -> typed value. `key` is the full registry path of the section, `name` the value name as written. The
+     * result's data is malloc (freed by the importer); out->name may be a canonical spelling (borrowed, static).
      * Failure: why->text says what is wrong and, where it can, "did you mean ...". `base_dir` resolves @file.
-     * W_BAD_PATHNAME: no value of this key is known at all; the importer names the section, once. */
+     * W_BAD_PATHNAME: the key has no known values; the importer reports the section once. */
     wstatus (*parse)(void *ctx, const char *key, const char *name, const char *text, const char *base_dir,
                      struct regvalue *out, struct reason *why);
-    /* Typed value -> the human text that parse() turns back into the same bytes, malloc; NULL when there is none, and
-     * the exporter writes a .reg literal. */
+    /* Typed value -> human text that parse() turns back into the same bytes, malloc. NULL: no such text exists, and the
+     * exporter writes a .reg literal. */
     char *(*print)(void *ctx, const char *key, const struct regvalue *value);
-    /* The GUID of a provider that is known by this name, where it is another one than the hash of it; NULL: there are
-     * none. */
+    /* The GUID of a known provider name, where it is not the hash of the name. A NULL function: there are no such
+     * providers. */
     bool (*provider)(void *ctx, const char *name, struct guid *out);
-    /* What the section of `key` (name NULL), or its value `name` with these words, says of a REG_DWORD that is not
-     * written there: its name and *number; NULL: nothing. A name behind INI_ABOVE is one of the key above, unless that
-     * has a section of its own. An exporter has no words (text NULL) and wants the name alone. NULL: there is nothing
-     * of the kind. */
+    /* The REG_DWORD that the section of `key` (name NULL), or its value `name` = `text`, implies without stating it:
+     * returns its name and sets *number; NULL: none. A name after INI_ABOVE belongs to the key above, unless that key
+     * has a section of its own. An exporter passes no text (NULL) and uses the name alone. A NULL function: nothing is
+     * implied. */
     const char *(*implies)(void *ctx, const char *key, const char *name, const char *text, uint32_t *number);
 };
 
@@ -62,7 +62,7 @@ wstatus reg_export(struct regstore *store, const char *key, bool utf16, void **o
 /* Imports `size` bytes of INI (UTF-8; a BOM is fine) by the dialect: section = registry path, key = value name. */
 wstatus ini_import(struct regstore *store, const void *data, size_t size, const char *file,
                    const struct ini_vocabulary *words, struct diag_sink *sink, struct reason *why);
-/* Exports the tree below `key`; W_NOT_SUPPORTED names what INI cannot say and that .reg can. */
+/* Exports the tree below `key`; W_NOT_SUPPORTED: the reason names what INI cannot express, and recommends .reg. */
 wstatus ini_export(struct regstore *store, const char *key, const struct ini_vocabulary *words, char **out,
                    size_t *size, struct reason *why);
 /* Reads a file and imports it by its content: .reg header or "[HKEY_" -> .reg, else INI. */

@@ -1,4 +1,4 @@
-/* encoding.h - what a text file is written in: UTF-16LE with BOM, UTF-8 with or without BOM, or Windows-1252.
+/* encoding.h - the encodings of a text file: UTF-16LE with BOM, UTF-8 with or without BOM, or Windows-1252.
  * Threads: pure, any. Ownership: the text returned is malloc. */
 #ifndef REGISTRY_SIM_TEXT_ENCODING_H
 #define REGISTRY_SIM_TEXT_ENCODING_H

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LOOKED_AT = 256 << 10 }; /* bytes of UTF-8: what a file is stands near its beginning */
+enum { LOOKED_AT = 256 << 10 }; /* bytes of the file: the identifying line is near its beginning */
 
-/* A line that is in files of this kind alone: it begins with `begin` and holds `holds`; of XML, the line holds the
- * element. */
+/* A line that only files of this kind have: it begins with `begin` and contains `holds`; for XML it contains the
+ * element `begin`. */
 static const struct foreign_kind {
     const char *begin, *holds, *what, *advice;
 } foreign_kinds[] = {
@@ -41,7 +41,7 @@ static bool foreign_line_is(const char *line, size_t n, const struct foreign_kin
 {
     while (n && (*line == ' ' || *line == '\t'))
         line++, n--;
-    if (*k->begin == '<') /* an element may stand behind another one */
+    if (*k->begin == '<') /* an element may follow another one */
         return foreign_holds(line, n, k->begin) != NULL;
     const size_t b = strlen(k->begin);
     return n >= b && strncasecmp(line, k->begin, b) == 0 && foreign_holds(line, n, k->holds);
@@ -58,7 +58,7 @@ wstatus foreign_find(const void *data, size_t size, struct foreign *out)
     *out       = (struct foreign){0};
     wstatus st = encoding_to_utf8(size ? data : "", size < LOOKED_AT ? size : LOOKED_AT, &text, &length, &was, &why);
     if (st != W_SUCCESS)
-        return st == W_NOT_ENOUGH_MEMORY ? st : W_SUCCESS; /* the reader of the dialect says what is wrong */
+        return st == W_NOT_ENOUGH_MEMORY ? st : W_SUCCESS; /* the dialect's reader reports the mistake */
     uint32_t line = 1;
     for (const char *p = text, *end = text + length; p < end && !found; line++) {
         const char  *nl = memchr(p, '\n', (size_t)(end - p));

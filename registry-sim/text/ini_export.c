@@ -1,6 +1,6 @@
 /* ini_export.c - writes a tree of the store as INI text; see dialect.h.
- * What INI cannot say is refused by name. Whatever the rules below may miss, the last step finds: the text is imported
- * into a store in memory, and both trees must be the same. */
+ * What INI cannot express is refused by name. The last step finds what the rules below miss: it imports the text into a
+ * store in memory, and compares both trees. */
 #include "registry-sim/store/regpath.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/ini_place.h"
@@ -22,9 +22,9 @@ struct exporter {
     struct textbuf               text;  /* scratch: one value */
     struct ini_place             place; /* of the key being written */
     size_t                       section_size;
-    wstatus                      failed; /* of a look into the store */
-    const char                  *hidden; /* value that the section's name stands for, or NULL */
-    /* by the section, or by values written in words: said when they are not there */
+    wstatus                      failed; /* of a read of the store */
+    const char                  *hidden; /* value that the section's name expresses, or NULL */
+    /* values implied by the section, or by values in words: a missing one is written as deleted */
     const char    *implied[4];
     unsigned       implied_count;
     struct reason *why;
@@ -64,7 +64,7 @@ static bool name_is_sayable(const char *name)
                       !has_controls(name) && !has_outer_blanks(name));
 }
 
-/* Writes `text` so that it is read back as it is; false when no way of quoting does that. */
+/* Writes `text` so that it is read back unchanged; false when no quoting does that. */
 static bool ini_export_put_text(struct textbuf *out, const char *text)
 {
     size_t n = strlen(text);
@@ -117,7 +117,7 @@ static char *words_dup(struct exporter *e, const struct regvalue *v)
     return NULL;
 }
 
-/* What the vocabulary would add for the section (value NULL) or a value, to this key. */
+/* The value that the vocabulary would add to this key for the section (value NULL) or for a value. */
 static const char *implied(const struct exporter *e, const char *value)
 {
     uint32_t    number;
@@ -142,7 +142,7 @@ static wstatus ini_export_write_value(void *ctx, const struct regvalue *v)
         return W_SUCCESS;
     if (!name_is_sayable(v->name) || strlen(name) + e->section_size > INI_MAX_NAMES)
         return cannot(e, "the value name", v->name);
-    bool  must = e->place.kind == INI_PROVIDER && name_compare(v->name, "Guid") == 0; /* words would name the key */
+    bool  must = e->place.kind == INI_PROVIDER && name_compare(v->name, "Guid") == 0; /* a word would name the key */
     char *text = must ? NULL : words_dup(e, v);
     textbuf_puts(&e->out, name);
     textbuf_puts(&e->out, " = ");
@@ -166,7 +166,7 @@ static bool ini_export_look(struct exporter *e, const char *name, struct regvalu
     return st == W_SUCCESS;
 }
 
-/* What the dialect would add and the key does not have. */
+/* Writes as deleted a value that the dialect would add and the key does not have. */
 static void write_absent(struct exporter *e, const char *name)
 {
     struct regvalue v;
@@ -191,7 +191,7 @@ static bool friendly_is_free(const struct exporter *e, const char *name)
     return true;
 }
 
-/* The ProviderFriendlyName of the provider at `path` if the section can bear it, malloc; else NULL. */
+/* The ProviderFriendlyName of the provider at `path` if the section can be named by it, malloc; else NULL. */
 static char *friendly_dup(struct exporter *e)
 {
     struct regvalue v;
@@ -331,7 +331,7 @@ static wstatus write_tree(struct exporter *e)
 
 /* ---- the proof ---- */
 
-/* The first line in which the two texts differ, from `b`, into `out`. */
+/* Copies the first line of `a` that differs from `b` to `out`. */
 static void first_difference(const char *a, const char *b, char out[80])
 {
     size_t at = 0, line = 0;

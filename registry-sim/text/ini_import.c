@@ -1,7 +1,7 @@
 /* ini_import.c - reads INI text into a store; see dialect.h.
- * The pre-scan says what stands where, iniparser says what the values are, and both must agree. Then sections become
- * keys, words become typed values, and what the dialect implies (Start, Enabled, Guid, ProviderFriendlyName) is added.
- * All of it happens in one transaction, which any mistake takes back. */
+ * The pre-scan finds sections and values with their lines, iniparser reads the values, and both must agree. Then
+ * sections become keys, words become typed values, and what the dialect implies (Start, Enabled, Guid,
+ * ProviderFriendlyName) is added. All of it happens in one transaction, which any mistake rolls back. */
 #include "registry-sim/base/nearest.h"
 #include "registry-sim/store/regpath.h"
 #include "registry-sim/text/dialect.h"
@@ -22,7 +22,7 @@ struct section_state {
     char            *fold; /* of the key */
     unsigned         home; /* the first section with the same key; it collects `given` */
     unsigned         given;
-    bool             stray; /* its name means nothing: that was said, its words need no mistake each */
+    bool             stray; /* its name is unknown: reported once, not again for each value */
 };
 enum { GIVEN_START = 1, GIVEN_GUID = 2, GIVEN_ENABLED = 4, GIVEN_FRIENDLY = 8 };
 
@@ -136,7 +136,7 @@ static unsigned declaring(const struct importer *m, unsigned section)
     return section;
 }
 
-/* Has the section a value in words that only a known key could understand? */
+/* Has the section a value in words, which only a known key could parse? */
 static bool needs_words(struct importer *m, unsigned section)
 {
     const char *key = m->sections[section].place.key;
@@ -154,7 +154,7 @@ static bool needs_words(struct importer *m, unsigned section)
     return false;
 }
 
-/* A section that nothing reads: kept when its values can be, as in the registry; else a mistake. */
+/* A section that nothing reads: kept, as in the registry, when its values can be; else a mistake. */
 static void report_stray(struct importer *m, unsigned section)
 {
     const char *name = m->scan.sections[section].name;
@@ -250,7 +250,7 @@ static wstatus plain_string(const char *text, struct regvalue *out, struct reaso
     return W_SUCCESS;
 }
 
-/* A word that the vocabulary refused: its text may hold the advice behind ". Do: ". */
+/* Reports a word that the vocabulary refused; the reason may hold advice after ". Do: ". */
 static void word_mistake(struct importer *m, const struct ini_value *v, wstatus st, struct reason *why)
 {
     char *advice = strstr(why->text, ". Do: ");
@@ -303,7 +303,7 @@ static unsigned given_flag(const struct ini_place *place, const char *name)
     return provider && name_compare(name, "ProviderFriendlyName") == 0 ? GIVEN_FRIENDLY : 0;
 }
 
-/* "-" says that there is no such value. */
+/* "-" deletes the value. */
 static void set_or_delete(struct importer *m, const struct ini_value *v, const char *key, const char *name)
 {
     struct reason   why = {0};
@@ -367,7 +367,7 @@ static void imply_dword(struct importer *m, unsigned section, const char *name, 
     imply_dword_at(m, section, m->sections[section].place.key, name, number);
 }
 
-/* Of the key above; a section of that key speaks for itself. */
+/* Sets a value of the key above, unless that key has a section of its own. */
 static void imply_above(struct importer *m, unsigned section, const char *name, uint32_t number)
 {
     const char *key = m->sections[section].place.key, *last = strrchr(key, '\\');
@@ -400,8 +400,8 @@ static void imply_string(struct importer *m, unsigned section, const char *name,
     ini_import_result(m, m->scan.sections[section].line, st, &why, path_advice);
 }
 
-/* What the vocabulary adds to a section, or to one of its values, unless it is given in one of the sections of that
- * key. */
+/* Adds the value that the vocabulary implies for a section, or for one of its values, unless a section of that key
+ * gives it. */
 static void imply_words(struct importer *m, unsigned section, const struct ini_value *v)
 {
     const unsigned home   = m->sections[section].home;
@@ -454,7 +454,7 @@ static void imply(struct importer *m, unsigned section)
         imply_string(m, section, "ProviderFriendlyName", s->place.provider);
 }
 
-/* A provider of a session that nobody declared: kept, as in the registry, but it will not start. */
+/* Warns of a provider whose session is not declared: it is kept, as in the registry, but will not start. */
 static void warn_orphan(struct importer *m, unsigned section)
 {
     const struct ini_place *place = &m->sections[section].place;

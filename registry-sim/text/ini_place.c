@@ -45,7 +45,7 @@ static wstatus is_absolute(const char *section, bool *out, struct reason *why)
     return W_SUCCESS;
 }
 
-/* The parts behind the WMI key, or NULL when `path` lies elsewhere. */
+/* The parts after the WMI key, or NULL when `path` lies elsewhere. */
 static const char *below_wmi(const struct regpath *path)
 {
     static const char *const wmi[WMI_PARTS] = {"HKEY_LOCAL_MACHINE", "SYSTEM", "ControlSet001", "Control", "WMI"};
@@ -151,7 +151,7 @@ wstatus ini_place_set_provider(struct ini_place *place, const char *guid, struct
     return W_SUCCESS;
 }
 
-/* The part at `p`, trimmed, into `out`; returns where the next begins, or NULL behind the last. */
+/* The part at `p`, trimmed, into `out`; returns where the next begins, or NULL after the last. */
 static const char *part_copy(const char *p, char out[64])
 {
     size_t n = strcspn(p, "/\\"), from = 0, to = n;

@@ -10,7 +10,7 @@ struct scanner {
     struct ini_scan  *scan;
     struct textbuf    joined;      /* one logical line, as iniparser joins it */
     unsigned          section;     /* index + 1; 0: before the first */
-    bool              section_bad; /* its header was refused: values below are not blamed for it */
+    bool              section_bad; /* its header was refused: values below are not reported too */
     uint32_t          line;        /* first line of the logical line */
     const char       *file;
     struct diag_sink *sink;
@@ -19,7 +19,7 @@ struct scanner {
 
 static bool ini_scan_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-/* Reports and gives false, so that a refusal is one line. */
+/* Reports and returns false, so that a refusal is one line. */
 static bool ini_scan_refuse(struct scanner *s, const char *advice, const char *what)
 {
     diag_report(s->sink, DIAG_ERROR, s->file, s->line, advice, "%s", what);
@@ -106,7 +106,7 @@ static bool read_section(struct scanner *s, const char *p, const char *end)
 
 /* ---- values ---- */
 
-/* The text of a value by what a person means; false when iniparser would read something else. */
+/* The text of a value as a person means it; false when iniparser would read something else. */
 static bool ini_scan_read_text(struct scanner *s, const char *p, const char *end, struct ini_value *out)
 {
     while (p < end && ini_scan_is_blank(*p))
@@ -236,7 +236,7 @@ static const char *ini_scan_line_end(const char *p, const char *end)
     return nl ? nl : end;
 }
 
-/* Where a continuing '\' stands, or NULL. */
+/* The continuing '\' at the end of the line, or NULL. */
 static const char *continuation(const char *p, const char *eol)
 {
     while (eol > p && ini_scan_is_blank(eol[-1]))
@@ -262,7 +262,7 @@ static const char *next_logical(struct scanner *s, const char *p, const char *en
         if (!cut)
             break;
         continued = true;
-        if (p == end || (*p != ' ' && *p != '\t')) { /* who means it, indents the next line */
+        if (p == end || (*p != ' ' && *p != '\t')) { /* an intended continuation line is indented */
             ok = ok && ini_scan_refuse(s, "use / at the end of a folder, or indent the line that continues this one",
                                        "the line ends in '\\' and would swallow the next one");
             break;

@@ -1,10 +1,9 @@
-/* ini_scan.h - the pre-scan of an INI file: what stands on which line, spelled as written, and every form that
- * iniparser would misread or refuse the whole file for. Facts: a logical line has at most 1,022 bytes; a section ends
- * at its first
- * ']' and fills its line; an unquoted value ends at ';' or '#'; a '\' at the end of a line swallows the next one; of
- * two equal names the last wins; section and name are glued with ':'. Invariant I1: `clean` has the same lines as the
- * file, with refused ones empty, so iniparser reads the rest. Threads: one at a time. Ownership: ini_scan_finish frees
- * what ini_scan_run filled in, also after a failure. */
+/* ini_scan.h - the pre-scan of an INI file: finds each section and value with its line and spelling, and every form
+ * that iniparser would misread or refuse the whole file for. Facts about iniparser: a logical line has at most 1,022
+ * bytes; a section ends at its first ']' and fills its line; an unquoted value ends at ';' or '#'; a '\' at the end of
+ * a line swallows the next one; of two equal names the last wins; section and name are glued with ':'. Invariant I1:
+ * `clean` has the same lines as the file, with refused ones empty, so iniparser reads the rest. Threads: one at a time.
+ * Ownership: ini_scan_finish frees what ini_scan_run filled in, also after a failure. */
 #ifndef REGISTRY_SIM_TEXT_INI_SCAN_H
 #define REGISTRY_SIM_TEXT_INI_SCAN_H
 #include "registry-sim/text/dialect.h"
@@ -24,7 +23,7 @@ struct ini_value {
     uint32_t line;
     char    *name; /* as written */
     char    *fold;
-    char    *text; /* what the line means, by our reading */
+    char    *text; /* the value as this scan reads it */
     bool     quoted;
 };
 struct ini_scan {

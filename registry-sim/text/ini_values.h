@@ -9,7 +9,7 @@
 
 struct ini_values;
 
-/* W_INVALID_DATA when iniparser refuses the text: why->text holds its words. */
+/* W_INVALID_DATA when iniparser refuses the text: why->text holds its message. */
 wstatus     ini_values_open(const char *text, size_t size, struct ini_values **out, struct reason *why);
 const char *ini_values_get(const struct ini_values *values, const char *section, const char *name); /* NULL: none */
 void        ini_values_close(struct ini_values *values);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WRAP_COLUMN = 76 }; /* regedit: past it, and the line goes on below */
+enum { WRAP_COLUMN = 76 }; /* regedit continues the line below after this column */
 
 static const char hex_advice[] = "write bytes of two hex digits with commas between, as in hex:01,02,ff";
 

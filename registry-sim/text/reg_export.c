@@ -27,7 +27,7 @@ static void put_quoted(struct export *e, const char *text, size_t length)
     textbuf_puts(&e->out, "\"");
 }
 
-/* A REG_SZ that quotes can say: whole units, one NUL and that at its end. */
+/* A REG_SZ that fits in quotes: whole units, and a single NUL, at its end. */
 static bool reg_export_is_plain(const struct regvalue *value)
 {
     if (value->type != REG_TYPE_SZ || value->size < 2 || value->size % 2)

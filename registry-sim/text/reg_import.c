@@ -19,7 +19,7 @@ struct reader {
     const char       *file;
     bool              lenient, ansi, warned, warned_hive;
     char             *key;     /* current key, malloc; NULL: none yet */
-    bool              key_bad; /* its line was refused: the values below are read, but go nowhere */
+    bool              key_bad; /* its line was refused: the values below are read, but not stored */
     struct textbuf    name, data;
     struct diag_sink *sink;
     wstatus           fatal; /* not a mistake of the file: out of memory, disk full */
@@ -132,8 +132,8 @@ static ptrdiff_t scan_string(struct reader *r, struct textbuf *out)
     return STRING_OPEN;
 }
 
-/* As scan_string, moving on behind it; false after a mistake was reported. `must` is what may follow: '=' or 0 for the
- * end of the line. A string over several lines with something else behind it is one that was never closed. */
+/* As scan_string, and moves past the string; false after a mistake was reported. `must` is what has to follow: '=', or
+ * 0 for the end of the line. A string over several lines that anything else follows was never closed. */
 static bool read_string(struct reader *r, struct textbuf *out, char must)
 {
     ptrdiff_t n = scan_string(r, out);
@@ -167,7 +167,7 @@ static bool read_string(struct reader *r, struct textbuf *out, char must)
 
 /* ---- keys ---- */
 
-/* A .reg may hold keys of anything; only one below WMI that looks like a slip of ours is worth a word. */
+/* A .reg file may hold any key: warns only of one below WMI that looks like a misspelt key of this project. */
 static void warn_slip(struct reader *r, uint32_t line)
 {
     static const char wmi[] = "\\Control\\WMI\\";
@@ -186,8 +186,8 @@ static void warn_slip(struct reader *r, uint32_t line)
         ini_place_finish(&place);
 }
 
-/* A hive of another system, which was loaded under a name of its own, or another control set: nothing reads it here.
- * Said once a file. */
+/* Warns, once a file, of keys that nothing reads here: the hive of another system, loaded under a name of its own, or
+ * another control set. */
 static void warn_hive(struct reader *r, uint32_t line)
 {
     static const char control[] = "\\Control\\WMI\\";
@@ -256,7 +256,7 @@ static void read_key(struct reader *r, const char *p)
 
 /* ---- values ---- */
 
-/* Joins the data at r->p with its continuation lines into r->data, comments cut off, and moves behind it. */
+/* Joins the data at r->p with its continuation lines into r->data, comments cut off, and moves past it. */
 static bool join_data(struct reader *r)
 {
     textbuf_clear(&r->data);
@@ -295,7 +295,7 @@ static bool string_data(struct reader *r, struct literal *out)
     return out->data != NULL;
 }
 
-/* REGEDIT4 holds the bytes of string types in 8 bits each. */
+/* REGEDIT4 stores string types with 8 bits a character. */
 static bool widen(struct reader *r, struct literal *lit)
 {
     if (!r->ansi || (lit->type != REG_TYPE_SZ && lit->type != REG_TYPE_EXPAND_SZ && lit->type != REG_TYPE_MULTI_SZ))

@@ -22,7 +22,7 @@ enum {
 };
 #define GENERIC_ALL UINT32_C(0x10000000)
 
-/* ---- little-endian numbers; the caller has looked that they are there ---- */
+/* ---- little-endian numbers; the caller has checked the bounds ---- */
 
 static uint32_t get16(const uint8_t *p) { return (uint32_t)(p[0] | p[1] << 8); }
 static uint32_t get32(const uint8_t *p) { return get16(p) | get16(p + 2) << 16; }
@@ -50,7 +50,7 @@ bool sid_read(const void *bytes, size_t size, struct sid *out)
     return true;
 }
 
-/* A number up to `most`, decimal or 0x; NULL: there is none. */
+/* A number up to `most`, decimal or 0x; NULL: no such number. */
 static const char *number_read(const char *p, uint64_t most, uint64_t *out)
 {
     char *end;
@@ -158,7 +158,7 @@ bool security_valid(const void *bytes, size_t size)
            (!(control & DACL_PRESENT) || security_list_at(p, size, get32(p + 16)));
 }
 
-/* NULL: there is none, which lets everybody in. */
+/* NULL: no list, which grants everything to everybody. */
 static const uint8_t *list_of(const uint8_t *p)
 {
     const uint32_t at = get32(p + 16);
@@ -166,7 +166,7 @@ static const uint8_t *list_of(const uint8_t *p)
 }
 
 struct security_walk {
-    const uint8_t *list; /* of a sound descriptor; NULL: no list */
+    const uint8_t *list; /* of a valid descriptor; NULL: no list */
     size_t         at;
     unsigned       left;
 };
@@ -177,7 +177,7 @@ static struct security_walk security_walk_begin(const uint8_t *p)
     return (struct security_walk){list, LIST_HEAD, list ? get16(list + 4) : 0};
 }
 
-/* Entries of kinds that are not known here are passed over. */
+/* Skips entries of unknown kinds. */
 static bool walk_next(struct security_walk *w, struct security_entry *out)
 {
     for (; w->left; w->left--) {
@@ -256,7 +256,7 @@ wstatus security_build(const struct security_entry *entries, unsigned count, uin
     head[0] = LIST_REVISION;
     put16(head + 2, (uint32_t)list);
     put16(head + 4, count);
-    for (unsigned deny = 2; deny-- > 0;) /* those that refuse first: the order that Windows calls canonical */
+    for (unsigned deny = 2; deny-- > 0;) /* denying entries first: Windows' canonical order */
         for (unsigned i = 0; i < count; i++)
             if (entries[i].deny == (deny != 0))
                 at = entry_put(at, &entries[i]);

@@ -2,8 +2,9 @@
  * what the registry keeps below WMI\Security, so an export of Windows can be imported.
  * A SID of Linux: S-1-22-1-uid is a user, S-1-22-2-gid a group (as Samba writes them); root is S-1-5-18 (LocalSystem)
  * and an Administrator.
- * Invariants: N1 bytes are hostile: nothing is read beyond `size`, and a descriptor that is not sound grants nothing.
- * Threads: none of its own, pure. Not for: which rights there are, and who is asked (autologger/control/rights.h). */
+ * Invariants: N1 bytes are hostile: nothing is read beyond `size`, and a malformed descriptor grants nothing.
+ * Threads: none of its own, pure. Not for: the set of rights, and the check of a caller
+ * (autologger/control/rights.h). */
 #ifndef REGISTRY_SIM_WIN32_SECURITY_H
 #define REGISTRY_SIM_WIN32_SECURITY_H
 #include "registry-sim/win32/wstatus.h"
@@ -18,18 +19,18 @@ struct sid {
     uint8_t  bytes[SID_MOST];
     unsigned size;
 };
-/* One line of a descriptor: who, which rights, and whether they are given or refused. */
+/* One entry of a descriptor: a SID, its rights, and whether they are granted or denied. */
 struct security_entry {
     struct sid who;
     uint32_t   rights;
     bool       deny;
 };
 
-/* "S-1-5-32-559" as bytes. False: it is none. */
+/* "S-1-5-32-559" -> bytes. False: not a SID. */
 bool sid_parse(const char *text, struct sid *out);
-/* From bytes, which may be followed by others. False: no SID stands there. */
+/* Reads the SID at the beginning of `bytes`; more may follow. False: no SID. */
 bool sid_read(const void *bytes, size_t size, struct sid *out);
-/* The text; returns `out`. */
+/* SID -> text; returns `out`. */
 const char *sid_format(const struct sid *s, char out[SID_TEXT]);
 bool        sid_equal(const struct sid *a, const struct sid *b);
 struct sid  sid_of_user(uint32_t uid);
@@ -38,15 +39,16 @@ struct sid  sid_of_group(uint32_t gid);
 bool sid_is_user(const struct sid *s, uint32_t *uid);
 bool sid_is_group(const struct sid *s, uint32_t *gid);
 
-/* True: sound, with an owner, group and lists that lie inside. */
+/* True: well-formed; owner, group and lists lie inside. */
 bool security_valid(const void *bytes, size_t size);
-/* Entry `i` of the access list; false: there is none. A descriptor without a list has none, and lets everybody in. */
+/* Entry `i` of the access list; false: no such entry. A descriptor without a list has no entries, and grants everything
+ * to everybody. */
 bool security_entry_get(const void *bytes, size_t size, unsigned i, struct security_entry *out);
-/* As Windows' access check: entry by entry, the first that speaks of a right decides. `is(ctx, sid)` says whether the
- * caller is that. */
+/* As Windows' access check: entry by entry, the first one that names a right decides. `is(ctx, sid)` tells whether the
+ * caller is, or belongs to, `sid`. */
 bool security_granted(const void *bytes, size_t size, uint32_t wanted, bool (*is)(void *ctx, const struct sid *s),
                       void *ctx);
-/* A descriptor of these entries, those that refuse first, malloc. W_NOT_ENOUGH_MEMORY, W_INVALID_PARAMETER (more than
+/* A descriptor of these entries, denying ones first, malloc. W_NOT_ENOUGH_MEMORY, W_INVALID_PARAMETER (more than
  * fit). */
 wstatus security_build(const struct security_entry *entries, unsigned count, uint8_t **out, size_t *size);
 #endif

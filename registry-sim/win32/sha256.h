@@ -1,5 +1,4 @@
-/* sha256.h - SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for marks that nobody without the machine's key can
- * make.
+/* sha256.h - SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for marks that cannot be made without the machine's key.
  * Threads: a struct by one at a time. Not for: passwords, random numbers. */
 #ifndef REGISTRY_SIM_WIN32_SHA256_H
 #define REGISTRY_SIM_WIN32_SHA256_H
@@ -24,6 +23,6 @@ void hmac_sha256_init(struct hmac_sha256 *h, const void *key, size_t key_size);
 void hmac_sha256_update(struct hmac_sha256 *h, const void *data, size_t size);
 void hmac_sha256_final(struct hmac_sha256 *h, uint8_t out[SHA256_SIZE]);
 void hmac_sha256(const void *key, size_t key_size, const void *data, size_t size, uint8_t out[SHA256_SIZE]);
-/* Takes the same time whichever byte differs. */
+/* Compares in constant time. */
 bool sha256_equal(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]);
 #endif

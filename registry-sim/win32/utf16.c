@@ -119,7 +119,7 @@ int name_compare(const char *a, const char *b)
 {
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
 
-    /* nearly all names are ASCII, and a boot waits while it finds its own in the store */
+    /* nearly all names are ASCII, and a boot waits for lookups in the store */
     for (; *p < 0x80 && *q < 0x80; p++, q++) {
         uint8_t x = *p >= 'a' && *p <= 'z' ? (uint8_t)(*p - 32) : *p,
                 y = *q >= 'a' && *q <= 'z' ? (uint8_t)(*q - 32) : *q;

@@ -12,7 +12,7 @@ size_t utf16le_to_utf8(const void *data, size_t size, char *out, size_t capacity
 /* Converts `length` bytes of UTF-8. Writes at most `capacity` bytes of UTF-16LE, no NUL added. Returns the bytes
  * needed. */
 size_t utf8_to_utf16le(const char *text, size_t length, void *out, size_t capacity);
-/* Compares two UTF-8 names as the registry does: simple upper-casing, code unit by code unit. <0, 0, >0 */
+/* Compares two UTF-8 names as the registry does: simple upper-casing, code point by code point. <0, 0, >0 */
 int name_compare(const char *a, const char *b);
 /* Upper-cases one UTF-16 unit by the simple invariant mapping (ASCII, Latin, Greek, Cyrillic and the rest of the
  * BMP). */

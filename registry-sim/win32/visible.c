@@ -75,7 +75,7 @@ size_t visible_escape_one(const char *text, size_t size, char out[VISIBLE_ESCAPE
     else if (letter)
         snprintf(out, VISIBLE_ESCAPE, "\\%c", letter);
     else
-        snprintf(out, VISIBLE_ESCAPE, "\\u%04x", code & 0xFFFF); /* none of them is over U+FFFF */
+        snprintf(out, VISIBLE_ESCAPE, "\\u%04x", code & 0xFFFF); /* no hidden character is over U+FFFF */
     return n;
 }
 

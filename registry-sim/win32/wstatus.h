@@ -1,5 +1,5 @@
 /* wstatus.h - the one error type: a Win32 system error number.
- * One table (wstatus.def) gives number, name, meaning and advice; everything that reports reads it from there.
+ * One table (wstatus.def) gives number, name, meaning and advice; every report takes them from there.
  * Threads: constant data, any. Not for: errno values, which are turned into a wstatus at the edge, see os.h. */
 #ifndef REGISTRY_SIM_WIN32_WSTATUS_H
 #define REGISTRY_SIM_WIN32_WSTATUS_H
