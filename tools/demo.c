@@ -1,5 +1,5 @@
-/* autologger-demo: a small program that does what programs do at a start (processor, disk, a child, waiting) and says
- * so in events of two providers: Contoso-Demo (typed events, TraceLogging) and Contoso-Demo-Classic (event
+/* autologger-demo: a small program that does what programs do at a start (processor, disk, a child, waiting) and
+ * reports it in events of two providers: Contoso-Demo (typed events, TraceLogging) and Contoso-Demo-Classic (event
  * descriptors). It counts its own event calls, independently of any session; --report FILE gets the counts, a line a
  * provider. */
 #include <TraceLoggingProvider.h>
@@ -37,7 +37,7 @@ static void demo_sleep_ms(long ms)
         ;
 }
 
-/* One typed event, counted when somebody listens. */
+/* One typed event, counted when a session wants it. */
 #define DEMO_WRITE(count, ...) \
     do { \
         if (TraceLoggingProviderEnabled(demo, LEVEL, 0)) { \
@@ -58,7 +58,7 @@ static void classic_write(REGHANDLE handle, struct demo_counted *count, USHORT i
     count->classic_failed += EventWrite(handle, &d, 2, data) != ERROR_SUCCESS;
 }
 
-/* Something for the processor: how many primes there are up to `limit`. */
+/* Something for the processor: how many primes there are below `limit`. */
 static uint32_t primes_below(uint32_t limit)
 {
     uint32_t found = 0;
@@ -90,7 +90,7 @@ static int child_run(void)
     return status;
 }
 
-/* A file that nobody sees, in the folder of `report` (else in /tmp). */
+/* A file without a name, in the folder of `report` (else in /tmp). */
 static int scratch_open(const char *report)
 {
     char        dir[4096] = "/tmp";

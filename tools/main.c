@@ -18,7 +18,7 @@ static int unknown_verb(const char *word)
     const struct verb *verbs = verb_table(&count);
     for (unsigned i = 0; i < count; i++) {
         nearest_try(&near, verb_word(&verbs[i], typed));
-        if (near.found == typed) { /* it points to where the next word goes */
+        if (near.found == typed) { /* it points to `typed`, which the next word overwrites */
             memcpy(found, typed, sizeof found);
             near.found = found;
         }

@@ -10,7 +10,7 @@
 
 struct json {
     yajl_gen gen;
-    FILE    *to; /* NULL: somebody else's */
+    FILE    *to; /* NULL: `gen` is the caller's */
 };
 
 static void json_out_put(void *ctx, const char *text, size_t size) { visible_json(ctx, text, size); }

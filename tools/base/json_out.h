@@ -1,5 +1,6 @@
-/* json_out.h - JSON on stdout by yajl: values with the name they have in the object around them (NULL inside an array).
- * Threads: one. Ownership: create/destroy; destroy ends the line. Text that is not UTF-8 has its bad bytes as '?'. */
+/* json_out.h - JSON on stdout by yajl. `name` is a value's name in the enclosing object (NULL inside an array).
+ * Threads: one. Ownership: create/destroy; destroy ends the line. In text that is not UTF-8 all bytes above 0x7F become
+ * '?'. */
 #ifndef TOOLS_JSON_OUT_H
 #define TOOLS_JSON_OUT_H
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 struct json;
 
 struct json *json_create(FILE *to, bool pretty); /* NULL when out of memory */
-/* Members of an object that somebody else writes; json_destroy leaves that one open. */
+/* Adds members to an object that the caller writes with `gen`; json_destroy leaves the object open. */
 struct yajl_gen_t;
 struct json *json_within(struct yajl_gen_t *gen);
 void         json_destroy(struct json *j);

@@ -111,7 +111,7 @@ static wstatus machine_failed(struct reason *why, int error, const char *path)
     return reason_set(why, wstatus_from_errno(error), "%s: %s", path, strerror(error));
 }
 
-/* The rename is on the disk when its folder is. */
+/* A rename is on the disk when its folder is. */
 static void base_machine_folder_sync(const char *path)
 {
     char folder[MACHINE_PATH + 8];
@@ -204,7 +204,7 @@ static void machine_become(const struct machine *m, const char *const *argv, int
     all[n] = NULL;
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL); /* the caller may have put signals off */
+    sigprocmask(SIG_SETMASK, &none, NULL); /* the caller may have blocked signals */
     int null = open("/dev/null", O_RDWR);
     dup2(null, 0);
     dup2(out >= 0 ? out : quiet ? null : 2, 1);
@@ -212,7 +212,7 @@ static void machine_become(const struct machine *m, const char *const *argv, int
         dup2(null, 2);
     char *const       *words;
     const char *const *given = all;
-    memcpy(&words, &given, sizeof words); /* execvp leaves them alone */
+    memcpy(&words, &given, sizeof words); /* execvp does not change them */
     execvp(all[0], words);
     _exit(127);
 }
@@ -233,7 +233,8 @@ static void machine_collect(int fd, char *out, size_t size)
     out[have] = 0;
 }
 
-/* Waits for a child that takes long; at a terminal the seconds are told in one line, else a line now and then. */
+/* Waits for a slow child, and prints the seconds so far: in one line of a terminal, else a line every EVERY_S
+ * seconds. */
 static void wait_told(pid_t pid, int *status, const char *what)
 {
     enum { STEP_MS = 100, QUIET_S = 2, EVERY_S = 5 };

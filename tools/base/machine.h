@@ -14,8 +14,8 @@
 
 /* Where the sealed snapshot is, without the leading '/'; the same in the initramfs. */
 #define SETUP_SNAPSHOT "var/lib/autologger/boot.snapshot"
-/* What became of putting back what apply put in place for one boot (put_back.h); while it is there no new image has the
- * early program. */
+/* The result of putting back what apply put in place for one boot (put_back.h); while this file exists, no new image
+ * gets the early program. */
 #define SETUP_PUT_BACK "var/lib/autologger/put-back"
 enum { MACHINE_PATH = 1024, MACHINE_KERNEL = 128 };
 
@@ -30,22 +30,22 @@ wstatus machine_open(const char *root, struct machine *out, struct reason *why);
 /* `path` below the root. Returns `out`. */
 const char *machine_path(const struct machine *m, const char *path, char out[MACHINE_PATH]);
 bool        machine_has(const struct machine *m, const char *path);
-/* The whole file with a NUL behind it; NULL when it can't be read (errno) or is over 16 MB. *size may be NULL. */
+/* The whole file, followed by a NUL; NULL when it can't be read (errno) or is over 16 MB. *size may be NULL. */
 char *machine_read(const struct machine *m, const char *path, size_t *size);
 /* M1; makes missing folders. W_ACCESS_DENIED, W_WRITE_PROTECT, W_DISK_FULL ... with the path. */
 wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode,
                       struct reason *why);
-/* The names in the folder of `path` are on the disk. */
+/* Syncs the folder of `path`: the names in it are then on the disk. */
 void machine_folder_sync(const struct machine *m, const char *path);
-/* Fine when there is none; *was (may be NULL) says whether there was. */
+/* Succeeds when there is no such file; *was (may be NULL): there was one. */
 wstatus machine_remove(const struct machine *m, const char *path, bool *was, struct reason *why);
 /* The command of this name is installed: below the root's four program folders, or, on this machine, in PATH. */
 bool machine_has_command(const struct machine *m, const char *name);
 /* Runs argv (NULL-terminated) and waits. Its output goes to `out` (size bytes, NUL added, may be cut), or to standard
- * error as progress when `out` is NULL; its errors always to standard error, or nowhere with `quiet`. Status 0 when it
+ * error as progress when `out` is NULL; its errors go to standard error, or nowhere with `quiet`. Status 0 when it
  * ended with 0; W_FILE_NOT_FOUND when it could not be run. */
 wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet,
                     struct reason *why);
-/* The same for what takes long: its output goes to standard error, and so does how long "what" has taken so far. */
+/* The same for a long command: its output goes to standard error, and so does the time that `what` has taken so far. */
 wstatus machine_run_told(const struct machine *m, const char *const *argv, const char *what, struct reason *why);
 #endif

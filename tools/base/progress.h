@@ -1,6 +1,5 @@
-/* progress.h - how far a long work is, on a terminal's standard error: from the third second on, ten times a second at
- * most, and gone at the end. Nothing is shown where standard error is no terminal. Threads: one. Ownership: a value;
- * progress_end once. */
+/* progress.h - shows the progress of long work on standard error, if that is a terminal: from the third second on, ten
+ * times a second at most, erased at the end. Threads: one. Ownership: a value; progress_end once. */
 #ifndef TOOLS_PROGRESS_H
 #define TOOLS_PROGRESS_H
 #include <stdbool.h>

@@ -21,7 +21,7 @@
 
 bool read_only_is(void)
 {
-#if defined SANITIZED /* which looks for leaks in a process of its own, at the end */
+#if defined SANITIZED /* a sanitizer looks for leaks in a process of its own, at the end */
     return false;
 #else
     return geteuid() == 0;
@@ -40,7 +40,7 @@ int read_apart(const char *verb, const char *about, int (*body)(void *), void *a
 
     fflush(NULL);
     const pid_t pid = geteuid() == 0 ? fork() : -1;
-    if (pid < 0) /* another user's; or no process is to be had, and it is read all the same */
+    if (pid < 0) /* another user's command, or fork failed: read in this process all the same */
         return body(arg);
     if (pid == 0) {
         read_only();

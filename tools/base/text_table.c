@@ -93,7 +93,7 @@ const char *text_table_cut(const char *text, unsigned most, char *out, size_t si
     return out;
 }
 
-/* What follows goes below the text, that is behind the spaces and, where there is one, the "word:" at the beginning. */
+/* A continued line begins below the text after a leading "word:", else 4 columns after the leading spaces. */
 static int hanging_indent(const char *line)
 {
     int indent = (int)strspn(line, " "), word = (int)strcspn(line + indent, " ");
@@ -102,7 +102,7 @@ static int hanging_indent(const char *line)
     return indent + 4;
 }
 
-/* Broken at spaces; a word that is too long for a line is left whole. */
+/* Breaks the line at spaces; a word that is too long for a line is left whole. */
 static void line_print(const char *line, unsigned limit, FILE *to)
 {
     int indent = hanging_indent(line), column = 0;

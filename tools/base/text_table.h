@@ -1,7 +1,7 @@
-/* text_table.h - rows of text in columns that line up; lines of their own may stand between rows.
- * With a width, what stands between rows is broken at spaces, and goes on below its own text; rows are never broken.
+/* text_table.h - text in aligned columns; full lines may stand between the rows. With a width, a full line is broken at
+ * spaces and continued below its own text; rows are never broken.
  * Threads: one. Ownership: init/finish; cells are copied.
- * Names that any user chose end in cells and lines: hidden characters are escaped (registry-sim/win32/visible.h),
+ * Cells and lines may hold names that any user chose: hidden characters are escaped (registry-sim/win32/visible.h),
  * newlines too. Widths count characters, not bytes. */
 #ifndef TOOLS_TEXT_TABLE_H
 #define TOOLS_TEXT_TABLE_H
@@ -11,16 +11,16 @@ enum { TEXT_TABLE_COLUMNS = 8 };
 
 struct text_table {
     unsigned columns;
-    unsigned right; /* bit i: column i ends flush; the caller sets it */
-    unsigned width; /* lines between rows are at most this wide; 0 = any. The caller sets it */
+    unsigned right; /* bit i: column i is right-aligned; the caller sets it */
+    unsigned width; /* full lines are at most this wide; 0 = any. The caller sets it */
     unsigned rows, capacity;
-    char   **cells; /* rows x TEXT_TABLE_COLUMNS; a row whose second cell is NULL is a line of its own */
+    char   **cells; /* rows x TEXT_TABLE_COLUMNS; a row whose second cell is NULL is a full line */
 };
 /* `titles` has one NULL-terminated word per column. */
 void text_table_init(struct text_table *t, const char *const *titles);
 /* One row; as many strings as there are columns. Out of memory drops the row. */
 void text_table_row(struct text_table *t, ...);
-/* A line below the last row, not part of any column. */
+/* A full line below the last row. */
 void text_table_line(struct text_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* `text`, or its beginning and "..", at most `most` (4 or more) characters. Returns `out`. */
 const char *text_table_cut(const char *text, unsigned most, char *out, size_t size);

@@ -9,14 +9,14 @@
 
 enum verb_exit {
     VERB_FINE    = 0,
-    VERB_FAILED  = 1,   /* the thing that was asked about failed */
+    VERB_FAILED  = 1,   /* the subject of the request failed */
     VERB_USAGE   = 100, /* called wrongly */
     VERB_REFUSED = 111  /* the system refused: rights, space, memory */
 };
 enum verb_group { VERB_FIRST, VERB_LIVE, VERB_FILES, VERB_DEV, VERB_GROUPS };
 
 struct verb {
-    const char     *name; /* as in verbs.def; verb_word gives what is typed */
+    const char     *name; /* as in verbs.def; verb_word gives the typed form */
     enum verb_group group;
     const char     *summary;
     int (*run)(int argc, char **argv);
@@ -28,10 +28,10 @@ struct verb {
 
 /* The verbs in the order of verbs.def. */
 const struct verb *verb_table(unsigned *count);
-/* The verb that is typed as `word`, or NULL. */
+/* The verb whose typed form is `word`, or NULL. */
 const struct verb *verb_find(const char *word);
 enum { VERB_WORD = 32 };
-/* What is typed for a verb: its name with '-' for '_'. Returns `out`. */
+/* The typed form of a verb: its name with '-' for '_'. Returns `out`. */
 const char *verb_word(const struct verb *verb, char out[VERB_WORD]);
 /* The main help, or that of one group ("live", "files", "dev"). False: there is no such group. */
 bool verb_help(const char *group, FILE *to);

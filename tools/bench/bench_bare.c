@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST = 72 /* where records begin in a buffer: behind its header */, ALIGN = 2 << 20, HALVES = 2 };
+enum { FIRST = 72 /* where records begin in a buffer: after its header */, ALIGN = 2 << 20, HALVES = 2 };
 
 struct bare {
     const struct bench_bare_size *size;
@@ -21,7 +21,7 @@ struct bare {
     int                           fd;
     size_t                        filled; /* bytes of the buffer */
     uint64_t                      file_bytes;
-    atomic_uint                   full, taken; /* halves of the memory, since the beginning */
+    atomic_uint                   full, taken; /* halves of the memory so far */
     unsigned                      halves;
 };
 
@@ -34,7 +34,7 @@ static double cpu_ns(void)
 
 static void rest(void) { nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL); }
 
-/* One half after the other, each as soon as it is free. */
+/* Fills one half after the other, each as soon as it is free. */
 static void *bench_bare_fill(void *ctx)
 {
     struct bare *b    = ctx;
@@ -43,7 +43,7 @@ static void *bench_bare_fill(void *ctx)
 
     CPU_ZERO(&set);
     CPU_SET((size_t)b->size->filler_cpu, &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set); /* refused: where there is room */
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set); /* if refused: on any processor */
     for (unsigned n = 0; n < b->halves; n++) {
         while (n >= atomic_load_explicit(&b->taken, memory_order_acquire) + HALVES)
             rest();
@@ -88,7 +88,7 @@ static wstatus bench_bare_copy_all(struct bare *b, struct bench_bare *spent, str
     wstatus      st   = W_SUCCESS;
     int          r    = 0;
 
-    for (unsigned n = 0; n < b->halves; n++) { /* also after an error: who fills waits for it */
+    for (unsigned n = 0; n < b->halves; n++) { /* also after an error: the filler waits for it */
         while (atomic_load_explicit(&b->full, memory_order_acquire) <= n)
             rest();
         if (r == 0)
@@ -106,13 +106,13 @@ static wstatus memory_take(struct bare *b, struct reason *why)
     b->buffer = aligned_alloc(ALIGN, (b->size->buffer + ALIGN - 1) / ALIGN * ALIGN);
     if (b->memory == MAP_FAILED || !b->buffer)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the bench");
-    madvise(b->buffer, b->size->buffer, MADV_HUGEPAGE); /* as a session's; refused: small ones do */
+    madvise(b->buffer, b->size->buffer, MADV_HUGEPAGE); /* as a session's buffer; if refused, small pages do */
     memset(b->memory, 1, b->size->memory);
     memset(b->buffer, 1, b->size->buffer);
     return W_SUCCESS;
 }
 
-/* As the writer of a session does it (autologger/etl/writer_direct.c). */
+/* As a session's writer (autologger/etl/writer_direct.c). */
 static int file_create(const char *path)
 {
     const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, fd = open(path, flags | O_DIRECT, 0600);

@@ -1,6 +1,6 @@
-/* bench_bare.h - the least that a logger with a file does, and nothing else: another processor fills memory with
- * records, this one copies each into a buffer, and a full buffer goes to the disk, past the page cache where that is
- * possible. No look at a record, no sessions, no clients: what this costs on a machine, a logger costs at least.
+/* bench_bare.h - the minimum work of a logger with a file: another processor fills memory with records, this one copies
+ * each into a buffer, and a full buffer goes to the disk, past the page cache where that is possible. It inspects no
+ * record and has no sessions or clients, so a logger costs at least as much on the same machine.
  * Threads: two, one of its own, both while it runs. The file is removed. */
 #ifndef TOOLS_BENCH_BARE_H
 #define TOOLS_BENCH_BARE_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 struct bench_bare_size {
-    /* bytes, of what is filled and of what is written at once: multiples of 4 KB, memory of 2 x buffer */
+    /* bytes that are filled, and bytes written at once: multiples of 4 KB, memory of 2 x buffer */
     size_t   memory, buffer;
-    unsigned record;  /* bytes: of 8 */
+    unsigned record;  /* bytes, a multiple of 8 */
     unsigned records; /* at least as many are copied */
     int      filler_cpu;
 };

@@ -18,7 +18,7 @@
 enum {
     RECORD          = 88,
     COPY_BUFFER     = 1 << 20,
-    COPIES          = 8 /* as long as the daemon takes, about */,
+    COPIES          = 8 /* takes about as long as the daemon */,
     PAYLOAD         = 8,
     FIRST_PAYLOAD   = 36,
     IDLE_MINIMUM_MB = 4,
@@ -36,7 +36,7 @@ struct bench_disk_disk {
     double idle_mb[BENCH_DISK_MOST];
 };
 
-/* The file holds each event of the bench once: the numbers 0 .. events - 1 in order, for one thread wrote them. */
+/* Checks that the file holds each event once: the numbers 0 .. events - 1 in order, because one thread wrote them. */
 static wstatus bench_disk_file_check(const struct bench_disk_disk *d, const char *path, struct reason *why)
 {
     struct etl_reader *r = NULL;
@@ -58,7 +58,7 @@ static wstatus bench_disk_file_check(const struct bench_disk_disk *d, const char
     return st;
 }
 
-/* What was refused was repeated until it was taken: it is counted as lost, and none is. */
+/* A refused event was repeated until it was taken: it counts as lost, but none is missing. */
 static wstatus ours_check(const struct bench_disk_disk *d, const struct ctl_session_info *last, double refused,
                           struct reason *why)
 {
@@ -83,25 +83,25 @@ static wstatus flood(struct bench_disk_disk *d, enum bench_side side, unsigned r
     double                   first[2] = {0, 0}, answer[2] = {0, 0}, cpu = 0, start = 0;
     wstatus                  st = bench_session_begin(&d->s, side, BENCH_ON_DISK, why);
 
-    if (!st) /* until the session's memory is all in use: what that costs is no event's either */
+    if (!st) /* until all of the session's memory is in use: that cost belongs to no event either */
         st = bench_ask(&d->s, side, first, 2, why, "flood %u %u", FIRST_PAYLOAD, d->events / 3);
     if (!st && side == BENCH_SIDE_OURS)
         st = bench_self_run(&d->s, flush, why);
     if (!st) {
-        sync(); /* what others left does not count */
+        sync(); /* what other programs left unwritten does not count */
         cpu   = side_cpu(d, side);
         start = bench_clock_ns();
         st    = bench_ask(&d->s, side, answer, 2, why, "flood %u %u", PAYLOAD, d->events);
     }
     if (!st && side == BENCH_SIDE_OURS) {
         st = bench_self_run(&d->s, flush, why);
-        /* all are in the file; what a session's end costs is no event's */
+        /* all are in the file; the cost of a session's end belongs to no event */
         d->cpu_ns[side][round] = (side_cpu(d, side) - cpu) / d->events;
     }
     if (!st)
         st = bench_session_end(&d->s, side, &last, why);
     if (!st && side == BENCH_SIDE_LTTNG)
-        d->cpu_ns[side][round] = (side_cpu(d, side) - cpu) / d->events; /* it writes the rest when it is stopped */
+        d->cpu_ns[side][round] = (side_cpu(d, side) - cpu) / d->events; /* LTTng writes the rest when it is stopped */
     d->rate[side][round] = d->events / (bench_clock_ns() - start) * 1e9;
     if (st)
         return st;
@@ -111,7 +111,7 @@ static wstatus flood(struct bench_disk_disk *d, enum bench_side side, unsigned r
     return ours_check(d, &last, first[1] + answer[1], why);
 }
 
-/* The least that a logger does: the records, one by one, from memory of the session's size into a buffer. */
+/* The minimum work of a logger: copies the records, one by one, from memory of the session's size into a buffer. */
 static wstatus copy_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
     const size_t size = (size_t)BENCH_DISK_MB_A_CPU << 20;
@@ -173,7 +173,7 @@ static double anonymous_mb(pid_t pid)
     return kb / 1024;
 }
 
-/* Its memory, mapped or not: what it has for itself, and all that its memfds hold. */
+/* The memory of a process, mapped or not: its anonymous memory, and all that its memfds hold. */
 static double memory_mb(pid_t pid)
 {
     static ino_t   seen[MEMFDS];
@@ -203,7 +203,7 @@ static double memory_mb(pid_t pid)
     return mb;
 }
 
-/* With a program that could write into it, and does not. */
+/* With a program that could write to the session, and does not. */
 static wstatus idle_round(struct bench_disk_disk *d, unsigned round, struct reason *why)
 {
     static const char *const start[] = {"start",      BENCH_SESSION,
@@ -242,9 +242,9 @@ static void bench_disk_rows_make(const struct bench_disk_disk *d, unsigned round
     snprintf(row.peer_version, sizeof row.peer_version, "glibc %s", gnu_get_libc_version());
     bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->copy_ns, 0, rounds);
     row.goal = 0;
-    snprintf(row.peer, sizeof row.peer, "memcpy and write, no more"); /* bench_bare.h: nobody can do it for less */
+    snprintf(row.peer, sizeof row.peer, "memcpy and write, no more"); /* bench_bare.h: the lower bound */
     bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->bare_ns, 0, rounds);
-    snprintf(row.peer, sizeof row.peer, "LTTng-UST's daemons"); /* whose record has 14 bytes */
+    snprintf(row.peer, sizeof row.peer, "LTTng-UST's daemons"); /* their record has 14 bytes */
     memcpy(row.peer_version, d->s.lttng_version, sizeof row.peer_version);
     bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->cpu_ns[BENCH_SIDE_LTTNG], 0, rounds);
     row = (struct bench_row){.row             = "memory of an idle session",

@@ -1,6 +1,6 @@
-/* bench_disk.h - `autologger bench disk`: a program that writes as fast as it can into a session with a file, without a
- * loss, against LTTng-UST; the processor time that takes in the daemon, against copying the records, copying and
- * writing them, and LTTng's daemons; the memory of a session in which nothing happens.
+/* bench_disk.h - `autologger bench disk`: measures a program that writes as fast as it can into a session with a file,
+ * without a loss, against LTTng-UST; the daemon's processor time for that, against copying the records, copying and
+ * writing them, and LTTng's daemons; the memory of an idle session.
  * Threads: one, and bench_bare.h's. See bench_stand.h for what it needs. */
 #ifndef TOOLS_BENCH_DISK_H
 #define TOOLS_BENCH_DISK_H

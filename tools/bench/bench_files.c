@@ -160,7 +160,7 @@ wstatus bench_etl_large(const char *path, uint32_t megabytes, unsigned which, st
 
 /* ---- decoding ---- */
 
-/* Of an event whose values are not found at once: one by one. */
+/* Visits the values one by one, of an event whose values are not found at once. */
 static bool see_value(void *ctx, const struct walk_place *place, const struct value *v)
 {
     (void)place, (void)v;
@@ -170,7 +170,7 @@ static bool see_value(void *ctx, const struct walk_place *place, const struct va
 
 typedef bool on_event(uint64_t *values, struct schema_set *set, const struct etl_event *e);
 
-/* All of its values are found, and none is looked at, as babeltrace2's dummy sink does it. */
+/* Finds all values of an event and looks at none, as babeltrace2's dummy sink does. */
 static bool __attribute__((noinline)) see_event(uint64_t *values, struct schema_set *set, const struct etl_event *e)
 {
     uint32_t                   used;
@@ -203,6 +203,6 @@ wstatus bench_decode(const char *path, uint64_t *events, struct reason *why)
         etl_reader_close(r);
     }
     schema_set_free(set);
-    *events = values > n ? n : 0; /* each has several */
+    *events = values > n ? n : 0; /* each event has several values */
     return st;
 }

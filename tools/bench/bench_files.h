@@ -11,7 +11,7 @@
 wstatus bench_etl_requests(const char *path, uint32_t count, struct reason *why);
 /* About `megabytes` of the same, by turns on two CPUs; `which` of two files whose times interleave. */
 wstatus bench_etl_large(const char *path, uint32_t megabytes, unsigned which, struct reason *why);
-/* Goes through a file, decodes every field, and calls a function for each event: what a program does with ProcessTrace
- * and the fields. The number of events that were decoded wholly. */
+/* Reads a file, decodes every field, and calls a function for each event, like a program that uses ProcessTrace.
+ * *events: the number of events that were decoded wholly. */
 wstatus bench_decode(const char *path, uint64_t *events, struct reason *why);
 #endif

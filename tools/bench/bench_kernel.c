@@ -8,10 +8,10 @@
 #include <sys/utsname.h>
 
 enum { SWITCHES = BENCH_BURST * BENCH_BURSTS, TRIES = 4, MODES = 2 };
-#define STRETCH_NS 100.0 /* ftrace and this much more: what is hoped for */
+#define STRETCH_NS 100.0 /* the goal: ftrace's cost and this much more */
 
 struct round { /* of one mode; ns a switch */
-    /* untraced, before and after that tracer: the machine changes its mind within seconds */
+    /* untraced, before and after that tracer: the machine's speed changes within seconds */
     double             bare[BENCH_TRACERS];
     double             ns[BENCH_TRACERS];
     struct bench_taken taken[BENCH_TRACERS];
@@ -53,7 +53,7 @@ static wstatus round_play(struct bench_kernel_run *r, unsigned mode, unsigned nu
     r->bed.stacks = mode == 1;
     wstatus st    = bench_switches(&before, why);
     for (unsigned i = 0; i < BENCH_TRACERS && !st; i++, before = after) {
-        unsigned who = (i + number) % BENCH_TRACERS; /* nobody is always the first */
+        unsigned who = (i + number) % BENCH_TRACERS; /* no tracer is always the first */
         st           = traced(&r->bed, who, &round->ns[who], &round->taken[who], why);
         if (!st)
             st = bench_switches(&after, why);

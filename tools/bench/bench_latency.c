@@ -35,7 +35,7 @@ static const struct guid bench_latency_counted = {0x1d2c6e54,
                                                   {0x8e, 0x21, 0x6b, 0x65, 0x6e, 0x63, 0x68, 0x01}};
 static const struct guid typed = {0x1d2c6e54, 0x3b7f, 0x5a10, {0x8e, 0x21, 0x6b, 0x65, 0x6e, 0x63, 0x68, 0x02}};
 
-enum bench_latency_how { WITHOUT, OFF, ON, HOWS }; /* no events in the code; nobody wants them; a session does */
+enum bench_latency_how { WITHOUT, OFF, ON, HOWS }; /* no events in the code; no session wants them; a session does */
 struct latency {
     struct bench_stand               s;
     struct control_client           *c;
@@ -74,8 +74,8 @@ static int bench_latency_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* From before the controller asks to when a program that looks all the time sees it. Fewer seen than made: two fell
- * together, on a machine that is too busy; again, and further apart. */
+/* Measures from before the controller's request until a polling program sees the change. W_RETRY: fewer changes were
+ * seen than made, because two coincided on a busy machine; try again, further apart. */
 static wstatus seen_once(struct latency *l, unsigned round, unsigned apart_ms, struct reason *why)
 {
     double         asked[CHANGES_MOST], seen[CHANGES_MOST], took[CHANGES_MOST], ready;
@@ -85,7 +85,7 @@ static wstatus seen_once(struct latency *l, unsigned round, unsigned apart_ms, s
     for (unsigned i = 0; i < n && !st; i++) {
         nanosleep(&(struct timespec){.tv_nsec = (long)apart_ms * 1000000 + (long)(i * 7919 % 1000) * 1000}, NULL);
         asked[i] = bench_clock_ns();
-        /* it is enabled when the round begins, and when it ends */
+        /* the provider is enabled when the round begins, and when it ends */
         st = bench_latency_change(l, &bench_latency_counted, i % 2 != 0, 0, why);
     }
     if (!st && bench_hear(&l->s, BENCH_SIDE_OURS, seen, n, why))
@@ -119,7 +119,7 @@ static wstatus sort_run(struct latency *l, enum bench_latency_how how, double an
                           how != WITHOUT);
 }
 
-/* Arrays of such a length that there are RATE events a second of processor time. */
+/* Finds the array length that gives RATE events a second of processor time. */
 static wstatus sort_calibrate(struct latency *l, struct reason *why)
 {
     double  answer[3];
@@ -143,7 +143,7 @@ static wstatus sort_rounds(struct latency *l, struct reason *why)
 
     for (unsigned i = 0; i < l->size->runs && !st; i++)
         for (unsigned turn = 0; turn < HOWS && !st; turn++) {
-            const enum bench_latency_how how = (i + turn) % HOWS; /* none is always the first */
+            const enum bench_latency_how how = (i + turn) % HOWS; /* no variant is always the first */
             st                               = sort_run(l, how, answer, why);
             l->cpu[how][i]                   = answer[0] / 1e3;
             l->wall[how][i]                  = answer[1] / 1e3;

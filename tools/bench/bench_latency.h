@@ -1,4 +1,4 @@
-/* bench_latency.h - `autologger bench latency`: what single events and single changes cost, where nothing is warm.
+/* bench_latency.h - `autologger bench latency`: the cost of single events and single changes, with cold caches.
  * Threads: one. See bench_stand.h for what it needs. */
 #ifndef TOOLS_BENCH_LATENCY_H
 #define TOOLS_BENCH_LATENCY_H
@@ -13,8 +13,8 @@ struct bench_latency_size {
 };
 extern const struct bench_latency_size bench_latency_usual;
 /* An event after a sweep over 8 MiB, against LTTng-UST; how soon a running program sees an enable or a disable; a
- * program that sorts and writes 10,000 events a second, with its events on and off by turns. `runs_file`: where the
- * times of each pair go, JSON; NULL: nowhere. */
+ * program that sorts and writes 10,000 events a second, with its events on and off by turns. `runs_file`: the file for
+ * the times of each pair, JSON; NULL: none. */
 wstatus bench_latency(unsigned rounds, const struct bench_latency_size *size, const char *programs,
                       const char *runs_file, struct bench_result *out, struct reason *why);
 #endif

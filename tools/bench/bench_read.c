@@ -40,7 +40,8 @@ static const char *bench_read_below(const struct bed *b, const char *name, char 
 
 /* ---- programs ---- */
 
-/* In a child: output to `out` (a file below the folder; NULL: nowhere), an end when the bench is killed. */
+/* Prepares a child: its output goes to `out` (a file below the folder; NULL: nowhere), and it ends when the bench is
+ * killed. */
 static void bench_read_child_begin(const struct bed *b, const char *out)
 {
     char path[PATH_BYTES];
@@ -92,7 +93,7 @@ static void run_to(const struct bed *b, const char *const argv[], const char *to
     wait_for(pid, start, out);
 }
 
-/* The first line of what the last program said. */
+/* An error with the first line of the last program's messages. */
 static wstatus bench_read_failed(const struct bed *b, const char *what, struct reason *why)
 {
     char   path[PATH_BYTES], text[200] = "";
@@ -182,7 +183,7 @@ static wstatus trace_lttng(struct bed *b, uint32_t events, struct reason *why)
     const char *const        stop[]    = {"lttng", "--no-sessiond", "destroy", name, NULL};
     const char *const *const steps[]   = {create, channel, event, start, write, stop};
 
-    /* of the program that writes: it waits where the ring is full, so that none is lost */
+    /* the writing program waits when the ring is full, so that no event is lost */
     setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1);
     wstatus st = start_sessiond(b, why);
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !st; i++)
@@ -207,7 +208,7 @@ static uint64_t lines_of(const char *path)
     return lines;
 }
 
-/* Both programs tell as many events as were written: else the ratio would mean nothing. */
+/* Checks that both programs show as many events as were written: else the ratio would mean nothing. */
 static wstatus check_events(const struct bed *b, uint32_t events, struct reason *why)
 {
     char                   lttng[PATH_BYTES], etl[PATH_BYTES], text[PATH_BYTES];
@@ -341,7 +342,7 @@ static void bench_read_copy(const struct bed *b, struct bench_read_used *out)
     unlink(from[1]);
 }
 
-/* The cheaper of two runs: what else the machine does costs both contestants, but not at the same time. */
+/* Keeps the cheaper of two runs: other load on the machine slows both contestants, but not at the same time. */
 static void keep_cheaper(struct bench_read_used *best, const struct bench_read_used *one, bool first)
 {
     if (first || one->code || (!best->code && one->cpu_s < best->cpu_s))
@@ -393,8 +394,7 @@ static wstatus merging_round(struct bed *b, unsigned i, struct reason *why)
     return check_codes(b, i, MERGE, "merging or copying", why);
 }
 
-/* Gigabytes that come and go leave a machine busy for a while, virtual ones above all: so merges come when all else is
- * done. */
+/* Writing and deleting gigabytes leaves a machine busy for a while, a virtual one above all: so merges come last. */
 static wstatus rounds_play(struct bed *b, unsigned rounds, const struct bench_read_size *size, struct reason *why)
 {
     char    path[PATH_BYTES];
@@ -434,7 +434,7 @@ static void bench_read_row_add(const struct bed *b, const struct bench_row *like
     snprintf(row->peer_version, sizeof row->peer_version, "%s", work == MERGE ? "" : b->version);
 }
 
-/* Peak memory of the merge, as a share of what is allowed. */
+/* Peak memory of the merge, as a share of the limit. */
 static void row_memory(const struct bed *b, unsigned rounds, struct bench_result *out)
 {
     struct bench_row *row = &out->row[out->count++];

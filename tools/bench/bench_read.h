@@ -1,7 +1,7 @@
-/* bench_read.h - what reading a trace costs, against babeltrace2 on the same events traced by LTTng, and merging
+/* bench_read.h - the cost of reading a trace, against babeltrace2 on the same events traced by LTTng, and of merging,
  * against cp. Everything is in one run, by turns: events to text, events decoded for a callback, the merge of two
- * files. The ratios of the first two are of CPU time (one thread each), that of the merge of time on the clock, with
- * all data on the disk at the end of both.
+ * files. The first two ratios compare CPU time (one thread each), that of the merge compares wall-clock time, with all
+ * data on the disk at the end of both.
  * Threads: one. Needs babeltrace2, lttng and the program autologger-bench-ust; a missing one is an error that says what
  * to do. */
 #ifndef TOOLS_BENCH_READ_H

@@ -1,5 +1,5 @@
-/* bench_request.h - the events of `autologger bench read`: what event i says, so that LTTng-UST and an .etl hold the
- * same. C alone. Threads: pure. */
+/* bench_request.h - the events of `autologger bench read`: the content of event i, the same for LTTng-UST and an .etl.
+ * C alone. Threads: pure. */
 #ifndef TOOLS_BENCH_REQUEST_H
 #define TOOLS_BENCH_REQUEST_H
 #include <stdint.h>

@@ -70,7 +70,8 @@ double bench_lttng_cpu(const struct bench_stand *s)
 
 /* ---- programs ---- */
 
-/* In a child: what it says goes to a file, it ends when the bench is killed, and knows this stand's daemons alone. */
+/* Prepares a child: its messages go to a file, it ends when the bench is killed, and it finds this stand's daemons
+ * alone. */
 static void bench_stand_child_begin(const struct bench_stand *s, int in, int out)
 {
     char path[PATH_BYTES];
@@ -84,7 +85,7 @@ static void bench_stand_child_begin(const struct bench_stand *s, int in, int out
     setenv("LTTNG_HOME", s->dir, 1);
     setenv("LTTNG_RUNDIR", bench_stand_path(s, "lttng-run", path), 1);
     setenv("LTTNG_UST_REGISTER_TIMEOUT", "20000", 1);
-    setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1); /* where none is to be lost */
+    setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1); /* for a session that must not lose events */
     setenv("AUTOLOGGER_RUNTIME_DIR", bench_stand_path(s, "run", path), 1);
 }
 
@@ -239,7 +240,7 @@ static wstatus writer_begin(struct bench_stand *s, enum bench_side side, struct 
     close(from[1]);
     p->to   = fdopen(to[1], "w");
     p->from = fdopen(from[0], "r");
-    /* its first thread alone: what its library runs beside it goes where there is room */
+    /* pin its first thread alone: the threads of its library run where there is room */
     CPU_ZERO(&set);
     CPU_SET((size_t)s->cpu[0], &set);
     if (p->pid <= 0 || !p->to || !p->from)
@@ -299,7 +300,7 @@ wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, u
 
 /* ---- sessions ---- */
 
-/* Both sides walk through as much memory: what lies in the caches is a part of what an event costs. */
+/* Both sides go through the same amount of memory: cache misses are part of an event's cost. */
 enum { MEMORY_MB_A_CPU = 4 };
 
 static wstatus bench_stand_ours_begin(struct bench_stand *s, enum bench_keep keep, struct reason *why)
@@ -369,7 +370,7 @@ static wstatus bench_stand_ours_end(struct bench_stand *s, struct ctl_session_in
     return st;
 }
 
-/* "Warning: N events were discarded": what is lost costs less. */
+/* "Warning: N events were discarded": a lost event costs less. */
 static wstatus lttng_end(struct bench_stand *s, struct ctl_session_info *out, struct reason *why)
 {
     static const char *const stop[] = {LTTNG, "stop", NULL}, *const destroy[] = {LTTNG, "destroy", BENCH_SESSION, NULL};
@@ -389,7 +390,7 @@ wstatus bench_session_end(struct bench_stand *s, enum bench_side side, struct ct
 
 /* ---- the stand ---- */
 
-/* The last two: interrupts like the first ones. */
+/* The last two CPUs: the first ones get more interrupts. */
 static void cpus_choose(struct bench_stand *s)
 {
     cpu_set_t set;
@@ -410,7 +411,7 @@ wstatus bench_stand_make(struct bench_stand *s, const char *programs, struct rea
     const char              *tmp = getenv("TMPDIR");
 
     *s = (struct bench_stand){0};
-    signal(SIGPIPE, SIG_IGN); /* a program that has ended is an error that is told */
+    signal(SIGPIPE, SIG_IGN); /* the end of a program is reported as an error */
     snprintf(s->dir, sizeof s->dir, "%.200s/autologger-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(s->dir)) {
         *s->dir = 0;

@@ -1,8 +1,8 @@
-/* bench_stand.h - what `autologger bench write, latency and disk` stand on: a daemon of this project's and LTTng's
- * session daemon, both with folders of their own, and two programs that write the same events when told
+/* bench_stand.h - the test stand of `autologger bench write, latency and disk`: a daemon of this project and LTTng's
+ * session daemon, both with folders of their own, and two programs that write the same events on command
  * (tools/writers/bench_writer.h).
- * Threads: one. Ownership: what make made, remove removes, whatever happened between. A missing program is an error
- * that says what to do.
+ * Threads: one. Ownership: remove removes what make made, whatever happened between. A missing program is an error that
+ * says what to do.
  * Not for: figures (bench_write_peer.h, bench_latency.h, bench_disk.h). */
 #ifndef TOOLS_BENCH_STAND_H
 #define TOOLS_BENCH_STAND_H
@@ -24,12 +24,12 @@ struct bench_stand {
     char                 self[512], daemon_path[512], writer_path[BENCH_SIDES][512];
     char                 lttng_version[80];
     pid_t                daemon, sessiond;
-    int                  cpu[2]; /* where programs write; the same twice where this thread has but one */
+    int                  cpu[2]; /* where programs write; equal when this thread may use only one */
     struct bench_program program[BENCH_SIDES];
 };
 /* What a session keeps: the newest events in memory, or all of them in a file, without a loss. */
 enum bench_keep { BENCH_IN_MEMORY, BENCH_ON_DISK };
-/* What the file session has for events that wait, a CPU: the same on both sides. */
+/* Buffer space of the file session, per CPU: the same on both sides. */
 enum { BENCH_DISK_MB_A_CPU = 64, BENCH_DISK_BUFFER_MB = 4 };
 #define BENCH_SESSION "bench"
 
@@ -39,8 +39,8 @@ void        bench_stand_remove(struct bench_stand *s);
 const char *bench_stand_path(const struct bench_stand *s, const char *name, char out[400]);
 
 wstatus bench_session_begin(struct bench_stand *s, enum bench_side side, enum bench_keep keep, struct reason *why);
-/* *out (may be NULL): the session's last numbers; of LTTng's events_lost alone, from what it says of discarded
- * events. */
+/* *out (may be NULL): the session's last numbers; of LTTng's lost_ring alone: 1 when it reports discarded or lost
+ * events, else 0. */
 wstatus bench_session_end(struct bench_stand *s, enum bench_side side, struct ctl_session_info *out,
                           struct reason *why);
 /* Runs the command with `args` (NULL at the end) against the stand's daemon. */

@@ -16,13 +16,13 @@ struct bench_steps_walk {
     uint64_t            back;   /* where it returns to */
 };
 
-/* endbr64: says that an indirect jump may land here, and does nothing. */
+/* endbr64: marks the target of an indirect jump, and does nothing. */
 static bool is_mark(pid_t pid, uint64_t ip)
 {
     return (uint32_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)ip, NULL) == 0xFA1E0FF3u;
 }
 
-/* The program is before the instruction at `ip`. */
+/* The program is about to execute the instruction at `ip`. */
 static void arrived(pid_t pid, struct bench_steps_walk *w, struct bench_steps *calls, unsigned count, uint64_t ip,
                     uint64_t sp)
 {

@@ -19,15 +19,15 @@
 enum { WARM_UP = 2000, REST_US = 12000, KEEPERS_MOST = 15, ASKED_MOST = 1000000 };
 struct shared {       /* between the processes of a measurement */
     double   ns;      /* what is measured */
-    uint32_t quiet;   /* 1: now; a futex */
-    uint32_t keeping; /* so many do */
+    uint32_t quiet;   /* 1: keep the processors now; a futex */
+    uint32_t keeping; /* how many keepers do */
 };
 struct partner {
     int      in, out;
     unsigned turns;
 };
 
-/* Nobody else comes in between, if that may be asked for. */
+/* Asks for real-time priority, so that no other process comes in between; it may be refused. */
 static void alone(void)
 {
     struct sched_param first = {.sched_priority = 1};
@@ -55,9 +55,9 @@ static bool pin_to(int cpu)
 
 /* ---- quiet ---- */
 
-/* What others do on the other processors, which may share caches or even a core with ours, costs a switch more than any
- * tracer does. So during a burst, which is milliseconds, each of them is kept by a process of ours that does nothing.
- * Where there are many, the load of a few is no matter. */
+/* Load on the other processors, which may share caches or even a core with this one, adds more to a switch than any
+ * tracer does. So during a burst, a few milliseconds, a keeper process occupies each of them and does nothing. Where
+ * there are many processors, the load of a few does not matter. */
 static void keeper(struct shared *s, int cpu)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -99,7 +99,7 @@ static void keepers_end(const pid_t *pids, unsigned count)
     }
 }
 
-/* Returns once all keep still, or when it is seen that they do not come to it. */
+/* Returns once all keepers spin, or after ASKED_MOST checks. */
 static void quiet_begin(struct shared *s, unsigned keepers)
 {
     __atomic_store_n(&s->quiet, 1, __ATOMIC_RELEASE);
@@ -119,7 +119,7 @@ static double cpu_now(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Each turn of the pair is two switches. 0: it could not be done. */
+/* Each turn of the pair is two switches. 0: it failed. */
 static double bursts(struct shared *s, unsigned keepers)
 {
     int            there[2], back[2];
@@ -142,7 +142,7 @@ static double bursts(struct shared *s, unsigned keepers)
         double took = (cpu_now() - began) / (double)BENCH_BURST;
         least       = i + 1 > WARM_UP && (took < least || least == 0) ? took : least;
         quiet_end(s);
-        usleep(REST_US); /* whoever records catches up */
+        usleep(REST_US); /* the tracer catches up */
         quiet_begin(s, keepers);
         began = cpu_now();
     }
@@ -150,7 +150,7 @@ static double bursts(struct shared *s, unsigned keepers)
     return least;
 }
 
-/* In the child, on the last CPU that may be used: the first one has the machine's interrupts more often. */
+/* Runs in the child, on the last CPU that may be used: the first one gets more interrupts. */
 static double play(struct shared *s)
 {
     cpu_set_t set;

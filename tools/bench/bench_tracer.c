@@ -24,7 +24,8 @@ enum { PATH_BYTES = 400, START_MS = 20000, MODE_DIR = 0700 };
 
 /* ---- programs ---- */
 
-/* In the child: nothing on the terminal, an end when the bench is killed. `said` is where its messages go. */
+/* Prepares the child: it prints nothing on the terminal, and ends when the bench is killed; its messages go to
+ * `said`. */
 static void bench_tracer_child_begin(const struct bench_bed *bed, int out)
 {
     char path[PATH_BYTES];
@@ -36,7 +37,7 @@ static void bench_tracer_child_begin(const struct bench_bed *bed, int out)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-/* What a program said last, for a reason. */
+/* The first line of the last program's messages, for a reason. */
 static const char *bench_tracer_said(const struct bench_bed *bed, char out[160])
 {
     char path[PATH_BYTES];
@@ -152,7 +153,7 @@ static wstatus bench_tracer_ours_begin(struct bench_bed *bed, struct reason *why
               : W_SUCCESS;
 }
 
-/* Switches and their stacks in the file; no stacks but theirs were asked for. */
+/* Counts the switches and their stacks in the file; no other stacks were asked for. */
 static wstatus switches_count(const char *path, struct bench_taken *out, struct reason *why)
 {
     struct etl_reader *r = NULL;
@@ -212,7 +213,7 @@ static wstatus perf_begin(struct bench_bed *bed, struct reason *why)
     if ((mkfifo(ctl, 0600) && errno != EEXIST) || (mkfifo(ack, 0600) && errno != EEXIST) ||
         (bed->control[0] = open(ctl, O_RDWR | O_CLOEXEC)) < 0 || (bed->control[1] = open(ack, O_RDWR | O_CLOEXEC)) < 0)
         return reason_set(why, wstatus_from_errno(errno), "cannot make the bench's pipes: %s", strerror(errno));
-    /* the same rings as ours; without its own work at the end (-B), or a cache of what it saw (-N) */
+    /* rings of the same size as ours; without perf's work on build ids at the end (-B) and its cache of them (-N) */
     char *const argv[] = {"perf",
                           "record",
                           "-q",
@@ -256,7 +257,7 @@ static uint64_t samples_read(int fd, uint64_t *with_stack, bool stacks)
     return count;
 }
 
-/* "Warning:\nProcessed N events and lost M chunks!": what is lost costs less. */
+/* "Warning:\nProcessed N events and lost M chunks!": a lost event costs less. */
 static bool perf_lost(const struct bench_bed *bed)
 {
     char   text[512], path[PATH_BYTES];
@@ -272,7 +273,7 @@ static wstatus perf_script(struct bench_bed *bed, const char *data, struct bench
 {
     char message[160];
     int  fd;
-    /* addresses, no names: ours are not asked for names either */
+    /* addresses without names, as on our side */
     char *const argv[] = {"perf", "script",
                           "-i",   (char *)data,
                           "-F",   bed->stacks ? "comm,tid,cpu,time,event,trace,ip" : "comm,tid,cpu,time,event,trace",

@@ -21,7 +21,7 @@ enum {
 #define HEADER_BYTES 80u
 
 static const struct bench_write_peer_kind {
-    unsigned    bytes; /* of the payload; its name for the programs */
+    unsigned    bytes; /* of the payload; names the kind in commands */
     const char *row;
     double      goal;
 } bench_write_peer_kinds[KINDS] = {{8, "write 8 bytes, enabled", 0.35},
@@ -35,8 +35,8 @@ struct bench_write_peer_figures {
 
 static unsigned batch_of(unsigned bytes) { return BATCH_BYTES / ((HEADER_BYTES + bytes + 7) & ~7u); }
 
-/* A batch of which none was refused, for what is refused costs less: the last of the numbers. A daemon that does not
- * get a processor just then is waited for. */
+/* Repeats a batch until no event is refused (the last number), because a refused event costs less. Between tries it
+ * waits for a daemon that does not get a processor just then. */
 static __attribute__((format(printf, 6, 7))) wstatus batch_play(struct bench_stand *s, enum bench_side side,
                                                                 double *answer, unsigned count, struct reason *why,
                                                                 const char *format, ...)
@@ -57,7 +57,7 @@ static __attribute__((format(printf, 6, 7))) wstatus batch_play(struct bench_sta
                       answer[count - 1]);
 }
 
-/* By turns, batch by batch; of each side the median batch. */
+/* The sides take turns, batch by batch; the figure of a side is its median batch. */
 static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, struct bench_write_peer_figures *f,
                            struct reason *why)
 {
@@ -75,8 +75,8 @@ static wstatus write_round(struct bench_stand *s, unsigned k, unsigned round, st
     return st;
 }
 
-/* Rates by the processor time of each thread: what others do on the machine is not counted, what the two do to each
- * other is. */
+/* Rates by the processor time of each thread: the load of other processes does not count, the effect of the two threads
+ * on each other does. */
 static wstatus two_round(struct bench_stand *s, unsigned round, struct bench_write_peer_figures *f, struct reason *why)
 {
     double         one[BENCH_SIDES][BATCHES], two[BENCH_SIDES][BATCHES], answer[4];

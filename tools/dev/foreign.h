@@ -9,7 +9,7 @@
 
 enum { FOREIGN_SKIPPED = 77 };
 
-/* Writes the path of a foreign file; false, with the reason on standard output: it is not there. */
+/* Writes the path of a foreign file to `path`; 0, with the reason on standard output: it is not there. */
 static inline int foreign_path(const char *name, char *path, size_t size)
 {
     const char *data = getenv("AUTOLOGGER_DATA");

@@ -1,11 +1,12 @@
-/* make_traces - writes the traces that tests read: make_traces FOLDER. By the product's writer, and the same bytes each
- *   time. small.etl       three TraceLogging events in three buffers of 8 KB
+/* make_traces - writes the traces that tests read: make_traces FOLDER. It uses the product's writer, and writes the
+ * same bytes each time.
+ *   small.etl       three TraceLogging events in three buffers of 8 KB
  *   other.etl       the same of another boot
  *   programs.etl    four processors: TraceLogging with every kind of field, manifest and classic events, extended items
  *   kernel.etl      two processors of a kernel session: processes, threads, images, disks, switches, samples, stacks
  *   compressed.etl  TraceLogging events, XPRESS
  *   lossy.etl       a session that lost 1234 events and 2 buffers
- * tools/tests/made has what "autologger dump" says of each. Exit codes: 0, 1 a file could not be written, 100 called
+ * tools/tests/made has the output of "autologger dump" for each. Exit codes: 0, 1 a file could not be written, 100 called
  * wrongly. */
 #include "autologger/etl/writer.h"
 #include "autologger/etl/xpress.h"
@@ -88,7 +89,7 @@ static void make_traces_end(struct make_traces_making *m, uint64_t events_lost)
     free(m);
 }
 
-/* Sizes of records stand in their headers: 0 or 4. */
+/* A record's header holds its size, at offset 0 or 4. */
 static void record(struct make_traces_making *m, unsigned cpu, const void *bytes, size_t size)
 {
     const uint32_t whole = (uint32_t)(size + 7) & ~7u;
@@ -148,7 +149,7 @@ static void make_traces_event(struct make_traces_making *m, struct make_traces_s
     record(m, from.cpu, bytes, w.pos);
 }
 
-/* A TraceLogging event. `fields`: "name\0type..." as metadata has them behind the event's name. */
+/* A TraceLogging event. `fields`: "name\0type..." as metadata has them after the event's name. */
 static void tracelogging(struct make_traces_making *m, struct make_traces_source from, const char *provider,
                          const char *name, const void *fields, size_t fields_size, const struct writer *payload)
 {
@@ -432,7 +433,7 @@ static void make_traces_kernel(const char *folder)
     uint32_t                   running[2] = {0};
     char                       name[64], command[96];
 
-    for (uint32_t pid = 1; pid <= 12; pid++) { /* what there was before */
+    for (uint32_t pid = 1; pid <= 12; pid++) { /* processes from before the session */
         snprintf(name, sizeof name, pid == 1 ? "init" : "daemon-%u", pid);
         snprintf(command, sizeof command, "/usr/sbin/%s --flag %u", name, pid * 3);
         make_traces_process(m, 0, 0x0303, pid, pid == 1 ? 0 : 1, name, command);

@@ -2,9 +2,9 @@
  * fixture gets is decoded as `dump` does it; of each class the one with the most fields filled is kept, and at the end
  *   - it has a row in autologger/kernel/tables/written.def;
  *   - a row that names this test is compared, field by field, with the line of tests/data/read-back/TEST.txt, which was
- *     held against what went in; a field that is 0 there must be said to be so always, and one that is said so must be
- *     0.
- * What came out is written to AL_BINARY_DIR/read-back/TEST.txt, to be looked at when a class is new.
+ *   checked against the input; a field that is empty in all events must be in the row's `never`, and a field in `never`
+ *   must be empty in all.
+ * The result is written to AL_BINARY_DIR/read-back/TEST.txt, for a look when a class is new.
  * Threads: one. Ownership: the process'. Not for: values of any but that one event. */
 #ifndef TOOLS_DEV_READ_BACK_H
 #define TOOLS_DEV_READ_BACK_H
@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 #ifndef READ_BACK_LIVE
-/* fields that have a value on living machines alone; who defines it says which test reads them */
+/* fields that have a value on live machines alone; its definition names the test that reads them */
 #define READ_BACK_LIVE ""
 #endif
 enum { READ_BACK_CLASSES = 256, READ_BACK_LINE = 4096 };
@@ -159,8 +159,7 @@ static inline void read_back_see(const void *record, size_t size)
     memcpy(read_back[i].filled_names, all, sizeof all);
 }
 
-/* A field that no event of the class had a value in, though its row does not say so, or the other way round; NULL:
- * none. */
+/* A field that is empty in all events of the class but not in its row's `never`, or the reverse; NULL: none. */
 static inline const char *read_back_wrong(const struct read_back *r, char name[64])
 {
     for (const char *word = r->fields; *word; word += strspn(word, " ")) {
@@ -230,7 +229,7 @@ static inline void every_class_is_read_back(void **state)
             print_message("  fields: %s\n  filled: %s\n", r->fields, r->filled_names);
             bad++;
         } else if (!read_back_wanted(test, r->key, line) ||
-                   strcmp(line, r->line) != 0) { /* held against what went in */
+                   strcmp(line, r->line) != 0) { /* the file was checked against the input */
             print_message("%s:\n  expected%s\n  found   %s\n", r->key, line, r->line);
             bad++;
         } else {

@@ -71,7 +71,7 @@ void bundle_finish(struct bundle *b)
     b->folder[0] = 0;
 }
 
-/* Returns the exit code; 127 when it could not be run, 128 and more for a signal. error_fd -1: nowhere. */
+/* Returns the exit code; 127 when it could not be run, 128 and more for a signal. error_fd -1: /dev/null. */
 static int bundle_run(const char *program, char *const *argv, int out_fd, int error_fd)
 {
     int status = 0;
@@ -94,7 +94,7 @@ static int bundle_run(const char *program, char *const *argv, int out_fd, int er
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The first line of a text, as the reason why there is not more. */
+/* The first line of a file, for the reason of a missing part. */
 static void first_line(const char *path, char *out, size_t size)
 {
     FILE *f = fopen(path, "re");
@@ -238,7 +238,7 @@ void bundle_versions(struct bundle *b, const char *version)
 
 /* --- redacting --- */
 
-/* A text, in its place; one that begins with a mark of UTF-16 is of that. */
+/* Redacts a text file in place; one that begins with a UTF-16 BOM is UTF-16. */
 static bool redact_text_file(struct redactor *r, const char *path)
 {
     struct stat st;

@@ -1,5 +1,4 @@
-/* compare_run.h - carries out `autologger compare`, and the comparison of a report: reads the boots, holds them against
- * each other.
+/* compare_run.h - carries out `autologger compare`, and the comparison of a report: reads the boots and compares them.
  * Threads: one. Not for: options (cmd_compare.c). */
 #ifndef TOOLS_COMPARE_RUN_H
 #define TOOLS_COMPARE_RUN_H
@@ -18,8 +17,7 @@ struct compare_run {
 /* An exit code of enum verb_exit. */
 int compare_run(const struct compare_run *a);
 
-/* A boot against others, with what the others are in words. A trace that cannot be read is left out, and said on
- * stderr. */
+/* Compares a boot with others; before and after name them. An unreadable trace is left out and reported on stderr. */
 struct compared {
     struct boot_comparison *comparison; /* NULL: there is nothing to compare with */
     char                    before[300], after[300];

@@ -20,7 +20,7 @@ extern char **environ;
 
 /* ---- what may be asked ---- */
 
-/* Letters, digits and what systemd has in names; no '-' at the beginning and no pattern. */
+/* Letters, digits and the other characters of systemd's names; no '-' at the beginning and no pattern. */
 static bool is_unit(const char *name)
 {
     const size_t n = strlen(name);
@@ -29,7 +29,7 @@ static bool is_unit(const char *name)
            strchr(name, '.');
 }
 
-/* Its 32 digits. False: it is none. */
+/* Copies the 32 digits of a boot id. False: it is no boot id. */
 static bool journal_lines_boot_id(const char *text, char out[33])
 {
     unsigned n = 0;
@@ -44,7 +44,7 @@ static bool journal_lines_boot_id(const char *text, char out[33])
 
 /* ---- journalctl ---- */
 
-/* As much as there is room for; no character is cut in two. */
+/* Copies as much as fits; no character is cut in two. */
 static void text_copy(char out[JOURNAL_LINE], const char *text)
 {
     size_t n = strlen(text);
@@ -57,7 +57,7 @@ static void text_copy(char out[JOURNAL_LINE], const char *text)
     out[n] = 0;
 }
 
-/* "[   12.345678] program[pid]: text". False: it is of a later time than was asked for, and so are all that follow. */
+/* "[   12.345678] program[pid]: text". False: this line and all that follow are later than asked for. */
 static bool line_take(const struct journal_ask *ask, char *line, struct journal_told *out)
 {
     char        *end;
@@ -109,7 +109,7 @@ static void journal_lines_run(const struct journal_ask *ask, const char *boot, c
     if (f)
         fclose(f);
     if (!error)
-        kill(pid, SIGKILL); /* it may have more to say */
+        kill(pid, SIGKILL); /* it may still write */
     if (!error)
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
         }
@@ -117,14 +117,15 @@ static void journal_lines_run(const struct journal_ask *ask, const char *boot, c
 
 /* ---- the process that answers ---- */
 
-/* With all that it has started. */
+/* Kills the process group: this process and what it has started. */
 static void journal_lines_on_end(int number)
 {
     (void)number;
     kill(0, SIGKILL);
 }
 
-/* Ends with who began it, and holds nothing of his open. Its group is its own, so journalctl ends with it. */
+/* Ends with its parent, and does not hold its standard streams. It has its own process group, so journalctl ends with
+ * it. */
 static void journal_lines_apart(pid_t parent)
 {
     const int none = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -185,7 +186,7 @@ void journal_ask(struct journal_lines *j, const struct journal_ask *ask, struct 
 {
     struct pollfd p           = {.fd = j->fd, .events = POLLIN};
     *out                      = (struct journal_told){0};
-    void (*const before)(int) = signal(SIGPIPE, SIG_IGN); /* it may have been killed */
+    void (*const before)(int) = signal(SIGPIPE, SIG_IGN); /* the process may have been killed */
     if (j->fd < 0 || write(j->fd, ask, sizeof *ask) != (ssize_t)sizeof *ask || poll(&p, 1, PATIENCE_S * 1000) != 1 ||
         read(j->fd, out, sizeof *out) != (ssize_t)sizeof *out || out->count > JOURNAL_LINES)
         out->count = 0;
@@ -200,7 +201,7 @@ void journal_end(struct journal_lines *j)
         close(j->fd);
     if (j->pid > 0) {
         kill(-j->pid, SIGKILL);
-        kill(j->pid, SIGKILL); /* where it has not made its group yet */
+        kill(j->pid, SIGKILL); /* if it has not made its group yet */
         while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR) {
         }
     }

@@ -1,9 +1,9 @@
-/* journal_lines.h - what systemd's journal has of a unit in a time of a boot: journalctl(1) is run, and its last lines
- * of that time are kept. A command that reads a trace has no rights any more when it knows what to ask (read_only.h):
- * so a process is begun before, which answers one question.
- * Invariants: J1 the question is checked where it is answered: a name of a unit, a boot's id, no other word of a trace
- * reaches journalctl. J2 it has PATIENCE_S seconds, then it is killed, and there are no lines. J3 lines go by the time
- * since the boot, which no setting of the date moves.
+/* journal_lines.h - the last lines of systemd's journal about a unit in a time range of a boot, from journalctl(1). A
+ * command that reads a trace has given up its rights before it knows the question (read_only.h), so a process started
+ * earlier answers one question.
+ * Invariants: J1 the answering process checks the question: of a trace only a unit's name and a boot's id reach
+ * journalctl. J2 after PATIENCE_S seconds it is killed, and there are no lines. J3 lines are chosen by the time since
+ * the boot, which setting the date does not change.
  * Threads: one. Ownership: begin/end. Not for: lines of the kernel's log, which a trace has itself. */
 #ifndef TOOLS_JOURNAL_LINES_H
 #define TOOLS_JOURNAL_LINES_H
@@ -23,11 +23,11 @@ struct journal_told {
 };
 struct journal_lines {
     pid_t pid;
-    int   fd; /* -1: there is none, and no lines */
+    int   fd; /* -1: no process, and no lines */
 };
 
 struct journal_lines journal_begin(void);
-/* One question. No lines where nobody can tell: no journal, no rights, another machine's boot. */
+/* Asks the one question. No lines without a journal, without rights, or for another machine's boot. */
 void journal_ask(struct journal_lines *j, const struct journal_ask *ask, struct journal_told *out);
 void journal_end(struct journal_lines *j);
 #endif

@@ -1,4 +1,4 @@
-/* manifest_source.h - the manifests of a file on a command line (XML, binary form, program), with what is wrong on
+/* manifest_source.h - the manifests of a file on a command line (XML, binary form, program), with their problems on
  * standard error.
  * Threads: one. Ownership: manifest_source_finish frees what was read, also after a failure. */
 #ifndef TOOLS_MANIFEST_SOURCE_H
@@ -15,8 +15,8 @@ struct manifest_source {
 };
 wstatus manifest_source_read(struct manifest_source *s, const char *path, struct reason *why);
 void    manifest_source_finish(struct manifest_source *s);
-/* For a compiler: prints what `problems` tells, and counts it in `s`. */
+/* For a compiler: makes `problems` print as `s` asks. */
 void manifest_source_problems(struct manifest_source *s, struct manifest_problems *problems);
-/* Prints the failure of a reading, unless its mistakes were already; the exit code. */
+/* Prints why reading failed. Returns the exit code: VERB_FAILED after mistakes in the file. */
 int manifest_source_failed(const struct manifest_source *s, const char *verb, wstatus st, const struct reason *why);
 #endif

@@ -10,7 +10,7 @@
 
 static char mapped_said[1024];
 
-/* Made before, because nothing but write() may be called here. */
+/* mapped_said is made before: nothing but write() may be called here. */
 static void on_bus(int signal_number)
 {
     (void)signal_number;

@@ -1,6 +1,6 @@
-/* mapped.h - reading a trace through a mapping (etl_reader_map) in a command: where the file is truncated meanwhile,
- * the command says so and ends with 1. Threads: one. Not for: commands that write files beside what they print, which
- * would stay half done. */
+/* mapped.h - reading a trace through a mapping (etl_reader_map) in a command: if the file is truncated meanwhile, the
+ * command reports it and exits with VERB_FAILED. Threads: one. Not for: commands that also write files, which would
+ * stay half written. */
 #ifndef TOOLS_MAPPED_H
 #define TOOLS_MAPPED_H
 #include "autologger/etl/reader.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A store that is not there, or not readable, is no mistake: the file is merged without. */
+/* A missing or unreadable store is no mistake: the file is merged without configuration. */
 static bool merge_options_configuration(void *ctx, const char *boot_id, uint64_t *change_number,
                                         char hash[PROVENANCE_HASH])
 {

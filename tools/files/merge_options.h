@@ -1,6 +1,6 @@
-/* merge_options.h - what merge and relog have in common besides their filters: a bar on a terminal, and what is known
- * of the configuration of the boot that the files are of. Threads: one. Ownership: open/close around the merge. Not
- * for: redacting (redact_option.h). */
+/* merge_options.h - what merge and relog have in common besides their filters: a progress bar on a terminal, and the
+ * configuration of the files' boot. Threads: one. Ownership: open/close around the merge. Not for: redacting
+ * (redact_option.h). */
 #ifndef TOOLS_MERGE_OPTIONS_H
 #define TOOLS_MERGE_OPTIONS_H
 #include "autologger/consumer/merge.h"
@@ -13,8 +13,8 @@ struct merge_help {
     struct progress       bar;
     char                  publishers[PUBLISHERS_PATH];
 };
-/* Sets progress, provenance, configuration and the folder of installed manifests of `options`, which must not live
- * longer than `h`. */
+/* Sets progress, provenance, configuration and the folder of installed manifests of `options`, which must not outlive
+ * `h`. */
 void merge_help_open(struct merge_help *h, const struct cmdline *common, struct merge_options *options);
 void merge_help_close(struct merge_help *h);
 #endif

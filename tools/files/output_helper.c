@@ -67,7 +67,7 @@ static int output_helper_drop(struct output_made *o, const struct output_ask *as
 
 static const struct {
     enum output_asked what;
-    bool              folder, passes; /* asked of a folder; the result is a descriptor */
+    bool              folder, passes; /* for a folder; the result is a descriptor */
     int (*act)(struct output_made *o, const struct output_ask *ask);
 } output_helper_acts[] = {{OUTPUT_MAKE, false, true, output_helper_file_make},
                           {OUTPUT_PLACE, false, false, output_helper_place},
@@ -117,7 +117,7 @@ int output_helper_reply(struct output_helper *h, const struct output_ask *ask, s
 
 void output_helper_run(struct output_helper *h, int socket)
 {
-    /* a terminal's are for the command: this one ends behind it */
+    /* a terminal's signals are for the command: the helper ends after it */
     static const int    not_its_own[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE};
     struct output_ask   ask;
     struct output_reply reply;
@@ -128,7 +128,7 @@ void output_helper_run(struct output_helper *h, int socket)
     for (;;) {
         const bool whole = merge_ask_receive(socket, &ask, sizeof ask, &stray);
         if (stray >= 0)
-            close(stray); /* a command has nothing to give */
+            close(stray); /* a command sends no descriptors */
         if (!whole)
             break;
         const int  fd   = output_helper_reply(h, &ask, &reply);

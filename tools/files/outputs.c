@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static struct os            outputs_edge;
-static struct output_helper helped; /* what the helper knows, too */
+static struct output_helper helped; /* the helper has a copy */
 static int                  helper_socket;
 static pid_t                outputs_helper;
 
@@ -29,7 +29,7 @@ static char *temporary_name(const struct output *o)
 
 /* ---- asking ---- */
 
-/* The result, or -errno; what is passed becomes the result. */
+/* The result, or -errno; a passed descriptor becomes the result. */
 static int outputs_asked(const struct output_ask *ask, struct output_reply *reply)
 {
     int fd = -1;
@@ -53,7 +53,7 @@ static int asked_of(enum output_asked what, unsigned which, int flags, unsigned 
     return outputs_asked(&ask, &reply);
 }
 
-/* The output's number; `count`: it is none. */
+/* The output's number; `count`: it is no output's file. */
 static unsigned of_temporary(const char *path)
 {
     unsigned i = 0;

@@ -5,6 +5,6 @@
 
 #include <stddef.h>
 
-/* The path of the program `name`. W_FILE_NOT_FOUND when there is none; what to do stands in the reason. */
+/* The path of the program `name`. W_FILE_NOT_FOUND when there is none; the reason has the advice. */
 wstatus program_find(const char *name, char *out, size_t size, struct reason *why);
 #endif

@@ -13,20 +13,20 @@
 #include <string.h>
 #include <strings.h>
 
-/* What was asked last: a configuration asks several times about one provider. */
+/* The last provider asked for: a configuration asks several times about one provider. */
 static struct {
     struct manifest *manifest;
     struct guid      guid;
     bool             asked;
 } last;
 
-/* The events of a provider as they are described, of the one that was asked for last. */
+/* The described events of the last provider asked for. */
 static struct {
     const struct manifest_provider *of;
     struct schema_provider         *events;
 } publisher_words_described;
 
-/* Those of the command line. */
+/* The manifests of the command line. */
 static struct manifest_source given = {.forgiving = true, .quiet = true};
 
 void publisher_option_add(struct publisher_option *o, const char *file, struct argp_state *state)
@@ -73,7 +73,7 @@ static bool publisher_words_guid_of(void *ctx, const char *name, struct guid *ou
         return true;
     }
     if (regstore_open(cmdline_store(), false, &store, &ignored))
-        return false; /* no store, or none that this person may read: names are hashed */
+        return false; /* no readable store: names are hashed */
     wstatus st = publisher_find(store, name, out, NULL, &ignored);
     regstore_close(store);
     return st == W_SUCCESS;
@@ -90,7 +90,7 @@ static const struct manifest_provider *publisher_words_provider_of(const struct 
     if (!last.asked || !guid_equal(&last.guid, guid)) {
         manifest_free(last.manifest);
         last.manifest                = NULL;
-        publisher_words_described.of = NULL; /* what it was made of is gone; it is made anew at the next question */
+        publisher_words_described.of = NULL; /* its manifest is gone; it is made anew at the next question */
         publishers_load(publishers_beside(cmdline_store(), folder), guid, &last.manifest, &ignored);
         last.guid  = *guid;
         last.asked = true;
@@ -122,7 +122,7 @@ static enum publisher_answer publisher_word_of(void *ctx, const struct guid *pro
     for (unsigned i = 0; i < items; i++)
         if (item_is(kind == PUBLISHER_KEYWORD ? &p->keywords.at[i] : &p->levels.at[i], word, value, &n))
             return PUBLISHER_FOUND;
-    /* a channel chooses its events by a bit, too */
+    /* a channel selects its events by a keyword bit, too */
     for (unsigned i = 0; kind == PUBLISHER_KEYWORD && i < p->channels.count; i++) {
         struct manifest_item channel = p->channels.at[i].item;
         channel.value                = p->channels.at[i].keyword;

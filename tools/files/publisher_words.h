@@ -1,12 +1,12 @@
-/* publisher_words.h - names of manifests for configurations (autologger/plan/publishers.h): of those named on the
- * command line (--manifest), then of those installed in the store of this command line, which is opened when the first
- * name is asked for. Threads: one. */
+/* publisher_words.h - names of manifests for configurations (autologger/plan/publishers.h): first of those on the
+ * command line (--manifest), then of those installed in the command line's store, which is opened only when a name is
+ * looked up. Threads: one. */
 #ifndef TOOLS_PUBLISHER_WORDS_H
 #define TOOLS_PUBLISHER_WORDS_H
 #include <argp.h>
 #include <stdbool.h>
 
-/* From now on words of configurations may be those of installed manifests. */
+/* From now on configurations may use the names of installed manifests. */
 void publisher_words_use(void);
 enum { PUBLISHER_FILES_MAX = 32 };
 struct publisher_option {
@@ -22,7 +22,7 @@ struct publisher_option {
     }
 /* For argp parsers. */
 void publisher_option_add(struct publisher_option *o, const char *file, struct argp_state *state);
-/* Reads them; mistakes in them are on standard error. False: *code is the exit code to end with. They stay until the
- * process ends. */
+/* Reads the files and reports their mistakes on standard error. False: *code is the exit code. The manifests stay until
+ * the process ends. */
 bool publisher_option_open(const struct publisher_option *o, const char *verb, int *code);
 #endif

@@ -1,4 +1,4 @@
-/* redact_option.h - the option --redact of the verbs that give traces away, and what it did.
+/* redact_option.h - the option --redact of the verbs that give traces away, and its counts.
  * Threads: one. Ownership: open/close. Not for: replacing (autologger/consumer/redact.h). */
 #ifndef TOOLS_REDACT_OPTION_H
 #define TOOLS_REDACT_OPTION_H
@@ -28,11 +28,11 @@ struct redact_option {
 struct json;
 /* For argp parsers: ARGP_ERR_UNKNOWN for other keys. */
 error_t redact_option_parse(struct redact_option *o, int key, char *arg, struct argp_state *state);
-/* Asks the machine for what is private in any trace: names of users, which may come over a socket. For a command that
- * gives up its rights, before. */
+/* Asks the machine for the names of users, which are private in any trace; they may come over a socket. A command that
+ * gives up its rights calls it before. */
 void redact_option_prepare(struct redact_option *o);
-/* Makes the redactor, which learns the files; nothing where it was not asked for. `files` live as long as the option.
- * False: *code is the exit code. */
+/* Makes the redactor, which learns the files; does nothing without --redact. `files` live as long as the option. False:
+ * *code is the exit code. */
 bool redact_option_open(struct redact_option *o, const char *verb, const char *const *files, unsigned count, int *code);
 void redact_option_print(const struct redact_option *o);
 void redact_option_json(const struct redact_option *o, struct json *j);

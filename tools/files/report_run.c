@@ -29,7 +29,7 @@ struct made {
     struct compared     compared;
 };
 
-/* ---- what the file and the store say besides ---- */
+/* ---- the configuration and the comparison ---- */
 
 static void report_run_configuration(void *ctx, struct yajl_gen_t *gen)
 {
@@ -89,13 +89,13 @@ static wstatus report_run_json_print(const struct report *r, struct reason *why)
 
 /* ---- the page ---- */
 
-/* Opened before the trace is read: who reads it may open no file to write. */
+/* Opened before the trace is read: the reading process may not open a file to write. */
 struct written { /* shared with the process that writes it */
     bool begun, whole;
 };
 struct page {
     int             fd;   /* -1: none is asked for */
-    bool            made; /* it was not there before */
+    bool            made; /* this command created it */
     struct written *written;
 };
 
@@ -104,13 +104,13 @@ static wstatus page_open(const char *path, struct page *p, struct reason *why)
     p->fd   = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     p->made = p->fd >= 0;
     if (p->fd < 0 && errno == EEXIST)
-        p->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666); /* what is in it stays until there is another */
+        p->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666); /* the old page stays until the new one is written */
     if (p->fd < 0)
         return reason_set(why, errno == ENOENT ? W_PATH_NOT_FOUND : W_ACCESS_DENIED, "%s: %s", path, strerror(errno));
     return W_SUCCESS;
 }
 
-/* A page that could not be written whole is taken away. */
+/* Removes a page that was not written whole. */
 static void page_close(const char *path, const struct page *p)
 {
     if (p->fd < 0)
@@ -140,7 +140,7 @@ static wstatus page_print(const struct report *r, const char *path, const struct
     return status;
 }
 
-/* What a verdict may have missed: it is said, and told by the exit code. */
+/* Reports gaps that may hide the cause; true: the exit code tells it, too. */
 static bool incomplete(const struct report_run *a, const struct boot_trust *t)
 {
     if (!t->lost && !t->buffers_lost && !t->damaged)
@@ -201,9 +201,9 @@ static int report_run_run(const struct report_run *a, const struct page *page)
     return st ? failure_print_about(ABOUT_TRACE, "autologger report", st, &why) : code;
 }
 
-/* ---- who reads ---- */
+/* ---- the reading process ---- */
 
-/* Root reads in a process of its own, which has only the page to write to. */
+/* For root another process reads, which can write to the page alone. */
 struct report_run_reading {
     const struct report_run *run;
     const struct page       *page;

@@ -8,10 +8,10 @@ enum { REPORT_FOLDERS = 16, REPORT_BOOTS = 32 };
 struct report_run {
     struct cmdline     common;
     const char        *file, *page; /* page NULL: none */
-    bool               text, quiet; /* quiet: nothing on stdout but what was asked for */
+    bool               text, quiet; /* quiet: stdout has the requested output only */
     const char        *folders[REPORT_FOLDERS];
     unsigned           folder_count;
-    unsigned           last;   /* compare with so many boots of the store */
+    unsigned           last;   /* compare with this many boots of the store */
     const char *const *before; /* and with these traces */
     unsigned           before_count;
 };

@@ -91,7 +91,7 @@ static bool report_store_is_there(const char *path)
     return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* The boot's merged file; where it has none, the last one that was made. NULL: no file is there. */
+/* The boot's merged file, else its last existing file. NULL: no file exists. */
 static const char *trace_of(const struct report_store *s, const struct history_boot *b)
 {
     struct result_list rows = {0};

@@ -1,6 +1,6 @@
-/* report_store.h - what the store knows of the boot that a report is about: its rows with Status and effective values,
- * what is declared, and the files of the boots before it.
- * Threads: one. Ownership: zeros at first, finish. Not for: reading traces (report_run.c). */
+/* report_store.h - the store's data about a report's boot: its rows with Status and effective values, the declarations,
+ * and the files of earlier boots.
+ * Threads: one. Ownership: zero it first; finish frees it. Not for: reading traces (report_run.c). */
 #ifndef TOOLS_REPORT_STORE_H
 #define TOOLS_REPORT_STORE_H
 #include "autologger/boot/history.h"
@@ -13,7 +13,7 @@ struct report_store {
     char              *declared; /* INI text of what is declared now; NULL */
     bool               same;     /* that is what this boot was booted with */
 };
-/* Without --store, a store that cannot be read is none. */
+/* Without --store, an unreadable store counts as none. */
 wstatus report_store_open(struct report_store *s, const struct cmdline *c, const char *boot_id, struct reason *why);
 /* One JSON value. */
 struct yajl_gen_t;

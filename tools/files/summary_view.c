@@ -56,7 +56,7 @@ struct watcher {
     struct frame_name     *frames; /* NULL: names are not asked for */
     struct unit_table      units;
     struct provenance      provenance;
-    const struct unit_row *rows; /* once all is seen */
+    const struct unit_row *rows; /* set after the last event */
     unsigned               row_count;
 };
 

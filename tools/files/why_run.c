@@ -23,19 +23,19 @@ struct why_look {
     bool                 as_json;
     struct journal_lines journal;
 };
-/* What may hide the cause, or another one. */
+/* Reasons to doubt the verdict. */
 struct doubts {
     char     text[DOUBTS_MOST][DOUBT];
     unsigned count;
-    bool     lost; /* of what was to be recorded */
+    bool     lost; /* the recording has losses or damage */
 };
 
 static double why_run_seconds(int64_t ns) { return (double)ns / 1e9; }
 
-/* The next finding that is no other word for the verdict, at `*i` or behind it; NULL: there is none. */
+/* The next finding, at `*i` or after it, that does not repeat the verdict; NULL: there is none. */
 static const struct boot_finding *another(const struct boot_verdict *v, unsigned *i)
 {
-    const bool device = strcmp(v->finding[0].rule, "device") == 0; /* then all of its unit is */
+    const bool device = strcmp(v->finding[0].rule, "device") == 0; /* covers all findings of its unit */
     for (; *i < v->findings; ++*i)
         if ((!device && strcmp(v->finding[*i].rule, "slow-unit") != 0) || v->finding[*i].unit != v->finding[0].unit ||
             v->finding[*i].unit == BOOT_NONE)
@@ -68,7 +68,7 @@ static void doubts_find(const struct boot *b, struct doubts *d)
         DOUBT_ADD(d, "this is no boot, but some time of a machine that runs");
 }
 
-/* Of the verdict's unit, while it started. */
+/* Asks the journal about the verdict's unit, for the time of its finding. */
 static void said_find(struct why_look *l, const struct boot *b, const struct boot_verdict *v, struct journal_told *said)
 {
     const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
@@ -93,7 +93,7 @@ static bool tells_order(const struct boot *b)
 
 static uint64_t why_run_ms(int64_t ns) { return ns > 0 ? (uint64_t)(ns / 1000000) : 0; }
 
-/* What the boot would have been shorter by without the finding's unit, as far as that can be said. */
+/* How much shorter the boot would have been without the finding's unit. False: unknown. */
 static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct boot_without *out)
 {
     return f->unit != BOOT_NONE && tells_order(b) && boot_without(b, f->unit, out);
@@ -105,7 +105,7 @@ static bool why_run_is_part(char c)
            c == '_';
 }
 
-/* The name as a word: 1-1 is not in "usb 1-10: new device". */
+/* True: the text has the name as a word. 1-1 is not in "usb 1-10: new device". */
 static bool names_it(const char *text, const char *name)
 {
     const size_t n = strlen(name);
@@ -118,7 +118,7 @@ static bool names_it(const char *text, const char *name)
     return false;
 }
 
-/* What the kernel's log has of the verdict's device from that time: the first lines. Returns how many. */
+/* The first lines of the kernel's log about the verdict's device at that time. Returns their number. */
 static unsigned log_lines(const struct boot *b, const struct boot_finding *f, const struct boot_text *out[LINES_MOST])
 {
     const int64_t around = 50000000;

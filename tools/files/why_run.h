@@ -5,7 +5,7 @@
 #define TOOLS_WHY_RUN_H
 #include <stdbool.h>
 
-/* `without`: a unit, for what the boot would have taken without it; or NULL. `own`: it is this machine's last boot, so
- * the journal is asked. An exit code of enum verb_exit: VERB_FAILED where what was lost may hide the cause. */
+/* `without`: a unit, to predict the boot's time without it; or NULL. `own`: it is this machine's last boot, so the
+ * journal is asked. An exit code of enum verb_exit: VERB_FAILED where what was lost may hide the cause. */
 int why_run(const char *file, const char *without, bool own, bool as_json);
 #endif

@@ -51,8 +51,8 @@ bool access_object_parse(const char *name, struct guid *out)
 
 /* ---- names of users and groups ---- */
 
-/* Read from the files: a static program has no name service. Either by name or, name NULL, by id, whose name then goes
- * to `out`. */
+/* Read from the files: a static program has no name service. Finds a user by name, or by id (`name` NULL); its name
+ * goes to `out` unless that is NULL. */
 static bool user_find(const char *name, uint32_t *id, char *out, size_t size)
 {
     FILE *f     = fopen("/etc/passwd", "re");

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By the words of a declaration's value of that name, for the provider: its manifest, where one is installed, has words
- * of its own. */
+/* Parses `text` like the value `value` in a declaration of the provider, whose manifest, if installed, has words of its
+ * own. */
 static uint64_t enablement_words(struct argp_state *state, const struct guid *provider, const char *value,
                                  const char *text)
 {
@@ -77,7 +77,7 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!a->provider)
             argp_error(state, "SESSION and PROVIDER are needed. Do: autologger sessions");
-        if (!publisher_option_open(&a->manifests, verb_name(a), &a->code)) /* all words below may be theirs */
+        if (!publisher_option_open(&a->manifests, verb_name(a), &a->code)) /* may have the words used below */
             return EINVAL;
         if (provider_guid(a->provider, &a->request.provider, &why))
             argp_error(state, "%s", why.text);
@@ -119,7 +119,7 @@ static void enablement_report(const struct enablement *a)
     json_destroy(j);
 }
 
-/* Which sessions have it, where that is what stands in the way. */
+/* Names the sessions that have the provider, when it is in too many. */
 static void places_explain(const struct enablement *a, struct control_client *client, struct reason *why)
 {
     const struct ctl_provider_answer *p;

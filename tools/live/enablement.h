@@ -1,4 +1,4 @@
-/* enablement.h - what the verbs enable and disable share: a provider of a session that runs.
+/* enablement.h - the shared part of the verbs enable and disable: one provider in a running session.
  * Threads: one. Not for: sessions (session_start.h). */
 #ifndef TOOLS_ENABLEMENT_H
 #define TOOLS_ENABLEMENT_H
@@ -19,7 +19,7 @@ struct enablement {
     struct filter_block      *filter; /* malloc, or NULL */
     unsigned                  wait_ms;
     struct publisher_option   manifests;
-    int                       code; /* of a manifest that can't be read; 0: none */
+    int                       code; /* exit code for a manifest that can't be read; 0: none */
 };
 enum {
     ENABLEMENT_ALL = 0x600,
@@ -37,6 +37,6 @@ enum {
 
 /* An argp parser: 'l', 'k' and the keys above, SESSION and PROVIDER; input is a struct enablement. */
 error_t enablement_option(int key, char *arg, struct argp_state *state);
-/* Parses, asks the daemon, reports. The exit code. */
+/* Parses, asks the daemon, reports. Returns the exit code. */
 int enablement_run(const struct argp *argp, int argc, char **argv, struct enablement *e);
 #endif

@@ -1,5 +1,5 @@
-/* filter_words.c - see filter_words.h. The pairs are made a configuration of one provider, so that they mean what they
- * mean there. */
+/* filter_words.c - see filter_words.h. The pairs are imported as a configuration of one provider, so that they mean the
+ * same as there. */
 #include "tools/live/filter_words.h"
 
 #include "autologger/plan/plan.h"
@@ -44,7 +44,7 @@ static wstatus write_configuration(FILE *f, const struct guid *provider, char *c
     return W_SUCCESS;
 }
 
-/* The first mistake is the one that is said: its place would be one in a file that nobody wrote. */
+/* Keeps the first mistake, without its place, which would be in a file that nobody wrote. */
 static void first_mistake(void *ctx, const struct diag *d)
 {
     struct reason *why = ctx;

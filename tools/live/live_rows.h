@@ -1,5 +1,5 @@
-/* live_rows.h - a session that runs now as rows of a result, as autologger status has them of a boot: what explain.h
- * needs.
+/* live_rows.h - a running session as rows of a result, like those of a boot in autologger status: the input of
+ * explain.h.
  * Threads: one. Ownership: the caller's list. Not for: sessions of the last boot (autologger/boot/result.h). */
 #ifndef TOOLS_LIVE_ROWS_H
 #define TOOLS_LIVE_ROWS_H

@@ -144,7 +144,7 @@ static wstatus value_copy(void *ctx, const struct regvalue *value)
     return regstore_set(c->to, c->key, value, c->why);
 }
 
-/* The key, its values and all below it, with the places of their declarations. */
+/* Copies the key, its values and all below it, with the places of their declarations. */
 static wstatus copy_below(struct regstore *from, struct regstore *to, const char *key, struct reason *why)
 {
     struct session_start_copying c    = {to, key, why};

@@ -1,4 +1,4 @@
-/* typed_event.c - see typed_event.h. Layout of the metadata: facts of TraceLogging; size u16, tags, name NUL, then for
+/* typed_event.c - see typed_event.h. The layout of the metadata is TraceLogging's: size u16, tags, name NUL, then for
  * each field its name NUL, in-type (bit 7: an out-type follows). */
 #include "tools/live/typed_event.h"
 #include "autologger/control/client.h"
@@ -121,7 +121,7 @@ wstatus typed_event_add(struct typed_event *e, const char *assignment, struct re
     return typed_event_add_text(e, key, *text == '\'' ? text + 1 : text, why);
 }
 
-/* Provider traits: size, name. A name has the GUID that it has in a configuration: of its manifest, or its hash. */
+/* Provider traits: size, name. A name has the same GUID as in a configuration: that of its manifest, or its hash. */
 static size_t traits_make(const char *provider, uint8_t *out, size_t capacity, GUID *id)
 {
     struct guid   guid;
@@ -135,7 +135,7 @@ static size_t traits_make(const char *provider, uint8_t *out, size_t capacity, G
     return wr_ok(&w) ? w.pos : 0;
 }
 
-/* Whether a session wants it; a daemon that has just started may need a moment to say so. */
+/* True: a session wants it. Waits, because a daemon that has just started may need a moment to tell. */
 static bool typed_event_wanted(REGHANDLE handle, const EVENT_DESCRIPTOR *d)
 {
     for (unsigned waited = 0;; waited += 20) {
@@ -189,7 +189,7 @@ wstatus typed_event_write(const struct typed_event *e, const struct typed_event_
         st                 = EventWrite(handle, &d, count, data);
         if (st)
             reason_set(why, st, "the event could not be written: %s", wstatus_text(st));
-        else if (!let_in) /* written to nobody, and counted as filtered */
+        else if (!let_in) /* written to no session, and counted as filtered */
             st = reason_set(
                 why, W_NOT_FOUND,
                 "a filter keeps this event out of every session that takes events of \"%.200s\". Do: autologger providers --registered",

@@ -1,5 +1,5 @@
-/* typed_event.h - an event put together at run time: its name and typed fields as TraceLogging metadata, its payload,
- * and writing it by the public provider API. The type of a field is the syntax of its value:
+/* typed_event.h - an event built at run time: its name and typed fields as TraceLogging metadata, its payload, and
+ * writing it by the public provider API. The type of a field is the syntax of its value:
  *   -5, 80      Int64            0x1F        HexInt64           0.5, 1e3    Double
  *   true false  Boolean          else        a UTF-8 string     'text       a string whatever it looks like
  * Threads: one. Ownership: the caller's struct holds everything; nothing to free. */
@@ -26,12 +26,12 @@ wstatus typed_event_add(struct typed_event *e, const char *assignment, struct re
 wstatus typed_event_add_text(struct typed_event *e, const char *key, const char *text, struct reason *why);
 
 struct typed_event_target {
-    const char *provider;    /* a name (its GUID is the name's hash) or a {GUID} */
+    const char *provider;    /* a name (GUID of its manifest, else the name's hash) or a {GUID} */
     const char *runtime_dir; /* NULL = the default */
     uint8_t     level;
     uint64_t    keyword;
 };
 /* Registers the provider, writes, unregisters. W_WMI_INSTANCE_NOT_FOUND: no daemon; W_NOT_FOUND: no session wants it,
- * or filters keep it out; else what the write gave. */
+ * or filters keep it out; else the status of the write. */
 wstatus typed_event_write(const struct typed_event *e, const struct typed_event_target *to, struct reason *why);
 #endif

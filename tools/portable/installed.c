@@ -67,7 +67,7 @@ bool installed_here(void) { return access(INSTALLED_LIST, F_OK) == 0; }
 
 /* ---- putting ---- */
 
-/* Missing folders above `path`; each is in the list before it is made. */
+/* Makes the missing folders above `path`; each is in the list before it is made. */
 static wstatus folders_make(const char *path, bool listed, struct reason *why)
 {
     char    folder[PATH_ROOM];
@@ -84,7 +84,7 @@ static wstatus folders_make(const char *path, bool listed, struct reason *why)
     return W_SUCCESS;
 }
 
-/* Beside, then renamed: a program that runs is not written into. */
+/* Writes the file beside, then renames it: the file of a running program is not written into. */
 static wstatus bytes_put(const char *path, unsigned mode, const unsigned char *data, size_t size, struct reason *why)
 {
     char beside[PATH_ROOM];
@@ -110,7 +110,7 @@ static wstatus bytes_put(const char *path, unsigned mode, const unsigned char *d
     return st;
 }
 
-/* This very program, as another name: a copy, because the daemon looks at its own file. */
+/* Puts this program under another name: a copy, because the daemon looks at its own file. */
 static wstatus self_put(const char *path, struct reason *why)
 {
     char        beside[PATH_ROOM];
@@ -133,7 +133,7 @@ static wstatus self_put(const char *path, struct reason *why)
     return status;
 }
 
-/* I1. Its line is in the list before the file is there. */
+/* I1. Adds the path to the list before the file is made. */
 static wstatus place_take(const char *list, const char *path, struct reason *why)
 {
     wstatus st;
@@ -214,7 +214,7 @@ wstatus installed_remove(struct reason *why)
         if (n < 2 || *start != '/')
             continue;
         if (start[n - 1] == '/')
-            rmdir(start); /* not empty: not ours alone any more */
+            rmdir(start); /* fails when it is not empty: then it is not ours alone any more */
         else if (unlink(start) < 0 && errno != ENOENT && !first)
             first = failed(why, start);
     }
@@ -237,7 +237,7 @@ wstatus private_make(char folder[64], struct reason *why)
     strcpy(folder, "/tmp/autologger-portable-XXXXXX");
     if (!mkdtemp(folder))
         return failed(why, "/tmp");
-    /* the shape of a source with a build in it: the command finds the profiles by itself */
+    /* the layout of a source tree with a build in it, where the command finds the profiles by itself */
     snprintf(path, sizeof path, "%s/bin/autologgerd", folder);
     if ((st = folders_make(path, false, why)) || (st = self_put(path, why)))
         return st;

@@ -1,5 +1,5 @@
 /* Debian's static libdbus wants two functions of libsystemd, which has no static archive. Only a D-Bus server that
- * systemd hands its socket to calls them, and this program is none: no socket was handed over. */
+ * systemd hands its socket to calls them, which this program is not: no socket was handed over. */
 int sd_listen_fds(int unset_environment);
 int sd_is_socket(int fd, int family, int type, int listening);
 

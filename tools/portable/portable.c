@@ -1,8 +1,8 @@
 /* autologger-portable: the command, the daemon and all that a boot needs in one static file, for a machine on which
- * nothing is installed. Called as autologgerd it is the daemon, as autologger-units and autologger-processes its
- * providers beside, as autologger-unwind what unwinds stacks for a merge, as autologger-demo the demo program, else the
- * command. `apply` and `trace-boot` first put on the machine what a package would have put there; `clean` afterwards
- * takes all of it away again, with the logs and the store. */
+ * nothing is installed. Called as autologgerd it is the daemon, as autologger-units and autologger-processes the
+ * providers beside it, as autologger-unwind the unwinder of stacks for a merge, as autologger-demo the demo program,
+ * else the command. `apply` and `trace-boot` first install what a package would have installed; `clean` removes all of
+ * it afterwards, with the logs and the store. */
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/portable/installed.h"
@@ -23,7 +23,7 @@ int unwind_main(void);                       /* autologger/symbols/unwind_progra
 
 static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 
-/* One of the words is among the arguments. */
+/* True: one of the words is among the arguments. */
 static bool asked(int argc, char **argv, const char *const *words)
 {
     for (int i = 2; i < argc; i++)
@@ -66,7 +66,7 @@ static void systemd_tell(const struct machine *m, const char *const *words)
         machine_run(m, words, ignored, sizeof ignored, true, NULL);
 }
 
-/* What a package's scripts would do after putting and after removing files. */
+/* What a package's scripts would do after installing or removing files. */
 static void units_read_again(const struct machine *m)
 {
     if (machine_has(m, "/run/systemd/system"))
@@ -103,13 +103,13 @@ static int with_removal(const struct machine *m, int argc, char **argv)
     if (st)
         code = failure_print("autologger-portable clean", st, &why);
     units_read_again(m);
-    /* the hook is gone: an image that was built with it has its script still */
+    /* the hook is gone, but an image that was built with it still has its script */
     if (initramfs.hook && initramfs.image[0] && (st = initramfs_rebuild(m, &initramfs, &why)))
         code = failure_print("autologger-portable clean", st, &why);
     return code;
 }
 
-/* Verbs that want the daemon or the profiles beside themselves. */
+/* Runs verbs that need the daemon or the profiles beside themselves. */
 static int with_private_folder(int argc, char **argv)
 {
     char          folder[64] = "", path[128];

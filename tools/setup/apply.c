@@ -18,7 +18,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Everything that is known before anything is touched. */
+/* All that is known before anything is changed. */
 struct proposal {
     const struct apply_options *o;
     struct regstore            *before; /* the store, read-only, or an empty one in memory */
@@ -30,7 +30,7 @@ struct proposal {
     struct system_report        system;
     struct check_view           rows;
     struct boot_settings        settings;
-    char                       *tuned; /* malloc; lines of what --tune changes in the file's declarations */
+    char                       *tuned; /* malloc; --tune's changes of the file's declarations, a line each */
 };
 
 static bool is_reg_file(const char *path)
@@ -52,7 +52,7 @@ static void proposal_finish(struct proposal *p)
     free(p->tuned);
 }
 
-/* The configuration alone, with every mistake said. */
+/* Reads the configuration alone, and reports every mistake. */
 static wstatus apply_file_read(struct proposal *p, unsigned *mistakes, struct reason *why)
 {
     struct diag_sink sink = {.fn = diag_print};
@@ -77,7 +77,7 @@ static wstatus apply_file_read(struct proposal *p, unsigned *mistakes, struct re
     return p->new.file ? W_SUCCESS : reason_set(why, W_OUTOFMEMORY, "not enough memory");
 }
 
-/* The store as it would be: without what a former apply declared, with the file. */
+/* Makes p->after: the store without the last apply's declarations, with the file's. */
 static wstatus after_make(struct proposal *p, struct reason *why)
 {
     struct diag_sink quiet = {0};
@@ -86,7 +86,7 @@ static wstatus after_make(struct proposal *p, struct reason *why)
     st                     = st ? st : regstore_open_memory(&p->after, why);
     st                     = st ? st : store_tree_copy(p->before, p->after, why);
     st                     = st ? st : declared_load(p->before, &p->old, why);
-    if (!st && !p->o->file) /* as it is: what was declared by which file is known as before */
+    if (!st && !p->o->file) /* without a file the record of the last apply stays */
         return declared_load(p->before, &p->new, why);
     st = st ? st : declared_remove(p->after, &p->old, &p->new, why);
     st = st ? st : dialect_import_file(p->after, p->o->file, 0, plan_vocabulary(), &quiet, why);
@@ -106,7 +106,7 @@ static wstatus judge(struct proposal *p, struct json *j, struct reason *why)
     return st ? st : check_view_rows(&p->rows, p->after, p->o->log_dir, NULL, why);
 }
 
-/* ---- saying it ---- */
+/* ---- reporting ---- */
 
 /* What is applied, in words. */
 static const char *what(const struct proposal *p)
@@ -152,7 +152,7 @@ static void proposal_print(const struct proposal *p)
     fflush(stdout);
 }
 
-/* How often and how long, in a sentence. */
+/* Says how many boots are traced and when the sessions end. */
 static void meaning_print(const struct proposal *p)
 {
     const struct boot_settings *s = &p->settings;
@@ -185,7 +185,7 @@ static bool declares_session(const struct proposal *p)
     return any;
 }
 
-/* "refused" ends the sentence of why, "" when nothing is in the way. */
+/* Why apply is refused; "" = it is not. */
 static void refusal_of(const struct proposal *p, char *out, size_t size)
 {
     unsigned failed = p->rows.failed + p->system.failed - p->system.dangers;
@@ -202,9 +202,9 @@ static void refusal_of(const struct proposal *p, char *out, size_t size)
                  plural(failed), plural(failed));
 }
 
-/* ---- doing it ---- */
+/* ---- carrying out ---- */
 
-/* The store's changes, in its open transaction. Another writer meanwhile: try again. */
+/* Makes the changes in the store's open transaction. W_BUSY: another writer changed the store meanwhile. */
 static wstatus store_change(const struct proposal *p, struct regstore *store, struct reason *why)
 {
     struct tree_changes now = {0};
@@ -262,7 +262,7 @@ static wstatus apply_carry_out(const struct proposal *p, struct setup *s, struct
     }
     regstore_close(store);
     if (st && fresh)
-        unlink(p->o->store); /* an empty store of ours */
+        unlink(p->o->store); /* an empty store that this apply created */
     return st;
 }
 
@@ -346,7 +346,7 @@ int apply_run(const struct apply_options *o, struct apply_result *out)
         proposal_finish(&p);
         return VERB_FAILED;
     }
-    bool         read = !st; /* what fails now is about the store */
+    bool         read = !st; /* a later failure concerns the store */
     struct json *j    = NULL;
     st                = st ? st : after_make(&p, &why);
     if (!st && o->json && (j = json_create(stdout, true)))

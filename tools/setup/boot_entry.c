@@ -1,4 +1,4 @@
-/* boot_entry.c - finding the boot loader, writing and taking away the entry. See boot_entry.h. */
+/* boot_entry.c - finding the boot loader, writing and removing the entry. See boot_entry.h. */
 #include "tools/setup/boot_entry.h"
 #include "autologger/kernel/phase/kphase.h"
 #include "autologger/kernel/tables/flags.h"
@@ -27,7 +27,7 @@ const char *boot_loader_name(enum boot_loader loader)
     return names[loader];
 }
 
-/* What an EFI variable of the boot loader interface says, as ASCII; "" when there is none. */
+/* An EFI variable of the boot loader interface as ASCII; "" when there is none. */
 static void efi_text(const struct machine *m, const char *name, char *out, size_t size)
 {
     char   path[256];
@@ -128,7 +128,7 @@ void boot_entry_find(const struct machine *m, struct boot_entry *out)
         find_systemd(m, out);
 }
 
-/* grub.cfg beside custom.cfg; the entry that systemd-boot's is a copy of. */
+/* The file to copy from: grub.cfg beside custom.cfg, or systemd-boot's entry of the running kernel. */
 static bool source_path(const struct machine *m, const struct boot_entry *e, char out[MACHINE_PATH])
 {
     if (e->loader == LOADER_GRUB) {
@@ -191,7 +191,7 @@ static wstatus boot_entry_choose(const struct machine *m, const struct boot_entr
     return machine_run(m, e->loader == LOADER_GRUB ? grub : systemd, NULL, 0, false, why);
 }
 
-/* Only our own choice is taken back; both loaders fall back to the default when an entry is gone. */
+/* Resets only autologger's own choice; both loaders fall back to the default when an entry is gone. */
 static void unchoose(const struct machine *m, const struct boot_entry *e)
 {
     char        text[1024];
@@ -211,7 +211,7 @@ static void unchoose(const struct machine *m, const struct boot_entry *e)
         machine_run(m, unset, NULL, 0, true, NULL);
 }
 
-/* `entry` NULL: the place without an entry of ours. */
+/* `entry` NULL: removes autologger's entry. */
 static wstatus place_write(const struct machine *m, const struct boot_entry *e, const char *entry, bool *was,
                            struct reason *why)
 {

@@ -10,7 +10,7 @@
 
 /* One "menuentry ... { ... }" of grub.cfg. */
 struct boot_grub_block {
-    const char *start, *body, *end; /* body: behind the '{'; end: at the line of the '}' */
+    const char *start, *body, *end; /* body: after the line of the '{'; end: the line of the '}' */
 };
 
 static const char *boot_grub_line_end(const char *p) { return p + strcspn(p, "\n"); }
@@ -29,7 +29,7 @@ static bool is_linux_line(const char *line)
            boot_grub_line_is(line, "linuxefi");
 }
 
-/* The next menuentry at or behind `p`; grub-mkconfig closes each with a line that is '}' alone. */
+/* The next menuentry at or after `p`; grub-mkconfig closes each with a line that is '}' alone. */
 static bool block_next(const char *p, struct boot_grub_block *b)
 {
     for (; *p; p = boot_grub_line_end(p) + (*boot_grub_line_end(p) == '\n')) {
@@ -78,7 +78,7 @@ static bool block_of(const char *cfg, const char *kernel, struct boot_grub_block
     return false;
 }
 
-/* The modules that mean: GRUB reads this /boot, and cannot write its environment block there. */
+/* The entry's module that shows a /boot where GRUB cannot write its environment block; NULL: none. */
 static const char *unwritable(const struct boot_grub_block *b)
 {
     static const char *const modules[] = {"lvm",      "diskfilter", "mdraid09", "mdraid1x", "btrfs",
@@ -96,7 +96,7 @@ static const char *unwritable(const struct boot_grub_block *b)
     return NULL;
 }
 
-/* --class words go along; title and id are ours. */
+/* Copies the --class words; title and id are autologger's. */
 static void header_write(const struct boot_grub_block *b, const char *kernel, struct textbuf *out)
 {
     textbuf_puts(out, "menuentry 'autologger: one traced boot of Linux ");
@@ -135,7 +135,7 @@ static wstatus boot_grub_possible(const char *grub_cfg, const char *kernel, stru
     return W_SUCCESS;
 }
 
-/* For GRUB's shell, as plain words. */
+/* Escapes the words for GRUB's shell. */
 static void words_put(struct textbuf *text, const char *words)
 {
     for (; *words; words++) {
@@ -187,7 +187,7 @@ char *grub_custom_make(const char *custom, const char *entry)
     textbuf_puts(&text, "");
     for (const char *p = custom ? custom : ""; *p;) {
         const char *end = boot_grub_line_end(p) + (*boot_grub_line_end(p) == '\n');
-        /* a begin without its end is a line like any other: what follows it is not ours */
+        /* after a begin mark without an end mark nothing is autologger's */
         bool begin = line_equals(p, MARK_BEGIN), over = line_equals(p, MARK_END);
         if (!ours && begin && strstr(p, MARK_END))
             ours = true;

@@ -28,7 +28,7 @@ wstatus systemd_entry_make(const char *conf, const char *arguments, char **out, 
             n--;
         textbuf_put(&text, p, n);
         kernel |= boot_systemd_line_is(p, "linux");
-        if (boot_systemd_line_is(p, "options") && !options) { /* several lines are joined by the loader */
+        if (boot_systemd_line_is(p, "options") && !options) { /* the loader joins several options lines */
             options = true;
             textbuf_puts(&text, " ");
             textbuf_puts(&text, arguments);

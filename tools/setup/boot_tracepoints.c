@@ -19,11 +19,11 @@ static void event_add(void *ctx, const char *name, const char *folder)
     for (const char *at = t->events; (at = strstr(at, name)) != NULL; at++)
         if ((at == t->events || at[-1] == ',') && (!at[length] || at[length] == ','))
             return;
-    if (n + length + 2 <= sizeof t->events) /* what has no room is recorded from the initramfs on */
+    if (n + length + 2 <= sizeof t->events) /* an event without room is recorded from the initramfs on */
         snprintf(t->events + n, sizeof t->events - n, "%s%s", n ? "," : "", name);
 }
 
-/* Where tracefs can't be read: what the command line understands as it is. */
+/* Without tracefs: adds the words that the command line takes as they are. */
 static void words_add(struct boot_tracepoints *t, const char *pattern)
 {
     char copy[TRACEPOINT_TEXT], *rest = copy, *one;
@@ -60,7 +60,7 @@ bool boot_tracepoints_main(const struct boot_tracepoints *t, char *out, size_t s
                             t->events, t->stacks ? " trace_options=stacktrace" : "") < size;
 }
 
-/* One word of the text for another, where that fits. */
+/* Replaces one word of the text by another, if the result fits. */
 static bool word_change(char *text, size_t size, const char *word, const char *other)
 {
     char        *at  = strstr(text, word);

@@ -24,7 +24,7 @@ void check_here_finish(struct check_here *h)
 
 struct near_name {
     struct nearest near;
-    char           name[NAME_MOST]; /* the nearest so far: names are borrowed for the time of a call */
+    char           name[NAME_MOST]; /* a copy of the nearest so far: names are borrowed during a call only */
 };
 
 static void matched(void *ctx, const char *name, const char *folder) { (void)ctx, (void)name, (void)folder; }
@@ -40,7 +40,7 @@ static void try(void *ctx, const char *name, const char *folder)
     }
 }
 
-/* Each part of the pattern that names nothing. What a boot cannot open at all fails there with 50. */
+/* Adds each part of the pattern that matches no tracepoint. No match at all: W_NOT_SUPPORTED, as at a boot. */
 static wstatus tracepoints_check(struct check_here *h, const struct plan_provider *p, struct condition_list *found)
 {
     const int all = h->tracefs < 0 ? -1 : tracepoints_match(h->tracefs, p->tracepoint, matched, NULL);

@@ -53,7 +53,7 @@ static void plan_json(const struct plan *p, struct json *j)
     json_text(j, "stacks", p->hook_count ? stacks : "");
 }
 
-/* As configurations have it, and as TRACELOGGING_DEFINE_PROVIDER takes it. */
+/* The GUID as in configurations, and as TRACELOGGING_DEFINE_PROVIDER takes it. */
 static void guid_line(const struct guid *g, struct text_table *t)
 {
     char           text[GUID_TEXT_SIZE];
@@ -112,7 +112,7 @@ static void show_row(void *ctx, const struct check_row *row)
         plan_lines(row->plan, &r->table);
 }
 
-/* The row as plan_check() gives it, and what this machine lacks. */
+/* Shows plan_check()'s row together with what this machine lacks. */
 static void look_here(void *ctx, const struct check_row *row)
 {
     struct check_view    *v     = ctx;
@@ -133,7 +133,7 @@ static void look_here(void *ctx, const struct check_row *row)
     condition_list_finish(&found);
 }
 
-/* What could not even be imported: rows with 87. */
+/* Rows with W_INVALID_PARAMETER for the refused declarations. */
 static void show_refusals(struct check_view *r, const struct refusal_list *refusals)
 {
     static const struct condition_list none = {0};

@@ -1,4 +1,4 @@
-/* clean.c - see apply.h: taking away what apply made. */
+/* clean.c - see apply.h: removing what apply made. */
 #include "autologger/boot/history.h"
 #include "autologger/daemon/early/guard.h"
 #include "registry-sim/base/visible_print.h"
@@ -19,7 +19,7 @@
 
 struct cleaning {
     const struct clean_options *o;
-    struct setup                setup; /* collects the lines; undoes files when the store refuses */
+    struct setup                setup; /* collects the lines of the report */
     struct system_need          need;
     bool                        removed;      /* anything at all */
     bool                        starting;     /* a session that apply did not declare still starts */
@@ -53,7 +53,7 @@ static void starting_find(struct cleaning *c, struct regstore *store)
     key_names_finish(&names);
 }
 
-/* What import declared, where that is asked for. */
+/* Removes the declarations of import, if asked for. */
 static wstatus imported_clean(struct cleaning *c, struct regstore *store, struct reason *why)
 {
     char names[512];
@@ -106,8 +106,8 @@ static void trace_remove(struct cleaning *c, const char *path, const char *kind)
     }
 }
 
-/* Premerge files that outlived their merge always go; the rest with --all. A path at which the boot made no file is
- * somebody else's. */
+/* Premerge files that outlived their merge are always removed, the rest with --all. A path at which the boot made no
+ * file is not autologger's. */
 static void traces_clean_boot(struct cleaning *c, const struct result_list *list)
 {
     for (unsigned i = 0; i < list->count; i++) {
@@ -124,7 +124,7 @@ static void traces_clean_boot(struct cleaning *c, const struct result_list *list
     }
 }
 
-/* Of all boots that the store remembers; what a rehearsal made is in a folder of somebody's own. */
+/* Of all boots in the history, but not of rehearsals: their files are in a user's folder. */
 static void traces_clean(struct cleaning *c, struct regstore *store)
 {
     struct history h;
@@ -233,7 +233,7 @@ int clean_run(const struct clean_options *o)
         st = st ? st : regstore_commit(store, &why);
         regstore_close(store); /* rolls back what was not committed */
     }
-    /* the declarations are gone: what is left below can only be less, and a second clean goes on */
+    /* the declarations are gone; if a step below fails, a second clean continues */
     st = st ? st : machine_clean(&c, &why);
     clean_report(&c, st != W_SUCCESS);
     setup_finish(&c.setup);

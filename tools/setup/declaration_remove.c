@@ -38,7 +38,7 @@ static bool declaration_remove_key_of(const char *name, char out[KEY_MAX])
     return n > 0 && n < KEY_MAX;
 }
 
-/* A provider of another GUID than its name's, by the name that the declaration gives it. */
+/* Finds a provider whose GUID is not its name's, by the declaration's ProviderFriendlyName. */
 static bool named_provider(struct regstore *store, const char *name, char out[KEY_MAX])
 {
     const char      *slash = strchr(name, '/');
@@ -121,7 +121,7 @@ wstatus declaration_remove_all(struct regstore *store, struct reason *why)
     return st;
 }
 
-/* ---- what goes ---- */
+/* ---- what was removed ---- */
 
 struct store_moment {
     struct declaration_remove_entry {

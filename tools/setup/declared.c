@@ -150,7 +150,7 @@ wstatus declared_save(struct regstore *store, const struct declared *d, struct r
     return st;
 }
 
-/* ---- taking away ---- */
+/* ---- removing ---- */
 
 static bool declares(const struct declared *d, const char *key)
 {

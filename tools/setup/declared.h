@@ -1,6 +1,6 @@
-/* declared.h - what `apply` declared, remembered in the store so that the next apply replaces it and `clean` takes it
- * away: HKLM\SOFTWARE\autologger\Applied with File, Profile, Time, and below Declared a numbered key for each key of
- * the declaration (its path as the default value, the names of its values below Names).
+/* declared.h - what `apply` declared, remembered in the store so that the next apply replaces it and `clean` removes
+ * it: HKLM\SOFTWARE\autologger\Applied with File, Profile, Time, and below Declared a numbered key for each key of the
+ * declaration (its path as the default value, the names of its values below Names).
  * Threads: one. Ownership: declared_finish. Not for: what the declarations mean. */
 #ifndef TOOLS_DECLARED_H
 #define TOOLS_DECLARED_H
@@ -12,7 +12,7 @@ struct declared_key {
     char    *key;   /* malloc */
     char   **names; /* of values; malloc */
     unsigned count;
-    bool     own; /* the key goes with the declaration: a session or provider; else only when nothing is left in it */
+    bool     own; /* a session or provider: removed with the declaration; other keys only when empty */
 };
 struct declared {
     struct declared_key *keys; /* malloc; a key before those below it */
@@ -21,16 +21,16 @@ struct declared {
     uint64_t             time;           /* FILETIME */
 };
 
-/* All that a store with nothing but one configuration holds. */
+/* The content of a store that holds one configuration alone. */
 wstatus declared_of(struct regstore *configuration, struct declared *out, struct reason *why);
-/* Of a former apply; an empty list when there was none. */
+/* The record of the last apply; an empty list when there was none. */
 wstatus declared_load(struct regstore *store, struct declared *out, struct reason *why);
 /* Replaces what the store remembers; in the caller's transaction. */
 wstatus declared_save(struct regstore *store, const struct declared *d, struct reason *why);
-/* Nothing is remembered any more. Fine when there was nothing. */
+/* Deletes the record. No error when there is none. */
 wstatus declared_forget(struct regstore *store, struct reason *why);
-/* Takes the declarations out of `store`. What `next` (may be NULL) declares as well keeps its key, and so what boots
- * wrote there. */
+/* Removes the declarations from `store`. A key that `next` (may be NULL) declares, too, stays, with the values that
+ * boots wrote there. */
 wstatus declared_remove(struct regstore *store, const struct declared *d, const struct declared *next,
                         struct reason *why);
 void    declared_finish(struct declared *d);

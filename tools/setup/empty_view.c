@@ -87,7 +87,7 @@ static void step_file(struct session_steps *s)
     empty_view_add(s, "file", STEP_FINE, text, "");
 }
 
-/* It runs, and no program has any of its providers registered: nothing can come. */
+/* True: no program has registered a provider of the running session, so no event can come. */
 static bool nobody_writes(const struct session_steps *s, struct condition *out)
 {
     struct result_row as_ended = *s->row;
@@ -234,7 +234,7 @@ static bool empty_view_print_json(struct json *j, const struct session_steps *s)
     return wrong != NULL;
 }
 
-/* How many sessions were shown; *wrong: of how many something stands in the way. */
+/* Returns the number of sessions shown; *wrong: of those with a failed step. */
 static unsigned empty_view_show(const struct result_list *list, const char *session, struct json *j, unsigned *wrong)
 {
     struct session_steps *s     = malloc(sizeof *s);
@@ -254,7 +254,7 @@ static unsigned empty_view_show(const struct result_list *list, const char *sess
     return shown;
 }
 
-/* Nothing was booted: what stands in the way of all. */
+/* No boot was traced: shows the obstacle of all sessions. */
 static int untraced_view(const struct cmdline *common, const struct machine *m, struct regstore *store)
 {
     struct untraced_facts facts;
@@ -313,8 +313,7 @@ static int rows_view(const struct cmdline *common, const struct result_list *lis
     return wrong ? VERB_FAILED : VERB_FINE;
 }
 
-/* Sessions that a controller started, which no boot and no store has: `session`, or all. A daemon that does not run has
- * none. */
+/* Adds sessions that a controller started, which are in no store: `session`, or all. None if no daemon runs. */
 static void live_add(struct result_list *list, const struct cmdline *common, const char *session)
 {
     struct control_client   *client = NULL;

@@ -67,7 +67,7 @@ enum initramfs_content initramfs_content(const struct machine *m, const struct i
     return c;
 }
 
-/* A file that is whole on the disk, and then its name. */
+/* Syncs the file to disk, then renames it. */
 static wstatus initramfs_place(const struct machine *m, const char *from, const char *to, struct reason *why)
 {
     char full[MACHINE_PATH], target[MACHINE_PATH];
@@ -109,7 +109,7 @@ wstatus initramfs_rebuild(const struct machine *m, const struct initramfs *i, st
     return i->tool == INITRAMFS_TOOLS ? machine_run_told(m, debian, BUILDING, why) : dracut_rebuild(m, i, why);
 }
 
-/* rename() leaves both names of one file. */
+/* One file with both names: rename() would do nothing. */
 static void old_image_back(const char *kept, const char *image)
 {
     struct stat a, b;
@@ -127,7 +127,7 @@ wstatus initramfs_take_out(const struct machine *m, const struct initramfs *i, s
     snprintf(name, sizeof name, "%.900s.autologger-old", i->image);
     machine_path(m, i->image, image);
     machine_path(m, name, kept);
-    unlink(kept); /* of a run that was cut off: the image is whole, whichever it is */
+    unlink(kept); /* left by an interrupted run; the image is whole, old or new */
     if (link(image, kept) < 0)
         return reason_set(why, W_NOT_SUPPORTED, "the old image %s cannot be kept beside the new one: %s", image,
                           strerror(errno));

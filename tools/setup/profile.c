@@ -185,7 +185,7 @@ void profile_list_finish(struct profile_list *list)
     *list = (struct profile_list){0};
 }
 
-/* No such profile: what there is, as a suggestion or a list. */
+/* No such profile: the reason suggests a name and lists all profiles. */
 static wstatus nothing_found(const char *word, const char *root, struct reason *why)
 {
     struct profile_list l          = {0};

@@ -24,12 +24,11 @@ struct profile_list {
     struct profile *items; /* malloc, in name order; hidden ones after those that hide them */
     unsigned        count;
 };
-/* All profiles of all folders; `root`: of the machine whose root that is, or NULL. W_NOT_ENOUGH_MEMORY. */
+/* All profiles of all folders; `root`: another machine's root folder, or NULL. W_OUTOFMEMORY. */
 wstatus profile_list_load(const char *root, struct profile_list *out, struct reason *why);
 void    profile_list_finish(struct profile_list *list);
-/* What a user calls FILE or PROFILE, as a path: a word without '/' and '.' is looked for in the folders first; anything
- * else, and what is not found there but is a file, is a path already. W_FILE_NOT_FOUND with what was looked for when
- * there is neither. */
+/* Resolves FILE or PROFILE to a path. A word without '/' and '.' is looked for in the folders first. Any other word, or
+ * one not found there that is a file, is a path already. W_FILE_NOT_FOUND, with what was looked for: neither exists. */
 wstatus profile_resolve(const char *word, const char *root, char path[PROFILE_PATH], struct reason *why);
 /* Where a profile of this user is kept: $AUTOLOGGER_PROFILES' first folder, else $XDG_CONFIG_HOME/autologger/profiles,
  * else the machine's for root and ~/.config/autologger/profiles for others.

@@ -48,7 +48,7 @@ static wstatus put_kernel(struct regstore *s, const char *key, const struct ctl_
     return st;
 }
 
-/* What a running session does not show, as its key has it. */
+/* Copies the values that a running session does not show from its key. */
 static wstatus put_stored(const struct declaring *v, const char *key, const struct ctl_terms_answer *a,
                           struct reason *why)
 {
@@ -68,7 +68,7 @@ static wstatus put_stored(const struct declaring *v, const char *key, const stru
     return st;
 }
 
-/* The terms are without FlushThreshold, which the session's row has. */
+/* FlushThreshold is in the session's row, not in the terms. */
 static wstatus profile_declare_put_session(const struct declaring *v, const char *key, const struct ctl_terms_answer *a,
                                            uint32_t flush_threshold, struct reason *why)
 {
@@ -125,7 +125,7 @@ static wstatus put_ids(struct regstore *to, const char *key, enum value_id in, e
     return st ? st : put_binary(to, key, value_rows[id].name, (const uint8_t *)data + at, (uint32_t)(size - at), why);
 }
 
-/* EVENT_FILTER_LEVEL_KW begins as EVENT_FILTER_EVENT_NAME does; the latter has its names behind. */
+/* EVENT_FILTER_LEVEL_KW begins like EVENT_FILTER_EVENT_NAME; the latter has its names after that. */
 static wstatus put_part(struct regstore *to, const char *filters, const char *below, const void *data, size_t size,
                         struct reason *why)
 {
@@ -260,8 +260,8 @@ static wstatus put_provider(struct declaring *v, const char *session, const stru
     return st;
 }
 
-/* The key that would declare it: its own, or, of a session that a controller started, the one that its Guid and name
- * give. */
+/* The key of the session's declaration: its own; for a session that a controller started, the one from its Guid and
+ * name. */
 static void session_key(const struct ctl_terms_answer *a, char out[CTL_PATH])
 {
     static const struct guid global_logger = {
@@ -274,7 +274,7 @@ static void session_key(const struct ctl_terms_answer *a, char out[CTL_PATH])
         snprintf(out, CTL_PATH, "%s\\Autologger\\%s", WINPATH_WMI, a->session.name);
 }
 
-/* A boot has no private sessions, and its sessions have a file a boot in place of NEWFILE. */
+/* False: a private session, or mode NEWFILE (a boot's sessions have one file for each boot instead). */
 static bool of_a_boot(const struct declaring *v, const struct ctl_declaration *s)
 {
     const bool private_one = s->log_file_mode & (ETL_MODE_PRIVATE | ETL_MODE_PRIVATE_IN_PROC);

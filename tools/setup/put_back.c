@@ -23,7 +23,7 @@
 #define DPKG_LOCK "/var/lib/dpkg/lock-frontend"
 enum { DPKG_WAIT_S = 600, DPKG_STEP_S = 5 };
 
-/* ---- what is remembered ---- */
+/* ---- the record in the store ---- */
 
 struct put_in_place put_in_place_load(struct regstore *store)
 {
@@ -70,11 +70,11 @@ struct putting {
     struct setup                setup;
     struct system_need          need;
     struct put_in_place         in;
-    uint64_t                    boot; /* that used it up; 0: none did */
+    uint64_t                    boot; /* the boot that used it up; 0: none */
     int                         dpkg_fd;
 };
 
-/* The boots of "trace-boot --runs" that are still to come: the unit prepares the next one. */
+/* True: "trace-boot --runs" has boots left, and its unit prepares the next one. */
 static bool another_run(const struct machine *m, struct regstore *store)
 {
     const char *const argv[] = {"systemctl", "is-enabled", RUNS_UNIT, NULL};
@@ -86,7 +86,7 @@ static bool another_run(const struct machine *m, struct regstore *store)
     return left && !machine_run(m, argv, answer, sizeof answer, true, NULL) && !strncmp(answer, "enabled", 7);
 }
 
-/* NULL: it is; else why there is nothing to do (now). */
+/* NULL: it is time; else why there is nothing to do (now). */
 static const char *setup_put_back_look(struct putting *p)
 {
     const struct machine *m      = &p->o->machine;
@@ -113,7 +113,7 @@ static const char *setup_put_back_look(struct putting *p)
 
 /* ---- the steps ---- */
 
-/* As apt and dpkg lock each other out. False: dpkg goes on for longer than that. */
+/* Takes the lock by which apt and dpkg exclude each other. False: dpkg holds it for longer than DPKG_WAIT_S. */
 static bool dpkg_lock(struct putting *p)
 {
     char         path[MACHINE_PATH];
@@ -127,7 +127,7 @@ static bool dpkg_lock(struct putting *p)
     return true;
 }
 
-/* W_BUSY or W_CANCELLED: not now, a later boot tries again. */
+/* W_CANCELLED: the machine goes down; a later boot tries again. */
 static wstatus image_back(struct putting *p, struct reason *why)
 {
     const struct machine *m = &p->o->machine;
@@ -140,7 +140,7 @@ static wstatus image_back(struct putting *p, struct reason *why)
                           sealed);
     wstatus st = initramfs_take_out(m, &p->need.initramfs, why);
     if (st && sigismember(&p->setup.signals, SIGTERM) == 0) {
-        sigset_t pending; /* the machine goes down: the tool was ended, not at fault */
+        sigset_t pending; /* the machine goes down: the tool was killed, it did not fail */
         sigpending(&pending);
         if (sigismember(&pending, SIGTERM))
             return reason_set(why, W_CANCELLED, "the machine was shut down meanwhile");
@@ -208,15 +208,15 @@ int put_back_run(const struct clean_options *o)
     struct putting p   = {.o = o, .dpkg_fd = -1};
     struct reason  why = {0};
     const char    *nothing;
-    setpriority(PRIO_PROCESS, 0, 19); /* and of the tools that it runs */
+    setpriority(PRIO_PROCESS, 0, 19); /* also for the tools that it runs */
     boot_entry_find(&o->machine, &p.need.entry);
     initramfs_find(&o->machine, &p.need.initramfs);
-    /* first: dpkg's own scripts may wait for the lock of setup */
+    /* dpkg's lock first: dpkg's own scripts may wait for setup's lock */
     if (!(nothing = setup_put_back_look(&p)) && p.in.image && !dpkg_lock(&p))
         nothing = "dpkg is at work; the next boot tries again";
     setup_begin(&p.setup, &o->machine, &p.need);
     wstatus st = nothing ? W_SUCCESS : setup_lock(&p.setup, &why);
-    if (!nothing && !st && !(nothing = setup_put_back_look(&p))) /* somebody may have applied meanwhile */
+    if (!nothing && !st && !(nothing = setup_put_back_look(&p))) /* another apply may have run meanwhile */
         st = put_back_steps(&p, &why);
     if (!st)
         put_back_report(&p, nothing);

@@ -10,7 +10,7 @@
 
 #define RUNS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\TraceBoot"
 
-/* The columns: of a boot, and of all. */
+/* The columns, of one boot and of all. */
 static uint64_t target_of(const struct history_boot *b) { return b->list.target_ms; }
 static uint64_t done_of(const struct history_boot *b) { return b->list.boot_done_ms; }
 static uint64_t written_of(const struct history_boot *b) { return b->written; }
@@ -85,7 +85,7 @@ unsigned runs_done(const struct runs *r, const struct history *h)
     return n;
 }
 
-/* History is newest first; some of these boots are no longer in it. */
+/* True: some of these boots are no longer in the history, which is newest first. */
 static bool given_up(const struct runs *r, const struct history *h)
 {
     return h->count && h->boots[h->count - 1].list.number > r->from + 1;

@@ -32,8 +32,8 @@ void setup_begin(struct setup *s, const struct machine *m, const struct system_n
     sigprocmask(SIG_BLOCK, &wait, &s->signals);
 }
 
-/* The folder itself is the lock: nothing is left behind. Without the folder nothing was ever set up; without the right
- * to open it a later step fails, with a better reason. */
+/* The folder itself is locked, so no lock file is left behind. No folder: nothing was ever set up. No right to open it:
+ * a later step fails, with a better reason. */
 wstatus setup_lock(struct setup *s, struct reason *why)
 {
     enum { WAIT_S = 120 };
@@ -103,7 +103,7 @@ bool setup_unit_enabled(const struct machine *m)
     return !strncmp(answer, "enabled", 7);
 }
 
-/* The daemon, and what tells systemd of rows that failed, where it is installed. */
+/* For the daemon's unit and, where installed, the unit that reports failed rows to systemd. */
 static wstatus units_tell(const struct machine *m, const char *verb, struct reason *why)
 {
     bool              path   = machine_has(m, "/usr/lib/systemd/system/autologger-status.path");

@@ -1,6 +1,7 @@
-/* setup.h - the steps of apply that change the machine beside the store, each with what puts it back: snapshot, boot
- * entry, unit, initramfs. A step that changed nothing has nothing to put back.
- * Threads: one. Ownership: begin/finish. While steps run, SIGINT, SIGTERM and SIGHUP wait: half-done is never left. */
+/* setup.h - the steps of apply that change the machine outside the store, each with its undo: snapshot, boot entry,
+ * unit, initramfs. A step that changed nothing has nothing to undo.
+ * Threads: one. Ownership: begin/finish. While steps run, SIGINT, SIGTERM and SIGHUP are blocked: nothing is left half
+ * done. */
 #ifndef TOOLS_SETUP_H
 #define TOOLS_SETUP_H
 #include "registry-sim/store/regstore.h"
@@ -9,7 +10,7 @@
 #include <signal.h>
 
 enum { SETUP_FILES = 5 };
-struct setup_file { /* a file as it was */
+struct setup_file { /* a file before the change */
     char   path[MACHINE_PATH];
     char  *data; /* malloc; NULL: there was none */
     size_t size;
@@ -20,32 +21,32 @@ struct setup {
     struct setup_file         files[SETUP_FILES];
     unsigned                  file_count;
     bool                      entry_made, unit_enabled, rebuilt;
-    char                      lines[32][MACHINE_PATH + 64]; /* what was done, in words */
+    char                      lines[32][MACHINE_PATH + 64]; /* the steps done, in words */
     unsigned                  line_count;
-    sigset_t                  signals; /* as they were */
+    sigset_t                  signals; /* the signal mask before */
     int                       lock_fd; /* -1: none */
 };
 
 void setup_begin(struct setup *s, const struct machine *m, const struct system_need *need);
-/* One at a time sets a machine up: waits up to two minutes for another one. W_BUSY when that one goes on. Held until
- * setup_finish. */
+/* Takes the machine's setup lock, which setup_finish releases. Waits up to two minutes for another process. W_BUSY:
+ * that one still holds it. */
 wstatus setup_lock(struct setup *s, struct reason *why);
-/* What the next boot reads: of the store as it is in its open transaction, under a new change number. */
+/* Seals what the next boot reads: the store as in its open transaction, under a new change number. */
 wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *store_path, const char *log_dir,
                        struct reason *why);
-/* The log folder is for root and the group "autologger", where the machine has that group; what is made below it is,
- * too. Whatever else the folder is stays, and is said. */
+/* The log folder, and what is made below it, is for root and the group "autologger", where the machine has that group.
+ * A folder of another group stays as it is, and is reported. */
 void setup_logs(struct setup *s, const char *log_dir);
-/* The entry for the kernel phase when it is asked for; else an earlier one of ours goes. */
+/* Sets the entry for the kernel phase when it is asked for; else removes an earlier one of autologger. */
 wstatus setup_entry(struct setup *s, struct reason *why);
-/* autologgerd.service starts at boot, where there is systemd. */
+/* Enables autologgerd.service at boot, where there is systemd. */
 wstatus setup_unit(struct setup *s, struct reason *why);
-/* The image of the kernel, where autologger's hook is installed. */
+/* Rebuilds the kernel's image, where autologger's hook is installed. */
 wstatus setup_initramfs(struct setup *s, struct reason *why);
-/* All that was done is put back, in the opposite order; what can't be is said on standard error. */
+/* Undoes all steps, files in reverse order; reports on standard error what cannot be undone. */
 void setup_undo(struct setup *s);
 void setup_finish(struct setup *s);
-/* Remembers a file as it is now; setup_undo puts it back. */
+/* Remembers a file as it is now; setup_undo restores it. */
 wstatus setup_remember(struct setup *s, const char *path, struct reason *why);
 void    setup_say(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The unit's name, and whether systemd would start it. */

@@ -1,4 +1,4 @@
-/* setup_logs.c - who may read the log files: the group "autologger", where the machine has one. See setup.h. */
+/* setup_logs.c - readers of the log files: the group "autologger", where the machine has one. See setup.h. */
 #include "tools/setup/setup.h"
 
 #include "registry-sim/base/os.h"
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDER_MODE = 02750 }; /* what is made below it is the group's, too, with the mode 0640 */
+enum { FOLDER_MODE = 02750 }; /* files made below it are the group's, too, with the mode 0640 */
 static const char group_name[] = "autologger";
 
 /* The machine's own group: that of its /etc/group. */

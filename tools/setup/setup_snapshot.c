@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The store's path as the machine itself knows it. */
+/* The store's path on the machine itself: absolute, without m->root. */
 static void own_path(const struct machine *m, const char *path, char *out, size_t size)
 {
     size_t n    = strlen(m->root);
-    char  *full = realpath(path, NULL); /* a boot does not know our working folder */
+    char  *full = realpath(path, NULL); /* a boot has another working folder */
     if (n && !strncmp(path, m->root, n) && path[n] == '/')
         snprintf(out, size, "%s", path + n);
     else
@@ -39,7 +39,7 @@ wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *stor
     int rc = os_mkdir_parents(os_linux(), machine_path(s->machine, "/" SETUP_SNAPSHOT, path), 0755);
     st = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", path, strerror(-rc))
                 : snapshot_seal(os_linux(), store, &head, path, why);
-    if (!st) { /* what is applied starts afresh, also where a damaged guard does not know which change it is about */
+    if (!st) { /* an apply starts afresh, even if a damaged guard does not know its change number */
         unlink(machine_path(s->machine, "/" GUARD_PATH, path));
         unlink(machine_path(s->machine, "/" SETUP_PUT_BACK, path));
     }

@@ -49,7 +49,7 @@ out:
     return st;
 }
 
-/* UTF-16 with a BOM becomes UTF-8 without; a UTF-8 BOM goes. */
+/* UTF-16 with a BOM becomes UTF-8 without; a UTF-8 BOM is removed. */
 static wstatus normalise(char **text, size_t *size, struct reason *why)
 {
     char *data = *text;
@@ -76,7 +76,7 @@ static bool starts_as_reg(const char *text)
            !strncmp(text, "[HKEY_", 6);
 }
 
-/* The line that starts at or before `line` and opens a section, 0 = none; *start gets its text. */
+/* The last line at or before `line` that opens a section, 0 = none; *start gets its text. */
 static uint32_t section_of(const struct trial *t, uint32_t line, const char **start)
 {
     uint32_t    number = 1, found = 0;
@@ -153,8 +153,8 @@ static struct refusal *refusal_for(struct trial *t, const char *path)
     return r;
 }
 
-/* Notes a finding once. Only the first round sees the file as it is: later ones miss what was taken out, and would
- * warn. */
+/* Keeps a finding once, and warnings of the first round only: later rounds lack the removed sections and would warn
+ * about that. */
 static void sound_import_keep(struct trial *t, const struct diag *d)
 {
     struct refusal_list *l = t->refusals;
@@ -177,7 +177,7 @@ static void sound_import_keep(struct trial *t, const struct diag *d)
     t->no_memory = true;
 }
 
-/* "line 2: what. Do: advice" of the first mistake of a section. */
+/* "what. Do: advice" of the first mistake of a section. */
 static void reason_of(struct refusal *r, const struct diag *d)
 {
     if (d->advice)
@@ -251,7 +251,7 @@ static wstatus import_once(struct trial *t, struct regstore *store, struct diag_
                      : ini_import(store, t->text, t->size, t->file, plan_vocabulary(), sink, why);
 }
 
-/* Rounds until the text imports: each mistake takes its declaration out. */
+/* Imports in rounds until it succeeds: each mistake removes its declaration. */
 static wstatus sound_import_settle(struct trial *t, struct regstore *store, struct reason *why)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {

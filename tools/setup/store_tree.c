@@ -14,7 +14,7 @@ static const char *const store_tree_roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRE
                                                "HKEY_CLASSES_ROOT", "HKEY_CURRENT_CONFIG"};
 enum { ROOTS = sizeof store_tree_roots / sizeof *store_tree_roots, HEX_SHOWN = 16 };
 
-/* A value taken out of a store, so that the store may be asked again. */
+/* A copy of a value, which stays valid while the store is asked again. */
 struct store_tree_kept {
     struct regvalue value; /* points to these: */
     char           *name, *place;
@@ -240,7 +240,7 @@ static wstatus added_one(void *ctx, const char *key, struct reason *why)
     return st ? st : values_compare(p, key, new, why);
 }
 
-/* Keys that are gone: the topmost only. */
+/* Adds the removed keys, of each subtree the topmost only. */
 static wstatus removed_below(const struct pair *p, const char *key, struct reason *why)
 {
     struct key_names names;
@@ -314,7 +314,7 @@ void tree_changes_finish(struct tree_changes *changes)
 
 /* ---- showing ---- */
 
-/* A folder on the way to a declaration says nothing by itself. */
+/* Keys that only lead to a declaration are not shown. */
 static bool is_shown(const struct tree_change *c)
 {
     const unsigned declared = IN_GLOBAL_LOGGER | IN_WPP | IN_AUTOLOGGER | IN_PROVIDER | IN_FILTERS | IN_FILTER_PART;

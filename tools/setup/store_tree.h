@@ -1,5 +1,5 @@
-/* store_tree.h - stores as trees: copying one, and what differs between two, as the changes that make one like the
- * other. What autologger keeps for itself (HKLM\SOFTWARE\autologger: history, what was applied) is no part of it.
+/* store_tree.h - stores as trees: copies one, and computes the changes that turn one into another. autologger's own
+ * keys (HKLM\SOFTWARE\autologger: history, what was applied) are excluded.
  * Threads: one. Ownership: tree_changes_finish. Not for: what values mean. */
 #ifndef TOOLS_STORE_TREE_H
 #define TOOLS_STORE_TREE_H
@@ -12,29 +12,29 @@ enum tree_change_kind {
     TREE_ADDED,
     TREE_REMOVED,
     TREE_CHANGED,
-    TREE_MOVED /* only the place of the declaration changed */
+    TREE_MOVED /* only the source file or line of the declaration changed */
 };
 struct tree_change {
     enum tree_change_kind kind;
-    bool                  is_key;         /* a removed key goes with everything below it, which is not listed */
+    bool                  is_key;         /* a removed key includes everything below it, which is not listed */
     char                 *key, *name;     /* name: NULL for a key */
     char                 *before, *after; /* the value as people write it, or NULL */
 };
 struct tree_changes {
-    struct tree_change *items; /* malloc; a key before what is in it */
+    struct tree_change *items; /* malloc; a key before its content */
     unsigned            count, capacity;
 };
 
-/* Everything of `from` into `to`, with the places of its declarations. */
+/* Copies all of `from` into `to`, with the source files and lines of its declarations. */
 wstatus store_tree_copy(struct regstore *from, struct regstore *to, struct reason *why);
-/* What makes `before` like `after`. */
+/* The changes that turn `before` into `after`. */
 wstatus store_tree_compare(struct regstore *before, struct regstore *after, struct tree_changes *out,
                            struct reason *why);
-/* Carries the changes out on `before`, in its open transaction; values come from `after`. */
+/* Makes the changes in `before`, in its open transaction; values come from `after`. */
 wstatus store_tree_follow(struct regstore *before, struct regstore *after, const struct tree_changes *changes,
                           struct reason *why);
 void    tree_changes_finish(struct tree_changes *changes);
-/* Those that are shown: not TREE_MOVED, not folders on the way to a declaration. */
+/* The number of changes shown: without TREE_MOVED and keys that only lead to a declaration. */
 unsigned tree_changes_seen(const struct tree_changes *changes);
 /* Lines "+ [Autologger/web]", "~   BufferSize = 64 KB -> 128 KB", "-   ...". */
 void tree_changes_print(const struct tree_changes *changes, FILE *to);

@@ -97,7 +97,7 @@ void check_sealed_root(const struct system_look *l)
             "%s: with another initramfs or kernel command line it may stay locked", what);
 }
 
-/* Of the store that is looked at; apply is about to write a new one. */
+/* Checks the snapshot of ask->store_path; that is NULL for apply, which is about to write a new one. */
 void check_snapshot(const struct system_look *l)
 {
     struct snapshot_head head    = {0};

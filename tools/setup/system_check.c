@@ -1,4 +1,4 @@
-/* system_check.c - the table of checks, what they are asked about, and how they are shown. See system_check.h. */
+/* system_check.c - the table of checks, their input, and their display. See system_check.h. */
 #include "tools/setup/system_check.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/base/os.h"
@@ -54,7 +54,7 @@ struct plan_limits system_limits(const char *log_dir)
                                 .log_dir     = log_dir};
 }
 
-/* check_fn: adds up what starts. */
+/* check_fn: adds up the sessions that start. */
 static void need_add(void *ctx, const struct check_row *row)
 {
     struct system_need *n = ctx;
@@ -84,7 +84,7 @@ static wstatus need_fill(const struct system_ask *ask, struct system_need *n, st
     wstatus st                  = plan_check(ask->declared, &limits, need_add, n, why);
     if (st)
         return st;
-    if (!boot_settings_read(ask->declared, &settings, NULL)) { /* what is wrong there has a row of its own */
+    if (!boot_settings_read(ask->declared, &settings, NULL)) { /* mistakes in the settings have a row of their own */
         n->kernel_phase = settings.kernel_phase;
         n->once         = settings.once;
     }
@@ -114,7 +114,7 @@ wstatus system_check(const struct system_ask *ask, struct system_need *need, str
         f->name                  = checks[i].name;
         checks[i].look(&(struct system_look){ask, need, f});
         if (!f->found[0])
-            continue; /* does not concern this machine */
+            continue; /* the check does not concern this machine */
         out->count++;
         out->notes += f->level == SYSTEM_NOTE;
         out->failed += f->level >= SYSTEM_FAILED;

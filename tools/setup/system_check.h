@@ -1,9 +1,9 @@
-/* system_check.h - can this machine do at its next boot what is declared? A table of checks, each with what was found
- * and what to do.
+/* system_check.h - can this machine carry out the declarations at its next boot? A table of checks, each with finding
+ * and advice.
  * Levels: ok; note (works, with less than asked); failed (would not work); danger (may lock the machine or cannot be
- * undone: --force does not go on, only what the advice names).
- * Invariants: nothing is changed by looking. Threads: one. Ownership: a report is a value. Not for: the Status of each
- * declared session (plan/check.h), which is shown below it. */
+ * undone: --force does not override it, only what the advice names).
+ * Invariants: checks change nothing. Threads: one. Ownership: a report is a value. Not for: the Status of each declared
+ * session (plan/check.h), which is shown below it. */
 #ifndef TOOLS_SYSTEM_CHECK_H
 #define TOOLS_SYSTEM_CHECK_H
 #include "autologger/kernel/tables/flags.h"
@@ -29,12 +29,12 @@ struct system_report {
 /* What is to be booted, and how. */
 struct system_ask {
     const struct machine *machine;
-    struct regstore      *declared; /* what the next boot would find */
-    /* the store itself, for its snapshot; NULL: not yet applied, or not to be looked at */
+    struct regstore      *declared; /* the declarations as the next boot would find them */
+    /* the store itself, to check its snapshot; NULL: not yet applied, or no check wanted */
     const char *store_path;
     const char *log_dir; /* of the machine */
     bool        accept_tpm;
-    /* the initramfs is going to be built anew, where autologger's hook is installed */
+    /* the initramfs will be rebuilt, where autologger's hook is installed */
     bool rebuilds;
 };
 /* What a boot of the declarations needs; filled by system_check. */
@@ -46,12 +46,12 @@ struct system_need {
     bool                    kernel_events, kernel_phase, once;
     struct boot_tracepoints tracepoints[BOOT_TRACEPOINTS]; /* of sessions of programs, in their order */
     unsigned                tracepoint_count;
-    /* of all that starts; file_bytes: MaxFileSize together, UINT64_MAX = no limit */
+    /* totals of all starting sessions; file_bytes: sum of MaxFileSize, UINT64_MAX = no limit */
     uint64_t          memory_bytes, file_bytes;
     struct boot_entry entry;
     struct initramfs  initramfs;
     char              arguments[1536]; /* for the kernel phase */
-    uint64_t          phase_bytes;     /* the kernel's buffers of that phase, together */
+    uint64_t          phase_bytes;     /* total of the kernel's buffers of that phase */
 };
 
 wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out,

@@ -22,7 +22,7 @@ static void note_source(void *ctx, wstatus number, bool note, const char *item, 
         system_found(f, SYSTEM_NOTE, advice, "%s", reason);
 }
 
-/* Opens every source that is asked for, on every CPU, once, and closes it. */
+/* Opens every requested source once on every CPU, and closes it. */
 void check_kernel_events(const struct system_look *l)
 {
     struct klog       *k   = NULL;
@@ -51,7 +51,7 @@ void check_kernel_events(const struct system_look *l)
         system_found(l->f, SYSTEM_OK, "", "every source that is asked for could be opened");
 }
 
-/* The program that copies the arguments of each exec; without it /proc has to do. */
+/* The BPF program that copies the arguments of each exec; without it they come from /proc alone. */
 void check_command_lines(const struct system_look *l)
 {
     struct argv  *a   = NULL;
@@ -115,7 +115,7 @@ void check_memory(const struct system_look *l)
         system_found(l->f, SYSTEM_OK, "", "at most %u MB for buffers and %u MB for the kernel's rings", all, ring);
 }
 
-/* The nearest folder above that exists: it decides about the volume. */
+/* The volume of `folder`: that of the nearest existing folder at or above it. */
 static bool system_kernel_volume_of(const struct machine *m, const char *folder, struct os_space *space,
                                     char path[MACHINE_PATH])
 {

@@ -1,6 +1,6 @@
-/* system_protection.c - checks of what protects this machine from programs of its users, and from autologger: the
- * daemon's rights as the kernel accounts for them, the kernel's own means, settings. What is not in force is a note: a
- * boot is traced all the same. See system_check.h. */
+/* system_protection.c - checks of this machine's protection from programs of its users, and from autologger: the
+ * daemon's rights as the kernel reports them, the kernel's own means, settings. A missing protection is a note: a boot
+ * is traced all the same. See system_check.h. */
 #include "tools/setup/system_check.h"
 
 #include <ctype.h>
@@ -34,20 +34,20 @@ struct system_protection_rights {
     unsigned long long effective;
 };
 
-/* The number behind a line's name; `none` where there is no such line. */
+/* The number after a line's name; `none` where there is no such line. */
 static unsigned long long status_number(const char *status, const char *name, int base, unsigned long long none)
 {
     const char *at = strstr(status, name);
     return at ? strtoull(at + strlen(name), NULL, base) : none;
 }
 
-/* How much a process may do: what no filter and NoNewPrivileges hold back comes first. */
+/* Ranks a process by its rights: a missing system call filter counts most, then missing NoNewPrivileges. */
 static unsigned looseness(const struct system_protection_rights *r)
 {
     return (r->seccomp != FILTERED) * 200u + !r->no_new * 100u + (unsigned)__builtin_popcountll(r->effective);
 }
 
-/* The daemon's processes (the keeper and the service): how many there are, and the one that may do most. */
+/* Returns the number of the daemon's processes (keeper and service); *most: the one with the most rights. */
 static unsigned daemon_find(const struct machine *m, struct system_protection_rights *most)
 {
     char           path[MACHINE_PATH];
@@ -89,7 +89,7 @@ void check_confinement(const struct system_look *l)
     char                            text[220];
     unsigned                        count = daemon_find(l->ask->machine, &most);
     unsigned                        held  = (unsigned)__builtin_popcountll(most.effective);
-    bool                            all   = held >= CAPABILITIES - 1; /* an older kernel has one less */
+    bool                            all   = held >= CAPABILITIES - 1; /* an older kernel has one capability fewer */
     if (!count)
         return; /* the row "daemon" says whether there is one */
     capabilities_text(most.effective, text, sizeof text);

@@ -36,7 +36,7 @@ static wstatus tune_value(struct tuning *t, const struct result_row *row, const 
     return t->dry_run ? W_SUCCESS : regstore_set_dword(t->store, row->key, name, after, why);
 }
 
-/* As many buffers of the size that is declared now as hold what `count` of the boot's held. */
+/* The number of buffers of the size declared now that hold what `count` buffers of the boot held. */
 static uint32_t in_buffers_of_now(struct regstore *store, const struct result_row *row, uint32_t count)
 {
     uint32_t now = row->asked.buffer_kb;

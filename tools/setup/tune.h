@@ -1,7 +1,7 @@
-/* tune.h - MinimumBuffers and MaximumBuffers of the declarations, set to what the last boot needed. A boot suggests
- * numbers from the most memory that a session used (boot/result); here they go into the store, in one transaction, or
- * are only shown. Buffers are counted in those of the boot that suggested: a declaration whose BufferSize was changed
- * since gets as many of its own as hold the same bytes.
+/* tune.h - sets MinimumBuffers and MaximumBuffers of the declarations to the last boot's need. A boot suggests numbers
+ * from a session's peak memory (boot/result); this module writes them into the store, in one transaction, or only shows
+ * them. A suggestion counts buffers of that boot's BufferSize; if the declaration's BufferSize was changed since, the
+ * number is converted to hold the same bytes.
  * Threads: one. Not for: what a boot needs (boot_conclude), telling the initramfs (apply). */
 #ifndef TOOLS_TUNE_H
 #define TOOLS_TUNE_H
@@ -10,18 +10,17 @@
 /* One value that changes. Borrowed until the callback returns. */
 struct tune_change {
     const char *session, *key, *name; /* name: "MinimumBuffers" or "MaximumBuffers" */
-    bool        declared;             /* there is a value: `before`; else it was left to the default */
+    bool        declared;             /* `before` is declared; false: it was left to the default */
     uint32_t    before, after;
 };
 typedef void (*tune_fn)(void *ctx, const struct tune_change *change);
 
-/* Calls `fn` (may be NULL) for each value that is to change and, unless `dry_run`, writes all of them. *changes gets
- * their number. Sessions that did not run, or whose declaration is gone, are left alone. A Status other than 0: nothing
- * was written. */
+/* Calls `fn` (may be NULL) for each changing value and, unless `dry_run`, writes all of them. *changes gets their
+ * number. Sessions that did not run, or whose declaration is gone, are left alone. On failure nothing was written. */
 wstatus tune_apply(struct regstore *store, const struct result_list *rows, bool dry_run, tune_fn fn, void *ctx,
                    unsigned *changes, struct reason *why);
-/* The same with the results of the store at `results_path`: its last boot. *lines (malloc, may be NULL) gets a line a
- * change. W_FILE_NOT_FOUND: there was no boot yet. */
+/* The same with the results of the store at `results_path`: its last boot. *lines (malloc, may be NULL) gets one line
+ * for each change. W_FILE_NOT_FOUND: there was no boot yet. */
 wstatus tune_by_store(const char *results_path, struct regstore *store, char **lines, struct reason *why);
 /* The change as a line of a difference: "web: MaximumBuffers 26 -> 12". Returns `out`. */
 const char *tune_line(const struct tune_change *change, char *out, size_t size);

@@ -31,7 +31,7 @@ void under_way_ends(const struct boot_settings *s, char *out, size_t size)
                  s->max_wait_ms ? boot_time_text(s->max_wait_ms, most) : "");
 }
 
-/* A file that somebody took away will not be merged any more. */
+/* A file that was removed will not be merged any more. */
 bool under_way_over(const struct machine *m, const struct result_list *rows)
 {
     bool said = false, files = false;
@@ -44,13 +44,13 @@ bool under_way_over(const struct machine *m, const struct result_list *rows)
     return result_list_final(rows) && (said || !files);
 }
 
-/* Sessions that were stopped one by one are merged when somebody asks for it: that is not waited for. */
+/* Sessions that were stopped one by one are merged only on request, so their merge is not waited for. */
 static bool rows_wait(const struct machine *m, const struct result_list *rows)
 {
     return !result_list_final(rows) || (strcmp(rows->stop_reason, "asked") != 0 && !under_way_over(m, rows));
 }
 
-/* Rows of sessions that were all kept off, or failed, are of a boot that is not traced. */
+/* False: all sessions were kept off or failed, so the boot is not traced. */
 static bool any_started(const struct result_list *rows)
 {
     bool any = false;

@@ -115,7 +115,7 @@ void untraced_look(const struct machine *m, struct regstore *store, struct untra
     out->systemd                      = machine_has_command(m, "systemctl");
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         char        path[MACHINE_PATH];
-        struct stat st; /* the link itself: it leads to a path of that machine */
+        struct stat st; /* lstat: the link's target is a path on that machine */
         out->daemon_enabled |= lstat(machine_path(m, wanted[i], path), &st) == 0;
     }
     out->daemon_runs = machine_has(m, "/run/autologger/control");
@@ -134,7 +134,7 @@ static void untraced_say(struct untraced *u, bool failed, const char *advice, co
     va_start(args, format);
     vsnprintf(u->reason, sizeof u->reason, format, args);
     va_end(args);
-    char *own = strstr(u->reason, ". Do: "); /* a reason that is passed on may have an advice of its own */
+    char *own = strstr(u->reason, ". Do: "); /* a reason from elsewhere may have its own advice */
     if (own)
         *own = 0;
     snprintf(u->advice, sizeof u->advice, "%s", advice);

@@ -55,7 +55,8 @@ static error_t access_parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The daemon, which changes what counts now and keeps it; or, with --store, a store that no daemon has open. */
+/* Where rights change: in the daemon, which applies and keeps them; or, with --store, in a store that no daemon has
+ * open. */
 struct access_place {
     struct control_client *client; /* NULL: the store */
     struct regstore       *store;
@@ -67,7 +68,7 @@ static wstatus access_place_open(const struct access_arguments *a, struct access
     if (!a->common.store_given)
         return control_open(a->common.runtime_dir, &p->client, why);
     wstatus st = store_access_open(&a->common, a->count || a->reset, &p->store, why);
-    regstore_close(p->store); /* is there, and can be opened */
+    regstore_close(p->store); /* it exists and can be opened */
     p->store = NULL;
     st       = st ? st : rights_load(regstore_open, a->common.store, "/etc/group", &p->rights, why);
     return st || (!a->count && !a->reset) ? st : store_access_open(&a->common, true, &p->store, why);
@@ -144,7 +145,7 @@ static void json_row(struct json *j, const struct security_entry *e)
     json_object_end(j);
 }
 
-/* One object: its rows. `name`: as the user calls it, or NULL. */
+/* Shows the rows of one object. `name`: the user's name for it, or NULL. */
 static wstatus access_show(struct access_place *p, const struct guid *object, const char *name, struct json *j,
                            struct reason *why)
 {

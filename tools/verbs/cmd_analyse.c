@@ -1,4 +1,4 @@
-/* autologger analyse: answers out of trace files: pairs of events, counts, activities, the state at a time, images,
+/* autologger analyse: answers from trace files: pairs of events, counts, activities, the state at a time, images,
  * losses. */
 #include "autologger/consumer/losses.h"
 #include "registry-sim/base/visible_print.h"

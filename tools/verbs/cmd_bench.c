@@ -16,7 +16,7 @@ struct bench {
     unsigned    usual, least, most; /* rounds */
     wstatus (*run)(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why);
 };
-/* The library alone, then against its peer: that in programs of its own. */
+/* The rows of the library alone, then those against its peer, which runs in its own programs. */
 static wstatus writing(unsigned rounds, const char *runs_file, struct bench_result *out, struct reason *why)
 {
     static struct bench_result peers;
@@ -58,8 +58,8 @@ enum { BENCHES = sizeof benches / sizeof *benches, KEY_RUNS = 0x700 };
 struct bench_args {
     struct cmdline      common;
     const struct bench *what;
-    unsigned            rounds; /* 0: as usual */
-    const char         *runs;   /* a file, of latency alone */
+    unsigned            rounds; /* 0: the usual number */
+    const char         *runs;   /* a file; for latency only */
 };
 
 static error_t bench_parse(int key, char *arg, struct argp_state *state)

@@ -1,4 +1,4 @@
-/* autologger boots: the boots that the store remembers, two of them side by side, and which of them is a baseline. */
+/* autologger boots: the boots in the store's history, two of them side by side, and marking one as a baseline. */
 #include "tools/view/boots_view.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/store_access.h"

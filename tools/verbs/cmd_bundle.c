@@ -1,4 +1,4 @@
-/* autologger bundle: one .tar with all that somebody else needs to look at a boot. */
+/* autologger bundle: one .tar with all that another person needs to look at a boot. */
 #include "tools/files/bundle.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/json_out.h"

@@ -1,4 +1,4 @@
-/* autologger check: the rows that a boot with this configuration would give, without starting anything. */
+/* autologger check: the expected rows of a boot with this configuration, without starting anything. */
 #include "tools/setup/check_view.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/store_access.h"
@@ -44,11 +44,11 @@ static error_t check_parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The store, or a store in memory with what is sound of FILE. */
+/* Opens the store, or a store in memory with the valid declarations of FILE. */
 static wstatus check_source_open(const struct check_args *a, struct regstore **store, struct refusal_list *refusals,
                                  struct reason *why)
 {
-    /* a machine can be looked at before */
+    /* --system checks a machine that has no store yet, too */
     bool none = a->system && !a->file && !a->common.store_given && access(a->common.store, F_OK) != 0;
     if (!a->file && !none)
         return store_access_open(&a->common, false, store, why);
@@ -56,7 +56,7 @@ static wstatus check_source_open(const struct check_args *a, struct regstore **s
     return st || none ? st : sound_import(*store, a->file, refusals, why);
 }
 
-/* The machine's part comes first: what is missing there explains the rows. */
+/* The machine's checks come first: what they miss explains the rows. */
 static wstatus show_system(const struct check_args *a, struct regstore *store, const struct check_view *r,
                            unsigned *failed, struct reason *why)
 {
@@ -82,7 +82,7 @@ static int check_show(const struct check_args *a, struct regstore *store, const 
 {
     struct check_view r;
     struct reason     why    = {0};
-    unsigned          failed = 0; /* of the machine */
+    unsigned          failed = 0; /* of the machine's checks */
     check_view_begin(&r, a->common.json ? json_create(stdout, true) : NULL);
     r.elsewhere = a->root != NULL;
     if (r.json)
@@ -108,7 +108,7 @@ static int check_show(const struct check_args *a, struct regstore *store, const 
     return r.failed + failed ? VERB_FAILED : VERB_FINE;
 }
 
-/* Not even a part of FILE could be read. */
+/* Reports that nothing of FILE, or of the store, could be read. */
 static int unread(const struct check_args *a, wstatus status, const struct refusal_list *refusals,
                   const struct reason *why)
 {

@@ -1,4 +1,4 @@
-/* autologger clean: takes away what apply made. */
+/* autologger clean: removes what apply made. */
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/setup/put_back.h"

@@ -1,4 +1,4 @@
-/* autologger convert: a trace in the form of another program: Perfetto, Chrome, flame graphs, CTF. */
+/* autologger convert: a trace in another program's format: Perfetto, Chrome, flame graphs, CTF. */
 #include "autologger/export/convert.h"
 #include "autologger/symbols/symbols.h"
 #include "registry-sim/base/visible_print.h"

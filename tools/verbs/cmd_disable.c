@@ -1,4 +1,4 @@
-/* autologger disable: a provider in a session that runs. */
+/* autologger disable: disables a provider in a running session. */
 #include "tools/base/verb.h"
 #include "tools/live/enablement.h"
 

@@ -31,7 +31,7 @@ struct dump_args {
     unsigned            folder_count;
 };
 
-/* A number that is all of `arg`, at least 0. */
+/* Parses all of `arg` as a number of at least 0. */
 static double dump_number_parse(const char *arg, const char *option, struct argp_state *state)
 {
     char  *end;
@@ -112,7 +112,7 @@ static uint64_t time_at(const struct etl_reader *reader, double seconds)
     return (uint64_t)etl_reader_header(reader)->raw.start_time + (uint64_t)llround(seconds * 1e7);
 }
 
-/* Nothing found is a result too: it says which filter found nothing. */
+/* An empty result is a result, too: names the filters that found nothing. */
 static void filters_print(const struct dump_args *a, const struct dump_counts *counts)
 {
     const struct dump_options *o = &a->options;
@@ -142,8 +142,8 @@ static void filters_print(const struct dump_args *a, const struct dump_counts *c
                                                   : "");
 }
 
-/* Behind the events: with JSON as its last line, else on standard error, which leaves the events alone on standard
- * output. */
+/* After the events: with JSON as the last line, else on standard error, so that standard output has the events
+ * alone. */
 static void symbols_show(const struct dump_args *a, struct symbols *symbols)
 {
     struct symbols_counts n;
@@ -182,7 +182,7 @@ static int dump(struct dump_args *a)
             return code;
         }
         struct progress bar = progress_start("writing");
-        if (!isatty(STDOUT_FILENO)) { /* else the events themselves show how far it is */
+        if (!isatty(STDOUT_FILENO)) { /* on a terminal the events show the progress */
             a->options.progress     = progress_tell;
             a->options.progress_ctx = &bar;
         }

@@ -1,4 +1,4 @@
-/* autologger enable: a provider in a session that runs. */
+/* autologger enable: enables a provider in a running session. */
 #include "tools/base/verb.h"
 #include "tools/live/enablement.h"
 

@@ -35,7 +35,7 @@ static error_t export_parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* mode: of fopen. "x" in it: the file is made, and no link of that name is followed. */
+/* mode: of fopen. With "x" the file is created, and no link of that name is followed. */
 static bool bytes_write(const char *path, const char *mode, const void *text, size_t size)
 {
     FILE *to = fopen(path, mode);
@@ -48,8 +48,8 @@ static bool bytes_write(const char *path, const char *mode, const void *text, si
     return fine;
 }
 
-/* The whole text or, when anything fails, what was there before: a file is written beside the target and takes its
- * place. What is no ordinary file (a pipe, a device) is written to and never removed. */
+/* Writes the whole text or, on failure, keeps the old file: a new file beside the target is renamed over it. A pipe or
+ * a device is written to and never removed. */
 static int export_text_write(const char *path, const void *text, size_t size)
 {
     struct stat st;

@@ -15,7 +15,7 @@ enum { NAMES_MOST = 64 };
 struct import_args {
     struct cmdline common;
     const char    *file, *name[NAMES_MOST];
-    unsigned       count; /* of names; the first one is the file, but for --remove */
+    unsigned       count; /* of names; without --remove the first one is the file */
     bool           lenient, dry_run, remove;
 };
 struct import_count {
@@ -52,7 +52,7 @@ static wstatus count_value(void *ctx, const struct regvalue *value)
     return W_SUCCESS;
 }
 
-/* Keys that hold something or end a path (not the folders on the way to them), and all values. */
+/* Counts all values, and the keys that have values or no keys below them. */
 static void count_below(struct regstore *store, const char *key, unsigned depth, struct import_count *n)
 {
     struct key_names names;
@@ -78,7 +78,7 @@ static wstatus import_into(const struct import_args *a, struct regstore *store, 
     return dialect_import_file(store, a->file, a->lenient ? REG_IMPORT_LENIENT : 0, plan_vocabulary(), sink, why);
 }
 
-/* Into memory first: every mistake is found, and counted what there is, before the store is touched. */
+/* Imports into memory first: finds every mistake, and counts keys and values, before the store is changed. */
 static wstatus rehearse_import(const struct import_args *a, struct import_count *n, struct diag_sink *sink,
                                struct reason *why)
 {
@@ -122,7 +122,7 @@ static void import_report(const struct import_args *a, const struct import_count
     }
 }
 
-/* The file into the store; *n gets what it took away. */
+/* Imports the file into the store; *n gets the removed keys and values. */
 static wstatus store_import(const struct import_args *a, struct regstore *store, struct import_count *n,
                             struct reason *why)
 {
@@ -135,7 +135,7 @@ static wstatus store_import(const struct import_args *a, struct regstore *store,
     return st;
 }
 
-/* Declarations by their names: all of them, or nothing. */
+/* Removes declarations by their names: all of them, or nothing. */
 static int remove_run(const struct import_args *a)
 {
     struct import_count  n      = {0};
@@ -207,7 +207,7 @@ int cmd_import(int argc, char **argv)
     if (a.remove)
         return remove_run(&a);
     wstatus st   = rehearse_import(&a, &n, &sink, &why);
-    bool    read = !st; /* what fails now is about the store */
+    bool    read = !st; /* a later failure concerns the store */
     if (!st && !a.dry_run && !(st = store_access_open(&a.common, true, &store, &why)))
         st = store_import(&a, store, &n, &why);
     regstore_close(store);

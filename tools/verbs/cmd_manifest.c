@@ -44,7 +44,7 @@ static error_t manifest_parse(int key, char *arg, struct argp_state *state)
 
 /* ---- install ---- */
 
-/* A name stands for one GUID, or the words of configurations would be ambiguous. */
+/* Refuses a name that is installed with another GUID: it would be ambiguous in configurations. */
 static wstatus name_free(struct regstore *store, const struct manifest_provider *p, struct reason *why)
 {
     struct guid other;
@@ -107,8 +107,8 @@ static void manifest_installed_print(const struct manifest_source *s, struct jso
         json_array_end(j);
 }
 
-/* All files, or nothing: the store's transaction is the last step. A file in the folder without its key is written
- * again next time. */
+/* All files, or nothing: the store's commit is the last step. A file in the folder without its key is overwritten next
+ * time. */
 static int install(const struct manifest_args *a, struct json *j)
 {
     struct manifest_source s     = {.forgiving = true};
@@ -140,7 +140,7 @@ static int install(const struct manifest_args *a, struct json *j)
 
 /* ---- uninstall ---- */
 
-/* What a word names: providers of a manifest file that is there, or one provider by name or GUID. */
+/* Removes one provider. uninstall_word finds it: by name or GUID, or in an existing manifest file. */
 static wstatus uninstall_one(struct regstore *store, const char *folder, const struct guid *guid, const char *name,
                              struct json *j, struct reason *why)
 {
@@ -255,7 +255,7 @@ static int manifest_list(const struct manifest_args *a, struct json *j)
     if (!st)
         st = publisher_each(store, list_one, &l);
     else if ((st == W_FILE_NOT_FOUND || st == W_PATH_NOT_FOUND) && !a->common.store_given)
-        st = W_SUCCESS; /* nobody has made a store: nothing is installed */
+        st = W_SUCCESS; /* there is no store yet: nothing is installed */
     if (j)
         json_array_end(j);
     else if (!st && l.count)
@@ -278,7 +278,7 @@ static void show_manifest(const struct manifest *m, const struct manifest_args *
         manifest_view_print(m, culture, stdout);
 }
 
-/* A file that is there, else an installed provider. */
+/* Shows an existing file, else an installed provider. */
 static int show_word(const struct manifest_args *a, const char *word, struct json *j)
 {
     struct manifest_source s     = {.forgiving = true};
@@ -323,7 +323,7 @@ static int manifest_show(const struct manifest_args *a, struct json *j)
     return code;
 }
 
-/* What mc would say of it. */
+/* Checks it as mc does. */
 static wstatus manifest_compile(struct manifest_source *s, const struct manifest *m, struct reason *why)
 {
     struct manifest_problems problems;

@@ -1,4 +1,4 @@
-/* autologger mc: the message compiler: a C header and the metadata of a program out of a manifest. */
+/* autologger mc: the message compiler: a C header and the metadata of a program from a manifest. */
 #include "autologger/schema/manifest_pack.h"
 #include "autologger/schema/mc.h"
 #include "registry-sim/base/visible_print.h"
@@ -23,7 +23,8 @@ struct mc_args {
     unsigned       made_count;
 };
 
-/* Windows' options of several letters behind one dash. They become long ones before argp reads them as letters. */
+/* Windows' options of several letters after one dash. They become long options before argp reads them as single
+ * letters. */
 enum { OPT_UM = 0x300, OPT_KM, OPT_CO, OPT_CP, OPT_CS, OPT_CSS, OPT_MOF, OPT_PROJECTIONS };
 static const struct {
     const char *word, *option;
@@ -45,7 +46,7 @@ static void no_effect(struct mc_args *a, const char *option)
     snprintf(a->without_effect + n, sizeof a->without_effect - n, "%s%s", n ? " " : "", option);
 }
 
-/* A part of a C name. */
+/* True: a C name, or the beginning of one. */
 static bool is_c_name(const char *s)
 {
     size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -138,7 +139,7 @@ static void base_find(struct mc_args *a)
     a->base = a->own_base;
 }
 
-/* Whole or not at all; a file that has these bytes already keeps its time, so that nothing is built again. */
+/* Writes the file whole or not at all; a file with the same bytes keeps its time, so that nothing is built again. */
 static wstatus mc_file_put(struct mc_args *a, const char *folder, const char *suffix, const struct text *content,
                            struct reason *why)
 {
@@ -206,7 +207,8 @@ static wstatus mc_make(struct mc_args *a, struct manifest_source *s, const struc
     return st;
 }
 
-/* With -v, as Windows' mc: what was made of how much. On standard error: standard output names the files. */
+/* With -v, as Windows' mc: prints counts of the manifest's parts. On standard error: standard output names the
+ * files. */
 static void verbose_print(const struct manifest *m)
 {
     for (unsigned i = 0; i < m->providers.count; i++) {
@@ -217,7 +219,7 @@ static void verbose_print(const struct manifest *m)
     }
 }
 
-/* An option that does nothing is never passed over in silence. */
+/* Reports the options without effect, which are never silently ignored. */
 static void without_effect_print(const struct mc_args *a)
 {
     if (*a->without_effect)

@@ -1,4 +1,4 @@
-/* autologger merge: one file out of several of one boot. */
+/* autologger merge: one file from several of one boot. */
 #include "autologger/consumer/merge.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/json_out.h"
@@ -100,7 +100,7 @@ static void merge_counts_json(const struct merge_args *a, const struct merge_cou
     json_destroy(j);
 }
 
-/* What was added, where the files have kernel events. */
+/* Prints what was added to files with kernel events. */
 static void names_print(const struct merge_counts *n)
 {
     const struct kernel_names_counts *k = &n->names;

@@ -1,4 +1,4 @@
-/* autologger profile save: the sessions that run now, as a configuration of one's own. */
+/* autologger profile save: the running sessions, as the user's own configuration. */
 #include "autologger/control/client.h"
 #include "autologger/plan/check.h"
 #include "registry-sim/base/os.h"
@@ -68,7 +68,7 @@ static wstatus sessions_take(struct declaring *v, struct control_client *c, stru
     return st;
 }
 
-/* As every profile: for one boot, and it stops by itself. */
+/* Like every profile: for one boot, and it stops by itself. */
 static wstatus boot_put(struct regstore *s, struct reason *why)
 {
     const char *key = WINPATH_WMI "\\Autologger";
@@ -91,7 +91,7 @@ static void failed_count(void *ctx, const struct check_row *row)
         reason_set(&f->first, row->status, "%s: %s", row->name, row->reason);
 }
 
-/* What was written must be a profile: it imports, and no row of it fails. */
+/* Checks that the text is a profile: it imports, and no row of it fails. */
 static wstatus profile_text_check(const char *text, size_t size, const char *file, struct reason *why)
 {
     struct regstore   *again  = NULL;

@@ -1,4 +1,4 @@
-/* autologger providers: what events there are to ask for: kernel keywords and groups, stack-walk events,
+/* autologger providers: the events that can be requested: kernel keywords and groups, stack-walk events,
  * tracepoints. */
 #include "autologger/control/client.h"
 #include "autologger/kernel/source/sources.h"
@@ -51,7 +51,7 @@ static error_t providers_parse(int key, char *arg, struct argp_state *state)
 
 /* ---- kernel keywords ---- */
 
-/* Of the bits of a keyword the least that is delivered, and what is said of it. */
+/* The least support among the bits of a keyword; *of: the flag that has it. */
 static enum kernel_offer keyword_offer(const struct kernel_keyword *k, const struct kernel_flag **of)
 {
     size_t                    count;
@@ -245,7 +245,7 @@ static int tracepoints_print(const struct providers_args *a, struct json *j)
 
 /* ---- of programs ---- */
 
-/* "web (4, 0x40), all": sessions with level and keywords. */
+/* "web (level 4, keywords 0x40), ...": the sessions with level, keywords and filters. */
 static void sessions_text(const struct ctl_provider_answer *p, char *out, size_t size)
 {
     size_t used = 0;
@@ -270,7 +270,8 @@ static void programs_text(const struct ctl_provider_answer *p, char *out, size_t
     }
 }
 
-/* Built in, or of installed manifests: they can be asked for by name, whether a program has them registered or not. */
+/* Providers built in or of installed manifests: they can be requested by name, even if no program has registered
+ * them. */
 static void providers_installed_print(struct json *j)
 {
     static const char *const titles[] = {"PROVIDER", "NAME", "FROM", NULL}, *const from[] = {"built in",
@@ -327,7 +328,7 @@ static void one_registration_json(struct json *j, const struct ctl_registration_
     json_object_end(j);
 }
 
-/* Returns how many there are. */
+/* Returns their number. */
 static unsigned registrations_json(struct json *j, const struct registrations *all, const struct guid *provider,
                                    const struct ctl_provider_answer *p)
 {
@@ -377,8 +378,8 @@ static int by_provider(const void *a, const void *b)
     return n ? n : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* Of a provider that no session enables, and that is no group, the registrations say all: thousands of questions less
- * at a daemon that others keep busy. `all` is sorted. */
+/* Answers from the registrations for a provider that no session enables and that is no group: this saves thousands of
+ * requests to a busy daemon. `all` is sorted. */
 static const struct ctl_provider_answer *from_registrations(const struct ctl_provider_row *row,
                                                             const struct registrations    *all)
 {
@@ -433,7 +434,7 @@ static int registered_print(const struct providers_args *a, struct json *j)
     st                           = st ? st : control_providers(client, &rows, &count, &why);
     st                           = st ? st : control_state(client, &state, &why);
     if (!st && (st = control_registrations(client, &all.row, &all.count, &why)) && !j)
-        st = W_SUCCESS; /* an older daemon, an early program */
+        st = W_SUCCESS; /* an older daemon or an early program cannot tell */
     if (all.count)
         qsort(all.row, all.count, sizeof *all.row, by_provider);
     provider_names_load(&names, NULL);
@@ -444,7 +445,7 @@ static int registered_print(const struct providers_args *a, struct json *j)
         const struct ctl_provider_answer *p;
         char                              guid[GUID_TEXT_SIZE], programs[512], sessions[1024];
         if (registered_take(client, &rows[i], &all, &p, &why))
-            continue; /* it went meanwhile */
+            continue; /* it is gone meanwhile */
         guid_format(&rows[i].guid, guid);
         programs_text(p, programs, sizeof programs);
         sessions_text(p, sessions, sizeof sessions);

@@ -19,7 +19,7 @@ static struct ctl_state_answer   daemon_state;
 static struct session_users      users;
 static struct session_conditions query_conditions;
 
-/* What the session enables of this provider, if it does. */
+/* Adds the session's enablement of this provider, if there is one. */
 static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name,
                              struct reason *why)
 {
@@ -55,7 +55,7 @@ static wstatus query_ask(struct control_client *c, const char *name, struct ctl_
     return st ? st : control_state(c, &daemon_state, why);
 }
 
-/* Why providers of it have no events so far. */
+/* The reasons why the session's providers have no events so far. */
 static unsigned notes_take(struct condition **out)
 {
     struct condition *notes = calloc(rows_now.count + 1, sizeof *notes);

@@ -1,4 +1,4 @@
-/* autologger recover: log files and Status out of what the early program saved when no daemon came. */
+/* autologger recover: log files and Status from what the early program saved when no daemon came. */
 #include "autologger/daemon/end/recover.h"
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
@@ -10,7 +10,7 @@ struct recover_args {
     struct cmdline common;
     const char    *file, *log_dir;
     bool           unsealed;
-    bool           failed; /* a row of the boot did */
+    bool           failed; /* a row of the boot failed */
 };
 
 enum { OPTION_LOG_DIR = 2000, OPTION_UNSEALED };

@@ -31,7 +31,7 @@ struct rehearse_args {
     bool                    keep_premerge;
     struct publisher_option manifests;
 };
-/* One run: what was found before, and what came out. */
+/* One run: its inputs and its results. */
 struct cmd_rehearse_rehearsal {
     const struct rehearse_args *args;
     char                        store[PATH_MAX], folder[PATH_MAX], daemon[PATH_MAX + 32], report[PATH_MAX + 32];
@@ -111,7 +111,7 @@ static wstatus rehearse_programs_find(struct cmd_rehearse_rehearsal *r, struct r
     return W_SUCCESS;
 }
 
-/* The out folder exists and is known by its absolute path, whatever the programs do with their working folder. */
+/* Makes the out folder and finds its absolute path, which holds whatever working folder the programs choose. */
 static wstatus folder_prepare(struct cmd_rehearse_rehearsal *r, struct reason *why)
 {
     const char *needed = r->args->file ? r->args->file : r->args->common.store;
@@ -126,7 +126,7 @@ static wstatus folder_prepare(struct cmd_rehearse_rehearsal *r, struct reason *w
         rc = -errno;
     if (rc < 0)
         return reason_set(why, wstatus_from_errno(-rc), "%s: %s", r->args->out, strerror(-rc));
-    wstatus st = rehearse_lock(r->folder, &r->lock_fd, why); /* from here on nothing there is another rehearsal's */
+    wstatus st = rehearse_lock(r->folder, &r->lock_fd, why); /* from here on no other rehearsal uses the folder */
     if (st)
         return st;
     int n = snprintf(r->report, sizeof r->report, "%s/demo-report.txt", r->folder);
@@ -136,7 +136,7 @@ static wstatus folder_prepare(struct cmd_rehearse_rehearsal *r, struct reason *w
     return W_SUCCESS;
 }
 
-/* A store of its own out of FILE, or the one that was named. */
+/* Makes a new store from FILE, or takes the named one. */
 static wstatus store_prepare(struct cmd_rehearse_rehearsal *r, struct reason *why)
 {
     static const char *const parts[] = {"", "-wal", "-shm", "-journal"};
@@ -179,7 +179,7 @@ static wstatus cmd_rehearse_run(struct cmd_rehearse_rehearsal *r, FILE *to, stru
     return rehearse_run(&options, &r->result, why);
 }
 
-/* Rows of the boot plus rows of what was refused, kept in the store for `status`. */
+/* Rows of the boot plus rows of the refusals, kept in the store for `status`. */
 static wstatus rehearse_rows_load(struct cmd_rehearse_rehearsal *r, struct regstore **store, struct reason *why)
 {
     wstatus st = regstore_open(r->store, true, store, why);

@@ -1,4 +1,4 @@
-/* autologger relog: a trace file out of others: only some of their events, in time order, with their time stamps;
+/* autologger relog: a trace file from others: only some of their events, in time order, with their time stamps;
  * uncompressed, or compressed; redacted. */
 #include "autologger/analysis/event_spec.h"
 #include "autologger/consumer/merge.h"
@@ -92,7 +92,7 @@ static error_t relog_parse(int key, char *arg, struct argp_state *state)
 
 static bool relog_process_wanted(void *ctx, uint32_t process) { return process == ((struct relog_args *)ctx)->process; }
 
-/* What others need to be read: processes, threads, images and what identifies them, names of files, descriptions of
+/* Events that are needed to read others: processes, threads, images and their identity, names of files, descriptions of
  * events. */
 static bool relog_is_name(const struct decoded *names)
 {
@@ -210,7 +210,7 @@ static int relog(struct relog_args *a, struct os *edge)
         code = failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger relog", st, &why);
     } else {
         relog_print(a, &n);
-        /* the result may be without the events that tell where the losses are */
+        /* the result may lack the events that tell where the losses are */
         lacks_print("autologger relog", a->out, n.events_lost, n.buffers_lost, a->count == 1 ? a->files[0] : a->out);
         fflush(stdout);
         if (n.damage || n.inversions)

@@ -1,4 +1,4 @@
-/* autologger report: what made a boot slow, to look at. */
+/* autologger report: shows what made a boot slow. */
 #include "tools/base/verb.h"
 #include "tools/files/report_run.h"
 

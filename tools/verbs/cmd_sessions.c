@@ -1,4 +1,4 @@
-/* autologger sessions: what runs now. */
+/* autologger sessions: the running sessions. */
 #include "tools/view/quota_view.h"
 #include "tools/view/result_view.h"
 #include "registry-sim/base/visible_print.h"
@@ -17,7 +17,7 @@ static error_t sessions_parse(int key, char *arg, struct argp_state *state)
     return cmdline_option(state->input, key, arg);
 }
 
-/* What runs, session by session. */
+/* The running sessions. */
 struct running {
     struct ctl_session_info   *rows;
     struct session_users      *users;

@@ -1,4 +1,4 @@
-/* autologger snapshot: what a session has now, as a file of its own. */
+/* autologger snapshot: the present content of a session, as a file of its own. */
 #include "autologger/control/client.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/cmdline.h"

@@ -21,18 +21,18 @@
 
 enum { KEY_SET = 0x600, KEY_REAL_TIME, MAX_WISHES = 256 };
 struct wish {
-    const char *value; /* of a declaration; NULL: `text` is a provider */
+    const char *value; /* the name of a declaration's value; NULL: `text` is a provider */
     const char *text;
 };
 struct start_args {
     struct cmdline          common;
     const char             *name, *config;
-    struct regstore        *store; /* gets what options declare */
+    struct regstore        *store; /* gets the options' declaration */
     struct wish             wish[MAX_WISHES];
     unsigned                wishes;
     bool                    real_time, kernel, file;
     struct publisher_option manifests;
-    int                     code; /* of a manifest that can't be read; 0: none */
+    int                     code; /* exit code for an unreadable manifest; 0: none */
 };
 
 static error_t start_wish(struct start_args *a, struct argp_state *state, const char *value, const char *text)
@@ -43,7 +43,7 @@ static error_t start_wish(struct start_args *a, struct argp_state *state, const 
     return 0;
 }
 
-/* "VALUE=TEXT" is taken apart where it stands. */
+/* Splits "VALUE=TEXT" in place. */
 static error_t wish_pair(struct start_args *a, struct argp_state *state, char *arg)
 {
     char *equals = strchr(arg, '=');
@@ -53,7 +53,7 @@ static error_t wish_pair(struct start_args *a, struct argp_state *state, char *a
     return start_wish(a, state, arg, equals + 1);
 }
 
-/* What the options say, as a declaration; a mistake is one of the command line. */
+/* Turns the options into a declaration; a mistake is an error of the command line. */
 static void start_declare(struct start_args *a, struct argp_state *state)
 {
     struct reason why = {0};
@@ -77,8 +77,8 @@ static void start_declare(struct start_args *a, struct argp_state *state)
         argp_error(state, "%s: %s", blamed, why.text);
 }
 
-/* "./x.etl" is a file of the current folder, "x.etl" one of the daemon's log folder, as FileName is. Borrowed, for the
- * process' life. */
+/* "./x.etl" is a file of the current folder, "x.etl" one of the daemon's log folder, as FileName is. The result is
+ * valid until the process ends. */
 static const char *file_here(const char *arg, struct argp_state *state)
 {
     static char path[PATH_MAX + NAME_MAX + 2];
@@ -95,7 +95,7 @@ static const char *file_here(const char *arg, struct argp_state *state)
     return path;
 }
 
-/* As xperf -on FLAGS: the NT Kernel Logger, and a file of its own. */
+/* Like xperf -on FLAGS: the NT Kernel Logger, and a file of its own. */
 static void kernel_default(struct start_args *a, struct argp_state *state)
 {
     a->name = PLAN_KERNEL_LOGGER;
@@ -150,14 +150,14 @@ static void start_started(const struct ctl_update_answer *answer, struct json *j
     }
 }
 
-/* The name as in the key: what the NAME on the command line chooses by. */
+/* True: start the session of this key. NAME on the command line selects by the name in the key. */
 static bool start_chosen(const struct start_args *a, const char *key)
 {
     const char *slash = strchr(key, '\\');
     return !a->config || !a->name || strcasecmp(slash ? slash + 1 : key, a->name) == 0;
 }
 
-/* Each session is started or not by itself, as at a boot; the exit code says whether all were. */
+/* Starts each session independently of the others, as at a boot; the exit code says whether all started. */
 static int start_all(const struct start_args *a, struct regstore *store, struct control_client *client)
 {
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
@@ -197,7 +197,7 @@ static int start_all(const struct start_args *a, struct regstore *store, struct 
     return code;
 }
 
-/* Names that no provider has, and another one nearly. */
+/* Warns of names that no provider has and that resemble a provider's name. */
 static void start_names_check(const struct start_args *a, struct control_client *client)
 {
     struct names_of_providers names;

@@ -1,4 +1,4 @@
-/* autologger status: what became of every declared session and provider. */
+/* autologger status: the result of every declared session and provider. */
 #include "autologger/boot/changed.h"
 #include "tools/view/quota_view.h"
 #include "registry-sim/base/visible_print.h"
@@ -32,9 +32,9 @@ struct shown {
     bool                      booted;   /* the list is of some boot or rehearsal */
     bool                      untraced; /* the machine's present boot is not the one of the list */
     struct untraced           why_not;  /* of `untraced` */
-    bool                      used_up;  /* the machine's present boot was the one that was asked for: why_not says so */
+    bool                      used_up;  /* the machine's present boot was the one that was requested: why_not says so */
     struct under_way          under_way; /* the machine's present boot */
-    struct live_user_losses   live;      /* of sessions that run */
+    struct live_user_losses   live;      /* of running sessions */
 };
 
 static error_t status_parse(int key, char *arg, struct argp_state *state)
@@ -66,14 +66,14 @@ static error_t status_parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Rows of another boot are not what a unit of this one asks for. */
+/* With --check, rows of another boot do not count: a unit asks about the present one. */
 static unsigned failures(const struct shown *s)
 {
     unsigned failed = s->args->check && s->untraced ? 0 : result_view_undone(&s->list);
     return failed + (s->untraced && !s->under_way.now && s->why_not.failed);
 }
 
-/* There are rows to judge, or the boot that will give some goes on. */
+/* True: there are rows to judge, or a boot is under way that will give some. */
 static bool anything(const struct shown *s) { return s->booted || s->under_way.now; }
 
 static void show_under_way(const struct shown *s)
@@ -142,7 +142,7 @@ static int show_json(const struct shown *s)
     return failures(s) || (!anything(s) && !s->args->check) ? VERB_FAILED : VERB_FINE;
 }
 
-/* Only the machine's own store has anything to do with the machine's boots. */
+/* Only the machine's own store concerns the machine's boots. */
 static wstatus status_look(struct status_args *a, struct regstore **store, struct shown *s, struct reason *why)
 {
     struct machine m;
@@ -188,7 +188,7 @@ static void look_away(struct regstore **store, struct shown *s)
     *s     = (struct shown){.args = s->args};
 }
 
-/* How long it has been waited, at a terminal each second in one line, else a line in ten seconds. */
+/* Shows the time waited: on a terminal each second in one line, else a line every TELL_S seconds. */
 static void status_tell(const struct shown *s, unsigned waited)
 {
     bool terminal = isatty(STDERR_FILENO) == 1;
@@ -199,7 +199,7 @@ static void status_tell(const struct shown *s, unsigned waited)
                        waited);
 }
 
-/* Looks until the present boot is over. W_TIMEOUT when it is not after the time. */
+/* With --wait, looks until the present boot is over. W_TIMEOUT: it was not over in time. */
 static wstatus look_and_wait(struct status_args *a, struct regstore **store, struct shown *s, struct reason *why)
 {
     unsigned waited = 0;

@@ -18,15 +18,15 @@
         "itself; where no session of a boot runs, the sessions with kernel events. With NAMEs: stop these, and merge their files.", \
         "  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl")
 
-static struct session_conditions stop_conditions; /* of the session, as it ended */
+static struct session_conditions stop_conditions; /* of the session at its end */
 
 static wstatus stop_ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
 {
     struct session_conditions ended;
     struct reason             none;
-    session_conditions_take(c, name, &stop_conditions, &none); /* who may stop it need not be allowed to ask */
+    session_conditions_take(c, name, &stop_conditions, &none); /* the right to query is not needed */
     const wstatus st = control_stop(c, name, out, why);
-    /* an earlier daemon has none of what has ended */
+    /* an older daemon keeps no conditions of ended sessions */
     if (!st && session_conditions_take(c, name, &ended, &none) == W_SUCCESS && ended.count) {
         session_conditions_finish(&stop_conditions);
         stop_conditions = ended;
@@ -51,7 +51,7 @@ static void stop_report(const struct ctl_session_info *s, const struct cmdline *
     session_conditions_finish(&stop_conditions);
 }
 
-/* ---- stop --merge: the end of the machine's boot, now; or that of sessions that controllers started ---- */
+/* ---- stop --merge: ends the machine's boot now, or sessions that controllers started ---- */
 
 enum { MERGED_MOST = 64 };
 struct merging {
@@ -87,7 +87,7 @@ static void merged_name(const char *file, char out[CTL_PATH + 16])
     snprintf(out, CTL_PATH + 16, "%.*s-merged.etl", (int)n, file);
 }
 
-/* Stops the sessions and merges their files, in the order that they have here. */
+/* Stops the sessions and merges their files, in the order of m->name. */
 static int sessions_merge(struct merging *m, struct control_client *client)
 {
     static char   file[MERGED_MOST][CTL_PATH], own[CTL_PATH + 16];
@@ -122,7 +122,7 @@ static int sessions_merge(struct merging *m, struct control_client *client)
     return cmd_merge(n, line);
 }
 
-/* The sessions with kernel events that run, where no name was given. False: there is none. */
+/* Adds the running sessions with kernel events, where no name was given. False: there is none. */
 static bool kernel_sessions(struct merging *m, struct control_client *client, struct ctl_session_info **all)
 {
     unsigned count = 0;
@@ -134,7 +134,7 @@ static bool kernel_sessions(struct merging *m, struct control_client *client, st
     return m->count != 0;
 }
 
-/* Asks until the files are merged: the daemon answers "busy" while its child does that. */
+/* Asks until the files are merged: the daemon answers W_BUSY while its child merges. */
 static wstatus boot_end_wait(struct control_client *client, struct reason *why)
 {
     wstatus st;
@@ -172,7 +172,7 @@ static int merged_show(const char *store_path, bool as_json)
     return code;
 }
 
-/* The machine's boot, or, where none is traced, the sessions with kernel events. */
+/* Ends and merges the machine's boot or, where none is traced, the sessions with kernel events. */
 static int boot_merge(struct merging *m, struct control_client *client)
 {
     struct ctl_state_answer  state;

@@ -1,4 +1,4 @@
-/* autologger trace-boot: trace the next boot, or the next boots, without a file of one's own. */
+/* autologger trace-boot: trace the next boot, or the next boots, without a file of the user's own. */
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/setup/apply.h"
@@ -91,7 +91,7 @@ static wstatus runs_begin(const struct trace_args *a, struct reason *why)
     return st;
 }
 
-/* The unit that goes on after each boot. */
+/* Enables or disables the unit that continues after each boot. */
 static void trace_boot_unit_set(const struct machine *m, bool on, bool json)
 {
     const char *const argv[] = {"systemctl", on ? "enable" : "disable", "--quiet", RUNS_UNIT, NULL};
@@ -102,7 +102,7 @@ static void trace_boot_unit_set(const struct machine *m, bool on, bool json)
                   : "After each of these boots run: autologger trace-boot --continue");
 }
 
-/* ---- doing it ---- */
+/* ---- carrying out ---- */
 
 static int reboot_now(const struct machine *m)
 {
@@ -154,7 +154,7 @@ static bool trace_boot_is_over(const struct machine *m, struct regstore *store, 
     return over;
 }
 
-/* The present boot is one of these, and over. */
+/* True: the present boot is one of these, and over. */
 static bool this_boot_over(const struct trace_args *a, const struct runs *r, struct regstore *store,
                            const struct history *h)
 {
@@ -168,8 +168,7 @@ static bool this_boot_over(const struct trace_args *a, const struct runs *r, str
     return over;
 }
 
-/* Waits until the present boot is over. 1460 when it is not after the time: whoever went on then would reboot for
- * ever. */
+/* Waits until the present boot is over. W_TIMEOUT: it was not over in time; to go on would mean to reboot for ever. */
 static wstatus wait_for_boot(const struct trace_args *a, const struct runs *r, struct regstore *store,
                              struct history *h, struct reason *why)
 {
@@ -221,7 +220,7 @@ static int trace_boot_later(struct trace_args *a)
     if (st == W_TIMEOUT) {
         trace_boot_unit_set(&a->options.machine, false, a->common.json);
         failure_print("autologger trace-boot", st, &why);
-        return VERB_FAILED; /* nobody refused anything */
+        return VERB_FAILED; /* nothing was refused */
     }
     if (st)
         return failure_print_about(ABOUT_STORE, "autologger trace-boot", st, &why);

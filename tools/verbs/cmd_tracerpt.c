@@ -26,12 +26,12 @@ struct tracerpt_args {
     bool               wanted[OUTPUTS], yes, html;
     bool               csv;
     unsigned           rows;
-    struct schema_set *schemas; /* what describes the events */
+    struct schema_set *schemas; /* the descriptions of the events */
     struct os         *edge;
 };
 
-/* Windows' spelling, "-o FILE" with FILE left out or not, as argp takes it: "--output=FILE". Refuses what has no
- * meaning here. */
+/* Turns Windows' spelling, "-o FILE" where FILE may be left out, into argp's, "--output=FILE". Options without meaning
+ * here are refused. */
 static const struct {
     const char *windows, *ours;
     enum { VALUE_NONE, VALUE_MAY, VALUE_MUST } value;
@@ -173,7 +173,7 @@ static wstatus write_tables(const struct tracerpt_args *a, enum tracerpt_kind wh
     return st;
 }
 
-/* Windows asks before it replaces a file; without a person to ask, -y is the answer. */
+/* Windows asks before it replaces a file; without a terminal to ask at, -y is needed. */
 static bool may_write(const struct tracerpt_args *a, const char *name)
 {
     char answer[16] = "";
@@ -194,7 +194,7 @@ static struct output output_of(const struct tracerpt_args *a, enum tracerpt_kind
     return (struct output){a->name[which], ".writing-"};
 }
 
-/* Gives up the rights, but for those to make what is wanted. */
+/* Gives up the rights, except those to make the wanted outputs. */
 static bool guard(struct tracerpt_args *a, int *code)
 {
     struct output outputs[OUTPUTS];
@@ -207,7 +207,7 @@ static bool guard(struct tracerpt_args *a, int *code)
     return a->edge != NULL;
 }
 
-/* A file appears whole or not at all, under no other name in between that would stay. */
+/* The file appears whole or not at all, and its temporary file does not stay. */
 static wstatus write_output(const struct tracerpt_args *a, enum tracerpt_kind which, uint64_t *events,
                             struct reason *why)
 {
@@ -286,7 +286,7 @@ static int tracerpt_run(struct tracerpt_args *a)
     if (etl_reader_open(a->file, &reader, NULL))
         return VERB_FAILED;
     struct etl_event e;
-    while (etl_next(reader, &e)) /* damage shows when all was read */
+    while (etl_next(reader, &e)) /* damage is known when all is read */
         ;
     losses_banner("autologger tracerpt", a->file, reader);
     bool damaged = damage_print("autologger tracerpt", a->file, reader);

@@ -1,5 +1,5 @@
-/* autologger update: other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, its file,
- * real time. */
+/* autologger update: changes a running session: kernel flags, stacks, FlushTimer, MaximumBuffers, its file, real
+ * time. */
 #include "autologger/control/client.h"
 #include "autologger/kernel/tables/flags.h"
 #include "autologger/plan/plan.h"
@@ -72,7 +72,7 @@ static error_t update_parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* By the words of the value of that name, as they stand in a profile: names, numbers, @file. "none" is none. */
+/* Parses the value of that name as a profile has it: names, numbers, @file. "none" leaves *out unchanged. */
 static wstatus words_parse(const char *name, const char *text, struct regvalue *out, struct reason *why)
 {
     const struct ini_vocabulary *words = plan_vocabulary();

@@ -21,7 +21,7 @@ struct watch_args {
 };
 enum { OPT_MANIFEST = 0x320, OPT_CULTURE };
 
-/* What providers write of their own events describes those that follow: there is no file to search. */
+/* Learns the descriptions that providers write of their events, for later events: there is no file to search. */
 static void watch_on_event(void *ctx, const struct etl_event *e)
 {
     struct watch_args *a = ctx;
@@ -67,7 +67,7 @@ static error_t watch_parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Until the session ends, enough was printed, somebody interrupts, or nothing can be printed any more. */
+/* Prints until the session ends, enough is printed, a signal interrupts, or printing fails. */
 static wstatus watch_watch(const struct watch_args *a, struct live *l, uint64_t *written, bool *damaged,
                            struct reason *why)
 {

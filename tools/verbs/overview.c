@@ -1,5 +1,5 @@
-/* overview.c - `autologger` without a verb: is a daemon running, what does the store declare, what became of the last
- * boot, and what to do next. */
+/* overview.c - `autologger` without a verb: does a daemon run, what does the store declare, how did the last boot end,
+ * and what to do next. */
 #include "autologger/boot/result.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/key_names.h"

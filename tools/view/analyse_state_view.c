@@ -101,7 +101,7 @@ static void activity_line(const struct activities *a, long at, unsigned depth, c
     putchar('\n');
 }
 
-/* Without recursion: a trace says how deep it goes. */
+/* Without recursion: the trace determines the depth. */
 static void activity_tree(const struct activities *a, long root, const struct analyse_view *v)
 {
     unsigned depth = 0;

@@ -7,7 +7,7 @@
 
 /* Medians of several boots; of times only over the boots that have them. */
 struct boots_median {
-    unsigned boots; /* in which a session ran; rehearsals are left out when there is such a boot */
+    unsigned boots; /* boots with a session; rehearsals are left out if any real boot had one */
     unsigned timed; /* boots that reached boot-done */
     uint64_t target_ms, boot_done_ms, written, lost, peak_bytes;
 };
@@ -26,7 +26,7 @@ void boots_phases_json(const struct result_list *boot, struct json *j);
 /* Members: number, times, phases of one boot. */
 void boots_one_json(const struct result_list *boot, struct json *j);
 
-/* Two boots: what of the whole boot, then each session and provider of either by its declaration. */
+/* Two boots: figures of the whole boot, then each session and provider of either by its declaration. */
 void boots_pair_print(const struct result_list *a, const struct result_list *b, FILE *to);
 /* Members: a, b {number, times ...}, rows [{key, session, provider, a {...} or null, b}]. */
 void boots_pair_json(const struct result_list *a, const struct result_list *b, struct json *j);

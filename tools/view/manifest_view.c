@@ -198,7 +198,7 @@ void manifest_view_json(const struct manifest *m, int culture, struct json *j)
 
 /* ---- a manifest to begin with ---- */
 
-static void manifest_view_escaped(const char *s, FILE *to) /* of an example's XML */
+static void manifest_view_escaped(const char *s, FILE *to) /* text in an example's XML */
 {
     for (; *s; s++) {
         const char *as = *s == '&' ? "&amp;" : *s == '<' ? "&lt;" : *s == '"' ? "&quot;" : NULL;
@@ -211,7 +211,7 @@ static void manifest_view_escaped(const char *s, FILE *to) /* of an example's XM
 
 void manifest_template_print(const char *provider, FILE *to)
 {
-    struct guid guid = guid_from_name(provider); /* as TraceLogging's: configurations may name the provider alone */
+    struct guid guid = guid_from_name(provider); /* as for TraceLogging: a configuration may then give the name alone */
     char        text[GUID_TEXT_SIZE], symbol[128];
     size_t      n = 0;
 

@@ -15,8 +15,7 @@ const char *outcome_status(wstatus status, char out[OUTCOME_STATUS_SIZE])
     return out;
 }
 
-/* What to do: behind "Do: " in the reason, else what the status says; *length is how much of the reason comes
- * before. */
+/* The advice: after "Do: " in the reason, else that of the Status; *length is the length of the reason before it. */
 static const char *advice_of(const struct outcome *o, int *length)
 {
     const char *advice = strstr(o->reason, " Do: ");

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct json;
-/* Nothing where the file is not a merged one. */
+/* Prints nothing when the file is not a merged one. */
 void provenance_view_print(const struct provenance *p, FILE *to);
 /* "provenance": {host, configuration, sessions[]}. */
 void provenance_view_json(const struct provenance *p, struct json *j);

@@ -25,7 +25,7 @@ static const char *quality_view_number(uint64_t value, char out[24])
     return out;
 }
 
-/* "900 of 1000": complete parts, of those that there are. */
+/* "900 of 1000": complete parts, of all parts. */
 static const char *quality_view_part(const uint64_t ends[STACK_ENDS], char out[48])
 {
     uint64_t all = ends[STACK_COMPLETE] + ends[STACK_CUT] + ends[STACK_END_UNKNOWN];

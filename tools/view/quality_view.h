@@ -1,4 +1,4 @@
-/* quality_view.h - what the stacks of a trace are worth, by the kind of event: a table for people, members of a JSON
+/* quality_view.h - the quality of the stacks in a trace, by the kind of event: a table for people, members of a JSON
  * object for programs.
  * Threads: one. Not for: counting (autologger/symbols/quality.h). */
 #ifndef TOOLS_QUALITY_VIEW_H
@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 struct json;
-/* `named`: all frames were named, so their share can be said. Nothing where the trace has no stacks. */
+/* `named`: all frames were looked up, so the share of named ones is known. Prints nothing when the trace has no
+ * stacks. */
 void quality_print(const struct symbols_counts *n, bool named, FILE *to);
 /* "stackQuality": a row for each kind of event. */
 void quality_json(const struct symbols_counts *n, bool named, struct json *j);

@@ -16,7 +16,7 @@ static const struct limit {
 };
 enum { MOST = sizeof((struct ctl_state_answer *)0)->quota / sizeof((struct ctl_state_answer *)0)->quota[0] };
 
-/* Of a daemon that is newer than this program. */
+/* A daemon that is newer than this program may have more limits. */
 static const struct limit *limit_of(uint32_t what)
 {
     static const struct limit other = {"something that this program does not know",

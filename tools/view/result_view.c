@@ -1,5 +1,5 @@
-/* result_view.c - see result_view.h. `Start` is looked at before Status 0 is called good: a session that was not asked
- * to start is "off", not "ok". */
+/* result_view.c - see result_view.h. `Start` is checked before Status 0 counts as good: a session that was not asked to
+ * start is "off", not "ok". */
 #include "tools/view/result_view.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
@@ -45,7 +45,7 @@ const char *result_view_merged(const struct result_list *list)
     return "";
 }
 
-/* Started, and nothing says that it was stopped. */
+/* Started, and not known to be stopped. */
 static bool result_view_is_open(const struct result_row *r)
 {
     return is_session(r) && r->start && !r->status && !r->concluded;
@@ -55,7 +55,7 @@ static bool result_view_is_open(const struct result_row *r)
 static const struct loss {
     size_t      offset; /* of its count in a row */
     const char *where, *advice;
-    bool        explained; /* by a condition, as a rule: explain_lost() */
+    bool        explained; /* usually by a condition: explain_lost() */
 } losses[] = {
     {offsetof(struct result_row, lost_ring), "before the logger came to read them",
      "record fewer kinds of events at once", true},
@@ -74,7 +74,7 @@ static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
     return n;
 }
 
-/* A condition of the row says what helps. */
+/* True: a condition of the row has the advice. */
 static bool advised(const struct result_row *r)
 {
     bool yes = false;
@@ -174,7 +174,7 @@ static void result_view_row_print(struct text_table *t, const struct result_row 
         numbers_line(t, r);
 }
 
-/* A line of facts, "; " between them, broken between two of them where it would become too wide. */
+/* A line of facts with "; " between them, broken between two facts where it would become too wide. */
 struct fact_line {
     FILE       *to;
     const char *title;
@@ -200,8 +200,8 @@ __attribute__((format(printf, 2, 3))) static void fact(struct fact_line *l, cons
     l->column += length;
 }
 
-/* Of a boot since the kernel began; of a rehearsal, which has nothing to do with the machine's boot, since its sessions
- * were started. */
+/* Times of a boot count from the kernel's begin; those of a rehearsal, which is independent of the machine's boot, from
+ * the start of its sessions. */
 static void first_print(struct fact_line *l, const struct result_list *list, const char *what, uint64_t ns)
 {
     const uint64_t zero = list->rehearsal ? list->start_ns : 0;
@@ -210,7 +210,7 @@ static void first_print(struct fact_line *l, const struct result_list *list, con
              (double)(ns > zero ? ns - zero : 0) / 1e6);
 }
 
-/* What the tracing itself took, as far as it is known. */
+/* The cost of the tracing itself, as far as it is known. */
 static void cost_print(const struct result_list *list, bool wide, FILE *to)
 {
     uint64_t         peak = 0, error = 0;

@@ -1,11 +1,11 @@
-/* symbols_view.h - what the names of frames amount to, for people and as one JSON line. Threads: one. */
+/* symbols_view.h - how many frames of stacks have names, for people and as one JSON line. Threads: one. */
 #ifndef TOOLS_SYMBOLS_VIEW_H
 #define TOOLS_SYMBOLS_VIEW_H
 #include "autologger/symbols/symbols.h"
 
 #include <stdio.h>
 
-/* A line that says why no frame of a program has a module, where that is so. */
+/* Prints why no frame of a program has a module, when the trace has no images. */
 void symbols_no_images(const struct symbols_counts *n, FILE *to);
 /* For people: shares, the quality of stacks, the files that are missing. */
 void symbols_print(const struct symbols_counts *n, FILE *to);

@@ -12,7 +12,7 @@
 /* --- summary --- */
 
 struct tracerpt_report_kind {          /* of events */
-    struct tracerpt_report_kind *same; /* of the same hash */
+    struct tracerpt_report_kind *same; /* next one with the same hash */
     struct guid                  guid;
     uint64_t                     count;
     unsigned                     version;

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Reads the whole trace. `files`: how they were named. *events: how many were read. */
+/* Reads the whole trace. *events: how many were read. */
 wstatus tracerpt_summary(struct trace *t, FILE *out, uint64_t *events, struct reason *why);
 /* The hottest `rows` of each table (0: all). */
 void tracerpt_report_xml(const struct resources *r, struct trace *t, size_t rows, FILE *out);

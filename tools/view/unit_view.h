@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 struct json;
-/* Nothing where the trace tells of no unit. */
+/* Prints nothing when the trace has no units. */
 void unit_view_print(const struct unit_row *rows, unsigned count, FILE *to);
 /* "units": a row each. */
 void unit_view_json(const struct unit_row *rows, unsigned count, struct json *j);

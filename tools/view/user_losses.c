@@ -46,7 +46,7 @@ bool user_loss(const struct ctl_session_info *s, const struct ctl_user_row *user
     return true;
 }
 
-/* What the library does not do, and what became of it; behind what is there. */
+/* Appends a misuse, and how it was handled, to `out`. */
 static void misuse_add(char *out, size_t capacity, const char *what)
 {
     const size_t length = strlen(out);
@@ -152,7 +152,7 @@ void live_losses_take(const char *store, struct result_list *rows, struct live_u
         !control_query_all(c, &all, &count, NULL) && (out->at = calloc(count + 1, sizeof *out->at)))
         for (unsigned i = 0; i < count; i++)
             session_take(c, &all[i], rows, out);
-    if (!user_losses_same_file(out->state.store, store)) /* another daemon's limits are none of this boot's */
+    if (!user_losses_same_file(out->state.store, store)) /* another daemon's limits do not concern this boot */
         out->state = (struct ctl_state_answer){0};
     free(all);
     control_close(c);

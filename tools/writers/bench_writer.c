@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The second pair is registered, and nobody enables it. */
+/* The second pair is registered, but never enabled. */
 static const GUID bench_guid = {0x1d2c6e54, 0x3b7f, 0x5a10, {0x8e, 0x21, 0x6b, 0x65, 0x6e, 0x63, 0x68, 0x01}};
 static const EVENT_DESCRIPTOR bench_event = {.Id = 1, .Channel = 11, .Level = 4, .Keyword = 1};
 TRACELOGGING_DEFINE_PROVIDER(bench_typed, "Contoso-Bench-Typed",

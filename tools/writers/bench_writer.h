@@ -1,20 +1,21 @@
-/* bench_writer.h - a program that writes events when it is told to, for `autologger bench write, latency and disk`: the
+/* bench_writer.h - a program that writes events on command, for `autologger bench write, latency and disk`: the
  * same loops, clocks and sizes for this project's provider library and for LTTng-UST. The including file defines
  * before:
  *   event_8, event_36, event_320, event_step    write one event; not 0: it was refused
  *   events_open      false: this program can't write events
  *   events_wanted    whether a session wants them now
- *   disabled_call, disabled_macro    one event that nobody wants, nothing else (for counting instructions)
+ *   disabled_call, disabled_macro    one event that no session wants, nothing else (for counting instructions)
  * One command a line from standard input, one line of numbers to standard output for each; the end of the input ends
- *   it. hot KIND N              CPU time of N events, ns; how many were refused
- *   cold KIND SAMPLES       median and p99 of one event after a sweep over 8 MiB, ns, without the clock's own time two
- *   KIND N CPU CPU      CPU time of one thread's N events, of each of two threads' N events at the same time, ns;
- *   refused flood KIND N            N events, each repeated until it is taken: wall-clock time, ns; how many tries were
- *   refused sort LENGTH REPEAT WITH the workload of a program that sorts, with events in its code or (WITH 0) without:
- *   CPU time and wall-clock time, ns;
- *                           calls for events
- *   watch N                 when the next N changes of events_wanted were seen: N times of CLOCK_MONOTONIC, ns
- *   addresses               of EventWrite or its like, disabled_call, disabled_macro, disabled_nothing
+ * the program.
+ *   hot KIND N              CPU time of N events, ns; how many were refused
+ *   cold KIND SAMPLES       median and p99 of one event after a sweep over 8 MiB, ns, without the clock's own time
+ *   two KIND N CPU CPU      CPU time of one thread's N events, of each of two threads' N events at the same time, ns;
+ *                           how many were refused
+ *   flood KIND N            N events, each repeated until it is taken: wall-clock time, ns; how many tries were refused
+ *   sort LENGTH REPEAT WITH the workload of a program that sorts, with events in its code or (WITH 0) without: CPU time
+ *                           and wall-clock time, ns; calls for events
+ *   watch N                 the times at which the next N changes of events_wanted were seen: CLOCK_MONOTONIC, ns
+ *   addresses               of EventWrite or its equivalent, disabled_call, disabled_macro, disabled_nothing
  *   steps                   stops itself under its parent's ptrace, then calls these three
  * Threads: one, and two during `two`. */
 #ifndef TOOLS_WRITERS_BENCH_WRITER_H
@@ -48,7 +49,7 @@ static uint64_t writer_clock(clockid_t id)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* How many were refused. */
+/* Writes `n` events. Returns how many were refused. */
 static WRITER_NOINLINE uint64_t writer_events(unsigned kind, uint64_t n)
 {
     uint64_t refused = 0;
@@ -96,7 +97,7 @@ static void writer_cold(unsigned kind, unsigned samples)
     free(sweep);
     qsort(took, samples, sizeof *took, writer_compare);
     qsort(clocks, samples, sizeof *clocks, writer_compare);
-    /* the second of two in a row is warm, as the one behind the event is */
+    /* the second of two clock calls in a row is warm, like the one after the event */
     const uint64_t clock = clocks[samples / 10];
     printf("%lld %lld\n", (long long)(took[samples / 2] - clock),
            (long long)(took[samples - 1 - samples / 100] - clock));
@@ -136,7 +137,7 @@ static void writer_two(unsigned kind, uint64_t n, int cpu_a, int cpu_b)
     if (pthread_create(&alone.thread, NULL, writer_thread_main, &alone) == 0)
         pthread_join(alone.thread, NULL);
     pthread_barrier_destroy(&begin);
-    usleep(3000); /* what was written is taken away */
+    usleep(3000); /* the session takes the written events */
     pthread_barrier_init(&begin, NULL, 2);
     for (int i = 0; i < 2; i++)
         if (pthread_create(&both[i].thread, NULL, writer_thread_main, &both[i]))
@@ -153,7 +154,7 @@ static int writer_one(unsigned kind, uint64_t i)
     return kind == 8 ? event_8(i) : kind == 36 ? event_36(i) : event_320(i);
 }
 
-/* A writer that is refused waits a little, as one that must not lose anything would. */
+/* A refused writer waits a little, like a program that must not lose events. */
 static void writer_flood(unsigned kind, uint64_t n)
 {
     const struct timespec pause   = {.tv_nsec = 50000};
@@ -172,8 +173,8 @@ static int writer_compare_int(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Allocates, fills and sorts arrays, and says so: three events an array. The same numbers in every run. Without events
- * the compiler leaves their code out. */
+/* Allocates, fills and sorts arrays, and reports each step: three events an array. The same numbers in every run.
+ * Without events the compiler leaves their code out. */
 static inline __attribute__((always_inline)) void writer_sort(size_t length, unsigned repeat, bool with)
 {
     uint64_t random = 88172645463325252u;
@@ -220,7 +221,7 @@ static void writer_watch(unsigned changes)
     fflush(stdout);
     for (uint64_t last = writer_clock(CLOCK_MONOTONIC); count < changes;) {
         const bool wanted = events_wanted();
-        /* behind it: this thread may lose its processor to who makes the change */
+        /* read after it: this thread may lose its processor to the one that makes the change */
         const uint64_t now = writer_clock(CLOCK_MONOTONIC);
         if (wanted != before) {
             before        = wanted;
