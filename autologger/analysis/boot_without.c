@@ -170,9 +170,10 @@ static double busy(const struct boot *b, int64_t from, int64_t to)
     from                        = boot_without_later(from, 0);
     if (!l->width || to <= from || !b->cpus)
         return 0;
-    for (int64_t i = from / l->width; i <= (to - 1) / l->width && i < LANE_BINS; i++)
+    const int64_t first = from / l->width, last = (to - 1) / l->width, bins = last - first + 1;
+    for (int64_t i = first; i <= last && i < LANE_BINS; i++)
         sum += l->bin[i];
-    const double share = sum / ((double)((to - 1) / l->width - from / l->width + 1) * (double)l->width * b->cpus);
+    const double share = sum / ((double)bins * (double)l->width * b->cpus);
     return share < 1 ? share : 1;
 }
 

@@ -65,7 +65,7 @@ static void add_activities(struct dump *d, const struct etl_event *e)
     fprintf(d->out, "%s,%s,", guid_format(&e->activity, activity), related);
 }
 
-/* As in a text line: fields, stack, unit, undecoded payload. */
+/* As in a text line: fields, extras, stack, undecoded payload. */
 static enum decode_result user_data(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     uint32_t used;

@@ -58,17 +58,18 @@ struct merge_counts {
     struct kernel_names_counts names;
     struct unwinding_counts    stacks;
     struct embedding_counts    metadata;
-    /* sums of the files' counters; of the files of one NEWFILE session, which count on, the latest */
+    /* sums of the files' counters. The files of one NEWFILE session count events_lost on: of these the latest counts */
     uint64_t events_lost, buffers_lost;
     unsigned unfinished;        /* files that were never finished: their loss counters are from an earlier moment */
     uint64_t inversions;        /* events earlier than the one before: only damaged files have them */
     unsigned damage;            /* places reported by the readers: their bytes are not in the target */
     char     first_damage[400]; /* "FILE: offset N: what", "" = none */
-    /* "FILE: offset N: an event is 12 ticks earlier than the one before it", "" = none */
+    /* "FILE: offset N: an event is earlier than the one before it", "" = none */
     char first_inversion[400];
 };
 
-/* Merges `count` files into `target`. The file with kernel events gives name and clock line, else the first.
+/* Merges `count` files into `target`. The file with kernel events gives the name, else the first; the file
+ * that ended last gives the clock line.
  * W_INVALID_PARAMETER: no file given, one given twice, clocks or anchors differ (both files named), or the target is
  * one of the files. W_ALREADY_EXISTS: the target
  * exists and is no .etl. W_INVALID_DATA: an input is no .etl. Other errors come from errno. */

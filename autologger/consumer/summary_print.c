@@ -21,7 +21,7 @@ static void print_time(FILE *out, const char *label, int64_t filetime, const cha
     visible_printf(out, "%-16s%s\n", label, filetime > 0 ? filetime_format((uint64_t)filetime, text) : none);
 }
 
-/* A name from the file on one line: control characters become '?'. */
+/* A name from the file on one line: control characters are escaped. */
 static void print_name(FILE *out, const char *name) { visible_puts(out, name); }
 
 static void print_header(const struct summary *s, FILE *out)

@@ -15,7 +15,7 @@ _Static_assert(sizeof(PROVIDER_FIELD_INFO) == 16 && offsetof(PROVIDER_FIELD_INFO
 _Static_assert(offsetof(PROVIDER_EVENT_INFO, EventDescriptorsArray) == 8, "events");
 
 /* Rows of one size, and behind them the texts that they name. Offsets in the rows count from the first text until
- * list_deliver moves them. */
+ * the caller adds list_base. */
 struct tdh_lists_list {
     struct text rows, texts;
     ULONG       count;

@@ -212,14 +212,14 @@ void etl_buffers_finish(struct etl_buffers *b)
     *b = (struct etl_buffers){.source.fd = -1};
 }
 
-/* Decoders by COMPRESSION_FORMAT_*, and how many bytes at the end of the input they may have to do without (a spare
- * flag word, which decoders may leave unread or refuse). */
 static int huff_expand(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error)
 {
     (void)error;
     return xpress_huff_expand(in, in_size, out, *out_size) ? 1 : -1;
 }
 
+/* Decoders by COMPRESSION_FORMAT_*, and how many bytes at the end of the input they may have to do without (a spare
+ * flag word, which decoders may leave unread or refuse). */
 static const struct expander {
     int (*expand)(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error);
     size_t spare;

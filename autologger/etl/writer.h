@@ -43,8 +43,8 @@ struct etl_file_info {
     uint32_t    thread_id, process_id;
     uint32_t    ring_buffers; /* CIRCULAR, BUFFERING: buffers behind buffer 0; 0: by max_file_size */
     /* For a compressed file: returns the compressed size, or 0 when it would exceed `room`. NULL: buffers are not
-     * compressed. For `compression` ETL_XPRESS: xpress_compress (xpress.h). Not with the modes CIRCULAR, BUFFERING,
-     * APPEND, PREALLOCATE (W_INVALID_PARAMETER). */
+     * compressed. For `compression` ETL_XPRESS: xpress_compress (xpress.h). Not with the modes CIRCULAR,
+     * APPEND, PREALLOCATE (W_INVALID_PARAMETER); with BUFFERING the ring in memory is compressed (writer_packed.c). */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
     uint16_t compression;
     bool     direct; /* large buffers may go past the page cache; not of a file in memory */
@@ -103,7 +103,7 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
                           struct reason *why);
 /* Writes one buffer; skips one without events (filled = 72), because readers stumble over it. `buffer` has
  * info.buffer_size bytes; bytes [72, filled) hold events, the writer fills in the 72-byte header and the 0xFF tail.
- * `time` is the flush time on the raw clock. `sequence` must rise per CPU.
+ * `time` is the flush time on the raw clock. The writer numbers the buffers of each CPU (W2).
  * Statuses: W_DISK_FULL full or floor reached, W_LOG_FILE_FULL max_file_size reached, others by errno. On failure
  * nothing of it is in the file. */
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,

@@ -1,4 +1,4 @@
-/* writer_private.h - internals of the file writer, shared by writer.c and writer_modes.c. Nothing else includes it. See
+/* writer_private.h - internals of the file writer, shared by the files writer*.c. Nothing else includes it. See
  * writer.h. */
 #ifndef AUTOLOGGER_ETL_WRITER_PRIVATE_H
 #define AUTOLOGGER_ETL_WRITER_PRIVATE_H

@@ -2,7 +2,7 @@
  * a file system call, an initcall, a unit's start, a pair of start and stop), marks, counters, samples. The timeline
  * formats (Perfetto, Chrome) write these elements.
  * Invariants: T1 each event of the trace is counted in exactly one of timeline_counts. T2 slices of one lane do not
- * overlap. T3 a lane, a counter, a process and a thread are announced before they are used.
+ * overlap. T3 a lane, a process and a thread are announced before they are used.
  * Memory: open slices, and distinct lanes. Threads: one. Ownership: the caller's sink; texts are lent for the call. */
 #ifndef AUTOLOGGER_EXPORT_TIMELINE_H
 #define AUTOLOGGER_EXPORT_TIMELINE_H

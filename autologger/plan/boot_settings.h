@@ -23,8 +23,8 @@ wstatus boot_stop_after_parse(const char *text, bool *stops, bool *after_boot_do
                               struct reason *why);
 /* "10 boots, 2 GB", either part alone */
 wstatus boot_keep_parse(const char *text, uint64_t *boots, uint64_t *bytes, struct reason *why);
-/* Reads both keys; a missing key or value is its default. A wrong type or text is W_INVALID_PARAMETER, and leaves the
- * defaults. finish: boot_settings_finish. */
+/* Reads both keys; a missing key or value is its default. A wrong type or text is W_INVALID_PARAMETER; then
+ * memory_percent and sessions_most are 0, and the caller's own limits hold. finish: boot_settings_finish. */
 wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, struct reason *why);
 void    boot_settings_finish(struct boot_settings *settings);
 #endif

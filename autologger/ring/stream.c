@@ -79,7 +79,6 @@ static wstatus map_both(struct stream_set *s, uint64_t control_size, uint64_t da
     return W_SUCCESS;
 }
 
-/* set_streams: points every stream into the mappings, which have the layout of `l`. */
 /* The header as created, and as programs find it unless one has scribbled. The daemon itself uses only this one. */
 static struct shm_data data_header(const struct stream_set *s, const struct stream_layout *l)
 {
@@ -97,6 +96,7 @@ static struct shm_data data_header(const struct stream_set *s, const struct stre
                              .pool_head      = s->control->chunk_count};
 }
 
+/* Points every stream into the mappings, which have the layout of `l`. */
 static wstatus set_streams(struct stream_set *s, const struct stream_layout *l, struct reason *why)
 {
     const uint32_t        count  = s->control->chunk_count;

@@ -77,7 +77,7 @@ uint16_t classic_hook_by_class(const struct etl_event *e)
     for (size_t i = 0; i < EXTRA_COUNT; i++)
         if (guid_equal(&e->provider, &extras[i].guid))
             return (uint16_t)(extras[i].hook | e->opcode);
-    for (uint16_t group = 0; group < CLASS_COUNT; group++) {
+    for (unsigned group = 0; group < CLASS_COUNT; group++) {
         struct guid g = etl_group_guid((uint16_t)(group << 8));
         if (guid_equal(&e->provider, &g)) {
             uint16_t hook = (uint16_t)(group << 8 | e->opcode);

@@ -36,7 +36,7 @@ const struct schema_event *classic_schema(uint16_t hook, uint8_t version);
 const struct schema_event *classic_string_schema(void);
 /* Event 0xFFFE, which holds a piece of its provider's manifest (chunks.h). */
 const struct schema_event *classic_chunk_schema(void);
-/* All built-in classes: their events by class GUID, opcode and highest version first. NULL: no memory. */
+/* All built-in classes: their events by class GUID and opcode. NULL: no memory. */
 const struct schema_provider *const *classic_providers(unsigned *count);
 /* Gives each field to the sink. DECODE_UNKNOWN: no layout for it; DECODE_MISMATCH: payload too short or bytes left
  * over; *used: the decoded bytes. */

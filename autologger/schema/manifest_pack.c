@@ -49,7 +49,7 @@ static void manifest_pack_number(struct pack *p, uint64_t *v)
 /* An index + 1; 0: MANIFEST_NONE. */
 static void index_(struct pack *p, int *v)
 {
-    uint64_t n = (uint64_t)(*v + 1);
+    uint64_t n = (uint64_t)((int64_t)*v + 1);
     manifest_pack_number(p, &n);
     if (n > INT32_MAX)
         p->in.bad = true;

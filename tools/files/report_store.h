@@ -11,7 +11,6 @@ struct report_store {
     struct history     history;
     struct result_list rows;     /* of the boot; none when the store does not know it */
     char              *declared; /* INI text of what is declared now; NULL */
-    bool               same;     /* that is what this boot was booted with */
 };
 /* Without --store, an unreadable store counts as none. */
 wstatus report_store_open(struct report_store *s, const struct cmdline *c, const char *boot_id, struct reason *why);

@@ -29,8 +29,8 @@ void boot_entry_find(const struct machine *m, struct boot_entry *out);
  * changes nothing. */
 wstatus boot_entry_check(const struct machine *m, const struct boot_entry *e, const char *arguments,
                          struct reason *why);
-/* Writes the entry (replaces an earlier one of autologger) and chooses it for the next boot. On failure nothing has
- * changed. */
+/* Writes the entry (replaces an earlier one of autologger) and chooses it for the next boot. When it can't be
+ * written, nothing has changed; when it can't be chosen, no entry of autologger is left. */
 wstatus boot_entry_set(const struct machine *m, const struct boot_entry *e, const char *arguments, struct reason *why);
 /* Removes the entry and its choice. No error when there is none; *was: there was one. */
 wstatus boot_entry_remove(const struct machine *m, const struct boot_entry *e, bool *was, struct reason *why);

@@ -313,7 +313,7 @@ static void say_how(struct kphase *p)
         kphase_tell(p, W_SUCCESS, true, "nothing",
                     "clocks joined within %llu us ('%s' to CLOCK_MONOTONIC_RAW); %llu of %llu entries, the "
                     "rest are stacks, or in perf too",
-                    (unsigned long long)(p->error_ns + 999) / 1000, p->clock, (unsigned long long)kept,
+                    ((unsigned long long)p->error_ns + 999) / 1000, p->clock, (unsigned long long)kept,
                     (unsigned long long)p->sum.entries);
     if (p->sum.lost + p->sum.damaged)
         kphase_tell(p, W_NOT_ENOUGH_MEMORY, false, "raise trace_buf_size= on the kernel command line",
