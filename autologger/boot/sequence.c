@@ -441,6 +441,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     note_kept(s);
     note_realtime(s);
     session_drain_look(s);
+    session_invariant_look(s);
     session_users_look(s);
     add_new_conditions(s, rows, row, &s->conditions);
     update_providers(s, rows);

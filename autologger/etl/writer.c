@@ -1,4 +1,5 @@
 #include "autologger/etl/writer_private.h"
+#include "registry-sim/base/invariant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,6 +175,7 @@ static wstatus writer_append(struct etl_writer *w, const uint8_t *buffer, uint32
 {
     const uint64_t at   = writer_place(w);
     const uint32_t slot = (uint32_t)(at / w->buffer_size);
+    INVARIANT(at <= w->at.file_offset && size <= w->buffer_size);
     if (w->torn)
         writer_untear(w);
     if (w->ring) { /* whether the write succeeds or not */
@@ -218,6 +220,7 @@ static const uint8_t *pack(struct etl_writer *w, uint8_t *buffer, uint32_t *size
     if (!w->compress)
         return buffer;
     memcpy(&h, buffer, sizeof h);
+    INVARIANT(h.offset > HEAD && h.offset <= w->buffer_size); /* sealed, with events */
     size_t n      = w->compress(buffer + HEAD, h.offset - HEAD, w->packed + HEAD, h.offset - HEAD - 1);
     h.buffer_size = n ? (uint32_t)(HEAD + n) : h.offset;
     *size         = h.buffer_size;

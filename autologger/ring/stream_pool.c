@@ -6,6 +6,7 @@
 #include "autologger/ring/section.h"
 #include "autologger/ring/stream_private.h"
 #include "autologger/wire/etl.h"
+#include "registry-sim/base/invariant.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -66,6 +67,7 @@ static void make_free(struct stream_set *s, uint32_t chunk)
 {
     if (s->state[chunk] == SHM_CHUNK_FREE)
         return;
+    INVARIANT(s->free_count < s->control->chunk_count); /* each chunk is free once */
     s->state[chunk]                = SHM_CHUNK_FREE;
     s->free_chunk[s->free_count++] = chunk;
 }
@@ -196,6 +198,7 @@ void stream_link(struct stream_set *s, struct ring_stream *st)
     *known          = chunk;
     s->state[chunk] = SHM_CHUNK_LINKED;
     s->linked++;
+    INVARIANT(s->linked <= s->control->chunk_count);
 }
 
 void stream_chunk_back(struct stream_set *s, uint32_t chunk)

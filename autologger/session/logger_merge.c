@@ -3,6 +3,7 @@
 #include "autologger/ring/classic.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ static uint8_t *logger_merge_append(struct logger *l, unsigned cpu, const uint8_
     f->filled += need;
     f->events++;
     f->last_time = time;
+    INVARIANT(f->filled <= l->buffer_bytes);
     return at;
 }
 
@@ -112,6 +114,7 @@ static void pending_insert(struct logger *l, unsigned cpu, struct pending *p)
     p->next                                          = before ? before->next : f->pending;
     *(before ? &before->next : &f->pending)          = p;
     *(p->next ? &p->next->before : &f->pending_last) = p;
+    INVARIANT(!p->next || p->time <= p->next->time);
 }
 
 /* Writers that overwrite must find a chunk that the reader does not hold: copied records go into the ring, if they are

@@ -6,6 +6,7 @@
 #include "registry-sim/base/os.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
+#include "registry-sim/base/invariant.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ static void slot_flip(struct logger *l)
     /* only the rows of existing users; each slot started as zeros, and the number of users only grows */
     const size_t words =
         sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1) + l->cpus + 1;
+    INVARIANT(l->uids < STATE_UIDS + 1 && words * sizeof *to <= st->slot_size);
     /* a reader that sees one of the words below also sees that this slot is no longer current */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     for (size_t i = 0; i < words; i++)

@@ -176,8 +176,9 @@ struct session {
     struct reason         realtime_reason; /* why a buffer was dropped; under lock */
     struct reason         realtime_kept;   /* why a backup file was not taken over; under lock */
     bool                  realtime_kept_noted;
-    bool                  realtime_noted; /* a dropped buffer became a condition */
-    bool                  drain_noted;    /* so did this: */
+    bool                  realtime_noted;  /* a dropped buffer became a condition */
+    bool                  invariant_noted; /* so did a broken invariant */
+    bool                  drain_noted;     /* so did this: */
     /* the longest time in which the kernel's records were not taken; 0: never long */
     _Atomic uint64_t drain_slowest_ms;
     pthread_mutex_t  lock;
@@ -323,6 +324,8 @@ void session_realtime_end(struct session *s);
 void session_cpus(struct session *s);
 /* Adds a condition when taking the kernel's records took long. The controlling thread. */
 void session_drain_look(struct session *s);
+/* A broken invariant of this process becomes a condition of the session, once. */
+void session_invariant_look(struct session *s);
 /* ---- users.c ---- */
 bool session_has_user(struct session *s, uint32_t uid); /* has streams */
 /* The streams that programs of `uid` write; created at first use. NULL only when out of memory. */

@@ -4,6 +4,7 @@
 #include "registry-sim/base/unset.h"
 #include "registry-sim/win32/guid.h"
 #include "registry-sim/win32/utf16.h"
+#include "registry-sim/base/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ struct queue_prefix {
 static uint8_t *queue_room(struct convert *c, struct queue *q, size_t bytes)
 {
     struct queue_block *b = q->last_block;
+    INVARIANT(bytes <= BLOCK_BYTES);
     if (!b || b->tail + bytes > BLOCK_BYTES) {
         b = c->free_blocks;
         if (b)

@@ -1,5 +1,6 @@
 /* rawlog.c - the ring of raw records in a memfd. See rawlog.h. */
 #include "autologger/kernel/source/rawlog.h"
+#include "registry-sim/base/invariant.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -271,6 +272,8 @@ uint64_t rawlog_live(struct rawlog *log, uint64_t *horizon_ns)
 void rawlog_free(struct rawlog *log, uint64_t pos)
 {
     reader_look(log);
+    INVARIANT(pos >= __atomic_load_n(&log->header->free_pos, __ATOMIC_RELAXED) &&
+              pos <= __atomic_load_n(&log->header->live_pos, __ATOMIC_ACQUIRE)); /* R2 */
     __atomic_store_n(&log->header->free_pos, pos, __ATOMIC_RELEASE);
 }
 

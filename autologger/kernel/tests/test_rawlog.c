@@ -3,6 +3,7 @@
  * UPDATE of a running session. */
 // timeout: 240
 #include "autologger/kernel/source/rawlog.h"
+#include "registry-sim/base/invariant.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -52,14 +53,14 @@ static void write_words(struct rawlog *log, uint64_t words)
     }
 }
 
-/* As many as wished, or as fit. */
+/* Writes fewer than `below` words, as many as fit. */
 static void write_some(struct rawlog *log, uint32_t below)
 {
     const uint64_t room = rawlog_room(log) / 8, wish = dice(below);
     write_words(log, wish < room ? wish : room);
 }
 
-/* Is all there, as the reader sees it? In one copy, as a chunk is read. */
+/* Does the reader see all words? Also in one copy, as it reads a chunk. */
 static bool all_there(struct rawlog *log, uint64_t from)
 {
     uint64_t horizon, until = rawlog_live(log, &horizon);
@@ -103,7 +104,7 @@ static void records_stay_where_they_are(void **state)
             write_words(&log,
                         rawlog_room(&log) / 8); /* to the brim: the newest record lies in the piece of the oldest */
         rawlog_publish(&log);
-        const bool unpublished = dice(2); /* R4 holds for what is being written, too */
+        const bool unpublished = dice(2); /* R4 holds for unpublished records, too */
         if (unpublished)
             write_some(&log, 300);
         if (dice(2)) {
@@ -170,13 +171,13 @@ static void memory_comes_and_goes(void **state)
         assert_true(all_there(&log, log.header->free_pos) && memory_of(&log) <= head + START && rawlog_room(&log) == 0);
     }
     rawlog_finish(&log);
-    log_new(&log, START, 0); /* as the early program's, where nothing was asked for */
+    log_new(&log, START, 0); /* as in the early program, without a maximum */
     assert_int_equal(rawlog_resize(&log, MOST, &why), 0);
     assert_int_equal(log.size, START);
     rawlog_finish(&log);
 }
 
-/* ---- a writer, a reader, and who changes the size ---- */
+/* ---- a writer, a reader, and a thread that changes the size ---- */
 
 struct stand {
     struct rawlog   log;
@@ -273,7 +274,7 @@ static void who_is_killed_in_the_middle_has_lost_nothing(void **state)
     log_new(&log, START, MOST);
     seed = (uint32_t)time(NULL);
     print_message("seed %u\n", seed);
-    /* on a busy machine many are killed before they have done a thing */
+    /* on a busy machine many are killed before their first step */
     for (int i = 0; i < KILLS || (sizes <= KILLS / 4 && i < 20 * KILLS); i++) {
         int  runs[2];
         char byte;
@@ -355,7 +356,7 @@ static void damaged_layouts_are_refused(void **state)
     rawlog_finish(&log);
 }
 
-/* Of any size: the list of pieces is as long as it is, so pieces become larger. */
+/* Any size: the list of pieces has a fixed length, so pieces become larger. */
 static void sizes_from_small_to_large(void **state)
 {
     static const struct {
@@ -387,12 +388,37 @@ static void sizes_from_small_to_large(void **state)
     rawlog_finish(&log);
 }
 
+/* R2 is seen to fail: a reader that frees what was never published, or gives back what it freed. */
+static void positions_only_grow(void **state)
+{
+    (void)state;
+    struct rawlog log;
+    log_new(&log, 1 << 20, 0);
+    write_words(&log, 64);
+    rawlog_publish(&log);
+    invariant_count_only(true);
+    rawlog_free(&log, log.header->free_pos + 64);
+    assert_int_equal(invariant_count(), 0);
+    const uint64_t freed = log.header->free_pos;
+    rawlog_free(&log, log.header->live_pos + 8);
+    assert_int_equal(invariant_count(), 1);
+    assert_non_null(strstr(invariant_first(), "rawlog.c:"));
+    rawlog_free(&log, freed - 8);
+    assert_int_equal(invariant_count(), 2);
+    invariant_count_only(true);
+    rawlog_finish(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_stay_where_they_are), cmocka_unit_test(memory_comes_and_goes),
-        cmocka_unit_test(reader_and_writer_go_on),     cmocka_unit_test(who_is_killed_in_the_middle_has_lost_nothing),
-        cmocka_unit_test(damaged_layouts_are_refused), cmocka_unit_test(sizes_from_small_to_large),
+        cmocka_unit_test(positions_only_grow),
+        cmocka_unit_test(records_stay_where_they_are),
+        cmocka_unit_test(memory_comes_and_goes),
+        cmocka_unit_test(reader_and_writer_go_on),
+        cmocka_unit_test(who_is_killed_in_the_middle_has_lost_nothing),
+        cmocka_unit_test(damaged_layouts_are_refused),
+        cmocka_unit_test(sizes_from_small_to_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
