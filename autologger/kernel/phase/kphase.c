@@ -315,10 +315,10 @@ static void say_how(struct kphase *p)
                     "rest are stacks, or in perf too",
                     ((unsigned long long)p->error_ns + 999) / 1000, p->clock, (unsigned long long)kept,
                     (unsigned long long)p->sum.entries);
-    if (p->sum.lost + p->sum.damaged)
+    const uint64_t gone = p->sum.lost + p->sum.damaged;
+    if (gone)
         kphase_tell(p, W_NOT_ENOUGH_MEMORY, false, "raise trace_buf_size= on the kernel command line",
-                    "%llu entries of the kernel's trace buffer are gone",
-                    (unsigned long long)(p->sum.lost + p->sum.damaged));
+                    "%llu entries of the kernel's trace buffer are gone", (unsigned long long)gone);
 }
 
 void kphase_begin(struct kphase *p, struct drain *d)
