@@ -314,47 +314,95 @@ static int part_run(int argc, char **argv)
     return -1;
 }
 
-int main(int argc, char **argv)
+static struct autologgerd_arguments arguments_default(void)
 {
     static const struct service_rights rights  = {rights_load,   rights_save,  rights_asked,  rights_destroy,
                                                   server_access, "/etc/group", &writer_owner, rights_digest};
     const char                        *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
-    struct autologgerd_arguments       a       = {.service     = {.store_path    = "/var/lib/autologger/registry.db",
-                                                                  .log_dir       = "/var/log/autologger",
-                                                                  .runtime_dir   = runtime && *runtime ? runtime : RUNTIME_DIR,
-                                                                  .store_open    = regstore_open,
-                                                                  .save          = results_save,
-                                                                  .update        = update_now,
-                                                                  .updated       = updated_now,
-                                                                  .start         = start_now,
-                                                                  .started       = started_now,
-                                                                  .file          = file_now,
-                                                                  .next_file     = logger_next_file,
-                                                                  .modes         = &logger_modes,
-                                                                  .gone          = private_gone,
-                                                                  .ended         = private_ended,
-                                                                  .enabling      = &control_enabling,
-                                                                  .rights        = &rights,
-                                                                  .cpus_open     = cpu_watch_open,
-                                                                  .cpus_empty    = cpu_watch_empty,
-                                                                  .cpus_look     = session_cpus,
-                                                                  .realtime      = &realtime_delivery,
-                                                                  .system_config = sysconfig_collect},
-                                                  .guard_path  = "/" GUARD_PATH,
-                                                  .systemd_dir = SYSTEMD_DIR,
-                                                  .proc_stat   = "/proc/stat"};
-    const struct argp                  argp    = {
-                            autologgerd_options,
-                            autologgerd_parse,
-                            NULL,
-                            "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
-                                                "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
-                                                "Exit codes: 0 fine, 1 the results could not be written, 100 called wrongly, 111 the system refused.",
-                            NULL,
-                            NULL,
-                            NULL};
-    struct service *service = NULL;
-    struct reason   why     = {0};
+    return (struct autologgerd_arguments){.service     = {.store_path    = "/var/lib/autologger/registry.db",
+                                                          .log_dir       = "/var/log/autologger",
+                                                          .runtime_dir   = runtime && *runtime ? runtime : RUNTIME_DIR,
+                                                          .store_open    = regstore_open,
+                                                          .save          = results_save,
+                                                          .update        = update_now,
+                                                          .updated       = updated_now,
+                                                          .start         = start_now,
+                                                          .started       = started_now,
+                                                          .file          = file_now,
+                                                          .next_file     = logger_next_file,
+                                                          .modes         = &logger_modes,
+                                                          .gone          = private_gone,
+                                                          .ended         = private_ended,
+                                                          .enabling      = &control_enabling,
+                                                          .rights        = &rights,
+                                                          .cpus_open     = cpu_watch_open,
+                                                          .cpus_empty    = cpu_watch_empty,
+                                                          .cpus_look     = session_cpus,
+                                                          .realtime      = &realtime_delivery,
+                                                          .system_config = sysconfig_collect},
+                                          .guard_path  = "/" GUARD_PATH,
+                                          .systemd_dir = SYSTEMD_DIR,
+                                          .proc_stat   = "/proc/stat"};
+}
+
+/* Runs the service, with its companions, to its end; returns the exit code of the process. */
+static int serve(struct autologgerd_arguments *a)
+{
+    struct service               *service        = NULL;
+    struct reason                 why            = {0};
+    const struct boot_end_options boot_options   = {a->service.store_path,
+                                                    a->service.runtime_dir,
+                                                    a->guard_path,
+                                                    a->systemd_dir,
+                                                    a->proc_stat,
+                                                    a->keep_premerge,
+                                                  a->merge_wait ? (unsigned)atoi(a->merge_wait) * 1000
+                                                                  : SHUTDOWN_MERGE_MS,
+                                                    a->service.store_open,
+                                                    used_up,
+                                                    a};
+    struct boot_end              *boot           = a->is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
+    a->service.boot                              = boot ? boot_end_part(boot) : NULL;
+    const struct companion_options units_options = {
+        .needs = a->systemd_dir, .option = "--bus", .option_value = a->systemd_bus};
+    const struct companion_options plain     = {0};
+    struct companion              *units     = companion_create(&unit_provider, &units_options, NULL);
+    struct companion              *processes = companion_create(&process_provider, &plain, companion_part(units));
+    a->service.beside                        = companion_part(processes ? processes : units);
+    outcast_helper(outcasts_start);
+    struct handed *handed = handed_create();
+    wstatus        st     = handed ? service_create(&a->service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
+    if (st) {
+        visible_line(stderr, "autologgerd: %s (%u). Do: %s", why.text, st, wstatus_advice(st));
+        handed_destroy(handed);
+        return EXIT_REFUSED;
+    }
+    bool left;
+    st = service_loop(service, &left, &why);
+    if (left)
+        _exit(0); /* everything stays as it is for the successor */
+    service_destroy(service);
+    boot_end_destroy(boot);
+    companion_destroy(units);
+    companion_destroy(processes);
+    handed_destroy(handed);
+    return st ? EXIT_FAILED : 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        autologgerd_options,
+        autologgerd_parse,
+        NULL,
+        "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
+        "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
+        "Exit codes: 0 fine, 1 the results could not be written, 100 called wrongly, 111 the system refused.",
+        NULL,
+        NULL,
+        NULL};
+    struct autologgerd_arguments a   = arguments_default();
+    struct reason                why = {0};
 
     const int part = part_run(argc, argv);
     if (part >= 0)
@@ -376,41 +424,5 @@ int main(int argc, char **argv)
     }
     if (collector_begin(below_keeper, a.control_group != NULL, &why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: it keeps all rights: %s", why.text); /* it works all the same */
-    const struct boot_end_options boot_options   = {a.service.store_path,
-                                                    a.service.runtime_dir,
-                                                    a.guard_path,
-                                                    a.systemd_dir,
-                                                    a.proc_stat,
-                                                    a.keep_premerge,
-                                                  a.merge_wait ? (unsigned)atoi(a.merge_wait) * 1000
-                                                                 : SHUTDOWN_MERGE_MS,
-                                                    a.service.store_open,
-                                                    used_up,
-                                                    &a};
-    struct boot_end              *boot           = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
-    a.service.boot                               = boot ? boot_end_part(boot) : NULL;
-    const struct companion_options units_options = {
-        .needs = a.systemd_dir, .option = "--bus", .option_value = a.systemd_bus};
-    const struct companion_options plain     = {0};
-    struct companion              *units     = companion_create(&unit_provider, &units_options, NULL);
-    struct companion              *processes = companion_create(&process_provider, &plain, companion_part(units));
-    a.service.beside                         = companion_part(processes ? processes : units);
-    outcast_helper(outcasts_start);
-    struct handed *handed = handed_create();
-    wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
-    if (st) {
-        visible_line(stderr, "autologgerd: %s (%u). Do: %s", why.text, st, wstatus_advice(st));
-        handed_destroy(handed);
-        return EXIT_REFUSED;
-    }
-    bool left;
-    st = service_loop(service, &left, &why);
-    if (left)
-        _exit(0); /* everything stays as it is for the successor */
-    service_destroy(service);
-    boot_end_destroy(boot);
-    companion_destroy(units);
-    companion_destroy(processes);
-    handed_destroy(handed);
-    return st ? EXIT_FAILED : 0;
+    return serve(&a);
 }
