@@ -1,5 +1,5 @@
-/* boot_facts.h - what the path and the verdict go by of a real boot, as lines of text: small enough to be kept with the
- * tests. Fields are separated by tabs. Written by record_facts.c from a trace. */
+/* boot_facts.h - the facts of a real boot that the path and the verdict need, as lines of text: small enough to be kept
+ * with the tests. Fields are separated by tabs. Written by record_facts.c from a trace. */
 #ifndef AUTOLOGGER_ANALYSIS_TESTS_BOOT_FACTS_H
 #define AUTOLOGGER_ANALYSIS_TESTS_BOOT_FACTS_H
 #include "autologger/analysis/boot.h"
@@ -20,7 +20,7 @@ static inline void facts_numbers(FILE *out, const int64_t *list, unsigned n)
         fprintf(out, "%s%" PRId64, i ? " " : "", list[i] / 1000); /* us */
 }
 
-/* On one line, whatever a program was called with. */
+/* On one line, whatever a program's command line holds. */
 static inline void facts_words(FILE *out, const char *text)
 {
     for (; *text; text++)
@@ -28,7 +28,7 @@ static inline void facts_words(FILE *out, const char *text)
     fputc('\t', out);
 }
 
-/* Of the order only what was started in this boot. */
+/* Of the units that a unit is ordered after, only those started in this boot. */
 static inline void facts_after(FILE *out, const struct boot *b, const char *after)
 {
     char *copy = strdup(after ? after : ""), *next = copy, *name;

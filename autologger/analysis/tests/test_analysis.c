@@ -68,7 +68,7 @@ static void event(struct image *m, int64_t at, uint16_t id, uint8_t opcode, uint
     image_add(m, &h, sizeof h, part, n);
 }
 
-/* One with a field "Request" that describes itself. */
+/* An event that describes itself, with one field "Request". */
 static void request(struct image *m, int64_t at, const char *name, uint32_t number)
 {
     uint8_t schema[64];
@@ -191,7 +191,7 @@ static void pairs_by_thread(void **state)
     assert_int_equal(d->worst_count, 2);
     assert_int_equal(d->worst[0].time, 300);
     assert_int_equal(d->worst[1].time, 60);
-    assert_int_equal(d->cpu.count, 0); /* nothing told of processors */
+    assert_int_equal(d->cpu.count, 0); /* the trace has no context switches */
     delta_destroy(d);
 }
 
@@ -225,12 +225,12 @@ static void pairs_by_activity(void **state)
     event(&m, 110, 1, 1, 20, 21, 2, 0);
     event(&m, 120, 1, 2, 30, 31, 1, 0); /* ends on another thread of another process */
     event(&m, 170, 1, 2, 30, 31, 2, 0);
-    event(&m, 180, 1, 2, 30, 31, 0, 0); /* of none */
+    event(&m, 180, 1, 2, 30, 31, 0, 0); /* without an activity */
     struct delta *d = delta_of(save(&m, "activities"), "*:start", "*:stop", DELTA_ACTIVITY, NULL);
     assert_int_equal(d->pairs, 2);
     assert_int_equal(d->keyless, 1);
     assert_int_equal(d->time.sum, 80);
-    assert_int_equal(d->cpu.count, 0); /* of two threads: nobody's */
+    assert_int_equal(d->cpu.count, 0); /* two threads: no processor time */
     delta_destroy(d);
 }
 
@@ -300,10 +300,10 @@ static void activities_over_files(void **state)
     paths[0] = save(&m, "front");
     event(&n, 120, 2, 1, 20, 21, 2, 1);
     event(&n, 130, 2, 1, 20, 22, 3, 1);
-    event(&n, 131, 2, 1, 20, 22, 3, 1); /* told twice */
+    event(&n, 131, 2, 1, 20, 22, 3, 1); /* the same transfer again */
     event(&n, 140, 2, 1, 20, 23, 4, 3);
-    event(&n, 150, 2, 1, 20, 23, 1, 4); /* would close a ring: an edge only */
-    event(&n, 160, 2, 1, 20, 23, 5, 9); /* of one that nobody else knows */
+    event(&n, 150, 2, 1, 20, 23, 1, 4); /* would close a cycle: counted as an edge only */
+    event(&n, 160, 2, 1, 20, 23, 5, 9); /* the related activity occurs nowhere else */
     paths[1] = save(&n, "back");
     assert_int_equal(trace_open(paths, 2, &t, NULL), 0);
     assert_int_equal(activities_create(t, &a, NULL), 0);
@@ -333,8 +333,8 @@ static void activities_over_files(void **state)
     trace_close(t);
 }
 
-/* An event whose manifest names its channel has it beside its name, in the counts and in the activity that begins with
- * it. */
+/* An event whose manifest names its channel shows the channel beside the event's name: in the counts, and in the
+ * activity that begins with it. */
 static void channels_by_name(void **state)
 {
     (void)state;
@@ -434,7 +434,7 @@ static void moments(void **state)
     trace_close(t);
 }
 
-/* What does not fit together is nobody's time, and the sum is that of the processor. */
+/* Time between switches that contradict each other belongs to no process, and the sum is the processor's time. */
 static void time_is_conserved(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Comparisons of recorded boots: what is planted in one of them is what got slower. */
+/* Comparisons of recorded boots: the cause planted in one of them is reported as slower. */
 #include "autologger/analysis/boot_compare.h"
 #include "autologger/analysis/tests/boot_facts.h"
 
@@ -29,7 +29,7 @@ static void a_boot_is_as_long_as_itself(void **state)
     struct boot_comparison *c;
     (void)state;
     assert_int_equal(boot_comparison_create((const struct boot *const[]){b}, 1, b, 1, &c, NULL), W_SUCCESS);
-    assert_int_equal(c->rows, 1 + b->phases); /* the boot and its phases, and nothing that changed */
+    assert_int_equal(c->rows, 1 + b->phases); /* the boot and its phases; no row of a change */
     assert_int_equal(c->row[0].change, 0);
     boot_comparison_destroy(c);
     boot_destroy(b);
@@ -48,7 +48,7 @@ static void what_is_new_got_slower(void **state)
     assert_non_null(new);
     assert_true(new->before == -1 && new->change == new->after);
     assert_int_equal(row_of(c, COMPARE_BOOT, NULL)->change, b->finish - a->finish);
-    for (unsigned i = 1; i < c->rows; i++) /* by kind, then what changed most first */
+    for (unsigned i = 1; i < c->rows; i++) /* by kind, then the largest change first */
         assert_true(c->row[i - 1].kind < c->row[i].kind || llabs(c->row[i - 1].change) >= llabs(c->row[i].change));
     boot_comparison_destroy(c);
     boot_destroy(a);

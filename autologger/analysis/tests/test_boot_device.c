@@ -1,4 +1,4 @@
-/* How devices got their drivers, and the rule that names one that held the boot up: from boots made by hand. */
+/* How devices got their drivers, and the rule that names a device that held the boot up: boots made by hand. */
 #include "autologger/analysis/boot_device.h"
 #include "autologger/analysis/boot_run.h"
 #include "autologger/analysis/boot_verdict.h"
@@ -131,7 +131,7 @@ static void a_slow_driver(void **state)
     m.b.waits = 0;
     struct boot_verdict v;
     assert_non_null(verdict(&m, &v));
-    assert_null(strstr(v.sentence, "most of it")); /* nothing tells it */
+    assert_null(strstr(v.sentence, "most of it")); /* no context switch tells how the driver spent the time */
     m.b.runs = 1, m.b.run_width = 32 * S;
     m.run[0] = (struct boot_run){0, 0, 30 * S, 0};
     EXPECT(&m, "on a processor");
@@ -166,9 +166,9 @@ static void a_supplier_that_comes_late(void **state)
            "(module al_supplier) was loaded 13.9 s after", "; dev-al\\x2dconsumer.device waited for it.");
     m.b.modules = 0;
     EXPECT(&m, "which came 14.0 s after");
-    m.probe[1].start = 4 * S; /* it was there, and took its time */
+    m.probe[1].start = 4 * S; /* the device existed; its driver took long */
     EXPECT(&m, "whose driver al-supplier took 13.1 s for it");
-    m.b.probes = 1; /* neither ever came */
+    m.b.probes = 1; /* neither device ever got a driver */
     EXPECT(&m, "waited 17.0 s, in vain, for the device al-supplier", "no driver took that one");
 }
 
@@ -185,7 +185,7 @@ static void a_chain_of_suppliers(void **state)
     probed(&m, "second", 15.2, 15.3, 0);
     probed(&m, "first", 15.4, 15.5, 0);
     EXPECT(&m, "The device first", "for the device second", "in the end for third", "which came");
-    /* two that wait for each other do not keep us */
+    /* a cycle of two suppliers does not loop for ever */
     put_off(&m, "second", "supplier first not ready", "first", 3.2);
     EXPECT(&m, "for the device second that it needs, and that one needs it");
 }
@@ -203,7 +203,7 @@ static void a_driver_with_words_of_its_own(void **state)
     EXPECT(&m, "The driver al-defer put the device al-defer off 3 times, 15.0 s in all: \"clock not there yet (1)\"");
 }
 
-/* What happens beside the path is never the verdict. */
+/* Probes beside the path are never the verdict. */
 static void beside_the_path(void **state)
 {
     struct made         m;

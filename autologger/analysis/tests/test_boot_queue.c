@@ -1,5 +1,4 @@
-/* Who ran in a time, and what systemd did while a unit was not started yet: from a boot made by hand, whose runs are
- * known. */
+/* Which programs ran in a span, and what systemd did before it started a unit: a boot made by hand, with known runs. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/analysis/boot_queue.h"
 #include "autologger/analysis/boot_verdict.h"
@@ -89,16 +88,16 @@ static void runs_are_what_ran(void **state)
     assert_int_equal(boot_ran(&m.b, ONE, 20 * S, 30 * S).running, 0);
     assert_int_equal(boot_runners(&m.b, 10 * S, 20 * S, ONE, who, 3), 2);
     assert_int_equal(who[0].unit, UDEV_UNIT);
-    assert_int_equal(who[0].process, HELPER); /* of the unit it ran most */
+    assert_int_equal(who[0].process, HELPER); /* the process of the unit that ran most */
     near_to(who[0].ran, 7);
     assert_int_equal(who[1].unit, BOOT_NONE);
     assert_int_equal(who[1].process, GPG);
-    assert_int_equal(boot_runners(&m.b, 10 * S, 20 * S, BOOT_NONE, who, 1), 1); /* there is room for one */
+    assert_int_equal(boot_runners(&m.b, 10 * S, 20 * S, BOOT_NONE, who, 1), 1); /* there is room for one row */
     assert_int_equal(who[0].unit, UDEV_UNIT);
     end(&m);
 }
 
-/* Bins become wider; what ran stays the same, in sum and nearly in place. */
+/* When bins become wider, run times keep their sum, and nearly their place. */
 static void many_runs_are_folded(void **state)
 {
     struct made m;
@@ -158,15 +157,15 @@ static void what_systemd_did_is_told(void **state)
     ran(&m, UDEV, true, 10, 14);
     says(&m, "systemd itself ran 0.0 s, and nothing tells what it waited for; meanwhile udevd.service ran 4.0 s");
     begin(&m);
-    m.b.wakeups = false; /* then what waits for a processor looks like any wait */
+    m.b.wakeups = false; /* without wake-ups a wait for a processor looks like any wait */
     ran(&m, ONE, true, 10, 12);
     says(&m, "systemd itself ran 2.0 s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor");
     begin(&m);
-    m.b.seen_from = 15 * S; /* no context switch is known before */
+    m.b.seen_from = 15 * S; /* no context switch is known before this time */
     says(&m, "systemd itself, or a busy machine");
 }
 
-/* A unit that lasts is the verdict; systemd itself is one only where nothing else stands out. */
+/* A unit that takes long is the verdict; systemd itself is the verdict only where nothing else stands out. */
 static void it_is_the_verdict_of_last_resort(void **state)
 {
     static struct boot_verdict v;

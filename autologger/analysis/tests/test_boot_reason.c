@@ -1,5 +1,5 @@
-/* Why a unit's start took long: each kind of the table, from a boot made by hand. What another unit did meanwhile is
- * never its reason. */
+/* Why a unit's start took long: each kind of the table, from a boot made by hand. Another unit's work at the same time
+ * is never the reason. */
 #include "autologger/analysis/boot_reason.h"
 
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void seen(struct made *m, int process, enum boot_look_kind kind, const ch
                                                .object = (char *)(uintptr_t)object};
 }
 
-/* ---- one a row of the table ---- */
+/* ---- one for each row of the table ---- */
 
 static void running(struct made *m)
 {
@@ -114,7 +114,7 @@ static void socket(struct made *m)
     const int server = program(m, OTHER_UNIT, BOOT_NONE, "named", "named", 0, 30);
     waits(m, program(m, UNIT, BOOT_NONE, "asks", "asks host", START, END), BOOT_NETWORK, server, START, END - 1);
 }
-static void sleeps(struct made *m) /* a shell that waits for it says less */
+static void sleeps(struct made *m) /* the shell's wait for the child is the weaker reason */
 {
     begin(m, 0.2);
     const int shell = program(m, UNIT, BOOT_NONE, "sh", "sh -c 'sleep 9'", START, END),
@@ -168,7 +168,7 @@ static void no_program(struct made *m)
 {
     begin(m, 0.2);
     program(m, OTHER_UNIT, BOOT_NONE, "loud", "loud", START, END);
-    program(m, UNIT, BOOT_NONE, "early", "early", 1, START); /* over before */
+    program(m, UNIT, BOOT_NONE, "early", "early", 1, START); /* ended before the start */
 }
 
 static void children(struct made *m)
@@ -218,7 +218,7 @@ static void each_reason(void **state)
     }
 }
 
-/* Each row of the words, with its object: it is said, and a kind without one leaves the reason as it was. */
+/* Each row of the words is said with its object; a kind without words leaves the reason as it was. */
 static void each_look(void **state)
 {
     static struct made m;
@@ -247,15 +247,15 @@ static void each_look(void **state)
             assert_true(strstr(r.text, "THING") && strstr(r.text, hole + 2));
         else
             assert_non_null(strstr(r.text, text));
-        named(&m, (enum boot_look_kind)kind, ""); /* its object is not known: no hole in the sentence */
+        named(&m, (enum boot_look_kind)kind, ""); /* an unknown object leaves no hole in the sentence */
         assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
         assert_null(strstr(r.text, "%"));
         assert_null(strstr(r.text, "  "));
     }
 }
 
-/* What was seen in the longest wait, and as long as that was seen; nothing of another process, of another unit, of
- * before, or of waits of another state. The holder is who had the id then. */
+/* The look at the longest wait counts, for as long as that was seen; looks at another process or unit, before the
+ * start, or at waits of another state do not. The holder is the process that had the id at that time. */
 static void the_look_that_counts(void **state)
 {
     static struct made m;
@@ -277,7 +277,7 @@ static void the_look_that_counts(void **state)
     seen(&m, p, LOOK_DNS, "10.0.0.3:53", START - 1);
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
     assert_string_equal(r.text, "\"waits\" waited 7.0 s for a lock on /run/x that holder (other.service) held");
-    m.b.looks = 2; /* seen in 2 of 9 s: it says nothing of the rest */
+    m.b.looks = 2; /* seen in 2 of 9 s: the rest is unknown */
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
     assert_string_equal(r.text, "\"waits\" waited 9.0 s, until loud (other.service) woke it");
     seen(&m, p, LOOK_TCP, "10.0.0.1:80", START + 5);
@@ -291,17 +291,17 @@ static void the_look_that_counts(void **state)
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
     assert_string_equal(r.text,
                         "\"waits\" waited 7.0 s for the other end of a pipe, until loud (other.service) woke it");
-    m.look[2].kind = LOOK_FUTEX; /* who woke it says more */
+    m.look[2].kind = LOOK_FUTEX; /* the waker says more than a futex */
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
     assert_string_equal(r.text, "\"waits\" waited 9.0 s, until loud (other.service) woke it");
     m.look[2].kind     = LOOK_PIPE;
-    m.process[p].start = (START + 6) * S; /* the id was another program's then */
+    m.process[p].start = (START + 6) * S; /* at that time the id belonged to another program */
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
     assert_null(strstr(r.text, "pipe"));
 }
 
-/* A program that wakes each second was looked at a few times: each time the same is the answer for all of its waits,
- * and two answers are none. */
+/* A program that wakes each second was looked at a few times: the same answer each time stands for all of its waits;
+ * two different answers give none. */
 static void many_waits_and_few_looks(void **state)
 {
     static struct made m;
@@ -320,7 +320,7 @@ static void many_waits_and_few_looks(void **state)
     assert_string_equal(r.text, "\"waits\" waited 9.0 s");
 }
 
-/* One long program behind many short ones: it is the long one. */
+/* One long program behind many short ones: the long one is the reason. */
 static void a_long_one_behind_short_ones(void **state)
 {
     static struct made m;
@@ -335,7 +335,7 @@ static void a_long_one_behind_short_ones(void **state)
     assert_string_equal(r.text, "\"nap 9\" slept for 9.0 s");
 }
 
-/* Who ended a wait of another kind is not who held the lock. */
+/* The waker that ended a wait of another kind is not the holder of the lock. */
 static void the_waker_is_of_the_wait_that_counts(void **state)
 {
     static struct made m;

@@ -67,7 +67,7 @@ static void until_the_next_path(void **state)
     struct made m;
     (void)state;
     a_chain(&m);
-    expect(&m, 1, 4, 4, 4, "last.target"); /* the other one is done at 6 */
+    expect(&m, 1, 4, 4, 4, "last.target"); /* the other unit is done at 6 */
     expect(&m, 2, 0, 0, 0, "last.target"); /* beside the path */
     expect(&m, 0, 1, 1, 1, "last.target"); /* both paths go through it */
 }
@@ -84,7 +84,7 @@ static void pauses_stay(void **state)
     expect(&m, 0, 8, 8, 8, "last.target");
 }
 
-/* Nothing tells what it is ordered after: something else started it, and it stays where it was. */
+/* Its order is not known: another unit, such as a timer, started it, so it does not move. */
 static void what_something_else_started_stays(void **state)
 {
     struct made m;
@@ -106,7 +106,7 @@ static void circles_and_strangers(void **state)
     expect(&m, 0, 8, 8, 8, "last.target");
 }
 
-/* The boot ends with the starts that were asked for with it: not with what a socket starts meanwhile, nor with
+/* The boot ends with the starts that were requested with it: not with a start that a socket causes meanwhile, nor with
  * autologger's own. */
 static void what_the_boot_waits_for(void **state)
 {
@@ -120,7 +120,7 @@ static void what_the_boot_waits_for(void **state)
     expect(&m, 1, 4, 4, 4, "last.target");
 }
 
-/* What moves meets who had the processors; what the unit itself took of them is free. */
+/* Work that moves competes with the programs that ran at that time; the unit's own share of the processors is free. */
 static void processors_are_shared(void **state)
 {
     struct made m;
@@ -139,10 +139,10 @@ static void processors_are_shared(void **state)
     for (unsigned i = 2; i < 6; i++)
         m.run[m.b.runs++] =
             (struct boot_run){0, i, S / 2, S / 2}; /* the other one waits for a processor half of its time */
-    expect(&m, 1, 4, 4, 5, "last.target");         /* half of these two seconds were the slow one's */
+    expect(&m, 1, 4, 4, 5, "last.target");         /* half of these two seconds were the slow unit's */
 }
 
-/* A file from somewhere else: times before its own beginning. */
+/* A file from elsewhere: times before its own beginning. */
 static void times_before_the_beginning(void **state)
 {
     struct made         m;

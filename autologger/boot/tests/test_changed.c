@@ -54,7 +54,7 @@ static void nothing_changed(void **state)
     assert_int_equal(regstore_set_dword(f.store, WINPATH_WMI "\\Autologger\\unread", "Start", 1, NULL), 0);
     snprintf(row_add(&f, WINPATH_WMI "\\Autologger\\used", "", false)->reason, 100, "traced once in boot 1"); /* D-81 */
     assert_int_equal(regstore_set_dword(f.store, WINPATH_WMI "\\Autologger\\used", "Start", 1, NULL), 0);
-    /* a line that no store took */
+    /* a row of a declaration that no store accepted */
     row_add(&f, WINPATH_WMI "\\Autologger\\refused", "", true)->status = W_INVALID_PARAMETER;
     assert_int_equal(changed_note(&f.rows, f.store), 0);
     fixture_finish(&f);
@@ -70,7 +70,7 @@ static void switched_off_and_on(void **state)
     fixture_make(&f);
     row_add(&f, WINPATH_WMI "\\Autologger\\idle", "", false);
     assert_int_equal(regstore_set(f.store, WEB, &off, NULL), 0);
-    assert_int_equal(regstore_delete_value(f.store, APP, "Enabled", NULL), 0); /* absent is 0 */
+    assert_int_equal(regstore_delete_value(f.store, APP, "Enabled", NULL), 0); /* an absent value is 0 */
     assert_int_equal(regstore_set_dword(f.store, WINPATH_WMI "\\Autologger\\idle", "Start", 1, NULL), 0);
     assert_int_equal(changed_note(&f.rows, f.store), 3);
     const struct condition *web = &f.rows.rows[0].conditions.items[0], *app = &f.rows.rows[1].conditions.items[0],
@@ -84,7 +84,7 @@ static void switched_off_and_on(void **state)
     assert_non_null(strstr(app->reason, "Enabled is 0 in the store now and was 1"));
     assert_non_null(strstr(idle->reason, "was 0 when this boot read it: the next boot will start it"));
     assert_int_equal(result_level(&f.rows.rows[0]), RESULT_NOTE);
-    assert_int_equal(changed_note(&f.rows, f.store), 0); /* said already */
+    assert_int_equal(changed_note(&f.rows, f.store), 0); /* already said */
     fixture_finish(&f);
 }
 
@@ -94,7 +94,7 @@ static void a_declaration_is_gone(void **state)
     (void)state;
     fixture_make(&f);
     assert_int_equal(regstore_delete_key(f.store, WEB, NULL), 0);
-    assert_int_equal(changed_note(&f.rows, f.store), 1); /* its providers went with it */
+    assert_int_equal(changed_note(&f.rows, f.store), 1); /* its providers were deleted with it */
     assert_non_null(strstr(f.rows.rows[0].conditions.items[0].reason, "no longer in the store"));
     fixture_finish(&f);
     fixture_make(&f);

@@ -249,10 +249,10 @@ static void a_memory_bound_is_explained(void **state)
     assert_false(c.note); /* a loss is never just a note */
     assert_non_null(strstr(c.reason, "7 events found no room: all of 24 buffers of 64 KB"));
     assert_string_equal(c.advice, "set MaximumBuffers to 48");
-    s.asked.maximum_buffers = 4000; /* it was asked for, and there was no memory for it */
+    s.asked.maximum_buffers = 4000; /* the buffers were asked for, but there was no memory for them */
     assert_true(explain_lost(&s, &c));
     assert_non_null(strstr(c.advice, "MaxNonPagedPoolUsage"));
-    s.kernel = true; /* its ring is not what MaximumBuffers bounds */
+    s.kernel = true; /* MaximumBuffers does not bound a kernel session's ring */
     assert_false(explain_lost(&s, &c));
     s.lost_memory = 1;
     assert_true(explain_lost(&s, &c));

@@ -38,7 +38,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* An .etl file as the writer makes it: one buffer of 4 KB, and as many more. */
+/* An .etl file as the writer makes it: one buffer of 4 KB, and `more` further ones. */
 static void put_etl(struct machine *m, const char *path, unsigned more)
 {
     const struct etl_file_info info = {.logger_name = "s",
@@ -63,7 +63,7 @@ static bool there(struct machine *m, const char *path)
     return m->fake->os.lstat(&m->fake->os, path, &st) == 0;
 }
 
-/* Saves boot `id` with one session for each path (NULL ends), all of them made and stopped. */
+/* Saves boot `id` with one session for each path (NULL ends the list), all created and stopped in that boot. */
 static void save(struct machine *m, const char *id, const char *const *paths)
 {
     struct result_list list = {.time = 100, .target_ms = 1};
@@ -113,15 +113,15 @@ static void a_boot_keeps_its_number(void **state)
     SAVE(m, "a", "/logs/a.etl");
     SAVE(m, "b", "/logs/b.etl");
     assert_int_equal(history_mark(m->store, 1, true, NULL), 0);
-    SAVE(m, "a", "/logs/a.etl", "/logs/a2.etl"); /* later in boot a, told by its daemon or recovered */
+    SAVE(m, "a", "/logs/a.etl", "/logs/a2.etl"); /* later in boot a: by its daemon, or recovered */
     assert_string_equal(numbers(m), "2 1*");
     assert_int_equal(result_load_number(m->store, 1, &list, NULL), 0);
     assert_int_equal(list.count, 2);
     assert_string_equal(list.boot_id, "a");
     assert_int_equal(list.number, 1);
     result_list_finish(&list);
-    SAVE(m, "a", "/logs/a.etl");                             /* rows that are gone are gone */
-    assert_int_equal(result_load(m->store, &list, NULL), 0); /* the last saved, not the newest */
+    SAVE(m, "a", "/logs/a.etl");                             /* deleted rows stay deleted */
+    assert_int_equal(result_load(m->store, &list, NULL), 0); /* the boot saved last, not the newest */
     assert_int_equal(list.number, 1);
     assert_int_equal(list.count, 1);
     result_list_finish(&list);
@@ -141,7 +141,7 @@ static void a_number_comes_once(void **state)
         prune(m, 2, 0);
     }
     assert_string_equal(numbers(m), "12 11");
-    SAVE(m, "b10", "/logs/x.etl"); /* it was given up: as good as new */
+    SAVE(m, "b10", "/logs/x.etl"); /* boot b10 was removed: it gets a new number */
     assert_string_equal(numbers(m), "13 12 11");
 }
 
@@ -237,7 +237,7 @@ static void keep_a_number_of_boots(void **state)
     assert_int_equal(out.boots, 0);
     assert_int_equal(history_mark(m->store, 2, true, NULL), 0);
     out = prune(m, 3, 0);
-    assert_string_equal(numbers(m), "5 4 3 2*"); /* the baseline is on top */
+    assert_string_equal(numbers(m), "5 4 3 2*"); /* the baseline does not count */
     assert_int_equal(out.boots, 1);
     assert_int_equal(out.files, 1);
     assert_int_equal(out.bytes, 4096);
@@ -261,14 +261,14 @@ static void keep_a_number_of_bytes(void **state)
     prune(m, 0, 56 << 10);
     assert_string_equal(numbers(m), "3 2 1"); /* 56 KB are 56 KB */
     struct history_pruned out = prune(m, 0, 20 << 10);
-    assert_string_equal(numbers(m), "3"); /* oldest first: boot 1, small as it is, does not outlive boot 2 */
+    assert_string_equal(numbers(m), "3"); /* oldest first: boot 1, though small, does not outlive boot 2 */
     assert_int_equal(out.files, 2);
     prune(m, 1, 1);
     assert_string_equal(numbers(m), "3"); /* never the newest */
     assert_true(there(m, "/logs/3.etl"));
 }
 
-/* What [Boot] says. */
+/* Keep of [Boot] in the store. */
 static void keep_of_the_store(void **state)
 {
     struct machine       *m = *state;
@@ -287,7 +287,7 @@ static void keep_of_the_store(void **state)
     assert_string_equal(numbers(m), "3 2");
 }
 
-/* A session without FileMax writes the same file at each boot: it is the newest boot's. */
+/* A session without FileMax writes the same file at each boot: the file belongs to the newest boot. */
 static void a_file_that_another_boot_names_stays(void **state)
 {
     struct machine *m = *state;
@@ -330,7 +330,7 @@ static void nothing_else_is_removed(void **state)
         assert_true(there(m, stay[i]));
 }
 
-/* H4: what is forgotten is forgotten first; a store that refuses keeps its files. */
+/* H4: the store forgets a boot before its files are removed; if the store refuses, the files stay. */
 static void files_go_after_the_store(void **state)
 {
     struct machine *m = *state;
@@ -338,7 +338,7 @@ static void files_go_after_the_store(void **state)
     SAVE(m, "b1", "/logs/1.etl");
     SAVE(m, "b2", "/logs/2.etl");
     struct history_pruned out;
-    assert_int_equal(regstore_begin(m->store, NULL), 0); /* the store can't begin another */
+    assert_int_equal(regstore_begin(m->store, NULL), 0); /* the store can't begin a second transaction */
     assert_int_equal(history_prune(&m->fake->os, m->store, "/logs", 1, 0, &out, NULL), W_INVALID_OPERATION);
     regstore_rollback(m->store);
     assert_int_equal(out.boots, 0);

@@ -1,4 +1,5 @@
-/* Boots on a fake machine: order, Status of every session and provider, what is written back, no file before it may be.
+/* Boots on a fake machine: order, Status of every session and provider, values written back, no file before the file
+ * system is ready.
  * Proves: REG-02, REG-04, REG-05, REG-07, REG-09, REG-10, REG-12, REG-20, REG-26, KRN-01, KRN-19, COR-22. */
 #include "autologger/boot/sequence.h"
 #include "autologger/boot/start.h"
@@ -32,7 +33,7 @@ struct machine {
 static wstatus kernel_allowed(const struct klog_config *config, struct klog **out, struct reason *why)
 {
     (void)config, (void)why;
-    *out = NULL; /* a fake machine has no perf events; the session is there all the same */
+    *out = NULL; /* a fake machine has no perf events; the session exists nevertheless */
     return W_SUCCESS;
 }
 static wstatus kernel_forbidden(const struct klog_config *config, struct klog **out, struct reason *why)
@@ -158,7 +159,7 @@ static void each_provider_has_a_status(void **state)
     (void)state;
     machine_boot(&m, declared, true);
     assert_int_equal(journal_replay(m.journal, m.store, &why), 0);
-    for (int saved = 0; saved < 2; saved++) { /* by the journal; and by the rows, when the daemon has a store */
+    for (int saved = 0; saved < 2; saved++) { /* from the journal; and from the rows, when the daemon has a store */
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             uint32_t value = 99;
             assert_int_equal(regstore_get_dword(m.store, rows[i].key, "Status", &value, &why), 0);
@@ -204,17 +205,17 @@ static void disk_read_only(struct machine *m) { m->fake->volumes[0].read_only = 
 static void file_in_the_way(struct machine *m) { assert_int_equal(os_fake_put(m->fake, "/logs/way", "x", 1), 0); }
 static void folder_in_the_way(struct machine *m) { assert_int_equal(os_fake_put_folder(m->fake, "/logs/own.etl"), 0); }
 
-/* Each takes three quarters of what is left: the rest is kept for those that follow. */
+/* Each takes three quarters of the rest: memory is kept for the sessions that follow. */
 #define GREEDY(name) "[Autologger/" name "]\nBufferSize = 16 MB\nMinimumBuffers = 60\n"
 
-/* Each mistake: its own Status, its own reason, the place of its declaration, advice. */
+/* Each mistake gives its own Status, its own reason, the place of its declaration, and advice. */
 static const struct mistake {
     const char *declared, *session;
     wstatus     status;
     const char *reason; /* a part of it */
     uint32_t    line;
     bool        no_rights;
-    void (*machine)(struct machine *m); /* happens before the file system is ready */
+    void (*machine)(struct machine *m); /* runs before the file system is ready */
 } mistakes[] = {
     {REG_HEADER "[" REG_WMI "\\Autologger\\s]\r\n\"Start\"=dword:1\r\n", "s", 87, "Guid", 3, false, NULL},
     {REG_HEADER "[" REG_WMI
@@ -250,7 +251,7 @@ static void every_mistake_has_its_status(void **state)
             x->machine(&m);
         machine_fs_ready(&m);
         struct result_row *row = NULL;
-        for (unsigned r = 0; r < m.rows.count; r++) /* two rows may have one name: the failed one is meant */
+        for (unsigned r = 0; r < m.rows.count; r++) /* two rows may have one name: take the failed one */
             if (strcmp(m.rows.rows[r].session, x->session) == 0 && !*m.rows.rows[r].provider && m.rows.rows[r].status)
                 row = &m.rows.rows[r];
         if (!row || row->status != x->status || !strstr(row->reason, x->reason) ||
@@ -286,7 +287,7 @@ static void what_is_sound_starts_beside_a_mistake(void **state)
     machine_end(&m);
 }
 
-/* The second one of a name fails, and neither takes the other's row, in memory or in the store. */
+/* The second session of a name fails, and neither takes the other's row, in memory or in the store. */
 static void rows_of_one_name_are_two(void **state)
 {
     struct machine     m;
@@ -310,7 +311,7 @@ static void rows_of_one_name_are_two(void **state)
     machine_end(&m);
 }
 
-/* What holds for the boot as a whole: how much memory, and that nothing is silently ignored. */
+/* Values of the boot as a whole: the limit of memory, and nothing is silently ignored. */
 static void boot_values_hold_or_are_named(void **state)
 {
     struct machine m;
@@ -333,7 +334,7 @@ static void boot_values_hold_or_are_named(void **state)
     machine_end(&m);
 }
 
-/* A request with a name in use gets its answer before the plan. The rest of the request is not read. */
+/* A request with a name in use is answered before a plan is made: the rest of the request is not read. */
 static void a_taken_name_is_told_before_the_plan(void **state)
 {
     static const struct {
@@ -342,7 +343,7 @@ static void a_taken_name_is_told_before_the_plan(void **state)
     } row[] = {
         {"[Autologger/ALPHA]\nLogFileMode = NEWFILE\n", W_ALREADY_EXISTS}, /* and no FileName */
         {"[Autologger/free]\nLogFileMode = NEWFILE\n", W_INVALID_PARAMETER},
-        /* another's name */
+        /* the Guid of another session */
         {"[Autologger/alpha]\nGuid = {9e814aad-3204-11d2-9a82-006008a86939}\nLogFileMode = NEWFILE\n",
          W_INVALID_PARAMETER},
     };

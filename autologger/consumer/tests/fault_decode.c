@@ -90,7 +90,7 @@ static void add_round(struct image *m, int64_t time, uint32_t number)
     image_add(m, message, sizeof message, NULL, 0);
 }
 
-/* The number of events; all that is asked of each. */
+/* Returns the number of events, after each was put to every use. */
 static unsigned read_all(const struct image *m, size_t *sum)
 {
     struct schema_set *set  = schema_set_new();
@@ -143,7 +143,7 @@ static void every_bit(void **state)
 #ifdef NDEBUG
     uint32_t step = 1;
 #else
-    uint32_t step = getenv("AL_FULL") ? 1 : 11; /* with a sanitizer each takes ten times as long: so one in eleven */
+    uint32_t step = getenv("AL_FULL") ? 1 : 11; /* with a sanitizer each takes ten times as long: then one in eleven */
 #endif
     for (uint32_t bit = 0; bit < BUFFER * 8; bit += step) {
         double   start = now();
@@ -154,8 +154,8 @@ static void every_bit(void **state)
         most = now() - start > most ? now() - start : most;
     }
     assert_int_equal(read_all(&m, &sum), all);
-    assert_true(other > 10); /* some are seen */
-    assert_true(most < 1);   /* of CPU time: no load of the machine counts */
+    assert_true(other > 10); /* some damage is noticed */
+    assert_true(most < 1);   /* CPU time: the machine's load does not count */
     image_free(&m);
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);

@@ -1,4 +1,4 @@
-/* Files of Windows through dump, summary and merge: nothing dropped, what is known decodes, order holds. */
+/* Files of Windows through dump, summary and merge: nothing dropped, known events decode, order holds. */
 #include "autologger/consumer/tests/whole_files.h"
 #include "tools/dev/foreign.h"
 

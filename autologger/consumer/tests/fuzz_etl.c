@@ -22,7 +22,7 @@ static wstatus put(void *ctx, uint16_t cpu, const void *record, uint32_t size, i
 {
     (void)ctx, (void)cpu, (void)time, (void)why;
     if (etl_record_size(record, size) != (int)size)
-        abort(); /* what is added is sound, whatever it was made from */
+        abort(); /* an added record is sound, whatever the input was */
     return W_SUCCESS;
 }
 
@@ -41,7 +41,7 @@ static void names(struct etl_reader *r)
     kernel_names_destroy(k);
 }
 
-/* Definitions of stack keys first, then every stack by them. */
+/* Reads the definitions of stack keys first, then resolves every stack. */
 static void keys(const uint8_t *data, size_t size)
 {
     struct stack_keys   k = {0};
@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 abort();
             summary_destroy(s);
         }
-        if (etl_next(r, &e)) /* all are read; the end stays the end */
+        if (etl_next(r, &e)) /* all events were read: the end stays the end */
             abort();
         etl_reader_damage(r, &damage);
         etl_reader_close(r);

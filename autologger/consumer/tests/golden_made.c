@@ -85,8 +85,8 @@ static void summary_of_a_kernel_session(void **state)
     etl_reader_close(r);
 }
 
-/* A session of programs and one of the kernel, of one boot: all events of both, in one order of time. Of another boot:
- * refused, by name. */
+/* A session of programs and a kernel session of one boot: all events of both in one order of time. A session of another
+ * boot is refused, by name. */
 static void files_of_one_boot_merge(void **state)
 {
     char                a[5000], b[5000], target[] = "/tmp/al-merge-XXXXXX", out[64];

@@ -1,4 +1,5 @@
-/* names_maker.h - events that tell whose file an image is, for tests: Image events, and those of wire/names.h. */
+/* names_maker.h - events that identify the file of an image, for tests: Image events, and the events of
+ * wire/names.h. */
 #ifndef AUTOLOGGER_CONSUMER_TESTS_NAMES_MAKER_H
 #define AUTOLOGGER_CONSUMER_TESTS_NAMES_MAKER_H
 #include "autologger/etl/tests/build.h"
@@ -17,7 +18,7 @@
     "Address\0\x15Size\0\x08Name\0\x82\x23"
 enum { MAKER_PID = 77 };
 
-/* An image of a process; 0: the kernel's. */
+/* An image of process `pid`; 0: the kernel's. */
 static inline void make_image_of(struct image *m, int64_t time, uint16_t hook, uint32_t pid, uint64_t base,
                                  uint64_t size, uint32_t stamp, uint32_t checksum, const char *nt_path)
 {
@@ -40,7 +41,7 @@ static inline void make_image(struct image *m, int64_t time, uint16_t hook, uint
     make_image_of(m, time, hook, MAKER_PID, base, size, stamp, checksum, nt_path);
 }
 
-/* An event of ours: its provider is the hash of its name. */
+/* An event of our own provider, whose GUID is the hash of its name. */
 static inline void make_named(struct image *m, int64_t time, const char *schema, size_t schema_size, const void *body,
                               size_t size)
 {

@@ -1,4 +1,4 @@
-/* Writes the seeds of fuzz_etl into the folder given: one small .etl for each thing that a reader must know.
+/* Writes the seeds of fuzz_etl into the folder given: one small .etl for each feature that a reader must know.
  * Not part of the build; corpus/README tells how to run it after a change. */
 #include "autologger/consumer/tests/names_maker.h"
 

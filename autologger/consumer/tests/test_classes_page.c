@@ -31,7 +31,7 @@ static void the_page_is_current(void **state)
     free(page);
 }
 
-/* A line of tests/data/read-back that the proving test holds against what it read. */
+/* Finds the line of tests/data/read-back that the proving test compares its result with. */
 static bool has_proof(const struct written_class *row)
 {
     static const char *const folders[] = {"kernel", "consumer"};
@@ -60,7 +60,7 @@ static void every_row_is_sound(void **state)
     assert_true(count > 100);
     for (size_t i = 0; i < count; i++) {
         bool own = row[i].hook == WRITTEN_OWN;
-        /* it goes by the table itself: boot-tests/e2e/units.py */
+        /* boot-tests/e2e/units.py reads the table itself */
         bool        live  = strstr(row[i].proof, ".py") != NULL;
         const char *what  = own ? row[i].event : classic_class(row[i].hook);
         bool        once  = own ? written_find_own(row[i].provider, row[i].event) == &row[i]
@@ -79,7 +79,7 @@ static void every_row_is_sound(void **state)
     assert_int_equal(bad, 0);
 }
 
-/* A keyword that is offered brings something, and one that is not brings nothing. */
+/* A keyword that is offered has a class, and a keyword that is not offered has none. */
 static void keywords_and_classes_agree(void **state)
 {
     size_t                    count, rows, bad = 0;

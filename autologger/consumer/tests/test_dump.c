@@ -177,8 +177,8 @@ static void filters(void **state)
     }
 }
 
-/* Header, fields that name the process, fields that name its threads so far; an id that another process got is not
- * ours. */
+/* Events with the process in their header, in a field, or by one of its threads so far; not after an id belongs to
+ * another process. */
 static void events_of_a_process(void **state)
 {
     struct etl_file_info info = build_info(4096);
@@ -240,7 +240,7 @@ static void summary_of_what_was_before_the_session(void **state)
     struct etl_reader   *r;
     struct summary      *s;
     (void)state;
-    image_buffer(&m, 0, 2); /* a merged file has it in one row with the header */
+    image_buffer(&m, 0, 2); /* a merged file has its events in one stream with the header */
     image_event(&m, 500000, 1);
     image_event(&m, 2000000, 2);
     assert_int_equal(etl_reader_open_memory(m.data, m.size, &r, NULL), W_SUCCESS);

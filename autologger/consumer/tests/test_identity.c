@@ -1,5 +1,5 @@
-/* What a merge adds: whose file each image is, right also where the file at the path is another one by now, and the
- * kernel's names.
+/* The events that a merge adds: the file of each image, also when another file is at the path by now, and the kernel's
+ * names.
  * Proves: MRG-03 (image identity before each image event), CON-21. */
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/kernel_symbols.h"
@@ -71,8 +71,7 @@ struct set {
     uint32_t size;
 };
 
-/* All ImageID events; each must stand directly before an Image event of its CPU and time, in the order 64, 0, 36 or
- * 32. */
+/* All ImageID events; each must directly precede an Image event of its CPU and time, in the order 64, 0, 36 or 32. */
 static unsigned sets_read(const char *path, struct set *sets)
 {
     struct etl_reader *r;
@@ -133,16 +132,16 @@ static void what_was_mapped_counts(void **state)
     assert_true(elf_read(fd, &elf));
     close(fd);
     if (elf.build_id_size != 20)
-        skip(); /* a linker that makes none */
+        skip(); /* the linker makes no build id */
     memcpy(half, elf.build_id, sizeof half);
     make_nt_path(self, nt, sizeof nt);
 
     struct image m = start();
-    make_build_id(&m, 2000000, other); /* of the file that was at the path then */
+    make_build_id(&m, 2000000, other); /* build id of the file that was at the path then */
     make_image(&m, 2000001, HOOK_IMAGE_LOAD, 0x1000, 0x5000, 0x04030201, 0x08070605, nt);
-    /* nobody told, but the file itself says it */
+    /* no build id in the trace, but the file at the path has it */
     make_image(&m, 2000002, HOOK_IMAGE_LOAD, 0x7000, 0x5000, half[0], half[1], nt);
-    /* the file is another one: nobody knows */
+    /* another file is at the path by now: unknown */
     make_image(&m, 2000003, HOOK_IMAGE_LOAD, 0x9000, 0x5000, half[0] + 1, half[1], nt);
     make_image(&m, 2000004, HOOK_IMAGE_LOAD, 0xB000, 0x5000, 1, 0, "[vdso]");
     make_image(&m, 2000005, HOOK_IMAGE_UNLOAD, 0x1000, 0x5000, 0x04030201, 0x08070605, nt);
@@ -165,7 +164,7 @@ static void what_was_mapped_counts(void **state)
     assert_memory_equal(debug_id(sets, n, 2000005)->payload + 12, other, 16);
     assert_string_equal((const char *)was->payload + 32, "autologger.consumer.test_identity.debug");
 
-    assert_int_equal(merge_files(os_linux(), merged, 1, again, &c, &why), W_SUCCESS); /* its images have theirs */
+    assert_int_equal(merge_files(os_linux(), merged, 1, again, &c, &why), W_SUCCESS); /* the images have their events */
     assert_int_equal(c.added, 0);
     assert_int_equal(c.identity.with_build_id, 3);
     assert_int_equal(sets_read(again, sets), n);
@@ -197,7 +196,7 @@ static wstatus take(void *ctx, uint16_t cpu, const void *record, uint32_t size, 
     struct taken *t = ctx;
     (void)why;
     assert_true(cpu == 0 && time == 3000000 && t->size + size < sizeof t->bytes);
-    if (!memmem(record, size, "[vdso]", 6)) /* its functions are this machine's */
+    if (!memmem(record, size, "[vdso]", 6)) /* depends on this machine's vdso */
         read_back_see(record, size);
     memcpy(t->bytes + t->size, record, size);
     t->size += size;
@@ -250,7 +249,7 @@ static void functions_in_stacks_are_saved(void **state)
                                       UINT64_C(0xffffffffc0001090),
                                       UINT64_C(0xffffffff81000300) /* a call at the end of `outer` */,
                                       UINT64_C(0xffffffffc0009000), UINT64_C(0x8000000000000007),
-                                      /* behind a value that is no address: none either */
+                                      /* an address behind a value that is no address does not count either */
                                       UINT64_C(0xffff888000001000)};
     struct taken          t        = {.size = 0};
     struct reason         why;
@@ -261,8 +260,8 @@ static void functions_in_stacks_are_saved(void **state)
     struct kernel_names *k = names_of("11111111-2222-3333-4444-555555555555", frames, 7);
     assert_int_equal(kernel_names_write(k, root, 3000000, &(struct added_events){take, &t}, &why), W_SUCCESS);
     const struct kernel_names_counts *c = kernel_names_counts(k);
-    assert_int_equal(c->addresses, 5); /* the last one is no address of a kernel */
-    assert_int_equal(c->named, 4);     /* and one is behind ext4's end */
+    assert_int_equal(c->addresses, 5); /* the last one is no kernel address */
+    assert_int_equal(c->named, 4);     /* and one lies behind ext4's end */
     assert_true(has(&t, "schedule") && has(&t, "outer") && has(&t, "ext4_two") && has(&t, "ext4") &&
                 has(&t, "vmlinux"));
     assert_false(has(&t, "ext4_one") || has(&t, "_inner") || has(&t, "_stext") || has(&t, "_etext") ||
@@ -282,7 +281,8 @@ static void event_with_stack(struct image *m, int64_t time, const uint64_t *stac
     image_add(m, &h, sizeof h, bytes, n);
 }
 
-/* Of tracepoints that are providers; a program's stack is none of the kernel's, whatever it has behind. */
+/* Stacks of tracepoints that are providers; a program's stack has no kernel functions, whatever follows its
+ * addresses. */
 static void functions_in_stacks_of_events_are_saved(void **state)
 {
     static const uint64_t kernel[]  = {0, UINT64_C(0xffffffff81000110), UINT64_C(0xffffffff81000210), 0x401000},
@@ -317,7 +317,7 @@ static void functions_in_stacks_of_events_are_saved(void **state)
     kernel_names_destroy(k);
 }
 
-/* Addresses of another boot mean other functions: better none than wrong ones. */
+/* Addresses of another boot mean other functions: no names are better than wrong ones. */
 static void another_boot_gives_no_names(void **state)
 {
     static const uint64_t frames[] = {UINT64_C(0xffffffff81000110)};

@@ -1,4 +1,4 @@
-/* A consumer that is stopped between two buffers of a window: what it has not given stays the next one's.
+/* A consumer is stopped between two buffers of a window: the buffers that it did not deliver are for the next one.
  * Proves: what no consumer saw is not acknowledged. The daemon is a thread that speaks its side of the wire. */
 #include "autologger/consumer/live.h"
 #include "autologger/wire/control.h"
@@ -21,10 +21,10 @@ enum { BUFFER = 4096, FIRST = 7 };
 
 struct daemon {
     int          listening;
-    struct live *live; /* stopped when the second buffer is asked for; under `ready` */
+    struct live *live; /* stopped when a consumer asks for the second buffer; under `ready` */
     uint64_t     done; /* what the last message acknowledged */
     unsigned     acknowledged;
-    int          headers; /* 2: the first that is asked for is gone, then the session has ended; 0: there is one */
+    int          headers; /* 2: the first header asked for is gone, then the session has ended; 0: there is a header */
 };
 
 static void answer_consume(int fd, const struct ctl_consume_request *q, struct daemon *d)
@@ -48,7 +48,7 @@ static void answer_consume(int fd, const struct ctl_consume_request *q, struct d
         a->header.size = sizeof bytes;
         a->size = a->bytes = sizeof h;
         memcpy(a + 1, &h, sizeof h);
-    } else { /* the window goes on, and there is no more yet */
+    } else { /* within a window, and no further buffer yet */
         live_stop(d->live);
         return;
     }
@@ -70,7 +70,7 @@ static void *daemon_main(void *ctx)
             struct ctl_consume_answer a = {.header = h, .sequence = FIRST};
             a.header.size               = sizeof a;
             assert_int_equal(send(fd, &a, sizeof a, MSG_NOSIGNAL), sizeof a);
-        } else { /* CTL_HELLO: what it says suits us */
+        } else { /* CTL_HELLO: the consumer's values are accepted */
             assert_int_equal(send(fd, in, (size_t)n, MSG_NOSIGNAL), n);
         }
     }
@@ -78,7 +78,7 @@ static void *daemon_main(void *ctx)
     return NULL;
 }
 
-/* A consumer of that daemon asks for one window and leaves. */
+/* A consumer of that daemon reads one window and leaves. */
 static wstatus one_window(struct daemon *d, struct etl_reader **reader)
 {
     char               dir[] = "/tmp/test-live-XXXXXX";
@@ -111,11 +111,11 @@ static void stopped_inside_a_window(void **state)
     assert_int_equal(one_window(&d, &reader), W_CANCELLED);
     assert_null(reader);
     assert_int_equal(d.acknowledged, 1);
-    assert_int_equal(d.done, FIRST); /* all below it: not the buffer itself, which nobody saw */
+    assert_int_equal(d.done, FIRST); /* acknowledges all below FIRST, not the buffer itself, which nobody saw */
 }
 
-/* Between a buffer and the header of its file that file makes room for another, and then the session ends: no error of
- * the consumer's. */
+/* A file is replaced between a buffer and the request for its header, and then the session ends: no error for the
+ * consumer. */
 static void the_end_instead_of_a_header(void **state)
 {
     struct daemon      d = {.headers = 2};
@@ -124,7 +124,7 @@ static void the_end_instead_of_a_header(void **state)
     assert_int_equal(one_window(&d, &reader), W_SUCCESS);
     assert_null(reader);
     assert_int_equal(d.headers, 0);
-    assert_int_equal(d.acknowledged, 0); /* nobody is there who would hear it */
+    assert_int_equal(d.acknowledged, 0); /* the session that would hear it has ended */
 }
 
 int main(void)

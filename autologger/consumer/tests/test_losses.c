@@ -1,5 +1,5 @@
-/* Loss over time, as a file tells it: gaps by CPU and cause, by source; bounded; hostile payloads; a file that says
- * nothing.
+/* Loss over time, as a file tells it: gaps by CPU and cause, by source; bounded; hostile payloads; a file without loss
+ * events.
  * Proves: ANA-12, and issue 4 "loss in the summary over time". */
 #include "autologger/consumer/summary.h"
 #include "autologger/etl/tests/build.h"
@@ -101,7 +101,7 @@ static void gaps_and_sources(void **state)
     image_free(&m);
 }
 
-/* The closest neighbours become one; nothing is forgotten. */
+/* The closest neighbours are joined; no loss is forgotten. */
 static void many_gaps_are_bounded(void **state)
 {
     struct etl_file_info info = build_info(65536);

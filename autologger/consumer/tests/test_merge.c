@@ -165,7 +165,7 @@ static void refusals(void **state)
     assert_int_equal(merge_files(os_linux(), files, 2, target, &c, &why), W_ALREADY_EXISTS);
 }
 
-/* What two daemons of one boot make (D-09), and what was written before and after the date was set (D-05). */
+/* Files of two daemons of one boot (D-09), and files from before and after the date was set (D-05). */
 static void one_boot(void **state)
 {
     const char          *files[] = {kernel_path, user_path};
@@ -190,7 +190,7 @@ static void one_boot(void **state)
         merge_files_with(os_linux(), files, 2, target, &(struct merge_options){.one_boot = true}, &c, &why), W_SUCCESS);
     assert_int_equal(c.out, 3001);
     assert_int_equal(etl_reader_open(target, &r, &why), W_SUCCESS);
-    /* neither was finished: the date is that of the file that started last */
+    /* neither file was finished: the date of the file that started last counts */
     const struct etl_file_header *h = etl_reader_header(r);
     assert_int_equal(h->raw.start_time, BUILD_START_TIME);
     etl_reader_close(r);
@@ -274,7 +274,7 @@ static void inversions_are_named(void **state)
     assert_non_null(strstr(c.first_inversion, "u.etl: offset "));
 }
 
-/* Under one name or two: each of its events would be there twice. */
+/* One file under one or two names: each of its events would be in the result twice. */
 static void one_file_counts_once(void **state)
 {
     char                link_path[64];

@@ -107,7 +107,7 @@ struct made {
     struct etl_event   e;
     struct record_view view;
 };
-/* As ProcessTrace gives it. */
+/* The record as ProcessTrace gives it. */
 static PEVENT_RECORD record(struct made *m)
 {
     struct etl_event_header h = build_event(1, TRAITS_SIZE + SCHEMA_SIZE + BODY_SIZE);
@@ -202,7 +202,7 @@ static void a_record_with_the_blocks_in_user_data(void **state)
     assert_int_equal(TdhGetEventInformation(&r, 0, NULL, NULL, &size), ERROR_NOT_FOUND);
 }
 
-/* Too large for two more items in a record of 64 KB: it keeps its form, and is decoded all the same. */
+/* Too large for two more items in a record of 64 KB: the record keeps its form, and decodes nevertheless. */
 static void the_largest_keeps_its_form(void **state)
 {
     static uint8_t          bytes[UINT16_MAX];

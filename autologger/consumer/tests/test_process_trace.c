@@ -168,8 +168,8 @@ static void events_from_before_a_session_in_order(void **state)
     }
 }
 
-/* CON-02: eight processors whose buffers lie in the file in any order, their times interleaved: one event at a time,
- * each as old as the one before or younger, and those of a processor in the order in which it wrote them. */
+/* CON-02: eight processors whose buffers lie in the file in any order, with interleaved times: one event at a time,
+ * none older than the one before, and each processor's events in the order written. */
 enum { PROCESSORS = 8, BUFFERS_EACH = 5, EVENTS_EACH = 40 };
 static struct {
     unsigned inside, at_once, late, wrong, next[PROCESSORS];
@@ -277,7 +277,7 @@ static void damage_is_said(void **state)
     (void)state;
     TRACEHANDLE h = open_file(damaged, &s, 0);
     assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), ERROR_INVALID_DATA);
-    assert_true(s.events >= 450); /* what lies before the damage was given */
+    assert_true(s.events >= 450); /* the events before the damage were given */
     CloseTrace(h);
 }
 
@@ -302,12 +302,12 @@ static void mistakes(void **state)
     TRACEHANDLE wrong[2] = {h, INVALID_PROCESSTRACE_HANDLE}, twice[2] = {h, h};
     assert_int_equal(ProcessTrace(wrong, 2, NULL, NULL), ERROR_INVALID_HANDLE);
     assert_int_equal(ProcessTrace(twice, 2, NULL, NULL), ERROR_INVALID_PARAMETER);
-    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0); /* none of these has spoilt it */
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0); /* none of these calls has spoilt the handle */
     assert_int_equal(s.events, 500);
     CloseTrace(h);
 }
 
-/* Consumers of before Windows Vista: EVENT_TRACE, and no place of one's own for a context. */
+/* Consumers from before Windows Vista: EVENT_TRACE, without a context of their own. */
 static struct {
     unsigned events, headers, late, buffers;
     int64_t  last;
@@ -334,7 +334,7 @@ static VOID on_classic(PEVENT_TRACE t)
 static ULONG classic_buffer(PEVENT_TRACE_LOGFILEA l)
 {
     classic.buffers++;
-    /* the last one that was given; 4: the file's header */
+    /* the last event given; 4: the file's header */
     assert_true(l->CurrentEvent.Header.ProcessId == (classic.events ? 5678 : 4));
     return TRUE;
 }
@@ -346,14 +346,14 @@ static void a_classic_consumer(void **state)
     struct seen          seen = {0};
     (void)state;
     assert_true(h != INVALID_PROCESSTRACE_HANDLE);
-    /* beside one of the other kind: each event goes to the callback of its own file */
+    /* beside a consumer of the newer kind: each event goes to the callback of its own file */
     TRACEHANDLE both[2] = {h, open_file(path[1], &seen, 0)};
     assert_int_equal(ProcessTrace(both, 2, NULL, NULL), 0);
     assert_true(classic.events == 500 && classic.headers == 1 && classic.late == 0 && classic.buffers == 11);
     assert_int_equal(classic.sum, 10 * (49 * 50 / 2));
     assert_int_equal(seen.events, 500);
     assert_int_equal(CloseTrace(h) + CloseTrace(both[1]), 0);
-    /* NULL is nobody who wants them */
+    /* no callbacks: allowed */
     l.EventCallback  = NULL;
     l.BufferCallback = NULL;
     h                = OpenTraceA(&l);

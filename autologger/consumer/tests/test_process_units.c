@@ -1,5 +1,5 @@
-/* Which unit a process is in, by what the trace tells: rundown, fork, exec, move; how many processes each unit had;
- * whose an event is.
+/* The unit of each process, as the trace tells it: rundown, fork, exec, move; how many processes each unit had; the
+ * process of an event.
  * Proves: issue 4 "everything downstream can group by unit". */
 #include "autologger/consumer/unit_table.h"
 #include "autologger/etl/tests/build.h"
@@ -78,18 +78,18 @@ static void units_by_processes(void **state)
     process(0x0302, 100, 100, 1); /* an exec changes nothing, */
     process(0x0301, 100, 100, 1);
     thread(100, 100);
-    process(0x0301, 100, 200, 100); /* a child is there, too, */
+    process(0x0301, 100, 200, 100); /* a child is in the same unit, too, */
     thread(200, 200);
     process(0x0302, 200, 200, 100);
-    process(0x0301, 1, 200, 1); /* and the next one of that number is where its parent is */
+    process(0x0301, 1, 200, 1); /* and the next process of that id is in its own parent's unit */
     thread(200, 201);
     process(0x0301, 1, 300, 1);
     told(300, "");
-    process(0x0301, 7777, 400, 7777); /* of a parent that nobody knows */
+    process(0x0301, 7777, 400, 7777); /* its parent is not known */
     process(0x0303, 0, 4, 0);
     switches(3000000, 100, 0);
     switches(3000500, 201, 100); /* 500 ticks of 100 ns */
-    switches(3000800, 0, 999);   /* somebody else goes than came: a switch is missing */
+    switches(3000800, 0, 999);   /* the thread that leaves is not the one that came: a switch is missing */
     write[8]  = four;
     write[48] = 100;
     image_kernel(&m, now++, 0x010B, 3, 0, write, sizeof write);

@@ -1,6 +1,6 @@
-/* Where a merged file comes from: the sessions with their own counters, the host, the configuration; none twice;
- * counters are summed truthfully: those of one NEWFILE session count on, a sum that does not fit is the most that does,
- * what is not finished is named.
+/* Where a merged file comes from: the sessions with their own counters, the host, the configuration; each once;
+ * counters are summed truthfully: counters of one NEWFILE session continue, a sum that does not fit is the largest
+ * value, unfinished files are named.
  * Proves: MRG-07 (system info in the merged file). */
 #include "autologger/consumer/merge.h"
 #include "autologger/etl/tests/build.h"
@@ -20,7 +20,7 @@
 enum { FILES = 3, EVENTS = 20 };
 static char folder[32], path[FILES][64], target[64], again[64];
 
-/* 20 events, at times that tell the file; counters as given. `end`: 0 for a file that was never finished. */
+/* 20 events, at times that identify the file; counters as given. `end`: 0 for a file that was never finished. */
 static void save(unsigned i, const char *name, uint32_t mode, uint32_t lost, uint32_t buffers_lost, uint64_t end,
                  uint64_t boot_time)
 {
@@ -119,10 +119,10 @@ static void sessions_host_and_configuration(void **state)
     assert_true(p.configuration_told && p.change_number == 12);
     assert_string_equal(p.hash, "0123456789abcdef0123456789abcdef01234567");
     assert_string_equal(p.boot_id, asked);
-    assert_int_equal(strlen(asked), 36); /* by the time of the boot: the files have no boot id */
+    assert_int_equal(strlen(asked), 36); /* made from the time of the boot: the files have no boot id */
     provenance_finish(&p);
 
-    /* merged again, with one that is new: each has its place once */
+    /* merged again with a new file: each session is named once */
     save(2, "late", ETL_MODE_SEQUENTIAL, 1, 0, end, this_boot());
     assert_int_equal(merge_files_with(os_linux(), (const char *[]){target, path[2]}, 2, again, &options, &c, &why),
                      W_SUCCESS);
@@ -149,14 +149,14 @@ static void another_boots_host_is_not_told(void **state)
     struct provenance p = read_back(target, &header, &events);
     assert_true(p.sessions == 1 && !p.host_told && !p.configuration_told && c.added == 1);
     provenance_finish(&p);
-    /* and nothing of it where nobody asks for it */
+    /* without the option nothing is added */
     assert_int_equal(merge_files(os_linux(), files, 1, target, &c, &why), W_SUCCESS);
     assert_int_equal(c.added, 0);
 }
 
 static void counters_are_summed_truthfully(void **state)
 {
-    const char         *files[] = {path[1], path[0], path[2]}; /* in whatever order they come */
+    const char         *files[] = {path[1], path[0], path[2]}; /* in any order */
     struct merge_counts c;
     struct reason       why;
     uint64_t            end = BUILD_START_TIME + 1, boot = BUILD_START_TIME - 1000000;
@@ -179,7 +179,7 @@ static void counters_are_summed_truthfully(void **state)
     provenance_finish(&p);
 }
 
-/* Events of that name that anybody may have written: whatever is in them, nothing is read past them. */
+/* Events of that name that any program may have written: whatever they hold, nothing is read past them. */
 static void cut_events_are_refused(void **state)
 {
     static const char traits[] = "\x13\0"
@@ -206,7 +206,7 @@ static void cut_events_are_refused(void **state)
         etl_reader_close(r);
         image_free(&m);
     }
-    assert_true(p.sessions > 0 && p.sessions < 60 && !p.failed); /* those that were long enough */
+    assert_true(p.sessions > 0 && p.sessions < 60 && !p.failed); /* the events that were long enough */
     provenance_finish(&p);
 }
 

@@ -1,6 +1,5 @@
-/* What a redactor replaces in texts and events, and what it leaves: by how it looks, by its field, by words that it
- * learned; in UTF-8 and UTF-16; the same text has the same token; records keep their size; what nothing describes is
- * zeroed.
+/* What a redactor replaces in texts and events, and what it leaves: by shape, by field, by words that it has learned;
+ * in UTF-8 and UTF-16; the same text has the same token; records keep their size; undescribed bytes are zeroed.
  * Proves: issue 5 "relog and redact". */
 #include "autologger/consumer/redact.h"
 #include "autologger/consumer/tests/names_maker.h"
@@ -70,7 +69,7 @@ static void paths_on_request(void **state)
     redactor_destroy(all);
 }
 
-/* Another key, another token; nobody can tell that two traces have the same user. */
+/* Another key gives another token: two traces do not show that they have a user in common. */
 static void tokens_are_of_one_redactor(void **state)
 {
     (void)state;
@@ -98,7 +97,7 @@ static void events(void **state)
                        "\x13\0\0Event\0Text\0\x02"
                        "N\0\x08",
                        0x13, "a secrets b\0\7\0\0\0", 16);
-    image_event(&m, 2000002, 0x12345678); /* nothing describes it */
+    image_event(&m, 2000002, 0x12345678); /* an event that nothing describes */
     uint8_t send[40] = {5, 0, 0, 0, 9, 0, 0, 0, 10, 9, 8, 7, 127, 0, 0, 1, 0, 80, 0, 81};
     image_kernel(&m, 2000003, 0x060A, 2, 0, send, 40);
 
@@ -125,7 +124,7 @@ static void events(void **state)
                 assert_memory_equal(payload, e.payload, 45 + 4); /* all up to "x " */
                 assert_memory_not_equal(payload + 49, e.payload + 49, sizeof command - 8);
                 seen++;
-            } else if (e.raw_time == 2000001) { /* an argument that is a word elsewhere */
+            } else if (e.raw_time == 2000001) { /* a word that was learned from a command line */
                 assert_null(memmem(payload, e.payload_size, "secrets", 7));
                 assert_memory_equal(payload, "a ", 2);
                 assert_memory_equal(payload + 9, " b\0\7\0\0\0", 7);

@@ -90,7 +90,7 @@ static void merges(void **state)
         last = e.raw_time;
         n++;
     }
-    assert_int_equal(n, 41 + 2); /* and where each file came from */
+    assert_int_equal(n, 41 + 2); /* and the events that name the source of each file */
     etl_reader_close(r);
 }
 

@@ -1,5 +1,6 @@
-/* The figures of a file with bounded memory: stacks find their trigger among the times that are kept, whether they come
- * at once, later, or before it in a damaged file; what comes too late counts as one without. How far it is, is told.
+/* The figures of a file with bounded memory: a stack finds its trigger among the kept times, whether it comes at once,
+ * later, or before it in a damaged file; a stack that comes too late counts as one without a trigger. Progress is
+ * reported.
  * Proves: issue 5 "memory bounded ... not by the file". */
 #include "autologger/consumer/summary.h"
 #include "autologger/etl/tests/build.h"
@@ -41,7 +42,7 @@ static void heard(void *ctx, unsigned per_mille)
     *last = per_mille + 1;
 }
 
-/* Stacks `behind` events behind their trigger; how many of them were matched, with room for so many times. */
+/* Stacks `behind` events behind their trigger. Returns how many were matched, with room for `times` times. */
 static uint64_t matched(unsigned behind, size_t times, bool reversed)
 {
     struct etl_file_info info = build_info(8192);
@@ -89,7 +90,7 @@ static void later_than_that(void **state)
     assert_int_equal(matched(400, 64, false), 0);
 }
 
-/* All stacks first, in a file that nobody wrote: they wait for their triggers, as many as there is room for. */
+/* All stacks first, as no writer would order them: they wait for their triggers, as many as there is room for. */
 static void before_their_trigger(void **state)
 {
     struct etl_file_info info = build_info(8192);

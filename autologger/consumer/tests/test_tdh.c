@@ -180,7 +180,7 @@ static void every_in_type_with_every_out_type(void **state)
     WCHAR  text[128];
     USHORT used;
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* none is left out */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) { /* every pair of types has a row */
         unsigned j = 0;
         while (j < TEXTS && (texts[j].in != rows[i].in || texts[j].out != rows[i].out))
             j++;
@@ -380,7 +380,7 @@ static void properties(void **state)
     assert_int_equal(TdhGetPropertySize(r, 0, NULL, 0, NULL, &size), ERROR_INVALID_PARAMETER);
 }
 
-/* Events that no one describes, text events, and the kernel's. */
+/* Events without a description, text events, and kernel events. */
 static void other_kinds(void **state)
 {
     struct record_view view;
@@ -512,7 +512,7 @@ static void a_manifest(void **state)
     (void)state;
     utf8_to_utf16le(path, strlen(path), wide, sizeof wide - 2);
     assert_int_equal(TdhLoadManifest(wide), 0);
-    assert_int_equal(TdhLoadManifest(wide), 0); /* again: once is enough */
+    assert_int_equal(TdhLoadManifest(wide), 0); /* a second time changes nothing */
     assert_int_equal(TdhEnumerateProviders(all, &size), 0);
     for (ULONG i = 0; i < all->NumberOfProviders; i++)
         manifests += all->TraceProviderInfoArray[i].SchemaSource == 0;
@@ -543,7 +543,7 @@ static void a_manifest(void **state)
     assert_int_equal(TdhLoadManifestFromMemory("<a/>", 4), ERROR_INVALID_DATA);
 }
 
-/* D-63: a manifest that no compiler would take, as programs make them of metadata; what can be read of it is. */
+/* D-63: a manifest that no compiler accepts, as programs make them from metadata: its readable part is used. */
 static void a_flawed_manifest(void **state)
 {
     static const char text[] =
@@ -573,7 +573,7 @@ static void a_flawed_manifest(void **state)
     assert_string_equal(ascii(TEI_PROVIDER_NAME(&block.info)), "Contoso Flawed");
     assert_string_equal(ascii(TEI_EVENT_NAME(&block.info)), "Odd event");
     assert_string_equal(ascii(TEI_TASK_NAME(&block.info)), "None");
-    assert_int_equal(block.info.TopLevelPropertyCount, 1); /* what stands behind it has no place that can be known */
+    assert_int_equal(block.info.TopLevelPropertyCount, 1); /* the position of all fields behind it is unknown */
     assert_int_equal(TdhGetProperty(&view.record, 0, NULL, 1, &d, sizeof value, (PBYTE)&value), ERROR_SUCCESS);
     assert_int_equal(value, 42);
     d.PropertyName = (ULONGLONG)(uintptr_t)m;

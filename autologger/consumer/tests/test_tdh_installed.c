@@ -1,5 +1,5 @@
-/* Installed manifests: kept, found by the event's provider, listed, replaced, taken away; a damaged one is told; and
- * what tdh.h makes of them.
+/* Installed manifests: stored, found by the event's provider, listed, replaced, removed; a damaged one is reported; and
+ * their use by tdh.h.
  * Proves: MAN-17 (the folder of what is installed), CON-15. */
 #include "autologger/include/tdh.h"
 
@@ -35,10 +35,10 @@ static void kept(void **state)
     (void)state;
     assert_int_equal(publishers_load(folder, &guid, &back, &why), W_FILE_NOT_FOUND);
     umask(077);
-    for (int i = 0; i < 2; i++) /* a second time replaces it */
+    for (int i = 0; i < 2; i++) /* the second time replaces it */
         assert_int_equal(publishers_save(folder, m, 0, &why), W_SUCCESS);
     assert_int_equal(stat(publishers_path(folder, &guid, path), &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0644); /* whoever reads traces reads it */
+    assert_int_equal(st.st_mode & 0777, 0644); /* every reader of traces may read it */
     assert_int_equal(publishers_load(folder, &guid, &back, &why), W_SUCCESS);
     assert_int_equal(back->providers.at[0].events.count, 4);
     manifest_free(back);
@@ -50,7 +50,7 @@ static void kept(void **state)
     assert_string_equal(e->message, "Bestellung %1 von %2 ist fertig.");
     assert_int_equal(p.read, 1);
     key.provider.data1++;
-    assert_null(schema_set_find(set, &key)); /* none of that GUID */
+    assert_null(schema_set_find(set, &key)); /* none with that GUID */
     assert_int_equal(p.failed, 0);
     schema_set_free(set);
 

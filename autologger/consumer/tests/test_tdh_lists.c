@@ -41,7 +41,7 @@ static int teardown(void **state)
     return (int)TdhUnloadManifest(path_of(shop_path));
 }
 
-/* "name=value: message; ..." of what the first call says is needed. */
+/* "name=value: message; ..." in a buffer of the size that the first call returns. */
 static const char *fields_text(EVENT_FIELD_TYPE type, const ULONGLONG *value, TDHSTATUS wanted)
 {
     static char               text[1024];
@@ -111,7 +111,7 @@ static void events(void **state)
     assert_true(d[0].Id == 1 && d[0].Level == 4 && d[0].Task == 1 && d[0].Opcode == 1 && (d[0].Keyword & 3) == 3);
     assert_true(d[2].Id == 3 && d[2].Version == 1 && d[2].Level == 16 && d[2].Opcode == 20);
     for (ULONG i = 0; i < 4; i++) {
-        EVENT_DESCRIPTOR asked = {.Id = d[i].Id, .Version = d[i].Version}; /* all that counts */
+        EVENT_DESCRIPTOR asked = {.Id = d[i].Id, .Version = d[i].Version}; /* nothing else counts */
         size                   = sizeof described;
         assert_int_equal(TdhGetManifestEventInformation(&shop, &asked, info, &size), 0);
         assert_memory_equal(&info->EventDescriptor, &d[i], sizeof d[i]);
@@ -141,7 +141,7 @@ static void nothing_known(void **state)
                      ERROR_INVALID_PARAMETER);
 }
 
-/* Both sources together are all that there are. */
+/* Both sources together are all fields. */
 static void sources(void **state)
 {
     _Alignas(8) static BYTE    block[65536];

@@ -1,5 +1,5 @@
-/* What a merge opens for the program that unwinds, also where another process has started it: ELF files by their own
- * path, and nothing else.
+/* Files that a merge opens for the unwinder, also when another process has started it: ELF files by their own path, and
+ * nothing else.
  * Proves: finding F12 (a program that was taken over reads no file of others through the merge). */
 #include "autologger/consumer/names_event.h"
 #include "autologger/consumer/unwinding.h"
@@ -23,8 +23,8 @@ static const char *const wanted[] = {own_path, "/etc/passwd", "/proc/self/exe", 
                                      "/",      "/dev/zero",   "etc/passwd",     "/none"};
 static pid_t             program;
 
-/* The program, taken over: at the copy it asks for each of `wanted`, and answers with a frame that has a bit for each
- * file that it got. */
+/* A hostile unwinder: when a copy comes it asks for each of `wanted`, and answers with a frame that has a bit for each
+ * file received. */
 static void play(int fd)
 {
     struct unwind_message head;
@@ -106,7 +106,7 @@ static void which_files_it_gets(void **state)
     const uint32_t    size = unwinding_see(u, "/none", &e, record);
     assert_true(size > sizeof got);
     memcpy(&got, record + size - sizeof got, sizeof got);
-    assert_int_equal(got, 1); /* the first of them alone */
+    assert_int_equal(got, 1); /* the first file alone */
     unwinding_destroy(u);
     unwinding_by(NULL);
 }

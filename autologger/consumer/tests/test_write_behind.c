@@ -17,7 +17,7 @@
 
 enum { STEP = WRITE_BEHIND_STEP, KEPT = WRITE_BEHIND_KEPT };
 
-/* Is the page there in memory? Looking does not bring it. */
+/* Is the page in memory? Asking does not bring it in. */
 static bool cached(int fd, off_t at)
 {
     unsigned char there = 0;
@@ -28,7 +28,7 @@ static bool cached(int fd, off_t at)
     return there & 1;
 }
 
-/* A file of holes that was read is in the page cache as one that was written is, and no disk is needed for it. */
+/* The pages of a sparse file that was read are in the page cache like written ones, and need no disk. */
 static void last_part_stays(void **state)
 {
     char                path[] = "/tmp/autologger-behind-XXXXXX";
@@ -44,12 +44,12 @@ static void last_part_stays(void **state)
     assert_true(cached(fd, 0) && cached(fd, 2 * STEP));
     write_behind_begin(&b, path);
     write_behind_at(&b, KEPT);
-    assert_true(cached(fd, 0)); /* not before so much was written that it must go */
+    assert_true(cached(fd, 0)); /* it stays until enough was written */
     assert_int_equal(b.gone, 0);
     write_behind_at(&b, (uint64_t)KEPT + 2 * STEP + 1);
     assert_int_equal(b.started, (uint64_t)KEPT + 2 * STEP);
     assert_true(b.gone >= STEP && b.gone <= 2 * STEP);
-    if (cached(fd, 0)) /* a file system in memory has no other place for it */
+    if (cached(fd, 0)) /* a file system in memory keeps it nowhere else */
         print_message("skipped: /tmp keeps everything in memory\n");
     assert_true(cached(fd, 2 * STEP));
     write_behind_end(&b);
@@ -69,7 +69,7 @@ static void no_file_no_harm(void **state)
     write_behind_at(&b, UINT64_MAX);
     write_behind_end(&b);
     assert_int_equal(pipe(ends), 0);
-    b = (struct write_behind){.fd = ends[0]}; /* the kernel refuses: it is not asked again */
+    b = (struct write_behind){.fd = ends[0]}; /* the kernel refuses: no further attempt */
     write_behind_at(&b, 3 * STEP);
     assert_int_equal(b.fd, -1);
     write_behind_end(&b);

@@ -26,7 +26,7 @@ struct row {
 };
 struct seen {
     unsigned events, described, buffers, late, sized, uncounted;
-    bool     alone; /* one file */
+    bool     alone; /* opened by itself */
     int64_t  first, last;
     char     fields[4096]; /* of TraceLogging events: "provider/event name=value ..." lines */
 };
@@ -90,7 +90,7 @@ static inline VOID on_event(PEVENT_RECORD r)
     TDHSTATUS st = TdhGetEventInformation(r, 0, NULL, info, &size);
     if (st) {
         assert_int_equal(st, ERROR_NOT_FOUND);
-        s->sized += r->UserDataLength > 0; /* it comes all the same */
+        s->sized += r->UserDataLength > 0; /* an event without a description is delivered nevertheless */
         return;
     }
     s->described++;
@@ -140,7 +140,7 @@ static inline void traced_one(const struct row *row)
     free(s);
 }
 
-/* 64 handles, each of `count` files several times: one order over all. */
+/* 64 handles, each of `count` files several times: all events in one order. */
 static inline void traced_together(const struct row *rows, size_t count)
 {
     struct seen *s = calloc(1, sizeof *s);

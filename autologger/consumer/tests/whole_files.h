@@ -73,7 +73,7 @@ static inline void all_is_dumped(const struct row *rows, size_t count)
         }
 }
 
-/* Lines of the image identities that a merge adds: none of these files came with one. */
+/* Removes the lines of image identities that a merge adds: none of these files had any. */
 static inline void added_remove(char *text)
 {
     char *to = text, *stop = text + strlen(text);
@@ -88,7 +88,7 @@ static inline void added_remove(char *text)
     *to = 0;
 }
 
-/* Each file, also a compressed one, merged alone: the same events again. */
+/* Each file, also a compressed one, merged alone keeps its events. */
 static inline void merged_alone(const struct row *rows, size_t count)
 {
     char folder_out[] = "/tmp/al-merge-XXXXXX", out[64], path[5000];

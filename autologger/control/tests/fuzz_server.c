@@ -24,7 +24,7 @@ static void drain(int fd)
         struct ctl_header h;
         memcpy(&h, answer, sizeof h);
         if ((size_t)n < sizeof h || h.size != (size_t)n)
-            abort(); /* every answer has its own true size */
+            abort(); /* every answer states its true size */
         for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
             for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
                 int fd_received;
@@ -45,8 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!size)
         return 0;
-    /* Tokens are refilled by time, and thousands of inputs a second use them up: a connection of such a user is read,
-     * and closed, later. */
+    /* Tokens are refilled by time, and thousands of inputs a second use them up: then a connection would be read and
+     * closed later. */
     quotas_destroy(f.server->quotas);
     if (!(f.server->quotas = quotas_create()))
         abort();
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (length > size - at)
             length = size - at;
         memcpy(aligned, data + at, length);
-        if (length >= 16 && data[at] == 0xFF) /* let the size be right, so that more than the size check is reached */
+        if (length >= 16 && data[at] == 0xFF) /* make the size right, so that code behind the size check is reached */
             memcpy(aligned, &(uint32_t){(uint32_t)length}, 4);
         fixture_receive(&f, c, aligned, length);
         drain(peer);

@@ -25,7 +25,7 @@ static wstatus fixture_stop(void *ctx, struct session *s, struct reason *why)
     ((struct server_fixture *)ctx)->stops++;
     return W_SUCCESS;
 }
-/* One message; and what a session's end would make of it. */
+/* Hands one message to the server, and does what follows the end of a session. */
 static inline void fixture_receive(struct server_fixture *f, int c, const void *message, size_t size)
 {
     struct ctl_session_info final;
@@ -89,7 +89,7 @@ static inline void server_fixture_finish(struct server_fixture *f)
     free(f->state);
 }
 
-/* A process of the daemon's own namespaces, which began when its number says. */
+/* A process of the daemon's own namespaces, whose start time follows from its pid. */
 static inline struct state_connection fixture_peer(const struct server_fixture *f, uint32_t uid, uint32_t pid)
 {
     return (struct state_connection){.uid     = uid,
@@ -100,7 +100,7 @@ static inline struct state_connection fixture_peer(const struct server_fixture *
                                      .pid_ns  = f->server->self.pid_ns};
 }
 
-/* A client of `uid`; its own end in *peer. The connection's index. */
+/* Connects a client of `uid`; *peer is its end. Returns the connection's index. */
 static inline int server_fixture_client(struct server_fixture *f, uint32_t uid, int *peer)
 {
     int pair[2];

@@ -14,7 +14,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* What the daemon in this test does with the request after the hello. */
+/* How the daemon of this test answers the request after the hello. */
 enum lie {
     HONEST,
     SHORT_HEADER,
@@ -36,7 +36,7 @@ struct fake {
     char      dir[64];
     int       listener;
     enum lie  lie;
-    unsigned  dies; /* so many connections are taken and end at once, as a daemon's that dies */
+    unsigned  dies; /* the first `dies` connections are accepted and closed, as by a daemon that dies */
     pthread_t thread;
 };
 
@@ -271,7 +271,7 @@ static void test_nobody_there(void **state)
     control_close(NULL);
 }
 
-/* D-51, boot-tests.update "Broken pipe": a daemon that is killed as it takes a connection; its successor, on the same
+/* D-51, boot-tests.update "Broken pipe": a daemon is killed while it accepts a connection; its successor, on the same
  * socket, is reached. */
 static void test_dies_at_the_door(void **state)
 {
@@ -287,11 +287,11 @@ static void test_dies_at_the_door(void **state)
         if (dies < 3) {
             assert_int_equal(control_open(f.dir, &c, &why), W_SUCCESS);
             assert_int_equal(control_query(c, "session-0", &info, &why), W_SUCCESS);
-        } else { /* it is not tried for ever */
+        } else { /* the attempts are limited */
             assert_int_equal(control_open(f.dir, &c, &why), W_WMI_INSTANCE_NOT_FOUND);
             assert_null(c);
             assert_true(why.text[0] != 0);
-            shutdown(f.listener, SHUT_RDWR); /* nobody comes: accept ends */
+            shutdown(f.listener, SHUT_RDWR); /* nobody connects: accept ends */
         }
         control_close(c);
         fake_stop(&f);

@@ -1,5 +1,4 @@
-/* Numbers of a process in several namespaces (D-06), as /proc tells them; and the threads of this process, by their own
- * numbers.
+/* Pids of a process in several namespaces (D-06), as /proc tells them; and the threads of this process, by its own ids.
  * Proves: COR-08. */
 #include "autologger/control/foreign.h"
 
@@ -24,7 +23,7 @@ static void levels(void **state)
     assert_int_equal(inner, 17);
     inner = 5;
     assert_int_equal(foreign_levels("", &inner), 0);
-    assert_int_equal(foreign_levels("Name:\tNSpid: 4\n", &inner), 0); /* a name */
+    assert_int_equal(foreign_levels("Name:\tNSpid: 4\n", &inner), 0); /* the process' name */
     assert_int_equal(foreign_levels("\nNSpid:\n", &inner), 0);
     assert_int_equal(inner, 5);
 }

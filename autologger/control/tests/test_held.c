@@ -1,5 +1,5 @@
-/* Requests whose answer waits for a logger: each is answered once, in the order in which they came, also when the
- * session ends, time is over, or who asked has gone. The loggers are played here. */
+/* Requests whose answer waits for a logger: each is answered once, in the order of arrival, also when the session ends,
+ * the time limit passes, or the caller disconnects. The test plays the loggers. */
 #include "autologger/control/tests/server_fixture.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@ static void scene_begin(struct scene *a)
 {
     memset(a, 0, sizeof *a);
     assert_true(server_fixture_init(&a->f));
-    a->f.server->hooks.enabling = &control_enabling; /* hears of connections that go */
+    a->f.server->hooks.enabling = &control_enabling; /* is told of closed connections */
     a->s                        = a->f.table.slot[0];
     atomic_store(&a->s->fs_ready, true);
     atomic_store(&a->s->phase, SESSION_WRITING);
@@ -26,7 +26,7 @@ static void scene_begin(struct scene *a)
 
 static uint8_t answer[CTL_MAX] __attribute__((aligned(8)));
 
-/* The sequence number of the next answer, 0: there is none. *st: its Status. */
+/* Returns the sequence number of the next answer, 0 without one. *st: its Status. */
 static uint32_t next(int peer, uint16_t type, wstatus *st)
 {
     const struct ctl_header *h = (const void *)answer;
@@ -88,7 +88,7 @@ static void one_connection_holds_few(void **state)
     send_named(&a, c, CTL_FLUSH, 17);
     assert_int_equal(next(peer, CTL_FLUSH, &st), 17);
     assert_int_equal(st, W_BUSY);
-    send_named(&a, d, CTL_FLUSH, 1); /* another one waits all the same */
+    send_named(&a, d, CTL_FLUSH, 1); /* another caller may wait nevertheless */
     assert_int_equal(next(other, CTL_FLUSH, &st), 0);
     assert_true(held_expired(a.f.server, &when) && when != UINT64_MAX);
     close(peer);
@@ -119,7 +119,7 @@ static void all_who_asked_hear_of_the_end(void **state)
     server_session_stopped(a.f.server, a.s, &final);
     assert_int_equal(next(peer, CTL_FLUSH, &st), 5);
     assert_int_equal(st, W_NOT_READY);
-    assert_int_equal(next(peer, CTL_STOP, &st), 0); /* not before all is kept */
+    assert_int_equal(next(peer, CTL_STOP, &st), 0); /* not before everything is saved */
     server_held(a.f.server);
     assert_int_equal(next(peer, CTL_STOP, &st), 6);
     assert_int_equal(st, W_SUCCESS);
@@ -168,20 +168,20 @@ static void a_start_is_brought_to_its_end(void **state)
         server_receive(a.f.server, (unsigned)c, &m, sizeof m);
         assert_int_equal(next(peer, CTL_START, &st), 0);
         assert_int_equal(a.started, 0);
-        if (row == 1) { /* who asked has gone */
+        if (row == 1) { /* the caller has disconnected */
             server_drop(a.f.server, (unsigned)c);
             assert_int_equal(a.f.server->waiting[c], 0);
         }
-        if (row == 2) { /* somebody else has ended it */
+        if (row == 2) { /* another caller has ended the session */
             server_session_stopped(a.f.server, a.s, &final);
             assert_int_equal(next(peer, CTL_START, &st), 9);
             assert_int_equal(st, W_NOT_READY);
         }
-        a.told_status = row == 3 ? W_ACCESS_DENIED : W_SUCCESS; /* its file can't be made */
+        a.told_status = row == 3 ? W_ACCESS_DENIED : W_SUCCESS; /* its file can't be created */
         atomic_store(&a.s->flush_done, 1);
         server_held(a.f.server);
         assert_int_equal(a.started, row != 2);
-        if (row == 3) { /* answered when that session has ended */
+        if (row == 3) { /* answered when the session has ended */
             assert_int_equal(next(peer, CTL_START, &st), 0);
             assert_int_equal(a.f.server->waiting[c], 1);
             server_session_stopped(a.f.server, a.s, &final);
@@ -232,7 +232,7 @@ static void updates_end(struct scene *a)
 {
     assert_null(a->f.server->held);
     assert_null(a->s->update);
-    a->s->logger_runs = false; /* there is none to wait for */
+    a->s->logger_runs = false; /* no logger to wait for */
     server_fixture_finish(&a->f);
 }
 
@@ -251,7 +251,7 @@ static void ask_buffers(struct scene *a, int c, uint32_t sequence, uint32_t buff
     ask_update(a, c, sequence, CTL_UPDATE_MAXIMUM_BUFFERS, buffers);
 }
 
-/* MaximumBuffers becomes MANY at once; less waits for the logger. */
+/* MaximumBuffers becomes MANY at once; only a smaller value waits for the logger. */
 static void grown(struct scene *a, int c, int peer)
 {
     wstatus st;
@@ -261,7 +261,7 @@ static void grown(struct scene *a, int c, int peer)
     assert_int_equal(a->s->state->maximum_buffers, MANY);
 }
 
-/* What the logger was asked for is done, with that Status. */
+/* The logger finishes its errand with that Status. */
 static void logger_does(struct scene *a, wstatus st)
 {
     struct logger_errand *e = atomic_exchange(&a->s->errand, NULL);
@@ -291,7 +291,7 @@ static void an_update_waits_alone(void **state)
     ask_buffers(&a, c, 1, FEW);
     assert_int_equal(next(peer, CTL_UPDATE, &st), 0);
     assert_int_equal(a.f.server->waiting[c], 1);
-    assert_true(held_expired(a.f.server, &when) && when != UINT64_MAX); /* it has its time */
+    assert_true(held_expired(a.f.server, &when) && when != UINT64_MAX); /* the request has a time limit */
     send_named(&a, d, CTL_QUERY, 2);
     assert_int_equal(next(other, CTL_QUERY, &st), 2); /* others are served */
     logger_does(&a, W_SUCCESS);
@@ -302,7 +302,7 @@ static void an_update_waits_alone(void **state)
     assert_int_equal(updated_count, 2);
     grown(&a, c, peer);
     ask_buffers(&a, c, 3, FEW);
-    logger_does(&a, W_TIMEOUT); /* its programs keep it: a condition, as ever */
+    logger_does(&a, W_TIMEOUT); /* programs keep the memory: a condition, as always */
     assert_int_equal(next(peer, CTL_UPDATE, &st), 3);
     assert_int_equal(st, W_SUCCESS);
     assert_non_null(strstr(told(), "1460 MaximumBuffers: not all memory was given back: played"));
@@ -312,7 +312,7 @@ static void an_update_waits_alone(void **state)
     updates_end(&a);
 }
 
-/* One after another, each with its own answer; those of another session would not wait. */
+/* Updates of one session run one after another, each with its own answer. */
 static void updates_of_one_session_take_turns(void **state)
 {
     const struct state_owner user = {.set = 1, .uid = 1000};
@@ -324,13 +324,13 @@ static void updates_of_one_session_take_turns(void **state)
     const int c = server_fixture_client(&a.f, 0, &peer), d = server_fixture_client(&a.f, 0, &other);
     grown(&a, c, peer);
     ask_buffers(&a, c, 1, FEW);
-    ask_update(&a, d, 2, CTL_UPDATE_FLUSH_TIMER, 7); /* waits for no logger, but for its turn */
+    ask_update(&a, d, 2, CTL_UPDATE_FLUSH_TIMER, 7); /* needs no logger, but waits for its turn */
     ask_buffers(&a, d, 3, MANY);
     ask_buffers(&a, d, 4, FEW);
     assert_int_equal(next(other, CTL_UPDATE, &st), 0);
     assert_int_equal(a.s->state->flush_timer, 0);
     assert_int_equal(a.f.server->waiting[d], 3);
-    a.f.env.asks = asked_for = &user; /* for whom something else is made just then */
+    a.f.env.asks = asked_for = &user; /* `asks` of another request in progress: must be restored */
     logger_does(&a, W_SUCCESS);
     assert_null(asked_for);
     assert_ptr_equal(a.f.env.asks, &user);
@@ -348,7 +348,7 @@ static void updates_of_one_session_take_turns(void **state)
     assert_int_equal(a.f.server->waiting[d], 0);
     for (uint32_t i = 1; i <= 16; i++)
         ask_buffers(&a, c, i, i == 1 ? MANY : FEW);
-    for (uint32_t i = 17; i <= 18; i++) /* a connection holds few: the first was done at once */
+    for (uint32_t i = 17; i <= 18; i++) /* the number of waiting requests is limited: the first was done at once */
         ask_buffers(&a, c, i, FEW);
     assert_int_equal(next(peer, CTL_UPDATE, &st), 1);
     assert_int_equal(next(peer, CTL_UPDATE, &st), 18);
@@ -374,7 +374,7 @@ static void an_update_is_brought_to_its_end(void **state)
         grown(&a, c, peer);
         ask_buffers(&a, c, 1, FEW);
         ask_update(&a, d, 2, CTL_UPDATE_FLUSH_TIMER, 7);
-        if (row == 0) { /* who asked has gone: what was begun goes on, what was not is not */
+        if (row == 0) { /* callers have gone: the running update goes on, the waiting one is dropped */
             server_drop(a.f.server, (unsigned)c);
             server_drop(a.f.server, (unsigned)d);
             assert_non_null(a.f.server->held);
@@ -382,7 +382,7 @@ static void an_update_is_brought_to_its_end(void **state)
             assert_int_equal(updated_count, 2);
             assert_int_equal(a.s->state->maximum_buffers, FEW);
             assert_int_equal(a.s->state->flush_timer, 0);
-        } else { /* the session ends, and its logger does nothing more */
+        } else { /* the session ends, and its logger finishes nothing more */
             struct logger_errand *e = atomic_exchange(&a.s->errand, NULL);
             server_session_stopped(a.f.server, a.s, &final);
             assert_int_equal(next(peer, CTL_UPDATE, &st), 1);
@@ -402,7 +402,7 @@ static void an_update_is_brought_to_its_end(void **state)
     }
 }
 
-/* A user's storage that does not answer: 2 s, and the answer says so. What the logger does later hurts nobody. */
+/* A user's storage does not respond: after 2 s the answer says so. What the logger does later does no harm. */
 static void an_update_has_its_time(void **state)
 {
     struct scene a;
@@ -423,7 +423,7 @@ static void an_update_has_its_time(void **state)
     assert_int_equal(st, W_SUCCESS);
     assert_non_null(strstr(told(), "1460 MaximumBuffers"));
     assert_non_null(strstr(told(), "within 2 s"));
-    ask_buffers(&a, c, 2, FEW); /* the logger is busy still */
+    ask_buffers(&a, c, 2, FEW); /* the logger is still busy */
     assert_int_equal(next(peer, CTL_UPDATE, &st), 2);
     assert_non_null(strstr(told(), "21 MaximumBuffers"));
     struct logger_errand *e = atomic_exchange(&a.s->errand, NULL);

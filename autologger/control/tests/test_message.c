@@ -1,6 +1,6 @@
-/* Connections that end with messages which nobody has read: those with descriptors are neither read nor closed here,
- * also behind the reset that a peer leaves which had unread answers; they go to whoever takes them, and no connection
- * is accepted while too many wait. */
+/* Connections that end with unread messages: those with descriptors are neither read nor closed here, also after the
+ * reset that a peer with unread answers leaves; they go to the taker, and no connection is accepted while too many
+ * wait. */
 #include "autologger/control/message.h"
 #include "autologger/control/outcast.h"
 
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* A connection; and a pipe, whose other end says whether the descriptor of it that was sent is still open somewhere. */
+/* A connection, and a pipe: its other end shows whether the descriptor that was sent is still open anywhere. */
 struct peers {
     int ours, theirs, sent, seen;
 };
@@ -53,7 +53,7 @@ static void descriptors_are_not_read(void **state)
     assert_int_equal(message_receive(p.ours, text, sizeof text), -EBADMSG);
     assert_int_equal(message_receive(p.ours, text, sizeof text), -EBADMSG);
     const int again = dup(0);
-    assert_int_equal(again, next); /* none became ours */
+    assert_int_equal(again, next); /* no descriptor was received */
     close(again);
     peer_leaves(&p);
     const unsigned before = outcast_count();
@@ -63,7 +63,7 @@ static void descriptors_are_not_read(void **state)
     close(p.seen);
 }
 
-/* The kernel tells of the reset first, and then gives the messages. */
+/* The kernel reports the reset first, and then delivers the messages. */
 static void a_reset_is_not_the_end(void **state)
 {
     struct peers p = peers_make();
@@ -103,13 +103,13 @@ static void what_the_kernel_refuses_is_not_sent(void **state)
         peer_leaves(&p);
         close(p.ours);
         close(p.seen);
-        skip(); /* before Linux 6.16 */
+        skip(); /* a kernel before Linux 6.16 */
     }
     message_refuse_descriptors(p.ours);
     assert_false(message_send(p.theirs, "with", 4, &p.sent, 1));
     assert_int_equal(errno, EPERM);
     assert_true(message_send(p.theirs, "plain", 5, NULL, 0));
-    /* its own way is the peer's to refuse */
+    /* in the other direction the peer decides */
     assert_true(message_send(p.ours, "with", 4, &p.sent, 1) || errno == EPERM);
     message_hang_up(p.ours);
     peer_leaves(&p);
@@ -152,18 +152,18 @@ static void they_wait_until_they_are_taken(void **state)
         unsigned before = outcast_count();
         outcast_step();
         char byte;
-        if (outcast_count() == before) { /* the taker is full: it is waited for, and no other started */
+        if (outcast_count() == before) { /* the taker is full: wait, and start no second one */
             assert_int_equal(starts, 1);
             assert_true(outcast_fd() >= 0);
         }
-        while (recv(taker, &byte, 1, MSG_DONTWAIT) > 0) /* takes the connection, and lets it go */
+        while (recv(taker, &byte, 1, MSG_DONTWAIT) > 0) /* plays the taker: receives the connection, and closes it */
             ;
     }
     assert_int_equal(outcast_count(), 0);
     assert_true(outcast_room());
     assert_false(is_open(first.seen));
     close(first.seen);
-    /* one that has ended is replaced, and the connection is not lost */
+    /* a taker that has ended is replaced, and the connection is not lost */
     close(taker);
     struct peers p = peers_make();
     assert_true(message_send(p.theirs, "with", 4, &p.sent, 1));

@@ -1,5 +1,5 @@
-/* A private session of several processes: who gets a part, whose streams a program writes to, and what parts leave to
- * others.
+/* A private session of several processes: which processes get a part, whose streams a program writes to, and the places
+ * that parts leave to others.
  * Proves: SPC-03. */
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
@@ -53,7 +53,7 @@ static void init(struct bench *b)
     b->f.server->hooks.enabling = &control_enabling;
 }
 
-/* A program of that pid, with its own end in *peer. */
+/* A program with that pid; *peer is its end. */
 static int program(struct bench *b, uint32_t pid, int *peer)
 {
     int pair[2];
@@ -69,7 +69,7 @@ static void registers(struct bench *b, int c, uint32_t index, const struct guid 
     server_receive(b->f.server, (unsigned)c, &r, sizeof r);
 }
 
-/* Type of the next message; *inode: of the memory that came with it. */
+/* Returns the type of the next message; *inode: of the memory that came with it. */
 static unsigned next(int peer, void *out, size_t size, ino_t *inode)
 {
     union {
@@ -113,8 +113,8 @@ static void enable(struct bench *b, const struct guid *id)
     close(peer);
 }
 
-/* Each gets its own memory under the whole's number; the first file has the name that was given. A program that has not
- * registered the provider gets nothing, until it does. */
+/* Each program gets its own memory under the whole's number; the first file has the given name. A program gets nothing
+ * until it has registered the provider. */
 static void each_program_writes_to_its_part(void **state)
 {
     _Alignas(8) uint8_t m[4096];
@@ -125,7 +125,7 @@ static void each_program_writes_to_its_part(void **state)
     (void)state;
     init(&b);
     c[0] = program(&b, 100, &peer[0]);
-    registers(&b, c[0], 1, &provider); /* before the session */
+    registers(&b, c[0], 1, &provider); /* registered before the session starts */
     assert_int_equal(next(peer[0], m, sizeof m, NULL), CTL_REGISTER);
     whole_add(&b, "each", NULL);
     assert_non_null(part_of(&b, 100));
@@ -138,7 +138,7 @@ static void each_program_writes_to_its_part(void **state)
     assert_int_equal(next(peer[0], m, sizeof m, NULL), CTL_ENABLE);
     for (int i = 1; i < 3; i++) {
         c[i] = program(&b, 100 + (uint32_t)i, &peer[i]);
-        if (i == 2) { /* another provider that the session enables, first */
+        if (i == 2) { /* first another provider, which the session enables, too */
             registers(&b, c[i], 2, &other);
             assert_int_equal(next(peer[i], m, sizeof m, NULL), CTL_REGISTER);
             assert_int_equal(((struct ctl_registered *)(void *)m)->enabled_count, 0);
@@ -159,7 +159,7 @@ static void each_program_writes_to_its_part(void **state)
     assert_int_equal(next(peer[3], m, sizeof m, &memory[3]), CTL_ATTACH);
     assert_int_equal(memory[3], memory[1]);
     const int slot = directory_find(b.f.table.directory, &provider);
-    assert_int_equal(__builtin_popcount(b.f.table.directory->shm->provider[slot].mask), 1); /* one of eight places */
+    assert_int_equal(__builtin_popcount(b.f.table.directory->shm->provider[slot].mask), 1); /* one of eight bits */
     for (int i = 0; i < 4; i++)
         close(peer[i]);
     server_fixture_finish(&b.f);
@@ -176,12 +176,12 @@ static void more_programs_than_places(void **state)
         for (uint32_t twice = 0; twice < 2; twice++)
             registers(&b, twice ? (int)i : program(&b, 100 + i, &peer[i]), twice, &provider);
     assert_int_equal(b.whole->state->processes.begun, OF_ONE);
-    assert_int_equal(b.whole->state->processes.refused, 2); /* processes, not registrations */
+    assert_int_equal(b.whole->state->processes.refused, 2); /* counts processes, not registrations */
     struct ctl_session_info info;
     session_info(b.whole, &info);
     assert_int_equal(info.status, W_NO_SYSTEM_RESOURCES);
     assert_int_equal(info.processes.refused, 2);
-    /* a second one of the provider takes no more than leaves places to others */
+    /* a second session with that provider leaves places to others */
     b.f.table.most = OF_ONE + 3 + LEFT + 2;
     whole_add(&b, "more", NULL);
     assert_int_equal(b.whole->state->processes.begun, 2);
@@ -218,7 +218,7 @@ static void only_who_is_chosen(void **state)
     }
 }
 
-/* Who is traced has no say in it; and a part is left to its whole. */
+/* A traced program has no rights on its part; a part can be queried, but not stopped by itself. */
 static void a_part_is_asked_after_and_left_alone(void **state)
 {
     _Alignas(8) uint8_t m[CTL_MAX];
@@ -270,7 +270,7 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
     return st;
 }
 
-/* What a controller says of processes is not trusted, and belongs to such a session alone. */
+/* The processes in a start request are not trusted, and only such a session may name them. */
 static void what_a_start_says_of_processes(void **state)
 {
     _Alignas(8) struct {
@@ -312,7 +312,7 @@ static void what_a_start_says_of_processes(void **state)
         server_receive(b.f.server, (unsigned)c, &m, size);
         assert_int_equal(next(peer, answer, sizeof answer, NULL), CTL_START);
         assert_int_equal(((struct ctl_header *)(void *)answer)->status, row[i].status);
-        assert_null(b.f.env.processes); /* for this one alone */
+        assert_null(b.f.env.processes); /* valid for this request alone */
         if (row[i].status || row[i].starts)
             continue;
         assert_int_equal(asked.whole.kind, STATE_WHOLE);

@@ -1,5 +1,5 @@
-/* Which process is at the other end of a connection: told while it lives and after it has ended, by what it is and not
- * by its number alone, and no longer the one that connected when its user is another one's.
+/* Which process is at the other end of a connection: identified while it lives and after it has ended, by its identity
+ * and not by its number alone, and no longer the process that connected when its user changes.
  * Proves: SEC-09. */
 #include "autologger/control/peer.h"
 
@@ -89,7 +89,7 @@ static void a_process_is_told_while_it_lives_and_when_it_has_ended(void **state)
     assert_int_equal(again, -1);
     assert_int_equal(peer_open(who.pid, who.process, who.start), -1);
     close(pidfd);
-    /* taken too late: nothing is known but who it was */
+    /* taken too late: only its ids at connect time are known */
     assert_int_equal(peer_take(c.fd, 0, &late, &pidfd), PEER_GONE);
     assert_true(late.uid == who.uid && !late.start && !late.permitted && !late.user_ns);
     if (pidfd >= 0)
@@ -97,7 +97,7 @@ static void a_process_is_told_while_it_lives_and_when_it_has_ended(void **state)
     close(c.fd);
 }
 
-/* The number and the process are the same ones: what it may do is not. */
+/* The number and the process are the same; its rights are not. */
 static void a_process_that_becomes_another_user_is_not_who_connected(void **state)
 {
     struct child            c = child_begin();
@@ -111,7 +111,7 @@ static void a_process_that_becomes_another_user_is_not_who_connected(void **stat
         struct state_connection less = who;
         less.permitted               = who.permitted & ~(UINT64_C(1) << 0);
         assert_true(who.permitted & 1);
-        assert_false(peer_unchanged(0, pidfd, &less)); /* it has a capability more now */
+        assert_false(peer_unchanged(0, pidfd, &less)); /* it has gained a capability */
         assert_int_equal(write(c.ask, "u", 1), 1);
         assert_int_equal(read(c.fd, &done, 1), 1);
         assert_false(peer_unchanged(0, pidfd, &who));
@@ -146,9 +146,9 @@ static void other_namespaces_are_others(void **state)
     who.user_ns++;
     assert_false(peer_native(&who, &self));
     who        = self;
-    who.pid_ns = 0; /* it could not be told */
+    who.pid_ns = 0; /* unknown */
     assert_false(peer_native(&who, &self));
-    assert_true(peer_native(&who, &none)); /* nothing is known of any */
+    assert_true(peer_native(&who, &none)); /* nothing is known of either */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* What providers send, at each size around each of its limits: what is read of it, and what is refused. Each message
- * lies at the end of a page that nothing follows, so a byte too many is a fault. tools/prove says the same of all
+/* Messages of providers, at each size around each limit: the fields that are read, and the refusals. Each message lies
+ * at the end of a page that nothing follows, so a read too far is a fault. tools/prove says the same of all
  * messages (prove_provider_message.c). Proves: SEC-09. */
 #include "autologger/control/provider_message.h"
 
@@ -16,7 +16,7 @@
 static const struct guid provider = {0x11223344, 0x5566, 0x7788, {1, 2, 3, 4, 5, 6, 7, 8}};
 static const struct guid group    = {0xAABBCCDD, 0xEEFF, 0x0102, {8, 7, 6, 5, 4, 3, 2, 1}};
 
-/* The last `size` bytes before memory that may not be touched. */
+/* The last `size` bytes before memory that must not be touched. */
 static uint8_t *edge(size_t size)
 {
     static uint8_t *page;
@@ -56,7 +56,7 @@ static void each_size_of_each_type(void **state)
 {
     static const struct {
         uint16_t type;
-        size_t   least; /* 0: there is no such type here */
+        size_t   least; /* 0: no such type on this socket */
     } rows[] = {{0, 0},           {CTL_HELLO, 32}, {CTL_REGISTER, 40}, {CTL_UNREGISTER, 24}, {CTL_ENABLE_ACK, 24},
                 {CTL_THREAD, 24}, {6, 0},          {CTL_QUERY, 0},     {CTL_ATTACH, 0},      {0x102, 0},
                 {UINT16_MAX, 0}};
@@ -83,7 +83,7 @@ static void each_size_of_each_type(void **state)
         }
 }
 
-/* One byte more or less than it has, and far away: none of ours. */
+/* A size in the header that is not the message's: one byte off, or far off. Refused. */
 static void a_size_that_is_not_true(void **state)
 {
     static const int64_t    off[] = {-24, -1, 1, 65536, INT64_C(0x100000000) - 24, UINT32_MAX - 24};
@@ -122,7 +122,7 @@ static void fields_of_the_short_ones(void **state)
     assert_true(m.inner == 5 && !m.highest_version && !m.shm_major && !m.index && !m.ticket && !m.name);
 }
 
-/* A registration whose traits say that they have `said` bytes. */
+/* A registration whose traits claim `said` bytes. */
 static wstatus read_register(const void *traits, size_t size, uint32_t said, struct provider_message *m)
 {
     static uint8_t            whole[CTL_MAX];
@@ -147,7 +147,7 @@ static void traits_longer_than_the_message(void **state)
     for (uint32_t said = 0; said <= sizeof traits; said++) {
         assert_int_equal(read_register(traits, sizeof traits, said, &m), 0);
         assert_true(m.whole && !m.grouped);
-        /* a NUL behind them is none of theirs */
+        /* a NUL behind the traits is not part of them */
         assert_true(said < sizeof traits ? !m.name : strcmp(m.name, "abc") == 0);
     }
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
@@ -165,7 +165,7 @@ static void names(void **state)
     static uint8_t          traits[CTL_MAX - sizeof(struct ctl_register)];
     struct provider_message m;
     (void)state;
-    for (size_t i = 0; i < 2; i++) { /* the longest; and one with no end */
+    for (size_t i = 0; i < 2; i++) { /* the longest name; and a name without an end */
         memset(traits, 'n', sizeof traits);
         traits[sizeof traits - 1] = i ? 'n' : 0;
         assert_int_equal(read_register(traits, sizeof traits, sizeof traits, &m), 0);
@@ -178,7 +178,7 @@ static void names(void **state)
     assert_int_equal(read_register("\xFF\xFF"
                                    "n\0",
                                    4, 4, &m),
-                     0); /* their own size is not asked */
+                     0); /* the traits' own size field is ignored */
     assert_string_equal(m.name, "n");
 }
 
@@ -204,7 +204,7 @@ static void groups(void **state)
     for (size_t size = 0; size <= sizeof trait; size++)
         assert_int_equal(grouped_by(trait, size, &m), size == sizeof trait);
     assert_true(guid_equal(&m.group, &group));
-    /* a group of another size is none, nor one that the traits have not */
+    /* a group of another size is ignored, and one that the traits do not hold */
     for (unsigned said = 0; said <= sizeof trait + 3; said++) {
         uint8_t other[2 * sizeof trait] = {0};
         memcpy(other, trait, sizeof trait);
@@ -214,12 +214,12 @@ static void groups(void **state)
     memcpy(two + 5, trait, sizeof trait);
     memcpy(two + 5 + sizeof trait, trait, sizeof trait);
     two[5 + sizeof trait + 3] ^= 1;
-    /* behind a trait of another kind; the first of two */
+    /* a group behind a trait of another kind; the first of two groups */
     assert_true(grouped_by(two, sizeof two, &m) && guid_equal(&m.group, &group));
     two[5 + 2]++;
     assert_true(grouped_by(two, sizeof two, &m) && !guid_equal(&m.group, &group));
     memcpy(behind + 3, trait, sizeof trait);
-    for (uint8_t said = 0; said <= 4; said++) { /* shorter than a trait's own head; as long; longer than it is */
+    for (uint8_t said = 0; said <= 4; said++) { /* smaller than a trait's header; equal; larger than the rest */
         behind[0] = said;
         assert_int_equal(grouped_by(behind, sizeof behind, &m), said == 3);
     }

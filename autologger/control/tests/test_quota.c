@@ -1,5 +1,5 @@
-/* What all share: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a server that
- * one user floods. */
+/* Limits shared by all users: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a
+ * server that one user floods. */
 // timeout: 180
 #include "autologger/control/places.h"
 #include "autologger/control/server_parts.h"
@@ -58,7 +58,7 @@ static uint64_t refused(const struct server_fixture *f, unsigned what, uint32_t 
     return 0;
 }
 
-/* Takes one after another for that user, as long as it may. What all other rows leave is not touched. */
+/* Takes one step after another for that user, up to the limit. `all` and `own` grow; the rest of *use stays. */
 static uint64_t take_all(const struct quota_rule *r, uint64_t total, struct quota_use *use, bool owner, uint64_t step)
 {
     uint64_t taken = 0;
@@ -69,8 +69,8 @@ static uint64_t take_all(const struct quota_rule *r, uint64_t total, struct quot
     return taken;
 }
 
-/* Q1, Q2: whatever users take one after another, the next one finds half of the rest, everybody has the least, and root
- * its part. */
+/* Q1, Q2: however much users take one after another, the next one finds half of the rest, everybody has the least, and
+ * root its part. */
 static void each_share_leaves_half_of_the_rest(void **state)
 {
     (void)state;
@@ -85,17 +85,17 @@ static void each_share_leaves_half_of_the_rest(void **state)
         for (unsigned user = 0; user < 3; user++) {
             const uint64_t taken = take_all(r, total, &use, false, step), room = total - kept - (total - left);
             assert_true(taken <= left / 2 || taken <= r->least);
-            assert_true(taken + step > (left / 2 < room ? left / 2 : room)); /* and all of that */
+            assert_true(taken + step > (left / 2 < room ? left / 2 : room)); /* and no less than that */
             use.others += taken;
             left -= taken;
             assert_true(taken > 0 && left >= kept);
         }
-        for (unsigned user = 0; user < 1000; user++) /* users made for the purpose */
+        for (unsigned user = 0; user < 1000; user++) /* users created for the attack */
             use.others += take_all(r, total, &use, false, step);
         assert_true(use.all <= total - kept);
         use.own = 0;
         assert_int_equal(quota_fits(r, total, &use, false, step, step), false);
-        /* root's part was left, and root may have the rest */
+        /* root's part was left, and root may take the rest */
         assert_true(take_all(r, total, &use, true, step) + step > kept);
         use = (struct quota_use){0};
         assert_true(take_all(r, total, &use, true, step) + step > total);
@@ -105,7 +105,7 @@ static void each_share_leaves_half_of_the_rest(void **state)
     }
 }
 
-/* Each rate by itself: the burst at once, then so many a second, for users and for who controls sessions. */
+/* Each rate by itself: the burst at once, then its number a second, for users and for controllers. */
 static void each_rate_gives_its_burst_and_then_so_many_a_second(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void each_rate_gives_its_burst_and_then_so_many_a_second(void **state)
             assert_true(taken >= burst && taken < burst + second / 100);
             assert_int_equal(quota_bucket_empty(&b, &ms), QUOTA_RATE_FIRST + rate);
             assert_true(ms > 0 && ms <= 1000);
-            for (const uint64_t end = now + 10000; now < end;) { /* ten seconds of somebody who never pauses */
+            for (const uint64_t end = now + 10000; now < end;) { /* ten seconds of a caller that never pauses */
                 if (quota_bucket_empty(&b, &ms) == QUOTAS) {
                     quota_bucket_take(&b, rate == 0 ? part : 0, rate == 1 ? part : 0);
                     taken += part;
@@ -132,14 +132,14 @@ static void each_rate_gives_its_burst_and_then_so_many_a_second(void **state)
                     quota_bucket_fill(&b, now += ms);
             }
             assert_true(taken >= burst + 10 * second - second / 10 && taken <= burst + 11 * second);
-            quota_bucket_fill(&b, now + UINT32_MAX); /* no more than the burst, however long it was quiet */
+            quota_bucket_fill(&b, now + UINT32_MAX); /* no more than the burst, however long the pause was */
             assert_int_equal(b.left[rate], burst);
             quota_bucket_fill(&b, now); /* a clock that goes back gives nothing */
             assert_int_equal(b.left[rate], burst);
         }
 }
 
-/* F7: the places of providers. Honest users and root register throughout; all comes back. */
+/* F7: the places of providers. Honest users and root can register throughout; every place comes back. */
 static void a_user_takes_half_of_the_provider_places(void **state)
 {
     struct server_fixture f;
@@ -147,7 +147,7 @@ static void a_user_takes_half_of_the_provider_places(void **state)
     (void)state;
     assert_true(server_fixture_init(&f));
     const int used = f.table.directory->used;
-    for (int i = 0; i < 4; i++) /* a connection has 1,024 */
+    for (int i = 0; i < 4; i++) /* a connection holds 1,024 registrations */
         c[i] = server_fixture_client(&f, i < 3 ? ANNA : BERT, &peer[i]);
     for (uint32_t i = 0; i < 3000; i++)
         anna += registers(&f, c[i / 1000], peer[i / 1000], i + 1, i % 1000) == 0;
@@ -159,8 +159,8 @@ static void a_user_takes_half_of_the_provider_places(void **state)
     c[4] = server_fixture_client(&f, CARL, &peer[4]);
     for (uint32_t i = 0; i < 300; i++)
         assert_int_equal(registers(&f, c[4], peer[4], 20000 + i, i), 0);
-    assert_int_equal(registers(&f, c[4], peer[4], 1, 500), 0); /* also one that Anna has */
-    assert_true(f.table.slot[0]->conditions.count >= 1);       /* the session says who it was */
+    assert_int_equal(registers(&f, c[4], peer[4], 1, 500), 0); /* also a provider that Anna has */
+    assert_true(f.table.slot[0]->conditions.count >= 1);       /* the session names the user */
     bool named = false;
     for (unsigned i = 0; i < f.table.slot[0]->conditions.count; i++)
         named |= strcmp(f.table.slot[0]->conditions.items[i].item, "provider places of uid 5001") == 0;
@@ -176,7 +176,7 @@ static void a_user_takes_half_of_the_provider_places(void **state)
     server_fixture_finish(&f);
 }
 
-/* One provider in eight connections: the registrations themselves. What a session enables costs no place. */
+/* One provider in many connections: the limit of registrations. A provider that a session enables costs no place. */
 static void a_user_takes_half_of_the_registrations(void **state)
 {
     enum { CONNECTIONS = 17, EACH = 1000 };
@@ -201,14 +201,14 @@ static void a_user_takes_half_of_the_registrations(void **state)
     assert_int_equal(status_of(other, CTL_REGISTER), 0);
     struct quota_use use;
     quota_uses(f.server, QUOTA_PROVIDERS, BERT, &use);
-    assert_int_equal(use.own, 0); /* the session pays */
+    assert_int_equal(use.own, 0); /* the place counts for the session */
     for (int i = 0; i < CONNECTIONS; i++)
         close(peer[i]);
     close(other);
     server_fixture_finish(&f);
 }
 
-/* F9: waits are few for a connection, and end. */
+/* F9: a connection has few waiting requests, and each wait ends. */
 static void waits_are_counted_and_end(void **state)
 {
     struct server_fixture     f;
@@ -245,7 +245,7 @@ static void waits_are_counted_and_end(void **state)
     server_fixture_finish(&f);
 }
 
-/* F15: nothing is kept of who says hello and goes; the service manager keeps who has registered something. */
+/* F15: a connection that only says hello is not kept; the service manager keeps one that has registered something. */
 static unsigned kept_conn, kept_asks;
 static void     keep(void *ctx, const char *name, int fd, size_t ring_bytes)
 {
@@ -284,7 +284,7 @@ static void who_says_hello_and_goes_is_not_kept(void **state)
     server_fixture_finish(&f);
 }
 
-/* A program that runs on with the library of before an update: it is refused, and each session says so, once. */
+/* A program still runs with the library of before an update: it is refused, and each session says so, once. */
 static void a_library_of_an_earlier_version_is_told(void **state)
 {
     struct server_fixture f;
@@ -310,7 +310,7 @@ static void a_library_of_an_earlier_version_is_told(void **state)
                 strstr(list->items[i].reason, "a library of an earlier version (shared memory 2, here 3)") &&
                 strstr(list->items[i].advice, "restart that program");
     assert_int_equal(told, 1);
-    for (uint32_t uid = 7000; uid < 7100; uid++) { /* users of no end take no memory */
+    for (uint32_t uid = 7000; uid < 7100; uid++) { /* any number of users takes no memory */
         const int c                           = server_fixture_client(&f, uid, &peer);
         f.server->state->connection[c].socket = CTL_SOCKET_PROVIDER;
         server_receive(f.server, (unsigned)c, &h, sizeof h);
@@ -321,7 +321,7 @@ static void a_library_of_an_earlier_version_is_told(void **state)
     server_fixture_finish(&f);
 }
 
-/* Who was refused, and how much each holds, is told; what there is more of than rows goes to the last one. */
+/* The answer names the refused users, and how much each holds; users beyond the rows are added to the last row. */
 static void refusals_are_told(void **state)
 {
     struct server_fixture          f;
@@ -355,8 +355,8 @@ static void refusals_are_told(void **state)
     server_fixture_finish(&f);
 }
 
-/* A user has the names of 65,536 subordinate users: what is said of them fills no memory, says that there were more,
- * and leaves room for what the session itself finds. */
+/* One user owns 65,536 subordinate uids: conditions about them fill no memory, say that there were more, and leave room
+ * for the session's own conditions. */
 static void users_of_no_end_fill_no_list(void **state)
 {
     struct server_fixture f;

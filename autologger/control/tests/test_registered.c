@@ -1,5 +1,5 @@
-/* The lists of registrations against the table itself, looked at place by place, over random steps; a second set of
- * lists is made from the table as a successor makes it. */
+/* The lists of registrations compared with the table itself, slot by slot, over random steps; a second set of lists is
+ * made from the table as a successor makes it. */
 #include "autologger/control/registered.h"
 
 #include <setjmp.h>
@@ -84,7 +84,7 @@ static void as_the_table_is(void **state)
     static struct registered successor;
     registered_begin(&successor, table);
     all_agree(&successor);
-    while (registered_first(&lists, 0) >= 0) /* a connection that goes */
+    while (registered_first(&lists, 0) >= 0) /* a connection closes */
         give(registered_first(&lists, 0));
     all_agree(&lists);
 }

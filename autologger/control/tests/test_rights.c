@@ -1,4 +1,4 @@
-/* Who may do what: eight rights and five kinds of callers, each asked as a program asks for it, at the control socket;
+/* The table of rights: eight rights and five kinds of callers, each used as by a program, at the control socket;
  * secure sessions; changes. Root alone can make the callers' groups: else the table is skipped. Proves: SEC-01, SEC-02,
  * SEC-03, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07. */
 #include "autologger/control/rights.h"
@@ -40,7 +40,7 @@ static wstatus save(void *ctx, const struct guid *object, const uint8_t *descrip
     return W_SUCCESS;
 }
 
-/* A declaration whose first byte is its LogFileMode's second: what a session asks for is what counts here. */
+/* A stand-in for a declaration: its first byte selects what the new session asks for. */
 static struct session_table *started_in;
 static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *a, struct session **wait)
 {
@@ -59,7 +59,7 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
         plan.guid = guid_from_name("kernel session");
     plan.given.buffer_kb       = 4;
     plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
-    if (plan.kernel) /* asked, and nothing is made of it */
+    if (plan.kernel) /* a kernel session is only asked for, not made */
         return started_in->may_add(started_in->may_ctx, &plan, &why);
     wstatus st = table_add(started_in, &plan, &s, &why);
     if (!st)
@@ -99,7 +99,7 @@ static void bench_finish(struct bench *b)
     rights_destroy(b->rights);
 }
 
-/* A connection of such a caller: the groups are the kernel's word for it (SO_PEERCRED, SO_PEERGROUPS). */
+/* A connection of such a caller: the kernel reports the groups (SO_PEERCRED, SO_PEERGROUPS). */
 static int client(struct bench *b, enum caller who, int *peer)
 {
     static const uint32_t uid[CALLERS] = {0, OTHER, LISTED, OTHER, OTHER};
@@ -137,7 +137,7 @@ static unsigned take(int fd)
     return ((const struct ctl_header *)(const void *)answer)->type;
 }
 
-/* The Status of the answer of that type; *attached counts the CTL_ATTACH before it. */
+/* Returns the Status of the answer of that type; *attached counts the CTL_ATTACH before it. */
 static wstatus ask(struct bench *b, int c, int peer, void *message, size_t size, uint16_t type, unsigned *attached)
 {
     struct ctl_header *h = message;
@@ -160,7 +160,7 @@ static bool may_start(struct bench *b, int c, int peer, char what)
     return ask(b, c, peer, r, sizeof bytes, CTL_START, NULL) != W_ACCESS_DENIED;
 }
 
-/* Asks for what the right allows; whether it was let in. What comes of it then is other tests' business. */
+/* Sends the request that the right allows. Returns whether it was allowed; its result does not matter here. */
 static bool asked(struct bench *b, int c, int peer, uint32_t right)
 {
     struct ctl_session_request  named    = {.name = "secure"};
@@ -189,7 +189,7 @@ static bool asked(struct bench *b, int c, int peer, uint32_t right)
     }
 }
 
-/* Beside the default, `right` for one user and one group. Starting asks for enabling, too. */
+/* Adds to the default: `right` for one user and one group. A start needs the right to enable, too. */
 static void give(struct bench *b, uint32_t right)
 {
     const struct guid     objects[] = {b->secure->state->guid, fixture_provider, guid_from_name("new")};
@@ -239,7 +239,7 @@ static void every_right_for_every_caller(void **state)
             if (asked(&b, c, peer[0], table[i].right) != before)
                 fail_msg("%s, caller %u, by default: not %d", table[i].name, who, before);
             give(&b, table[i].right);
-            c = client(&b, who, &peer[1]); /* a program that comes after it was given */
+            c = client(&b, who, &peer[1]); /* a program that connects after the change */
             if (asked(&b, c, peer[1], table[i].right) != table[i].may[who])
                 fail_msg("%s, caller %u: not %d", table[i].name, who, table[i].may[who]);
             close(peer[0]);
@@ -249,7 +249,7 @@ static void every_right_for_every_caller(void **state)
     assert_int_equal(cells, 40);
 }
 
-/* TRACELOG_GUID_ENABLE on the session and on the provider: both, or it is refused. */
+/* TRACELOG_GUID_ENABLE is needed on the session and on the provider: with only one the request is refused. */
 static void enabling_needs_both(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void enabling_needs_both(void **state)
     }
 }
 
-/* The kernel's events are root's, whatever is given for all objects together. */
+/* Kernel events are for root, even when all objects grant the right. */
 static void the_kernel_is_roots(void **state)
 {
     static const struct guid system_trace = {
@@ -307,7 +307,7 @@ static void the_kernel_is_roots(void **state)
     bench_finish(&b);
 }
 
-/* CTL_ACCESS: kept before it counts; asked for, listed, taken back; nobody but root changes anything. */
+/* CTL_ACCESS: saved before it takes effect; queried, listed, removed; only root changes anything. */
 static void changes(void **state)
 {
     struct bench              b;
@@ -326,7 +326,7 @@ static void changes(void **state)
         assert_int_equal(ask(&b, n, other, &r, sizeof r, CTL_ACCESS, NULL), W_ACCESS_DENIED);
     }
     r.what = CTL_ACCESS_QUERY;
-    assert_int_equal(ask(&b, n, other, &r, sizeof r, CTL_ACCESS, NULL), 0); /* who may ask after it sees who else may */
+    assert_int_equal(ask(&b, n, other, &r, sizeof r, CTL_ACCESS, NULL), 0); /* ACCESS_QUERY is enough */
     assert_int_equal(a->own, 0);
     r.what = CTL_ACCESS_SET;
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), 0);
@@ -353,7 +353,7 @@ static void changes(void **state)
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), 0);
     assert_int_equal(b.saved_size, 0);
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), W_FILE_NOT_FOUND);
-    r.what     = CTL_ACCESS_SET; /* what is not sound */
+    r.what     = CTL_ACCESS_SET; /* invalid values */
     r.sid_size = CTL_ACCESS_SID + 1;
     assert_int_equal(ask(&b, c, root, &r, sizeof r, CTL_ACCESS, NULL), W_INVALID_PARAMETER);
     r.sid_size = alice.size;
@@ -364,7 +364,8 @@ static void changes(void **state)
     bench_finish(&b);
 }
 
-/* An early program knows no descriptors: its secure sessions take root's events; its successor lets in who may. */
+/* An early program has no descriptors: its secure sessions take root's events only; its successor lets in every
+ * permitted program. */
 static void early_and_after(void **state)
 {
     struct bench        b;
@@ -393,7 +394,8 @@ static void early_and_after(void **state)
     bench_finish(&b);
 }
 
-/* Who may not ask after a session does not hear of it: not by name, in no list, not as one that enables a provider. */
+/* A caller without ACCESS_QUERY does not learn of a session: not by name, in no list, not as the enabler of a
+ * provider. */
 static void what_may_not_be_asked_after(void **state)
 {
     struct bench                b;

@@ -52,7 +52,7 @@ static wstatus ask(struct server_fixture *f, int c, int peer, void *message, siz
     return a->status;
 }
 
-/* A request that waits is answered when the session ends; what was not asked for in order is refused. */
+/* A waiting request is answered when the session ends; a request out of order is refused. */
 static void consumers_wait_and_are_told_the_end(void **state)
 {
     struct server_fixture      f;
@@ -83,7 +83,7 @@ static void consumers_wait_and_are_told_the_end(void **state)
     session_fs_ready(s);
     strcpy(attach.name, "live");
     assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
-    /* again, as after a restart of the daemon */
+    /* a second time, as after a restart of the daemon */
     assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
     next.header = (struct ctl_header){sizeof next, CTL_CONSUME_NEXT, CTL_VERSION, 78, 0};
     server_receive(f.server, (unsigned)c, &next, sizeof next);
@@ -96,13 +96,13 @@ static void consumers_wait_and_are_told_the_end(void **state)
     assert_int_equal(a->flags, CTL_CONSUME_ENDED);
     assert_int_equal(fds, 0); /* nothing was written */
     assert_int_equal(ask(&f, c, peer, &next, sizeof next, CTL_CONSUME_NEXT), W_WMI_INSTANCE_NOT_FOUND);
-    /* the end comes between a buffer and the header that it needs: that is told then, too */
+    /* the session ends between a buffer and the request for its header: the answer says so, too */
     assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
     server_session_ended(f.server, s, false);
     next.what = CTL_CONSUME_HEADER;
     assert_int_equal(ask(&f, c, peer, &next, sizeof next, CTL_CONSUME_NEXT), 0);
     assert_int_equal(a->flags, CTL_CONSUME_ENDED);
-    /* a farewell that is not fetched does not stand in the way of another session, nor keep descriptors */
+    /* a farewell that is not fetched neither blocks another session nor keeps descriptors */
     assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
     server_session_ended(f.server, s, false);
     assert_int_equal(f.server->consumer[c]->farewell.flags, CTL_CONSUME_ENDED);
@@ -142,7 +142,7 @@ static void only_the_owner_controls(void **state)
     server_fixture_finish(&f);
 }
 
-/* "provider" refuses root, too, all but five messages. The other sockets refuse no message of root's. */
+/* The socket "provider" refuses all but five messages, from root, too. The other sockets refuse no message of root. */
 static void the_provider_socket_takes_five_messages(void **state)
 {
     struct server_fixture f;
@@ -155,7 +155,7 @@ static void the_provider_socket_takes_five_messages(void **state)
         f.state->connection[c].socket = at;
         for (unsigned type = 0; type < 128; type++) {
             if (type == CTL_SHUTDOWN || type == CTL_END_BOOT || type == CTL_FS_READY)
-                continue; /* root's, who may: they would act */
+                continue; /* root may send them, and they would take effect */
             const bool ours = type >= CTL_QUERY && type <= CTL_ACCESS;
             h               = (struct ctl_header){sizeof h, (uint16_t)type, CTL_VERSION, 77, 0};
             fixture_receive(&f, c, &h, sizeof h);
@@ -179,7 +179,7 @@ static void the_provider_socket_takes_five_messages(void **state)
     server_fixture_finish(&f);
 }
 
-/* What an early program holds can't be written yet: a stop would lose it. It asks its successor to hurry instead. */
+/* An early program can't write its sessions yet: a stop would lose them. It asks its successor to hurry instead. */
 static void an_early_program_does_not_stop_what_it_holds(void **state)
 {
     static const uint16_t      held[] = {CTL_STOP, CTL_FLUSH, CTL_END_BOOT, CTL_UPDATE, CTL_START, CTL_ENABLE_PROVIDER};
@@ -226,7 +226,7 @@ static void a_pre_enabled_provider_is_attached_before_it_is_enabled(void **state
     assert_int_equal(take(peer, NULL), CTL_ENABLE);
     assert_int_equal(((const struct ctl_enable *)(const void *)answer)->control_code, 1);
     assert_int_equal(f.table.slot[0]->state->enable[0].registrations, 1);
-    /* asked again, as after an adoption: answered, not counted twice, not attached twice */
+    /* a second time, as after an adoption: answered, but not counted or attached twice */
     server_receive(f.server, (unsigned)c, &r, sizeof r);
     assert_int_equal(take(peer, NULL), CTL_REGISTER);
     assert_int_equal(take(peer, NULL), CTL_ENABLE);
@@ -255,7 +255,7 @@ static void an_enablement_waits_for_every_program(void **state)
     assert_true(server_fixture_init(&f));
     f.server->hooks.enabling = &control_enabling;
     int c                    = server_fixture_client(&f, 0, &root);
-    assert_int_equal(ask(&f, c, root, &e, sizeof e, CTL_ENABLE_PROVIDER), 0); /* nobody has it */
+    assert_int_equal(ask(&f, c, root, &e, sizeof e, CTL_ENABLE_PROVIDER), 0); /* no program has registered it */
     int p[2] = {server_fixture_client(&f, 0, &peer[0]), server_fixture_client(&f, 0, &peer[1])};
     for (int i = 0; i < 2; i++) {
         server_receive(f.server, (unsigned)p[i], &r, sizeof r);
@@ -304,7 +304,7 @@ static void an_enablement_waits_for_every_program(void **state)
     server_fixture_finish(&f);
 }
 
-/* The table of what an enablement is refused for. */
+/* The reasons for which an enablement is refused. */
 static void what_cannot_be_enabled_is_refused(void **state)
 {
     /* clang-format off */
@@ -343,8 +343,8 @@ static void what_cannot_be_enabled_is_refused(void **state)
     server_fixture_finish(&f);
 }
 
-/* ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the
- * enablement; what a controller sends is not trusted. They are told with the provider. */
+/* ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, and removed with the
+ * enablement; a controller's data are not trusted. Filters are told with the provider. */
 static void filters_are_kept_and_told(void **state)
 {
     struct server_fixture f;
@@ -377,7 +377,7 @@ static void filters_are_kept_and_told(void **state)
     const int slot = directory_find(f.table.directory, &m.e.provider);
     assert_non_null(directory_filter(f.table.directory, (unsigned)slot, 0));
     assert_int_equal(f.table.directory->shm->provider[slot].filtered, 1);
-    /* what is not sound changes nothing */
+    /* invalid filters change nothing */
     for (size_t i = 0; i < b->size; i += 4) {
         m.filters[i] ^= 0x80;
         const wstatus st = ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER);
@@ -479,7 +479,7 @@ static void a_session_can_be_declared_again(void **state)
     server_fixture_finish(&f);
 }
 
-/* D-20: the fixed rows of CTL_DECLARATION have no room for filters; one message a provider has. */
+/* D-20: the fixed rows of CTL_DECLARATION have no room for filters; one message for each provider has. */
 static void all_terms_of_a_session_are_given(void **state)
 {
     static const uint16_t          ids[] = {17, 100};

@@ -1,4 +1,5 @@
-/* Who is read, when: all in turn, the owner before them; who has asked too much later; who is gone not at all. */
+/* Which connections are read, and when: all in turn, the owner first; a user with too many requests later; a closed
+ * connection never. */
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
 
@@ -66,7 +67,7 @@ static void all_in_turn_and_the_owner_first(void **state)
     server_fixture_finish(&f);
 }
 
-/* Asks until it is held; that time is not over yet. */
+/* Sends requests until the connection is held. Its time has not passed yet. */
 static void until_held(struct server_fixture *f, int c, int peer)
 {
     for (unsigned i = 0; i < 100000 && !f->server->held_until_ms[c]; i++) {
@@ -90,7 +91,7 @@ static void who_has_asked_too_much_is_read_later(void **state)
         ;
     const uint64_t until       = f.server->held_until_ms[c];
     f.server->held_until_ms[c] = f.server->held_next_ms = quota_now_ms() + 60000;
-    send_ask(other, CTL_STATE); /* meanwhile others are served */
+    send_ask(other, CTL_STATE); /* other connections are served meanwhile */
     server_step(f.server, -1, 1000);
     assert_true(answered(other) && !answered(peer));
     f.server->held_until_ms[c] = f.server->held_next_ms = until;
@@ -106,7 +107,7 @@ static void who_has_asked_too_much_is_read_later(void **state)
         rounds++;
     }
     assert_int_equal(f.server->fd[c], -1);
-    assert_in_range(rounds, 1, 5000); /* a read a message that it had sent, each perhaps with a wait */
+    assert_in_range(rounds, 1, 5000); /* one read for each message sent, each perhaps after a wait */
     send_ask(other, CTL_STATE);
     server_step(f.server, -1, 1000);
     assert_true(answered(other));
@@ -114,8 +115,8 @@ static void who_has_asked_too_much_is_read_later(void **state)
     server_fixture_finish(&f);
 }
 
-/* All of a user's are held until the same time. What the first of them asks takes all that the user gains meanwhile:
- * the others come all the same. */
+/* All connections of a user are held until the same time. The first one's requests use up all that the user gains
+ * meanwhile: the others are served nevertheless. */
 static void nobody_of_a_user_starves(void **state)
 {
     enum { DEAR = 300, TIMES = 8 };
@@ -145,8 +146,7 @@ static void nobody_of_a_user_starves(void **state)
     assert_in_range(seen[2], TIMES / 2, TIMES + 1);
 }
 
-/* The keeper has each connection, too: one that the server has dropped is not heard of again, and its place is
- * another's. */
+/* The keeper has each connection, too: it forgets one that the server has dropped, and the place is used again. */
 static void who_was_dropped_is_not_heard_of(void **state)
 {
     static struct server_fixture f;
@@ -169,7 +169,7 @@ static void who_was_dropped_is_not_heard_of(void **state)
     server_fixture_finish(&f);
 }
 
-/* A descriptor that can't be waited for is no connection. */
+/* A descriptor that poll() can't wait for is no connection. */
 static void what_cannot_be_waited_for(void **state)
 {
     static struct server_fixture f;

@@ -1,5 +1,5 @@
-/* Requests to the collector, of any bytes: what is allowed is what the tables say, told by other code than that which
- * decides. */
+/* Requests to the collector, of any bytes: it allows what its tables say. Other code than the collector's own checks
+ * that. */
 #include "autologger/daemon/parts/collector_allows.h"
 
 #include <ctype.h>

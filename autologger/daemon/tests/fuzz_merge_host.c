@@ -1,6 +1,6 @@
-/* What a merge without rights asks its host for, of any bytes, one request behind another: each descriptor is of what
- * the merge may have, told by the file's real path and its content; only the temporary is made, written, renamed and
- * removed; all other files are as they were. */
+/* Requests of a merge without rights to its host, of any bytes, one after another: each descriptor is of a file that
+ * the merge may have, checked by the file's real path and its content; only the temporary is made, written, renamed and
+ * removed; all other files stay as they were. */
 #include "autologger/daemon/end/merge_host.h"
 
 #include <dirent.h>
@@ -97,7 +97,7 @@ static void all_is_as_it_was(void)
     closedir(d);
 }
 
-/* A path: one of those that mean something, and what the input puts behind it. */
+/* A path: one of the known ones, with bytes of the input behind it. */
 static void path_make(char *out, size_t room, unsigned which, const uint8_t *data, size_t size)
 {
     static char              other[100];
@@ -122,7 +122,7 @@ static void path_make(char *out, size_t room, unsigned which, const uint8_t *dat
                                         "/proc/self/fd/0"};
     snprintf(other, sizeof other, "%s.merging-%d", target, (int)getpid() + 1);
     const char  *begin_with = known[which % (sizeof known / sizeof *known)];
-    const size_t n = strlen(begin_with), more = size < room - n ? size : room - n; /* without a NUL, too */
+    const size_t n = strlen(begin_with), more = size < room - n ? size : room - n; /* also without a NUL */
     memcpy(out, begin_with, n);
     memcpy(out + n, data, more);
 }

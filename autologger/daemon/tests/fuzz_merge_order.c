@@ -1,6 +1,6 @@
-/* Orders to the process of a merge, and its answers, of any bytes and any size: what is taken has its texts within what
- * was received, and each flag is one. A flag of the input says which of the two it is; few random bytes are whole, so
- * the sizes are made to fit. */
+/* Orders to the process of a merge, and its answers, of any bytes and any size: accepted texts lie within the message,
+ * and each flag is 0 or 1. A flag of the input chooses order or answer; few random bytes form a whole message, so the
+ * sizes are made to fit. */
 #include "autologger/daemon/end/merge_order.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t read_all; /* what is read is used: no reader is taken out as one without effect */
+static size_t read_all; /* all values are used, so that the compiler keeps each read */
 
 static void must(bool holds)
 {
@@ -23,7 +23,7 @@ static void text(const char *t, size_t room)
     read_all += n;
 }
 
-/* With undefined behaviour looked for, a look at a bool of another value ends the program. */
+/* The sanitizer for undefined behaviour ends the program when a bool has another value. */
 static void phases(const struct result_phases *p) { read_all += (size_t)p->machine_asked + p->counted; }
 
 static void an_order(const uint8_t *data, size_t size, unsigned count)

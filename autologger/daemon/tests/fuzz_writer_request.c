@@ -1,5 +1,5 @@
-/* Requests to a writer, of any bytes and any size: what is taken has its paths within what was received. The memory is
- * as large as that, so a look behind it is seen. */
+/* Requests to a writer, of any bytes and any size: accepted paths lie within the message. The memory has the message's
+ * size, so a read behind it is found. */
 #include "autologger/daemon/parts/writer.h"
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ static void must(bool holds)
         abort();
 }
 
-/* As whoever sends one fills it in: sizes that fit what is there are few among random ones. */
+/* As a real sender sets them: random sizes seldom fit the message. */
 static void sizes_fit(uint8_t *bytes, size_t size, unsigned how)
 {
     const size_t first = offsetof(struct writer_request, path);

@@ -1,6 +1,6 @@
-/* static_boot SNAPSHOT RUNTIME-DIR - the part of a boot that the early program does, in a program that is linked
- * statically with libc alone: opens the sealed snapshot, makes plans of it, starts the sessions and listens; then says
- * what it found. Run by test_static_boot.c. That it links at all proves that no library is needed. */
+/* static_boot SNAPSHOT RUNTIME-DIR - the early program's part of a boot, in a program that is linked statically with
+ * libc alone: opens the sealed snapshot, makes plans of it, starts the sessions and listens; then prints what it found.
+ * Run by test_static_boot.c. That it links at all proves that no library is needed. */
 #include "autologger/daemon/keeper.h"
 #include "autologger/daemon/service.h"
 #include "registry-sim/store/snapshot.h"
@@ -10,7 +10,7 @@
 
 static wstatus snapshot_open(const char *path, bool write, struct regstore **out, struct reason *why)
 {
-    (void)write; /* whoever writes is told so */
+    (void)write; /* a write fails later, with a Status */
     return regstore_open_snapshot(path, out, NULL, why);
 }
 

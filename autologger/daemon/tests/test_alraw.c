@@ -1,6 +1,6 @@
-/* What the early program saves when no daemon comes is read back exactly, and damage is found: every bit, every length.
- * A file whose checksums fit, but not the seal of the machine, is refused: another machine's, one without a seal, one
- * that was changed. */
+/* Sessions that the early program saves when no daemon comes are read back exactly, and damage is found: every bit,
+ * every length. A file whose checksums fit, but not the machine's seal, is refused: another machine's, one without a
+ * seal, one that was changed. */
 // timeout: 120
 #include "autologger/daemon/early/alraw.h"
 
@@ -44,7 +44,7 @@ static const struct kept_item *find(const struct kept *k, const char *name)
 static const uint8_t *const seals[] = {NULL, (const uint8_t *)"the key of a machine, 32 bytes. ",
                                        (const uint8_t *)"another key, also of 32 bytes... "};
 
-/* Memory with holes comes back with the same bytes; sockets and the like stay away. */
+/* Memory with holes comes back with the same bytes; sockets and the like are not saved. */
 static void memory_comes_back(void **state)
 {
     enum { BIG = 5 << 20, AT = 3 << 20 };
@@ -66,7 +66,7 @@ static void memory_comes_back(void **state)
     assert_int_equal(alraw_write(path, &from, seals[1], "boot-1", &bytes, &why), W_SUCCESS);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, bytes);
-    assert_uint_in_range(bytes, sizeof block + 100, 64 * 1024); /* the holes cost nothing */
+    assert_uint_in_range(bytes, sizeof block + 100, 64 * 1024); /* holes take no room */
     assert_int_equal(alraw_read(path, seals[1], &to, id, &why), W_SUCCESS);
     assert_string_equal(id, "boot-1");
     assert_int_equal(to.count, 3);
@@ -90,7 +90,8 @@ static void put(const uint8_t *data, size_t size)
     close(fd);
 }
 
-/* Whatever is changed or cut is refused, with what and where, and nothing is handed out; with a seal and without. */
+/* A changed or cut file is refused, with the damage and its place, and no descriptor is handed out; with a seal and
+ * without. */
 static void damage_found(const uint8_t *seal)
 {
     struct kept   from, to;
@@ -155,7 +156,7 @@ static void only_the_same_seal_fits(void **state)
     kept_finish(&to);
 }
 
-/* Makes the checksums of a file with one item of one segment fit what it says now. */
+/* Recomputes the checksums of a changed file with one item of one segment. */
 static void checksums_made(uint8_t *file, size_t size)
 {
     struct alraw_head    head;
@@ -177,7 +178,7 @@ static void checksums_made(uint8_t *file, size_t size)
     memcpy(file, &head, sizeof head);
 }
 
-/* Whoever can write the file can make its checksums fit, but not its seal. */
+/* An attacker who can write the file can make its checksums fit, but not its seal. */
 static void a_change_does_not_have_the_seal(void **state)
 {
     struct kept   from, to;
@@ -196,7 +197,7 @@ static void a_change_does_not_have_the_seal(void **state)
     close(fd);
     checksums_made(file, bytes);
     put(file, bytes);
-    assert_int_equal(alraw_read(path, seals[1], &to, id, &why), W_SUCCESS); /* nothing was changed yet */
+    assert_int_equal(alraw_read(path, seals[1], &to, id, &why), W_SUCCESS); /* unchanged so far */
     kept_clear(&to);
     const size_t name = sizeof(struct alraw_head) + sizeof(struct alraw_item), data = bytes - sizeof(uint32_t) - 10;
     const size_t changed[] = {offsetof(struct alraw_head, realtime_ns),
@@ -211,13 +212,13 @@ static void a_change_does_not_have_the_seal(void **state)
         file[changed[i]] ^= 1;
         checksums_made(file, bytes);
         put(file, bytes);
-        assert_int_equal(alraw_read(path, NULL, &to, id, &why), W_SUCCESS); /* it is a whole file */
+        assert_int_equal(alraw_read(path, NULL, &to, id, &why), W_SUCCESS); /* the file itself is valid */
         kept_clear(&to);
         assert_int_equal(alraw_read(path, seals[1], &to, id, &why), W_ACCESS_DENIED);
         assert_int_equal(to.count, 0);
         file[changed[i]] ^= 1;
     }
-    struct alraw_head head; /* one who takes the seal away */
+    struct alraw_head head; /* an attacker removes the seal */
     memcpy(&head, file, sizeof head);
     head.sealed = 0;
     memcpy(file, &head, sizeof head);

@@ -1,4 +1,4 @@
-/* When a boot is done: answers and made-up series of CPU counters. */
+/* When a boot is done: answers of systemd, and made-up series of CPU counters. */
 #include "autologger/daemon/end/boot_done.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static struct machine machine_make(unsigned cpus)
     return m;
 }
 
-/* Time goes on by `ms`, `percent` of it idle on every CPU; a sample is taken. */
+/* Advances time by `ms`, `percent` of it idle on every CPU, and takes a sample. */
 static bool pass(struct machine *m, unsigned ms, unsigned percent)
 {
     m->now += ms * MS;
@@ -41,7 +41,7 @@ static bool pass(struct machine *m, unsigned ms, unsigned percent)
     return boot_done_sample(&m->d, m->now, m->cpu, m->cpus);
 }
 
-/* Slices of 100 ms until mark 2; how many, 0 = not within `most`. */
+/* Passes slices of 100 ms until mark 2. Returns their number, 0: not within `most`. */
 static unsigned slices(struct machine *m, unsigned percent, unsigned most)
 {
     for (unsigned n = 1; n <= most; n++)
@@ -81,9 +81,9 @@ static void mark_one_comes_from_the_system(void **state)
     assert_int_equal(m.d.target_ns, 0);
     assert_int_equal(boot_done_answer(&m.d, 7 * MS, BOOT_ANSWER_DEGRADED), 0);
     assert_int_equal(m.d.target_ns, 7 * MS);
-    assert_true(*m.d.note); /* it is said that something failed */
+    assert_true(*m.d.note); /* the note says that something failed */
     assert_int_equal(boot_done_answer(&m.d, 9 * MS, BOOT_ANSWER_RUNNING), 0);
-    assert_int_equal(m.d.target_ns, 7 * MS); /* once is enough */
+    assert_int_equal(m.d.target_ns, 7 * MS); /* the first answer counts */
     boot_done_finish(&m.d);
 }
 
@@ -108,10 +108,10 @@ static void idle_counts_after_mark_one_only(void **state)
     (void)state;
     assert_int_equal(slices(&m, 100, 300), 0);
     boot_done_answer(&m.d, m.now, BOOT_ANSWER_RUNNING);
-    assert_int_equal(slices(&m, 100, 300), 101); /* the first only gives the base */
+    assert_int_equal(slices(&m, 100, 300), 101); /* the first sample only gives the base */
     assert_int_equal(m.d.idle_ns, m.now);
     assert_true(m.d.idle_ns - m.d.target_ns >= BOOT_IDLE_MS * MS);
-    assert_false(pass(&m, 100, 100)); /* reached once */
+    assert_false(pass(&m, 100, 100)); /* the mark is reported once */
     boot_done_finish(&m.d);
 }
 
@@ -160,7 +160,7 @@ static void a_late_sample_counts_as_one_slice(void **state)
     (void)state;
     assert_false(pass(&m, 30000, 100));
     assert_int_equal(m.d.collected_ns, BOOT_SLICE_MS * MS);
-    assert_false(pass(&m, 120, 100)); /* a little late is as it is */
+    assert_false(pass(&m, 120, 100)); /* a sample that is a little late is accepted */
     assert_int_equal(m.d.collected_ns, 220 * MS);
     boot_done_finish(&m.d);
 }
@@ -170,7 +170,7 @@ static void cpus_come_and_go(void **state)
     struct machine m = running(4);
     (void)state;
     assert_false(pass(&m, 100, 100));
-    m.cpu[3] = (struct boot_done_cpu){0, 0}; /* off: what it counted is not missed */
+    m.cpu[3] = (struct boot_done_cpu){0, 0}; /* off: its counters are not missed */
     m.now += 100 * MS;
     for (unsigned i = 0; i < 3; i++)
         m.cpu[i].total += 10, m.cpu[i].idle += 10;

@@ -1,5 +1,5 @@
-/* Asking the machine: a systemctl of our own in a PATH of our own, counters in a file of our own; the timer is the real
- * one. */
+/* Asking the machine: a systemctl of the test's own in its own PATH, counters in a file of the test's own; the timer is
+ * the real one. */
 #include "autologger/daemon/end/boot_watch.h"
 
 #include <poll.h>
@@ -69,7 +69,7 @@ static struct boot_watch *watch(const char *systemd_dir)
     return w;
 }
 
-/* Steps whenever there is something to do, for so long; the number of steps. With `idle` the machine is idle
+/* Steps for `ms`, whenever there is something to do, and returns the number of steps. With `idle` the machine is idle
  * meanwhile. */
 static unsigned run(struct boot_watch *w, unsigned ms, bool idle)
 {
@@ -101,7 +101,7 @@ static void without_systemd_mark_one_is_where_files_were_ready(void **state)
     assert_uint_in_range(collected, 100000000, 1100000000);
     run(w, 350, false);
     assert_uint_in_range(boot_watch_done(w)->collected_ns, collected, collected + 100000000);
-    assert_int_equal(access(asked_path, F_OK), -1); /* nobody was asked */
+    assert_int_equal(access(asked_path, F_OK), -1); /* systemctl was not called */
     char jobs[200];
     boot_watch_jobs(w, jobs, sizeof jobs);
     assert_string_equal(jobs, "");

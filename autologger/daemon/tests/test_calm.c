@@ -35,7 +35,7 @@ static void put(const char *path, const char *text)
     fclose(f);
 }
 
-/* An early program that lives, on a machine whose counters stand still: never calm. */
+/* A living early program, on a machine whose counters stand still: never calm. */
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -85,21 +85,21 @@ static void the_first_line_is_read(void **state)
     assert_false(calm_parse("", &idle, &total));
 }
 
-/* Each of these ends the wait at once, on a machine that never becomes calm. */
+/* Each of these events ends the wait at once, on a machine that never becomes calm. */
 static void there_is_no_wait_without_a_reason(void **state)
 {
     struct fixture *f = *state;
     put(f->hurry, "");
-    assert_true(waited_ms(f) < CALM_LIMIT_MS / 2); /* its memory is tight */
+    assert_true(waited_ms(f) < CALM_LIMIT_MS / 2); /* the early program's memory is tight */
     unlink(f->hurry);
     eventfd_write(f->signal_fd, 1);
     assert_true(waited_ms(f) < CALM_LIMIT_MS / 2);
     eventfd_t value;
-    assert_int_equal(eventfd_read(f->signal_fd, &value), 0); /* it is still there to be read */
+    assert_int_equal(eventfd_read(f->signal_fd, &value), 0); /* the wait has not consumed it */
     flock(f->lock_fd, LOCK_UN);                              /* the early program is gone */
     assert_true(waited_ms(f) < CALM_LIMIT_MS / 2);
     flock(f->lock_fd, LOCK_EX);
-    unlink(f->stat); /* nobody says whether it is calm */
+    unlink(f->stat); /* without counters calm can't be seen */
     assert_true(waited_ms(f) < CALM_LIMIT_MS / 2);
 }
 
@@ -132,7 +132,8 @@ static void a_calm_machine_is_not_waited_for_long(void **state)
 
 /* ---- autologger-calm ---- */
 
-/* Runs it with a program that shows its own signals; SIGTERM waits from the beginning on. Its exit code. */
+/* Runs autologger-calm with a program that shows its own signals; SIGTERM is pending from the start. Returns its exit
+ * code. */
 static int run_calm(const struct fixture *f, const char *notify, const char *program, char *out, size_t size)
 {
     int      pipes[2], status;
@@ -175,15 +176,15 @@ static void the_waiting_program_says_ready_keeps_the_signal_and_becomes_the_daem
     snprintf(handover, sizeof handover, "%s/handover", f->folder);
     assert_int_equal(bind(s, (struct sockaddr *)&a, sizeof a), 0);
     assert_int_equal(run_calm(f, a.sun_path, "/bin/grep", out, sizeof out), 0);
-    assert_true(recv(s, said, sizeof said - 1, 0) < 0); /* nobody waits to hand over: the daemon says it */
+    assert_true(recv(s, said, sizeof said - 1, 0) < 0); /* no hand-over is pending: the daemon will send READY */
     put(handover, "");
     assert_int_equal(run_calm(f, a.sun_path, "/bin/grep", out, sizeof out), 0);
     assert_true(recv(s, said, sizeof said - 1, 0) > 0);
     assert_string_equal(said, "READY=1");
-    const char *pending = strchr(out, ':'); /* it was not lost in the wait that it ended */
+    const char *pending = strchr(out, ':'); /* the signal that ended the wait is still pending */
     assert_true(pending && strtoull(pending + 1, NULL, 16) & 1u << (SIGTERM - 1));
     assert_int_equal(run_calm(f, a.sun_path, "/no/such/program", out, sizeof out), 111);
-    assert_int_equal(run_calm(f, a.sun_path, "grep", out, sizeof out), 100); /* a path is wanted */
+    assert_int_equal(run_calm(f, a.sun_path, "grep", out, sizeof out), 100); /* a path is required */
     close(s);
     unlink(a.sun_path);
     unlink(handover);

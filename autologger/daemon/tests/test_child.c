@@ -1,4 +1,4 @@
-/* A command beside us: its words, its end, and that it never outlives whoever started it. */
+/* A child process: its command line, its end, and that it never outlives its parent. */
 #include "autologger/daemon/child.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { LONG_MS = 30000 }; /* nothing here takes so long, on a loaded machine either */
+enum { LONG_MS = 30000 }; /* nothing here takes so long, even on a loaded machine */
 
 static bool start(struct child *c, const char *const *argv)
 {
@@ -56,7 +56,7 @@ static void what_is_not_there_is_said(void **state)
     assert_false(start(&c, argv));
     assert_int_equal(errno, ENOENT);
     assert_int_equal(c.pid, 0);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left to be waited for */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
 static void signals_of_the_parent_are_not_inherited(void **state)
@@ -81,7 +81,7 @@ static void signals_of_the_parent_are_not_inherited(void **state)
     assert_string_equal(text, "");
 }
 
-/* A parent that gets SIGKILL can end nobody: the kernel does. */
+/* A parent that gets SIGKILL can't end its child: the kernel does. */
 static void a_killed_parent_takes_it_along(void **state)
 {
     static const char *const argv[] = {"sleep", "1000", NULL};

@@ -1,4 +1,4 @@
-/* The process that keeps the capabilities does what its tables name, and nothing else; whoever asks it has none of
+/* The process that keeps the capabilities (the collector) does only what its tables name; its client has none of
  * these any more, and neither has what that one executes. Proves: SEC-09. */
 #include "autologger/daemon/parts/collector.h"
 
@@ -43,7 +43,7 @@ static uint64_t status_of(const char *name)
     return value;
 }
 
-/* Each process of the daemon's ends after a message that is none of its own. */
+/* Does the process end after an invalid message? Each process of the daemon must. */
 static bool ends_by(int fd, const void *message, size_t size)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -52,7 +52,7 @@ static bool ends_by(int fd, const void *message, size_t size)
            recv(fd, &byte, 1, MSG_DONTWAIT) <= 0;
 }
 
-/* The result of a request; what comes with it is closed. */
+/* Returns the result of a request; descriptors that come with it are closed. */
 static int said(int fd, const struct reach_request *q)
 {
     static struct reach_reply reply;
@@ -72,7 +72,7 @@ static struct reach_request request(enum reach_what what, const char *text)
     return q;
 }
 
-/* All words of the table are answered with a process; all others with EPERM. */
+/* A process answers each word of the table; all other words give EPERM. */
 static void words(void **state)
 {
     static const char *const none[]  = {"",       "--",      "--writer ", "--collector", "--outcasts",
@@ -141,7 +141,7 @@ static void files(void **state)
         if (said(fd, &q) != -EPERM)
             fail_msg("\"%s\" was opened", none[i]);
         q.what = REACH_LINK;
-        if (strcmp(none[i], "1/exe") != 0 && strcmp(none[i], "1/fd/3") != 0) /* the links */
+        if (strcmp(none[i], "1/exe") != 0 && strcmp(none[i], "1/fd/3") != 0) /* may be read as links */
             assert_int_equal(said(fd, &q), -EPERM);
         q.what = REACH_SHOW;
         if (strcmp(none[i], "1/syscall") != 0 && strcmp(none[i], "1/wchan") != 0)
@@ -161,7 +161,7 @@ static void files(void **state)
         q.what = REACH_OPEN;
         assert_int_equal(said(fd, &q), -EPERM);
     }
-    for (int n = 0; n < 2; n++) { /* descriptors that are there: of this process, and a number that has none */
+    for (int n = 0; n < 2; n++) { /* descriptors of this process: one that exists, and a number without one */
         char path[40];
         snprintf(path, sizeof path, "%d/fd/%d", (int)getpid(), n ? 987654 : 0);
         assert_int_equal(said(fd, &(struct reach_request[]){request(REACH_LINK, path)}[0]), n ? -ENOENT : 0);
@@ -175,7 +175,7 @@ static void files(void **state)
     close(fd);
 }
 
-/* Events of processors alone, none that say an address or a path; and no kind of request that is not known. */
+/* Only events of processors, and none that reveal addresses or paths; unknown kinds of request are refused. */
 static void kinds(void **state)
 {
     const int fd = self_start(COLLECTOR_WORD);
@@ -190,7 +190,7 @@ static void kinds(void **state)
         assert_true(type == PERF_TYPE_BREAKPOINT || type > PERF_TYPE_BREAKPOINT
                         ? r == -EPERM
                         : r != -EPERM || type != PERF_TYPE_SOFTWARE);
-        q.number = UINT32_MAX; /* every processor: that would be of one process */
+        q.number = UINT32_MAX; /* all processors: such an event would be of one process */
         assert_int_equal(said(fd, &q), -EPERM);
     }
     for (uint32_t what = REACH_WHATS; what < 300; what++) {
@@ -205,7 +205,8 @@ static void kinds(void **state)
     close(fd);
 }
 
-/* What the server has without a flag is not the collector's, nor its children's: a tracepoint would stay in use. */
+/* The collector and its children inherit no descriptor that the server has without O_CLOEXEC: a tracepoint would stay
+ * in use. */
 static void nothing_is_inherited(void **state)
 {
     char byte;
@@ -221,7 +222,7 @@ static void nothing_is_inherited(void **state)
     close(fd);
 }
 
-/* A message of another size ends its connection, and with the last one the process. */
+/* A message of another size ends its connection; the last connection's end ends the process. */
 static void what_is_no_request_ends_it(void **state)
 {
     static const char zeros[2 * sizeof(struct reach_request)];
@@ -246,13 +247,13 @@ static void writes_for(uint32_t uid)
     close(fd);
 }
 
-/* What it has no right to any more it has done for it: the process of another user. */
+/* The collector does for the server what the server has no right to: look at another user's process. */
 static void looks_at(pid_t other)
 {
     char      path[64], text[4096];
     const int proc = open("/proc", O_PATH | O_CLOEXEC);
     snprintf(path, sizeof path, "%d/maps", (int)other);
-    int fd = reach_open(proc, path); /* a newer kernel shows it to who has CAP_PERFMON */
+    int fd = reach_open(proc, path); /* a newer kernel also allows it with CAP_PERFMON */
     assert_true(fd >= 0 && read(fd, text, sizeof text) > 100 && memchr(text, '/', sizeof text));
     close(fd);
     snprintf(path, sizeof path, "%d/exe", (int)other);
@@ -285,7 +286,7 @@ static bool can_record(void)
     return fd >= 0;
 }
 
-/* In a child: it gives up what it has. */
+/* In a child: it gives up its rights. */
 static void in_the_server(void)
 {
     struct reason why;
@@ -293,7 +294,7 @@ static void in_the_server(void)
     int           status, ready[2], end[2];
     assert_int_equal(pipe(ready) + pipe(end), 0);
     const pid_t other = fork();
-    if (other == 0) { /* until this process has ended: a signal it may not send any more */
+    if (other == 0) { /* lives until this process has ended, which may not signal it any more */
         close(end[1]);
         if (setresuid(4343, 4343, 4343) || write(ready[1], "r", 1) != 1)
             _exit(1);
@@ -310,7 +311,7 @@ static void in_the_server(void)
     assert_int_equal(status_of("NoNewPrivs"), 1);
     assert_true(setresuid(1, 1, 1) < 0 && errno == EPERM);
     const pid_t pid = fork();
-    if (pid == 0) { /* root's program has no more than root has here */
+    if (pid == 0) { /* a program of root's has no more than the rights left here */
         execl("/bin/sh", "sh", "-c",
               "eff=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status); [ $((0x$eff & ~0x4000805006)) = 0 ]", NULL);
         _exit(127);
@@ -327,13 +328,13 @@ static void in_the_server(void)
     assert_true(kill(other, SIGKILL) < 0 && errno == EPERM);
 }
 
-/* Runs it in a child, which can't get anything back. */
+/* Runs `run` in a child, because lost rights can't be regained. */
 static int in_child(void (*run)(void))
 {
     int         status;
     const pid_t pid = fork();
     if (pid == 0) {
-        alarm(60); /* what fails in a child goes on with the next test, and never ends */
+        alarm(60); /* a failed check in a child goes on with the next test, and never ends */
         run();
         _exit(0);
     }
@@ -347,7 +348,7 @@ static void the_server_has_them_no_more(void **state)
     assert_int_equal(in_child(in_the_server), 0);
 }
 
-/* By its name, among the processes of this program alone: others have collectors, too. */
+/* Finds the collector by its name, among the processes of this program: other programs have collectors, too. */
 static pid_t collector_pid(void)
 {
     char          path[300], text[64], own[256], exe[256];
@@ -370,7 +371,7 @@ static pid_t collector_pid(void)
     return found;
 }
 
-/* With all rights, which finding it takes. */
+/* With all rights: only they can find it. */
 static _Noreturn void collector_kill(int told)
 {
     char  byte;
@@ -404,7 +405,7 @@ static void begin_and_lose(bool kept)
 static void lose_alone(void) { begin_and_lose(false); }
 static void lose_kept(void) { begin_and_lose(true); }
 
-/* Killed: an error where nobody restarts this process, else its end, for a successor. */
+/* A killed collector: an error where nobody restarts this process; else the process ends, for a successor. */
 static void a_collector_that_was_killed(void **state)
 {
     (void)state;

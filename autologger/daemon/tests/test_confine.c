@@ -1,4 +1,4 @@
-/* What the daemon gives up: each row of confine.def is refused with its error, what it needs goes on, also in threads
+/* The rights that the daemon gives up: each row of confine.def is refused with its error, needed calls work, in threads
  * and in what it starts. Proves: no right is kept that is not needed. */
 // timeout: 60
 #include "autologger/daemon/parts/confine.h"
@@ -50,7 +50,7 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-/* Runs `body` in a confined process. Its number of the first thing that is not so; 0: all is. -SIGNAL: a signal ended
+/* Runs `body` in a confined process. Returns its number of the first check that fails; 0: none. -SIGNAL: a signal ended
  * it. */
 static int confined(int (*body)(void))
 {
@@ -68,7 +68,7 @@ static int confined(int (*body)(void))
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The line number modulo 250, and what happened instead: shown when the test fails. */
+/* Returns the line number modulo 250; the failed test shows the call and its error. */
 #define REFUSED(call, error) \
     do { \
         errno = 0; \
@@ -113,7 +113,7 @@ static int files(void)
     REFUSED(syscall(SYS_fchmodat, AT_FDCWD, file, 02700), EPERM);
     REFUSED(syscall(452 /* fchmodat2 */, AT_FDCWD, file, 02700, 0), EPERM);
     REFUSED(open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 04755), EPERM);
-    ALLOWED(syscall(SYS_openat, AT_FDCWD, file, O_RDONLY, 07777)); /* makes none: its mode says nothing */
+    ALLOWED(syscall(SYS_openat, AT_FDCWD, file, O_RDONLY, 07777)); /* creates no file: the mode does not matter */
     REFUSED(mkdir(other, 02755), EPERM);
     REFUSED(mkdirat(AT_FDCWD, other, 02755), EPERM);
     REFUSED(mknod(other, S_IFREG | 04644, 0), EPERM);
@@ -148,7 +148,7 @@ static int places(void)
     REFUSED(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &none), EPERM);
     REFUSED(syscall(SYS_sched_setscheduler, 0, SCHED_RR, &least), EPERM);
     REFUSED(syscall(SYS_sched_setscheduler, 0, SCHED_RESET_ON_FORK | SCHED_FIFO, &least), EPERM);
-    ALLOWED(syscall(SYS_sched_setscheduler, 0, SCHED_RESET_ON_FORK | SCHED_RR, &least)); /* who drains the rings */
+    ALLOWED(syscall(SYS_sched_setscheduler, 0, SCHED_RESET_ON_FORK | SCHED_RR, &least)); /* drains the rings */
     ALLOWED(syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none));
     return 0;
 }
@@ -160,8 +160,8 @@ static void *in_thread(void *ctx)
     return NULL;
 }
 
-/* Threads and processes can be made, and are confined too; so is what is executed, without rights that its file would
- * give. */
+/* Threads and processes can be made, and are confined too; so are executed programs, without the rights of their
+ * files. */
 static int descendants(void)
 {
     pthread_t thread;
@@ -184,10 +184,10 @@ static int numbers_of_another(void)
 {
 #if defined __x86_64__
     long number = 20;         /* getpid, by the numbers of 32 bits */
-    signal(SIGSEGV, SIG_DFL); /* what a kernel without these calls sends; cmocka would go on with the next test */
+    signal(SIGSEGV, SIG_DFL); /* sent by a kernel without these calls; cmocka would go on with the next test */
     __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
 #else
-    kill(getpid(), SIGSYS); /* there is no other to be had */
+    kill(getpid(), SIGSYS); /* this machine has no other numbers */
 #endif
     return 0;
 }

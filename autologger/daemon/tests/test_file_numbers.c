@@ -1,5 +1,5 @@
-/* FileMax and FileCounter over 20 boots of one machine with one disk and one store: numbers go round, each boot writes
- * a file of its own, a session that can't start counts on, and a boot that goes by an old snapshot does the same as one
+/* FileMax and FileCounter over 20 boots of one machine with one disk and one store: numbers wrap round, each boot
+ * writes a file of its own, a session that can't start counts on, and a boot by an old snapshot does the same as a boot
  * that reads the store.
  * Proves: REG-02, REG-09. */
 #include "autologger/boot/sequence.h"
@@ -31,7 +31,7 @@ static const char declared[] = "[Autologger/web]\nFileName = web.etl\nFileMax = 
 struct machine {
     struct os_fake  *fake;
     struct regstore *store;
-    struct regstore *sealed; /* of the first day; NULL: boots read the store */
+    struct regstore *sealed; /* sealed on the first day; NULL: boots read the store */
 };
 
 static struct machine machine_make(bool by_snapshot)
@@ -66,7 +66,7 @@ static uint32_t counter(struct machine *m, const char *key)
 }
 
 /* One boot from power-on to power-off; `twice`: the daemon dies after it took the numbers, and its successor takes them
- * again. The path that web wrote, static. */
+ * again. Returns the path that session web wrote, in static memory. */
 static const char *boot(struct machine *m, int number, bool twice)
 {
     static char          path[1024];
@@ -147,7 +147,7 @@ static void by_a_snapshot_and_a_daemon_that_dies(void **state)
     twenty_boots(true, true);
 }
 
-/* What an administrator changes between two boots holds, whatever the snapshot says. */
+/* An administrator's change between two boots takes effect, whatever the snapshot says. */
 static void a_changed_number_holds(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void a_changed_number_holds(void **state)
     assert_string_equal(boot(&m, 2, false), "/logs/web.etl.004");
     regstore_set_dword(m.store, WEB, "FileMax", 2, NULL);
     assert_string_equal(boot(&m, 3, false), "/logs/web.etl.001");
-    regstore_delete_key(m.store, WEB, NULL); /* the snapshot starts it all the same */
+    regstore_delete_key(m.store, WEB, NULL); /* the snapshot starts it nevertheless */
     assert_string_equal(boot(&m, 4, false), "/logs/web.etl.001");
     machine_end(&m);
 }

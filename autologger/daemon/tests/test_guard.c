@@ -1,7 +1,7 @@
-/* The guard: whole histories of boots, each step through the file; what is damaged counts as a try; the file is
- * replaced whole. A history is a string: "b1" boot with id 1 begins (and traces if it may), "d1" boot-done in it, "h1"
- * it goes on after a hibernation, "c" another configuration is applied, "x" the file is damaged, "-" it is removed.
- * Expected: one letter for each begin (b, h): S starts, u off because of an unfinished boot, o off because once is
+/* The guard: whole histories of boots, each step through the file; a damaged file counts as a try; the file is replaced
+ * as a whole. A history is a string: "b1" boot with id 1 begins (and traces if it may), "d1" boot-done in it, "h1" it
+ * resumes after a hibernation, "c" another configuration is applied, "x" the file is damaged, "-" it is removed.
+ * Expected: one letter for each begin (b, h): S starts, u off because of an unfinished boot, o off because Once is
  * done, t off because it was traced already. */
 #include "autologger/daemon/early/guard.h"
 
@@ -60,7 +60,7 @@ static void damage(void)
     file_put(text, n);
 }
 
-/* A boot as the programs do it: verdict, then the try is counted and the file written. The letter of the verdict. */
+/* A boot as the programs do it: verdict, then the try is counted and the file written. Returns the verdict's letter. */
 static char begins(char id, uint64_t change, bool once, unsigned limit)
 {
     struct guard  g;
@@ -92,27 +92,27 @@ static const struct history {
     bool        once;
     const char *steps, *expected;
 } histories[] = {
-    {false, "b1 d1 b2 d2 b3 d3", "SSS"},   /* every boot, each reaches its end */
-    {false, "b1 b2 b3", "SSu"},            /* two in a row do not */
-    {false, "b1 b2 d2 b3 b4 b5", "SSSSu"}, /* one that does starts afresh */
+    {false, "b1 d1 b2 d2 b3 d3", "SSS"},   /* every boot reaches its end */
+    {false, "b1 b2 b3", "SSu"},            /* two unfinished boots in a row */
+    {false, "b1 b2 d2 b3 b4 b5", "SSSSu"}, /* a finished boot resets the count */
     {false, "b1 b2 b3 b4", "SSuu"},        /* stays off */
-    {false, "b1 b2 b3 c b4 d4", "SSuS"},   /* until something else is applied */
-    {false, "b1 d1 b2 b3 b4", "SSSu"},     /* old successes do not help */
+    {false, "b1 b2 b3 c b4 d4", "SSuS"},   /* until another configuration is applied */
+    {false, "b1 d1 b2 b3 b4", "SSSu"},     /* earlier successes do not count */
     {true, "b1 d1 b2 b3", "Soo"},          /* once */
     {true, "b1 b2 b3", "Suu"},             /* once, and it did not come up */
     {true, "b1 d1 c b2 d2 b3", "SSo"},     /* applied again */
     {true, "b1 b2 c b3 b4", "SuSu"},
     {false, "b1 h1 h1 d1 b2", "SSSS"}, /* a resume is no try */
     {true, "b1 h1 d1 b2", "SSo"},
-    {false, "b1 b1 b1 b2 b3", "SSSSu"}, /* two with one id are one */
+    {false, "b1 b1 b1 b2 b3", "SSSSu"}, /* two begins with one id are one boot */
     {false, "b1 d1 b1", "St"},          /* done, and begun again in the same boot */
     {true, "b1 d1 b1", "So"},
-    {false, "b1 d1 x b2 b3", "SSu"}, /* damaged: one try, b2 the second */
+    {false, "b1 d1 x b2 b3", "SSu"}, /* damaged: one try; b2 is the second */
     {false, "b1 d1 x b2 d2 b3", "SSS"},
-    {true, "b1 d1 x b2 b3", "Suu"},    /* damaged: the only try there was */
-    {true, "b1 x c b2", "Su"},         /* and it does not know about which configuration */
+    {true, "b1 d1 x b2 b3", "Suu"},    /* damaged: it counts as the only try */
+    {true, "b1 x c b2", "Su"},         /* and the file does not tell for which configuration */
     {true, "b1 x - b2 d2 b3", "SSo"},  /* so applying removes it */
-    {false, "b1 b2 d1 b3 b4", "SSSu"}, /* a late boot-done of the boot before the last */
+    {false, "b1 b2 d1 b3 b4", "SSSu"}, /* a late boot-done, of the boot before the last */
     {false, "d1 b1 b2 b3", "SSu"},     /* a boot-done of a boot that was never counted */
     /* the list is bounded */
     {false, "b1 d1 b2 d2 b3 d3 b4 d4 b5 d5 b6 d6 b7 d7 b8 d8 b9 d9 ba db bb bc", "SSSSSSSSSSSu"},
@@ -172,7 +172,7 @@ static void reasons_name_the_boots(void **state)
     assert_false(guard_verdict(&g, 7, true, 1, "ten", &why));
     assert_int_equal(why.status, W_SUCCESS);
     assert_string_equal(why.text, "traced once in boot 9; nothing is declared for the next boot");
-    assert_true(guard_verdict(&g, 7, false, 2, "ten", &why)); /* consumed means nothing to one that traces always */
+    assert_true(guard_verdict(&g, 7, false, 2, "ten", &why)); /* a consumed configuration matters only with Once */
 }
 
 static void every_damaged_byte_is_found(void **state)

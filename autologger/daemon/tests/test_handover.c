@@ -58,7 +58,7 @@ static void everything_arrives_by_name(void **state)
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < 3 * COUNT)
-        skip(); /* descriptors are rationed here */
+        skip(); /* the limit of descriptors is too low here */
     kept_fill(&from, COUNT);
     assert_true(kept_init(&to));
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
@@ -86,7 +86,7 @@ static void everything_arrives_by_name(void **state)
     kept_finish(&to);
 }
 
-/* A message that is cut, of another version, or says more descriptors than there are: nothing is taken. */
+/* A message that is cut, of another version, or that promises more descriptors than there are: nothing is taken. */
 static void nonsense_is_refused(void **state)
 {
     struct {
@@ -111,7 +111,7 @@ static void nonsense_is_refused(void **state)
         assert_true(kept_init(&none));
         assert_true(kept_init(&to));
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-        assert_true(handover_send(pair[0], &none)); /* a sound one, to learn the numbers */
+        assert_true(handover_send(pair[0], &none)); /* a valid message, to learn the numbers */
         assert_int_equal(recv(pair[1], &head, sizeof head, 0), sizeof head);
         head.magic += rows[i].magic;
         head.version += rows[i].version_change;
@@ -127,7 +127,7 @@ static void nonsense_is_refused(void **state)
     }
 }
 
-/* The keeper goes away in the middle. */
+/* The keeper ends in the middle of a hand-over. */
 static void an_end_in_the_middle_is_an_error(void **state)
 {
     struct kept   to;

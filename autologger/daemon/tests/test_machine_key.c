@@ -1,4 +1,4 @@
-/* The machine's key is made once, for its owner alone, and read again; what is no key is refused and not replaced. */
+/* The machine's key is made once, for its owner alone, and read again; an invalid key is refused and not replaced. */
 #include "autologger/daemon/machine_key.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static void made_once(void **state)
     assert_int_equal(st.st_nlink, 1);
     assert_int_equal(unlink(key), 0);
     assert_int_equal(machine_key_load(store, again, NULL), W_SUCCESS);
-    assert_memory_not_equal(first, again, sizeof first); /* another machine's */
+    assert_memory_not_equal(first, again, sizeof first); /* a new key, as of another machine */
 }
 
 static void what_is_no_key(void **state)

@@ -1,5 +1,5 @@
-/* Which files of a boot are merged, and under which name; what is left after a merge that was killed before it could
- * tidy up.
+/* Which files of a boot are merged, and under which name; files that are left after a merge that was killed before it
+ * could remove them.
  * Proves: CTL-17 (boot_<FLAGS>_1_km_premerge and um_premerge become boot_<FLAGS>_1). */
 #include "autologger/daemon/end/merge_boot.h"
 
@@ -42,7 +42,7 @@ static void names(void **state)
         {"GlobalLogger", true, "boot_PROC_THREAD+LOADER_1_km_premerge.etl", "boot_PROC_THREAD+LOADER_1.etl"},
         {"XBootMgrSession", false, "boot_PROC_THREAD+LOADER_1_um_premerge.etl", "boot_PROC_THREAD+LOADER_1.etl"},
         {"GlobalLogger", true, "x_km_premerge.etl.003", "x.etl.003"},
-        /* a user session is no kernel session, whatever its file is called */
+        /* a user session stays one, whatever its file's name */
         {"web", false, "x_km_premerge.etl", "web-merged.etl"},
         {"web", false, "web.etl.003", "web-merged.etl.003"}, /* FileMax: each boot's file stays */
         {"GlobalLogger", true, "x.etl.016", "GlobalLogger-merged.etl.016"},
@@ -64,8 +64,8 @@ static void names(void **state)
     }
 }
 
-/* Two sessions of kernel events: the first one's file is merged, the other's stays, and is not taken for one that is
- * left over. */
+/* Two sessions of kernel events: the first one's file is merged; the other's stays, and is not removed as a
+ * left-over. */
 static void a_second_kernel_session_keeps_its_file(void **state)
 {
     struct result_list rows = {0};
@@ -91,7 +91,7 @@ static void a_second_kernel_session_keeps_its_file(void **state)
     result_list_finish(&rows);
 }
 
-/* A folder whose name has the tail keeps it. */
+/* A folder whose name ends like a premerge file keeps its name. */
 static void only_the_file_name_is_cut(void **state)
 {
     struct result_list rows = {0};
@@ -108,7 +108,8 @@ static void only_the_file_name_is_cut(void **state)
     result_list_finish(&rows);
 }
 
-/* Without a kernel session any user session's file may give the name; beside one, only the kernel's does. */
+/* Without a kernel session any user session's file may give the merged file its name; otherwise only the kernel's
+ * does. */
 static void who_gives_the_name(void **state)
 {
     struct result_list rows = {0};

@@ -1,6 +1,6 @@
-/* A merge in a process without rights: the same bytes as one with all of them; what it asks for and is not its own is
- * refused; and a guest that dies, is misled, or takes too long is a Status with words, after which all files are
- * there. */
+/* A merge in a process without rights: the same bytes as one with all rights; requests for foreign files are refused;
+ * and a guest that dies, misbehaves, or takes too long gives a Status with a reason, after which all files still
+ * exist. */
 // timeout: 120
 #include "autologger/daemon/end/merge_host.h"
 #include "autologger/daemon/end/merge_job.h"
@@ -39,7 +39,7 @@ static void file_save(const char *path, const void *data, size_t size, mode_t mo
     assert_true(fd >= 0 && write(fd, data, size) == (ssize_t)size && close(fd) == 0);
 }
 
-/* Of this boot, so that the host is told in the merged file. */
+/* This boot's time, so that the merged file names the host. */
 static uint64_t boot_time(void)
 {
     struct timespec real, since;
@@ -59,7 +59,7 @@ static void input_save(const char *path, const char *name, int64_t from, uint64_
         for (uint32_t i = 0; i < 50; i++)
             image_event(&m, from + b * 100000 + i * 1000, i);
     }
-    file_save(path, m.data, m.size, 0600); /* nobody else may read it */
+    file_save(path, m.data, m.size, 0600); /* readable by its owner alone */
     image_free(&m);
 }
 
@@ -91,7 +91,7 @@ static int tear_down(void **state)
     char below[60];
     (void)state;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(unlink(inputs[i]), 0); /* no failure has taken one away */
+        assert_int_equal(unlink(inputs[i]), 0); /* no failure has removed the input */
         unlink(targets[i]);
         snprintf(below, sizeof below, "%s/%d", folder, i);
         assert_int_equal(rmdir(below), 0); /* no temporary file was left */
@@ -155,7 +155,7 @@ static void the_same_bytes(void **state)
     struct stat         st;
     (void)state;
     assert_int_equal(merge_parts_run(os_linux(), &with, &counts, &why), W_SUCCESS);
-    assert_true(counts.out >= 2000 && counts.added >= 3); /* both sessions and the host are told */
+    assert_true(counts.out >= 2000 && counts.added >= 3); /* the events of both sessions and of the host */
     assert_int_equal(job(&without, &told, &why), W_SUCCESS);
     same_but_for_ids(targets[0], targets[1]);
     assert_true(stat(targets[1], &st) == 0 && st.st_uid == getuid() && (st.st_mode & 07777) == 0640);
@@ -165,7 +165,7 @@ static void the_same_bytes(void **state)
     assert_int_equal(told.first_user_ns, known.first_user_ns);
 }
 
-/* What the merge itself says against a file comes through. */
+/* The merge's own complaint about a file is passed on. */
 static void its_own_words(void **state)
 {
     struct merge_told told;
@@ -176,7 +176,7 @@ static void its_own_words(void **state)
     assert_non_null(strstr(why.text, "is not an .etl file"));
 }
 
-/* ---- what a guest may have ---- */
+/* ---- the rights of a guest ---- */
 
 static struct merge_host host_of(void)
 {
@@ -223,17 +223,17 @@ static void what_the_guest_may_have(void **state)
     assert_int_equal(reply_to(MERGE_OPEN, "/proc/1/mem", "", 0), -EACCES);
     assert_int_equal(reply_to(MERGE_OPEN, "/proc/self/exe", "", 0), -EACCES);
     assert_int_equal(reply_to(MERGE_OPEN, "/proc/self/root/bin/true", "", 0), -EACCES);
-    assert_int_equal(symlink("/proc/self/root/bin/true", link), 0); /* into whatever another process has mounted */
+    assert_int_equal(symlink("/proc/self/root/bin/true", link), 0); /* leads into another process's mounts */
     const int led = reply_to(MERGE_OPEN, link, "", 0);
     assert_int_equal(unlink(link), 0);
     assert_true(led == -ELOOP);
-    /* as any path that is not there */
+    /* like any missing path */
     assert_int_equal(reply_to(MERGE_OPEN, "/sys/module/a/b/notes/.note.gnu.build-id", "", 0), -ENOENT);
     assert_int_equal(reply_to(MERGE_OPEN, "/var/lib/autologger/publishers/../rights", "", 0), -ENOENT);
     assert_int_equal(reply_to(MERGE_STAT, "/etc/passwd", "", 0), -EACCES);
     assert_int_equal(reply_to(MERGE_LSTAT, secret, "", 0), -EACCES);
     assert_int_equal(reply_to(MERGE_CREATE, secret, "", O_RDWR), -EACCES);
-    assert_int_equal(reply_to(MERGE_CREATE, targets[0], "", MAKE), -EACCES); /* only under its temporary name */
+    assert_int_equal(reply_to(MERGE_CREATE, targets[0], "", MAKE), -EACCES); /* only under the temporary name */
     assert_int_equal(reply_to(MERGE_CREATE, other, "", MAKE), -EACCES);
     assert_int_equal(reply_to(MERGE_CREATE, own, "", MAKE | O_DIRECTORY), -EACCES);
     assert_int_equal(reply_to(MERGE_RENAME, inputs[0], targets[0], 0), -EACCES);
@@ -246,12 +246,12 @@ static void what_the_guest_may_have(void **state)
     struct merge_host  h = host_of();
     struct merge_ask   ask;
     struct merge_reply reply;
-    memset(&ask, 'a', sizeof ask); /* no NUL anywhere */
+    memset(&ask, 'a', sizeof ask); /* no NUL at all */
     ask.what = MERGE_OPEN;
     assert_true(merge_host_reply(&h, &ask, &reply) == -1 && reply.result == -EINVAL);
 }
 
-/* ---- guests that are not what they were ---- */
+/* ---- hostile guests ---- */
 
 static void guest_crashes(void *ctx, struct os *edge, void *answer)
 {
@@ -275,7 +275,7 @@ static void guest_hangs(void *ctx, struct os *edge, void *answer)
         ;
 }
 
-/* It hangs up first, so that nobody listens to it. */
+/* Closes its socket first, so that it hears nothing. */
 static void guest_hangs_up(void *ctx, struct os *edge, void *answer)
 {
     close(3);
@@ -288,7 +288,7 @@ static void guest_leaves(void *ctx, struct os *edge, void *answer)
     _exit(0);
 }
 
-/* What it finds is its answer: the number of things that it could do and should not. */
+/* Its answer is the number of forbidden things that it could do. */
 static void guest_tries(void *ctx, struct os *edge, void *answer)
 {
     unsigned *done = answer;
@@ -341,7 +341,7 @@ static void a_guest_that_fails(void **state)
         assert_non_null(strstr(why.text, cases[i].words));
         assert_non_null(strstr(why.text, targets[0]));
     }
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* and none is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
 }
 
 static void a_guest_that_tries(void **state)
@@ -356,7 +356,7 @@ static void a_guest_that_tries(void **state)
     assert_int_equal(layers | sandbox_possible(SANDBOX_PARSER), layers);
 }
 
-/* Whoever asked for it has ended: the guest does not go on, however busy it is. */
+/* The host has ended: the guest ends, too, however busy it is. */
 static void nobody_wants_it(void **state)
 {
     struct merge_host h = host_of();
@@ -376,7 +376,7 @@ static void nobody_wants_it(void **state)
     close(pair[0]);
 }
 
-/* One that is ended leaves neither a target nor anything beside it (tear_down looks), and a new one is made. */
+/* A job that is ended leaves no target and no temporary (tear_down looks), and a new job succeeds. */
 static void a_job_that_is_ended(void **state)
 {
     struct merge_parts parts = parts_for(targets[1]);
@@ -391,7 +391,7 @@ static void a_job_that_is_ended(void **state)
     assert_int_equal(job(&parts, &told, &why), W_SUCCESS);
 }
 
-/* What is no order is answered with the process' end. */
+/* An invalid order ends the process. */
 static void what_is_no_order(void **state)
 {
     static const size_t sizes[] = {1, 8, 100, 4096, 60000};

@@ -53,14 +53,14 @@ static void a_whole_boot(bool processes)
         program(&m, 200, 1);
     events(&m, 210, 5);
     if (processes) {
-        program(&m, 500, 77); /* somebody else */
+        program(&m, 500, 77); /* another process */
         program(&m, 550, 1);  /* run-init */
         program(&m, 600, 1);  /* systemd */
     }
     events(&m, 610, 7);
     events(&m, 1000, 2);
     if (processes)
-        program(&m, 1500, 1); /* it was updated, and executed itself anew */
+        program(&m, 1500, 1); /* systemd executed itself again after an update */
     events(&m, 2000, 4);
     save(&m);
 }
@@ -94,7 +94,7 @@ static void all_phases(void **state)
     expect(&boot, RESULT_PHASE_AFTER, true, 2000, 0, 4);
 }
 
-/* Where the initramfs ends is not known: its events and those of user space cannot be told apart. */
+/* The end of the initramfs is not known: its events and those of user space cannot be told apart. */
 static void without_processes(void **state)
 {
     struct result_list boot = times;
@@ -128,7 +128,7 @@ static void without_a_mark_or_a_file(void **state)
     boot.target_ms = boot.boot_done_ms = 0;
     a_whole_boot(true);
     phase_count(path, &boot, &boot.phases);
-    /* up to the last program: without a target nobody knows */
+    /* up to the last program: without a target its end is not known */
     expect(&boot, RESULT_PHASE_INITRAMFS, true, 200, 1300, 1 + 5 + 3 + 7 + 2);
     expect(&boot, RESULT_PHASE_USER, true, 1500, 0, 1 + 4);
     expect(&boot, RESULT_PHASE_SETTLING, false, 0, 0, 0);
@@ -138,7 +138,8 @@ static void without_a_mark_or_a_file(void **state)
         assert_false(phase_span(&boot, i).counted);
 }
 
-/* What the kernel session says of the machine at its end: the event that describes itself, of our provider alone. */
+/* Values of the machine in the kernel session at its end: read from the self-describing event, of our provider
+ * alone. */
 static void told_by_the_machine(void **state)
 {
     enum { TRAITS = sizeof BOOTENV_PROVIDER + 2, SCHEMA = 3 + sizeof BOOTENV_TIMES_NAME };

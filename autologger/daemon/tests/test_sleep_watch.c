@@ -1,4 +1,4 @@
-/* Clocks that are set and machines that sleep, by made-up readings; and the real timer, which nobody cancels. */
+/* Clocks that are set and machines that sleep, by made-up readings; and the real timer, which nothing cancels. */
 #include "autologger/daemon/sleep_watch.h"
 
 #include <setjmp.h>

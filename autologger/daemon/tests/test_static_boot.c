@@ -1,4 +1,4 @@
-/* What the early boot program is made of needs libc alone: a static program boots from a sealed snapshot, and holds no
+/* The code of the early boot program needs libc alone: a static program boots from a sealed snapshot, and holds no
  * line of SQLite, iniparser or libfwnt. Proves: REG-02, REG-19. */
 #include "autologger/daemon/parts/runtime_dir.h"
 #include "autologger/plan/plan.h"
@@ -60,7 +60,7 @@ static void boots_from_a_snapshot(void **state)
     assert_int_not_equal(access(folder, F_OK), 0);
 }
 
-/* The program's own bytes: symbols are not stripped, so what is linked is named in it. */
+/* The program's own bytes: symbols are not stripped, so a linked library would be named in it. */
 static void holds_no_library(void **state)
 {
     static const char *const names[] = {"sqlite3_open", "iniparser_load", "libfwnt_lzxpress", "yajl_gen"};

@@ -50,7 +50,7 @@ static void log_close(struct log *l)
         close(l->syslog_fd);
 }
 
-/* The value of a field of an entry in the journal's protocol, or NULL when it is not there once. */
+/* The value of a field of an entry in the journal's protocol; NULL unless it occurs exactly once. */
 static const char *value_of(const char *entry, size_t size, const char *name, char *out, size_t room)
 {
     const char *end   = entry + size;
@@ -91,7 +91,7 @@ static struct result_list rows_make(void)
     r              = result_add(&list);
     strcpy(r->session, "web");
     strcpy(r->provider, "{0}");
-    strcpy(r->name, "Contoso\nPRIORITY=0"); /* a name of a declaration: anything */
+    strcpy(r->name, "Contoso\nPRIORITY=0"); /* a declaration may contain any name */
     r->start = true;
     condition_add(&r->conditions, W_WMI_GUID_NOT_FOUND, true, "Contoso", "", 0, "start it", "nobody registered it");
     r = result_add(&list);
@@ -124,10 +124,10 @@ static void the_journal_gets_an_entry_a_row(void **state)
     assert_string_equal(value_of(entry[0], size[0], "MESSAGE", v, sizeof v), "web: note, 12 events, 4 lost");
     assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_LOST", v, sizeof v), "4");
     assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_OVERWRITTEN", v, sizeof v), "5");
-    assert_string_equal(value_of(entry[0], size[0], "PRIORITY", v, sizeof v), "5"); /* it has losses */
+    assert_string_equal(value_of(entry[0], size[0], "PRIORITY", v, sizeof v), "5"); /* a session with losses */
     assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_EVENTS", v, sizeof v), "12");
     assert_null(value_of(entry[0], size[0], "AUTOLOGGER_PROVIDER", v, sizeof v));
-    /* Y2: the name with a line in it is one value, the priority is there once */
+    /* Y2: the name with a line break is one value, and the priority occurs once */
     assert_string_equal(value_of(entry[1], size[1], "AUTOLOGGER_PROVIDER", v, sizeof v), "Contoso\\nPRIORITY=0");
     assert_string_equal(value_of(entry[1], size[1], "PRIORITY", v, sizeof v), "5");
     assert_non_null(strstr(value_of(entry[1], size[1], "MESSAGE", v, sizeof v),
@@ -175,7 +175,7 @@ static void nobody_is_waited_for(void **state)
     struct syslog_sockets to = {l.journal, l.syslog};
     assert_int_equal(syslog_rows_send(&list, &to), 0);
     log_close(&l);
-    log_open(&l, true, false); /* never read: full after a while, and the rest is dropped */
+    log_open(&l, true, false); /* never read: full after a while, further lines are dropped */
     unsigned sent = 4;
     for (int i = 0; i < 1000 && sent == 4; i++)
         sent = syslog_rows_send(&list, &(struct syslog_sockets){l.journal, l.syslog});

@@ -1,5 +1,5 @@
 /* Files of a boot that was shut down before they were merged: moved aside once, whatever happens in between; a boot
- * that is given up takes its note along. The store is a real file, so that it can be opened as the daemon does. */
+ * that is removed takes its note along. The store is a real file, so that it can be opened as the daemon does. */
 #include "autologger/daemon/end/unmerged.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static void boot_save(const char *boot_id, bool noted)
     result_list_finish(&list);
 }
 
-/* What a daemon that starts does; the number of boots that are to be merged. */
+/* The daemon's step at its start. Returns the number of boots to be merged. */
 static unsigned look(void)
 {
     struct unmerged u = {
@@ -139,10 +139,10 @@ static void a_noted_file_is_moved_once(void **state)
     expect_row(1, aside_path);
     boot_save("two", false); /* writes a file of the same name */
     file_put(log_path, "of boot 2");
-    assert_int_equal(look(), 1); /* and another boot: not yet merged */
+    assert_int_equal(look(), 1); /* and another boot that is not merged */
     assert_string_equal(file_get(log_path, text), "of boot 2");
     assert_string_equal(file_get(aside_path, text), "of boot 1");
-    unlink(aside_path); /* somebody took it away: what is there is still not boot 1's */
+    unlink(aside_path); /* removed by a user: the file at log_path is still not boot 1's */
     assert_int_equal(look(), 1);
     assert_string_equal(file_get(log_path, text), "of boot 2");
     store = store_open(true);
@@ -153,7 +153,7 @@ static void a_noted_file_is_moved_once(void **state)
     assert_int_equal(look(), 0);
 }
 
-/* Killed when the rows had the new path, and the file was not there yet; then, when the file was. */
+/* A start was killed when the rows had the new path, and the file was not moved yet; then, when it was. */
 static void a_start_that_was_killed_goes_on(void **state)
 {
     char text[32];

@@ -1,6 +1,6 @@
 /* Files of users are made by a process of that user's (writer.c): owner, rights and descriptors are that user's, not
- * the daemon's; what the user may not do is refused with the system's error. A writer that is killed, or has rested,
- * has a successor; what is no request ends it.
+ * the daemon's; requests that exceed the user's rights fail with the system's error. A writer that is killed, or was
+ * idle, has a successor; an invalid request ends it.
  * Proves: SEC-09. */
 // timeout: 60
 #include "autologger/daemon/parts/writer.h"
@@ -62,7 +62,7 @@ static struct os *begun(void)
     return writer_owner.os(os_linux());
 }
 
-/* The writer that this process has last started for the user; 0: there is none. */
+/* The writer that this process has started last for the user; 0: none. */
 static pid_t writer_pid(void)
 {
     DIR           *d     = opendir("/proc");
@@ -116,7 +116,7 @@ static void the_file_is_the_users(void **state)
     assert_int_equal(os->unlink(os, in_folder("own/more/other")), 0);
     assert_int_equal(access(in_folder("own/more/other"), F_OK), -1);
     close(fd);
-    fd = os->open(os, in_folder("further/file"), O_RDWR | O_CREAT, 0640); /* by a group that is not the first one */
+    fd = os->open(os, in_folder("further/file"), O_RDWR | O_CREAT, 0640); /* by a supplementary group's right */
     assert_true(fd >= 0);
     close(fd);
     writer_owner.end(&owner);
@@ -145,12 +145,12 @@ static void what_the_user_may_not_is_refused(void **state)
     far[sizeof far - 1] = 0;
     assert_int_equal(os->open(os, far, O_RDONLY, 0), -ENAMETOOLONG);
     far[WRITER_PATH - 1] = 0;
-    assert_int_equal(os->open(os, far, O_RDONLY, 0), -ENAMETOOLONG); /* of a part */
+    assert_int_equal(os->open(os, far, O_RDONLY, 0), -ENAMETOOLONG); /* one component is too long */
     writer_owner.end(&owner);
 }
 
-/* By /proc: no user, group or capability of root's is left, nor a descriptor but the socket and what the test's own
- * output is. */
+/* By /proc: no user, group or capability of root is left, and no descriptor but the socket and the test's own
+ * output. */
 static void it_has_no_other_rights(void **state)
 {
     struct os     *os = begun();
@@ -192,7 +192,7 @@ static void it_has_no_other_rights(void **state)
     writer_owner.end(&owner);
 }
 
-/* Else a user could hold the daemon's thread for as long as it likes. */
+/* Otherwise a user could hold the daemon's thread for any time. */
 static void its_owner_does_not_stop_it(void **state)
 {
     static const int signals[] = {SIGSTOP, SIGKILL, SIGCONT, SIGTERM};
@@ -231,7 +231,7 @@ static void one_that_is_killed_has_a_successor(void **state)
     assert_int_equal(kill(pid, SIGKILL), 0);
     for (unsigned i = 0; i < 1000 && writer_pid() == pid; i++)
         usleep(1000);
-    assert_int_equal(os->lstat(os, in_folder("own"), &at), 0); /* a request that nobody took is made again */
+    assert_int_equal(os->lstat(os, in_folder("own"), &at), 0); /* a request that no writer took is sent again */
     assert_int_not_equal(writer_pid(), pid);
     writer_owner.end(&owner);
     os = begun();
@@ -268,7 +268,7 @@ static void threads_do_not_wait_for_each_other(void **state)
     assert_int_equal(access(in_folder("own/thread-5-49"), F_OK), 0);
 }
 
-/* Whatever comes through the socket that is no request ends the writer, and does nothing. */
+/* An invalid message ends the writer, without any effect. */
 static void what_is_no_request_ends_it(void **state)
 {
     static struct writer_request good;
@@ -305,7 +305,7 @@ static void what_is_no_request_ends_it(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], WRITER_WORD) == 0)
-        _exit(writer_run()); /* in its sandbox nobody can look for leaks */
+        _exit(writer_run()); /* its sandbox prevents a search for leaks */
     if (getuid() != 0) {
         printf("skipped: to become another user needs root\n");
         return 77;

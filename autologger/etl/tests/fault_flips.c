@@ -27,7 +27,7 @@ static void every_bit(void **state)
         }
     }
     assert_int_equal(m.size, 8192);
-    for (size_t bit = 0; bit <= 8 * m.size; bit++) { /* the last round flips nothing: the whole count */
+    for (size_t bit = 0; bit <= 8 * m.size; bit++) { /* the last round flips nothing, and gives the full count */
         struct etl_reader *r;
         struct etl_event   e;
         struct reason      why;
@@ -43,7 +43,7 @@ static void every_bit(void **state)
             etl_reader_close(r);
         } else {
             refused++;
-            assert_true(at < 8 * (72 + 32)); /* only the head of buffer 0 can make it no .etl at all */
+            assert_true(at < 8 * (72 + 32)); /* only a flip in the head of buffer 0 can make the file no .etl */
         }
         if (bit == 8 * m.size)
             total = n;

@@ -32,7 +32,7 @@ static ssize_t faulty_pwrite(struct os *os, int fd, const void *data, size_t siz
     int n = calls++;
     if (how == SHORT_THEN_FAIL && n == until && size > 8) {
         failed++;
-        return os_linux()->pwrite(os_linux(), fd, data, size / 2, offset); /* the rest is call until + 1: */
+        return os_linux()->pwrite(os_linux(), fd, data, size / 2, offset); /* call until + 1 writes the rest: */
     }
     if (n == until + (how == SHORT_THEN_FAIL)) {
         failed++;
@@ -41,7 +41,7 @@ static ssize_t faulty_pwrite(struct os *os, int fd, const void *data, size_t siz
     return os_linux()->pwrite(os_linux(), fd, data, size, offset);
 }
 
-/* Writes a file; false when it could not be made at all. Checks the invariants. */
+/* Writes a file and checks the invariants. False when the file could not be created. */
 static bool trial(const char *path)
 {
     static uint8_t       buffer[BUFFER];
@@ -58,7 +58,7 @@ static bool trial(const char *path)
     calls = failed = 0;
     unlink(path);
     if (etl_writer_create(&faulty, path, &info, 0, &w, &why) != W_SUCCESS) {
-        assert_int_not_equal(access(path, F_OK), 0); /* a new file that can't be begun does not stay */
+        assert_int_not_equal(access(path, F_OK), 0); /* a new file whose header can't be written is removed */
         return false;
     }
     for (uint32_t i = 0; i < BUFFERS; i++) {

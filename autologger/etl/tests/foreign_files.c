@@ -1,4 +1,4 @@
-/* Files of Windows, read in full: what Windows' own tools count, time order, no damage. */
+/* Files of Windows, read in full: the counts of Windows' own tools, time order, no damage. */
 #include "autologger/etl/tests/counted_files.h"
 #include "tools/dev/foreign.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz target: any bytes are compressed and come back by libfwnt; the same bytes as a compressed buffer of each method
- * expand or are refused, and nothing else happens. */
+/* Fuzz target: any bytes are compressed, and libfwnt expands them to the same; the same bytes as a compressed buffer of
+ * each method expand or are refused, and nothing else happens. */
 #include "autologger/etl/buffers.h"
 #include "autologger/etl/xpress.h"
 

@@ -1,4 +1,4 @@
-/* The traces that tools/dev/make_traces.c writes, read in full: as many events as it wrote, time order, no damage.
+/* The traces of tools/dev/make_traces.c, read in full: the number of events written, time order, no damage.
  * Proves: CON-02 (chronological over CPUs). D-50: from a clone alone. */
 #include "autologger/etl/tests/counted_files.h"
 

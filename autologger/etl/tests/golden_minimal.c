@@ -1,4 +1,4 @@
-/* The minimal file of etl-format.md section 9, byte by byte, out of the writer; and read back.
+/* The writer makes the minimal file of etl-format.md section 9, byte by byte; and the reader reads it back.
  * Proves: SES-14 (header clock), SES-20 (mode in the header). */
 #include "autologger/etl/tests/build.h"
 
@@ -14,7 +14,7 @@ struct patch {
     size_t      at;
     const char *hex;
 };
-/* everything that is neither zero nor filler; 00s that lie between are listed where they matter */
+/* all bytes that are neither zero nor filler; 00s between them are listed where they matter */
 /* clang-format off */
 static const struct patch expected[] = {
     {0x000, "00100000"}, {0x004, "A0010000"}, {0x008, "A0010000"}, {0x028, "00000100"}, {0x02C, "03000000"},
@@ -25,7 +25,7 @@ static const struct patch expected[] = {
     {0x168, "8096980000000000"}, {0x170, "8205638E90E5D501"}, {0x178, "01000000"}, {0x180, "640065006D006F000000"},
     {0x18A, "640065006D006F002E00650074006C000000"},
     {0x1000, "00100000"}, {0x1004, "A0000000"},
-    {0x1008, "A0000000"}, /* the table's Windows-style A0100000 or this: the writer checklist, 8.3 */
+    {0x1008, "A0000000"}, /* Windows writes A0100000; this is valid, too: the writer checklist, 8.3 */
     {0x1010, "C0D8A70000000000"}, {0x1018, "0100000000000000"}, {0x1028, "00000100"}, {0x102C, "03000000"},
     {0x1030, "A0000000"}, {0x1034, "21000000"}, {0x1048, "540013C0"}, {0x1050, "D20400002E160000"},
     {0x1058, "808D5B0000000000"}, {0x1060, "78563412BC9AF0DE1122334455667788"}, {0x1070, "0700000004000000"},

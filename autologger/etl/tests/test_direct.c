@@ -19,10 +19,10 @@ enum { BUFFER = 256 << 10, BUFFERS = 40 };
 
 static struct os os;
 static int       direct_fd;                                   /* -1: not asked for */
-static unsigned  direct_writes, cached_writes, direct_errors; /* of whole buffers */
+static unsigned  direct_writes, cached_writes, direct_errors; /* counts of whole buffers */
 static int       open_error, write_error;
 static uint64_t  clock_ns, direct_takes, cached_takes;
-static size_t    largest_at_start; /* of the writes through the cache at the first byte of the file */
+static size_t    largest_at_start; /* largest cached write at the first byte of the file */
 
 static int opens(struct os *o, const char *path, int flags, unsigned mode)
 {
@@ -31,7 +31,7 @@ static int opens(struct os *o, const char *path, int flags, unsigned mode)
         return os_linux()->open(os_linux(), path, flags, mode);
     if (open_error)
         return -open_error;
-    return direct_fd = os_linux()->open(os_linux(), path, flags & ~O_DIRECT, mode); /* whatever the test's volume can */
+    return direct_fd = os_linux()->open(os_linux(), path, flags & ~O_DIRECT, mode); /* for any volume */
 }
 static ssize_t writes(struct os *o, int fd, const void *data, size_t size, uint64_t offset)
 {
@@ -69,7 +69,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* A file of BUFFERS buffers; it reads without damage, and has them all. */
+/* Writes a file of BUFFERS buffers, which reads without damage and is complete. */
 static void write_file(bool direct, bool hurry)
 {
     char                 path[] = "/tmp/autologger-direct-XXXXXX";
@@ -121,7 +121,8 @@ static void past_the_cache(void **state)
     assert_int_equal(direct_writes, 0);
 }
 
-/* Each buffer writes four bytes of it again: the cache has it in a piece no larger than a page, or not at all. */
+/* Each buffer updates four bytes of the first page: the page cache has it in a piece of at most one page, or not at
+ * all. */
 static void the_first_page_by_itself(void **state)
 {
     (void)state;
@@ -139,7 +140,7 @@ static void where_it_is_refused(void **state)
     write_file(true, false);
     assert_int_equal(direct_writes, 0);
     open_error  = 0;
-    write_error = EINVAL; /* some file systems open, and refuse to write */
+    write_error = EINVAL; /* some file systems open the file, but refuse the write */
     write_file(true, false);
     assert_int_equal(direct_writes, 0);
     assert_int_equal(direct_errors, 1);
@@ -154,12 +155,12 @@ static void in_a_hurry_the_faster_way(void **state)
     write_file(true, true);
     assert_true(cached_writes >= BUFFERS - 2 && direct_writes >= 1);
     setup(NULL);
-    direct_takes = UINT64_C(10000) * (BUFFER >> 10); /* a slow disk, and a cache that waits for it */
+    direct_takes = UINT64_C(10000) * (BUFFER >> 10); /* a slow disk, and a cache that is slower still */
     cached_takes = UINT64_C(20000) * (BUFFER >> 10);
     write_file(true, true);
     assert_true(direct_writes >= BUFFERS - 3);
     setup(NULL);
-    cached_takes = 0; /* a fast disk: whatever the cache could do */
+    cached_takes = 0; /* a fast disk: used however fast the cache is */
     write_file(true, true);
     assert_true(direct_writes >= BUFFERS);
 }

@@ -1,6 +1,6 @@
-/* Extended items that are like others are found again by comparing them, and a file is read the same through a mapping:
- * every event is the same, field by field, as decoded by itself. Kinds that share a place of the cache, items of other
- * lengths, records that are cut.
+/* The cache of extended items finds equal items by comparing them, and a file reads the same through a mapping: each
+ * event equals the one decoded by itself, field by field. Kinds that share a place of the cache, items of other
+ * lengths, cut records.
  * Proves: COR-09 (what is read is what was written), issue 5 "memory bounded by open buffers". */
 #include "autologger/etl/record_usual.h"
 #include "autologger/etl/tests/build.h"
@@ -15,7 +15,7 @@
 
 enum { KINDS = 200, ROUNDS = 20 };
 
-/* Kinds differ in the provider's name, the event's, its fields, or have another item between. */
+/* Kinds differ in the provider's name, the event's name or fields, or have another item between. */
 static void add_kind(struct image *m, unsigned kind, int64_t time, uint32_t value)
 {
     char     traits[64], schema[64], part[512];
@@ -31,7 +31,7 @@ static void add_kind(struct image *m, unsigned kind, int64_t time, uint32_t valu
     if (kind % 5 == 0)
         n += build_item((uint8_t *)part + n, ETL_EXT_RELATED_ACTIVITY, true, &related, sizeof related);
     n += build_item((uint8_t *)part + n, ETL_EXT_SCHEMA_TL, false, schema, schema_size);
-    if (kind % 11 != 0) { /* else without a payload */
+    if (kind % 11 != 0) { /* every 11th kind has no payload */
         memcpy(part + n, &value, sizeof value);
         n += sizeof value;
     }
@@ -46,7 +46,7 @@ static void add_kind(struct image *m, unsigned kind, int64_t time, uint32_t valu
     image_add(m, &h, sizeof h, part, n);
 }
 
-/* What a reader gives is what the record alone gives. */
+/* A reader decodes an event as the record alone decodes. */
 static void same(const struct etl_event *e)
 {
     struct etl_event one;
@@ -68,16 +68,16 @@ static void same(const struct etl_event *e)
                 one.record_size == e->record_size);
 }
 
-/* Two events with one number have the same items. */
+/* Events with equal `items` numbers have the same items. */
 static void numbered(const struct etl_event *e, uint64_t number[KINDS], unsigned kind)
 {
     if (kind % 5 == 0) {
-        assert_int_equal(e->items, 0); /* an item that is another one each time */
+        assert_int_equal(e->items, 0); /* an item that differs each time has no number */
         return;
     }
     for (unsigned i = 0; i < KINDS; i++)
         assert_true(i == kind || !number[i] || number[i] != e->items);
-    number[kind] = e->items; /* another one than before, where it had to make room meanwhile */
+    number[kind] = e->items; /* another number when the cache had dropped it */
 }
 
 static unsigned read_all(struct etl_reader *r)
@@ -144,7 +144,7 @@ static void through_a_mapping(void **state)
     image_free(&m);
 }
 
-/* Each length that a record may be cut to, behind a whole one of its kind: the items are those that are there. */
+/* A record cut to each length, after a whole one of its kind: only the items that are there. */
 static void cut_short(void **state)
 {
     struct items_cache *cache = calloc(1, sizeof *cache);
@@ -157,7 +157,7 @@ static void cut_short(void **state)
         memcpy(&size, p, sizeof size);
         assert_true(etl_record_decode_usual(p, size, cache, &whole));
         for (uint32_t less = sizeof(struct etl_event_header); less <= size; less++) {
-            uint8_t *copy = malloc(less); /* nothing behind it: a sanitizer sees what is read there */
+            uint8_t *copy = malloc(less); /* exact size: a sanitizer finds a read behind it */
             memcpy(copy, p, less);
             bool a = etl_record_decode(copy, less, 0, &one), b = etl_record_decode_usual(copy, less, cache, &two);
             assert_int_equal(a, b);

@@ -1,5 +1,5 @@
-/* Files on one line, and files that are not (D-05, D-09): frequencies as two programs measure them, dates that were
- * corrected, other boots.
+/* Files on one time line, and files that are not (D-05, D-09): frequencies as two programs measure them, corrected
+ * dates, other boots.
  * Proves: SES-16. */
 #include "autologger/etl/line.h"
 
@@ -14,7 +14,7 @@
 #define SECOND INT64_C(10000000)
 #define START INT64_C(132268250824476034)
 
-/* Begins `at` s after raw 0, which is START; lasts `length` s. */
+/* A file that begins `at` s after raw 0, whose date is START, and lasts `length` s. */
 static struct etl_file_header file(int64_t at, int64_t length)
 {
     return (struct etl_file_header){.raw       = {.clock_type = 1,
@@ -47,12 +47,12 @@ static void dates_that_moved(void **state)
     struct etl_file_header a = file(100, 86400), b = file(110, 30);
     uint64_t               off;
     (void)state;
-    a.raw.start_time += 2 * SECOND; /* a day's slewing, as its last header has it */
+    a.raw.start_time += 2 * SECOND; /* a day's slewing, as the last header of `a` has it */
     a.raw.end_time += 2 * SECOND;
     assert_int_equal(etl_lines_compare(&a, &b, &off), ETL_LINES_ONE);
     assert_int_equal(etl_lines_compare(&b, &a, &off), ETL_LINES_ONE);
     a = file(100, 60);
-    b.raw.start_time += 2 * SECOND; /* not within a minute */
+    b.raw.start_time += 2 * SECOND; /* too much within a minute */
     assert_int_equal(etl_lines_compare(&a, &b, &off), ETL_LINES_APART);
     assert_true(off / SECOND == 2);
     b           = file(110, 30);
@@ -65,7 +65,7 @@ static void the_later_date(void **state)
     struct etl_file_header a = file(100, 60), b = file(110, 80), c = file(150, 0);
     (void)state;
     assert_true(etl_line_later(&a, &b) && !etl_line_later(&b, &a));
-    assert_true(!etl_line_later(&a, &c)); /* not finished: its date is that of its start */
+    assert_true(!etl_line_later(&a, &c)); /* not finished: its start counts */
     b.raw.start_time += SECOND;
     b.raw.end_time += SECOND;
     b.raw.perf_freq = HZ + 23;
@@ -74,7 +74,7 @@ static void the_later_date(void **state)
     assert_int_equal(a.raw.end_time - a.raw.start_time, 60 * SECOND);
     assert_int_equal(a.raw.start_time - a.raw.boot_time, 100 * SECOND);
     assert_int_equal(a.raw.perf_freq, HZ + 23);
-    for (int64_t s = 0; s < 1000; s += 37) { /* one moment, one date */
+    for (int64_t s = 0; s < 1000; s += 37) { /* each moment has one date in both files */
         const uint64_t one = etl_filetime(&a, s * HZ), two = etl_filetime(&b, s * HZ);
         assert_true(one - two + 1 <= 2);
     }

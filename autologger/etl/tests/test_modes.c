@@ -1,4 +1,4 @@
-/* The file writer's other modes: rings, files that are set aside, files that go on. Every event is in the file,
+/* The file writer's other modes: rings, preallocated files, files that are appended to. Every event is in the file,
  * overwritten, or was refused.
  * Proves: SES-02 (circular: never larger than MaxFileSize, oldest gone, newest kept), SES-03 (a ring in memory), SES-04
  * (copies of rings), SES-20 (LogFileMode in the header). */
@@ -46,7 +46,7 @@ static long file_size(const char *name)
     return stat(name, &st) < 0 ? -1 : (long)st.st_size;
 }
 
-/* A buffer of so many events, which have consecutive numbers from *next on. */
+/* Fills a buffer with events of consecutive numbers from *next on. */
 static uint32_t fill(uint32_t *next)
 {
     uint32_t at = 72;
@@ -96,7 +96,8 @@ static struct found look(const char *name)
     return f;
 }
 
-/* At every length of a trace, finished and unfinished: the newest events, all in order, in at most the slots. */
+/* At every length of a trace, finished and unfinished: the newest events, all in order, in at most the ring's
+ * buffers. */
 static void a_ring_keeps_the_newest(void **state)
 {
     enum { SLOTS = 8 };
@@ -144,7 +145,7 @@ static void a_ring_goes_on_after_its_writer_died(void **state)
             put(w, &next);
         struct etl_write_state published = etl_writer_state(w);
         again                            = next;
-        put(w, &next); /* not published any more: the successor writes it again */
+        put(w, &next); /* written, but not published: the successor writes it again */
         etl_writer_destroy(w);
         next = again;
         assert_int_equal(etl_writer_resume(os_linux(), path, &info, &published, 0, &w, &why), W_SUCCESS);
@@ -159,7 +160,7 @@ static void a_ring_goes_on_after_its_writer_died(void **state)
     }
 }
 
-/* What lay in the place that was just taken is counted, not what lies there now. */
+/* The events of the buffer just overwritten are counted, not those of the new one. */
 static void a_ring_of_unequal_buffers_goes_on(void **state)
 {
     struct etl_file_info info = build_info(BUFFER);
@@ -207,10 +208,10 @@ static void a_ring_in_memory_is_copied_while_it_runs(void **state)
     info.ring_buffers  = 4;
     assert_int_equal(etl_writer_create_in(os_linux(), memfd_create("ring", MFD_CLOEXEC), "memory", &info, &w, &why),
                      W_SUCCESS);
-    events_a_buffer = (BUFFER - 72) / 88; /* full: others are filled up (test_open.c) */
+    events_a_buffer = (BUFFER - 72) / 88; /* full: other buffers are filled up (test_open.c) */
     for (unsigned i = 0; i < 11; i++)
         assert_int_equal(put(w, &next), W_SUCCESS);
-    for (int copy = 0; copy < 2; copy++) { /* the second has the first's events too */
+    for (int copy = 0; copy < 2; copy++) { /* the second copy has the first's events, too */
         assert_int_equal(etl_writer_copy(w, other, 0, 99, 5, &why), W_SUCCESS);
         struct found f = look(other);
         assert_true(f.whole && f.rising);
@@ -225,7 +226,7 @@ static void a_ring_in_memory_is_copied_while_it_runs(void **state)
     assert_int_equal(etl_writer_copy(w, nowhere, 0, 99, 5, &why), W_PATH_NOT_FOUND);
     unlink(other);
     assert_int_equal(etl_writer_copy(w, other, UINT64_C(1) << 62, 99, 5, &why), W_DISK_FULL);
-    assert_int_equal(file_size(other), -1); /* nothing is left of it */
+    assert_int_equal(file_size(other), -1); /* no part of it stays */
     etl_writer_destroy(w);
 }
 
@@ -241,7 +242,7 @@ static struct etl_file_info packed_info(void)
     return info;
 }
 
-/* A buffer that is as full as `least` says, of events that compress well or not at all. */
+/* Puts a buffer filled to at least `least` bytes, with events that compress well or not at all. */
 static wstatus packed_put(struct etl_writer *w, uint32_t *next, uint32_t least, bool noise)
 {
     struct reason   why;
@@ -263,8 +264,8 @@ static wstatus packed_put(struct etl_writer *w, uint32_t *next, uint32_t least, 
 
 enum { FULL = BUFFER - 200 };
 
-/* At every length, of full and of short buffers that compress or do not: the newest, without a gap; what is gone is
- * counted. */
+/* At every length, of full and of short buffers that compress or do not: the newest events, without a gap; overwritten
+ * events are counted. */
 static void a_packed_ring_keeps_more_of_the_newest(void **state)
 {
     const struct etl_file_info info = packed_info();
@@ -291,13 +292,13 @@ static void a_packed_ring_keeps_more_of_the_newest(void **state)
             most   = f.count > most ? f.count : most;
         }
         assert_true(before > 0);
-        if (kind == 1) /* all that the same memory holds uncompressed is 4 x FULL */
+        if (kind == 1) /* uncompressed the same memory holds 4 x FULL */
             assert_true(most > 2 * 4 * (FULL / 112));
         etl_writer_destroy(w);
     }
 }
 
-/* An os that dies with its process: from the nth write on nothing gets through. */
+/* An os that dies with its process: from the nth write on no write reaches the file. */
 static struct os dying;
 static unsigned  writes_left;
 static ssize_t   dying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
@@ -309,8 +310,8 @@ static ssize_t   dying_pwrite(struct os *os, int fd, const void *data, size_t si
     return os_linux()->pwrite(os_linux(), fd, data, size, offset);
 }
 
-/* After every write of every put: what was published is there or counted, what was not is written once more by the
- * successor. */
+/* Death after every write of every put: published events are in the ring or counted; the successor writes unpublished
+ * ones again. */
 static void a_packed_ring_goes_on_after_its_writer_died(void **state)
 {
     const struct etl_file_info info = packed_info();
@@ -372,7 +373,7 @@ static void a_packed_ring_trusts_no_list(void **state)
     }
 }
 
-/* A record's LogFileMode is in the file's header: 0 as 0, 1 as 1; real time alone is none of the file's. */
+/* The record's LogFileMode is in the file's header: 0 as 0, 1 as 1; only the bit for real time is not stored. */
 static void the_mode_is_in_the_header(void **state)
 {
     static const struct {
@@ -426,10 +427,10 @@ static void set_aside_and_given_back(void **state)
     assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS);
     assert_int_equal(file_size(path), 1 << 20);
     assert_int_equal(stat(path, &st), 0);
-    assert_true(st.st_blocks * 512 >= 1 << 20); /* really */
+    assert_true(st.st_blocks * 512 >= 1 << 20); /* allocated, not sparse */
     put(w, &next);
     put(w, &next);
-    struct found f = look(path); /* as after a crash */
+    struct found f = look(path); /* the file as after a crash */
     assert_int_equal(f.count, next);
     struct etl_write_state published = etl_writer_state(w);
     etl_writer_destroy(w);
@@ -452,7 +453,7 @@ static void a_file_goes_on(void **state)
     uint32_t             next = 0;
     (void)state;
     info.log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_APPEND;
-    for (unsigned run = 1; run <= 3; run++) { /* the first makes it */
+    for (unsigned run = 1; run <= 3; run++) { /* the first run creates the file */
         assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS);
         put(w, &next);
         put(w, &next);

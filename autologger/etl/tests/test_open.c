@@ -1,5 +1,5 @@
-/* A ring in memory whose buffers are filled up (W8): at any length and in any order of processors, whoever dies between
- * two writes, each event is in the ring once, or overwritten and counted; the newest are there without a hole; and
+/* A ring in memory whose buffers are filled up (W8): at any length and in any order of processors, with a death between
+ * any two writes, each event is in the ring once, or overwritten and counted; the newest are there without a hole; and
  * small buffers do not take the place of large ones.
  * Proves: SES-03, SES-04. */
 #include "autologger/etl/tests/build.h"
@@ -27,7 +27,7 @@ struct ring {
     uint8_t                buffer[BUFFER];
 };
 
-/* An os that dies with its process: from the nth write on nothing gets through. */
+/* An os that dies with its process: from the nth write on no write reaches the file. */
 static unsigned writes_left = UINT32_MAX;
 static ssize_t  dying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
 {
@@ -38,8 +38,7 @@ static ssize_t  dying_pwrite(struct os *os, int fd, const void *data, size_t siz
     return os_linux()->pwrite(os_linux(), fd, data, size, offset);
 }
 
-/* Each check makes a copy, and there are thousands: a disk that is busy with other tests must not make this one
- * late. */
+/* Each of thousands of checks makes a copy: a disk that is busy with other tests must not delay this test. */
 static int no_fsync(struct os *os, int fd)
 {
     (void)os, (void)fd;
@@ -89,7 +88,7 @@ static void ring_publish(struct ring *r)
         r->published_open[c] = etl_writer_open(r->w, c);
 }
 
-/* What is in the ring, by a copy: from which event on, all of them to the newest. Returns how many. */
+/* Checks a copy of the ring: from some event on, all up to the newest. Returns how many. */
 static uint32_t ring_check(struct ring *r)
 {
     char               name[] = "/dev/shm/al-open-XXXXXX";
@@ -154,8 +153,8 @@ static void small_buffers_fill_the_ring(void **state)
     }
 }
 
-/* After every write of a put of any kind: the successor goes on from what was published, and writes what was not once
- * more. */
+/* Death after every write of a put of any kind: the successor continues from the published state, and writes
+ * unpublished events again. */
 static void a_successor_cuts_off_what_was_not_published(void **state)
 {
     (void)state;
@@ -185,7 +184,7 @@ static void a_successor_cuts_off_what_was_not_published(void **state)
     }
 }
 
-/* A failed write loses its own events at most, and says so. */
+/* A failed write loses at most its own events, and counts them. */
 static void a_failed_write_leaves_the_rest(void **state)
 {
     (void)state;

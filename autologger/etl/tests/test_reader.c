@@ -62,7 +62,7 @@ static void order_over_cpus_and_sequences(void **state)
     image_free(&m);
 }
 
-/* A session that began when systemd ran already has its units with their own times, which are before the session's. */
+/* A session that starts while systemd runs has events of existing units, with times before its own start. */
 static void the_header_comes_first(void **state)
 {
     static const int64_t times[] = {1000000, 400000, 500000, 2000000};
@@ -142,7 +142,7 @@ static void header_event_of_32_bit(void **state)
     struct image         m = image_start(&info), n = image_start(&info);
     (void)state;
 
-    /* take out the two upper halves of the pointers */
+    /* remove the upper halves of the two pointers */
     uint8_t *event = n.data + 72;
     memcpy(event + 32 + 0x40, m.data + 72 + 32 + 0x48, 0x118 - 0x48 + 64);
     event[2]      = ETL_SYSTEM32;
@@ -226,7 +226,7 @@ static void every_header_kind(void **state)
     memcpy(message + 36, ids, 8);
     memcpy(message + 44, body, 4);
     image_add(&m, message, sizeof message, NULL, 0);
-    uint8_t bare[8 + 4] = {sizeof bare, 0, 0, ETL_MARKER_MESSAGE, 78, 0, 0, 0, 9, 8, 7, 6}; /* no time of its own */
+    uint8_t bare[8 + 4] = {sizeof bare, 0, 0, ETL_MARKER_MESSAGE, 78, 0, 0, 0, 9, 8, 7, 6}; /* has no time stamp */
     image_add(&m, bare, sizeof bare, NULL, 0);
     uint8_t error[8] = {8, 0, ETL_ERROR, ETL_MARKER, 9, 8, 7, 6}; /* layout unknown: skipped by its size */
     image_add(&m, error, sizeof error, NULL, 0);
@@ -256,7 +256,7 @@ static void every_header_kind(void **state)
             assert_int_equal(e->process_id, anonymous ? 0xFFFFFFFF : 10);
     }
     assert_true(r.events[12].id == 77 && guid_equal(&r.events[12].provider, &build_provider));
-    assert_true(r.events[13].raw_time == 2000031); /* the time of the one before */
+    assert_true(r.events[13].raw_time == 2000031); /* takes the time of the event before */
     assert_true(r.events[8].level == 3 && r.events[8].opcode == 32);
     etl_reader_close(r.reader);
     image_free(&m);
@@ -408,7 +408,7 @@ static void damage_is_reported_and_reading_goes_on(void **state)
         {2048, 2048, 9, 2048, "buffer size"},
         {2048, 0xFFFFFFFF, 9, 2048, "buffer size"},
         {4096, 1032, 9, 4096, "buffer size"}, /* the last one: the end of the file is where it should end */
-        {2048 + 0x30, 20, 9, 0, NULL},        /* filled bytes < 72: SavedOffset instead */
+        {2048 + 0x30, 20, 9, 0, NULL},        /* less than 72 bytes filled: SavedOffset counts instead */
         {2048 + 0x30, 4000, 9, 2048, "are used"},
         {2048 + 0x34, 0x00FF0020, 9, 2048, "buffer type"},
     };
@@ -431,7 +431,7 @@ static void damage_is_reported_and_reading_goes_on(void **state)
     assert_int_equal(r.count, 7);
     assert_true(r.damage_count == 1 && r.damage[0].offset == 2048);
     etl_reader_close(r.reader);
-    memset(copy + 2048, 0, 3072); /* space set aside and not used: no damage */
+    memset(copy + 2048, 0, 3072); /* preallocated space, not used: no damage */
     r = read_all(copy, sizeof copy);
     assert_int_equal(r.count, 3);
     assert_int_equal(r.damage_count, 0);

@@ -1,4 +1,4 @@
-/* The file writer: re-use of a target, limits, resume, what a crash leaves.
+/* The file writer: re-use of a target, limits, resume, files after a crash.
  * D-10: a file that is being written has one writer.
  * Proves: SES-01 (sequential, MaxFileSize honoured), COR-23 (no foreign file is replaced, none is shared). */
 #include "autologger/etl/tests/build.h"
@@ -91,7 +91,7 @@ static void foreign_targets_are_refused(void **state)
     assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_ALREADY_EXISTS);
     unlink(path);
     unlink(other);
-    assert_int_equal(symlink(other, path), 0); /* nor a dangling one */
+    assert_int_equal(symlink(other, path), 0); /* not through a dangling link either */
     assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_ALREADY_EXISTS);
     assert_int_not_equal(access(other, F_OK), 0);
     unlink(path);
@@ -107,7 +107,7 @@ static void foreign_targets_are_refused(void **state)
     put_file(path, "", 0);
     snprintf(other, sizeof other, "%s/x", path);
     assert_int_equal(etl_writer_create(os_linux(), other, &info, 0, &w, &why), W_DIRECTORY);
-    assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS); /* empty is fine */
+    assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS); /* empty: accepted */
     etl_writer_destroy(w);
     assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS); /* so is an .etl */
     etl_writer_destroy(w);
@@ -120,8 +120,8 @@ static int no_locks(struct os *os, int fd, bool on)
     return -EOPNOTSUPP;
 }
 
-/* D-10: COR-23: who has the file has it alone, over a hard link too; what it wrote is still there. A descriptor that a
- * child has holds nothing. */
+/* D-10: COR-23: a file has one writer, over a hard link, too; its contents stay. A descriptor inherited by a child does
+ * not hold the lock. */
 static void a_file_has_one_writer(void **state)
 {
     struct etl_file_info info = build_info(4096);
@@ -141,7 +141,7 @@ static void a_file_has_one_writer(void **state)
     assert_int_equal(etl_writer_copy(w, other, 0, 0, 0, &why), W_SHARING_VIOLATION); /* onto itself */
     assert_int_equal(file_size(), 4096);
 
-    const pid_t child = fork(); /* it ends when the test has looked */
+    const pid_t child = fork(); /* lives until it is killed below */
     if (child == 0)
         _exit(pause());
     struct etl_write_state published = etl_writer_state(w);
@@ -154,7 +154,7 @@ static void a_file_has_one_writer(void **state)
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
 
-    lockless.lock = no_locks; /* a file system without locks is no reason for a boot to fail */
+    lockless.lock = no_locks; /* a file system without locks must not make a boot fail */
     assert_int_equal(etl_writer_create(&lockless, path, &info, 0, &w, &why), W_SUCCESS);
     assert_false(etl_writer_locked(w));
     etl_writer_destroy(w);
@@ -193,7 +193,7 @@ static void the_size_limit_holds(void **state)
     (void)state;
 
     info.log_file_mode |= ETL_MODE_KBYTES | ETL_MODE_REAL_TIME;
-    info.max_file_size = 13; /* three buffers and a bit */
+    info.max_file_size = 13; /* room for three buffers */
     assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(etl_writer_put(w, buffer, fill_buffer(2000000 + i, 1), 0, 3000000, &why),
@@ -217,10 +217,10 @@ static void the_free_floor_holds(void **state)
     struct reason        why;
     (void)state;
     assert_int_equal(etl_writer_create(os_linux(), path, &info, UINT64_C(1) << 62, &w, &why), W_DISK_FULL);
-    assert_int_equal(file_size(), -1); /* nothing stays behind */
+    assert_int_equal(file_size(), -1); /* no file stays behind */
 }
 
-/* A volume that has room for one more buffer, and a second writer that comes while the first one writes it. */
+/* A volume with room for one more buffer, and a second writer that puts while the first one writes its buffer. */
 static struct {
     struct etl_writer *second;
     uint64_t           free_bytes;
@@ -269,9 +269,9 @@ static void two_writers_leave_the_floor(void **state)
         race.free_bytes       = FLOOR + (uint64_t)room * 4096;
         const uint32_t filled = fill_buffer(2000000, 1);
         assert_int_equal(etl_writer_put(w, buffer, filled, 0, 3000000, &why), W_SUCCESS);
-        assert_null(race.second); /* it came */
+        assert_null(race.second); /* the second has put */
         assert_int_equal(race.got, room == 1 ? W_DISK_FULL : W_SUCCESS);
-        /* nobody is writing now */
+        /* no write is in progress now */
         assert_int_equal(etl_writer_put(other, buffer, fill_buffer(2000000, 1), 0, 3000000, &why), W_SUCCESS);
         etl_writer_destroy(w);
         etl_writer_destroy(other);
@@ -312,7 +312,7 @@ static void resume_truncates_and_goes_on(void **state)
     assert_int_equal(etl_writer_put(w, buffer, fill_buffer(2000000, 1), 0, 3000000, &why), W_SUCCESS);
     struct etl_write_state published = etl_writer_state(w);
     assert_int_equal(etl_writer_put(w, buffer, fill_buffer(2000001, 2), 0, 3000000, &why), W_SUCCESS);
-    etl_writer_destroy(w); /* its last buffer was written, not published: the successor writes it again */
+    etl_writer_destroy(w); /* its last buffer was written, but not published: the successor writes it again */
     published.buffers_lost = 5;
     assert_int_equal(etl_writer_resume(os_linux(), path, &info, &published, 0, &w, &why), W_SUCCESS);
     assert_int_equal(file_size(), 8192);
@@ -349,7 +349,7 @@ static void odd_buffers(void **state)
     assert_int_equal(etl_writer_put(w, buffer, 71, 0, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_put(w, buffer, 4097, 0, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_put(w, buffer, UINT32_MAX, 0, 0, &why), W_INVALID_PARAMETER);
-    /* of 4 CPUs; 4 has what happened at another time */
+    /* 4 CPUs: 0 to 3; number 4 takes late events */
     assert_int_equal(etl_writer_put(w, buffer, 100, 5, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_state(w).buffers_lost, 0);
     /* an earlier end than start is corrected */

@@ -1,5 +1,4 @@
-/* XPRESS: what is compressed here expands to the same by libfwnt, byte by byte; compressed files are written and read
- * back.
+/* XPRESS: libfwnt expands our compressed data to the same bytes; compressed files are written and read back.
  * Proves: issue 5 "XPRESS compression is ours, decompression is libfwnt's". */
 #include "autologger/etl/reader.h"
 #include "autologger/etl/tests/build.h"
@@ -47,7 +46,7 @@ static void every_kind_of_match(void **state)
     static uint8_t in[MOST];
     (void)state;
     assert_true(check(in, MOST) < 100);               /* a few matches */
-    for (size_t length = 1; length < 400; length++) { /* a match of each length, each way to say it */
+    for (size_t length = 1; length < 400; length++) { /* a match of each length, in each encoding */
         for (size_t i = 0; i < 1000; i++)
             in[i] = (uint8_t)next();
         memcpy(in + 1000, in + 100, length);
@@ -93,7 +92,7 @@ static uint64_t sum_of(const char *path, uint64_t *events, uint64_t *damage)
     assert_int_equal(etl_reader_open(path, &r, NULL), W_SUCCESS);
     while (etl_next(r, &e)) {
         ++*events;
-        for (uint32_t i = 0; i<e.record_size && * events> 1; i++) /* but the header event */
+        for (uint32_t i = 0; i<e.record_size && * events> 1; i++) /* all but the header event */
             sum = sum * 31 + e.record[i];
     }
     etl_reader_damage(r, &n);
@@ -155,7 +154,7 @@ static void files(void **state)
     rmdir(folder);
 }
 
-/* A buffer that does not get smaller is stored as it is. */
+/* A buffer that compression does not shrink is stored as it is. */
 static void cannot_be_smaller(void **state)
 {
     char                 path[64];

@@ -1,5 +1,4 @@
-/* XPRESS with Huffman codes: what an encoder of the test's own makes comes back, here and by libfwnt; damage is
- * refused.
+/* XPRESS with Huffman codes: data from the test's own encoder expand here and in libfwnt; damage is refused.
  * Proves: compressed buffers of every method. */
 #include "autologger/etl/xpress_huff.h"
 
@@ -15,8 +14,7 @@
 enum { MOST = 3 * 65536, CHUNK = 65536 };
 static uint8_t plain[MOST], packed[2 * MOST], back[MOST + 1];
 
-/* A flat code: all 512 symbols have 9 bits, and are their own codes. Words are filled in where the decoder will read
- * them. */
+/* A flat code: all 512 symbols have 9 bits, and are their own codes. Words stand where the decoder will read them. */
 struct packer {
     size_t   pos, word[2];
     uint32_t bits;
@@ -37,7 +35,7 @@ static void begin(struct packer *p)
     p->bits  = 0;
     p->count = 0;
 }
-/* The decoder reads its next word when it needs a bit of it, not before: so its place is set aside then. */
+/* The decoder reads its next word only when it needs a bit of it: reserve the word's place then. */
 static void put(struct packer *p, uint32_t value, int n)
 {
     for (int i = n - 1; i >= 0; i--) {
@@ -109,7 +107,7 @@ static void what_was_packed_comes_back(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned seed = 1; seed < 20; seed++) {
             const size_t n     = make(sizes[i], seed);
-            uint8_t     *exact = malloc(n); /* a byte read behind it is seen */
+            uint8_t     *exact = malloc(n); /* exact size: a read behind it is found */
             assert_non_null(exact);
             memcpy(exact, packed, n);
             memset(back, 0xEE, sizeof back);
@@ -135,7 +133,7 @@ static void damage_is_refused(void **state)
     for (size_t cut = 0; cut < 256; cut++)
         assert_false(xpress_huff_expand(packed, cut, back, 4096)); /* not even a table */
     for (size_t cut = 256; cut < n - 64; cut += 7)
-        xpress_huff_expand(packed, cut, back, 4096); /* whatever it gives, inside `back` */
+        xpress_huff_expand(packed, cut, back, 4096); /* any result is allowed, within `back` */
     memset(packed, 0x11, 256);                       /* every symbol has one bit: too many */
     assert_false(xpress_huff_expand(packed, n, back, 4096));
     memset(packed, 0xFF, 256); /* 15 bits each: too few */

@@ -1,6 +1,6 @@
 /* Fuzz target: all analyses, exports and the redactor over a file of arbitrary bytes. The seeds are those of fuzz_etl.
- * What the headers promise is held against the results: what adds up, pairs, time on processors, records that keep
- * their size. */
+ * The results are checked against the promises of the headers: sums, pairs, time on processors, records that keep their
+ * size. */
 #include "autologger/analysis/activities.h"
 #include "autologger/analysis/counts.h"
 #include "autologger/analysis/delta.h"

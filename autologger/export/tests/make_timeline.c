@@ -1,7 +1,7 @@
-/* Writes a kernel trace whose every value is known by its rule: two processors, six threads of two processes, context
- * switches, wake-ups, samples with stacks, transfers of a disk, a loss that no processor is told of. For tests that
- * decode what `autologger convert` and `report` make of it. Usage: make_timeline FILE [SECONDS from the machine's start
- * to the session's]. */
+/* Writes a kernel trace whose every value follows from a rule: two processors, six threads of two processes, context
+ * switches, wake-ups, samples with stacks, disk transfers, a loss without a processor. For tests that decode the output
+ * of `autologger convert` and `report`. Usage: make_timeline FILE [SECONDS from the machine's start to the
+ * session's]. */
 #include "autologger/etl/tests/build.h"
 #include "registry-sim/base/cursor.h"
 
@@ -110,7 +110,7 @@ static void transfer(struct image *m, int64_t time, uint32_t bytes, uint64_t too
     image_kernel(m, time, DISK_READ, 3, 0, r.bytes, r.w.pos);
 }
 
-/* A third of the threads is of each processor at a time, so that no thread runs on two. */
+/* Each processor runs threads of its own, so that no thread runs on two at a time. */
 static void run_cpu(struct image *m, unsigned cpu)
 {
     static const uint8_t states[] = {1, 5, 5, 4};

@@ -1,4 +1,4 @@
-/* How long it takes until the first kernel event can come, beside a bare loop of the same perf_event_open calls in the
+/* The time until the first kernel event can come, compared with a bare loop of the same perf_event_open calls in the
  * same run.
  * Proves: REG-19 (in time). Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/klog.h"
@@ -64,7 +64,7 @@ static int bare_open(unsigned cpu, uint32_t type, uint64_t what, uint64_t sample
     return (int)syscall(SYS_perf_event_open, &a, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* The same events with the same stacks, by numbers that are known. */
+/* The same events with the same stacks, by known ids. */
 static bool bare_arm(struct bare *b, const int ids[SRC_COUNT], unsigned cpus)
 {
     for (unsigned cpu = 0; cpu < cpus; cpu++) {
@@ -116,7 +116,7 @@ static bool ids_find(int ids[SRC_COUNT])
     return root >= 0;
 }
 
-/* What klog_start does before the first event can come: its first pass is a clock reading on empty rings. */
+/* The steps of klog_start before the first event can come: its first pass reads the clock on empty rings. */
 static double enable_time(void)
 {
     struct rings       r              = {0};

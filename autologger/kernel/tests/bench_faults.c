@@ -1,5 +1,4 @@
-/* What a fault, a mapping and a connection cost the program that makes them, traced and not, in one interleaved run:
- * medians. */
+/* The cost of a fault, a mapping and a connection for the program, traced and not, in one interleaved run: medians. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-/* What a system call costs more while its session runs: a child's own CPU time for each of a few calls, the least of
+/* The extra cost of a system call while its session runs: a child's own CPU time for each of a few calls, the least of
  * several rounds, with nothing, FILE_IO, SYSCALL and VIRT_ALLOC in turn; and how long loading the BPF programs takes.
  * Figures only: nothing is asserted about them. Needs CAP_PERFMON and CAP_BPF; else skipped. */
 // timeout: 120
@@ -51,7 +51,7 @@ static void measure(double ns[KINDS])
                 double each = (double)(cpu_ns() - from) / (double)CALLS;
                 if (!round || each < best[kind])
                     best[kind] = each;
-                usleep(20000); /* the drainer keeps up */
+                usleep(20000); /* lets the drainer keep up */
             }
         _exit(write(pipes[1], best, sizeof best) == sizeof best ? 0 : 2);
     }

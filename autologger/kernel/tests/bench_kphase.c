@@ -1,4 +1,4 @@
-/* What importing the kernel phase costs, beside what any reader of the same pages must do: read them, page by page.
+/* The cost of importing the kernel phase, compared with the minimum for any reader of the same pages: reading them.
  * Proves: ANA-10 (the kernel's part, at volume). */
 #include "autologger/kernel/tests/phase_fixture.h"
 
@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 9, COPIES = 300, RECORDED = 6 * 4096 };
 
-/* Of this thread alone: what others do on the machine is not the importer's. */
+/* CPU time of this thread alone: other programs' work does not count. */
 static double now(void)
 {
     struct timespec t;
@@ -57,7 +57,7 @@ static bool one_round(int fd, double *ratio, double *each, uint64_t *entries, ui
     kphase_sources(f.p, f.sources, &f.count);
     if (!phase_open(&f))
         return false;
-    memset(f.log.data, 1, f.log.size); /* the memory is there: who waits for it is not the importer */
+    memset(f.log.data, 1, f.log.size); /* touches the memory, so that page faults are not measured */
     kphase_begin(f.p, &f.drain);
     double bare = read_pages(fd, NULL), t0 = now(), own = read_pages(fd, f.p);
     kphase_cpu_end(f.p, 0);

@@ -1,4 +1,5 @@
-/* convert_fixture.h - for tests of converters: raw records go in (raw_maker.h), the ETL records that come out are kept.
+/* convert_fixture.h - for tests of converters: takes raw records (raw_maker.h), and keeps the ETL records of the
+ * converter.
  * Threads: one. Not for: real events (klog_fixture.h). */
 #ifndef AUTOLOGGER_KERNEL_TESTS_CONVERT_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_CONVERT_FIXTURE_H
@@ -16,7 +17,7 @@
 #include <cmocka.h>
 
 enum { OUT_MAX = 20000, OUT_BYTES = 8 << 20 };
-struct out { /* what came out, in the order of times */
+struct out { /* the converter's records, in time order */
     struct one {
         uint16_t       hook;
         uint8_t        version, type;
@@ -73,7 +74,7 @@ static inline void take(const struct klog_record *r, unsigned cpu)
     out.used += (e->size + 15) & ~(size_t)7;
 }
 
-/* Takes all there is, as the logger does: the earliest over CPUs first. */
+/* Takes all records, as the logger does: the earliest over CPUs first. */
 static inline void take_all(struct convert *c)
 {
     for (;;) {
@@ -91,8 +92,7 @@ static inline void take_all(struct convert *c)
     }
 }
 
-/* Of an event that describes itself: its payload, behind traits and schema, each with a header of 8 bytes, padded to
- * 8. */
+/* The payload of a self-describing event, behind traits and schema, each with a header of 8 bytes and padded to 8. */
 static inline const char *described_fields(unsigned event)
 {
     const uint8_t *p = out.event[event].payload;
@@ -115,9 +115,9 @@ static inline void run(void)
     convert_finish(&c);
 }
 
-/* A converter that ends where it is, and a successor: what the second one gives of the log is in `out` alone. */
+/* A converter that stops here, and its successor: `out` then holds the successor's records alone. */
 static int         handed_over_fd;
-static uint64_t    handed_over_needed; /* from here on the log is there for the successor */
+static uint64_t    handed_over_needed; /* the successor has the log from here on */
 static inline void left_behind(void)
 {
     struct convert c;

@@ -1,4 +1,4 @@
-/* The tables of kernel flags and hooks, row by row against lists of Windows' that are no part of the project. */
+/* The tables of kernel flags and hooks, row by row against lists of Windows that are not part of the project. */
 #include "autologger/kernel/tables/flags.h"
 #include "tools/dev/foreign.h"
 

@@ -1,5 +1,5 @@
-/* A trace buffer full of anything: pages, counts, marks. No length of it leads out of its page, every record in the raw
- * log can be walked and converted, and the sum of what became of the entries holds. An input: pages of 512 bytes, the
+/* A trace buffer with any content: pages, counts, marks. No length leads out of its page, every record in the raw log
+ * can be walked and converted, and the sum over all entries is right. An input: pages of 512 bytes, the
  * first byte of each says of which CPU and how it ends. Proves: COR-18. */
 #include "autologger/kernel/tests/phase_fixture.h"
 
@@ -53,13 +53,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct phase_fixture f;
     if (!phase_make(&f, CPUS))
         return 0;
-    f.config.mask[0] &= ~1u; /* no command lines of processes: they would need this machine */
+    f.config.mask[0] &= ~1u; /* no command lines of processes: they would depend on this machine */
     sources_make(&f);
     f.config.raw_bytes = 256 << 10;
     if (!phase_open(&f))
         abort();
     if (f.p->proc >= 0)
-        abort(); /* and no names of them */
+        abort(); /* and no names of processes */
     f.p->stop_before = f.p->stop_after = UINT64_C(1) << 50;
     f.p->arming = f.p->armed = 1;
     f.p->tail_from           = size > 2 ? (uint64_t)data[1] << 20 : 0;

@@ -1,5 +1,5 @@
-/* Answers of a collector, of any bytes, with and without descriptors: what comes back is a descriptor that is open, or
- * an error, and no descriptor is left over. */
+/* Answers of a collector, of any bytes, with and without descriptors: the result is an open descriptor or an error, and
+ * no other descriptor stays open. */
 #include "autologger/kernel/source/reach.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reach_through(-1, false);
     close(pair[0]);
     close(pair[1]);
-    /* all that came is closed again: the next number is the one of before */
+    /* every received descriptor is closed again: the next number is the same as before */
     const int next = open("/dev/null", O_RDONLY);
     must(next == pair[0]);
     close(next);

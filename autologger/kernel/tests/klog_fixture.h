@@ -1,5 +1,4 @@
-/* klog_fixture.h - for live tests: a kernel logger of this machine's real events; what it gives out is kept, in the
- * order of times.
+/* klog_fixture.h - for live tests: a kernel logger of this machine's real events; its output is kept, in time order.
  * Threads: a drainer and the test. Not for: records that no kernel made (convert_fixture.h). */
 #ifndef AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
@@ -26,10 +25,10 @@ struct seen { /* one event, copied */
     uint16_t       hook, version;
     uint8_t        header_type;
     unsigned       cpu;
-    uint32_t       pid, tid, size; /* of the header; size of the payload */
+    uint32_t       pid, tid, size; /* pid and tid of the header; size of the payload */
     uint64_t       time;
     const uint8_t *payload;
-    const uint8_t *body;     /* of an event that describes itself: behind its items */
+    const uint8_t *body;     /* of a self-describing event: behind its items */
     char           name[32]; /* and its name */
 };
 struct collector {
@@ -44,7 +43,7 @@ struct collector {
     uint64_t     last[256];
     uint64_t     released;
     unsigned     conditions;
-    bool         receipts_untold; /* this kernel lets nobody see which datagram a program takes */
+    bool         receipts_untold; /* this kernel does not show which datagram a program receives */
 };
 
 static inline void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason,
@@ -85,8 +84,8 @@ static inline void *drain_main(void *arg)
     return NULL;
 }
 
-/* The name of an event that describes itself, and where its payload begins. Unless it is a tracepoint's, its class must
- * have a row. */
+/* Gets the name of a self-describing event, and returns where its payload begins. Unless it is a tracepoint's, its
+ * class must have a row. */
 static inline size_t described_body(const uint8_t *data, size_t size, char name[32])
 {
     const char         *provider = "";
@@ -137,7 +136,7 @@ static inline void take(struct collector *c, unsigned cpu, const struct klog_rec
         assert_int_equal(f.time, r->time);
         s->hook = 0xFFFF;
         head    = sizeof f;
-    } else if (h.header_type == ETL_EVENT64) { /* one that describes itself: its items are part of the payload here */
+    } else if (h.header_type == ETL_EVENT64) { /* self-describing: here its items are part of the payload */
         struct etl_event_header d;
         memcpy(&d, r->data, sizeof d);
         assert_int_equal(d.size, r->size);
@@ -225,7 +224,8 @@ static inline void finish(struct collector *c)
     memset(c, 0, sizeof *c);
 }
 
-/* What the kernel delivered, by source: a guest kernel may count events and deliver none (see the note in klog.c). */
+/* Records that the kernel delivered, by source: a guest kernel may count events and deliver none (see klog.c's
+ * note). */
 static struct {
     char     name[48];
     uint64_t drained;
@@ -250,15 +250,15 @@ static inline void show_source(void *ctx, const char *name, uint64_t attempted, 
     delivered_row[i].drained = drained;
 }
 
-/* Has the kernel told of all that became of what it handed to the disks? (Not of what is under way, or of an idle task
- * on some guests.) */
+/* Has each request that the kernel issued to the disks a completion or a requeue? (Not those in progress, or of an idle
+ * task on some guests.) */
 static inline bool requests_told(void)
 {
     return delivered("block:block_rq_complete") + delivered("block:block_rq_requeue") ==
            delivered("block:block_rq_issue");
 }
 
-/* What the events themselves say is missing. */
+/* The sum of the losses that the events themselves report. */
 static inline uint64_t told_lost(const struct collector *c)
 {
     uint64_t sum = 0, n;
@@ -292,7 +292,7 @@ static inline void check_balance(struct collector *c, struct klog_counters *n)
     assert_int_equal(told_lost(c), n->lost_ring + n->lost_memory + n->lost_conversion + n->withheld);
 }
 
-/* Some guests' kernels count events and give them to nobody: so many may be missing, and none may be too many. */
+/* Some guests' kernels count events and deliver them to nobody: so many may be missing; none may be too many. */
 #define assert_count(found, wanted, n) \
     do { \
         uint64_t found_ = (found), wanted_ = (wanted); \

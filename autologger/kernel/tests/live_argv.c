@@ -185,7 +185,7 @@ static void run_and_find(bool hold)
     }
     print_message("  %u of %d execs of /bin/true have their command line; %llu of all processes have none\n", found,
                   EXECS, (unsigned long long)n.no_command_line);
-    /* every miss is counted; others on this machine may miss theirs */
+    /* every miss is counted; the count includes other processes' misses */
     assert_true(found >= ENOUGH && EXECS - found <= n.no_command_line);
 }
 
@@ -202,8 +202,7 @@ static void also_when_drained_late(void **state)
     run_and_find(true);
 }
 
-/* One process that becomes another program three times within a few milliseconds: each life has its own command
- * line. */
+/* One process that executes three programs within a few milliseconds: each life has its own command line. */
 static void each_life_has_its_own(void **state)
 {
     struct klog_counters n;
@@ -225,7 +224,7 @@ static void each_life_has_its_own(void **state)
         assert_uint_in_range(found[i], 19, 20); /* more: one life has the command line of another */
 }
 
-/* More arguments than the program copies: those that it has, from the start. */
+/* More arguments than the BPF program copies: the first ones are kept. */
 static void long_ones_are_cut(void **state)
 {
     static char          text[6001];
@@ -241,7 +240,7 @@ static void long_ones_are_cut(void **state)
     assert_int_equal(found, 1);
 }
 
-/* What a program exits with is known after it is gone; also what one that has no environment was called with. */
+/* A program's exit code is known after it is gone; also the command line of a program without an environment. */
 static void exit_codes_and_no_environment(void **state)
 {
     static char *const   nothing[] = {NULL};

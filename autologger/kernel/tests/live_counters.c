@@ -14,7 +14,7 @@ enum {
     PROCESSES = 20,
     HANDLES   = 7,
     SLACK     = 16,
-    STEP      = 64 /* before Linux 6.2 each thread may keep as many pages uncounted */
+    STEP      = 64 /* before Linux 6.2 a thread may keep that many pages uncounted */
 };
 
 static void *touch(void *arg)

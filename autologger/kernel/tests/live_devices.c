@@ -1,6 +1,6 @@
-/* Devices that come and go, on this machine: uevents that are asked for of a network card are there, each once, in
- * order; what the socket could not hold is counted to the message; a successor finds what came while nobody read; what
- * a predecessor took and died with is counted. Needs root; else skipped. */
+/* Devices that come and go, on this machine: requested uevents of a network card are there, each once, in order; the
+ * socket's losses are counted to the message; a successor finds uevents that came while nobody read; uevents that a
+ * predecessor took and died with are counted. Needs root; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #define CARD "/sys/class/net/lo/uevent"
 #define MARK "c0ffee00-0000-4000-8000-%012u"
 
-/* Writes `count` of them, numbered from `from`: the kernel sends what it is told, with the mark. */
+/* Requests `count` uevents, numbered from `from`: the kernel sends each with its mark. */
 static void ask(unsigned from, unsigned count)
 {
     char text[96];
@@ -31,7 +31,7 @@ static uint64_t kernel_number(void)
     return strtoull(text, NULL, 10);
 }
 
-/* How many of ours there are; they must be in order, from `from` on, and whole. */
+/* Returns the number of our uevents; they must be in order, from `from` on, and whole. */
 static unsigned ours(const struct collector *c, unsigned from)
 {
     unsigned next = from;
@@ -118,8 +118,8 @@ static void each_once_in_order(void **state)
     finish(&c);
 }
 
-/* Nobody reads; the socket has 8 MB (twice that by the kernel's own count). What is missing is its newest, and then
- * nothing follows. */
+/* Nobody reads; the socket has 8 MB (twice that by the kernel's own count). The newest uevents are lost, and then
+ * either more follow or none. */
 static void what_the_socket_lost(bool more_follow)
 {
     enum { MANY = 40000 };
@@ -142,7 +142,7 @@ static void what_the_socket_lost(bool more_follow)
     print_message("of %d uevents %llu were drained, %llu lost\n", MANY + 1, (unsigned long long)counted.drained,
                   (unsigned long long)counted.lost);
     assert_true(counted.lost > 0 && counted.attempted >= MANY + 1);
-    assert_true(counted.attempted < MANY + 1000); /* others' are few */
+    assert_true(counted.attempted < MANY + 1000); /* other devices send few */
     finish(&c);
 }
 static void lost_in_the_middle(void **state) { (void)state, what_the_socket_lost(true); }
@@ -166,7 +166,7 @@ static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
     assert_true(kept->count < 4096);
     snprintf(kept->row[kept->count].name, 64, "%s", name);
     kept->row[kept->count++].fd = dup(fd);
-    if (ring_bytes && kept->maps < 256) { /* a ring ends when nobody maps it */
+    if (ring_bytes && kept->maps < 256) { /* a ring ends with its last mapping */
         kept->bytes             = ring_bytes;
         kept->map[kept->maps++] = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
@@ -180,7 +180,7 @@ static int kept_find(void *ctx, const char *name)
     return -1;
 }
 
-/* `taken`: so many the predecessor takes before it dies, and has them in no log; 0: it leaves in order. */
+/* `taken`: so many uevents the predecessor takes before it dies, none of them in a log; 0: it ends in order. */
 static void handed_over(unsigned taken)
 {
     static struct collector c;
@@ -203,7 +203,7 @@ static void handed_over(unsigned taken)
     for (unsigned cpu = 0; cpu < c.cpus; cpu++)
         klog_release(c.k, cpu, c.last[cpu]);
     klog_destroy(c.k);
-    ask(11, 20); /* nobody is there */
+    ask(11, 20); /* no program reads */
     for (unsigned i = 0; i < taken; i++)
         assert_true(recv(kept_find(&kept, "uevent"), message, sizeof message, MSG_DONTWAIT) > 0);
     if (klog_adopt(&config, kept_find, &kept, &c.k, &why))

@@ -92,7 +92,7 @@ static void workload(int fd, int out)
     _exit(write(out, &r, sizeof r) == sizeof r ? 0 : 4);
 }
 
-/* Events of that class and process within the pages. Every one has a program counter. */
+/* Counts events of that class and process within the pages. Each has a program counter. */
 static size_t faults(const struct collector *c, uint16_t hook, pid_t pid, const char *from, size_t pages)
 {
     size_t n = 0;
@@ -106,9 +106,8 @@ static size_t faults(const struct collector *c, uint16_t hook, pid_t pid, const 
     return n;
 }
 
-/* Pages of these with such an event. A processor may fault at one page twice: the kernel gives up what it does for a
- * fault when it is told to do something else meanwhile, and the program faults again. So events are at most a few more
- * than pages. */
+/* Counts the pages with such an event. A processor may fault at one page twice: the kernel interrupts a fault when
+ * other work is due, and the program faults again. So there are at most a few more events than pages. */
 static size_t pages_faulted(const struct collector *c, uint16_t hook, pid_t pid, const char *from, size_t pages)
 {
     static bool  seen[ANONYMOUS];
@@ -158,8 +157,8 @@ static void ALL_FAULTS_by_class(void **state)
     assert_count(pages_faulted(&c, 0x020B, pid, r.anonymous, ANONYMOUS), ANONYMOUS, n);
     assert_count(pages_faulted(&c, 0x020B, pid, r.zero, ZERO_READ), ZERO_READ, n);
     assert_count(faults(&c, 0x020A, pid, r.shared_file, BLOCKS * AROUND), BLOCKS, n);
-    if (c.conditions == 0) { /* the error code, of x86 alone, tells of writing */
-        /* a kernel that has no page of zeros for who only reads has nothing to copy when it is written */
+    if (c.conditions == 0) { /* only x86 has the error code that shows writes */
+        /* a kernel that maps no shared page of zeros on a read has nothing to copy on the later write */
         const size_t copied = r.copied < ZERO_READ / 2 ? 0 : ZERO_READ;
         printf("  %zu of %d pages that had been read were copied when they were written\n", r.copied, ZERO_READ);
         assert_count(pages_faulted(&c, 0x020C, pid, r.zero, ZERO_READ), copied, n);
@@ -171,7 +170,7 @@ static void ALL_FAULTS_by_class(void **state)
                          faults(&c, 0x020A, pid, r.private_file, PRIVATE_WRITTEN) +
                          faults(&c, 0x020E, pid, r.shared_file, BLOCKS * AROUND),
                      0);
-    /* as many stacks as faults of that class, each of the thread that faulted */
+    /* one stack for each fault of that class, of the thread that faulted */
     assert_true(count_of(&c, 0x1820) + n.stacks_missing >= ANONYMOUS && count_of(&c, 0x1820) <= count_of(&c, 0x020B));
     finish(&c);
 }
@@ -209,7 +208,7 @@ static void HARD_FAULTS_of_a_file(void **state)
     }
     char *map = mmap(NULL, HARD * STRIDE * PAGE, PROT_READ, MAP_SHARED, fd, 0);
     assert_true(map != MAP_FAILED);
-    assert_int_equal(madvise(map, HARD * STRIDE * PAGE, MADV_RANDOM), 0); /* nothing is read ahead */
+    assert_int_equal(madvise(map, HARD * STRIDE * PAGE, MADV_RANDOM), 0); /* no read-ahead */
     pid_t pid = fork();
     if (pid == 0) {
         for (int i = 0; i < HARD; i++)

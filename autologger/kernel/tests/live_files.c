@@ -67,7 +67,7 @@ static void end(struct collector *c, struct klog_counters *n)
     skip();
 }
 
-/* Runs `work` in a child and gives its number. What it must be able to rely on is checked by its exit code. */
+/* Runs `work` in a child and returns its pid. The child's exit code tells whether its calls worked. */
 static pid_t run_child(int (*work)(void))
 {
     int   status;
@@ -87,7 +87,7 @@ static void folder_make(void)
     assert_non_null(mkdtemp(folder));
 }
 
-/* Where the thread stands in the payload; 0: it is not in it */
+/* Offset of the thread id in the payload; 0: the payload has none */
 static size_t tid_at(uint16_t hook)
 {
     return hook == CREATE                  ? 16
@@ -121,7 +121,7 @@ static const struct seen *nth_by(const struct collector *c, uint16_t hook, pid_t
 
 static uint64_t irp_of(const struct seen *s) { return u64_at(s, s->hook == READ || s->hook == WRITE ? 8 : 0); }
 
-/* The end of an operation: exactly one, after it. */
+/* The end of an operation: exactly one OpEnd, after it. */
 static const struct seen *end_of(const struct collector *c, const struct seen *s)
 {
     const struct seen *found = NULL;
@@ -146,7 +146,7 @@ static void path_at(const struct seen *s, size_t at, char out[1024])
         ;
 }
 
-/* The name of a key at some time, by the events before it. */
+/* The name of a key at a time, by the events before it. */
 static void name_of(const struct collector *c, uint64_t key, uint64_t time, char out[1024])
 {
     *out = 0;
@@ -236,7 +236,7 @@ static void FILE_IO_and_FILE_IO_INIT(void **state)
         assert_int_equal(u32_at(end_of(&c, create), 16), 0);
         assert_int_equal(u32_at(end_of(&c, again), 16), 0);
         assert_int_equal(u32_at(end_of(&c, missing), 16), NO_SUCH_NAME);
-        /* the object is that of its open, the key that of the file */
+        /* the object is the open's, the key is the file's */
         assert_true(w->size == 48 && u64_at(w, 16) == u64_at(create, 8) && u64_at(r, 16) == u64_at(again, 8) &&
                     u64_at(w, 16) != u64_at(r, 16));
         assert_true(u64_at(w, 24) == u64_at(r, 24) && u64_at(w, 24) >> 63);
@@ -291,7 +291,7 @@ static int one_of_each(void)
             return 4;
         syscall(SYS_ioctl, fd, 0x5401, buffer); /* TCGETS: a file is no terminal */
         syscall(SYS_close, fd);
-        syscall(SYS_close, copy); /* the last of this open file */
+        syscall(SYS_close, copy); /* the last descriptor of this open file */
         syscall(SYS_close, sockets);
         if (syscall(SYS_linkat, dir, "sub/file", dir, "link", 0) < 0 ||
             syscall(SYS_newfstatat, dir, "link", &st, 0) < 0 ||
@@ -346,13 +346,13 @@ static void one_of_each_kind(void **state)
                 u64_at(list, 8) == u64_at(open_folder, 8));
     name_of(&c, u64_at(list, 16), list->time, path);
     assert_string_equal(path, folder);
-    /* two descriptors of one open file: two Cleanups, one Close, at the second */
+    /* two descriptors of one open file: two Cleanups, and one Close at the second */
     const struct seen *first = nth_by(&c, CLEANUP, pid, 0), *second = nth_by(&c, CLEANUP, pid, 1),
                       *closed = nth_by(&c, CLOSE, pid, 0);
     assert_true(u64_at(first, 8) == u64_at(create, 8) && u64_at(second, 8) == u64_at(create, 8) &&
                 u64_at(closed, 8) == u64_at(create, 8));
     assert_true(closed->time > second->time);
-    /* all names that are left at the end */
+    /* all remaining names at the end */
     assert_true(count_of(&c, NAME) > 0 && count_of(&c, NAME_GONE) > 0 && count_of(&c, NAME_RUNDOWN) > 0);
     finish(&c);
     rmdir(folder);
@@ -419,7 +419,7 @@ static int direct_writes(void)
     memset(page, 'd', BLOCK);
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "direct", O_CREAT | O_RDWR | O_DIRECT, 0600);
     if (fd < 0)
-        return errno == EINVAL ? 0 : 2; /* a file system without: nothing to prove here */
+        return errno == EINVAL ? 0 : 2; /* a file system without direct writes: nothing to prove here */
     for (int i = 0; i < FEW; i++)
         if (syscall(SYS_pwrite64, fd, page, (long)BLOCK, (long)i * BLOCK) != BLOCK)
             return 3;
@@ -434,7 +434,7 @@ static void FILENAME(void **state)
     struct stat             st;
     (void)state;
     folder_make();
-    /* memory takes direct writes, too, and none reaches a disk */
+    /* a file system in memory takes direct writes, too, but no disk sees them */
     bool disk = stat(folder, &st) == 0 && major(st.st_dev) != 0;
     if (!disk)
         print_message("the test's folder lies on no disk of its own: that disk events name it is not proved here\n");
@@ -514,7 +514,7 @@ static void SYSCALL(void **state)
     assert_int_equal(enters, FILES);
     assert_int_equal(closes, FILES);
     assert_int_equal(failures, FILES);
-    assert_uint_in_range(exits, FILES, FILES + 20); /* and the few of a child's own start */
+    assert_uint_in_range(exits, FILES, FILES + 20); /* and the few of the child's own start */
     finish(&c);
 }
 
@@ -547,7 +547,7 @@ static int narrow_program(void)
     return 77;
 }
 
-/* Their calls have numbers and registers of their own, and long offsets come in halves. */
+/* Calls of 32-bit programs have numbers and registers of their own, and long offsets come in halves. */
 static void FILE_IO_of_32_bits(void **state)
 {
     enum { TIMES = 10 };
@@ -580,7 +580,7 @@ static void FILE_IO_of_32_bits(void **state)
         if (s->hook == CREATE && i) {
             path_at(s, 32, path);
             if (strstr(path, "/narrow") == NULL)
-                seen[0]--; /* what starting a program opens */
+                seen[0]--; /* a file that starting a program opens */
             else
                 gone += u32_at(end_of(&c, s), 16) == 0xC0000034;
         }
@@ -624,7 +624,7 @@ static void VIRT_ALLOC(void **state)
         count[0] += s->hook == 0x0262 && size == LENGTH && flags == 0x3000;
         count[1] += s->hook == 0x0263 && size == LENGTH && flags == 0x8000;
         count[2] += s->hook == 0x0263 && size == 4096 && flags == 0x4000;
-        count[3] += s->hook == 0x0262 && size == 4096 && flags == 0x2000; /* reserved alone */
+        count[3] += s->hook == 0x0262 && size == 4096 && flags == 0x2000; /* reserved, not committed */
         count[4] += size == 1 << 20;
         if (s->hook == 0x0263 && flags == 0x8000 && size == LENGTH)
             whole += u64_at(s, 0) == last; /* what was just allocated */

@@ -1,5 +1,5 @@
-/* A processor that is let go and taken up again: what it recorded before and after is there to the last event, what ran
- * on it meanwhile is not, the others miss nothing, and the counts stay exact. That the processor itself stays is the
+/* A processor that is released and taken again: all its events before and after are there, none from in between, the
+ * others miss nothing, and the counts stay exact. That the processor itself stays online is the
  * kernel's business: a real one goes in boot-tests/scenarios/processors. Proves: issue 4, CPU hot-plug. Needs
  * CAP_PERFMON and two CPUs; else skipped. */
 #include "autologger/kernel/hotplug.h"
@@ -40,7 +40,7 @@ static size_t calls_seen(const struct collector *c, unsigned cpu, uint32_t tid, 
     return n;
 }
 
-/* Notes are about processors alone, with a time. */
+/* Every note is about a processor, and has a time. */
 static unsigned notes;
 static void     on_note(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
 {
@@ -71,7 +71,7 @@ static void a_processor_goes_and_comes(void **state)
         calls_on(1);
         calls_on(0);
         assert_int_equal(klog_cpus(c.k, "0\n", NULL, NULL), c.cpus - 1);
-        calls_on(1); /* nobody listens there */
+        calls_on(1); /* this processor is not traced now */
         calls_on(0);
         collect(&c);
         assert_int_equal(klog_cpus(c.k, "0-4095\n", NULL, NULL), c.cpus - 1);

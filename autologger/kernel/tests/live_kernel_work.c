@@ -20,7 +20,7 @@ static bool is(const struct seen *s, const char *name)
 }
 static uint32_t mine(void) { return (uint32_t)syscall(SYS_gettid); }
 
-/* The busiest place that this thread allocates from, and the number of its allocations. */
+/* The place that this thread allocates from most often, and its number of allocations. */
 static uint64_t busiest_site(const struct collector *c, unsigned *most)
 {
     static struct {
@@ -44,7 +44,7 @@ static uint64_t busiest_site(const struct collector *c, unsigned *most)
     return best;
 }
 
-/* Each eventfd is one kmalloc, and one kfree when it is closed. */
+/* Each eventfd causes one kmalloc, and one kfree when it is closed. */
 static void POOL(void **state)
 {
     enum { N = 500 };
@@ -59,7 +59,7 @@ static void POOL(void **state)
     end(&c, &n);
     uint64_t site = busiest_site(&c, &from_site);
     assert_count(from_site, N, n);
-    /* every one of them is freed before its address is given out again */
+    /* each of them is freed before its address is allocated again */
     for (size_t i = 0; i < c.count; i++) {
         const struct seen *a = &c.event[i];
         if (!is(a, "KernelAlloc") || a->tid != mine() || body_u64(a, 0) != site)
@@ -80,7 +80,7 @@ static void MEMORY(void **state)
 {
     enum {
         N    = 1000,
-        MORE = 500 /* tables of pages, what else the calls need, and what a build that watches memory keeps of it */
+        MORE = 500 /* page tables, other needs of the calls, and pages that a sanitizer's build keeps */
     };
     struct collector     c = {0};
     struct klog_counters n;
@@ -103,12 +103,12 @@ static void MEMORY(void **state)
     }
     print_message("  %zu pages allocated, %zu freed\n", allocated, freed);
     assert_uint_in_range(allocated + n.withheld, N, N + MORE + n.withheld);
-    /* the last ones wait in a list of their processor */
+    /* the last ones stay in a list of their processor */
     assert_uint_in_range(freed + n.withheld, N * 9 / 10, N + MORE + n.withheld);
     finish(&c);
 }
 
-/* The kernel's own figure: it may be told in batches, so the last one told is near what is used. */
+/* The kernel's own figure may come in batches, so the last one is near the real use. */
 static void WS(void **state)
 {
     enum { N = 2000 };
@@ -168,8 +168,7 @@ static void CC(void **state)
     finish(&c);
 }
 
-/* What is read ahead of being asked for (on Windows ReadyBoost tells of it): pages that are in the cache before anybody
- * has read them. */
+/* Read-ahead (on Windows ReadyBoost reports it): pages that enter the cache before any program has read them. */
 static void CC_reading_ahead(void **state)
 {
     enum { N = 64 };
@@ -186,7 +185,7 @@ static void CC_reading_ahead(void **state)
     fsync(fd);
     assert_int_equal(fstat(fd, &st), 0);
     unlink(path);
-    /* on some file systems the pages stay all the same */
+    /* on some file systems the pages stay nevertheless */
     assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
     if (!begin(&c, (struct keyword){.word4 = 0x20000})) {
         close(fd);
@@ -208,7 +207,7 @@ static void CC_reading_ahead(void **state)
     finish(&c);
 }
 
-/* A character that a terminal's master writes is handed to the other end by work of the kernel's. */
+/* Each character that a terminal's master writes reaches the other end by a work item of the kernel. */
 static void KQUEUE(void **state)
 {
     enum { N = 200 };
@@ -252,7 +251,7 @@ static void KQUEUE(void **state)
     }
     size_t workers = count_of(&c, 0x0539);
     print_message("  queued %zu, started %zu, ended %zu; WorkerThread %zu\n", queued, started, ended, workers);
-    /* what still waits is not queued once more; the last one may end after the trace */
+    /* an item still waiting is not queued again; the last one may end after the trace */
     assert_uint_in_range(queued + n.withheld, N * 9 / 10, N + n.withheld + 1);
     assert_true(started + n.withheld >= queued && ended + n.withheld + 2 >= started && workers >= ended);
     finish(&c);
@@ -267,8 +266,7 @@ static void *append(void *arg)
     return NULL;
 }
 
-/* Two threads that append to one file wait for its lock; each wait that began ends, and they are no longer than the
- * whole. */
+/* Four threads append to one file and wait for its lock; each wait has an end, and none is longer than the trace. */
 static void SYNCOBJECTS(void **state)
 {
     char                 path[] = AL_BINARY_DIR "/lockXXXXXX";
@@ -281,7 +279,7 @@ static void SYNCOBJECTS(void **state)
     assert_true(fd >= 0 && fcntl(fd, F_SETFL, O_APPEND) == 0);
     if (!begin(&c, (struct keyword){.word1 = 0x30000}))
         return;
-    for (int round = 0; round < 5; round++) { /* on a busy machine they may come one after the other */
+    for (int round = 0; round < 5; round++) { /* on a busy machine the threads may run one after the other */
         for (int i = 0; i < 4; i++)
             assert_int_equal(pthread_create(&thread[i], NULL, append, &fd), 0);
         for (int i = 0; i < 4; i++)
@@ -307,11 +305,11 @@ static void *many_times(void *arg)
 {
     int *fd = arg;
     for (int i = 0; i < 20000; i++)
-        (void)syscall(SYS_fcntl, *fd, F_SETOWN, getpid()); /* a lock that spins: of the open file's owner */
+        (void)syscall(SYS_fcntl, *fd, F_SETOWN, getpid()); /* takes a spin lock of the open file's owner */
     return NULL;
 }
 
-/* Asked for alone: none of those that sleep. How often two processors meet is not for us to say, but each meeting lies
+/* With this keyword alone there are no sleeping locks. The number of collisions is up to the scheduler, but each lies
  * within the trace. */
 static void SPINLOCK(void **state)
 {
@@ -340,7 +338,7 @@ static void SPINLOCK(void **state)
     finish(&c);
 }
 
-/* A thread that is told to run elsewhere moves each time. */
+/* A thread whose affinity changes moves each time. */
 static void AFFINITY(void **state)
 {
     enum { N = 100 };
@@ -368,7 +366,7 @@ static void AFFINITY(void **state)
         const struct seen *s = &c.event[i];
         if (!is(s, "ThreadMigration") || body_u32(s, 0) != mine())
             continue;
-        wrong += at != UINT32_MAX && body_u32(s, 4) != at; /* it leaves where it came to */
+        wrong += at != UINT32_MAX && body_u32(s, 4) != at; /* it leaves the CPU that it came to */
         at = body_u32(s, 8);
         moves++;
     }
@@ -377,7 +375,7 @@ static void AFFINITY(void **state)
     finish(&c);
 }
 
-/* Somebody who attaches to a child and lets it go. */
+/* This program attaches to a child, and detaches. */
 static void DEBUG_EVENTS(void **state)
 {
     enum { N = 20 };
@@ -394,7 +392,7 @@ static void DEBUG_EVENTS(void **state)
     for (int i = 0; i < N; i++) {
         assert_int_equal(ptrace(PTRACE_ATTACH, child, NULL, NULL), 0);
         waitpid(child, NULL, __WALL);
-        ptrace(PTRACE_GETEVENTMSG, child, NULL, &n); /* neither */
+        ptrace(PTRACE_GETEVENTMSG, child, NULL, &n); /* no event */
         assert_int_equal(ptrace(PTRACE_DETACH, child, NULL, NULL), 0);
     }
     kill(child, SIGKILL);
@@ -416,7 +414,7 @@ static void DEBUG_EVENTS(void **state)
     finish(&c);
 }
 
-/* Asked to, the kernel makes memory contiguous; what begins ends. */
+/* The kernel compacts memory on request; each beginning has an end. */
 static void CONTMEMGEN(void **state)
 {
     struct collector     c = {0};
@@ -443,7 +441,7 @@ static void CONTMEMGEN(void **state)
     finish(&c);
 }
 
-/* A processor that goes idle stops its tick. Some guests' kernels withhold what idle tasks tell: then it is counted. */
+/* An idle processor stops its tick. Some guests' kernels withhold events of idle tasks: then they are counted. */
 static void KE_CLOCK(void **state)
 {
     struct collector     c = {0};

@@ -54,12 +54,12 @@ static void check_images(const struct collector *c, pid_t pid)
         assert_int_equal(s->version, 3);
         assert_true(u64_at(s, 0) % 4096 == 0 && u64_at(s, 8) % 4096 == 0 && u64_at(s, 8) > 0 && u32_at(s, 24) != 0);
         if (text_has(s, 56, "\\Device\\HarddiskVolume1\\") && text_has(s, 56, "libc.so"))
-            libc = u64_at(s, 8) > 1 << 20; /* the whole file, not one segment */
+            libc = u64_at(s, 8) > 1 << 20; /* the size of the whole file, not of one segment */
     }
     assert_true(libc);
 }
 
-/* Every stack names, by exact time and on the same CPU, an event that asked for one. */
+/* Every stack belongs, by exact time and on the same CPU, to an event with a requested stack. */
 static void check_stacks(struct collector *c)
 {
     size_t profile = 0, switches = 0, ready = 0, all = 0;
@@ -106,7 +106,7 @@ static void real_configuration(void **state)
     halt(&c);
     check_balance(&c, &n);
     assert_int_equal(c.conditions, 0);
-    if (n.lost_ring + n.lost_memory) { /* counted; what is lost cannot be asked for by name */
+    if (n.lost_ring + n.lost_memory) { /* losses are counted; the checks below need every event */
         print_message("skipped: this machine is too busy now, %llu events were lost\n",
                       (unsigned long long)(n.lost_ring + n.lost_memory));
         finish(&c);
@@ -134,7 +134,7 @@ static void real_configuration(void **state)
 static int      block_fd[2][2];
 static uint32_t block_tid[2];
 
-/* Each blocks in a system call made in its own code, so that frame pointers lead straight to it. */
+/* Each thread blocks in a system call from its own code, so that frame pointers lead straight to it. */
 #define BLOCKS_IN(name, which) \
     static __attribute__((noinline, used, aligned(128))) long name(long fd, char *byte) \
     { \
@@ -159,8 +159,8 @@ static uint32_t block_tid[2];
 BLOCKS_IN(blocks_in_f, 0)
 BLOCKS_IN(blocks_in_g, 1)
 
-/* Waits until the thread sleeps: only then does a byte wake it. Everything runs on one CPU, that is never idle (some
- * guest kernels drop perf's records while a CPU's idle task is current). */
+/* Waits until the thread sleeps, so that a byte wakes it. All run on one CPU that is never idle (some guest kernels
+ * drop perf's records while a CPU's idle task is current). */
 static void wait_asleep(unsigned which)
 {
     char path[64], text[256];
@@ -232,10 +232,10 @@ static void switch_stack_is_the_incoming_one(void **state)
     finish(&c);
 }
 
-/* ---- rings far too small: what is lost is counted, exactly ---- */
+/* ---- rings far too small: losses are counted, exactly ---- */
 
-/* Nearly all of what this cause lost lies in gaps that begin, at the earliest, `from`, and are over, at the latest,
- * `until`; a gap is placed behind its end, on its CPU. */
+/* Nearly all losses of this cause lie in gaps that begin at or after `from` and end at or before `until`; a gap's event
+ * follows its end, on its CPU. */
 static void check_gaps(const struct collector *c, const struct session_clock *clock, const char *cause, uint64_t from,
                        uint64_t until)
 {
@@ -281,7 +281,7 @@ static void overload_is_counted(void **state)
     uint64_t        before = clock_read(&config.clock);
     clock_gettime(CLOCK_MONOTONIC, &a);
     __atomic_store_n(&c.hold, 1, __ATOMIC_RELEASE);
-    do { /* a storm of switches, and a drainer that is kept away for a while */
+    do { /* a storm of switches, while the drainer is held back */
         char byte = 'x';
         for (int i = 0; i < 100; i++)
             if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
@@ -295,7 +295,7 @@ static void overload_is_counted(void **state)
     close(back[0]);
     close(back[1]);
     halt(&c);
-    uint64_t after = clock_read(&config.clock); /* only then is it sure that the drainer has had its turn */
+    uint64_t after = clock_read(&config.clock); /* only after this is the drainer's pass over for sure */
     check_balance(&c, &n);
     assert_true(n.lost_ring > 0 && n.converted > 0);
     check_gaps(&c, &config.clock, "ring", before, after);
@@ -315,7 +315,7 @@ static void memory_bound_is_counted(void **state)
         skip();
     for (int i = 0; i < 2000; i++)
         usleep(50);
-    halt(&c); /* nothing was converted meanwhile: the log is full */
+    halt(&c); /* nothing was converted so far: the log is full */
     uint64_t after = clock_read(&config.clock);
     check_balance(&c, &n);
     assert_true(n.lost_memory > 0 && n.raw_peak <= 132 << 10);
@@ -340,7 +340,7 @@ static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
     assert_true(kept->count < 4096);
     snprintf(kept->row[kept->count].name, 64, "%s", name);
     kept->row[kept->count++].fd = dup(fd);
-    if (ring_bytes) { /* a ring ends when nobody maps it */
+    if (ring_bytes) { /* a ring ends with its last mapping */
         unsigned i = 0;
         while (kept->map[i])
             i++;
@@ -374,7 +374,7 @@ static void successor_goes_on(void **state)
         usleep(2000);
         collect(&c);
     }
-    /* the predecessor dies: what it did not release is not in the file */
+    /* the predecessor dies: unreleased events are not in the file */
     spin(30);
     __atomic_store_n(&c.stop, 1, __ATOMIC_RELEASE);
     klog_wake(c.k);
@@ -386,7 +386,7 @@ static void successor_goes_on(void **state)
             klog_pop(c.k, cpu);
     }
     klog_destroy(c.k);
-    spin(30); /* nobody there: the rings hold it */
+    spin(30); /* no drainer: the rings hold the records */
     wstatus r = klog_adopt(&config, kept_find, &kept, &c.k, &why);
     if (r)
         fail_msg("%u: %s", r, why.text);
@@ -397,13 +397,13 @@ static void successor_goes_on(void **state)
     spin(50);
     collect(&c);
     halt(&c);
-    check_balance(&c, &n); /* events, the predecessor's included, are those collected: none missing, none twice */
+    check_balance(&c, &n); /* all events, the predecessor's too, are the collected ones: none missing, none twice */
     assert_int_equal(count_of(&c, 0x0F2E) > 200, 1);
     assert_true(count_of(&c, 0x0F49) == 1 && count_of(&c, 0x0F4A) == 1);
     finish(&c);
 }
 
-/* A copy of a logger that goes on (autologger-early save) is whole: what came between the drain and the count is not
+/* A copy of a running logger (autologger-early save) is complete: records between the drain and the count are not
  * lost. */
 static int kept_find_memory(void *ctx, const char *name)
 {
@@ -417,7 +417,7 @@ static void *switches_main(void *arg)
     return NULL;
 }
 
-/* Of these no kernel withholds any: they are of this program's own threads. */
+/* No kernel withholds any of these: they belong to this program's own threads. */
 static void switches_are_whole(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
 {
     (void)ctx, (void)lost;
@@ -463,7 +463,7 @@ static void copy_of_one_that_goes_on(void **state)
     finish(&c);
 }
 
-/* Raw memory is used again once its events are in the file: far more goes through than fits. */
+/* Raw memory is reused once its events are in the file: far more passes through it than fits. */
 static void raw_memory_is_reused(void **state)
 {
     static struct collector c;
@@ -480,7 +480,7 @@ static void raw_memory_is_reused(void **state)
     }
     halt(&c);
     check_balance(&c, &n);
-    assert_true(c.used > config.raw_bytes); /* events are smaller than what they were made from */
+    assert_true(c.used > config.raw_bytes); /* events are smaller than their raw records */
     assert_int_equal(n.lost_memory, 0);
     finish(&c);
 }
@@ -500,7 +500,7 @@ static void missing_right_is_named(void **state)
             _exit(3);
         wstatus r = klog_create(&config, &k, &why);
         if (r == 0)
-            _exit(2); /* this machine lets anybody trace */
+            _exit(2); /* this machine lets any user trace */
         _exit(r == W_PRIVILEGE_NOT_HELD && why.status == r && !k && strstr(why.text, "CAP_PERFMON") &&
                       strstr(why.text, "perf_event_paranoid is") && c.conditions == 0
                   ? 0
@@ -543,11 +543,11 @@ static void samples_come_at_the_interval(void **state)
         print_message("  %zu samples in %llu us, %llu intervals of %u ns\n", seen, (unsigned long long)ns / 1000,
                       (unsigned long long)wanted, interval[i] * 100);
         finish(&c);
-        if (n.throttled + n.lost_ring + n.lost_memory) { /* counted: what came is less than what was asked for */
+        if (n.throttled + n.lost_ring + n.lost_memory) { /* counted: fewer samples came than requested */
             print_message("skipped: the kernel held samples back\n");
             skip();
         }
-        /* a processor that is another machine's meanwhile ticks on */
+        /* a virtual processor's clock also runs while its host serves others */
         assert_in_range(seen * 100, wanted * 80, wanted * 135 + 200);
     }
 }

@@ -58,7 +58,7 @@ static void take(struct run *r, unsigned cpu, const struct klog_record *e)
     r->last[cpu] = e->time;
     r->events++;
     if (e->data[2] == ETL_EVENT64 && !memmem(e->data, e->size, "KernelPhaseEnd", sizeof "KernelPhaseEnd"))
-        return;                      /* BuildId, Boot */
+        return;                      /* BuildId or Boot */
     if (e->data[2] == ETL_EVENT64) { /* KernelPhaseEnd: the payload begins behind two items */
         size_t   at = sizeof(struct etl_event_header);
         uint16_t total, linkage;
@@ -179,7 +179,8 @@ static void witness_read(struct run *r, const struct trace_instance *t)
 
 static bool same(const struct switched *a, const struct switched *b) { return a->old == b->old && a->new == b->new; }
 
-/* Where ours begins in the witness's: the nearest in time of those places from which the next ones agree too. */
+/* The place in the witness's list where ours begins: of the places where the next switches agree, too, the nearest in
+ * time. */
 static size_t anchor(const struct list *o, const struct list *w, int64_t offset)
 {
     enum { AGREE = 40 };
@@ -199,7 +200,7 @@ static size_t anchor(const struct list *o, const struct list *w, int64_t offset)
 }
 
 static size_t silent_in_all;
-/* A thread that perf never switches away from is one whose events the kernel gives to nobody, and does not count: some
+/* A thread that perf never switches away from has events that the kernel delivers to nobody, and does not count: some
  * guests' kernels do so with threads of their host. */
 static bool hidden(const struct run *r, uint32_t tid)
 {
@@ -210,8 +211,8 @@ static bool hidden(const struct run *r, uint32_t tid)
     return true;
 }
 
-/* Every switch of ours is one of the witness's, in order, none twice; how many of the witness's are missing in
- * between? */
+/* Every switch of ours is in the witness's list, in order, none twice. Returns how many of the witness's are missing in
+ * between. */
 static uint64_t compare(const struct run *r, unsigned cpu)
 {
     const struct list *o = &r->ours[cpu], *w = &r->witness[cpu];

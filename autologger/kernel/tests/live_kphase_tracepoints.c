@@ -1,8 +1,8 @@
 /* Tracepoints that are providers, from the kernel phase on: a trace instance stands for the buffer that the kernel
  * command line arms (trace_instance=), with its own clock. A thread gives itself numbered names all the time
  * (task:task_rename); the session must have each number once and in order, from before the session was made until after
- * its stop, with the fields of the format file. The same when the program that made the session dies before it has read
- * the buffer, while it reads it, and behind that: its successor has what is left, and counts what is not.
+ * its stop, with the fields of the format file. The same when the program that made the session dies before, while or
+ * after it reads the buffer: its successor has the remaining events, and counts the lost ones.
  * Proves: issue 4, tracepoints wanted from the kernel phase too; issue 14, a death within the kernel phase is not
  * silent. Needs tracefs and CAP_PERFMON; else skipped. */
 // timeout: 60
@@ -25,12 +25,12 @@ enum { NO_SYSCONFIG = 0x10000000, EARLY = 2000, LATE = 2000, MOST = 1 << 20, KEP
 enum death { LIVES, DIES_BEFORE, DIES_READING, DIES_BEHIND };
 static struct {
     enum death   death;
-    bool         dies; /* now, as soon as the buffer is imported */
+    bool         dies; /* the program dies as soon as the buffer is imported */
     jmp_buf      death_place;
-    unsigned     read; /* entries of the buffer that went with it */
+    unsigned     read; /* entries of the buffer that were read and lost with the program */
     struct klog *k;
     int          renaming, draining;
-    unsigned     renamed; /* so many numbers were given */
+    unsigned     renamed; /* how many numbers were given */
     bool         joined;
     uint8_t      seen[MOST];
     unsigned     others, phase_ends, last;
@@ -56,7 +56,7 @@ static void on_condition(void *ctx, wstatus number, bool note, const char *item,
     assert_true(note || (r.death == DIES_READING && strstr(reason, "entries of the kernel's trace buffer are gone")));
 }
 
-/* ---- what outlives the program that dies ---- */
+/* ---- descriptors and memory that outlive the program ---- */
 
 static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
 {
@@ -88,12 +88,12 @@ static void kept_drop(void)
     kept.count = 0;
 }
 
-/* Armed, the buffer stopped, and the first page of each CPU taken out of it. */
+/* Arms perf's events, stops the buffer, and reads the first page of each CPU out of it. */
 static void read_some(const struct trace_instance *phase)
 {
     char page[65536], path[64], text[1024];
     for (unsigned i = 0; i < kept.count; i++)
-        ioctl(kept.item[i].fd, PERF_EVENT_IOC_ENABLE, 0); /* of others: refused */
+        ioctl(kept.item[i].fd, PERF_EVENT_IOC_ENABLE, 0); /* fails for other descriptors */
     usleep(5000);
     assert_true(instance_write(phase, "tracing_on", "0"));
     for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
@@ -111,7 +111,7 @@ static void read_some(const struct trace_instance *phase)
     assert_true(r.read > 0);
 }
 
-/* The program dies as it is to, and its successor has the session. */
+/* The program dies at the chosen moment, and its successor adopts the session. */
 static wstatus die(const struct trace_instance *phase, const struct klog_config *config, struct reason *why)
 {
     klog_fds(r.k, keep, NULL);
@@ -166,8 +166,8 @@ static void renamed_wait(unsigned more)
         usleep(1000);
 }
 
-/* task_rename's fields: pid (newer kernels: none), oldcomm, newcomm, oom_score_adj. The new name is the last one that
- * is ours. */
+/* task_rename's fields: pid (not in newer kernels), oldcomm, newcomm, oom_score_adj. The new name is the last one with
+ * our prefix. */
 static void take(const struct klog_record *e)
 {
     static const char schema[] = "newcomm";
@@ -248,7 +248,7 @@ static void each_number_once(enum death death)
         assert_int_equal(die(&phase, &config, &why), 0);
     unsigned began = 0, ended = 0;
     if (st == 0) {
-        if (!death) /* a successor has no such thread yet */
+        if (!death) /* a successor starts the thread below */
             assert_int_equal(pthread_create(&drainer, NULL, drain_main, NULL), 0);
         assert_int_equal(klog_start(r.k, &why), 0);
         if (death)
@@ -282,7 +282,7 @@ static void each_number_once(enum death death)
     assert_int_equal(n.lost_ring + n.lost_memory + n.lost_conversion, r.read);
     assert_int_equal(n.attempted, n.converted + n.withheld + r.read);
     assert_true(r.phase_ends > 0 && wish.opened == 1 && given_back);
-    assert_true(r.joined || death == DIES_BEHIND); /* then the other one has said it */
+    assert_true(r.joined || death == DIES_BEHIND); /* otherwise the predecessor has reported it */
     assert_true(of_phase + r.read >= EARLY);
     assert_true(missing <= n.withheld + r.read && n.withheld < LATE / 2);
     klog_destroy(r.k);

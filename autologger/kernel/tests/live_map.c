@@ -11,14 +11,14 @@ static void workload(int fd)
 {
     for (int i = 0; i < MAPPINGS + LEFT; i++) {
         char *p = mmap(NULL, (PAGES - 1) * PAGE, PROT_READ, MAP_SHARED, fd, PAGE);
-        if (p == MAP_FAILED || mprotect(p, PAGE, PROT_NONE)) /* other rights are no other mapping */
+        if (p == MAP_FAILED || mprotect(p, PAGE, PROT_NONE)) /* other rights do not make another mapping */
             _exit(1);
         if (i < MAPPINGS && i % 2 == 0 && munmap(p, (PAGES - 1) * PAGE))
             _exit(2);
         if (i < MAPPINGS && i % 2 == 1 && (munmap(p, PAGE) || munmap(p + PAGE, (PAGES - 2) * PAGE))) /* in two parts */
             _exit(3);
     }
-    _exit(0); /* the last ones end with the process */
+    _exit(0); /* the last mappings end with the process */
 }
 
 struct found {
@@ -86,7 +86,7 @@ static void VAMAP_of_a_file(void **state)
         if (c.event[i].hook == 0x0425 && u64_at(&c.event[i], 8) == key)
             assert_int_equal(u64_at(&c.event[i], 32), PAGE); /* the offset in the file */
     assert_int_equal(c.conditions, 0);
-    assert_true(n.stacks + n.stacks_missing >= MAPPINGS); /* one for each munmap() that undid something */
+    assert_true(n.stacks + n.stacks_missing >= MAPPINGS); /* one for each munmap() that removed a mapping */
     finish(&c);
 }
 

@@ -1,6 +1,6 @@
-/* System calls of a 32-bit program (narrow_calls.c) on a 64-bit kernel: each has the address of the function that the
- * kernel runs for it, and what they do to memory is told; whether the program began before the trace or in it, and with
- * the kernel's own filter or without.
+/* System calls of a 32-bit program (narrow_calls.c) on a 64-bit kernel: each has the address of the kernel function
+ * that runs for it, and their effects on memory are told; for programs that began before the trace or in it, with the
+ * kernel's own filter and without.
  * Proves: issue 4, SYSCALL and VIRT_ALLOC of 32-bit programs. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/tests/keyword_fixture.h"
 #include "autologger/kernel/tests/narrow.h"
@@ -18,7 +18,7 @@ enum {
 };
 #define PROGRAM AL_BINARY_DIR "/tests/narrow_calls"
 
-/* What a kernel calls it, by one of two names. */
+/* The address of a kernel function that has one of two names. */
 static uint64_t symbol(const char *one, const char *other)
 {
     char     line[512], name[256];
@@ -100,7 +100,7 @@ static void check_memory(const struct collector *c, uint32_t pid)
         assert_true(u64_at(s, 0) + size <= UINT64_C(1) << 32);
         made += s->hook == ALLOCATED && size == 3 * PAGE && flags == 0x3000;
         unused += s->hook == FREED && size == PAGE && flags == 0x4000;
-        grown += s->hook == ALLOCATED && (size == 2 * PAGE || size == 5 * PAGE); /* where it is, or elsewhere */
+        grown += s->hook == ALLOCATED && (size == 2 * PAGE || size == 5 * PAGE); /* grown in place or moved */
         gone += s->hook == FREED && size == 5 * PAGE && flags == 0x8000;
         heap += size == 16 * PAGE;
     }
@@ -118,15 +118,15 @@ static void of_32_bits(bool before, struct keyword k)
         print_message("skipped: the compiler makes no programs of 32 bits\n");
         skip();
     }
-    memset(&c, 0, sizeof c); /* a test that failed left it */
+    memset(&c, 0, sizeof c); /* a failed test has left it */
     if (before)
         pid = program_start(&go);
     if (before)
-        usleep(100000); /* it waits for its byte, so it is that program */
+        usleep(100000); /* it has executed the program by now, and waits for its byte */
     if (!begin(&c, k))
         return;
     if (before)
-        usleep(100000); /* the rundown has seen it */
+        usleep(100000); /* the rundown has seen the program */
     else
         pid = program_start(&go);
     program_run(pid, go);

@@ -67,7 +67,7 @@ static void use(const union address *to, const union address *datagrams_to, sock
         if (connect(fd, &to->any, size) != 0 || send(fd, byte, (size_t)(BASE_BYTES + i), 0) != BASE_BYTES + i)
             _exit(1);
         shutdown(fd, SHUT_WR);
-        if (recv(fd, byte, sizeof byte, 0) != 0) /* the server has read all */
+        if (recv(fd, byte, sizeof byte, 0) != 0) /* 0: the server has read all */
             _exit(3);
         close(fd);
     }
@@ -81,7 +81,7 @@ static void use(const union address *to, const union address *datagrams_to, sock
     _exit(0);
 }
 
-/* Datagrams of the other family, sent and taken all the time: they are done with in any thread's interrupts. */
+/* Sends and receives datagrams of the other family all the time: their interrupts come in any thread. */
 static pid_t noise(int family)
 {
     union address to;
@@ -120,7 +120,7 @@ static struct sums sums_of(const struct collector *c, uint16_t hook, pid_t pid)
     return s;
 }
 
-/* Each event of the client's has the server's port at the far end, and loopback at both. */
+/* Each event of the client has the server's port at the far end, and loopback addresses at both. */
 static void check_ends(const struct collector *c, uint16_t hook, pid_t client, const union address *server)
 {
     bool   four = server->any.sa_family == AF_INET;
@@ -132,13 +132,13 @@ static void check_ends(const struct collector *c, uint16_t hook, pid_t client, c
         const void *address = four ? (const void *)&server->v4.sin_addr : (const void *)&server->v6.sin6_addr;
         assert_memory_equal(s->payload + 8, address, n);
         assert_memory_equal(s->payload + 8 + n, address, n);
-        assert_memory_equal(s->payload + 8 + 2 * n, &server->v4.sin_port, 2); /* in both families at the same place */
+        assert_memory_equal(s->payload + 8 + 2 * n, &server->v4.sin_port, 2); /* same offset in both families */
         assert_true(s->payload[8 + 2 * n + 2] || s->payload[8 + 2 * n + 3]);
     }
 }
 
-/* Each datagram has the server's end and one of the client's two, as it was sent and as it was received; where the
- * kernel lets nobody see what is received, those have none. */
+/* Each datagram has the server's end and one of the client's two, as sent and as received; received ones have no ends
+ * where the kernel does not show them. */
 static void check_datagrams(const struct collector *c, uint16_t six, pid_t client, pid_t server,
                             const union address *to)
 {
@@ -153,11 +153,11 @@ static void check_datagrams(const struct collector *c, uint16_t six, pid_t clien
             continue;
         const uint8_t *far = s->payload + 8, *here = far + n, *far_port = here + n, *port = far_port + 2;
         if (received && c->receipts_untold) {
-            assert_memory_equal(far, none, 2 * n + 4); /* better nothing than something wrong */
+            assert_memory_equal(far, none, 2 * n + 4); /* no ends are better than wrong ones */
             continue;
         }
         assert_memory_equal(far, address, n);
-        assert_memory_equal(sent ? far_port : port, &to->v4.sin_port, 2); /* in both families at the same place */
+        assert_memory_equal(sent ? far_port : port, &to->v4.sin_port, 2); /* same offset in both families */
         unsigned own = sent ? port[0] << 8 | port[1] : far_port[0] << 8 | far_port[1];
         assert_true(own != 0);
         assert_memory_equal(here, address, n);
@@ -183,7 +183,7 @@ static void truth(int family)
     pid_t server, others = noise(family == AF_INET ? AF_INET6 : AF_INET);
     int   ready[2];
     assert_int_equal(pipe(ready), 0);
-    if ((server = fork()) == 0) { /* listens itself: the listener is the one that Accept names */
+    if ((server = fork()) == 0) { /* the child listens itself: Accept names the listener */
         int listener = bound(family, SOCK_STREAM, &to), datagrams = bound(family, SOCK_DGRAM, &datagrams_to);
         if (listener < 0 || datagrams < 0)
             _exit(77);

@@ -1,4 +1,4 @@
-/* What /proc says of the kernel itself: addresses of symbols by any of their names, the length of its image. */
+/* /proc's facts about the kernel: addresses of symbols by any of their names, the length of its image. */
 #include "autologger/kernel/source/procfs.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void symbols_by_any_of_their_names(void **state)
         assert_true(out[0] + bytes > end && bytes < UINT64_C(1) << 30);
 }
 
-/* The cheap way says the same as the symbols. */
+/* The cheap way gives the same address as the symbols. */
 static void the_kernel_is_where_its_symbols_are(void **state)
 {
     static const char *const names[] = {"_stext", "_end", "_etext"};

@@ -39,8 +39,8 @@ static uint64_t kernel_count(const char *path, const char *const *names)
     return sum;
 }
 
-/* Runs `work` under a keyword; what was counted lies between the kernel's count while all was armed, and from before to
- * after. What the kernel counted for perf and withheld is allowed to be missing. */
+/* Runs `work` under a keyword. The number of events is at least the kernel's count while all was armed, and at most its
+ * count from before to after. Events that the kernel counted for perf and withheld may be missing. */
 static void bounded(struct keyword k, const char *path, const char *const *names, void (*work)(void),
                     size_t (*count)(const struct collector *))
 {
@@ -82,7 +82,7 @@ static size_t dpcs(const struct collector *c)
 }
 static void DPC(void **state)
 {
-    (void)state; /* TASKLET and HI are told tasklet by tasklet: not one for one */
+    (void)state; /* TASKLET and HI are told by tasklet, not one event for each */
     static const char *const names[] = {"TIMER",   "NET_TX", "NET_RX", "BLOCK",   "IRQ_POLL", "SCHED",
                                         "HRTIMER", "RCU",    "HI",     "TASKLET", NULL};
     bounded((struct keyword){0, 0x80, 0, 0}, "/proc/softirqs", names, some_writing, dpcs);
@@ -166,7 +166,7 @@ static void TIMER(void **state)
     end(&c, &n);
     uint64_t function = 0;
     size_t   most = 0, starts = 0;
-    for (size_t i = 0; i < c.count; i++) { /* the function that it starts most timers with is that of the sleeps */
+    for (size_t i = 0; i < c.count; i++) { /* the function that most of its timers start is that of the sleeps */
         const struct seen *s = &c.event[i];
         if (s->hook != HOOK_DESCRIBED || strcmp(s->name, "HighResolutionTimerStart") != 0 || s->tid != (uint32_t)pid)
             continue;
@@ -210,7 +210,7 @@ static void *waits_for_it(void *ctx)
     return NULL;
 }
 
-/* A waiter of higher priority lends it to the owner of the lock, which gives it back: two changes a round. */
+/* A waiter of higher priority lends it to the lock's owner, which gives it back: two changes a round. */
 static void PRIORITY(void **state)
 {
     (void)state;
@@ -229,7 +229,7 @@ static void PRIORITY(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&l.mutex);
         pthread_barrier_wait(&l.barrier);
-        usleep(3000); /* it waits by now */
+        usleep(3000); /* the other thread waits by now */
         pthread_mutex_unlock(&l.mutex);
         pthread_barrier_wait(&l.barrier);
     }
@@ -240,7 +240,7 @@ static void PRIORITY(void **state)
         if (c.event[i].hook == 0x0530 && u32_at(&c.event[i], 0) == l.tid)
             (c.event[i].payload[5] > c.event[i].payload[4] ? up++ : down++);
     print_message("  lent %zu times, given back %zu times\n", up, down);
-    /* a machine under load may let a round pass before the waiter waits */
+    /* on a loaded machine the waiter may miss a round */
     assert_uint_in_range(up, ROUNDS - 2, ROUNDS);
     assert_int_equal(up, down);
     finish(&c);
@@ -257,7 +257,7 @@ static void DBGPRINT(void **state)
         skip();
     if (!begin(&c, (struct keyword){0x40000, 0, 0, 0}))
         return;
-    for (int i = 0; i < LINES; i++) { /* more at once the kernel would not take */
+    for (int i = 0; i < LINES; i++) { /* the kernel limits how many lines may follow quickly */
         int length = snprintf(text, sizeof text, "<7>autologger-test %d %d\n", (int)getpid(), i);
         written += write(fd, text, (size_t)length) == length;
     }
@@ -276,7 +276,7 @@ static void DBGPRINT(void **state)
     finish(&c);
 }
 
-/* Entering and leaving take turns on each CPU. */
+/* On each CPU, entering and leaving alternate. */
 static void IDLE_STATES(void **state)
 {
     (void)state;
@@ -303,14 +303,14 @@ static void IDLE_STATES(void **state)
     }
     print_message("  %zu times idle, %llu withheld\n", pairs, (unsigned long long)n.withheld);
     finish(&c);
-    /* some kernels tell of no idle CPU: the converter is then proved by test_sources alone */
+    /* some kernels report no idle CPU: then only test_sources proves the converter */
     if (!pairs && !n.withheld) {
         print_message("  this kernel says nothing of idle CPUs\n");
         skip();
     }
 }
 
-/* Opened without a complaint, or with one about what the machine has not; nothing is pretended. */
+/* Opens without a condition, or with one about a missing feature of the machine; nothing is pretended. */
 static void POWER_PMC_PROFILE(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* SPLIT_IO on this machine's disk: every part that the kernel made of large writes is told, and leads to the disk
- * events of the parts. And DISK_IO where more is asked for than the disk takes at once: what it refuses, and a worker
+/* SPLIT_IO on this machine's disk: every part of a large write is told, and leads to the disk events of the parts. And
+ * DISK_IO when more is requested than the disk takes at once: a request that it refuses, and that a worker
  * of the kernel's asks for again, stays the asker's. Proves: issue 4, truth of SPLIT_IO and DISK_IO, KRN-05. Needs
  * CAP_PERFMON and a disk that splits; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
@@ -34,7 +34,7 @@ static void SPLIT_IO_of_large_writes(void **state)
         skip();
     }
     unlink(path);
-    /* of large pages, so that one request can be larger than a disk takes */
+    /* large pages, so that one request can be larger than the disk's limit */
     char *buffer = aligned_alloc(2 << 20, WRITE_BYTES);
     assert_non_null(buffer);
     madvise(buffer, WRITE_BYTES, MADV_HUGEPAGE);
@@ -63,8 +63,8 @@ static void SPLIT_IO_of_large_writes(void **state)
         const struct seen *whole = of_irp(&c, 0x010B, 32, u64_at(s, 0)), *part = of_irp(&c, 0x010B, 32, u64_at(s, 8));
         splits++;
         if (!whole || !part || u32_at(whole, 48) != tid)
-            continue;                                                             /* another's */
-        assert_int_equal(u64_at(part, 16), u64_at(whole, 16) + u32_at(whole, 8)); /* goes on where the first ends */
+            continue;                                                             /* another program's */
+        assert_int_equal(u64_at(part, 16), u64_at(whole, 16) + u32_at(whole, 8)); /* begins at the first's end */
         assert_true(of_irp(&c, 0x010D, 0, u64_at(s, 8)) != NULL);
         linked++;
     }

@@ -1,5 +1,5 @@
-/* Flags and stacks that change while a kernel logger runs: what is kept loses no event and has none twice, what comes
- * and goes is counted to the last, and a daemon that dies in the middle of it leaves a session that goes on.
+/* Flags and stacks that change while a kernel logger runs: kept sources lose no event and repeat none, added and
+ * removed sources are counted to the last event, and after a daemon's death in the middle the session goes on.
  * Proves: KRN-14, KRN-20; issue 4, UPDATE of a running session. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/source/rawlog.h"
 #include "autologger/kernel/source/syscalls.h"
@@ -16,7 +16,7 @@ enum { CSWITCH_WORD = 0x4, SYSCALLS_WORD = 0x40, HOOK_SWITCH = 0x0524, CALLS = 5
 
 /* ---- updates ---- */
 
-/* The end of a process that drained. */
+/* Ends the drainer, as when its process ends. */
 static void drain_pause(struct collector *c)
 {
     __atomic_store_n(&c->stop, 1, __ATOMIC_RELEASE);
@@ -37,7 +37,7 @@ static void must_update(struct collector *c, const struct klog_config *terms)
         fail_msg("%s", why.text);
 }
 
-/* ---- a workload whose switches are known: two threads of one CPU that wake each other ---- */
+/* ---- a workload with a known number of switches: two threads of one CPU that wake each other ---- */
 
 struct player {
     pthread_t    thread;
@@ -57,7 +57,7 @@ static void *play(void *ctx)
     atomic_store(&p->tid, (int)syscall(SYS_gettid));
     while (read(p->from, &ball, 1) == 1 && ball == 'b') {
         if (atomic_fetch_add(p->turns, 1) % 64 == 0)
-            usleep(200); /* a loaded machine must keep up with the rings */
+            usleep(200); /* lets the rings keep up on a loaded machine */
         if (write(p->to, &ball, 1) != 1)
             break;
     }
@@ -78,7 +78,7 @@ static uint64_t switches_of(int tid)
     return sum;
 }
 
-/* They are asleep, both: what they did has been recorded, and nothing more comes. */
+/* Waits until both sleep: their switches are recorded, and no more come. */
 static uint64_t switches_settled(const struct player p[2])
 {
     uint64_t before = 0, now = 1;
@@ -130,14 +130,14 @@ static void stacks_come_and_go_and_no_switch_is_lost(void **state)
         usleep(1000);
     switches_settled(p);
     assert_int_equal(write(a[1], &ball, 1), 1);
-    for (int i = 0; i < TOGGLES; i++) { /* while they play */
+    for (int i = 0; i < TOGGLES; i++) { /* while the players run */
         config.hook_count = i % 2 == 0;
         config.hooks[0]   = HOOK_SWITCH;
         must_update(&c, &config);
         collect(&c);
         usleep(10000);
     }
-    while (read(a[0], &ball, 1) != 1) /* takes the ball: the first player waits for ever */
+    while (read(a[0], &ball, 1) != 1) /* takes the ball away: the first player waits for ever */
         usleep(100);
     uint64_t after = switches_settled(p);
     halt(&c);
@@ -151,7 +151,7 @@ static void stacks_come_and_go_and_no_switch_is_lost(void **state)
                   (unsigned long long)after, seen, stacks);
     assert_int_equal(n.lost_ring + n.lost_memory, 0);
     assert_true(after > 1000 && stacks > 0 && stacks < seen);
-    assert_int_equal(seen, after); /* they were made after the start: all of theirs */
+    assert_int_equal(seen, after); /* all switches of threads that were created after the start */
     finish(&c);
 }
 
@@ -163,7 +163,7 @@ static void calls_make(void)
         syscall(SYS_getppid);
 }
 
-/* The address of the kernel's function behind a system call. */
+/* The address of the kernel's function of a system call. */
 static uint64_t address_of(long number)
 {
     uint64_t address[RAW_SYSCALLS] = {0};
@@ -203,10 +203,10 @@ static void flags_come_with_their_rundown_and_go(void **state)
     config.mask[2] = 0;
     must_update(&c, &config);
     calls_make();
-    config.mask[2] = SYSCALLS_WORD; /* once more: the same places again */
+    config.mask[2] = SYSCALLS_WORD; /* the same sources again */
     must_update(&c, &config);
     calls_make();
-    config.mask[0] = config.mask[2] = 0; /* nothing at all */
+    config.mask[0] = config.mask[2] = 0; /* no source at all */
     must_update(&c, &config);
     calls_make();
     halt(&c);
@@ -221,12 +221,12 @@ static void flags_come_with_their_rundown_and_go(void **state)
     print_message("  %zu calls of %d, %zu images of this program by rundown\n", count_calls(&c, tid, address),
                   2 * CALLS, own_images);
     assert_count(count_calls(&c, tid, address), 2 * CALLS, n);
-    assert_true(own_images >= 2 && kernel >= 1); /* nothing was said of them at the start */
+    assert_true(own_images >= 2 && kernel >= 1); /* the start told none of them */
     assert_true(masks >= 6);                     /* the start, four changes, the end */
     finish(&c);
 }
 
-/* What is wanted of one source changes: VIRT_ALLOC asks for some system calls, SYSCALL for all. */
+/* The requirements on one source change: VIRT_ALLOC needs some system calls, SYSCALL all. */
 static void a_source_of_two_flags_misses_nothing(void **state)
 {
     static struct collector c;
@@ -255,12 +255,12 @@ static void a_source_of_two_flags_misses_nothing(void **state)
         seen += c.event[i].hook == 0x0262 && u64_at(&c.event[i], 8) == page &&
                 u32_at(&c.event[i], 16) == (uint32_t)getpid();
     print_message("  %zu allocations of a page of %d\n", seen, 4 * CALLS);
-    assert_count(4 * CALLS, seen > 4 * CALLS ? 4 * CALLS : seen, n); /* the C library may have some of its own */
+    assert_count(4 * CALLS, seen > 4 * CALLS ? 4 * CALLS : seen, n); /* the C library may make some of its own */
     assert_true(seen + n.withheld >= 4 * CALLS && seen < 4 * CALLS + 50);
     finish(&c);
 }
 
-/* No place for one more descriptor: all stays as it is. */
+/* No room for one more descriptor: all stays as it was. */
 static void an_update_that_fails_changes_nothing(void **state)
 {
     static struct collector c;
@@ -299,7 +299,7 @@ static void an_update_that_fails_changes_nothing(void **state)
 
 /* ---- a daemon that dies in the middle ---- */
 
-/* What it had under way dies with it. */
+/* Memory of the interrupted update is lost with the daemon. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:klog_update"; }
 
@@ -334,7 +334,7 @@ static int find_kept(void *ctx, const char *name)
     return -1;
 }
 
-/* Dies, is succeeded, and the successor counts the calls and stops. */
+/* The daemon dies, its successor adopts the session, counts the calls and stops. */
 static void dies(int when, uint32_t expected_word1)
 {
     static struct collector c;
@@ -353,14 +353,14 @@ static void dies(int when, uint32_t expected_word1)
     calls_make();
     config.mask[1]     = CSWITCH_WORD;
     config.hook_count  = 1;
-    config.hooks[0]    = 0x0F33; /* its source is armed anew */
+    config.hooks[0]    = 0x0F33; /* its source is opened again */
     dies_at            = when;
     struct klog *first = c.k;
     if (setjmp(death) == 0) {
         klog_update(first, &config, keep, NULL, &why);
         fail_msg("it lives");
     }
-    calls_make(); /* nobody drains */
+    calls_make(); /* no drainer runs */
     if (klog_adopt(&config, find_kept, NULL, &c.k, &why))
         fail_msg("%s", why.text);
     assert_int_equal(klog_start(c.k, &why), 0);
@@ -394,7 +394,7 @@ static void a_change_that_was_published_is_finished(void **state)
 
 /* ---- memory ---- */
 
-/* middle: more than the rings give at once */
+/* MIDDLE: more than the rings deliver at once */
 enum { SMALL = 1 << 20, MIDDLE = 16 << 20, LARGE = 64 << 20, MANY = 20000 };
 
 static void many_calls(long number)
@@ -410,8 +410,8 @@ static uint64_t lost_for_memory(struct collector *c)
     return n.lost_memory;
 }
 
-/* Nothing goes to the file: a small memory overflows, a larger one takes what comes from then on. Then all goes to the
- * file, the memory becomes small again while calls are made, and holds what comes as long as the file keeps up. */
+/* Nothing is written to the file: a small memory overflows, a larger one takes all later records. Then all is written,
+ * the memory becomes small again during calls, and holds the records as long as the file keeps up. */
 static void more_memory_holds_what_the_file_does_not_take(void **state)
 {
     static struct collector c;
@@ -474,7 +474,8 @@ static void more_memory_holds_what_the_file_does_not_take(void **state)
     finish(&c);
 }
 
-/* It had promised more than there was: who comes makes it true, and all that was recorded is there. */
+/* A predecessor died with a larger size promised than allocated: its successor allocates it, and all recorded events
+ * are there. */
 static void a_successor_has_the_memory_that_was_promised(void **state)
 {
     static struct collector c;

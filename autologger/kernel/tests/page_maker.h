@@ -53,7 +53,7 @@ static inline void page_absolute(struct page_maker *m, uint64_t time)
     page_word(m, 31, time & ((1u << 27) - 1));
     page_raw(m, &high, 4);
 }
-/* An entry that was taken back: `size` bytes behind its length word */
+/* A discarded entry: `size` bytes behind its length word */
 static inline void page_discarded(struct page_maker *m, uint32_t delta, uint32_t size)
 {
     uint8_t  zeros[256] = {0};

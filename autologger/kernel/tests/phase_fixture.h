@@ -1,5 +1,5 @@
-/* phase_fixture.h - the kernel phase without a kernel: a raw log, a drainer without rings, and the converter behind
- * them. */
+/* phase_fixture.h - the kernel phase without a kernel: a raw log, a drainer without rings, and a converter that reads
+ * the log. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_PHASE_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_PHASE_FIXTURE_H
 #include "autologger/kernel/convert/convert.h"
@@ -11,7 +11,7 @@
 
 struct phase_fixture {
     struct klog_config config;
-    struct rings       rings; /* no CPU has any */
+    struct rings       rings; /* no CPU has a ring */
     struct rawlog      log;
     struct drain       drain;
     struct kphase     *p;
@@ -19,7 +19,7 @@ struct phase_fixture {
     unsigned           count;
 };
 
-/* Before phase_open: config, sources. `p` is made; its sources are those in f->sources from 1 on (0: the side band). */
+/* Before phase_open: prepares config, sources and `p`, whose sources go to f->sources from 1 on (0: the side band). */
 static inline bool phase_make(struct phase_fixture *f, unsigned cpus)
 {
     *f       = (struct phase_fixture){.config = {.mask       = {0x513, 0x4},
@@ -58,7 +58,7 @@ static inline bool phase_open(struct phase_fixture *f)
 }
 static inline void phase_finish(struct phase_fixture *f)
 {
-    f->p->stop_after = 0; /* there is nothing to switch off */
+    f->p->stop_after = 0; /* no tracing to switch off */
     kphase_close(f->p);
     drain_finish(&f->drain);
     rawlog_finish(&f->log);

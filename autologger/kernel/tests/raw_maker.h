@@ -18,11 +18,11 @@ struct maker {
     size_t          used;
     uint32_t        records;
     uint64_t        drained;
-    /* of samples with RAW_SOURCE_USER: 2 = a 64-bit program's, 1 a 32-bit one's, 0 none */
+    /* of samples with RAW_SOURCE_USER: 2 = a 64-bit program, 1 = a 32-bit one, 0 = none */
     uint64_t user_words, user_base, user_asked, user_had;
 };
 
-/* Fields as on 6.18, where each source has those of sources.def */
+/* Fields as on 6.18, for the fields that sources.def gives a source */
 static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
 {
     struct raw_source s[SRC_COUNT];

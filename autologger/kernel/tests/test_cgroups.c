@@ -1,5 +1,5 @@
-/* Which cgroup and unit each process is in: by rundown, fork, exec and moves; none without an answer; the same after a
- * change of hands. */
+/* Which cgroup and unit each process is in: by rundown, fork, exec and moves; no event without an answer; the same
+ * after a hand-over. */
 #include "autologger/kernel/convert/unit_name.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
@@ -17,7 +17,7 @@ struct told {
     char     unit[64], path[128], why[16];
 };
 
-/* The ProcessCgroup event `n`; false: there are fewer. */
+/* Gets ProcessCgroup event `n`; false: there are fewer. */
 static bool nth_told(unsigned n, struct told *t)
 {
     for (size_t i = 0; i < out.count; i++) {
@@ -101,7 +101,7 @@ static void maker_rundown(uint64_t time, uint32_t pid, uint64_t id, const char *
     maker_own(&maker, &g, sizeof g, path, NULL);
 }
 
-/* `cgroup`: what the kernel adds to the sample, where it does */
+/* `cgroup`: the number that newer kernels add to the sample */
 static void maker_exec(uint64_t time, uint32_t pid, uint64_t cgroup)
 {
     struct {
@@ -126,7 +126,7 @@ static void finish_log(uint64_t end)
     maker_pass(&maker, end, end);
 }
 
-/* systemd as it was: fork, a move, then exec; and a process that only forks. */
+/* An older systemd: fork, a move, then exec; and a process that only forks. */
 static void every_process_has_a_unit_or_none(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void every_process_has_a_unit_or_none(void **state)
     maker_moved(4 * MS, 0, 100, 200, "/system.slice/ssh.service");
     maker_moved(4 * MS + 1, 3, 5, 200, "/of/version/1");
     maker_exec(5 * MS, 200, 0);
-    maker_task(&maker, 0, PERF_RECORD_FORK, 6 * MS, 201, 200, 201, 200); /* never executes */
+    maker_task(&maker, 0, PERF_RECORD_FORK, 6 * MS, 201, 200, 201, 200); /* forks without an exec */
     maker_task(&maker, 0, PERF_RECORD_EXIT, 7 * MS, 201, 200, 201, 200);
     maker_task(&maker, 0, PERF_RECORD_EXIT, 8 * MS, 200, 1, 200, 1);
     finish_log(10 * MS);
@@ -154,8 +154,8 @@ static void every_process_has_a_unit_or_none(void **state)
     assert_int_equal(count(0x0301), 3); /* 200 twice, before and after its exec, and 201 */
 }
 
-/* The rundown saw a path, and no cgroup file system that tells its number: the process and its children are in it all
- * the same, and the number is learned when the kernel tells it. */
+/* The rundown saw a path, but no cgroup file system with its number: the process and its children are in that path
+ * nevertheless, and the number is learned when the kernel reports it. */
 static void a_path_without_a_number(void **state)
 {
     struct told t;
@@ -177,7 +177,7 @@ static void a_path_without_a_number(void **state)
     assert_false(nth_told(4, &t));
 }
 
-/* A newer systemd: the process is born in its cgroup, and no move shows; the sample says where it is. */
+/* A newer systemd: the process is born in its cgroup without a move; the exec's sample has the cgroup. */
 static void the_kernel_says_it_at_the_exec(void **state)
 {
     struct told t;
@@ -189,11 +189,11 @@ static void the_kernel_says_it_at_the_exec(void **state)
     maker_task(&maker, 0, PERF_RECORD_FORK, 3 * MS, 400, 1, 400, 1);
     maker_exec(4 * MS, 400, 300);
     maker_task(&maker, 0, PERF_RECORD_FORK, 5 * MS, 401, 1, 401, 1);
-    maker_exec(6 * MS, 401, 12345); /* made before anybody looked: its number at least */
+    maker_exec(6 * MS, 401, 12345); /* a cgroup whose creation was not seen: at least its number */
     finish_log(10 * MS);
     run();
     expect(0, 1, 9, "init.scope", "/init.scope", "rundown");
-    expect(1, 400, 9, "init.scope", "/init.scope", "inherited"); /* what it was before its exec, from fork */
+    expect(1, 400, 9, "init.scope", "/init.scope", "inherited"); /* its unit before the exec, from the fork */
     expect(2, 400, 300, "web.service", "/system.slice/web.service", "exec");
     expect(3, 401, 9, "init.scope", "/init.scope", "inherited");
     expect(4, 401, 12345, "", "", "exec");
@@ -213,7 +213,7 @@ static void who_did_not_ask_gets_nothing(void **state)
     assert_false(nth_told(0, &t));
 }
 
-/* A successor knows paths and places, and tells nothing twice. */
+/* A successor knows paths and processes, and repeats no event. */
 static void a_successor_goes_on(void **state)
 {
     struct convert first, second;
@@ -257,7 +257,7 @@ static void units_of_cgroups(void **state)
         {"/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service"},
         {"/system.slice/docker.service/payload", "docker.service"},
         {"/system.slice", ""},
-        {"/lxc/one/system.slice/ssh.service", ""}, /* somebody else's systemd */
+        {"/lxc/one/system.slice/ssh.service", ""}, /* another systemd's */
         {"/system.slice/_cgroup.service", "cgroup.service"},
         {"/.service", ""},
     };

@@ -1,4 +1,4 @@
-/* The walk over the classes of written.def that no other test fills in full: raw records whose every part is told apart
+/* The classes of written.def that no other test fills in full: raw records in which each part is recognized
  * by its value go in, and each field of each class is read back as `dump` shows it (tools/dev/read_back.h). Proves:
  * issue 4, every class that is written is read back field by field. */
 #include "autologger/kernel/source/filetap_record.h"
@@ -215,8 +215,7 @@ static void processors(void **state)
     end();
 }
 
-/* A tracepoint's record: 8 common bytes, then numbers of 8 bytes, then a text that the last of them tells the place
- * of. */
+/* A tracepoint's record: 8 common bytes, then numbers of 8 bytes, then a text whose place the last number gives. */
 static void record(unsigned source, uint64_t time, unsigned numbers, const uint64_t *number, const char *text)
 {
     struct {
@@ -297,7 +296,7 @@ static void devices(void **state)
     (void)state;
     memcpy(r.text, text, sizeof text);
     maker_own(&maker, &r, sizeof r, NULL, NULL);
-    maker.drained++; /* unlike the other records of our own */
+    maker.drained++; /* this own record counts as drained, unlike the others */
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     end();
 }

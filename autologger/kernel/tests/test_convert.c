@@ -30,7 +30,7 @@ static void fork_exec_exit(void **state)
     maker_comm(&maker, 0, 3200, 600, 600, "renamed", false);
     maker_task(&maker, 0, PERF_RECORD_EXIT, 4000, 600, 500, 600, 500);
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
-    /* chunk of CPU 1, ids of CPU 0: rings are told apart by the chunk, side-band needs no id */
+    /* chunk of CPU 1, ids of CPU 0: the chunk tells the ring; side-band records need no id */
     struct raw_process exec = {.own = {RAW_NOTE_EXEC, 0, 0, 3000, 600, 600}, .uid = 33, .session = 9, .ppid = 500};
     struct raw_process code = {.own = {RAW_NOTE_EXIT, 0, 0, 4000, 600, 600}, .exit_code = 3 << 8};
     struct raw_image   elf  = {.own      = {RAW_NOTE_IMAGE, 0, 0, 3100, 600, 600},
@@ -90,7 +90,7 @@ static void fork_exec_exit(void **state)
     assert_int_equal(told, 1);
 }
 
-/* A process whose fork was not recorded is known from its exec on, with the parent that /proc showed then. */
+/* A process without a recorded fork is known from its exec on, with the parent that /proc showed then. */
 static void an_exec_without_a_fork(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void an_exec_without_a_fork(void **state)
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     struct raw_process exec = {.own = {RAW_NOTE_EXEC, 0, 0, 3000, 600, 600}, .uid = 33, .session = 9, .ppid = 500};
     struct raw_process gone = {.own = {RAW_NOTE_EXEC, 0, 0, 3500, 700, 700}, .flags = RAW_PROCESS_NO_COMMAND};
-    /* its parent has ended since */
+    /* its parent has ended meanwhile */
     struct raw_process child = {.own = {RAW_NOTE_EXEC, 0, 0, 3700, 800, 800}, .uid = 33, .session = 9, .ppid = 1};
     maker_own(&maker, &exec, sizeof exec, "program", "program --all");
     maker_own(&maker, &gone, sizeof gone, "", "");
@@ -122,14 +122,14 @@ static const char *process_name(const struct one *e)
     return (const char *)e->payload + 36 + 16 + (u32(e, 36 + 16 + 8) == 18 ? 12 : 16);
 }
 
-/* D-31: a fork that the walk of /proc has not reached the parent of: the name, command line, user and session are those
- * that the walk finds. */
+/* D-31: a fork before the walk of /proc reaches its parent: name, command line, user and session are those that the
+ * walk finds. */
 static void forks_before_their_parent_is_told(void **state)
 {
     (void)state;
     maker_task(&maker, 0, PERF_RECORD_FORK, 2000, 600, 500, 600, 500);
-    maker_task(&maker, 0, PERF_RECORD_FORK, 2100, 700, 600, 700, 600); /* by the child, which has it from there */
-    maker_task(&maker, 0, PERF_RECORD_FORK, 2200, 800, 44, 800, 44);   /* its parent is gone before the walk */
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2100, 700, 600, 700, 600); /* its parent 600 gets the values first */
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2200, 800, 44, 800, 44);   /* its parent ends before the walk */
     maker_task(&maker, 0, PERF_RECORD_EXIT, 2300, 600, 500, 600, 500);
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     struct raw_process shell       = {.own = {RAW_PROCESS, 0, 0, 3000, 500, 500}, .ppid = 1, .session = 7, .uid = 1000};
@@ -160,7 +160,7 @@ static void forks_before_their_parent_is_told(void **state)
     /* threads, too */
     assert_memory_equal(nth(0x0501, 0)->payload + 72, "s\0h\0\0", 6);
     assert_memory_equal(nth(0x0501, 1)->payload + 72, "s\0h\0\0", 6);
-    /* the parent is told as ever; so is the one whose start had no name, which has one from there on */
+    /* the parent is told as always; 800 too: its start had no name, and it has one from here on */
     assert_int_equal(count(0x0303), 2);
     assert_true(u32(nth(0x0303, 0), 8) == 500 && u32(nth(0x0303, 1), 8) == 800);
     assert_string_equal(process_name(nth(0x0303, 1)), "orphan");
@@ -169,7 +169,7 @@ static void forks_before_their_parent_is_told(void **state)
     assert_int_equal(count(0x0548), 1); /* its thread's name */
 }
 
-/* A damaged record says that the system's process was exec'd into something: it stays what it is. */
+/* A damaged record claims an exec of the system's process: the process stays as it is. */
 static void exec_of_the_system(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void exec_of_the_system(void **state)
     assert_int_equal(u32(nth(0x0501, 1), 0), 4);
 }
 
-/* A damaged record has a time that means "none" elsewhere: it is converted, and counted, all the same. */
+/* A damaged record has a time that means "none" elsewhere: it is converted, and counted, nevertheless. */
 static void times_that_no_clock_shows(void **state)
 {
     (void)state;
@@ -287,8 +287,7 @@ static void disk_pairs(void **state)
     assert_int_equal(u64(f, 8), f->time - nth(0x010F, 0)->time);
 }
 
-/* A device that is full refuses a request, and a worker of the kernel's issues it again: it stays the asker's, and
- * one. */
+/* A full device refuses a request, and a kernel worker issues it again: the request stays one, and the asker's. */
 static void disk_requeued(void **state)
 {
     (void)state;
@@ -296,15 +295,15 @@ static void disk_requeued(void **state)
     maker_block(&maker, 0, SRC_RQ_REQUEUE, 1010, 500, 2048, 16, "WS");
     maker_block(&maker, 0, SRC_RQ_ISSUE, 1200, 22, 2048, 16, "WS"); /* full again */
     maker_block(&maker, 0, SRC_RQ_REQUEUE, 1210, 22, 2048, 16, "WS");
-    maker_block(&maker, 0, SRC_RQ_INSERT, 1300, 22, 2048, 16, "WS"); /* by way of a list of the scheduler's */
+    maker_block(&maker, 0, SRC_RQ_INSERT, 1300, 22, 2048, 16, "WS"); /* by way of a scheduler's list */
     maker_block(&maker, 0, SRC_RQ_ISSUE, 1400, 22, 2048, 16, "WS");
     maker_block(&maker, 0, SRC_RQ_REQUEUE, 1410, 22, 9999, 8, "W"); /* it was issued before the trace */
-    maker_block(&maker, 0, SRC_RQ_ISSUE, 1500, 500, 4096, 16, "R"); /* a part is done when the rest is refused */
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1500, 500, 4096, 16, "R"); /* a part completes, the rest is refused */
     maker_block(&maker, 0, SRC_RQ_COMPLETE, 1600, 0, 4096, 8, "R");
     maker_block(&maker, 0, SRC_RQ_REQUEUE, 1610, 0, 4104, 8, "R");
     maker_block(&maker, 0, SRC_RQ_ISSUE, 1700, 22, 4104, 8, "R");
     maker_block(&maker, 0, SRC_RQ_ISSUE, 1800, 500, 8192, 8, "WS");  /* its completion is lost */
-    maker_block(&maker, 0, SRC_RQ_ISSUE, 1900, 600, 8192, 24, "WS"); /* so this is another one */
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1900, 600, 8192, 24, "WS"); /* so this is a new request */
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_block(&maker, 1, SRC_RQ_COMPLETE, 2000, 0, 2048, 16, "WS");
     maker_block(&maker, 1, SRC_RQ_COMPLETE, 2100, 0, 4104, 8, "R");
@@ -315,7 +314,7 @@ static void disk_requeued(void **state)
     assert_true(count(0x010D) == 3 && count(0x010C) == 1 && count(0x010B) == 2 && count(0x010A) == 1);
     const struct one *init = nth(0x010D, 0), *w = nth(0x010B, 0), *r = nth(0x010A, 0), *other = nth(0x010B, 1);
     assert_true(u32(init, 8) == 500 && u32(w, 48) == 500 && u32(w, 8) == 16 * 512 && u64(w, 32) == u64(init, 0));
-    assert_int_equal(u64(w, 40), w->time - init->time); /* since it was asked for */
+    assert_int_equal(u64(w, 40), w->time - init->time); /* from the first issue on */
     assert_true(u32(r, 48) == 500 && u32(r, 8) == 16 * 512 && u64(r, 32) == u64(nth(0x010C, 0), 0));
     assert_true(u32(other, 48) == 600 && u32(other, 8) == 24 * 512 && u64(other, 32) == u64(nth(0x010D, 2), 0));
 }
@@ -364,7 +363,7 @@ static void order_over_cpus_and_horizon(void **state)
         assert_true(out.event[i].time <= 1495 && (i == 0 || out.event[i].time >= out.event[i - 1].time));
     assert_int_equal(out.count, 25 + 25);
     assert_int_equal(convert_horizon(&c), 1495);
-    maker_switch(&maker, 1, 1200, 1, 2, 1, 0, 0); /* late: placed at what was reached, never before it */
+    maker_switch(&maker, 1, 1200, 1, 2, 1, 0, 0); /* a late record: it gets the time reached, not an earlier one */
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     maker_pass(&maker, 9000, UINT64_MAX);
     take_all(&c);
@@ -396,7 +395,7 @@ static void equal_times_are_moved_on(void **state)
         assert_int_equal(u64(nth(0x1820, i), 0), nth(0x0532, i)->time);
 }
 
-/* A long mixed history, told in several passes. */
+/* A long mixed history, in several passes. */
 static void history(unsigned from, unsigned to)
 {
     for (unsigned round = from; round < to; round++) {
@@ -443,7 +442,7 @@ static void adoption_doubles_nothing(void **state)
     convert_finish(&a);
     whole       = out;
     whole.bytes = NULL;
-    /* the successor: the file holds what came up to somewhere behind the snapshot */
+    /* the successor: the file holds the events up to a point behind the snapshot */
     size_t   cut         = first + (out.count - first) / 2;
     uint64_t released[2] = {0};
     for (size_t i = 0; i < cut; i++)
@@ -491,7 +490,7 @@ static void damaged_snapshot_is_refused(void **state)
     close(fd);
 }
 
-/* Any byte of the log may be wrong: the converter must end, give sound records in order, and count what it lost. */
+/* Any byte of the log may be wrong: the converter must end, give valid records in order, and count its losses. */
 static void hostile_bytes(void **state)
 {
     uint32_t seed = 12345;

@@ -33,7 +33,7 @@ static void ends(void)
 {
     maker_comm(&maker, 0, 4000, 600, 600, "new", true);
     maker_task(&maker, 0, PERF_RECORD_EXIT, 5000, 600, 500, 600, 500);
-    maker_task(&maker, 0, PERF_RECORD_EXIT, 6000, 700, 500, 700, 500); /* of which the kernel told nothing */
+    maker_task(&maker, 0, PERF_RECORD_EXIT, 6000, 700, 500, 700, 500); /* no message of the kernel came for it */
 }
 
 static void check_end(const struct one *e)
@@ -142,12 +142,12 @@ static void messages(void **state)
     counters_message(c, bytes, message_make(bytes, 3000000003u, &s, offsetof(struct taskstats, hiwater_vm)));
     assert_true(counters_take(c, 3000000001u, &r) && r.faults == 32 && r.peak_set == 4096 && r.peak_virtual == 8192 &&
                 r.own.pid == 77);
-    assert_false(counters_take(c, 3000000001u, &r)); /* once */
+    assert_false(counters_take(c, 3000000001u, &r)); /* only once */
     assert_true(counters_take(c, 3000000002u, &r));
     assert_false(counters_take(c, 3000000003u, &r));
     size_t whole = message_make(bytes, 3000000001u, &s, sizeof s);
     for (size_t cut = 0; cut < whole; cut++) {
-        uint8_t *copy = malloc(cut + 1); /* so that a sanitizer sees a step too far */
+        uint8_t *copy = malloc(cut + 1); /* exact size: a sanitizer finds a read behind it */
         memcpy(copy, bytes, cut);
         counters_message(c, copy, cut);
         free(copy);

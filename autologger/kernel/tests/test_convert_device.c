@@ -1,5 +1,5 @@
-/* Uevents as the kernel sends them, and as nobody should: fields by name, the rest as properties, hostile records. What
- * is missing is an event in its place and no record of its own. */
+/* Uevents as the kernel sends them, and invalid ones: fields by name, the rest as properties, hostile records. Missing
+ * uevents are an event in their place, and not a record. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 static int setup(void **state)
@@ -15,7 +15,7 @@ static void record(uint64_t time, const char *text, uint32_t size, uint32_t said
     struct raw_device r      = {.own = {RAW_DEVICE, 0, (uint16_t)padded, time, 0, 0}, .lost = lost, .text_size = said};
     maker_put(&maker, &r, sizeof r);
     maker_put(&maker, text, size);
-    memset(maker.chunk + maker.used, 0xEE, padded - sizeof r - size); /* what is behind it is not its own */
+    memset(maker.chunk + maker.used, 0xEE, padded - sizeof r - size); /* bytes behind the record do not belong to it */
     maker.used += padded - (uint32_t)sizeof r - size;
     maker.records++;
 }
@@ -64,7 +64,7 @@ static void as_the_kernel_sends_them(void **state)
     assert_int_equal(missing, 12);
     expect_fields(2, (const char *const[]){"remove", "/x", "", "", "", ""}, 1444, "");
     assert_true(out.event[0].time < out.event[1].time && out.event[1].time < out.event[2].time);
-    assert_true(c.converted == 2 && c.loaded == 2 && c.lost == 0); /* the gap is no record that was drained */
+    assert_true(c.converted == 2 && c.loaded == 2 && c.lost == 0); /* the gap is not a drained record */
     convert_finish(&c);
 }
 
@@ -75,8 +75,8 @@ static void as_nobody_should(void **state)
     (void)state;
     memset(huge, 'a', sizeof huge);
     memcpy(huge, "x\0ACTION=", 9);
-    record(1000, "no end", 6, 6, 0);          /* not one NUL */
-    record(2000, "x\0ACTION=add", 12, 12, 0); /* its last text has none: it is left out */
+    record(1000, "no end", 6, 6, 0);          /* no NUL at all */
+    record(2000, "x\0ACTION=add", 12, 12, 0); /* its last text has no NUL: it is left out */
     record(3000, huge, sizeof huge, sizeof huge, 0);
     record(4000, "x\0A=b", 6, 60000, 0); /* lies about its length */
     convert_all(&c);

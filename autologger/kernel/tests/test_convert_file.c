@@ -39,7 +39,7 @@ enum { /* rows of the table of calls */
        CALL_END
 };
 enum { PID = 500, TID = 501, DEV = 8 << 20 | 1 };
-#define TEXT(t) t, sizeof(t) /* its NUL included */
+#define TEXT(t) t, sizeof(t) /* with its NUL */
 
 static int setup_files(void **state)
 {
@@ -111,7 +111,7 @@ static void opened(uint64_t time, const char *path, uint64_t file, uint64_t ino,
     put(&m, SRC_FILE_EXIT, time + 100);
 }
 
-/* ASCII and '\' for '/', as the payload has it; from the volume on */
+/* As in the payload: ASCII, '\' for '/', from the volume on */
 static void expect_path(const struct one *e, size_t at, const char *path)
 {
     static const char volume[] = "\\Device\\HarddiskVolume1";
@@ -142,12 +142,12 @@ static void open_read_close(void **state)
     put_end(CALL_read, 2100, 100);
     m = made(CALL_close);
     of_file(&m, 0xffff888000001000, 77);
-    put(&m, SRC_FILE_ENTER, 3000); /* a copy of the descriptor is left */
+    put(&m, SRC_FILE_ENTER, 3000); /* another descriptor of the file is left */
     put_end(CALL_close, 3100, 0);
     m.r.flags |= TAP_LAST;
     put(&m, SRC_FILE_ENTER, 4000);
     put_end(CALL_close, 4100, 0);
-    m = made(CALL_read); /* the kernel's memory for the next open file, of before the trace */
+    m = made(CALL_read); /* the same address for another open file, opened before the trace */
     of_file(&m, 0xffff888000001000, 78);
     add_text(&m, TAP_TEXT_NAME, TEXT("old\0var"));
     put(&m, SRC_FILE_ENTER, 5000);
@@ -168,7 +168,7 @@ static void open_read_close(void **state)
     assert_true(count(NAME) == 2 && u64(nth(NAME, 0), 0) == file_key(DEV, 77));
     expect_path(nth(NAME, 0), 8, "/home/anna/data.txt");
     expect_path(nth(NAME, 1), 8, "/var/old");
-    /* the stacks: of the two reads, and of nothing else (the source of ends was opened without) */
+    /* no stacks: the source of ends was opened without them */
     assert_int_equal(count(0x1820), 0);
 }
 
@@ -190,7 +190,7 @@ static void names_follow_renames(void **state)
     add_text(&m, TAP_TEXT_BASE, TEXT("anna\0home"));
     put(&m, SRC_FILE_ENTER, 5000);
     put_end(CALL_unlinkat, 5100, 0);
-    m = made(CALL_newfstatat); /* never seen open */
+    m = made(CALL_newfstatat); /* never opened in the trace */
     add_text(&m, TAP_TEXT_PATH, TEXT("/never"));
     put(&m, SRC_FILE_ENTER, 6000);
     put_end(CALL_newfstatat, 6100, -EACCES);
@@ -199,11 +199,11 @@ static void names_follow_renames(void **state)
                 u64(nth(RENAME, 0), 8) == 0);
     assert_true(u64(nth(RENAME, 0), 0) == u64(nth(RENAME_PATH, 0), 0));
     expect_path(nth(RENAME_PATH, 0), 40, "/home/anna/b");
-    assert_true(u64(nth(NAME_GONE, 0), 0) == file_key(DEV, 78)); /* b of before */
+    assert_true(u64(nth(NAME_GONE, 0), 0) == file_key(DEV, 78)); /* the former b */
     expect_path(nth(NAME_GONE, 0), 8, "/home/anna/b");
     expect_path(nth(NAME, 2), 8, "/home/anna/b");
     assert_int_equal(u64(nth(NAME, 2), 0), file_key(DEV, 77));
-    assert_true(u64(nth(RENAME, 1), 16) != file_key(DEV, 77)); /* nothing is called a any more: a key of its name */
+    assert_true(u64(nth(RENAME, 1), 16) != file_key(DEV, 77)); /* no file has the name a any more: a key of the name */
     assert_int_equal(u32(nth(OPEND, 3), 16), 0xC0000034);
     assert_true(u64(nth(DELETE, 0), 16) == file_key(DEV, 77) && u32(nth(DELETE, 0), 36) == 13);
     expect_path(nth(DELETE_PATH, 0), 40, "/home/anna/b");
@@ -213,7 +213,7 @@ static void names_follow_renames(void **state)
     assert_int_equal(u32(nth(OPEND, 5), 16), 0xC0000022);
 }
 
-/* Its page was not in memory: the operation is told when it ends. */
+/* The path's page was not in memory: the operation is told at its end. */
 static void path_that_comes_late(void **state)
 {
     (void)state;
@@ -235,7 +235,7 @@ static void path_that_comes_late(void **state)
     assert_true(u32(nth(CREATE, 0), 20) == 2u << 24 && u32(nth(OPEND, 0), 16) == 0xC0000034);
 }
 
-/* Every kind of every call gives an event of a size that its layout has. */
+/* Every kind of every call gives an event of a size that its layout allows. */
 static void every_call(void **state)
 {
     (void)state;
@@ -283,7 +283,7 @@ static void damaged_records(void **state)
     assert_true(count(CREATE) == 0 && count(OPEND) == 0);
 }
 
-/* A successor ends what its predecessor saw begin. */
+/* A successor ends operations that began with its predecessor. */
 static void successor_knows_open_operations(void **state)
 {
     static uint64_t irp, object;
@@ -344,11 +344,11 @@ static void system_calls(void **state)
     (void)state;
     call_begin(1000, 39, 0, 0, 0, 0);
     call_end(1010, 39, PID);
-    call_begin(1100, 511, 0, 0, 0, 0); /* none has this number */
+    call_begin(1100, 511, 0, 0, 0, 0); /* no call has this number */
     call_end(1110, 511, -ENOSYS);
     call_begin(1200, 1u << 30, 0, 0, 0, 0);
     call_end(1210, 1u << 30, -512);
-    call_end(1300, 56, 0); /* a new process ends what its parent began */
+    call_end(1300, 56, 0); /* the new process returns from its parent's call */
     all();
     assert_true(count(0x0F33) == 3 && count(0x0F34) == 4 && count(0x0262) == 0);
     const struct one *enter = nth(0x0F33, 0);
@@ -375,9 +375,9 @@ static void memory_calls(void **state)
     memory_call(1700, SYS_madvise, at + 0x30000, 4096, MADV_FREE, 0, 0);
     memory_call(1800, SYS_madvise, at + 0x30000, 4096, MADV_WILLNEED, 0, 0);
     memory_call(1900, SYS_munmap, at + 0x30000, 8192, 0, 0, 0);
-    memory_call(2000, SYS_brk, 0x555500002800, 0, 0, 0, 0x555500002800); /* from where is not known */
+    memory_call(2000, SYS_brk, 0x555500002800, 0, 0, 0, 0x555500002800); /* the former end of the heap is unknown */
     memory_call(2100, SYS_brk, 0x555500004800, 0, 0, 0, 0x555500004800);
-    memory_call(2200, SYS_brk, 0x555500004900, 0, 0, 0, 0x555500004900); /* within a page */
+    memory_call(2200, SYS_brk, 0x555500004900, 0, 0, 0, 0x555500004900); /* within the last page */
     memory_call(2300, SYS_brk, 0, 0, 0, 0, 0x555500004900);
     memory_call(2400, SYS_brk, 0x555500002800, 0, 0, 0, 0x555500002800);
     call_end(2500, SYS_munmap, 0); /* its beginning was lost */
@@ -417,7 +417,7 @@ static void narrow_program(void)
     maker.log.header->narrow[64] = 0xffffffff81000400;
 }
 
-/* The numbers of 32-bit programs have meanings of their own; those of x32 ones are marked. */
+/* The calls of 32-bit programs have other numbers; those of x32 programs are marked. */
 static void narrow_programs_have_their_own(void **state)
 {
     (void)state;
@@ -427,7 +427,7 @@ static void narrow_programs_have_their_own(void **state)
     memory_call(1200, 39, 0, 0, 0, 0, 0);                 /* mkdir, whose address is hidden */
     memory_call(1300, SYSCALL_X32 | 39, 0, 0, 0, 0, 1);
     memory_call(1400, 511, 0, 0, 0, 0, -ENOSYS);
-    memory_call(1500, UINT64_MAX, 0, 0, 0, 0, -ENOSYS); /* a tracer's */
+    memory_call(1500, UINT64_MAX, 0, 0, 0, 0, -ENOSYS); /* set by a tracer */
     all();
     assert_true(count(0x0263) == 0 && count(0x0F33) == 6 && count(0x0F34) == 6);
     static const uint64_t should[] = {0xffffffff81000b00, 0xffffffff81000400, 0, 0xffffffff81000390, 0, 0};

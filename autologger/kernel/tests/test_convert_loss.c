@@ -1,6 +1,5 @@
-/* What is missing, as events in the file: placed by time and CPU, by cause and source; what the drainer had no room to
- * tell; a conversion that fails; what the kernel withheld; a source that is throttled; a successor that tells nothing
- * twice.
+/* Losses as events in the file: placed by time and CPU, by cause and source; losses that found no room in the drainer's
+ * notes; failed conversions; records that the kernel withheld; a throttled source; a successor that repeats no loss.
  * Proves: ANA-12, and issue 4 "loss in band with time and CPU". */
 #include "autologger/kernel/tests/convert_fixture.h"
 
@@ -91,7 +90,7 @@ static void gaps_are_placed(void **state)
     assert_true(out.event[1].type == ETL_EVENT64 && out.event[1].cpu == 1 && out.event[1].time == 8000);
 }
 
-/* What stayed in the slot, what the counters have more than that, and what the kernel kept to itself: at the end. */
+/* At the end: losses still in the slot, losses that only the counters have, and records that the kernel withheld. */
 static void the_rest_is_told_at_the_end(void **state)
 {
     (void)state;
@@ -112,7 +111,7 @@ static void the_rest_is_told_at_the_end(void **state)
     assert_told(0, 1, "ring", "sched:sched_switch", 20, 2000, 1000);
     assert_told(1, UINT32_MAX, "ring", "sched:sched_switch", 3, 0, 0);
     assert_told(2, 1, "memory", "sched:sched_waking", 9, 1500, 500);
-    /* 60, of them 53 lost; drained is counted in source 0 here */
+    /* 60 attempted, 53 of them lost; here `drained` is counted in source 0 */
     assert_told(3, UINT32_MAX, "withheld", "sched:sched_switch", 7, 0, 0);
     assert_int_equal(out.count, 5);
 }
@@ -122,7 +121,7 @@ static void conversion_and_throttling(void **state)
     (void)state;
     struct convert c;
     uint64_t       raw[8] = {0};
-    maker_sample(&maker, 1, SRC_TRACEPOINT, 1000, 5, 5, 0, 0, raw, 60); /* whose layout nobody has told */
+    maker_sample(&maker, 1, SRC_TRACEPOINT, 1000, 5, 5, 0, 0, raw, 60); /* its layout is not known */
     maker_sample(&maker, 1, SRC_TRACEPOINT, 1100, 5, 5, 0, 0, raw, 60);
     for (int i = 0; i < 2; i++) {
         size_t at = maker_begin(&maker, i ? PERF_RECORD_UNTHROTTLE : PERF_RECORD_THROTTLE, 0);
@@ -131,7 +130,7 @@ static void conversion_and_throttling(void **state)
         maker_u64(&maker, maker_id(1, SRC_CLOCK));
         maker_trailer(&maker, 1, 5, 5, 1200 + (uint64_t)i * 100);
         maker_end(&maker, at);
-        maker.records--; /* they are no events: nobody counts them */
+        maker.records--; /* not counted as events */
         maker.drained--;
     }
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
@@ -167,7 +166,7 @@ static void a_successor_tells_nothing_twice(void **state)
     maker_pass(&maker, 20000, UINT64_MAX);
     assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
     take_all(&c);
-    assert_int_equal(out.count, 4); /* two of the ring, one of the conversion, one that nobody placed */
+    assert_int_equal(out.count, 4); /* two ring losses, one of the conversion, one without a place */
     assert_int_equal(convert_horizon(&c), UINT64_MAX);
     assert_int_equal(convert_snapshot_write(&c, convert_needed(&c), fd, NULL), 0);
     assert_int_equal(convert_init(&d, &config, &maker.log, NULL), 0);

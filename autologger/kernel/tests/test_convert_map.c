@@ -105,15 +105,15 @@ static void mapped_and_unmapped(void **state)
     assert_memory_equal(name->payload + name->size - 12, "s\0e\0v\0e\0n\0\0", 12);
 }
 
-/* The kernel tells of an area again when rights change, and of the whole when it could join two. */
+/* The kernel reports an area again when its rights change, and the whole area when it joins two. */
 static void told_again(void **state)
 {
     (void)state;
     file_area(500, 100, 10, 0, 7);
     file_area(500, 104, 2, 4, 7);                              /* mprotect() of a part */
-    file_area(500, 100, 15, 0, 7);                             /* grown by what follows in the file */
+    file_area(500, 100, 15, 0, 7);                             /* grown by the following part of the file */
     file_area(500, 95, 10, 3, 8);                              /* another file over its beginning */
-    area(500, 112, 1, 0, 0, PROT_READ, MAP_PRIVATE, "//anon"); /* memory over a part of it */
+    area(500, 112, 1, 0, 0, PROT_READ, MAP_PRIVATE, "//anon"); /* anonymous memory over a part of it */
     finish();
     assert_int_equal(count(0x0425), 3);
     expect_map(0x0425, 1, 500, 110, 5, 10, 7);
@@ -129,10 +129,10 @@ static void fork_exec_and_exit(void **state)
     file_area(500, 100, 10, 0, 7);
     maker_task(&maker, 0, PERF_RECORD_FORK, now += 10, 700, 500, 700, 500);
     maker_task(&maker, 0, PERF_RECORD_FORK, now += 10, 701, 500, 701, 500);
-    unmap(700, 100, 5, 0); /* handed down: nobody has seen it mapped there */
+    unmap(700, 100, 5, 0); /* an inherited area, whose mapping was not seen */
     file_area(700, 400, 1, 0, 8);
-    unmap(500, 100, 1, 0);                                   /* the parent's own, as before */
-    maker_comm(&maker, 0, now += 10, 700, 700, "new", true); /* ends what it had */
+    unmap(500, 100, 1, 0);                                   /* still the parent's own */
+    maker_comm(&maker, 0, now += 10, 700, 700, "new", true); /* ends all its areas */
     maker_task(&maker, 0, PERF_RECORD_EXIT, now += 10, 700, 500, 700, 500);
     maker_task(&maker, 0, PERF_RECORD_EXIT, now += 10, 701, 500, 701, 500);
     maker_task(&maker, 0, PERF_RECORD_EXIT, now += 10, 500, 1, 500, 500);
@@ -157,7 +157,7 @@ static void at_start_and_stop(void **state)
     maker_own(&maker, &m, sizeof m, "/lib/seven", NULL);
     maker_own(&maker, &stop, sizeof stop, NULL, NULL);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
-    file_area(500, 100, 10, 2, 7); /* seen both ways */
+    file_area(500, 100, 10, 2, 7); /* in both the rundown and a record */
     unmap(500, 109, 1, 0);
     finish();
     assert_true(count(0x0425) == 0 && count(0x0427) == 1 && count(0x0428) == 1 && count(0x0426) == 1 &&
@@ -193,12 +193,12 @@ static void classes(void **state)
         uint64_t page, error;
         uint16_t hook;
     } row[] = {
-        /* a private file: read, written, made its own, seen before */
+        /* a private file: read, written, copied, present before */
         {100, 4, 0x020A}, {100, 6, 0x020C}, {100, 7, 0x020C}, {100, 5, 0x020A},
         {200, 4, 0x020B}, {200, 6, 0x020B}, {200, 7, 0x020C}, {200, 5, 0x020A}, /* memory */
         {300, 6, 0x020A}, {300, 7, 0x020A},                                     /* a shared file */
         {400, 6, 0x020B},                                                       /* shared memory */
-        {500, 6, 0x020B}, /* of which nobody has told: a stack that has grown */
+        {500, 6, 0x020B},                                                       /* an unknown area: a grown stack */
     };
     enum { ROWS = sizeof row / sizeof *row };
     (void)state;
@@ -230,12 +230,12 @@ static void hard_faults(void **state)
     (void)state;
     config.mask[0] = 0x2003;
     file_area(500, 100, 10, 5, 7);
-    looked_for(500, 999); /* an earlier one, of another page, that was in memory */
+    looked_for(500, 999); /* an earlier fault on another page, which was in memory */
     looked_for(500, 8);
     uint64_t began = now;
-    looked_for(500, 8); /* again, after the wait */
+    looked_for(500, 8); /* a second time, after the wait */
     resolved(SRC_FAULT_MAJOR, 500, 103 * PAGE + 9);
-    resolved(SRC_FAULT_MAJOR, 600, 103 * PAGE + 9); /* another process: memory that was swapped out */
+    resolved(SRC_FAULT_MAJOR, 600, 103 * PAGE + 9); /* another process: swapped-out memory */
     finish();
     const struct one *h = nth(0x0220, 0), *swapped = nth(0x0220, 1);
     assert_true(count(0x0220) == 2 && h->size == 40 && h->version == 2 && h->type == ETL_PERFINFO64 &&
@@ -259,8 +259,8 @@ static void violations(void **state)
     assert_int_equal(offsetof(__typeof__(r), tid), 36);
     fault(500, 0x10, 6);
     maker_sample(&maker, 0, SRC_FAULT_SIGNAL, now += 10, 500, 500, 0, 0, &r, sizeof r);
-    maker_sample(&maker, 0, SRC_FAULT_SIGNAL, now += 10, 500, 500, 0, 0, &r, sizeof r); /* no fault was open */
-    fault(500, 0x20, 6); /* mended by the kernel: a bad pointer in a system call */
+    maker_sample(&maker, 0, SRC_FAULT_SIGNAL, now += 10, 500, 500, 0, 0, &r, sizeof r); /* no fault is open */
+    fault(500, 0x20, 6); /* the kernel handles it: a bad pointer in a system call */
     r.code = 0;          /* kill(pid, SIGSEGV) */
     maker_sample(&maker, 0, SRC_FAULT_SIGNAL, now += 10, 500, 500, 0, 0, &r, sizeof r);
     r.code = 1;
@@ -272,7 +272,7 @@ static void violations(void **state)
     assert_int_equal(count(0x020A) + count(0x020B) + count(0x020C), 0);
 }
 
-/* What came before the snapshot decides what the successor writes. */
+/* The records before the snapshot determine the successor's events. */
 static void successor(void **state)
 {
     struct convert a, b;
@@ -314,7 +314,7 @@ static void successor(void **state)
     assert_int_equal(count(0x020C), 1);
     convert_finish(&b);
     off_t size = lseek(fd, 0, SEEK_END);
-    /* cut anywhere: refused, and nothing is left behind */
+    /* cut anywhere: refused, and nothing of it stays */
     for (off_t keep = size - 1; keep >= 0; keep -= size / 60 + 1) {
         struct reason why;
         assert_int_equal(ftruncate(fd, keep), 0);

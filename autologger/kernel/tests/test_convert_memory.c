@@ -46,7 +46,7 @@ static void working_sets(void **state)
 {
     (void)state;
     sets(1000, 60);
-    sets(2000, 60); /* the same: nothing is written */
+    sets(2000, 60); /* unchanged: no event */
     sets(3000, 61);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 9000, UINT64_MAX);
@@ -60,7 +60,7 @@ static void working_sets(void **state)
     assert_int_equal(pid, 600);
 }
 
-/* A successor does not tell again what is in the file. */
+/* A successor does not repeat events of the file. */
 static void successor(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void successor(void **state)
     assert_true(out.count == 1 && out.event[0].pid == 600);
 }
 
-/* Counts that the record has no room for */
+/* Counts larger than the record */
 static void damaged(void **state)
 {
     struct raw_sets r = {.own = {RAW_WORKING_SETS, 0, 0, 1000, 0, 0}, .count = 1000000, .page_kb = 4};

@@ -55,7 +55,7 @@ static void finish(void)
     run();
 }
 
-/* What the BPF program tells just before, in the same thread. */
+/* The BPF program's record of a datagram's ends, just before its event and in the same thread. */
 static void ends_told(uint64_t time, uint32_t tid, uint64_t sk, bool received, bool six, uint8_t last)
 {
     struct net_record r = {.sk = sk, .received = received, .sport = (unsigned short)(5000 + last), .dport = 53};
@@ -74,16 +74,16 @@ static void ends_of_datagrams(void **state)
     (void)state;
     ends_told(1000, 600, 0xB0, false, false, 1);
     length(SRC_SEND_LENGTH, 1010, 600, 0xB0, 2, UDP, 100, 0);
-    length(SRC_SEND_LENGTH, 1020, 600, 0xB0, 2, UDP, 101, 0); /* of this one nothing was told: nothing is made up */
+    length(SRC_SEND_LENGTH, 1020, 600, 0xB0, 2, UDP, 101, 0); /* without a record of ends: the event has none */
     ends_told(1100, 600, 0xB4, false, true, 2);
     length(SRC_SEND_LENGTH, 1110, 600, 0xB4, 10, UDP, 102, 0);
     ends_told(1200, 700, 0xC0, true, false, 3);
-    ends_told(1210, 701, 0xC4, true, true, 4); /* another thread's */
+    ends_told(1210, 701, 0xC4, true, true, 4); /* of another thread */
     length(SRC_RECV_LENGTH, 1220, 700, 0xC0, 2, UDP, 103, 0);
     length(SRC_RECV_LENGTH, 1230, 701, 0xC4, 10, UDP, 104, 0);
     ends_told(1300, 600, 0xB4, false, false, 5); /* a socket of IPv6 that sends to an address of IPv4 */
     length(SRC_SEND_LENGTH, 1310, 600, 0xB4, 10, UDP, 105, 0);
-    ends_told(1400, 600, 0xB0, false, false, 6); /* a failed call: the next one has its own */
+    ends_told(1400, 600, 0xB0, false, false, 6); /* a failed call: the next one has ends of its own */
     length(SRC_SEND_LENGTH, 1410, 600, 0xB0, 2, UDP, -11, 0);
     ends_told(1420, 600, 0xB0, false, false, 7);
     length(SRC_SEND_LENGTH, 1430, 600, 0xB0, 2, UDP, 106, 0);
@@ -109,7 +109,7 @@ static void call_told(uint64_t time, uint32_t pid, uint64_t sk, uint16_t family,
     maker_sample(&maker, 1, SRC_UDP_ENDS, time, pid, pid, 0, 0, &r, sizeof r);
 }
 
-/* A kernel without the tracepoints: BPF programs tell of the calls, in place of both. */
+/* A kernel without the tracepoints: BPF programs report the calls instead. */
 static void calls_by_programs(void **state)
 {
     (void)state;
@@ -117,11 +117,11 @@ static void calls_by_programs(void **state)
     call_told(1010, 600, 0xB0, 2, UDP, 100, 0, NET_CALL_SENT);
     ends_told(1100, 600, 0xB0, true, false, 2);
     call_told(1110, 600, 0xB0, 2, UDP, 101, 0, NET_CALL_RECEIVED);
-    call_told(1120, 600, 0xB0, 2, UDP, 102, 2, NET_CALL_RECEIVED); /* it only looked */
+    call_told(1120, 600, 0xB0, 2, UDP, 102, 2, NET_CALL_RECEIVED); /* MSG_PEEK */
     call_told(1130, 600, 0xB0, 2, UDP, -11, 0, NET_CALL_SENT);
     call_told(1140, 600, 0xD0, 10, 6, 103, 0, NET_CALL_SENT);
     call_told(1150, 600, 0xD0, 10, 6, 104, 0, NET_CALL_RECEIVED);
-    call_told(1160, 600, 0xD0, 1, 0, 105, 0, NET_CALL_SENT); /* not of the network */
+    call_told(1160, 600, 0xD0, 1, 0, 105, 0, NET_CALL_SENT); /* not a network socket */
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     finish();
     assert_int_equal(out.count, 4);
@@ -141,27 +141,28 @@ static void lost_on(uint32_t cpu, uint64_t from, uint64_t to)
     maker_own(&maker, bytes, sizeof bytes, NULL, NULL);
 }
 
-/* What was told of one datagram is never said of another, whatever became of its own event: nothing is better. */
+/* The ends of one datagram are never used for another, even when its own event failed or was lost: no ends are
+ * better. */
 static void ends_of_no_other(void **state)
 {
     (void)state;
-    /* a call that failed behind the card; the next waits for the other's address */
+    /* a call that failed after its ends were told; the next one must not use them */
     ends_told(1000, 600, 0xB0, false, false, 1);
     length(SRC_SEND_LENGTH, 1010, 600, 0xB0, 2, UDP, -105, 0);
     length(SRC_SEND_LENGTH, 1020, 600, 0xB0, 2, UDP, 100, 0);
-    ends_told(1100, 600, 0xC0, true, false, 2); /* it only looked, and another thread took it: nobody's */
+    ends_told(1100, 600, 0xC0, true, false, 2); /* MSG_PEEK, and another thread takes the datagram: ends of no event */
     length(SRC_RECV_LENGTH, 1110, 600, 0xC0, 2, UDP, 50, 2);
     length(SRC_RECV_LENGTH, 1120, 600, 0xC0, 2, UDP, 101, 0);
-    ends_told(1200, 600, 0xC0, true, false, 3); /* an empty one */
+    ends_told(1200, 600, 0xC0, true, false, 3); /* an empty datagram */
     length(SRC_RECV_LENGTH, 1210, 600, 0xC0, 2, UDP, 0, 0);
     length(SRC_RECV_LENGTH, 1220, 600, 0xC0, 2, UDP, 102, 0);
     ends_told(1300, 600, 0xC0, true, false, 4); /* a raw socket's, of another family */
     length(SRC_RECV_LENGTH, 1310, 600, 0xC0, 17, UDP, 10, 0);
     length(SRC_RECV_LENGTH, 1320, 600, 0xC0, 2, UDP, 103, 0);
-    ends_told(1400, 600, 0xC0, true, false, 5); /* what was taken is not what is sent, nor another socket's */
+    ends_told(1400, 600, 0xC0, true, false, 5); /* a received one: neither for a sent one nor another socket */
     length(SRC_SEND_LENGTH, 1410, 600, 0xC0, 2, UDP, 104, 0);
     length(SRC_RECV_LENGTH, 1420, 600, 0xC8, 2, UDP, 105, 0);
-    ends_told(1500, 600, 0xB0, false, false, 6); /* its event is lost, and what was told of the next, too */
+    ends_told(1500, 600, 0xB0, false, false, 6); /* its event is lost, and so are the ends of the next one */
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     lost_on(1, 1500, 1510);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
@@ -202,17 +203,17 @@ static struct state_record turned(struct state_record r)
 static void connection(bool six)
 {
     struct state_record client = client_end(six), server = turned(client), listener = {.sport = 8080}, started = client;
-    started.sport = 0; /* chosen later */
+    started.sport = 0; /* the port is chosen later */
     state_change(1000, 700, 0xA0, CLOSED, LISTEN, listener);
     state_change(2000, 600, 0xB0, CLOSED, SENT, started);
     client.flags = server.flags = INTERRUPT;
-    state_change(3000, 999, 0xC0, LISTEN, RECEIVED, server); /* 999: whoever the interrupt came upon */
+    state_change(3000, 999, 0xC0, LISTEN, RECEIVED, server); /* 999: the thread that the interrupt hit */
     state_change(3100, 999, 0xC0, RECEIVED, UP, server);
     state_change(3200, 999, 0xB0, SENT, UP, client);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     length(SRC_SEND_LENGTH, 4000, 600, 0xB0, 2, TCP, 1234, 0);
-    length(SRC_RECV_LENGTH, 4100, 701, 0xC0, 10, TCP, 100, 2);  /* looked at, left there */
-    length(SRC_RECV_LENGTH, 4200, 701, 0xC0, 10, TCP, 1234, 0); /* by a child of the listener's */
+    length(SRC_RECV_LENGTH, 4100, 701, 0xC0, 10, TCP, 100, 2);  /* MSG_PEEK: the data stay */
+    length(SRC_RECV_LENGTH, 4200, 701, 0xC0, 10, TCP, 1234, 0); /* by a child of the listening process */
     length(SRC_RECV_LENGTH, 4300, 701, 0xC0, 10, TCP, -11, 0);
     length(SRC_RECV_LENGTH, 4400, 701, 0xC0, 10, TCP, 0, 0); /* the other end closed */
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
@@ -238,7 +239,7 @@ static void ipv4_connection(void **state)
     assert_true(u32(sent, 4) == 1234 && u32(received, 4) == 1234);
     assert_memory_equal(sent->payload + 8, "\x0A\0\0\2\x0A\0\0\1\x1F\x90\x9C\x40", 12); /* to, from, 8080, 40000 */
     assert_memory_equal(received->payload + 8, "\x0A\0\0\1\x0A\0\0\2\x9C\x40\x1F\x90", 12);
-    assert_memory_equal(a->payload + 8, sent->payload + 8, 12); /* also when the port was gone */
+    assert_memory_equal(a->payload + 8, sent->payload + 8, 12); /* the same after the port is 0 */
     assert_true(u32(a, 0) == 600 && u32(b, 0) == 701);
     for (size_t i = 20; i < up->size; i++)
         assert_int_equal(up->payload[i], 0);
@@ -319,7 +320,7 @@ static void datagrams_and_retransmits(void **state)
     assert_true(u32(again, 0) == 600 && memcmp(again->payload + 8, "\x0A\0\0\2\x0A\0\0\1\x1F\x90\x9C\x40", 12) == 0);
 }
 
-/* A successor knows whose sockets are open, and who listens. */
+/* A successor knows the owners of open sockets and listeners. */
 static void successor(void **state)
 {
     struct state_record client = client_end(false), server = turned(client), listener = {.sport = 8080};

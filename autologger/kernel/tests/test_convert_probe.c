@@ -1,5 +1,5 @@
-/* How drivers take devices, from the kernel's own events at its functions: starts and ends by thread, nested ones too,
- * an end without a start, the words of a deferral, a converter that takes over in between. */
+/* How drivers probe devices, from the kernel's own events at its functions: starts and ends by thread, also nested, an
+ * end without a start, the reason of a deferral, a successor in between. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 enum { THREAD = 501, OTHER = 502 };
@@ -101,7 +101,7 @@ static void the_words_of_a_deferral(void **state)
     TEXTS(4, "ends", "100%", "");
 }
 
-/* A successor's converter knows the probes that are under way. */
+/* A successor's converter knows the probes in progress. */
 static void a_successor_knows_the_start(void **state)
 {
     struct convert c;
@@ -127,7 +127,7 @@ static void a_successor_knows_the_start(void **state)
     expect_end(TEXTS(1, "0000:00:04.0", "xhci_hcd", "pci"), 0, 2000);
 }
 
-/* More calls at a time than are kept: the oldest loses its names, and nothing else. */
+/* More calls at a time than are kept: only the oldest loses its names. */
 static void very_many_at_a_time(void **state)
 {
     enum { MANY = 300, KEPT = 256 };

@@ -44,11 +44,11 @@ static void in_three_parts(void **state)
 {
     (void)state;
     split(1000, 500, DISK, 100, 108, "WS");
-    split(1100, 500, DISK + 1, 108, 116, "WS"); /* told as of a partition */
-    split(1200, 500, DISK, 900, 908, "DS");     /* a discard: it has no disk event either */
+    split(1100, 500, DISK + 1, 108, 116, "WS"); /* reported for a partition */
+    split(1200, 500, DISK, 900, 908, "DS");     /* a discard: it has no disk event */
     for (unsigned i = 0; i < 3; i++)
         maker_block(&maker, 0, SRC_RQ_ISSUE, 2000 + i * 10, 500, 100 + i * 8, 8, "WS");
-    maker_block(&maker, 0, SRC_RQ_ISSUE, 2100, 600, 116 + 8, 8, "WS"); /* another's */
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 2100, 600, 116 + 8, 8, "WS"); /* another process's */
     finish();
     const struct one *a = nth(0x1B20, 0), *b = nth(0x1B20, 1);
     assert_true(count(0x1B20) == 2 && a->size == 16 && a->version == 2 && a->type == ETL_PERFINFO64);
@@ -61,7 +61,7 @@ static void handed_down(void **state)
 {
     (void)state;
     remap(1000, 500, DISK, 2048, DISK + 1, 0);   /* a partition: the same disk */
-    remap(1100, 500, DISK, 3000, 259u << 20, 0); /* also one */
+    remap(1100, 500, DISK, 3000, 259u << 20, 0); /* also a partition */
     remap(1200, 500, DISK, 4000, STACKED, 7);
     maker_block(&maker, 0, SRC_RQ_ISSUE, 2000, 500, 4000, 8, "W");
     finish();

@@ -1,6 +1,6 @@
-/* Keys of stacks (StackCaching): a stack that comes again is defined once and referred to behind that; never is a key
- * referred to that is not in the file: with a full table, in what a predecessor wrote, and after a change of hands. At
- * the end all are told again.
+/* Keys of stacks (StackCaching): a repeated stack is defined once and then referred to; no key is used without a
+ * definition in the file: with a full table, after a predecessor, and after a hand-over. At the end all definitions are
+ * repeated.
  * Proves: issue 4, optional de-duplication of stacks. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
@@ -44,7 +44,7 @@ static void taken(void)
     take_all(&c);
 }
 
-/* Every reference has its definition before it, in the order in which events are read. */
+/* Every reference follows its definition, in the order in which events are read. */
 static void check_defined(void)
 {
     for (size_t i = 0; i < out.count; i++) {
@@ -62,8 +62,8 @@ static void who_comes_again_gets_a_key(void **state)
     stack(0, 1000, 7, 3, 4, 0x400000);
     stack(1, 2000, 8, 3, 4, 0x400000);
     stack(0, 2500, 7, 3, 4, 0x400000);
-    stack(0, 3000, 7, 3, 4, 0x500000); /* another program's part behind the same of the kernel's: once */
-    stack(0, 4000, 7, 2, 0, 0);        /* a kernel's thread */
+    stack(0, 3000, 7, 3, 4, 0x500000); /* another program's part behind the same kernel part: used once */
+    stack(0, 4000, 7, 2, 0, 0);        /* a kernel thread */
     stack(1, 5000, 9, 2, 0, 0);
     taken();
     check_defined();
@@ -71,7 +71,7 @@ static void who_comes_again_gets_a_key(void **state)
     const struct one *first = nth(CREATE, 0), *used = nth(USER, 0), *again = nth(USER, 1);
     assert_true(first->size == 64 && first->version == 2 && first->type == ETL_PERFINFO64 &&
                 memcmp(first->payload + 8, in_kernel, 24) == 0 && u64(first, 32) == 0x400000);
-    assert_memory_equal(first->payload + 8, nth(STACK, 0)->payload + 16, 56); /* the same that was whole */
+    assert_memory_equal(first->payload + 8, nth(STACK, 0)->payload + 16, 56); /* the frames written whole */
     assert_true(used->size == 24 && u64(used, 0) == 2000 && u32(used, 8) == 100 && u32(used, 12) == 8 &&
                 u64(used, 16) == u64(first, 0) && used->cpu == 1);
     assert_true(u64(again, 16) == u64(first, 0) && u32(again, 12) == 7 && u64(again, 0) == 2500);
@@ -90,7 +90,7 @@ static void what_a_key_does_not_shorten_is_whole(void **state)
     assert_true(nth(STACK, 1)->size == 24 && u64(nth(STACK, 1), 16) == 0x400000 && u64(nth(STACK, 1), 0) == 2000);
 }
 
-/* The table takes so much and no more: what found no room is written whole, each time, and what is in it stays. */
+/* The table is bounded: a stack that finds no room is written whole, each time, and the stacks in it stay. */
 static void the_table_is_bounded(void **state)
 {
     (void)state;
@@ -106,8 +106,8 @@ static void the_table_is_bounded(void **state)
     assert_int_equal(nth(STACK, 0)->size, 16 + 160);
 }
 
-/* An adopter in what its predecessor wrote gives nothing, and takes nothing as written: the predecessor may have had no
- * room. */
+/* While an adopter repeats its predecessor's part it gives nothing, and takes no definition as written: its predecessor
+ * may have had no room for it. */
 static void an_adopter_defines_what_it_uses(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void an_adopter_defines_what_it_uses(void **state)
     stack(0, 1000, 7, 3, 0, 0);
     taken();
     uint64_t key = u64(nth(CREATE, 0), 0), create = nth(CREATE, 0)->time;
-    /* neither, the definition alone, or both are in the file */
+    /* the file has neither, the definition alone, or both */
     for (uint64_t upto = create - 1; upto <= create + 1; upto++) {
         convert_finish(&c);
         assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
@@ -126,7 +126,7 @@ static void an_adopter_defines_what_it_uses(void **state)
         taken();
         check_defined();
         assert_int_equal(count(CREATE), 1);
-        assert_int_equal(u64(nth(CREATE, 0), 0), key); /* the same, whoever makes it */
+        assert_int_equal(u64(nth(CREATE, 0), 0), key); /* every converter gives the same key */
         assert_true(count(KERNEL) == (upto < create ? 2 : 1) && count(STACK) == (upto == create ? 1 : 0));
     }
 }
@@ -152,7 +152,7 @@ static void all_are_told_at_the_end(void **state)
     }
     size_t before = out.count;
     take_all(&c);
-    assert_int_equal(out.count, before); /* once */
+    assert_int_equal(out.count, before); /* only once */
 }
 
 static struct {
@@ -170,8 +170,8 @@ static void key_is_a_definition(void *ctx, const struct klog_record *r)
                       memcmp(nth(CREATE, k)->payload, r->data + sizeof h, r->size - sizeof h) == 0;
 }
 
-/* For a file that follows another: what the definitions said, whenever it is asked for. When it ends, what is known can
- * still be told. */
+/* For a file that follows another: all definitions, whenever they are asked for. After the end they can still be
+ * told. */
 static void all_can_be_told_and_ended(void **state)
 {
     (void)state;

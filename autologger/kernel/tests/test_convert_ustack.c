@@ -15,9 +15,9 @@ static const struct klog_config asked = {.mask             = {0x11 | 0x01000000}
                                          .clock            = {1, CLOCK_READ_RAW, 1000000000}};
 
 struct copy {
-    uint64_t trigger, first; /* and the first register */
+    uint64_t trigger, first; /* trigger, and the first register */
     uint32_t pid, tid, size;
-    uint8_t  byte; /* of the stack */
+    uint8_t  byte; /* byte of the stack */
 };
 
 static bool nth_copy(unsigned n, struct copy *to)
@@ -95,7 +95,7 @@ static void a_copy_goes_with_its_event(void **state)
     maker.user_asked = 64;
     profile(4 * MS, 200, 0x30);
     maker.user_words = 2;
-    maker.user_had   = 1000; /* more than was asked for can't be there */
+    maker.user_had   = 1000; /* more than requested is impossible */
     profile(5 * MS, 200, 0x40);
     end(6 * MS);
     run();
@@ -112,7 +112,7 @@ static void a_switch_has_that_of_the_thread_that_comes(void **state)
     struct copy c;
     (void)state;
     tasks();
-    leaves(2 * MS, 100, 200, 0x11); /* the first of 200: nobody saw it leave */
+    leaves(2 * MS, 100, 200, 0x11); /* the first switch to 200: its leaving was not seen */
     leaves(3 * MS, 200, 100, 0x22);
     leaves(4 * MS, 100, 200, 0x33);
     end(5 * MS);
@@ -122,7 +122,7 @@ static void a_switch_has_that_of_the_thread_that_comes(void **state)
     assert_true(nth_copy(1, &c));
     assert_true(c.trigger == nth(0x0524, 2)->time && c.tid == 200 && c.first == 0x22);
     assert_false(nth_copy(2, &c));
-    /* the kernel's part has its own event, which belongs to the same time, process and thread */
+    /* the kernel's part has its own event, with the same time, process and thread */
     assert_int_equal(count(0x1820), 2);
     for (unsigned i = 0; i < 2; i++) {
         const struct one *kernel = nth(0x1820, i);

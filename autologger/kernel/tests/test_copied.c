@@ -1,4 +1,4 @@
-/* Sources that are told field by field, and what begins and ends: pool, pages, cache, work, locks, debuggers. Raw
+/* Sources told field by field, and pairs of a begin and an end: pool, pages, cache, work, locks, debuggers. Raw
  * records in, every class read back. Proves: issue 4, MEMORY, POOL, SPINLOCK, SYNCOBJECTS, KQUEUE, CC, DEBUG_EVENTS,
  * AFFINITY, CONTMEMGEN, WS, KE_CLOCK. */
 #include "autologger/kernel/tests/convert_fixture.h"
@@ -15,8 +15,8 @@ static int setup(void **state)
     return 0;
 }
 
-/* A record of `source` with these numbers in the order of its fields; a text stands in the place of the number
- * `text_at`: somewhere in the record, or (array) in the field itself. */
+/* A record of `source` with these numbers in the order of its fields; a text replaces the number `text_at`: somewhere
+ * in the record, or (array) in the field itself. */
 static void record_text(unsigned source, uint64_t time, unsigned numbers, const uint64_t *number, int text_at,
                         const char *text, bool array)
 {
@@ -75,7 +75,7 @@ static void told_as_it_is(void **state)
     RECORD(SRC_MIGRATE, 1260, 600, 1, 2);
     RECORD(SRC_TICK_STOP, 1270, 1, 0x4);
     finish();
-    assert_int_equal(count(0x1820), 2); /* PoolAlloc alone was asked for: of both kinds of allocation */
+    assert_int_equal(count(0x1820), 2); /* only PoolAlloc has stacks: for both kinds of allocation */
     assert_true(u64(nth(0x1820, 0), 0) == 1000 && u32(nth(0x1820, 0), 12) == TID && u64(nth(0x1820, 1), 0) == 1010);
 }
 
@@ -102,7 +102,7 @@ static void waits_and_work(void **state)
     /* SpinLockWait, LockWait with its stack, WorkStart, WorkerThread, WorkEnd, three of debuggers */
     assert_int_equal(out.count, 9);
     assert_true(count(0x1820) == 1 && count(0x0539) == 1 && u64(nth(0x0539, 0), 4) == 2000);
-    const struct one *own = &out.event[out.count - 1]; /* the last one: who asked for it is the target */
+    const struct one *own = &out.event[out.count - 1]; /* PTRACE_TRACEME: the caller is the target */
     assert_true(u32(own, own->size - 12) == TID && u32(own, own->size - 8) == 0);
 }
 
@@ -120,7 +120,7 @@ static void only_what_was_asked_for(void **state)
     assert_true(out.count == 2 && count(0x0539) == 1); /* a spinning lock; WORKER_THREAD */
 }
 
-/* A successor knows what began. */
+/* A successor knows operations in progress. */
 static void successor(void **state)
 {
     (void)state;

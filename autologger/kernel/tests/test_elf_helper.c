@@ -1,5 +1,5 @@
-/* Who answers for a mount, by lines of mountinfo; a helper's answers about mappings, what it has of its maker, and what
- * becomes of questions when it hangs. */
+/* The kinds of mounts, by lines of mountinfo; a helper's answers about mappings, what it inherits, and the fate of
+ * questions when it hangs. */
 #include "autologger/kernel/source/elf_helper.h"
 #include "autologger/kernel/source/mounts.h"
 
@@ -55,7 +55,7 @@ static void types_of_mounts(void **state)
         assert_false(mount_row_parse(bad[i], &r));
 }
 
-/* This program's own code: the question that its mapping gives. */
+/* The question for the mapping of this program's own code. */
 static struct elf_question own_code(char path[4096])
 {
     struct elf_question q = {.pid = (uint32_t)getpid()};
@@ -121,14 +121,14 @@ static void a_file_behind_a_mapping(void **state)
     assert_true(got.valid && got.high == own.high && got.execs == own.execs && got.owner == st.st_uid);
     assert_memory_equal(got.build_id, own.build_id, sizeof own.build_id);
 
-    q.key = 8; /* the mapping is gone, and the path's file is another */
+    q.key = 8; /* the mapping is gone, and the path has another file */
     q.start += 4096;
     q.inode++;
     assert_true(elf_ask(h, &q, path));
     assert_true(answer_within(h, 5000, &key, &got));
     assert_true(key == 8 && !got.valid);
 
-    q.key   = 9; /* by its build id, though the process is gone */
+    q.key   = 9; /* found by its build id, though the process is gone */
     q.pid   = UINT32_MAX;
     q.inode = 0;
     memcpy(q.build_id, own.build_id, q.build_id_size = own.build_id_size);
@@ -182,8 +182,8 @@ static void it_has_nothing_of_its_maker(void **state)
     elf_helper_destroy(h);
 }
 
-/* One that is stopped stands for one that hangs in a file system: its question has no answer, the others have theirs
- * from its successor. */
+/* A stopped helper stands for one that hangs in a file system: its question gets no answer, and its successor answers
+ * the others. */
 static void one_that_hangs_is_left_behind(void **state)
 {
     struct elf_helper  *h = elf_helper_create(proc);
@@ -208,7 +208,7 @@ static void one_that_hangs_is_left_behind(void **state)
     assert_true(waited > 0.05 && waited < 4);
     assert_true(answer_within(h, 5000, &key, &got) && key == 2 && got.valid);
     elf_helper_destroy(h);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody else's wait() finds one */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no wait() of the program finds a helper */
     assert_int_equal(child_of_ours(), 0);
 }
 

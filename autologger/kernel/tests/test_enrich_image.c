@@ -17,7 +17,7 @@ struct fixture {
     struct drain    d;
     struct maker    maker;
     struct elf_info libc;
-    char            path[4096], copy[64]; /* of the C library: root's file, and a user's */
+    char            path[4096], copy[64]; /* paths of the C library: root's file, and a user's */
 };
 
 static void library_find(struct fixture *f)
@@ -83,8 +83,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The code of the C library, mapped by a process that is gone: what is known of it is known by the path and the build
- * id. */
+/* A mapping of the C library's code by a process that is gone: only the path and the build id are known. */
 static void mapping(struct fixture *f, uint64_t time, uint64_t base, const char *path)
 {
     struct {
@@ -108,7 +107,7 @@ static void mapping(struct fixture *f, uint64_t time, uint64_t base, const char 
 
 static uint64_t base_of(unsigned i) { return (UINT64_C(1) << 40) + i * (UINT64_C(1) << 32); }
 
-/* All notes are there, once each: whatever order they have come in, each with its own place and time. */
+/* All notes are there, once each, in any order, each with its own place and time. */
 static void check_notes(const struct fixture *f, unsigned first, unsigned count)
 {
     static bool seen[BURST];
@@ -148,7 +147,7 @@ static void of_a_users_file(void **state)
     check_notes(f, 0, BURST);
 }
 
-/* The first mapping's path does not exist. All others have their notes. */
+/* The first mapping's path does not exist: all others have their notes. */
 static void the_first_is_not_known(void **state)
 {
     struct fixture *f = *state;
@@ -159,7 +158,7 @@ static void the_first_is_not_known(void **state)
     check_notes(f, 1, BURST - 1);
 }
 
-/* More than are kept: the rest has no note, and nothing breaks. */
+/* More mappings than are kept: the rest gets no note, and nothing breaks. */
 static void more_than_can_wait(void **state)
 {
     struct fixture *f = *state;

@@ -18,7 +18,7 @@ static void to_bytes(const uint32_t mask[GROUP_MASK_WORDS], uint8_t bytes[32])
         bytes[i] = (uint8_t)(mask[i / 4] >> (i % 4 * 8));
 }
 
-/* Two registry exports of real machines, and the text each was made from. */
+/* Two registry exports of real machines, with the keywords that each was made from. */
 static void real_exports_decode_and_encode(void **state)
 {
     static const struct {
@@ -88,7 +88,7 @@ static void alias_bits_move_to_their_place(void **state)
         assert_int_equal(group_mask_parse(rows[i].keyword, want, NULL), W_SUCCESS);
         assert_memory_equal(mask, want, sizeof mask);
         assert_int_equal(mask[0], 0);
-        uint32_t raw[GROUP_MASK_WORDS] = {rows[i].alias}; /* an unmoved mask prints the same, once */
+        uint32_t raw[GROUP_MASK_WORDS] = {rows[i].alias}; /* a mask without moved bits prints the same, once */
         group_mask_format(raw, text, sizeof text);
         assert_string_equal(text, rows[i].keyword);
         assert_true(group_mask_has(raw, rows[i].keyword));
@@ -155,7 +155,7 @@ static void every_keyword_and_group_round_trips(void **state)
     }
 }
 
-/* KRN-23: what each group holds, spelled out; of each of its keywords all bits, and no others. */
+/* KRN-23: the members of each group, spelled out: all bits of each keyword, and no others. */
 static void groups_expand(void **state)
 {
 #define DISK "PROC_THREAD+LOADER+DISK_IO+HARD_FAULTS"
@@ -230,8 +230,8 @@ static void hooks_round_trip(void **state)
     assert_null(hook_name(0x7fff));
 }
 
-/* KRN-13: as CLASSIC_EVENT_ID has them, the same hooks as the bytes of StackWalkingFilter: every hook that a class of
- * the kernel has, and no other. */
+/* KRN-13: CLASSIC_EVENT_ID gives the same hooks as the bytes of StackWalkingFilter: every hook of a kernel class, and
+ * no other. */
 static void hooks_by_class_and_type(void **state)
 {
     static const struct {

@@ -29,8 +29,8 @@ static bool listed(const char *const *names, const char *name)
     return *names != NULL;
 }
 
-/* The walk over all sources: each is there with all of its fields, but for those that this kernel is said not to have,
- * and fields of newer kernels. */
+/* Each source exists with all of its fields, except the sources listed as absent in this kernel, and fields of newer
+ * kernels. */
 static void all_fields(const char *version, const char *const *absent)
 {
     int      root  = recorded(version);
@@ -39,7 +39,7 @@ static void all_fields(const char *version, const char *const *absent)
         struct raw_source s    = {0};
         const char       *name = source_table[kind].name, *missing = NULL;
         char              text[32];
-        /* those that we define ourselves: boot-tests/scenarios/devices */
+        /* our own probes: boot-tests/scenarios/devices */
         if (!strchr(name, ':') || strncmp(name, "autologger:", 11) == 0)
             continue;
         int id = tracefs_tracepoint(root, &source_table[kind], &s, &missing, text);
@@ -71,7 +71,7 @@ static void of_6_12(void **state)
     all_fields("6.12", (const char *const[]){NULL});
 }
 
-/* Tests of converters make records as 6.18 lays them out: with these very fields. */
+/* Tests of converters make records with the layout of 6.18: with exactly these fields. */
 static void of_6_18(void **state)
 {
     static const unsigned made[] = {SRC_SOCKET_STATE, SRC_SEND_LENGTH,  SRC_RECV_LENGTH,  SRC_RETRANSMIT,

@@ -74,7 +74,7 @@ static const struct seen *find(const struct events *e, uint16_t hook, const char
             return &e->at[i];
     return NULL;
 }
-/* P1: every entry is one of these */
+/* P1: every entry is counted in one of these sums */
 static void check_sum(const struct phase_fixture *f)
 {
     const struct raw_phase *s       = &f->log.header->phase;
@@ -155,7 +155,7 @@ static void recorded_6_1(void **state)
     assert_int_equal(f.log.header->phase.entries, 383);
     assert_int_equal(f.log.header->phase.absorbed, 191 + 19); /* stacks, task_newtask */
     assert_int_equal(f.log.header->phase.lost + f.log.header->phase.damaged + f.log.header->phase.late, 0);
-    assert_true(f.p->error_ns > 0 && f.p->error_ns < 100000000); /* by the time in the stats file */
+    assert_true(f.p->error_ns > 0 && f.p->error_ns < 100000000); /* from the time in the stats file */
     unsigned        functions;
     const uint64_t *function = kphase_functions(f.p, &functions);
     assert_int_equal(functions, 34);
@@ -308,7 +308,7 @@ static void sync_at(struct phase_fixture *f, unsigned cpu, uint64_t before, uint
     f->p->sync[f->p->syncs++] = (struct kphase_sync){before, after, trace, cpu};
 }
 
-/* A stack belongs to the entry of its own context, also when an interrupt came between, and over the end of a page. */
+/* A stack belongs to the entry of its own context, also after an interrupt in between, and over the end of a page. */
 static void stacks_find_their_entries(void **state)
 {
     static struct phase_fixture f;
@@ -326,23 +326,23 @@ static void stacks_find_their_entries(void **state)
         struct common c;
         uint8_t       rest[56];
     } irq = {{ID_SWITCH, 0x09, 2, 900}, {0}};
-    page_entry(&m, 10, &irq, sizeof irq); /* not really one: what matters is its context */
+    page_entry(&m, 10, &irq, sizeof irq); /* not a real switch: only its context matters */
     put_stack(&m, &interrupt, 2, 0xffffffff80002000);
     put_stack(&m, &task, 3, 0xffffffff80001000);
     put_switch(&m, 10, 901, "two", 900, "one");
     page_in(&f, 0, &m, 7);
     page_begin(&m, 2000);
-    put_stack(&m, &next, 1, 0xffffffff80003000); /* its entry went out at the end of the CPU: this one is of nobody */
+    put_stack(&m, &next, 1, 0xffffffff80003000); /* its entry was flushed with the CPU's pages: no entry's stack */
     put_switch(&m, 10, 900, "one", 901, "two");
     page_pad(&m);
     kphase_page(f.p, 0, m.bytes, sizeof m.bytes);
     page_begin(&m, 3000);
     put_stack(&m, &task, 4, 0xffffffff80004000);
-    put_switch(&m, 10, 901, "two", 900, "one"); /* 900 comes in: with the stack that it left with */
+    put_switch(&m, 10, 901, "two", 900, "one"); /* 900 comes in, with the stack from when it left */
     page_in(&f, 0, &m, 4);
     kphase_end(f.p, &f.drain);
     check_sum(&f);
-    /* straight from the raw log: chains of the five samples, in the order of the entries that they belong to */
+    /* from the raw log: chain lengths of the five samples, in the order of their entries */
     static const uint64_t wanted[5] = {3, 2, 0, 4, 0};
     uint64_t              times[5] = {0}, chains[5] = {0};
     unsigned              n = 0;
@@ -366,7 +366,7 @@ static void stacks_find_their_entries(void **state)
     for (unsigned i = 0; i < 5; i++)
         for (unsigned k = 0; k < 5; k++)
             if (times[k] == at[i])
-                assert_int_equal(chains[k], wanted[i] ? wanted[i] + 1 : 0); /* and the marker of the kernel's part */
+                assert_int_equal(chains[k], wanted[i] ? wanted[i] + 1 : 0); /* plus the marker of the kernel's part */
     convert_all(&f, &e, &c);
     const struct seen *last = find(&e, 0x1820, NULL, count_of(&e, 0x1820, NULL) - 1);
     uint64_t           frame;
@@ -427,7 +427,7 @@ static void tasks(void **state)
     assert_int_equal(u32_at(find(&e, 0x0501, NULL, 2), 32), 4); /* System's */
     assert_int_equal(u32_at(find(&e, 0x0501, NULL, 5), 32), BASE + 1);
     assert_int_equal(u32_at(find(&e, 0x0501, NULL, 5), 36), BASE + 2);
-    /* names: those of 1 and 2, whose parent has none; the kernel thread's new one comes last */
+    /* names: of 1 and 2, whose parent has none; the kernel thread's new name comes last */
     const struct seen *renamed = find(&e, 0x0548, NULL, 2);
     assert_int_equal(count_of(&e, 0x0548, NULL), 3);
     assert_int_equal(u32_at(renamed, 16 + 4), BASE);
@@ -449,7 +449,7 @@ static void initcalls_have_durations(void **state)
     put_initcall(&m, 0, true, 0xffffffff80200000, 0); /* nested: a module's */
     put_initcall(&m, 300, false, 0xffffffff80200000, -19);
     put_initcall(&m, 1000, false, 0xffffffff80100000, 0);
-    put_initcall(&m, 5, false, 0xffffffff80300000, 0); /* nobody saw it begin */
+    put_initcall(&m, 5, false, 0xffffffff80300000, 0); /* its beginning was not recorded */
     struct common other[2] = {{ID_OTHER, 0, 0, 1}};
     page_entry(&m, 1, other, sizeof other);
     page_in(&f, 0, &m, 6);
@@ -473,7 +473,7 @@ static void initcalls_have_durations(void **state)
     phase_finish(&f);
 }
 
-/* What does not fit into the memory for raw records is counted, by its source. */
+/* Entries that do not fit into the memory for raw records are counted, by source. */
 static void full_memory_is_counted(void **state)
 {
     static struct phase_fixture f;
@@ -541,12 +541,12 @@ static void cpus_with_clocks_of_their_own(void **state)
     kphase_join(f.p);
     assert_int_equal(f.p->cpu[0].map.offset, 500500);
     assert_int_equal(f.p->cpu[1].map.offset, 1001000);
-    assert_int_equal(f.p->cpu[2].map.offset, 500500); /* without a mark: the best there is, and the error says so */
+    assert_int_equal(f.p->cpu[2].map.offset, 500500); /* without a mark: the best offset known; the error shows it */
     assert_true(f.p->error_ns >= 499000);
     phase_finish(&f);
 }
 
-/* A trace clock that began before CLOCK_MONOTONIC_RAW: nothing below 0, and the order stays. */
+/* A trace clock that began before CLOCK_MONOTONIC_RAW: no time below 0, and the order stays. */
 static void early_times_are_squeezed(void **state)
 {
     struct trace_map m = trace_map_make(-1000), plus = trace_map_make(1000);
@@ -566,7 +566,7 @@ static void early_times_are_squeezed(void **state)
 
 /* ---- the seam ---- */
 
-/* A name of 16 bytes: what is behind its end differs from buffer to buffer. A number of 8 bytes has no end. */
+/* A name of 16 bytes: bytes behind its end differ from buffer to buffer. A number of 8 bytes has no end. */
 static void names_are_compared_to_their_end(void **state)
 {
     (void)state;
@@ -594,33 +594,33 @@ static void seam(void **state)
     (void)state;
     static const struct seam_event f[] = {{900, 1}, {1100, 2}, {1200, 1}, {1300, 2}, {1400, 3}, {1500, 1}, {1990, 2}};
     static const struct seam_event after[] = {{1203, 1}, {1302, 2}, {1404, 3}, {1506, 1}, {1994, 2}, {2500, 9}};
-    assert_int_equal(SEAM(f, after), 2); /* not 0 or 5, with the same content */
+    assert_int_equal(SEAM(f, after), 2); /* not 0 or 5, which have the same content */
     static const struct seam_event late[] = {{2400, 1}, {2500, 2}};
-    assert_int_equal(SEAM(f, late), 7); /* perf's first came when the buffer had stopped: all is kept */
+    assert_int_equal(SEAM(f, late), 7); /* perf's first event came after the buffer had stopped: all entries are kept */
     assert_int_equal(seam_find(f, 7, NULL, 0, &times), 7);
     static const struct seam_event edge[] = {{2003, 2}, {2400, 1}};
-    assert_int_equal(SEAM(f, edge), 6); /* while it stopped: the one 13 ns before is the same event */
+    assert_int_equal(SEAM(f, edge), 6); /* while it stopped: the entry 13 ns before is the same event */
     static const struct seam_event other[] = {{2030, 2}};
-    assert_int_equal(SEAM(f, other), 7); /* 40 ns before: another of the same content */
+    assert_int_equal(SEAM(f, other), 7); /* 40 ns before: another event of the same content */
     static const struct seam_event g2[] = {{1990, 2}, {2005, 3}, {2015, 2}, {2020, 3}}, slow[] = {{2080, 2}, {2085, 3}},
                                    unsure[] = {{2080, 3}};
-    /* long after perf's arming: perf has it, though 65 ns lie between the two records */
+    /* long after perf's arming: perf has the event, though 65 ns lie between the two records */
     assert_int_equal(SEAM(g2, slow), 2);
-    assert_int_equal(seam_find(g2, 2, unsure, 1, &times), 2); /* maybe before it: another */
-    /* perf lacks some (they are kept from it): what it has is in order */
+    assert_int_equal(seam_find(g2, 2, unsure, 1, &times), 2); /* perhaps before perf's arming: another event */
+    /* the kernel withholds some from perf: the rest is in order */
     static const struct seam_event withheld[] = {{1205, 1}, {1405, 3}, {1995, 2}};
     assert_int_equal(SEAM(f, withheld), 2);
-    /* an interrupted handler: the nearest in time is the wrong one, what follows tells */
+    /* an interrupted handler: the nearest in time is wrong, the following entries decide */
     static const struct seam_event g[]       = {{1100, 1}, {1110, 2}, {1190, 1}, {1300, 4}};
     static const struct seam_event shifted[] = {{1180, 1}, {1185, 2}, {1195, 1}, {1305, 4}};
     assert_int_equal(SEAM(g, shifted), 0);
     static const struct seam_event nothing[] = {{1250, 77}};
-    assert_int_equal(SEAM(f, nothing), 3); /* nothing fits: by the clocks */
+    assert_int_equal(SEAM(f, nothing), 3); /* no match: decided by the clocks */
     static const struct seam_event before[] = {{1105, 1}, {1205, 1}};
     assert_int_equal(SEAM(f, before) > 0, 1); /* the first entry is older than perf */
 }
 
-/* What perf has is left out of the log: kphase_put sees none of the late ones. */
+/* Entries that perf has are left out of the log: kphase_put gets none of them. */
 static void late_entries_are_left_out(void **state)
 {
     static struct phase_fixture f;
@@ -663,7 +663,7 @@ static void command_line(void **state)
     assert_non_null(strstr(text, ",sched:sched_switch,"));
     assert_non_null(strstr(text, " trace_clock=perf trace_options=stacktrace"));
     assert_null(strstr(text, "block"));
-    assert_int_equal(kphase_arguments(&config, text, 10), n); /* cut, and said how long */
+    assert_int_equal(kphase_arguments(&config, text, 10), n); /* cut, but returns the full length */
     assert_int_equal(strlen(text), 9);
 }
 

@@ -52,8 +52,7 @@ static const struct {
     FLAG(NO_SYSCONFIG),
 };
 
-/* Each name is the row of the table that has this symbol in the first word; and no row of the first word lacks a
- * name. */
+/* Each name is the row of the table with this symbol in the first word; and each row of the first word has a name. */
 static void test_flags(void **state)
 {
     size_t                    count, first = 0;
@@ -75,7 +74,7 @@ static void test_flags(void **state)
     assert_int_equal(first, ROWS(flags));
 }
 
-/* A flag of the API means what its keyword means in a configuration, wherever the mask has the event. */
+/* A flag of the API means the same as its keyword in a configuration, wherever the mask has the event. */
 static void test_meaning(void **state)
 {
     static const struct {

@@ -131,11 +131,11 @@ static void tracefs_too(void **state)
     assert_true(strstr(reason, "user namespace") && strstr(advice, "container"));
     assert_true(rights_tracefs(&locked, ENOENT, reason, sizeof reason, &advice)); /* D-33: its tracefs is empty */
     assert_true(strstr(reason, "locked down") && strstr(advice, "lockdown=integrity"));
-    /* the kernel has none: no matter of rights */
+    /* a kernel without tracefs: not a matter of rights */
     assert_false(rights_tracefs(&poor, ENOENT, reason, sizeof reason, &advice));
 }
 
-/* Why a BPF program was refused: EPERM has four causes, and a lockdown speaks by errors that name nothing. */
+/* Why a BPF program was refused: EPERM has four causes, and a lockdown gives errors that do not name it. */
 static void bpf_too(void **state)
 {
     /* clang-format off */

@@ -19,15 +19,15 @@ static void rings_stay_inside_of_the_bound(void **state)
         size_t   page, bytes;
     } rows[] = {
         {1, 4 * MB, 2 * MB, 4 * KB, 4 * MB},
-        {2, 4 * MB, 2 * MB, 4 * KB, 4 * MB}, /* the buffers of a small session are no measure for its rings */
+        {2, 4 * MB, 2 * MB, 4 * KB, 4 * MB}, /* a small session's buffers do not limit its rings */
         {16, 4 * MB, 2 * MB, 4 * KB, 4 * MB},
         {17, 4 * MB, 2 * MB, 4 * KB, 2 * MB},
         {64, 4 * MB, 2 * MB, 4 * KB, 1 * MB},
-        {64, 4 * MB, 256 * MB, 4 * KB, 4 * MB}, /* that of a large one is */
+        {64, 4 * MB, 256 * MB, 4 * KB, 4 * MB}, /* a large session's buffers do */
         {256, 4 * MB, 2 * MB, 4 * KB, 256 * KB},
         {256, 4 * MB, 256 * MB, 4 * KB, 1 * MB},
         {256, 4 * MB, UINT64_C(1) << 30, 4 * KB, 4 * MB},
-        {4096, 4 * MB, 2 * MB, 4 * KB, 64 * KB}, /* not less: a burst must find room */
+        {4096, 4 * MB, 2 * MB, 4 * KB, 64 * KB}, /* no smaller: a burst must find room */
         {2, 3 * MB, 2 * MB, 4 * KB, 4 * MB},     /* a power of two */
         {2, 1, 2 * MB, 4 * KB, 4 * KB},
         {256, 4 * MB, 2 * MB, 64 * KB, 256 * KB},
@@ -39,7 +39,7 @@ static void rings_stay_inside_of_the_bound(void **state)
         if (bytes != rows[i].bytes)
             fail_msg("row %zu: %zu KB", i, bytes / KB);
         assert_int_equal(bytes & (bytes - 1), 0);
-        /* a successor has the same from the size alone */
+        /* a successor computes the same from the size alone */
         assert_int_equal(rings_size(rows[i].cpus, bytes, rows[i].session, rows[i].page), bytes);
     }
 }

@@ -52,7 +52,7 @@ static void done(void)
     run();
 }
 
-/* The n-th event that describes itself under that name, or NULL; its payload begins behind its items. */
+/* The n-th self-describing event of that name, or NULL. Returns its payload, which begins behind its items. */
 static const uint8_t *told(const char *name, unsigned n, const struct one **event)
 {
     for (size_t i = 0; i < out.count; i++) {
@@ -130,7 +130,7 @@ static void deferred_work(void **state)
     done();
     assert_true(count(0x0F64) == 1 && u64(nth(0x0F64, 0), 0) == 6 && nth(0x0F64, 0)->size == 24);
     assert_true(count(0x0F65) == 2 && u64(nth(0x0F65, 0), 8) == 6 && u64(nth(0x0F65, 1), 8) == 1);
-    assert_int_equal(count(0x0F44), 2); /* the tasklets, not the softirq around them */
+    assert_int_equal(count(0x0F44), 2); /* one for each tasklet, none for the softirq around them */
     assert_true(u64(nth(0x0F44, 0), 0) == 1200 && u64(nth(0x0F44, 0), 8) == 0xffffffff81000010 &&
                 nth(0x0F44, 0)->time == 1300);
     assert_true(count(0x0F45) == 1 && u64(nth(0x0F45, 0), 0) == 1700);
@@ -202,7 +202,7 @@ static void power(void **state)
     const uint8_t *p = told("CpuIdle", 0, NULL);
     assert_true(p && p32(p, 0) == 0 && p32(p, 4) == 2);
     assert_int_equal(p32(told("CpuIdle", 1, NULL), 4), UINT32_MAX);
-    assert_int_equal(nth(0x0524, 0)->payload[10], 2); /* how deep the CPU had slept */
+    assert_int_equal(nth(0x0524, 0)->payload[10], 2); /* the depth of the CPU's sleep */
     p = told("CpuFrequency", 0, NULL);
     assert_true(p && p32(p, 0) == 1 && p32(p, 4) == 2400000);
     p = told("SuspendResume", 0, NULL);

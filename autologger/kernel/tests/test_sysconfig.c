@@ -5,7 +5,7 @@
 #include "autologger/kernel/tests/raw_maker.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"
-/* Only a living machine has these: boot-tests/e2e/system_config.py holds them against statx, statvfs, getifaddrs,
+/* Only a running machine has these: boot-tests/e2e/system_config.py compares them with statx, statvfs, getifaddrs,
  * resolv.conf and lscpu. */
 #define READ_BACK_LIVE \
     "InstallDate Hypervisor HypervisorId SectorsPerCluster NumberOfFreeClusters TotalNumberOfClusters IpAddresses DnsServerAddresses"
@@ -81,7 +81,7 @@ static int gone(const char *path, const struct stat *st, int type, struct FTW *a
     return remove(path);
 }
 
-/* What was collected, as the drainer keeps it. */
+/* Puts the collected events into a raw log, as the drainer does. */
 static void put_all(struct maker *maker)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -96,7 +96,7 @@ static void put_all(struct maker *maker)
     }
 }
 
-/* And as it stands in the file: each class is read back (the last test). */
+/* Converts them, and reads each class back (the last test). */
 static void read_all_back(void)
 {
     static struct maker maker;
@@ -104,13 +104,13 @@ static void read_all_back(void)
     struct convert      c;
     struct klog_record  r;
     if (count > 1000)
-        return; /* more than a chunk holds */
+        return; /* too many for a chunk */
     maker_init(&maker, 1, 1 << 20);
     put_all(&maker);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 100000, UINT64_MAX);
     assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
-    disk_number(&c, 259 << 20); /* so that theirs is not 0 */
+    disk_number(&c, 259 << 20); /* takes number 0, so that the collected disks have others */
     for (; convert_peek(&c, 0, &r); convert_pop(&c, 0))
         read_back_see(r.data, r.size);
     convert_finish(&c);
@@ -127,7 +127,7 @@ static int teardown(void **state)
     return nftw(root, gone, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* ---- what was collected ---- */
+/* ---- the collected events ---- */
 
 static void take(void *ctx, const struct raw_config *head, const void *body, size_t size)
 {
@@ -161,7 +161,7 @@ static const struct event_copy *nth(uint16_t hook, uint8_t header, unsigned n)
     return NULL;
 }
 
-/* The text at `at`, in place, with where the next one begins. */
+/* The text at `at`; *next is where the next one begins. */
 static const char *text(const struct event_copy *e, size_t at, size_t *next)
 {
     static char out[8][600];
@@ -245,7 +245,7 @@ static void cpu_and_power(void **state)
     e = nth(0x0B23, ETL_SYSTEM64, 2);
     assert_int_equal(e->head.body_size, 428);
     assert_int_equal(number(e, 0, 4), 2);
-    assert_int_equal(number(e, 8, 4), 3200); /* without a base frequency: of the moment */
+    assert_int_equal(number(e, 8, 4), 3200); /* without a base frequency: the current one */
     assert_string_equal(text(e, 12, NULL), "Intel(R) Core(TM) i5-8265U CPU @ 1.60GHz");
     e = nth(0x0B10, ETL_SYSTEM64, 0);
     assert_int_equal(e->head.body_size, 8);
@@ -307,7 +307,7 @@ static void storage(void **state)
     assert_int_equal(having(0x0B0C, ETL_SYSTEM64), 3);
     e = nth(0x0B0C, ETL_SYSTEM64, 1); /* sda1: dm-0 comes first */
     assert_int_equal(e->head.body_size, 112);
-    assert_int_equal(e->head.dev, 8 << 20); /* of its disk */
+    assert_int_equal(e->head.dev, 8 << 20); /* the disk's number */
     assert_int_equal(e->head.disk_at, 16);
     assert_int_equal(number(e, 0, 8), 1048576);
     assert_int_equal(number(e, 8, 8), 536870912);
@@ -434,7 +434,7 @@ static void services(void **state)
     assert_string_equal(text(e, at, &at), "agetty");
     e = nth(0x0B0F, ETL_SYSTEM64, 2);
     assert_int_equal(e->head.version, 3);
-    assert_int_equal(number(e, 0, 4), 700); /* the oldest that systemd started, not the oldest */
+    assert_int_equal(number(e, 0, 4), 700); /* the oldest process of the service, not the oldest of all */
     assert_string_equal(text(e, 12, &at), "ssh");
     assert_string_equal(text(e, at, &at), "Ours"); /* /etc comes first */
     assert_string_equal(text(e, at, &at), "sshd");
@@ -443,7 +443,7 @@ static void services(void **state)
     assert_int_equal(at, e->head.body_size);
 }
 
-/* ---- how the boot came about ---- */
+/* ---- times of the firmware and the boot loader ---- */
 
 static void boot_times(uint64_t want_firmware, uint64_t want_loader, const char *source)
 {
@@ -464,7 +464,7 @@ static void boot_times(uint64_t want_firmware, uint64_t want_loader, const char 
 static void firmware_and_loader(void **state)
 {
     (void)state;
-    boot_times(0, 0, ""); /* a machine that tells nothing */
+    boot_times(0, 0, ""); /* a machine without such times */
     file("sys/firmware/acpi/fpdt/boot/firmware_start_ns", "1000\n");
     file("sys/firmware/acpi/fpdt/boot/bootloader_load_ns", "3200000000\n");
     file("sys/firmware/acpi/fpdt/boot/bootloader_launch_ns", "3300000000\n");
@@ -499,7 +499,7 @@ static void firmware_and_loader(void **state)
     for (unsigned i = 0; i < count; i++)
         free(event[i].body);
     count = 0;
-    file("proc/sys/kernel/bootloader_type", "208\n"); /* 0xD0: kexec; the numbers are those of the boot before */
+    file("proc/sys/kernel/bootloader_type", "208\n"); /* 0xD0: kexec; the times are those of the boot before */
     boot_times(0, 0, "kexec");
 }
 
@@ -507,7 +507,7 @@ static void graphics(void **state)
 {
     (void)state;
     size_t at;
-    file("sys/class/graphics/fb0/name", "EFI VGA\n"); /* a machine without a controller that is known */
+    file("sys/class/graphics/fb0/name", "EFI VGA\n"); /* a machine without a known controller */
     file("sys/class/graphics/fb0/virtual_size", "1024,768\n");
     file("sys/class/graphics/fb0/bits_per_pixel", "32\n");
     collect(0, SYSCFG_GRAPHICS);
@@ -528,7 +528,7 @@ static void graphics(void **state)
     file("sys/bus/pci/devices/0000:00:02.0/graphics/fb0/bits_per_pixel", "32\n");
     file("sys/bus/pci/devices/0000:00:03.0/class", "0x020000\n");
     collect(0, SYSCFG_GRAPHICS);
-    /* the frame buffer is not told again: the second one is the controller */
+    /* the frame buffer is not told a second time: the second event is the controller */
     assert_int_equal(having(0x0B0E, ETL_SYSTEM64), 2);
     e = nth(0x0B0E, ETL_SYSTEM64, 1);
     assert_true(number(e, 0, 4) == 2147483648u && number(e, 4, 4) == 2560 && number(e, 8, 4) == 1440 &&
@@ -548,7 +548,7 @@ static void classes_are_chosen(void **state)
     file("proc/sys/net/ipv4/ip_local_port_range", "1 2\n");
     collect(0x10000000, 0);
     assert_int_equal(count, 0);
-    collect(0x10000000, SYSCFG_SYSTEM); /* suppressed is suppressed */
+    collect(0x10000000, SYSCFG_SYSTEM); /* suppressed all the same */
     assert_int_equal(count, 0);
     collect(0, SYSCFG_NETWORK);
     assert_int_equal(count, 1);
@@ -558,7 +558,7 @@ static void classes_are_chosen(void **state)
     sysconfig_collect_tree(root, mask, take, NULL); /* CPU_CONFIG: the CPU alone */
     assert_int_equal(count, 2);
     assert_int_equal(event[1].head.hook, 0x0B0A);
-    collect(0, 0); /* without a choice: all there is */
+    collect(0, 0); /* without a choice: everything */
     assert_true(having(0x0B11, ETL_PERFINFO64) == 2 && having(0x0B10, ETL_SYSTEM64) == 1 &&
                 having(32, ETL_FULL64) == 1);
 }

@@ -85,11 +85,11 @@ static void no_length_is_believed(void **state)
     size_t whole = m.used;
     assert_int_equal(walk(m.bytes, whole, &damaged), 2);
     assert_false(damaged);
-    for (size_t cut = 0; cut < whole; cut++) { /* cut anywhere: more is committed than there is */
+    for (size_t cut = 0; cut < whole; cut++) { /* cut anywhere: more is committed than the page holds */
         assert_int_equal(walk(m.bytes, cut, &damaged), 0);
         assert_true(damaged);
     }
-    uint64_t commit = 30; /* an entry over the end of what is committed */
+    uint64_t commit = 30; /* an entry beyond the committed bytes */
     memcpy(m.bytes + 8, &commit, 8);
     assert_int_equal(walk(m.bytes, sizeof m.bytes, &damaged), 1);
     assert_true(damaged);
@@ -113,7 +113,7 @@ static void no_length_is_believed(void **state)
     m.bytes[11] |= 0xC0;
     assert_int_equal(walk(m.bytes, sizeof m.bytes, &damaged), 1);
     assert_false(damaged);
-    /* a time that would run over stays at the end of time */
+    /* a time that would overflow stays at UINT64_MAX */
     struct trace_page  p;
     struct trace_entry e;
     page_begin(&m, UINT64_MAX - 1);
@@ -136,7 +136,7 @@ static void stats(void **state)
     assert_int_equal(s.dropped, 4);
     assert_int_equal(s.read, 5);
     assert_int_equal(s.now_ns, UINT64_C(12764604121000));
-    assert_true(trace_stats_parse("entries: 1\ncommit overrun: 9\nnow ts: 99999\n", &s)); /* a clock that is no time */
+    assert_true(trace_stats_parse("entries: 1\ncommit overrun: 9\nnow ts: 99999\n", &s)); /* not a clock of time */
     assert_true(s.entries == 1 && s.overrun == 0 && s.commit_overrun == 9 && s.now_ns == 0);
     assert_false(trace_stats_parse("", &s));
     assert_false(trace_stats_parse("no entries: 1\n", &s));
@@ -151,7 +151,7 @@ static void page_sizes(void **state)
         4096);
     assert_int_equal(trace_page_size("\tfield: char data;\toffset:16;\tsize:16368;\tsigned:0;\n"), 16384);
     assert_int_equal(trace_page_size("\tfield: char data;\toffset:16;\tsize:4294967295;\tsigned:0;\n"), 4096);
-    /* of 32 bits: not ours */
+    /* a 32-bit kernel's format: not supported */
     assert_int_equal(trace_page_size("\tfield: char data;\toffset:12;\tsize:4080;\tsigned:0;\n"), 4096);
     assert_int_equal(trace_page_size(""), 4096);
 }

@@ -81,7 +81,7 @@ static void       event(uint64_t time, uint32_t size, uint32_t where)
     maker_sample(&maker, 0, SRC_TRACEPOINT, time, 500, 501, 0x400100, 3, raw, size);
 }
 
-/* Behind the items of the n-th event. */
+/* The payload of the n-th event, behind its items. */
 static const uint8_t *body(unsigned n, size_t *size)
 {
     for (size_t i = 0; i < out.count; i++) {
@@ -123,7 +123,7 @@ static void records_become_events(void **state)
     assert_true(p && size == 17 + 1 + 8 + 2 + 1 && p[18] == 0 && p[26] == 0 && p[28] == 0);
 }
 
-/* Which source of which CPU, and how many: the one event there is. */
+/* The only event names the source, the CPU and the count. */
 static void lost_is_told(void)
 {
     static const char told[] = "\0\0\0\0conversion\0tracepoint\0\1\0\0\0\0\0\0";

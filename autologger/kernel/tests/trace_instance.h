@@ -1,5 +1,5 @@
-/* trace_instance.h - a trace buffer of one's own (tracefs' instances/NAME), armed as the kernel's own is by its command
- * line: for tests of the kernel phase. Nobody else's buffer is touched. */
+/* trace_instance.h - a test's own trace buffer (tracefs' instances/NAME), armed like the buffer of the kernel command
+ * line: for tests of the kernel phase. No other buffer is touched. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_TRACE_INSTANCE_H
 #define AUTOLOGGER_KERNEL_TESTS_TRACE_INSTANCE_H
 #include "autologger/kernel/phase/tracepage.h"
@@ -26,7 +26,7 @@ static inline bool instance_write(const struct trace_instance *t, const char *fi
         close(fd);
     return n > 0;
 }
-/* False (and nothing is left behind) when this machine does not let us. */
+/* False, with nothing left behind, when this machine does not allow it. */
 static inline bool instance_make(struct trace_instance *t, const char *purpose)
 {
     char path[128];

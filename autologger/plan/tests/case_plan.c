@@ -41,9 +41,9 @@
 struct expectation {
     const char *what, *text;
     wstatus     status;
-    const char *reason; /* part of it */
-    uint32_t    line;   /* of the failed row, 0 = not looked at */
-    const char *plan;   /* parts of describe(), joined by '|'; a part with '!' before it must not be there */
+    const char *reason; /* part of the reason */
+    uint32_t    line;   /* of the failed row; 0 = not checked */
+    const char *plan;   /* parts of describe(), joined by '|'; a part with '!' before it must be absent */
 };
 
 static struct plan_limits limits = {.processors  = 2,
@@ -51,7 +51,7 @@ static struct plan_limits limits = {.processors  = 2,
                                     .memory_left = 24 * GIB / 10,
                                     .log_dir     = "/logs"};
 
-/* The plan as text: what a table row can compare with. */
+/* The plan as text, so that a table row can be compared with it. */
 static char *describe(const struct plan *p)
 {
     char  *text = NULL;
@@ -497,7 +497,7 @@ static void filter_limits(void **state)
 {
     static const struct {
         const char *what, *before, *unit, *after, *say;
-        unsigned    least; /* that is too many */
+        unsigned    least; /* the first count that is too many */
     } rows[] = {
         {"ids", FILTERS "\"EventIds\"=hex:00,00", ",01,00", "\n", "EventIds has 65 ids, at most 64", 64},
         {"stacks", FILTERS "\"StackWalkIds\"=hex:00,00", ",01,00", "\n", "StackWalkIds has 65 ids, at most 64", 64},

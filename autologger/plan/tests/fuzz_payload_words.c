@@ -1,5 +1,5 @@
-/* Payload filters in words: whatever the text, an answer; what is taken is a sound filter, and its own words mean the
- * same. */
+/* Payload filters in words: every text gets an answer; an accepted text gives a valid filter, and the filter's own
+ * words give the same filter. */
 #include "autologger/plan/payload_words.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(text, data, size);
     text[size] = 0;
-    /* not: control characters */
+    /* payload_check refuses control characters */
     if (payload_words_parse("x", text, &b, &why) == 0 && payload_check(b.at, b.size, &why) == 0) {
         payload_describe(b.at, b.size, said, sizeof said);
         if (payload_words_parse("x", said, &again, &why) || again.size != b.size || memcmp(again.at, b.at, b.size) != 0)

@@ -66,7 +66,7 @@ static void rows_in_the_order_of_boot(void **state)
     struct plan_limits limits = {.processors = 1, .ram_bytes = GIB, .memory_left = GIB / 10, .log_dir = "/l"};
     (void)state;
     char *rows = check_text(text, &limits);
-    /* the line of [Boot] is that of its key; where its first subkey made it, the store says which it keeps */
+    /* [Boot] has the line of its key; a key that its first subkey created has the line that the store keeps */
     char *boot = strstr(rows, "boot Boot start 1 status 0");
     assert_ptr_equal(boot, rows);
     assert_string_equal(strchr(rows, '\n') + 1, "session NT Kernel Logger start 1 status 0 line 20 conditions 0 max 24 "
@@ -107,7 +107,7 @@ static void sessions_share_the_ceiling(void **state)
     struct plan_limits limits = {.processors = 1, .ram_bytes = 1000 * MIB, .memory_left = 100 * MIB, .log_dir = "/l"};
     (void)state;
     char *rows = check_text(text, &limits);
-    /* a asks for 86 MB at most; b, c and d that follow surely want 66, so they are kept a quarter */
+    /* a asks for 86 MB at most; the following b, c and d need 66, so a quarter is kept for them */
     assert_non_null(strstr(rows, "session a start 1 status 0 line 2 conditions 1 max 75 "));
     /* 25, less 2 MB and 8 KB */
     assert_non_null(strstr(rows, "session b start 1 status 0 line 7 conditions 1 max 22 "));
@@ -133,7 +133,8 @@ static void who_finds_nothing_left_gets_8(void **state)
     free(rows);
 }
 
-/* All places of sessions are used, each by one with default buffers that another begins with what the others left. */
+/* Every place for a session is used, each session has default buffers and begins with the memory that the others
+ * left. */
 static void every_place_has_memory(void **state)
 {
     static const char text[] =
@@ -159,7 +160,7 @@ static void every_place_has_memory(void **state)
             if (plan_from_key(store, WINPATH_WMI "\\Autologger\\a", &limits, &p, &why))
                 fail_msg("session %u of row %zu: %s", n, i, why.text);
             assert_int_equal(p.given.minimum_buffers, 2 * rows[i].processors);
-            /* what is less than usual is said, and is no failure */
+            /* less than usual is a condition, not a failure */
             assert_int_equal(p.conditions.count, p.given.maximum_buffers < p.asked.maximum_buffers);
             assert_true(!p.conditions.count ||
                         (p.conditions.items[0].note && p.conditions.items[0].number == W_NOT_ENOUGH_MEMORY));
@@ -174,7 +175,7 @@ static void every_place_has_memory(void **state)
     regstore_close(store);
 }
 
-/* The same at a boot, which knows the sessions that are still to come. */
+/* The same at a boot, which knows the sessions to come. */
 static void a_boot_has_every_place(void **state)
 {
     struct plan_limits limits = {
@@ -219,11 +220,11 @@ static void ini_store(const char *text, struct regstore **store, struct diag_sin
         fail_msg("ini_import: %u %s", st, why.text);
 }
 
-/* ENB-06: ids in words; what is written down is meant, "not" keeps out; exported, it is the same again. */
+/* ENB-06: ids in words; an id list implies a filter, "not" keeps ids out; exported, it is the same again. */
 static void ini_filters_become_a_plan(void **state)
 {
     static const struct {
-        const char *text, *filters; /* of the plan; NULL: the import is refused */
+        const char *text, *filters; /* filters of the plan; NULL: the import is refused */
     } rows[] = {
         {"EventIds = not 17, 100-102\n", "event ids not 17, 100, 101, 102"},
         {"EventIds = 17\n", "event ids 17"},
@@ -273,8 +274,8 @@ static void ini_filters_become_a_plan(void **state)
     }
 }
 
-/* Filters of which only a part is written down are meant as well, unless [.../Filters] says otherwise; exported, they
- * are as much on or off. */
+/* A filter section with only a part of the filter enables it as well, unless [.../Filters] says otherwise; exported, it
+ * is enabled or disabled as before. */
 static void parts_of_filters_switch_them_on(void **state)
 {
 #define PROVIDER_WITH "[Autologger/web]\n[Autologger/web/Contoso-Web]\n"
@@ -490,7 +491,7 @@ static void a_windows_configuration(void **state)
     regstore_close(store);
 }
 
-/* What is copied of each stack fits into a buffer, comes in steps of 8 bytes, and is asked for by somebody. */
+/* The stack bytes copied per event fit into a buffer, are a multiple of 8, and need an event that has a stack. */
 static void user_stacks_are_bounded(void **state)
 {
     static const struct {
@@ -529,7 +530,7 @@ static void user_stacks_are_bounded(void **state)
     }
 }
 
-/* The table of stacks has a size that is bounded, and is not had where nobody could read its keys, or nothing has a
+/* The stack table's size is bounded, and there is no table where no reader would understand its keys, or no event has a
  * stack. */
 static void stack_caching_is_bounded(void **state)
 {

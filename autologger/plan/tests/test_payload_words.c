@@ -51,7 +51,7 @@ static const struct plan_publishers known = {NULL, nobody, no_word, layout};
 static void words_and_back(void **state)
 {
     static const struct {
-        const char *key, *text, *said; /* said: NULL = the same */
+        const char *key, *text, *said; /* said: NULL = the same text */
         unsigned    events;
     } rows[] = {
         {DESCRIBED, "Start: Size >= 4096", NULL, 2},
@@ -128,7 +128,7 @@ static void mistakes_are_named(void **state)
         if (!st || !strstr(why.text, rows[i].said))
             fail_msg("'%s': %u %s", rows[i].text, st, why.text);
     }
-    /* too long, and too many events for the room there is */
+    /* too long, and more events than there is room for */
     char *text = malloc(20000);
     assert_non_null(text);
     *text = 0;
@@ -144,7 +144,7 @@ static void mistakes_are_named(void **state)
     free(text);
 }
 
-/* From INI to the block, and out again as INI; a value that is no such filter is the provider's Status. */
+/* From INI to the block, and back to INI; a value that is no such filter gives the provider's Status. */
 static void through_the_store(void **state)
 {
     static const char ini[] =

@@ -80,7 +80,7 @@ static void table_is_sound(void **state)
         assert_int_equal(bits[i].bit, i + 1 < count ? 1u << i : PROPERTY_CPU_TIME); /* Windows', and ours */
 }
 
-/* Texts for each kind of words, and what they come back as. */
+/* Texts for each kind of words, and the texts that they give back. */
 static const struct {
     enum value_words words;
     const char      *text, *back;
@@ -204,7 +204,7 @@ static void the_real_flags_and_stacks_have_words(void **state)
          WMI "\\GlobalLogger",
          "Profile+CSwitch+ReadyThread"},
         {{"MatchAnyKeyword", REG_TYPE_QWORD, keyword, 8, NULL, 0}, PROVIDER_KEY, "0x40"},
-        /* no words: another length, type, key or name; bytes that would read back otherwise */
+        /* not expressible in words: another length, type, key or name; bytes that would read back differently */
         {{"EnableKernelFlags", REG_TYPE_BINARY, flags, 4, NULL, 0}, WMI "\\GlobalLogger", NULL},
         {{"MatchAnyKeyword", REG_TYPE_DWORD, keyword, 4, NULL, 0}, PROVIDER_KEY, NULL},
         {{"MatchAnyKeyword", REG_TYPE_QWORD, keyword, 8, NULL, 0}, "HKLM\\x", NULL},
@@ -338,10 +338,10 @@ static void boot_settings_are_read(void **state)
     assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* no key at all */
     assert_false(s.once || s.stops || s.declared);
     regstore_set_dword(store, WMI "\\Autologger", "Status", 0, &why);
-    assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* what is written back is no [Boot] */
+    assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* a written-back value does not make a [Boot] */
     assert_false(s.declared || s.stops);
     regstore_set_dword(store, WMI "\\Autologger", "Once", 0, &why);
-    assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* any value is: the defaults hold */
+    assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* any other value does: the defaults apply */
     assert_true(s.declared && s.stops && s.after_boot_done && !s.once);
     assert_int_equal(s.stop_after_ms, 10000);
     assert_int_equal(s.max_wait_ms, 300000);
@@ -362,7 +362,7 @@ static void boot_settings_are_read(void **state)
     assert_int_equal(s.max_wait_ms, 300000);
     assert_int_equal(s.keep_boots, 10);
     assert_int_equal(s.keep_bytes, 2147483648u);
-    assert_int_equal(s.conditions.count, 0); /* all of it holds */
+    assert_int_equal(s.conditions.count, 0); /* all values apply */
     boot_settings_finish(&s);
     regstore_set_string(store, WMI "\\Autologger", "Keep", "ten", &why);
     assert_int_equal(boot_settings_read(store, &s, &why), W_INVALID_PARAMETER);

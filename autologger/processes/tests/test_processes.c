@@ -28,7 +28,7 @@ static void ids_that_come_back(void **state)
     const uint64_t number = first->number;
     assert_ptr_equal(living_find(&l, 7), first);
     assert_ptr_equal(living_find(&l, 7 + LIVING_BUCKETS), other);
-    struct process *again = living_add(&l, 7); /* the end of the first was not heard of */
+    struct process *again = living_add(&l, 7); /* the first one's end was missed */
     assert_non_null(again);
     assert_true(again->number > number && again->number != other->number);
     living_remove(&l, 7);
@@ -114,7 +114,7 @@ struct other {
     int   fd[CPUS_HERE];
     void *map[CPUS_HERE];
 };
-/* Another program's event on each CPU, which wants build ids; its ring is written over and over. */
+/* Another program's event on each CPU, which asks for build ids; its ring is overwritten all the time. */
 static void other_open(struct other *o)
 {
     for (int cpu = 0; cpu < CPUS_HERE; cpu++) {
@@ -139,7 +139,7 @@ static void other_close(struct other *o)
     }
 }
 
-/* More than one ring's worth of records in all; taken in several passes. Others beside it change nothing. */
+/* More records than one ring holds, taken in several passes. Other programs' events beside it change nothing. */
 static void children_of_this_process(void **state)
 {
     static struct seen  seen;
@@ -168,7 +168,7 @@ static void children_of_this_process(void **state)
         }
         seen.pid[seen.count++] = (uint32_t)pid;
         assert_int_equal(waitpid(pid, NULL, 0), pid);
-        if (i % 100 == 50) { /* what has come until here, and was not written this moment */
+        if (i % 100 == 50) { /* takes the records so far, but for the newest */
             clock_gettime(CLOCK_MONOTONIC_RAW, &t);
             sideband_wait(s, -1, 0);
             sideband_take(s, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - SIDEBAND_HOLD_NS, on_record,

@@ -27,8 +27,8 @@ extern "C" {
 #endif
 void cpp_register(void);
 void cpp_unregister(void);
-void cpp_inline(void);      /* Step and Value of one file */
-void cpp_inline_more(void); /* and of the other */
+void cpp_inline(void);      /* Step and Value, in one file */
+void cpp_inline_more(void); /* and in the other file */
 void cpp_values(void);
 void cpp_activity(void);
 void cpp_thread_activity(void);

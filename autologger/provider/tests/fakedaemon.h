@@ -54,7 +54,7 @@ struct fakedaemon {
     uint32_t              ticket;
     uint8_t               traits[256]; /* of the last CTL_REGISTER */
     uint32_t              traits_size;
-    unsigned              traits_told; /* of registrations that there were */
+    unsigned              traits_told; /* CTL_REGISTER for existing registrations */
     struct stream_record  record;
     unsigned              record_stream;
     int                   record_session;
@@ -87,10 +87,10 @@ static inline void fake_send(int fd, const void *data, size_t size, const int *f
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define FAKE_OWN_MEMORY_GROWS /* ThreadSanitizer's, with every access */
+#define FAKE_OWN_MEMORY_GROWS /* ThreadSanitizer's memory grows with every access */
 #endif
 #endif
-/* This process' resident memory; 0 where it says nothing of the library's. */
+/* This process' resident memory; 0 where it does not show the library's. */
 static inline unsigned long fake_resident_kb(void)
 {
     unsigned long kb = 0;
@@ -133,7 +133,7 @@ static inline void fake_enable_message(struct fakedaemon *d, const struct fake_r
     fake_send(d->client[r->client], &m, sizeof m, NULL, 0);
 }
 
-/* The slot of a provider, made when there is none. */
+/* The slot of a provider, created when it is missing. */
 static inline uint32_t fake_slot(struct fakedaemon *d, const struct guid *guid)
 {
     for (uint32_t i = 0; i < FAKE_PROVIDERS; i++) {
@@ -394,7 +394,7 @@ static inline void fake_tell(struct fakedaemon *d, uint32_t slot, unsigned e, ui
         }
 }
 /* Enables (or changes) provider `guid` in session `s`, as enable index `s`, and waits for all acknowledgements.
- * `filter`: or NULL. */
+ * `filter` may be NULL. */
 static inline void fakedaemon_enable_filtered(struct fakedaemon *d, unsigned s, const void *guid, uint8_t level,
                                               uint64_t any, uint64_t all, uint8_t flags,
                                               const struct filter_block *filter)
@@ -410,7 +410,7 @@ static inline void fakedaemon_enable_filtered(struct fakedaemon *d, unsigned s, 
             fake_attach(d, d->reg[i].client, s);
     e.enabled = SHM_ENABLED_PLAINLY, e.level = level, e.session = (uint8_t)s, e.flags = flags, e.any = any, e.all = all,
     e.generation++;
-    if (filter) { /* beside the one before */
+    if (filter) { /* in the other one of two places */
         const uint32_t offset =
             (uint32_t)(2 * s + 1 + (p->filter[s] == (2 * s + 1) * FILTER_BLOCK_MAX)) * FILTER_BLOCK_MAX;
         FAKE_CHECK(offset + filter->size <= SHM_FILTER_BYTES);

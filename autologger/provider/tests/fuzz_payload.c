@@ -1,6 +1,6 @@
-/* Payload filters as they lie in shared memory, against an event of any description and payload: nothing is read behind
- * its end, and what is sound can be said in words. The first two bytes say where filter, description and payload
- * part. */
+/* Payload filters as in shared memory, against an event of any description and payload: nothing is read behind its end,
+ * and a valid filter can be said in words. The first two bytes divide the input into filter, description and
+ * payload. */
 #include "autologger/provider/payload.h"
 #include "autologger/wire/payload_filter.h"
 

@@ -56,7 +56,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* What the next event of session `s` becomes in a file. */
+/* Converts the next event of session `s` to its form in a file. */
 static uint32_t next(unsigned s, uint8_t out[65536])
 {
     const struct stream_record *r = fakedaemon_next(&daemon_, s);
@@ -83,10 +83,10 @@ static void test_callback(void **state)
     assert_int_equal(GetTraceEnableFlags(called.handle), 0xA5); /* the low half of the keywords */
     assert_true(GetTraceLoggerHandle(NULL) == (TRACEHANDLE)-1);
     TRACEHANDLE first = called.handle;
-    fakedaemon_enable(&daemon_, 1, &control_id, 2, 1, 0, 0); /* the last one has it */
+    fakedaemon_enable(&daemon_, 1, &control_id, 2, 1, 0, 0); /* the last session that enables gets the provider */
     assert_int_equal(called.count, 2);
     assert_true(called.handle != first);
-    fakedaemon_disable(&daemon_, 0, &control_id); /* which no longer is its session */
+    fakedaemon_disable(&daemon_, 0, &control_id); /* session 0, which no longer has the provider */
     assert_int_equal(called.count, 2);
     EVENT_TRACE_HEADER e = {.Size = sizeof e, .Flags = WNODE_FLAG_TRACED_GUID, .Guid = first_id};
     assert_int_equal(TraceEvent(first, &e), ERROR_INVALID_HANDLE);
@@ -128,7 +128,7 @@ static void test_event(void **state)
     assert_memory_equal(&h.guid, &first_id, 16);
     assert_true(h.time > 0 && h.kernel_time == 0 && h.user_time == 0);
     assert_memory_equal(out + 48, e.data, 24);
-    /* what it says lies elsewhere */
+    /* the header points to data elsewhere */
     struct {
         EVENT_TRACE_HEADER header;
         MOF_FIELD          field[2];
@@ -204,7 +204,7 @@ static void test_message(void **state)
     assert_int_equal(TraceMessage(called.handle, TRACE_MESSAGE_GUID, NULL, 11, NULL), ERROR_INVALID_PARAMETER);
     assert_int_equal(TraceMessage(called.handle, 0, NULL, 11, out, (size_t)70000, NULL), ERROR_ARITHMETIC_OVERFLOW);
     assert_int_equal(TraceMessage(called.handle, 0, NULL, 11, out, (size_t)65500, NULL), ERROR_ARITHMETIC_OVERFLOW);
-    assert_int_equal(TraceMessage(0, 0, NULL, 11, NULL), 0); /* session 0's number: only that counts */
+    assert_int_equal(TraceMessage(0, 0, NULL, 11, NULL), 0); /* number 0 of session 0: only the number counts */
     assert_int_equal(TraceMessage(1, 0, NULL, 11, NULL), ERROR_INVALID_HANDLE);
 }
 
@@ -234,16 +234,16 @@ static void test_errors(void **state)
     e.header.Flags = WNODE_FLAG_TRACED_GUID | WNODE_FLAG_USE_TIMESTAMP;
     assert_int_equal(TraceEvent(called.handle, &e.header), ERROR_NOT_SUPPORTED);
     assert_int_equal(fakedaemon_count(&daemon_, 0), 0);
-    for (unsigned i = 0; i < 2000; i++) { /* what a registration keeps is used again */
+    for (unsigned i = 0; i < 2000; i++) { /* memory of a registration is reused */
         assert_int_equal(RegisterTraceGuids(on_request, NULL, &second_id, 2, classes, NULL, NULL, &h), 0);
         assert_int_equal(UnregisterTraceGuids(h), 0);
     }
     EVENT_INSTANCE_INFO info;
-    /* of a registration that is gone */
+    /* of a removed registration */
     assert_int_equal(CreateTraceInstanceId(classes[0].RegHandle, &info), ERROR_INVALID_PARAMETER);
 }
 
-/* What a hostile program puts into a stream: kinds that there are not are refused, sizes are those of the record. */
+/* Data of a hostile program in a stream: unknown kinds are refused, sizes are the record's. */
 static void test_unwrap(void **state)
 {
     struct etl_event_header h = {.size = 80, .header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = SHM_CLASSIC};

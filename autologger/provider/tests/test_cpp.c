@@ -99,7 +99,7 @@ static void test_inline(void **state)
 
 static void test_values(void **state)
 {
-    /* names in order, and what follows each: in-type, or in-type, out-type */
+    /* names in order, each followed by its in-type, or by in-type and out-type */
     static const char schema[] =
         "bool\0\x84\3char\0\x84\2char16\0\x86\2i8\0\3u8\0\4i16\0\5u16\0\6i32\0\7u32\0\x8long\0\x9ulong\0\xAi64\0\x9u64\0\xA"
         "float\0\xB"
@@ -154,7 +154,7 @@ static void test_activity(void **state)
     s = next("Outer");
     assert_true(same(&s.activity, &outer.activity));
     assert_int_equal(s.opcode, 2);
-    assert_null(fakedaemon_next(&daemon_, 0)); /* neither a second stop nor one of what was moved from */
+    assert_null(fakedaemon_next(&daemon_, 0)); /* neither a second stop, nor a stop of the moved-from activity */
 }
 
 static void test_thread_activity(void **state)
@@ -172,7 +172,7 @@ static void test_thread_activity(void **state)
     assert_true(same(&s.activity, &inner.activity));
     next("Inner");
     other = next("Other");
-    assert_true(same(&other.related, &outer.activity)); /* the thread's */
+    assert_true(same(&other.related, &outer.activity)); /* the thread's activity */
     s = next("InOther");
     assert_true(same(&s.activity, &other.activity));
     s = next("ActivityStoppedAutomatically");
@@ -198,13 +198,13 @@ static void test_forgotten(void **state)
     fakedaemon_disable(&daemon_, 0, &cpp_id);
     cpp_forgotten();
     cpp_activity();
-    cpp_thread_activity(); /* nobody listens: nothing, and no id stays behind */
+    cpp_thread_activity(); /* no session: no event, and no id is left set */
     assert_null(fakedaemon_next(&daemon_, 0));
     EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_ID, (LPGUID)&s.activity);
     assert_true(same(&s.activity, &nobody));
 }
 
-/* Every name that the two files write stands in the section; GCC takes no sections for the statics of templates. */
+/* Every name that the two files write is in the section; GCC does not put statics of templates into sections. */
 static void test_section(void **state)
 {
     static const char *const name[] = {

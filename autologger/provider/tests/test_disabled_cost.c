@@ -38,7 +38,7 @@ static bool disassemble(const char *file, const char *function)
         char *tab = strchr(text, '\t');
         if (strstr(text, ">:"))
             inside = strstr(text, function) != NULL;
-        /* says where a jump may land, and does nothing */
+        /* endbr64 marks a jump target, and does nothing */
         if (inside && tab && lines < LINES && strncmp(tab + 1, "endbr64", 7) != 0)
             snprintf(line[lines++], sizeof *line, "%s", tab + 1);
     }
@@ -70,13 +70,13 @@ static void test_calls(void **state)
         skip();
     }
     for (unsigned f = 0; f < sizeof functions / sizeof *functions; f++) {
-        /* between registers: newer compilers keep arguments out of the way so, which costs no unit of the processor */
+        /* moves between registers: newer compilers save arguments this way, and they need no execution unit */
         unsigned n = 0, moves = 0;
         assert_true(disassemble(AL_BINARY_DIR "/libautologger.so.0", functions[f]));
         while (n < lines && !is(n, "ret")) {
             assert_false(is(n, "call"));
             assert_false(is(n, "jmp"));
-            assert_false(is(n, "push")); /* the whole path is straight: no frame */
+            assert_false(is(n, "push")); /* a straight path without a stack frame */
             moves += is(n, "mov") && !strchr(line[n], '(');
             n++;
         }
@@ -103,7 +103,7 @@ static void test_macro(void **state)
     print_message("TraceLoggingWrite: %u instructions when disabled\n", branch - load + 1);
     assert_true(branch - load + 1 <= 3);
     for (unsigned i = branch + 1; i < lines && !is(i, "ret"); i++)
-        assert_false(is(i, "call")); /* not taken: straight to the end, the event is elsewhere */
+        assert_false(is(i, "call")); /* branch not taken: straight to the end, without the event's code */
 }
 
 static void test_section(void **state)
@@ -135,7 +135,7 @@ static void test_section(void **state)
     if (p)
         pclose(p);
     seen = (strstr(all, "ProbeEvent") != NULL) + (strstr(all, "Probe.") != NULL);
-    assert_int_equal(seen, 2); /* all events of a program can be listed from its file */
+    assert_int_equal(seen, 2); /* a program's file lists all its events */
 }
 
 int main(void)

@@ -43,7 +43,7 @@ static ULONG put(UCHAR level, ULONGLONG keyword, uint32_t number)
 }
 static uint8_t mask(void) { return daemon_.directory->provider[fake_slot(&daemon_, &provider_id)].mask; }
 
-/* One call lands in k sessions, k = 0 to 8 and back, each time with the same bytes; the mask says which. */
+/* One call reaches k sessions, k = 0 to 8 and back, each with the same bytes; the mask names them. */
 static void test_multicast(void **state)
 {
     uint8_t first[128];
@@ -75,7 +75,7 @@ static void test_multicast(void **state)
     assert_int_equal(EventUnregister(handle), 0);
 }
 
-/* EventWriteEx leaves out the sessions whose bits it is given, and has ids and flags of its own. */
+/* EventWriteEx skips the sessions whose bits are set, and takes ids and flags of its own. */
 static void test_write_ex(void **state)
 {
     const EVENT_DESCRIPTOR d  = {.Id = 5, .Level = 4};
@@ -84,7 +84,7 @@ static void test_write_ex(void **state)
     (void)state;
     begin();
     EventDataDescCreate(&data, "x", 2);
-    assert_int_equal(EventWriteEx(handle, &d, 1, 0, NULL, NULL, 1, &data), 0); /* nobody listens */
+    assert_int_equal(EventWriteEx(handle, &d, 1, 0, NULL, NULL, 1, &data), 0); /* no session enables it */
     for (unsigned s = 0; s < 3; s++)
         fakedaemon_enable(&daemon_, s, &provider_id, 0, 0, 0, 0);
     for (ULONG64 skip = 0; skip < 16; skip++) {
@@ -101,7 +101,7 @@ static void test_write_ex(void **state)
             assert_null(fakedaemon_next(&daemon_, s));
         }
     }
-    assert_int_equal(EventWriteEx(handle, &d, UINT64_MAX, 0, NULL, NULL, 0, NULL), 0); /* for none */
+    assert_int_equal(EventWriteEx(handle, &d, UINT64_MAX, 0, NULL, NULL, 0, NULL), 0); /* all sessions are skipped */
     assert_int_equal(EventWriteEx(handle, &d, 0, 8, NULL, NULL, 0, NULL), ERROR_INVALID_PARAMETER);
     assert_int_equal(EventWriteEx(handle, NULL, 1, 0, NULL, NULL, 0, NULL), ERROR_INVALID_PARAMETER);
     assert_int_equal(EventWriteEx(handle + 8, &d, 1, 0, NULL, NULL, 0, NULL), ERROR_INVALID_HANDLE);
@@ -110,7 +110,7 @@ static void test_write_ex(void **state)
     assert_int_equal(EventUnregister(handle), 0);
 }
 
-/* Each session has its own terms: what the one keeps out the other gets. */
+/* Each session has its own terms: an event that one keeps out can reach another. */
 static void test_own_terms(void **state)
 {
     static const struct terms {
@@ -142,7 +142,7 @@ static void test_own_terms(void **state)
         }
     assert_int_equal(got[2], 42);
     assert_true(got[0] > 3 && got[0] < got[1] && got[1] < 42);
-    fakedaemon_disable(&daemon_, 2, &provider_id); /* and the others go on */
+    fakedaemon_disable(&daemon_, 2, &provider_id); /* the other two continue */
     assert_int_equal(put(5, 1, 1), 0);
     assert_int_equal(put(2, 1, 1), 0);
     assert_int_equal(fakedaemon_count(&daemon_, 0), 1);
@@ -151,7 +151,7 @@ static void test_own_terms(void **state)
         UCHAR     level;
         ULONGLONG keyword;
         BOOLEAN   enabled;
-    } left[] = {/* of the first two */
+    } left[] = {/* of the first two sessions */
                 {2, 1, 1}, {3, 1, 0}, {5, 2, 1}, {5, 4, 0}, {5, 0, 1}, {1, 8, 0}};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
         const EVENT_DESCRIPTOR d = {.Level = left[i].level, .Keyword = left[i].keyword};
@@ -161,7 +161,7 @@ static void test_own_terms(void **state)
     assert_int_equal(EventUnregister(handle), 0);
 }
 
-/* Enabled and then registered, or the other way round: the same. */
+/* Enabling before or after registering gives the same. */
 static void test_both_orders(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static VOID on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, UL
     c->code = code, c->level = level, c->any = any, c->all = all;
     __atomic_add_fetch(&c->count, 1, __ATOMIC_RELEASE);
 }
-/* Enables or disables in one session, and compares what the callback gets. */
+/* Enables or disables in one session, and compares the callback's values. */
 static void told(struct called *c, unsigned session, int enable, UCHAR level, ULONGLONG any, ULONGLONG all,
                  struct called want)
 {
@@ -234,7 +234,7 @@ static void test_callback_terms(void **state)
     assert_int_equal(EventUnregister(handle), 0);
 }
 
-/* Ten million events that nobody wants: no memory, no message to the daemon, no descriptor. */
+/* Ten million events that no session takes: no memory, no message to the daemon, no descriptor. */
 static void test_nobody(void **state)
 {
     (void)state;

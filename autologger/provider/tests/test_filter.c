@@ -112,7 +112,7 @@ static ULONG write_id(uint16_t id, uint8_t level, uint64_t keyword)
     return EventWrite(handle, &d, 0, NULL);
 }
 
-/* The data of an item of the record, NULL: it has none. */
+/* The data of an item of the record; NULL: no such item. */
 static const uint8_t *item_of(const struct stream_record *r, uint16_t type, uint16_t *size)
 {
     struct etl_event_header h;
@@ -157,7 +157,7 @@ static void ids_pass_or_not(void **state)
             if (r)
                 assert_memory_equal(r->data + offsetof(struct etl_event_header, id), &tried[k], 2);
         }
-        /* exact: what was tried is written or filtered */
+        /* each event tried is either written or counted as filtered */
         assert_int_equal(passed + filtered(0) - before, sizeof tried / sizeof *tried);
     }
     struct stream_refused refused = {0};
@@ -167,7 +167,7 @@ static void ids_pass_or_not(void **state)
     fakedaemon_disable(&daemon_, 0, &provider_id);
 }
 
-/* ENB-07: one event, two sessions, each by its own filter; a third change takes a filter away. */
+/* ENB-07: one event, two sessions, each with its own filter; a third change removes a filter. */
 static void each_session_by_its_own(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static const char *own_name(char *path, size_t size)
     return strrchr(path, '/') + 1;
 }
 
-/* A program that is not meant does not see the session: no callback, not enabled, the quiet way out. */
+/* A program outside the scope does not see the session: no callback, not enabled, the fast path. */
 static void scope_decides_who_sees_it(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void scope_decides_who_sees_it(void **state)
                 {FILTER_EXECUTABLE, "no-such-program", 16, false},
                 {FILTER_EXECUTABLE, name, strlen(name) + 1, true},
                 {FILTER_EXECUTABLE, path, strlen(path) + 1, true},
-                {FILTER_EXECUTABLE, name, strlen(name), false}, /* all but its end: see below */
+                {FILTER_EXECUTABLE, name, strlen(name), false}, /* without its NUL: see below */
                 {FILTER_PACKAGE, "no-such.slice", 14, false},
                 {FILTER_PACKAGE, "/no/such", 9, false},
                 {FILTER_PACKAGE_APP, "no-such", 8, false},
@@ -235,7 +235,7 @@ static void scope_decides_who_sees_it(void **state)
         assert_int_equal(write_id(7, 4, 1), 0);
         assert_int_equal(fakedaemon_count(&daemon_, 0), rows[i].meant);
     }
-    /* from meant to not meant: told that it ends; and it holds together with other filters */
+    /* leaving the scope disables the provider; the scope also works with other filters */
     snprintf(list, sizeof list, "other; %s ;third", name);
     b = NULL;
     add_text(&b, FILTER_EXECUTABLE, list);
@@ -249,7 +249,7 @@ static void scope_decides_who_sees_it(void **state)
     enable(0, &provider_id, b);
     assert_int_equal(told_code, 0);
     assert_false(EventProviderEnabled(handle, 4, 1));
-    assert_int_equal(filtered(0), 0); /* who does not see it was not filtered */
+    assert_int_equal(filtered(0), 0); /* an event outside the scope does not count as filtered */
     fakedaemon_disable(&daemon_, 0, &provider_id);
 }
 
@@ -259,7 +259,7 @@ static void scope_decides_who_sees_it(void **state)
 #define WITH_THREAD_SANITIZER
 #endif
 #endif
-/* PID: a child is not its parent, also when it inherits everything else. */
+/* PID: a child differs from its parent, also when it inherits everything else. */
 static void a_child_is_another_program(void **state)
 {
 #ifdef WITH_THREAD_SANITIZER
@@ -315,14 +315,14 @@ static void names_are_tracelogging_s(void **state)
         struct filter_block *b  = NULL;
         const uint16_t       id = 99;
         add_name(&b, FILTER_EVENT_NAME, rows[i].in, rows[i].level, rows[i].any, rows[i].name);
-        add_ids(&b, FILTER_EVENT_ID, true, 1, &id); /* not asked of events that have names */
+        add_ids(&b, FILTER_EVENT_ID, true, 1, &id); /* not applied to events with names */
         enable(0, &named_id, b);
         for (int which = 0; which < 3; which++) {
             write_named(which);
             assert_int_equal(fakedaemon_count(&daemon_, 0), rows[i].passes >> which & 1);
         }
     }
-    /* and names are not asked of events that have ids */
+    /* and name filters are not applied to events with ids */
     struct filter_block *b = NULL;
     add_name(&b, FILTER_EVENT_NAME, true, 0, 0, "End");
     enable(0, &provider_id, b);
@@ -342,7 +342,7 @@ static void a_filter_of_its_own_reaches_the_callback(void **state)
     assert_int_equal(told_size, 18);
     assert_int_equal(told_type, EVENT_FILTER_TYPE_SCHEMATIZED);
     assert_string_equal((char *)told_data, "what we agreed on");
-    assert_int_equal(write_id(1, 4, 0), 0); /* it keeps nothing out by itself */
+    assert_int_equal(write_id(1, 4, 0), 0); /* by itself it keeps nothing out */
     assert_int_equal(fakedaemon_count(&daemon_, 0), 1);
     fakedaemon_enable(&daemon_, 0, &provider_id, 0, 0, 0, 0);
     assert_int_equal(told_size, 0);
@@ -382,7 +382,7 @@ static void properties_are_items(void **state)
         assert_true(start >> 22 != 0);
         memcpy(&key[i], item_of(r, ETL_EXT_EVENT_KEY, &size), sizeof key[i]);
         assert_null(item_of(r, ETL_EXT_STACK64, &size));
-        assert_memory_equal(r->data + r->size - 4, &value, 4); /* the payload is behind them */
+        assert_memory_equal(r->data + r->size - 4, &value, 4); /* the payload follows the items */
         r = fakedaemon_next(&daemon_, 1);                      /* the same event in another session */
         assert_non_null(r);
         assert_null(item_of(r, ETL_EXT_SID, &size));
@@ -412,7 +412,7 @@ static void in_private_is_kept_out(void **state)
     fakedaemon_disable(&daemon_, 1, &provider_id);
 }
 
-/* Three functions deep; each is found in the stack, the innermost first. */
+/* Three nested functions; the stack contains each, the innermost first. */
 static uint64_t inner_at[2], middle_at[2], outer_at[2];
 #define HERE(range) (range[0] = (uint64_t)(uintptr_t)__builtin_return_address(0))
 static __attribute__((noinline)) ULONG inner(uint16_t id)
@@ -436,7 +436,7 @@ static __attribute__((noinline)) ULONG outer(uint16_t id)
     return st;
 }
 
-/* Whether the frames have middle's and then outer's return address. */
+/* Do the frames have middle's and then outer's return address? */
 static bool deep_enough(const struct stream_record *r, unsigned *frames)
 {
     uint16_t       size = 0;
@@ -502,7 +502,7 @@ static void stacks_are_the_caller_s(void **state)
     fakedaemon_disable(&daemon_, 1, &provider_id);
 }
 
-/* Frame pointers that are none end the stack, and nothing else. */
+/* An invalid frame pointer ends the stack, without further effect. */
 static void what_is_no_frame_hurts_nobody(void **state)
 {
     (void)state;
@@ -517,12 +517,12 @@ static void what_is_no_frame_hurts_nobody(void **state)
         chain[2 * i]     = (uint64_t)(uintptr_t)&chain[2 * i + 2];
         chain[2 * i + 1] = 1000 + i;
     }
-    assert_int_equal(user_stack(chain, &out, out), USER_STACK_MAX); /* ends at the most */
+    assert_int_equal(user_stack(chain, &out, out), USER_STACK_MAX); /* ends at the maximum */
     assert_int_equal(out[1], 1001);
     assert_int_equal(out[USER_STACK_MAX - 1], 1000 + USER_STACK_MAX - 1);
 }
 
-/* An event that only the stack makes too long is lost to that session, and counted. */
+/* An event that only its stack makes too long is lost to that session, and counted. */
 static void too_long_with_the_stack(void **state)
 {
     (void)state;
@@ -549,7 +549,7 @@ static void *write_many(void *unused)
 {
     (void)unused;
     for (unsigned i = 0; i < WRITES; i++)
-        write_id((uint16_t)(i % 3), 4, 0); /* 0: both let it in; 1: the second; 2: neither */
+        write_id((uint16_t)(i % 3), 4, 0); /* 0: both pass; 1: the second passes; 2: neither */
     __atomic_store_n(&writing, false, __ATOMIC_SEQ_CST);
     return NULL;
 }

@@ -16,7 +16,7 @@
 enum { ID = 7, STEP_MAX = 8, PIECES = 128 };
 static const EVENT_DESCRIPTOR descriptor = {.Id = ID, .Version = 2, .Level = 4};
 
-/* One field of that type, behind nothing. */
+/* A filter of one field of that type, at the payload's beginning. */
 static wstatus make(struct payload_bytes *b, uint8_t in, uint8_t op, const char *text, struct reason *why)
 {
     struct payload_clause c = {.event = "E", .id = ID, .version = 2, .predicates = 1, .steps = 1};
@@ -37,7 +37,7 @@ static EVENT_DATA_DESCRIPTOR piece(const void *data, size_t size)
     EventDataDescCreate(&d, data, (ULONG)size);
     return d;
 }
-/* Whole, and cut at each place, with an empty piece there, and byte by byte: always the same. */
+/* As one piece, cut at each place, with an empty piece there, and byte by byte: always the same result. */
 static bool passes(const struct payload_bytes *b, const char *payload, size_t size)
 {
     EVENT_DATA_DESCRIPTOR d[PIECES];
@@ -111,7 +111,7 @@ static void operators_over_types(void **state)
         ROW(11, PAYLOAD_EQ, "1.5", "\0\0\xC0\x3F", true),
         ROW(11, PAYLOAD_GT, "1", "\0\0\xC0\x3F", true),
         ROW(12, PAYLOAD_LT, "-1e3", "\0\0\0\0\0\x88\xB3\xC0", true),
-        /* what is no number is not unequal, either */
+        /* NaN is not unequal, either */
         ROW(12, PAYLOAD_NOT_BETWEEN, "0.5,2", "\0\0\0\0\0\0\xF8\x3F", false),
         ROW(12, PAYLOAD_NE, "1", "\0\0\0\0\0\0\xF8\x7F", false),
         ROW(15, PAYLOAD_IS, GUID_TEXT, GUID_BYTES, true),
@@ -128,8 +128,8 @@ static void operators_over_types(void **state)
         ROW(1, PAYLOAD_CONTAINS, "abcd", W1, false),
         ROW(1, PAYLOAD_NOT_CONTAINS, "b", W1, false),
         ROW(1, PAYLOAD_NOT_CONTAINS, "x", W1, true),
-        ROW(1, PAYLOAD_CONTAINS, "\xC4\x81", "\x01\x00\x01\x00\0\0", false), /* U+0101 at an odd place is none */
-        /* without its end */
+        ROW(1, PAYLOAD_CONTAINS, "\xC4\x81", "\x01\x00\x01\x00\0\0", false), /* U+0101 at an odd offset: none */
+        /* without its NUL */
         ROW(1, PAYLOAD_IS, "\xC3\xA4", "\xE4\0\0\0", true),
         ROW(1, PAYLOAD_IS, "abc", "a\0b\0c\0", true),
         ROW(1, PAYLOAD_IS, "", "\0\0", true),
@@ -141,7 +141,7 @@ static void operators_over_types(void **state)
         ROW(22, PAYLOAD_IS, "ab", "\4\0a\0b\0", true),
         ROW(23, PAYLOAD_CONTAINS, "b", "\2\0ab", true),
         ROW(23, PAYLOAD_NOT_CONTAINS, "b", "\2\0ab", false),
-        /* cut: the field is not there, so nothing holds */
+        /* cut: without the field no condition holds */
         ROW(8, PAYLOAD_NE, "6", "\5\0\0", false),
         ROW(15, PAYLOAD_IS_NOT, GUID_TEXT, "\0\0\0", false),
         ROW(22, PAYLOAD_IS_NOT, "x", "\4\0a\0", false),
@@ -160,7 +160,7 @@ static void operators_over_types(void **state)
     }
 }
 
-/* Operators that a type has not, operands that are none of it: said when the filter is made. */
+/* Operators that a type does not have and operands of another type are refused when the filter is made. */
 static void what_does_not_fit_is_refused(void **state)
 {
     static const struct {
@@ -198,7 +198,7 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
-/* Text, counted array, bytes with a length of their own field, SID, pointer, port; then the field. */
+/* A field behind text, counted array, bytes with a length field, SID, pointer and port. */
 static void behind_other_fields(void **state)
 {
     static const struct payload_step steps[] = {
@@ -240,7 +240,7 @@ static void behind_other_fields(void **state)
         assert_int_equal(payload_check(b.at, b.size, &why), 0);
         if (passes(&b, payload, sizeof payload - 1) != rows[i].yes)
             fail_msg("row %zu", i);
-        assert_false(passes(&b, payload, rows[i].step ? 3 : 0)); /* ends before */
+        assert_false(passes(&b, payload, rows[i].step ? 3 : 0)); /* ends before the field */
     }
 }
 
@@ -276,7 +276,7 @@ static void predicates_and_entries_together(void **state)
     clause(&b, PAYLOAD_ALL, 2, 1, &ab[1]); /* a third, which must hold as well */
     assert_true(!two(&b, 9, 0) && two(&b, 9, 2) && !two(&b, 0, 3));
     b.size = 0;
-    clause(&b, 0, 3, 1, c9); /* of another version: this event is not named, so it passes */
+    clause(&b, 0, 3, 1, c9); /* for another version: this event has no entry, so it passes */
     assert_true(two(&b, 0, 0));
     const EVENT_DESCRIPTOR    other = {.Id = ID + 1, .Version = 2};
     const struct filter_event e     = {.d = &other};
@@ -352,8 +352,8 @@ static void tracelogging_by_its_own_description(void **state)
                 {"port", PAYLOAD_EQ, "8080", true},
                 {"tagged", PAYLOAD_BETWEEN, "40,50", true},
                 {"g", PAYLOAD_IS, GUID_TEXT, true},
-                {"v", PAYLOAD_IS, "deep", true}, /* its own v, not the structure's */
-                /* not compared */
+                {"v", PAYLOAD_IS, "deep", true}, /* the outer v, not the structure's */
+                /* can't be compared */
                 {"v", PAYLOAD_EQ, "7", false},
                 {"inner", PAYLOAD_IS, "x", false},
                 {"list", PAYLOAD_EQ, "1", false},
@@ -372,11 +372,11 @@ static void tracelogging_by_its_own_description(void **state)
             if (tlg("Ev", rows[i].field, rows[i].op, rows[i].text, sizeof meta, n))
                 assert_true(rows[i].yes);
     }
-    assert_true(tlg("Other", "first", PAYLOAD_EQ, "6", sizeof meta, sizeof body - 1)); /* not named */
+    assert_true(tlg("Other", "first", PAYLOAD_EQ, "6", sizeof meta, sizeof body - 1)); /* no entry for this event */
     assert_true(tlg("E", "first", PAYLOAD_EQ, "6", sizeof meta, sizeof body - 1));
 }
 
-/* Whatever stands in the filter's memory: an answer, and nothing read behind it (with a sanitizer). */
+/* Any bytes in the filter's memory give an answer, and nothing is read behind it (with a sanitizer). */
 static void damaged_filters_do_no_harm(void **state)
 {
     static const struct payload_asked ab[] = {{"a", "1", 0, PAYLOAD_EQ}, {"b", "text", 1, PAYLOAD_EQ}};

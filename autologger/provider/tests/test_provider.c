@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* API-18: as Windows has it. */
+/* API-18: the layout of Windows. */
 _Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && offsetof(EVENT_DESCRIPTOR, Id) == 0 &&
                    sizeof((EVENT_DESCRIPTOR *)0)->Id == 2 && offsetof(EVENT_DESCRIPTOR, Version) == 2 &&
                    offsetof(EVENT_DESCRIPTOR, Channel) == 3 && offsetof(EVENT_DESCRIPTOR, Level) == 4 &&
@@ -55,7 +55,7 @@ static ULONG write_number(REGHANDLE h, uint32_t number)
     return status;
 }
 
-/* The daemon may have started a moment ago: waits until this process has said hello to it. */
+/* The daemon may have just started: waits until this process has sent it CTL_HELLO. */
 static void expect_connected(void)
 {
     if (daemon_.hellos == 0)
@@ -70,7 +70,7 @@ static void test_before_and_after(void **state)
     fakedaemon_enable(&daemon_, 0, &provider_id, 0, 0, 0, 0); /* enabled before it registers */
     assert_int_equal(EventRegister(&provider_id, NULL, NULL, &h1), 0);
     expect_connected();
-    if (!EventProviderEnabled(h1, 4, 0)) { /* the very first registration found the last test's daemon gone */
+    if (!EventProviderEnabled(h1, 4, 0)) { /* the first registration still found the former test's daemon */
         assert_true(fakedaemon_wait(&daemon_, &daemon_.acks, 1));
     }
     assert_int_equal(EventRegister(&provider_id, NULL, NULL, &h2), 0);
@@ -99,7 +99,7 @@ static void test_before_and_after(void **state)
     assert_int_equal(r->size, 84);
     assert_int_equal(r->data[80], 42);
     assert_null(fakedaemon_next(&daemon_, 0));
-    /* a second session, while registered: one call lands in both, with the same payload */
+    /* a second session, after registering: one call reaches both, with the same payload */
     fakedaemon_enable(&daemon_, 1, &provider_id, 0, 0, 0, 0);
     assert_int_equal(write_number(h1, 43), 0);
     for (unsigned s = 0; s < 2; s++) {
@@ -114,7 +114,7 @@ static void test_before_and_after(void **state)
     assert_int_equal(fakedaemon_count(&daemon_, 1), 1);
     fakedaemon_disable(&daemon_, 1, &provider_id);
     assert_false(EventProviderEnabled(h1, 0, 0));
-    struct stream_counters before[2], after; /* COR-21: written nowhere, and nobody counts it */
+    struct stream_counters before[2], after; /* COR-21: an event that is written nowhere is not counted */
     for (unsigned s = 0; s < 2; s++)
         stream_counters(daemon_.session[s].set, raw_now_ns(), &before[s]);
     assert_int_equal(write_number(h1, 45), 0);
@@ -144,7 +144,7 @@ static void test_before_and_after(void **state)
     assert_int_equal(EventUnregister(h2), 0);
 }
 
-/* What a session lets through: level x keyword x flags, by the rule of facts autologger-registry 5.1. */
+/* Which events a session takes: level x keyword x flags, by the rule of facts autologger-registry 5.1. */
 static void test_truth_table(void **state)
 {
     static const uint64_t kw[] = {0, 1, 2, 3, 0x8000000000000000, 0x8000000000000001};
@@ -179,7 +179,7 @@ static void test_truth_table(void **state)
     assert_int_equal(EventUnregister(h), 0);
 }
 
-/* API-25: task, opcode, id, version and channel decide nothing; they are in the event as they were given. */
+/* API-25: task, opcode, id, version and channel decide nothing, and reach the event unchanged. */
 static void test_informational(void **state)
 {
     static const USHORT tasks[]   = {0, 1, 0x8000, 0xFFFF};
@@ -241,7 +241,7 @@ static void test_callback(void **state)
     expect_connected();
     fakedaemon_enable(&daemon_, 0, &provider_id, 4, 0x10, 0x30, 0);
     assert_int_equal(EventRegister(&provider_id, on_enable, &c, &c.handle), 0);
-    assert_int_equal(c.count, 1); /* during registration */
+    assert_int_equal(c.count, 1); /* called during registration */
     assert_int_equal(c.code, EVENT_CONTROL_CODE_ENABLE_PROVIDER);
     assert_int_equal(c.level, 4);
     assert_int_equal(c.any, 0x10);
@@ -289,7 +289,7 @@ static void test_errors(void **state)
     for (unsigned i = 0; i < sizeof big; i++)
         big[i] = (uint8_t)i;
     assert_int_equal(EventWrite(h, &d, 129, data), ERROR_INVALID_PARAMETER);
-    assert_int_equal(EventWrite(h, &d, 128, data), 0); /* gathered in order */
+    assert_int_equal(EventWrite(h, &d, 128, data), 0); /* the pieces are joined in order */
     const struct stream_record *r = fakedaemon_next(&daemon_, 2);
     assert_non_null(r);
     assert_int_equal(r->size, 80 + 384);
@@ -304,7 +304,7 @@ static void test_errors(void **state)
     EventDataDescCreate(&data[0], big, 4096 - 72 - 80);
     assert_int_equal(EventWrite(h, &d, 1, data), 0);
     assert_int_equal(fakedaemon_count(&daemon_, 2), 1);
-    /* full: 8, counted; the other session still gets it */
+    /* full: ERROR_NOT_ENOUGH_MEMORY, counted; the other session still gets the event */
     fakedaemon_enable(&daemon_, 0, &provider_id, 0, 0, 0, 0);
     unsigned written = 0, lost = 0;
     for (int i = 0; i < 20; i++) {
@@ -324,7 +324,7 @@ static void test_errors(void **state)
     assert_int_equal(EventUnregister(h), 0);
 }
 
-/* What another thread has before it sets its own. */
+/* Reports another thread's id before it sets its own. */
 static void *own_id(void *found)
 {
     GUID own = {7, 7, 7, {7}};
@@ -359,9 +359,9 @@ static void test_ids(void **state)
     assert_memory_equal(&old, &other, 16);
     assert_int_equal(EventActivityIdControl(EVENT_ACTIVITY_CTRL_CREATE_SET_ID, &old), 0);
     assert_memory_equal(&old, &other, 16);
-    assert_int_equal(EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_ID, &old), 0); /* a new one is set */
+    assert_int_equal(EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_ID, &old), 0); /* the new id is set */
     assert_true(memcmp(&old, &other, 16) != 0 && memcmp(&old, &none, 16) != 0);
-    assert_int_equal(pthread_create(&thread, NULL, own_id, &theirs), 0); /* this thread's alone */
+    assert_int_equal(pthread_create(&thread, NULL, own_id, &theirs), 0); /* the id belongs to this thread alone */
     pthread_join(thread, NULL);
     assert_memory_equal(&theirs, &none, 16);
     assert_int_equal(EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_ID, &theirs), 0);
@@ -411,7 +411,7 @@ static void test_unique_ids(void **state)
     GUID child_id;
     int  p[2];
     assert_int_equal(pipe(p), 0);
-    if (fork() == 0) { /* a child does not repeat its parent */
+    if (fork() == 0) { /* a child does not repeat its parent's ids */
         EventActivityIdControl(EVENT_ACTIVITY_CTRL_CREATE_ID, &child_id);
         _exit(write(p[1], &child_id, sizeof child_id) != sizeof child_id);
     }
@@ -426,7 +426,7 @@ static void test_unique_ids(void **state)
     free(ids);
 }
 
-/* A child that inherited everything, also while other threads held the library's locks, writes as itself. */
+/* A child with everything inherited, also while other threads held the library's locks, writes as itself. */
 static volatile int churn;
 static void        *register_all_the_time(void *arg)
 {
@@ -481,7 +481,7 @@ static void test_fork(void **state)
         memcpy(ids_of, r->data + 8, sizeof ids_of);
         assert_int_equal(ids_of[1], getpid());
     }
-    /* a child of a provider that was disabled is enabled later all the same */
+    /* a child of a program whose provider was disabled can be enabled later */
     fakedaemon_disable(&daemon_, 0, &provider_id);
     pid_t pid = fork();
     if (pid == 0) {
@@ -503,7 +503,7 @@ static void test_fork(void **state)
     assert_int_equal(EventUnregister(h), 0);
 }
 
-/* The daemon goes for good and another comes: registrations stay, what was attached is let go of. */
+/* The daemon ends and another one starts: registrations stay, attached memory is released. */
 static void test_restart(void **state)
 {
     struct called c = {0};
@@ -525,10 +525,10 @@ static void test_restart(void **state)
         assert_int_equal(write_number(c.handle, 3), 0);
         for (int i = 0; i < 2000 && __atomic_load_n(&c.count, __ATOMIC_ACQUIRE) < before + 2; i++)
             usleep(1000);
-        assert_int_equal(c.count, before + 2); /* told that it is disabled */
+        assert_int_equal(c.count, before + 2); /* the callback reports the disabling */
         assert_int_equal(c.code, 0);
         setup(NULL);
-        assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1)); /* by itself, no call needed */
+        assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1)); /* without any call of the program */
     }
     assert_int_equal(EventUnregister(c.handle), 0);
 }
@@ -578,7 +578,7 @@ static void test_cycles(void **state)
     free(many);
 }
 
-/* No daemon at all: everything works and nothing waits; one that comes later finds the registrations. */
+/* Without a daemon every call works and nothing waits; a later daemon gets the registrations. */
 static void test_late_daemon(void **state)
 {
     REGHANDLE h;
@@ -592,7 +592,7 @@ static void test_late_daemon(void **state)
     assert_int_equal(EventRegister(&provider_id, NULL, NULL, &h), 0);
     assert_int_equal(write_number(h, 1), 0);
     setup(NULL);
-    assert_true(after <= before + 256); /* 100,000 are enough to see 3 bytes of each */
+    assert_true(after <= before + 256); /* with 100,000 calls, 3 bytes lost in each would show */
     assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1));
     fakedaemon_enable(&daemon_, 0, &provider_id, 0, 0, 0, 0);
     assert_int_equal(write_number(h, 2), 0);
@@ -600,7 +600,7 @@ static void test_late_daemon(void **state)
     assert_int_equal(EventUnregister(h), 0);
 }
 
-/* The program closes descriptors that are not its own: nothing of the program's is written to or closed. */
+/* The program closes descriptors of the library: no descriptor of the program is written to or closed. */
 static void test_closed_descriptors(void **state)
 {
     REGHANDLE h;
@@ -635,7 +635,7 @@ static void test_closed_descriptors(void **state)
     assert_int_equal(status, 0);
 }
 
-/* The lines of S0 figure 3, with an own manifest header's names. */
+/* The lines of S0 figure 3, with names from the test's own manifest header. */
 static const GUID             MyProviderId          = {0xABCD, 1, 2, {3}};
 static const EVENT_DESCRIPTOR MyEventDescriptor1[1] = {{1, 0, 0, 4, 0, 0, 1}},
                               MyEventDescriptor2[1] = {{2, 0, 0, 5, 0, 0, 2}};
@@ -661,7 +661,7 @@ static void test_figure_3(void **state)
     Status = EventUnregister(MyProvRegHandle);
     assert_int_equal(Status, ERROR_SUCCESS);
     const struct stream_record *r = fakedaemon_next(&daemon_, 0);
-    assert_non_null(r); /* the first event alone, with both of its parts */
+    assert_non_null(r); /* only the first event, with both of its parts */
     assert_memory_equal(r->data + 0x28, MyEventDescriptor1, sizeof *MyEventDescriptor1);
     assert_int_equal(r->size, 80 + sizeof(ULONG) + sizeof(PWCHAR));
     assert_memory_equal(r->data + 80, &MyInteger, sizeof MyInteger);

@@ -76,7 +76,7 @@ static void tags(uint32_t tag)
             return;
     }
 }
-/* count: of an array of a constant count */
+/* count: elements of an array of constant count */
 static void field(const char *name, unsigned in, unsigned out, uint32_t tag, unsigned count)
 {
     uint16_t n = (uint16_t)count;
@@ -89,10 +89,10 @@ static void field(const char *name, unsigned in, unsigned out, uint32_t tag, uns
     if ((in & 0x60) == 0x20)
         schema(&n, sizeof n);
 }
-/* The event that was written last has exactly this schema and payload, and the provider's name and group. */
+/* Checks that the last event has exactly this schema and payload, and the provider's name and group. */
 static void expect(const char *what)
 {
-    /* and a NUL of C's */
+    /* with C's NUL */
     static const uint8_t        traits[] = "\x1c\0Fields\0\x13\0\1\xa4\xa3\xa2\xa1\xb2\xb1\xc2\xc1\1\2\3\4\5\6\7\x8";
     const struct stream_record *r        = fakedaemon_next(&daemon_, 0);
     uint16_t                    size     = (uint16_t)made.schema_size, item[4];
@@ -227,7 +227,7 @@ static void test_strings(void **state)
     expect("without names");
 }
 
-/* Structs in structs, arrays of structs, what a program packed by itself, and a field of a serializer of its own. */
+/* Structs in structs, arrays of structs, data that the program has packed, and a field with its own serializer. */
 static void test_packed(void **state)
 {
     static const uint8_t rows[]    = {2, 0, 1, 0, 0, 0, 5, 2, 0, 0, 0, 6};
@@ -272,8 +272,8 @@ static void test_many(void **state)
     expect("99 fields");
 }
 
-/* The descriptor: keywords add up, channel and opcode go where they belong; the same by EventWriteEx, and by a function
- * of one's own. */
+/* The descriptor: keywords are combined, channel and opcode are set; the same by EventWriteEx, and by a write function
+ * of the program's own. */
 static ULONG own_calls;
 static ULONG own_write(REGHANDLE h, PCEVENT_DESCRIPTOR d, LPCGUID a, LPCGUID r, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
@@ -303,7 +303,7 @@ static void test_options(void **state)
     assert_int_equal(fakedaemon_count(&daemon_, 0), 3);
 }
 
-/* Name and group stand in the traits that the daemon is told; a provider without a handle variable works the same. */
+/* Name and group are in the traits sent to the daemon; a provider without a handle variable works the same. */
 static void test_providers(void **state)
 {
     uint8_t told[28];

@@ -256,7 +256,7 @@ static void test_set_traits(void **state)
     assert_int_equal(EventSetInformation(h, EventProviderBinaryTrackInfo, &yes, 1), ERROR_NOT_SUPPORTED);
     assert_int_equal(EventSetInformation(h + 8, EventProviderUseDescriptorType, &yes, 1), ERROR_INVALID_HANDLE);
     assert_int_equal(EventSetInformation(h, EventProviderSetTraits, traits, 6), 0);
-    /* the daemon hears the name, once, and nothing is enabled anew */
+    /* the daemon gets the name, once, and enables nothing again */
     assert_true(fakedaemon_wait(&daemon_, &daemon_.traits_told, 1));
     assert_memory_equal(daemon_.traits, traits, 6);
     assert_int_equal(daemon_.traits_told, 1);

@@ -1,5 +1,5 @@
-/* Writes a trace of a boot that was much busier than any: big_trace PATH EVENTS. Four processors, 20,000 processes one
- * after another, each of them switched to and from with a stack, woken by another one, sampled with a stack; disk
+/* Writes a trace of a boot that is much busier than any: big_trace PATH EVENTS. Four processors, 20,000 processes one
+ * after another, each with switches to and from it with stacks, wake-ups by another one, samples with stacks; disk
  * transfers. For the bench of the page. */
 #include "autologger/etl/writer.h"
 #include "registry-sim/base/os.h"

@@ -1,6 +1,6 @@
 /* Any bytes as the trace of a boot: read, path, verdict, page. Nothing may crash, hang or grow. The input is a sequence
- * of kernel and self-describing records (a size of 2 bytes, then the record), put into buffers of a well-formed file,
- * so that what is behind the reader is reached; inputs that begin like an .etl are taken as they are. */
+ * of kernel and self-describing records (a size of 2 bytes, then the record), put into buffers of a valid file, so that
+ * code behind the reader is reached; inputs that begin like an .etl are used unchanged. */
 #include "autologger/etl/header.h"
 #include "autologger/report/boot_text.h"
 #include "autologger/report/page.h"
@@ -12,7 +12,7 @@
 
 enum { BUFFER = 65536, HEAD = 72 };
 
-/* The records, with times that rise, in one buffer of a file. */
+/* Puts the records, with rising times, into one buffer of a file. */
 static size_t wrap(const uint8_t *data, size_t size, uint8_t out[2 * BUFFER])
 {
     const struct etl_file_info info   = {.logger_name   = "fuzz",

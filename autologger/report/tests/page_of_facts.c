@@ -1,6 +1,6 @@
-/* Makes the page of a recorded boot: page_of_facts FILE.facts PAGE [BEFORE.facts | --session]. What facts do not have
- * is made up from them: a stack for each wait, samples for processes that ran, marks, a line of the kernel's log,
- * initcalls, memory. Prints how much the page has to show, as JSON. */
+/* Makes the page of a recorded boot: page_of_facts FILE.facts PAGE [BEFORE.facts | --session]. Data that the facts lack
+ * are made up: a stack for each wait, samples for processes that ran, marks, a line of the kernel's log, initcalls,
+ * memory. Prints the number of items that the page has to show, as JSON. */
 #include "autologger/analysis/tests/boot_facts.h"
 #include "autologger/report/compare_view.h"
 #include "autologger/report/page.h"
@@ -86,7 +86,7 @@ static void probed(struct boot *b, const char *device, int64_t start, int64_t le
                                                   .result  = result};
 }
 
-/* Three devices: one that its driver took, one that had to wait for the first, one that was none of its driver's. */
+/* Three devices: one that its driver took, one that had to wait for the first, one that its driver did not take. */
 static void devices(struct boot *b)
 {
     const int64_t ms = 1000000;
@@ -104,7 +104,7 @@ static void configuration(void *ctx, struct yajl_gen_t *g)
     static const char text[] =
         "{\"declared\": \"[GlobalLogger]\", \"rows\": [{\"name\": \"NT Kernel Logger\", \"status\": 0, \"level\": \"ok\", \"reason\": \"\", \"conditions\": [\"made up\"], \"peakBytes\": 1048576, \"asked\": {\"buffer_kb\": 128, \"minimum_buffers\": 16, \"maximum_buffers\": 96}, \"written\": 5, \"lost\": 0}]}";
     (void)ctx;
-    yajl_gen_number(g, text, sizeof text - 1); /* as it stands */
+    yajl_gen_number(g, text, sizeof text - 1); /* unchanged */
 }
 
 static void complete(struct boot *b)
@@ -136,7 +136,7 @@ static void comparison(void *ctx, struct yajl_gen_t *g) { compare_json(ctx, "the
 int main(int argc, char **argv)
 {
     struct boot_comparison *c       = NULL;
-    const bool              session = argc == 4 && !strcmp(argv[3], "--session"); /* as if it were of no boot */
+    const bool              session = argc == 4 && !strcmp(argv[3], "--session"); /* a page without a boot */
     struct boot            *before  = argc == 4 && !session ? facts_read(argv[3]) : NULL;
     struct boot            *b       = argc >= 3 ? facts_read(argv[1]) : NULL;
     struct boot_path       *p;

@@ -72,7 +72,7 @@ static inline uint64_t fixture_ticket(const struct fixture *f)
     memcpy(&t, f->enable, sizeof t);
     return t;
 }
-/* Writes `size` payload bytes; the status, with 1000 for "not written". */
+/* Writes `size` payload bytes. Returns the Status, or 1000 for "not written". */
 static inline wstatus fixture_write(struct fixture *f, const void *payload, uint32_t size)
 {
     struct etl_event_header h = {.header_type = ETL_EVENT64,

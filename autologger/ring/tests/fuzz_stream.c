@@ -1,4 +1,4 @@
-/* A program that scribbles over all the memory it may write: the reader's walk never leaves its copy, always ends, and
+/* A program that overwrites all the memory it may write: the reader's walk never leaves its copy, always ends, and
  * never believes more than it granted. An input is a list of writes into the data memfd, then the daemon reads; twice,
  * so that the second round meets what the first left behind. Proves: SEC-09 (streams), COR-18. */
 #include "autologger/ring/stream.h"
@@ -20,7 +20,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* One write: where (16 bits of position in one of four places that matter), how long, what. */
+/* One write: place (16 bits of position in one of six places that matter), length, bytes. */
 static size_t scribble(uint8_t *memory, size_t memory_size, const uint8_t *p, size_t left)
 {
     const struct shm_data *d = (const void *)memory;
@@ -72,9 +72,9 @@ static void read_all(struct stream_set *s)
         }
         while (stream_peek(s, i, &r)) {
             if (r.size > 65535 || ++taken > (CHUNKS << SHIFT))
-                abort(); /* every record has at least a byte: more than that can't be there */
+                abort(); /* every record has at least one byte: there can't be more */
             uint8_t sum = 0;
-            for (uint32_t k = 0; k < r.size; k++) /* reads all of the private copy: the sanitizer watches */
+            for (uint32_t k = 0; k < r.size; k++) /* reads all of the private copy: a sanitizer finds a bad read */
                 sum = (uint8_t)(sum + r.data[k]);
             out[0] = sum;
             stream_pop(s, i);

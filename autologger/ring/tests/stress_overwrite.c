@@ -23,7 +23,7 @@ struct body {
 };
 static struct fixture f;
 static struct board  *board;
-static uint64_t      *time_of[WRITERS]; /* by number; 0: was not read */
+static uint64_t      *time_of[WRITERS]; /* by number; 0: not read */
 
 static uint8_t fill_byte(uint32_t writer, uint64_t number, uint32_t i)
 {
@@ -89,7 +89,7 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* As a logger: releases what it has read when it holds much. */
+/* Like a logger: releases the records read when it holds many chunks. */
 static uint64_t drain(struct tally *t)
 {
     const uint64_t before = t->events, patience = now_ns() + UINT64_C(1500000000);
@@ -152,12 +152,12 @@ static void run(unsigned fallbacks, bool kill_one, uint32_t chunks, unsigned ms)
             stream_set_reclaim(f.set, quiesce_all_cpus);
         if (round % 8 == 0)
             stream_set_retire(f.set);
-        if (round % 16 == 5) { /* another user takes some of it for a while */
+        if (round % 16 == 5) { /* another user takes part of the memory for a while */
             stream_set_yield(f.set, chunks / 4, chunks - chunks / 4);
             stream_set_pool(f.set, chunks - stream_set_busy(f.set));
         }
         if (round % 3 == 0)
-            usleep(round % 64 ? 300 : 20000); /* much is overwritten meanwhile */
+            usleep(round % 64 ? 300 : 20000); /* much is overwritten in between */
         assert_true(stream_set_granted(f.set) <= chunks);
     }
     board->quit = 1;
@@ -170,9 +170,9 @@ static void run(unsigned fallbacks, bool kill_one, uint32_t chunks, unsigned ms)
     stream_set_reclaim(f.set, quiesce_all_cpus);
     stream_set_retire(f.set);
     drain(&t);
-    assert_in_range(stream_set_busy(f.set), 0, fallbacks ? 8 : 0); /* threads without rseq may have linked some ahead */
+    assert_in_range(stream_set_busy(f.set), 0, fallbacks ? 8 : 0); /* threads without rseq may have linked some */
     for (unsigned w = 0; w < WRITERS; w++) {
-        more += time_of[w][board->done[w] + 1] != 0; /* written, killed before the return */
+        more += time_of[w][board->done[w] + 1] != 0; /* written by a writer that was killed before the call returned */
         done += board->done[w];
         refused += board->refused[w];
     }
@@ -206,8 +206,8 @@ static void test_killed(void **state)
     for (int i = 0; i < 3; i++)
         run(0, true, 16, 500);
 }
-/* Threads without rseq write a chunk again that others of them wrote before; the order comes by loads of oldest.c,
- * which ThreadSanitizer must not see, as they may be of a chunk that is another's already. */
+/* A thread without rseq reuses a chunk that another such thread wrote before. Loads in oldest.c order the accesses;
+ * ThreadSanitizer must not see these loads, as the chunk may belong to another thread already. */
 static void not_for_tsan(void)
 {
 #if defined(__has_feature)

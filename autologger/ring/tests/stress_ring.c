@@ -18,7 +18,7 @@
 
 enum { PROCESSES = 4, THREADS = 3, WRITERS = PROCESSES * (THREADS + 1) };
 
-/* What the processes tell, outside the ring. done[w]: events of writer w whose write has returned success. */
+/* Counts that the processes report outside the ring. done[w]: successful writes of writer w. */
 struct board {
     volatile int      quit;
     volatile uint64_t done[WRITERS];
@@ -66,7 +66,7 @@ static void     on_alarm(int sig)
 {
     static volatile sig_atomic_t busy;
     (void)sig;
-    if (board->quit) { /* slow, and late: else the thread may do nothing but this, and never learn of it */
+    if (board->quit) { /* slow, and late: else the thread might do nothing else, and never see `quit` */
         const struct itimerval off = {{0, 0}, {0, 0}};
         setitimer(ITIMER_REAL, &off, NULL);
         return;
@@ -119,7 +119,7 @@ struct tally {
     uint64_t events, bad, gaps;
     uint64_t last_time[64];
 };
-/* Numbers of one writer are in order per stream only; every number is seen once: a bitmap per writer. */
+/* A writer's numbers are in order per stream only. Each number is seen once: a bitmap per writer. */
 static uint8_t *seen[WRITERS];
 enum { NUMBERS = 1 << 24 };
 
@@ -184,7 +184,7 @@ static uint64_t drain(struct tally *t, unsigned round)
     return t->events - before;
 }
 
-/* For who looks for the cause of a failure. */
+/* For the analysis of a failure. */
 static void print_state(void)
 {
     struct stream_counters n;
@@ -198,7 +198,7 @@ static void print_state(void)
                       (unsigned long)stream_released(f.set, i), (unsigned long)f.view.stream[i].aborts);
 }
 
-/* A run is for so long, and on a machine with much else to do until this many events are written. */
+/* A run lasts a given time, and on a busy machine until this many events are written. */
 enum { LEAST = 1000 };
 #define PATIENCE_NS UINT64_C(60000000000)
 static uint64_t all_done(void)
@@ -235,7 +235,7 @@ static void run_load(bool kill_one, bool timer, unsigned ms)
             stream_set_reclaim(f.set, quiesce_all_cpus);
         if (round % 8 == 0)
             stream_set_retire(f.set);
-        stream_set_pool(f.set, round % 5 ? 24 : 12); /* part of it is taken back, and given again */
+        stream_set_pool(f.set, round % 5 ? 24 : 12); /* part of the pool is taken back, and granted again */
         assert_true(stream_set_granted(f.set) <= 64);
         if (some == 0)
             usleep(200);
@@ -253,14 +253,14 @@ static void run_load(bool kill_one, bool timer, unsigned ms)
     drain(&t, 0);
     if (stream_set_busy(f.set))
         print_state();
-    /* no chunk is lost, whoever was killed; the fallback stream's writers may have linked some ahead */
+    /* no chunk is lost, whichever process was killed; the fallback stream's writers may have linked some ahead */
     assert_uint_in_range(stream_set_busy(f.set), 0,
                          __atomic_load_n(&f.view.data->fallback_used, __ATOMIC_RELAXED) ? 8 : 0);
     uint64_t done = 0, refused = 0, missing = 0, more = 0;
     for (unsigned w = 0; w < WRITERS; w++) {
         for (uint64_t n = 1; n <= board->done[w]; n++)
             missing += !(seen[w][n >> 3] & (1 << (n & 7)));
-        more += t.next[w] > board->done[w]; /* written, killed before the return: at most one a thread */
+        more += t.next[w] > board->done[w]; /* written, killed before the call returned: at most one per thread */
         assert_true(t.next[w] <= board->done[w] + 1);
         done += board->done[w];
         refused += board->refused[w];
@@ -341,7 +341,7 @@ static void stops(unsigned count)
         late += first != second;
         for (unsigned i = 0; i < stream_set_count(f.set); i++) {
             const bool fallback = i == stream_set_count(f.set) - 1;
-            do { /* behind a place that was given up just now there may be more */
+            do { /* behind a place given up just now there may be more records */
                 while (stream_peek(f.set, i, &r))
                     stream_pop(f.set, i);
             } while (fallback && (stream_fallback_blocked(f.set, now_ns()) || stream_peek(f.set, i, &r)));

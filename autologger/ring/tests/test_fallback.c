@@ -33,7 +33,7 @@ static int teardown(void **state)
 static void stop_here(void) { raise(SIGSTOP); }
 static void die_here(void) { raise(SIGKILL); }
 
-/* A child that stops or dies after it has reserved 100 + 80 bytes. */
+/* A child that stops or dies after reserving 100 + 80 bytes. */
 static pid_t stuck_child(void (*where)(void))
 {
     static const uint8_t payload[100] = {7};
@@ -68,9 +68,9 @@ static void test_killed(void **state)
     (void)state;
     stuck_child(die_here);
     for (int i = 0; i < 5; i++)
-        assert_int_equal(fixture_write(&f, payload, sizeof payload), 0); /* the others keep logging */
-    assert_int_equal(drain(9), 0);                                       /* behind the hole */
-    assert_false(stream_fallback_blocked(f.set, 1));                     /* the thread is gone: at once */
+        assert_int_equal(fixture_write(&f, payload, sizeof payload), 0); /* other writers keep logging */
+    assert_int_equal(drain(9), 0);                                       /* their records lie behind the hole */
+    assert_false(stream_fallback_blocked(f.set, 1));                     /* the thread is gone: given up at once */
     assert_int_equal(drain(9), 5);
     stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.abandoned, 1);
@@ -91,15 +91,15 @@ static void test_stopped(void **state)
     assert_int_equal(drain(9), 0);
     assert_true(stream_fallback_blocked(f.set, 1));
     assert_true(stream_fallback_blocked(f.set, 900000000));
-    assert_false(stream_fallback_blocked(f.set, 1100000000)); /* 1 s: given up */
+    assert_false(stream_fallback_blocked(f.set, 1100000000)); /* given up after 1 s */
     assert_int_equal(drain(9), 5);
-    /* the memory that it may still write to is never used again, however often the ring goes round */
+    /* memory that the stopped thread may still write to is never reused, however often the ring wraps */
     for (unsigned i = 0; i < 300; i++) {
         assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
         if (i == 150) {
             kill(pid, SIGCONT);
             assert_int_equal(waitpid(pid, &status, 0), pid);
-            assert_int_equal(status, 0); /* it was told 8, and counted nothing itself */
+            assert_int_equal(status, 0); /* its write returned ERROR_NOT_ENOUGH_MEMORY, and it counted no loss itself */
         }
         assert_int_equal(drain(9), 1);
     }
@@ -110,7 +110,7 @@ static void test_stopped(void **state)
     assert_int_equal(n.corrupt, 0);
 }
 
-/* Reserved, but not even marked: the slot is still 0. */
+/* Reserved, but without a mark: the slot is still 0. */
 static void test_unmarked(void **state)
 {
     uint8_t                payload[200] = {9};
@@ -118,7 +118,7 @@ static void test_unmarked(void **state)
     (void)state;
     assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
     assert_int_equal(drain(9), 1);
-    __atomic_fetch_add(&f.view.stream[last].wpos, 184, __ATOMIC_SEQ_CST); /* what a writer does first */
+    __atomic_fetch_add(&f.view.stream[last].wpos, 184, __ATOMIC_SEQ_CST); /* a writer's first step */
     for (int i = 0; i < 5; i++)
         assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
     assert_int_equal(drain(9), 0);
@@ -141,7 +141,7 @@ static void test_unmarked(void **state)
     assert_int_equal(drain(9), 1);
 }
 
-/* Threads of one process against a reader, all in atomics: what ThreadSanitizer can judge. */
+/* Threads of one process against a reader, with atomics only, so that ThreadSanitizer can check them. */
 enum { THREADS = 4, EVENTS = 4000 };
 static void *writer(void *arg)
 {

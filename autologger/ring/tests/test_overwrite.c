@@ -34,7 +34,7 @@ static void begin(struct fixture *f, unsigned chunks)
     fixture_init(f, &c, -1);
 }
 
-/* Numbers from `from` to `to`, each of SIZE bytes that tell the number; none is refused. */
+/* Writes numbers `from` to `to`, each in SIZE bytes that depend on it; none is refused. */
 static void write_numbers(struct fixture *f, uint32_t from, uint32_t to)
 {
     uint32_t payload[SIZE / 4];
@@ -60,7 +60,7 @@ static void take_record(const uint8_t *data, uint32_t size, uint64_t time)
     time_of[n] = time;
 }
 
-/* Reads what waits; `copied`: straight copies. Returns how many. */
+/* Reads the waiting records; `copied`: by stream_copy. Returns how many. */
 static uint32_t read_all(struct stream_set *set, bool copied, bool release)
 {
     static uint8_t out[64 * CHUNK];
@@ -96,7 +96,7 @@ static uint32_t seen_until(uint32_t last)
     return count;
 }
 
-/* The interruptions of writers within the section: each can cost the set a chunk, taken and not linked. */
+/* How often writers were interrupted within the section: each time may cost the set a chunk, taken but not linked. */
 static unsigned interrupted(struct stream_set *set)
 {
     struct stream_counters c;
@@ -104,7 +104,7 @@ static unsigned interrupted(struct stream_set *set)
     return (unsigned)c.aborts;
 }
 
-/* All that is not older than the window is there, and what is missing was counted. */
+/* All events within the window are there, and the missing ones were counted. */
 static void check_window(struct stream_set *set, uint32_t last)
 {
     struct stream_counters c;
@@ -134,7 +134,7 @@ static void test_alone(void **state)
         check_window(f.set, 5000);
         assert_true(stream_set_complete_from(f.set, UINT64_MAX) != 0);
         assert_true(stream_set_reclaim(f.set, quiesce_all_cpus) <= interrupted(f.set));
-        /* all chunks come back but the one that is being filled */
+        /* all chunks return but the one in use */
         assert_true(stream_set_busy(f.set) <= 1 + interrupted(f.set));
         assert_int_equal(stream_set_granted(f.set), chunks);
         write_numbers(&f, 5001, 5010);
@@ -144,7 +144,7 @@ static void test_alone(void **state)
     }
 }
 
-/* A reader that comes now and then: at times nothing is overwritten, at times much. */
+/* A reader at intervals: sometimes nothing is overwritten, sometimes much. */
 static void test_beside_a_reader(void **state)
 {
     struct fixture f;
@@ -162,7 +162,7 @@ static void test_beside_a_reader(void **state)
             stream_set_retire(f.set);
         read_all(f.set, round % 2, round % 3 != 0);
         if (round % 3 == 0)
-            for (unsigned i = 0; i < stream_set_count(f.set); i++) /* later: what is read is held until then */
+            for (unsigned i = 0; i < stream_set_count(f.set); i++) /* later: the reader holds the chunks until then */
                 stream_release(f.set, i, stream_position(f.set, i));
         check_window(f.set, last);
     }
@@ -171,7 +171,7 @@ static void test_beside_a_reader(void **state)
     fixture_finish(&f);
 }
 
-/* One processor's writer takes what another one's wrote: the oldest of all. */
+/* One processor's writer takes a chunk of another processor: the oldest of all. */
 static void test_two_processors(void **state)
 {
     struct fixture f;
@@ -216,7 +216,7 @@ static void test_held(void **state)
     fixture_finish(&f);
 }
 
-/* The predecessor had read and not released: its successor reads that again, and nothing twice that was released. */
+/* A successor reads again what its predecessor had read but not released, and nothing that was released. */
 static void test_adopted(void **state)
 {
     (void)state;
@@ -225,10 +225,10 @@ static void test_adopted(void **state)
         struct fixture     f;
         struct stream_set *next;
         struct reason      why;
-        begin(&f, 12); /* more than the reader holds */
+        begin(&f, 12); /* more chunks than the reader holds */
         const unsigned mine = fallback ? stream_set_count(f.set) - 1 : 0;
         write_numbers(&f, 1, 20 + step * 3);
-        if (step % 2) /* what is released is in a file, for good */
+        if (step % 2) /* released records are in a file for good */
             read_all(f.set, false, true);
         uint32_t last = 20 + step * 3 + step * 5;
         write_numbers(&f, 20 + step * 3 + 1, last);
@@ -260,8 +260,8 @@ static void test_adopted(void **state)
     }
 }
 
-/* Who overwrites a chunk knows its events and the time of the last one without reading what lies between: here the
- * second one is destroyed. Events of all sizes, so that chunks end with gaps and without. */
+/* A writer that overwrites a chunk knows its number of events and the last one's time without reading the records: here
+ * the second record is destroyed. Events of all sizes, so that chunks end with gaps and without. */
 static void test_counted_where_they_are_written(void **state)
 {
     enum { EVENTS = 20000, CHUNKS = 6, LARGEST = 1500 };
@@ -298,7 +298,7 @@ static void test_counted_where_they_are_written(void **state)
     fixture_finish(&f);
 }
 
-/* A program writes nonsense into all that is its own: the reader ends, and takes no chunk twice. */
+/* A program writes nonsense into all memory that it may write: the reader ends, and takes no chunk twice. */
 static void test_hostile(void **state)
 {
     uint32_t x = 12345;
@@ -340,8 +340,8 @@ static void test_hostile(void **state)
     }
 }
 
-/* And in a set that does not overwrite: a chunk that is named without being taken comes back twice, and must not be
- * free twice. */
+/* The same in a set that does not overwrite: a chunk named in a table without being taken comes back twice, and must
+ * not be freed twice. */
 static void test_named_not_taken(void **state)
 {
     struct fixture       f;

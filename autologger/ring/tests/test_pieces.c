@@ -1,5 +1,5 @@
 /* The bytes of an event, piece by piece: each length from 0 to 700 in one piece and in three, by AVX, by SSE and by the
- * fallback stream. Each byte of a payload depends on its place. The memory behind the record does not change.
+ * fallback stream. Each byte of a payload depends on its offset. The memory behind the record does not change.
  * Proves: COR-06. */
 #include "autologger/ring/fastpath.h"
 #include "autologger/ring/tests/fixture.h"
@@ -14,7 +14,7 @@ struct way {
     bool avx, fallback;
 };
 
-/* Where the event lies that was written last, in the memory that both sides share. */
+/* Where the last event lies in the shared memory. */
 static const uint8_t *last_event(struct fixture *f, unsigned stream, uint32_t aligned)
 {
     return ring_at(&f->view, stream, __atomic_load_n(&f->view.stream[stream].wpos, __ATOMIC_ACQUIRE) - aligned);

@@ -19,8 +19,8 @@ static void pin(void)
 
 static const uint8_t zeros[8192];
 
-/* The stream that this (pinned) thread writes to. */
 static unsigned fallback; /* 1: run everything once more on the fallback stream */
+/* The stream that this (pinned) thread writes to. */
 static unsigned mine(struct fixture *f) { return fallback ? stream_set_count(f->set) - 1 : 0; }
 
 static void test_memory(void **state)
@@ -35,7 +35,7 @@ static void test_memory(void **state)
     assert_int_equal(fcntl(stream_set_control_fd(f.set), F_GET_SEALS), seals);
     assert_int_equal(fstat(stream_set_data_fd(f.set), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    assert_true(st.st_blocks * 512 < 65536); /* memory comes with the first write */
+    assert_true(st.st_blocks * 512 < 65536); /* pages are allocated by the first write */
     assert_int_equal(fstat(stream_set_control_fd(f.set), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_int_equal(fcntl(stream_set_control_fd_readonly(f.set), F_GETFL) & O_ACCMODE, O_RDONLY);
@@ -58,7 +58,7 @@ static void test_shift(void **state)
     assert_int_equal(stream_chunk_shift(1024 * 1024), 16);
 }
 
-/* Many laps through tiny chunks with every size; what comes out is what went in, in order, times never back. */
+/* Many laps through tiny chunks with every size: events come out as they went in, in order, with rising times. */
 static void test_laps(void **state)
 {
     struct fixture       f;
@@ -71,7 +71,7 @@ static void test_laps(void **state)
         uint32_t size = (lap * 37) % (4024 - 80 + 1);
         memset(payload, (int)lap, sizeof payload);
         wstatus st = fixture_write(&f, payload, size);
-        /* lost its processor between taking and linking */
+        /* interrupted between taking and linking a chunk */
         if (st == W_NOT_ENOUGH_MEMORY && stream_set_reclaim(f.set, quiesce_all_cpus)) {
             refused++;
             st = fixture_write(&f, payload, size);
@@ -80,7 +80,7 @@ static void test_laps(void **state)
         written++;
         stream_snapshot(f.set);
         struct stream_record r;
-        if (lap % 3 == 0 && !fallback) { /* the straight copy */
+        if (lap % 3 == 0 && !fallback) { /* by stream_copy */
             struct stream_run run = stream_copy(f.set, mine(&f), out, sizeof out, UINT64_MAX);
             assert_int_equal(run.events, 1);
             assert_int_equal(run.bytes, (80 + size + 7) & ~7u);
@@ -102,7 +102,7 @@ static void test_laps(void **state)
         for (uint32_t i = 0; i < size; i++)
             assert_int_equal(r.data[80 + i], (uint8_t)lap);
         for (uint32_t i = 80 + size; i < ((80 + size + 7) & ~7u); i++)
-            assert_int_equal(r.data[i], 0); /* padding is not what lay there before */
+            assert_int_equal(r.data[i], 0); /* padding does not show former bytes */
         stream_pop(f.set, mine(&f));
         assert_false(stream_peek(f.set, mine(&f), &r));
         stream_release(f.set, mine(&f), stream_position(f.set, mine(&f)));
@@ -118,8 +118,8 @@ static void test_laps(void **state)
     fixture_finish(&f);
 }
 
-/* Full: 8 and counted, after the last chunk of the pool; room again after a release; the pool may grow and shrink.
- * Exact fit leaves no filler. */
+/* Full: ERROR_NOT_ENOUGH_MEMORY and counted, after the pool's last chunk; room again after a release; the pool may grow
+ * and shrink. An exact fit leaves no filler. */
 static void test_full(void **state)
 {
     struct fixture         f;
@@ -149,7 +149,7 @@ static void test_full(void **state)
     assert_int_equal(stream_set_busy(f.set), 1);
     assert_int_equal(fixture_write(&f, payload, 4096 - 80), 0); /* a whole chunk */
     assert_int_equal(fixture_write(&f, payload, 0), W_NOT_ENOUGH_MEMORY);
-    assert_int_equal(stream_set_pool(f.set, 9), 3); /* 5 in all, 2 are busy */
+    assert_int_equal(stream_set_pool(f.set, 9), 3); /* 5 in all, 2 in use */
     assert_int_equal(stream_set_granted(f.set), 5);
     assert_int_equal(stream_set_pool(f.set, 1), 1);
     assert_int_equal(stream_set_granted(f.set), 3);
@@ -167,8 +167,8 @@ static uint64_t memory_of(const struct fixture *f)
     return (uint64_t)st.st_blocks * 512;
 }
 
-/* R6: memory comes with the first write, and goes when the chunk leaves the pool for good. A stream that holds nothing
- * gives up its chunk. */
+/* R6: pages are allocated by the first write, and freed when the chunk leaves the pool for good. A stream without
+ * records gives up its chunk. */
 static void test_memory_goes(void **state)
 {
     struct fixture       f;
@@ -183,12 +183,12 @@ static void test_memory_goes(void **state)
     assert_true(memory_of(&f) >= before + 19 * 60000);
     assert_int_equal(fixture_write(&f, payload, sizeof payload), W_NOT_ENOUGH_MEMORY);
     stream_snapshot(f.set);
-    assert_int_equal(stream_set_retire(f.set), 0); /* not everything was read */
+    assert_int_equal(stream_set_retire(f.set), 0); /* not all records were read */
     while (stream_peek(f.set, mine(&f), &r))
         stream_pop(f.set, mine(&f));
     stream_release(f.set, mine(&f), stream_position(f.set, mine(&f)));
     assert_int_equal(fixture_write(&f, payload, 100), 0);
-    assert_int_equal(stream_set_retire(f.set), 0); /* this was not read */
+    assert_int_equal(stream_set_retire(f.set), 0); /* the new record was not read */
     stream_snapshot(f.set);
     assert_true(stream_peek(f.set, mine(&f), &r));
     stream_pop(f.set, mine(&f));
@@ -201,7 +201,7 @@ static void test_memory_goes(void **state)
     assert_int_equal(stream_set_busy(f.set), 0);
     assert_int_equal(stream_set_pool(f.set, 0), 0);
     assert_int_equal(stream_set_granted(f.set), 0);
-    assert_true(memory_of(&f) <= before + 65536); /* tables and positions */
+    assert_true(memory_of(&f) <= before + 65536); /* tables and positions stay */
     assert_int_equal(fixture_write(&f, payload, 100), W_NOT_ENOUGH_MEMORY);
     assert_int_equal(stream_set_pool(f.set, 1), 1);
     assert_int_equal(fixture_write(&f, payload, 100), 0);
@@ -211,7 +211,7 @@ static void test_memory_goes(void **state)
     fixture_finish(&f);
 }
 
-/* A writer that died between taking a chunk and linking it: the chunk comes back, and nobody else's. */
+/* A writer died between taking a chunk and linking it: this chunk comes back, and no other. */
 static void test_reclaim(void **state)
 {
     struct fixture         f;
@@ -222,10 +222,11 @@ static void test_reclaim(void **state)
     assert_int_equal(fixture_write(&f, zeros, 100), 0);
     stream_snapshot(f.set);
     assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 0);
-    __atomic_fetch_add(&f.view.data->pool_head, 2, __ATOMIC_SEQ_CST); /* what a writer does first */
+    __atomic_fetch_add(&f.view.data->pool_head, 2, __ATOMIC_SEQ_CST); /* a writer's first step */
     assert_int_equal(stream_set_busy(f.set), 3);
     assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 2);
-    /* of the fallback stream a stopped thread may have taken it without a mark: the chunk is not given to another */
+    /* in the fallback stream a stopped thread may have taken the chunk without a mark: it is not given to another
+     * writer */
     assert_int_equal(stream_set_busy(f.set), 1);
     assert_int_equal(stream_set_granted(f.set), fallback ? 2 : 4);
     assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 0);
@@ -264,7 +265,7 @@ static void test_closed(void **state)
     fixture_init(&f, &c, -1);
     stream_set_open(f.set, false);
     assert_int_equal(fixture_write(&f, "x", 1), 1000);
-    assert_int_equal(fixture_write(&f, zeros, 5000), 1000); /* no loss is counted either */
+    assert_int_equal(fixture_write(&f, zeros, 5000), 1000); /* and no loss is counted */
     stream_set_open(f.set, true);
     assert_int_equal(fixture_write(&f, "x", 1), 0);
     uint64_t ticket           = fixture_ticket(&f);
@@ -278,7 +279,8 @@ static void test_closed(void **state)
     fixture_finish(&f);
 }
 
-/* A signal once half of the pool is taken, by each who takes another chunk, until there is a new mark. */
+/* A writer signals once half of the pool is taken, and so does each one that takes another chunk, until a new mark is
+ * set. */
 static void test_wake(void **state)
 {
     struct fixture       f;
@@ -287,7 +289,7 @@ static void test_wake(void **state)
     int                  e = eventfd(0, EFD_NONBLOCK);
     (void)state;
     fixture_init(&f, &c, e);
-    for (int i = 0; i < 16; i++) /* 7 records of 512 in a chunk: the third one is taken at the 15th */
+    for (int i = 0; i < 16; i++) /* 8 records of 512 in a chunk: the third chunk is taken at the 17th */
         assert_int_equal(fixture_write(&f, zeros, 512 - 80), 0);
     assert_int_equal(read(e, &n, sizeof n), -1);
     assert_int_equal(fixture_write(&f, zeros, 512 - 80), 0);
@@ -316,8 +318,8 @@ static bool signalled(int e)
     return read(e, &n, sizeof n) == sizeof n;
 }
 
-/* The thread that takes the chunk at the mark can be killed before it signals: whoever then finds no room does it. But
- * once there is no more memory to give, or where there never is any, a refused event costs no system call. */
+/* The thread that takes the chunk at the mark can be killed before it signals: then the next writer without room does
+ * it. But once no more memory can be granted, or where none ever is, a refused event costs no system call. */
 static void test_lost_wake(void **state)
 {
     struct fixture       f;
@@ -327,7 +329,7 @@ static void test_lost_wake(void **state)
     fixture_init(&f, &c, e);
     while (fixture_write(&f, zeros, 512 - 80) == 0)
         ;
-    assert_true(signalled(e)); /* taken away: as if it had never come */
+    assert_true(signalled(e)); /* consumed, as if it had never been sent */
     assert_int_equal(fixture_write(&f, zeros, 512 - 80), W_NOT_ENOUGH_MEMORY);
     assert_true(signalled(e));
     stream_set_pool(f.set, 9);
@@ -366,7 +368,7 @@ static void test_horizon(void **state)
     }
     assert_true(stream_peek(f.set, 0, &r));
     struct stream_run run = stream_copy(f.set, 0, out, sizeof out, r.time);
-    assert_int_equal(run.events, 0); /* older than, not equal */
+    assert_int_equal(run.events, 0); /* only records older than `before` */
     run = stream_copy(f.set, 0, out, 384 * 5 + 200, UINT64_MAX);
     assert_int_equal(run.events, 5); /* whole records only */
     run = stream_copy(f.set, 0, out, sizeof out, UINT64_MAX);
@@ -389,8 +391,7 @@ static void copied_told(void *ctx, const uint64_t guid[2], uint32_t count)
     assert_true(count > 0);
     c->told[g.data1 - 1] += count;
 }
-/* What was written and what is told of it: whole records one behind the other, with the sizes, providers and bytes of
- * test_copy. */
+/* Checks a copy and its counts: whole records one after another, with the sizes, providers and bytes of test_copy. */
 static void copied_check(struct copied *c, const uint8_t *out, uint32_t bytes, uint32_t events)
 {
     uint32_t at = 0;
@@ -408,7 +409,7 @@ static void copied_check(struct copied *c, const uint8_t *out, uint32_t bytes, u
     assert_int_equal(at, bytes);
 }
 
-/* Records of all sizes across the steps in which they are copied and the ends of chunks, into buffers of all sizes. */
+/* Records of all sizes, across copy steps and the ends of chunks, into buffers of all sizes. */
 static void test_copy(void **state)
 {
     enum { EVENTS = 6000, ROOM = 100000 };
@@ -451,7 +452,7 @@ static void test_copy(void **state)
     fixture_finish(&f);
 }
 
-/* A client that writes nonsense: positions, sizes, types. The reader ends, counts, and stays inside. */
+/* A client writes nonsense: positions, sizes, types. The reader ends, counts, and stays within its memory. */
 static void test_hostile(void **state)
 {
     struct fixture       f;
@@ -490,8 +491,8 @@ static void test_hostile(void **state)
     }
 }
 
-/* And its tables and the pool's head. What the daemon did not put into the pool is nobody's chunk, and its own memory
- * stays right. */
+/* The same with its tables and the pool's head. The reader takes no chunk that the daemon did not put into the pool,
+ * and the daemon's own memory stays intact. */
 static void test_hostile_pool(void **state)
 {
     struct fixture         f;
@@ -581,8 +582,8 @@ static void test_hostile_view(void **state)
     fixture_finish(&f);
 }
 
-/* A program sets the pool's head to any value, and writes over the whole header, before the daemon dies: the successor
- * takes over all the same, counts what cannot be, gives no chunk twice, and goes on reading. */
+/* A program sets the pool's head to any value, and overwrites the whole header, before the daemon dies: the successor
+ * adopts nevertheless, counts the damage, gives no chunk twice, and continues to read. */
 static void adopt_scribbled(bool overwrite)
 {
     struct stream_config c = fixture_config(1, 12, 8, 5);
@@ -596,7 +597,7 @@ static void adopt_scribbled(bool overwrite)
         uint64_t             rpos[2]      = {0, 0};
         unsigned             found        = 0;
         fixture_init(&f, &c, -1);
-        /* chunks are taken, read and given back: the pool holds what it had, in another order */
+        /* chunks are taken, read and returned: the pool holds the same chunks in another order */
         for (unsigned i = 0; i < 40; i++) {
             (void)fixture_write(&f, payload, sizeof payload);
             stream_snapshot(f.set);
@@ -632,7 +633,7 @@ static void adopt_scribbled(bool overwrite)
         assert_int_equal(found, 3);
         struct stream_counters n;
         stream_counters(f.set, raw_now_ns(), &n);
-        /* a beginning beyond the pool is counted; one within it may be the right one */
+        /* a head beyond the pool is counted; one within it may be right */
         assert_true(n.corrupt || head <= c.chunk_count || head == 18);
         fixture_finish(&f);
     }
@@ -684,7 +685,7 @@ static void test_adopt(void **state)
     fixture_finish(&f);
 }
 
-/* A predecessor died at any moment of moving chunks: each is found again once, or is free. */
+/* A predecessor died at any moment of moving chunks: each chunk is found once, or is free. */
 static void test_adopt_between(void **state)
 {
     enum { CHUNKS = 8 };
@@ -702,15 +703,15 @@ static void test_adopt_between(void **state)
         uint32_t           *pool  = (uint32_t *)(void *)((char *)sc + sc->pool_offset);
         uint8_t            *known = (uint8_t *)sc + sc->state_offset;
         const uint32_t      index = shm_pool_index(f.view.data->pool_head);
-        if (moment == 1) { /* it was about to push a free chunk */
+        if (moment == 1) { /* before it pushed a free chunk */
             pool[index - 1] = 7;
             known[7]        = SHM_CHUNK_POOL;
-        } else if (moment == 2) { /* it had taken one back, and not noted it */
+        } else if (moment == 2) { /* after it took a chunk back, before it noted that */
             f.view.data->pool_head++;
-        } else if (moment == 3) { /* a writer died between taking and linking */
+        } else if (moment == 3) { /* a writer died between taking and linking a chunk */
             f.view.data->pool_head++;
             if (fallback)
-                f.view.taker[pool[index]] = 0x3FFFFFF; /* gone */
+                f.view.taker[pool[index]] = 0x3FFFFFF; /* a thread that is gone */
         }
         const uint64_t rpos[2] = {0, 0};
         assert_int_equal(
@@ -719,7 +720,7 @@ static void test_adopt_between(void **state)
         f.set = next;
         stream_snapshot(f.set);
         assert_int_equal(stream_set_busy(f.set), 2);
-        /* what a fallback writer may still hold is not used again */
+        /* a chunk that a fallback writer may still hold is not reused */
         const unsigned left = fallback && (moment == 1 || moment == 2) ? CHUNKS - 3 : CHUNKS - 2;
         assert_int_equal(stream_set_pool(f.set, 99), left);
         struct stream_counters n;
@@ -744,8 +745,7 @@ static int off_fallback(void **state)
     return 0;
 }
 
-/* A count that grows by more than can be is left out, and told of; what grows as it can counts on, with a successor
- * too. */
+/* A count that grows faster than possible is ignored, and reported; possible growth counts, with a successor, too. */
 static void test_false_counts(void **state)
 {
     static const uint64_t  said[] = {UINT64_C(1) << 40, UINT32_MAX, UINT64_C(1) << 50, 0, UINT64_MAX / 2, 3};
@@ -765,19 +765,19 @@ static void test_false_counts(void **state)
         stream_counters(f.set, now += 1000000, &n);
         assert_int_equal(n.lost, lost);
         assert_int_equal(n.falsified, i + 1);
-        f.view.stream[i % 3].lost += 100000; /* in a millisecond it can be */
+        f.view.stream[i % 3].lost += 100000; /* possible within a millisecond */
         assert_int_equal(stream_set_lost(f.set, now += 1000000), lost += 100000);
     }
-    f.view.stream[0].lost += 200000000; /* 10 s without a look: the logger waits for its storage */
+    f.view.stream[0].lost += 200000000; /* possible in 10 s without a look: the logger waits for its storage */
     assert_int_equal(stream_set_lost(f.set, now += UINT64_C(10000000000)), lost += 200000000);
-    f.view.stream[0].lost += 200000000; /* and at once again */
+    f.view.stream[0].lost += 200000000; /* the same again at once is not */
     assert_int_equal(stream_set_lost(f.set, now += 1000000), lost);
     struct stream_set *next;
     assert_int_equal(
         stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
     stream_set_destroy(f.set);
     f.set = next;
-    f.view.stream[0].lost += UINT32_MAX; /* between the two daemons */
+    f.view.stream[0].lost += UINT32_MAX; /* while neither daemon runs */
     assert_int_equal(stream_set_lost(f.set, now), lost);
     f.view.stream[0].lost++;
     assert_int_equal(stream_set_lost(f.set, now), lost + 1);

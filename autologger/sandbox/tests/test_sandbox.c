@@ -1,5 +1,5 @@
-/* What a process without rights can't do any more, with all layers and with each kernel that lacks one of them; what it
- * still can.
+/* What a process without rights can't do, with all layers and on each kernel that lacks one of them; and what it still
+ * can.
  * Proves: bytes of other users are read by a process that can do nothing with them. */
 // timeout: 120
 #include "autologger/sandbox/sandbox.h"
@@ -48,7 +48,7 @@ static const struct sandbox_owner owner   = {OWNER, GROUP, &further, 1};
 static char     folder[] = "/tmp/al-sandbox-XXXXXX", target[64], other[64], secret[64];
 static int      target_fd, listen_fd, talk_fd[2]; /* the two ends of a socket */
 static uint16_t port;
-static pid_t    victim; /* a process of the same ids as the sandbox */
+static pid_t    victim; /* a process with the same ids as the sandbox */
 static unsigned in;     /* the layers in force, in the child */
 
 static void file_make(const char *path, mode_t mode)
@@ -64,7 +64,7 @@ static int set_up(void **state)
     const struct sandbox_ids ids = sandbox_ids(SANDBOX_ACCOUNTS);
     (void)state;
     assert_non_null(mkdtemp(folder));
-    assert_int_equal(chmod(folder, 0777), 0); /* its rights are not what keeps anybody out */
+    assert_int_equal(chmod(folder, 0777), 0); /* the folder's mode refuses nothing */
     snprintf(target, sizeof target, "%s/target", folder);
     snprintf(other, sizeof other, "%s/other", folder);
     snprintf(secret, sizeof secret, "%s/secret", folder);
@@ -92,7 +92,7 @@ static int tear_down(void **state)
 {
     (void)state;
     int status;
-    assert_int_equal(waitpid(victim, &status, WNOHANG), 0); /* nobody has ended it */
+    assert_int_equal(waitpid(victim, &status, WNOHANG), 0); /* it still lives */
     kill(victim, SIGKILL);
     waitpid(victim, &status, 0);
     close(target_fd);
@@ -101,11 +101,11 @@ static int tear_down(void **state)
     close(talk_fd[1]);
     unlink(target);
     unlink(secret);
-    assert_int_equal(rmdir(folder), 0); /* nobody has made a file in it */
+    assert_int_equal(rmdir(folder), 0); /* no file was created in it */
     return 0;
 }
 
-/* A kernel without these calls; 0: none. */
+/* Plays a kernel without these calls; 0: none. */
 static void kernel_without(int call, int another)
 {
     struct sock_filter code[] = {
@@ -122,7 +122,7 @@ static void kernel_without(int call, int another)
         _exit(254);
 }
 
-/* A kernel that lacks a layer, and is not to say that it has it. */
+/* A kernel that lacks a layer: sandbox_enter() must not report that layer. */
 struct lack {
     int      call, argument;
     unsigned layers;
@@ -132,14 +132,14 @@ static const struct lack landlock = {__NR_landlock_restrict_self, 0, SANDBOX_FIL
 static const struct lack seccomp  = {__NR_prctl, PR_SET_SECCOMP, SANDBOX_CALLS};
 static const struct lack setuid_  = {__NR_setresuid, (int)UINT32_C(65534), SANDBOX_USER};
 
-/* Runs `body` in a sandbox. The first thing that is not so, as its line; 0: all is. -SIGNAL: a signal ended it. */
+/* Runs `body` in a sandbox. Returns the line of the first check that fails; 0: none. -SIGNAL: a signal ended it. */
 static int boxed(enum sandbox_kind kind, const struct lack *l, int (*body)(void))
 {
     fflush(NULL);
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         const struct sandbox s = {kind, 2 * GB, FILE_MOST, 60, 32, parent, &owner};
-        /* landlock_restrict_self's first argument is a descriptor, which nobody knows here */
+        /* landlock_restrict_self's first argument is a descriptor of unknown number */
         if (l->call == __NR_landlock_restrict_self)
             for (int fd = 3; fd < 16; fd++)
                 kernel_without(l->call, fd);
@@ -159,7 +159,7 @@ static int boxed(enum sandbox_kind kind, const struct lack *l, int (*body)(void)
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The line, modulo 250, and what happened instead. */
+/* Returns the line, modulo 250, after it printed what happened. */
 #define REFUSED(call) \
     do { \
         errno = 0; \
@@ -180,7 +180,7 @@ static int no_path(void)
 {
     struct stat st;
     REFUSED(open("/etc/shadow", O_RDONLY | O_CLOEXEC));
-    REFUSED(open("/etc/passwd", O_RDONLY | O_CLOEXEC)); /* which everybody may read */
+    REFUSED(open("/etc/passwd", O_RDONLY | O_CLOEXEC)); /* readable by every user */
     REFUSED(syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_PATH));
     REFUSED(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     REFUSED(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -191,7 +191,7 @@ static int no_path(void)
     return 0;
 }
 
-static int no_path_by_landlock(void) /* stat and chdir are not Landlock's */
+static int no_path_by_landlock(void) /* Landlock does not cover stat and chdir */
 {
     REFUSED(open("/etc/shadow", O_RDONLY | O_CLOEXEC));
     REFUSED(open("/etc/passwd", O_RDONLY | O_CLOEXEC));
@@ -222,7 +222,7 @@ static int no_other_file(void)
     return 0;
 }
 
-/* The socket may be had where there is no filter of calls; nobody is reached by it. */
+/* Without a call filter the socket can be made; but it reaches nobody. */
 static int no_network(void)
 {
     struct sockaddr_in to   = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = port};
@@ -243,7 +243,7 @@ static int no_socket(void)
     REFUSED(socket(AF_UNIX, SOCK_STREAM, 0));
     REFUSED(socket(AF_NETLINK, SOCK_RAW, 0));
     REFUSED(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-    REFUSED(accept(listen_fd, NULL, NULL)); /* one that it was left */
+    REFUSED(accept(listen_fd, NULL, NULL)); /* an inherited socket */
     return 0;
 }
 
@@ -261,7 +261,7 @@ static int no_process(void)
 
 static int no_other_process(void)
 {
-    REFUSED(kill(victim, SIGKILL)); /* of the same ids */
+    REFUSED(kill(victim, SIGKILL)); /* has the same ids */
     REFUSED(kill(getppid(), SIGTERM));
     REFUSED(kill(-1, SIGTERM));
     REFUSED(syscall(SYS_tgkill, victim, victim, SIGKILL));
@@ -451,11 +451,11 @@ static void what_ends_it(void **state)
     assert_int_equal(boxed(SANDBOX_PARSER, &nothing, aborts), -SIGABRT);
 #if defined __x86_64__
     const int ended = boxed(SANDBOX_PARSER, &nothing, other_architecture);
-    assert_true(ended == -SIGSYS || ended == -SIGSEGV); /* a kernel without the calls of 32 bits */
+    assert_true(ended == -SIGSYS || ended == -SIGSEGV); /* SIGSEGV: a kernel without 32-bit calls */
 #endif
 }
 
-/* Each layer stands for itself. */
+/* Each layer works by itself. */
 static void a_kernel_without_seccomp(void **state)
 {
     (void)state;
@@ -464,7 +464,7 @@ static void a_kernel_without_seccomp(void **state)
     BOXED(SANDBOX_PARSER, &seccomp, no_network);
     BOXED(SANDBOX_PARSER, &seccomp, no_memory);
     BOXED(SANDBOX_PARSER, &seccomp, no_signal_by_landlock);
-    if (getuid() == 0) { /* RLIMIT_NPROC counts the processes of a user who may have others */
+    if (getuid() == 0) { /* RLIMIT_NPROC counts all processes of a user, who may have others */
         BOXED(SANDBOX_PARSER, &seccomp, no_process);
         BOXED(SANDBOX_PARSER, &seccomp, no_rights);
     }
@@ -480,7 +480,7 @@ static void a_kernel_without_landlock(void **state)
     BOXED(SANDBOX_READER, &landlock, nothing_is_written);
 }
 
-/* The shipped unit's daemon may have lost the right. */
+/* The shipped unit's daemon may lack the right to change its user. */
 static void who_may_not_change_its_user(void **state)
 {
     (void)state;
@@ -551,7 +551,7 @@ static int opens_elf_files(void)
     return 0;
 }
 
-/* It asks another process for what it may not do. */
+/* It asks another process to do what it may not. */
 static void a_reader_with_a_helper(void **state)
 {
     (void)state;
@@ -572,7 +572,7 @@ static void a_reader_with_a_helper(void **state)
     assert_int_equal(boxed(SANDBOX_HELPED, &nothing, executes), -SIGSYS);
 }
 
-/* The words of /proc/PID/status. */
+/* The number of a row of /proc/PID/status. */
 static unsigned long long status_of(const char *what)
 {
     char               line[256];
@@ -595,7 +595,7 @@ static int as_the_kernel_says(void)
     return status_of("NoNewPrivs:") == 1 ? 0 : 3;
 }
 
-/* Landlock and seccomp would keep it from asking. */
+/* Landlock and seccomp would refuse this process the questions. */
 static void the_kernels_own_account(void **state)
 {
     (void)state;
@@ -620,7 +620,7 @@ static void the_account(void **state)
     (void)state;
     char path[80];
     snprintf(path, sizeof path, "%s/passwd", folder);
-    assert_int_equal(sandbox_ids(path).user, 65534); /* there is none */
+    assert_int_equal(sandbox_ids(path).user, 65534); /* there is no such file */
     FILE *f = fopen(path, "we");
     assert_non_null(f);
     fputs(
@@ -646,7 +646,7 @@ static void the_words(void **state)
     assert_int_equal(sandbox_possible(SANDBOX_PARSER) & ~sandbox_all(SANDBOX_PARSER), 0);
 }
 
-/* What a forked child shares with its parent goes; what is its own stays. */
+/* Memory that a forked child shares with its parent goes; its own memory stays. */
 static void shared_memory_goes(void **state)
 {
     (void)state;

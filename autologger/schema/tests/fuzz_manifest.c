@@ -17,13 +17,13 @@ static bool take(const uint8_t *data, size_t size, bool forgiving)
 
     wstatus st = manifest_read(data, size, "fuzz.man", &problems, &m, &why);
     if (st == W_INVALID_DATA && !problems.errors)
-        abort(); /* refused without a word */
+        abort(); /* refused without an error message */
     if (st)
         return false;
     struct schema_set *set = schema_set_new();
     if (set && manifest_schemas(m, 0, SCHEMA_MANIFEST, set, &why) == W_SUCCESS && manifest_pack_all(m, &out)) {
         if (manifest_unpack(out.data, out.length, "x", &used, &back, &why))
-            abort(); /* what was taken as XML is sound in the binary form */
+            abort(); /* XML that was accepted is valid in the binary form */
         manifest_free(back);
     }
     schema_set_free(set);

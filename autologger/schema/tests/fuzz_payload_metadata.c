@@ -35,7 +35,7 @@ static void walk(const struct schema_event *e, const struct etl_event *event)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct schema_set  *set; /* one for all, so that what is kept is tried as well */
+    static struct schema_set  *set; /* one set for all inputs, so that stored descriptions are tested as well */
     struct tracelogging_prefix prefix;
     uint8_t                   *payload = malloc(size ? size : 1); /* ASan sees any byte past it */
 

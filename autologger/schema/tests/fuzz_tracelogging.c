@@ -1,5 +1,5 @@
-/* Fuzz target: the first two bytes say how much of the rest is traits and metadata, what is left is the payload:
- * whatever they say, the walk ends, stays within the payload, and the description can be told as a block. */
+/* Fuzz target: the first two bytes give the size of traits and metadata, the rest is the payload: for any values the
+ * walk ends, stays within the payload, and the description can be made a block. */
 #include "autologger/schema/event_info.h"
 #include "autologger/schema/message.h"
 #include "autologger/schema/set.h"
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t   payload_size = size - 2 - traits_size - metadata_size, sum = 0;
     uint8_t *traits = exact(data + 2, traits_size), *metadata = exact(data + 2 + traits_size, metadata_size);
     uint8_t *payload = exact(data + size - payload_size, payload_size);
-    static struct schema_set *set; /* one for all, so that what is kept is tried as well */
+    static struct schema_set *set; /* one set for all inputs, so that stored descriptions are tested as well */
     if (!set)
         set = schema_set_new();
     struct schema_key          key = {.hook          = 0xFFFF,

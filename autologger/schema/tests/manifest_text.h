@@ -1,4 +1,4 @@
-/* Manifests for tests: read, with what was told as one text. */
+/* Manifests for tests: reads one, and keeps its messages as one text. */
 #include "autologger/schema/manifest.h"
 
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static inline struct manifest *read_file(const char *name)
     return m;
 }
 
-/* A whole manifest around what stands in a provider, and around its strings; what is inside begins in line 2. */
+/* A whole manifest around the content of a provider and its strings; the content begins in line 2. */
 static inline struct manifest *read_parts(const char *provider, const char *strings, wstatus expected)
 {
     char *text;

@@ -1,6 +1,6 @@
 /* Manifests that a provider writes into its own trace, as .NET's EventSource does: in pieces, of several programs at
- * once, before and behind the events that need them; pieces that are missing, twice, out of order, or lie.
- * D-74: manifests with flaws (those that programs make of a registered provider's metadata), and pieces of several
+ * once, before and behind the events that need them; pieces that are missing, repeated, out of order, or invalid.
+ * D-74: manifests with flaws (those that programs make from a registered provider's metadata), and pieces of several
  * threads at once.
  * Proves: CON-05, and issue 5 "embedded event metadata". */
 #include "autologger/schema/chunks.h"
@@ -38,7 +38,7 @@ static const char source[] =
     "   <string id=\"task_Load\" value=\"Load\"/>\n  </stringTable>\n </resources>\n</localization>\n</instrumentationManifest>\n";
 enum { ALL = sizeof source - 1 };
 
-/* The same event, as a program made it of what a registered provider's metadata say. */
+/* The same event, in a manifest made from a registered provider's metadata. */
 static const char flawed[] =
     "<instrumentationManifest xmlns=\"http://schemas.microsoft.com/win/2004/08/events\">\n"
     " <instrumentation xmlns:win=\"http://manifests.microsoft.com/win/2004/08/windows/events\"><events>\n"
@@ -92,15 +92,15 @@ static void pieces(void **state)
     assert_string_equal(text_get(&c->whole), "abcdef");
     assert_true(see(c, "EF", 2, 3, 2, 2));
     assert_string_equal(text_get(&c->whole), "ABCDEF");
-    /* the same again is nothing new */
+    /* the same manifest again is not new */
     assert_false(see(c, "abcdef", 6, 1, 0, 3));
     assert_true(see(c, "abcdefg", 7, 1, 0, 3));
-    /* one is missing; it begins anew */
+    /* one piece is missing; then it begins anew */
     assert_false(see(c, "x", 1, 3, 0, 1));
     assert_false(see(c, "z", 1, 3, 2, 1));
     assert_false(see(c, "y", 1, 3, 1, 1));
     assert_false(see(c, "1", 1, 2, 0, 1));
-    assert_false(see(c, "1", 1, 2, 0, 1)); /* twice the first */
+    assert_false(see(c, "1", 1, 2, 0, 1)); /* the first piece again */
     assert_true(see(c, "2", 1, 2, 1, 1));
     assert_string_equal(text_get(&c->whole), "12");
     /* two threads at once */
@@ -111,7 +111,7 @@ static void pieces(void **state)
     assert_true(see(c, "ds", 2, 3, 2, 1));
     assert_string_equal(text_get(&c->whole), "threads");
     assert_false(see(c, "ds", 2, 3, 2, 1));
-    /* what is none */
+    /* invalid pieces */
     assert_false(see(c, "q", 1, 0, 0, 1));
     assert_false(see(c, "q", 1, 1, 1, 1));
     uint8_t          payload[2048];
@@ -121,7 +121,7 @@ static void pieces(void **state)
     payload[3]     = 0x5B;
     e.payload_size = 7;
     assert_false(chunks_see(c, &e));
-    e.payload_size = 8; /* nothing in it */
+    e.payload_size = 8; /* an empty piece */
     assert_true(chunks_see(c, &e));
     e.id = 1;
     assert_false(chunks_see(c, &e));
@@ -129,7 +129,7 @@ static void pieces(void **state)
     free(c);
 }
 
-/* More programs at a time than there is room for, and more bytes: the last ones are lost, nothing else is. */
+/* More programs at a time than fit, and more bytes: only the last ones are lost. */
 static void bounds(void **state)
 {
     struct chunks *c    = calloc(1, sizeof *c);
@@ -234,7 +234,7 @@ static void trace_of(const char *manifest, size_t all)
                 assert_non_null(s);
                 assert_int_equal(walk_fields(s, e.payload, e.payload_size, true, &sink, &used), DECODE_OK);
                 field_sink_finish(&sink);
-                if (e.id == CHUNKS_EVENT) { /* they are shown, too */
+                if (e.id == CHUNKS_EVENT) { /* pieces are shown, too */
                     assert_string_equal(s->name, "ManifestData");
                     assert_int_equal(out.fields, 7);
                     chunk++;
@@ -267,7 +267,7 @@ static void flawed_in_a_trace(void **state)
     trace_of(flawed, sizeof flawed - 1);
 }
 
-/* A manifest that is none describes nothing, and harms nothing. */
+/* An invalid manifest describes nothing, and does no harm. */
 static void no_manifest(void **state)
 {
     struct schema_set *set = schema_set_new();
@@ -288,7 +288,7 @@ static void count(void *ctx, struct schema_set *set, const void *xml, size_t siz
     ++*(unsigned *)ctx;
 }
 
-/* A program that writes new manifests without end: those of LEARN_XML_MAX bytes are read, and no more. */
+/* A program that writes new manifests without end: LEARN_XML_MAX bytes of them are read, and no more. */
 static void without_end(void **state)
 {
     enum { PIECES = 250, BYTES = 60000 };

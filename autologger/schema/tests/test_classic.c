@@ -1,5 +1,5 @@
-/* The table of the built-in classes, and chosen events field by field. D-77: classes that older kernels wrote, and
- * those of the machine.
+/* The table of the built-in classes, and chosen events field by field. D-77: classes of older kernels, and classes of
+ * the machine's configuration.
  * Proves: CON-05, LEG-03 (the kernel's classes, field by field). */
 #include "autologger/schema/classic.h"
 
@@ -99,12 +99,12 @@ static void process_start(void **state)
                         "PackageFullName= ApplicationId=");
     assert_true(classic_name(0x0301, name, sizeof name));
     assert_string_equal(name, "Process/Start");
-    e.payload_size -= 5; /* ends inside CommandLine */
+    e.payload_size -= 5; /* the payload ends inside CommandLine */
     assert_int_equal(decode(&e, &used), DECODE_MISMATCH);
     assert_non_null(strstr(seen, "ImageFileName=sh"));
-    assert_non_null(strstr(seen, "CommandLine=sh x")); /* D-73: all of it that is there */
+    assert_non_null(strstr(seen, "CommandLine=sh x")); /* D-73: the part that is there */
     assert_null(strstr(seen, "PackageFullName"));
-    assert_int_equal(e.payload_size - used, 1); /* half a letter stays to be shown */
+    assert_int_equal(e.payload_size - used, 1); /* half a character remains */
     e.payload_size -= 8;                        /* ends inside ImageFileName */
     assert_int_equal(decode(&e, &used), DECODE_MISMATCH);
     assert_null(strstr(seen, "CommandLine"));
@@ -158,7 +158,7 @@ static const struct {
       DECODE_OK),
     R(0x0B16, 2, true, "\2\0\0\0\2\0\0\0\2\0\0\0a\0\0\0b\0\0\0c\0\0\0", "SystemConfig/PnP",
       "IDLength=2 DescriptionLength=2 FriendlyNameLength=2 DeviceID=a DeviceDescription=b FriendlyName=c", DECODE_OK),
-    /* D-77: what older kernels wrote, and the machine's classes */
+    /* D-77: classes of older kernels, and of the machine */
     R(0x030A, 0, true, "\0\0\x10\0\0\0\0\0\0\x20\0\0\0\0\0\0x\0\0\0", "Image/Load",
       "BaseAddress=0x100000 ModuleSize=0x2000 ImageFileName=x", DECODE_OK),
     R(0x030A, 1, false, "\0\0\x10\0\0\x20\0\0\7\0\0\0x\0\0\0", "Image/Load",
@@ -211,7 +211,7 @@ static const struct {
       "VbsEnabled=true HvciEnabled=false HyperVisorEnabled=true", DECODE_OK),
     R(0x0B25, 2, true, "\5\0\0\0\0\0\0\0\2\0\0\0\1\0\0\0", "SystemConfig/Boot",
       "BootFlags=0x5 FirmwareType=2 SecureBootEnabled=true SecureBootCapable=false", DECODE_OK),
-    /* what Windows XP and Server 2003 wrote, drivers, telephones: by Microsoft's documentation of the classes */
+    /* classes of Windows XP and Server 2003, drivers, telephones: by Microsoft's documentation */
     R(0x0B1F, 2, true,
       "\x00\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x04\x00\x00\x00\x02\x00\x00\x00\x05\x00\x00\x00\x02\x00\x00\x00"
       "\x06\x00\x00\x00\x02\x00\x00\x00\x07\x00\x00\x00\x02\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00\x09\x00\x00\x00\x02\x00\x00\x00\x0A\x00\x00\x00\x02\x00\x00\x00\x0B\x00\x00\x00\x02\x00\x00\x00"

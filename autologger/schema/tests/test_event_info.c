@@ -83,7 +83,7 @@ static void there_and_back(void **state)
     assert_true(event_info_build(p->events[0], NULL, &block));
     assert_true(map_info_build(p->events[0]->fields[1].map, &map));
     assert_int_equal(event_info_read(back, block.data, block.length, &why), W_SUCCESS);
-    assert_int_equal(map_info_read(back, map.data, map.length, &why), W_SUCCESS); /* behind the event that names it */
+    assert_int_equal(map_info_read(back, map.data, map.length, &why), W_SUCCESS); /* after the event with that map */
     const struct schema_event *e = back->events[0];
     assert_string_equal(back->name, "Contoso");
     assert_string_equal(back->message, "The provider");
@@ -124,7 +124,7 @@ static void in_a_file(void **state)
     assert_true(map_info_build(p->events[0]->fields[1].map, &map));
     about.hook = CLASSIC_EVENT_METADATA | EVENT_METADATA_EVENT;
     assert_true(schema_set_learn(set, &about, block.data, block.length));
-    assert_true(schema_set_learn(set, &about, block.data, block.length)); /* twice: once is enough */
+    assert_true(schema_set_learn(set, &about, block.data, block.length)); /* a second time changes nothing */
     about.hook = CLASSIC_EVENT_METADATA | EVENT_METADATA_MAP;
     assert_true(schema_set_learn(set, &about, map.data, map.length));
     about.hook = 0x0301;
@@ -143,7 +143,7 @@ static void in_a_file(void **state)
     schema_provider_free(p);
 }
 
-/* Each bit of both blocks, and each length: nothing is read outside (ASan sees it), what is let in can be walked. */
+/* Each flipped bit of both blocks, and each length: nothing is read outside (ASan), an accepted block can be walked. */
 static void every_bit(void **state)
 {
     struct schema_provider *p     = contoso();

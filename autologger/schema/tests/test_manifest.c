@@ -1,4 +1,4 @@
-/* Manifests: what is read, what is refused and how that is told.
+/* Manifests: valid ones, refused ones, and the messages.
  * Proves: MAN-01, MAN-02, MAN-03, MAN-04, MAN-05, MAN-08, MAN-10, MAN-12, MAN-13; manifests as bad input. */
 #include "autologger/schema/tests/manifest_text.h"
 
@@ -38,7 +38,7 @@ static void figure(void **state)
     assert_int_equal(e->channel, 16);
     assert_int_equal(e->level, 4);
     assert_int_equal(e->opcode, 32);
-    assert_true(e->keyword == UINT64_C(0x8000000000001000)); /* its own, and the first channel's bit */
+    assert_true(e->keyword == UINT64_C(0x8000000000001000)); /* its own keyword, and the first channel's bit */
     assert_string_equal(manifest_text_get(m, &e->item.message, 0), "Registry key %6 was created with status %3.");
     assert_string_equal(told, "");
     manifest_free(m);
@@ -60,7 +60,7 @@ static void sample(void **state)
     assert_string_equal(p->tasks.at[0].item.name, "Order");
     assert_int_equal(p->tasks.at[0].item.value, 1);
     assert_true(p->tasks.at[0].has_guid);
-    assert_int_equal(p->opcodes.at[0].task, 0); /* of the task alone */
+    assert_int_equal(p->opcodes.at[0].task, 0); /* for this task alone */
     assert_int_equal(p->opcodes.at[1].task, MANIFEST_NONE);
     const struct manifest_event *e = p->events.at;
     assert_int_equal(e[0].template_index, e[1].template_index); /* shared */
@@ -96,7 +96,7 @@ static void cultures(void **state)
     (void)state;
     assert_int_equal(manifest_culture_find(m, "de_DE.UTF-8"), 1);
     assert_int_equal(manifest_culture_find(m, "de"), 1);
-    assert_int_equal(manifest_culture_find(m, "de-AT"), 1); /* the language */
+    assert_int_equal(manifest_culture_find(m, "de-AT"), 1); /* by its language */
     assert_int_equal(manifest_culture_find(m, "DE-de"), 1);
     assert_int_equal(manifest_culture_find(m, "fr_FR"), 0);
     assert_int_equal(manifest_culture_find(m, "C"), 0);
@@ -110,7 +110,7 @@ static void cultures(void **state)
     manifest_free(m);
 }
 
-/* Provider, strings, what must be told; with its line, and "did you mean" where there is a near word. */
+/* Provider, strings, expected messages with their lines, and "did you mean" when a similar word exists. */
 static const struct {
     const char *provider, *strings, *told;
 } mistakes[] = {
@@ -227,7 +227,7 @@ static void every_warning(void **state)
     struct manifest *m = read_parts("<channels><importChannel name='Application' chid='A'/></channels>"
                                     "<events><event value='1' channel='A' level='win:Error' message='m'/></events>",
                                     "", W_SUCCESS);
-    assert_string_equal(told, ""); /* as it should be */
+    assert_string_equal(told, ""); /* valid */
     manifest_free(m);
 }
 
@@ -299,7 +299,7 @@ static void nothing_from_outside(void **state)
     assert_non_null(strstr(told, "the manifest has no provider"));
 }
 
-/* Cut at every byte: never a crash, and never taken for whole. */
+/* Cut at every byte: never a crash, and never accepted as complete. */
 static void cut(void **state)
 {
     char   path[512];
@@ -318,7 +318,8 @@ static void cut(void **state)
     free(text);
 }
 
-/* Large and wrong: read to its end in no more time than its bytes take, with the mistakes told up to a bound. */
+/* A large manifest full of mistakes: read to its end in time proportional to its bytes, with a bounded number of
+ * messages. */
 static void many_mistakes(void **state)
 {
     size_t size = 4 << 20;

@@ -18,7 +18,7 @@
 #define FOLDER AL_TEST_DIR "/manifests"
 enum { LEAST = 60, SECTIONS_MAX = 400 };
 
-static struct text out; /* what a section should be, by what happens */
+static struct text out; /* a section's text, as computed */
 
 static void note(void *ctx, const struct manifest_problem *p)
 {
@@ -112,7 +112,7 @@ static void event_note(struct schema_set *set, const struct guid *provider, cons
     field_sink_finish(&sink);
 }
 
-/* What is installed is the binary form: it must say the same. */
+/* Manifests are installed in their binary form: it must give the same. */
 static struct manifest *packed_and_back(struct manifest *m)
 {
     struct text      packed = {0};

@@ -1,5 +1,5 @@
-/* Payloads by a manifest: every in-type with every out-type, arrays and structs by reference, maps, cultures, what does
- * not fit.
+/* Payloads by a manifest: every in-type with every out-type, arrays and structs by reference, maps, cultures, payloads
+ * that do not fit.
  * Proves: MAN-06, MAN-07, MAN-08, MAN-09, MAN-11, MAN-12, MAN-20. */
 #include "autologger/schema/tests/manifest_text.h"
 
@@ -118,11 +118,11 @@ static void every_type(void **state)
                  types[i].in, types[i].out);
         struct manifest   *m   = read_parts(text, "", W_SUCCESS);
         struct schema_set *set = set_of(m, NULL);
-        assert_string_equal(told, ""); /* no doubt about the pair */
+        assert_string_equal(told, ""); /* the pair gives no warning */
         enum decode_result r = decode(set, m, 1, 0, types[i].bytes, types[i].size);
         if (r != DECODE_OK || strncmp(seen, "v=", 2) != 0 || strcasecmp(seen + 2, types[i].text) != 0)
             fail_msg("%s as %s: %s, not v=%s (%d)", types[i].in, types[i].out, seen, types[i].text, r);
-        /* one byte less, one byte more: told, and nothing is read past it. A string may end with the payload */
+        /* a byte less or more is a mismatch, and nothing is read past the payload. A string may end with the payload */
         bool string = strstr(types[i].in, "String") && !strstr(types[i].in, "Counted");
         r           = decode(set, m, 1, 0, types[i].bytes, types[i].size - 1);
         if (!string && r != DECODE_MISMATCH)
@@ -155,13 +155,13 @@ static void shared_template(void **state)
         assert_int_equal(decode(german, m, id, 0, order, sizeof order), DECODE_OK);
         assert_string_equal(seen, "id=7 customer=Bob state=bezahlt");
     }
-    assert_int_equal(decode(set, m, 1, 1, order, sizeof order), DECODE_UNKNOWN); /* no other version stands in for it */
+    assert_int_equal(decode(set, m, 1, 1, order, sizeof order), DECODE_UNKNOWN); /* no other version is used */
     schema_set_free(set);
     schema_set_free(german);
     manifest_free(m);
 }
 
-/* MAN-11: the message of the article's event, with the values of its own fields in their places. */
+/* MAN-11: the message of the article's event, with its own fields' values inserted. */
 static void message_of_the_figure(void **state)
 {
     struct manifest   *m         = read_file("figure5.man");
@@ -195,7 +195,7 @@ static void by_reference(void **state)
         seen,
         "count=2 items[0].name=ab items[0].price=1 items[1].name=c items[1].price=-2 length=3 blob=aabbcc three[0]=1 three[1]=2 "
         "three[2]=3 rights=read|write");
-    /* a count that promises more than there is; every shorter payload */
+    /* a count beyond the payload; every shorter payload */
     uint8_t wrong[sizeof items];
     memcpy(wrong, items, sizeof items);
     wrong[0] = wrong[1] = 0xFF;
@@ -206,7 +206,7 @@ static void by_reference(void **state)
     manifest_free(m);
 }
 
-/* MAN-09: no template is no payload; one that comes is told. */
+/* MAN-09: without a template there is no payload; an unexpected one is reported. */
 static void no_template(void **state)
 {
     struct manifest   *m   = read_file("shop.man");
@@ -218,7 +218,7 @@ static void no_template(void **state)
     manifest_free(m);
 }
 
-/* The XML of a template's UserData, with values that XML would take for something else. */
+/* The XML of a template's UserData, with values that must be escaped. */
 static void user_data(void **state)
 {
     struct manifest *m = read_parts(

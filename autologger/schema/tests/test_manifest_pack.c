@@ -60,7 +60,7 @@ static void metadata_alone(void **state)
     text_finish(&out);
 }
 
-/* No cut and no changed bit is taken for sound, except in zeros between blobs. */
+/* Any cut and any changed bit is detected, except in zeros between blobs. */
 static void damage(void **state)
 {
     struct text t = packed_of("shop.man");
@@ -100,7 +100,7 @@ static void several(void **state)
     struct text t = packed_of("shop.man"), u = packed_of("figure5.man");
     unsigned    n = 0;
     (void)state;
-    text_add(&t, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16); /* a linker aligns */
+    text_add(&t, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16); /* as a linker aligns */
     text_add(&t, u.data, u.length);
     assert_int_equal(manifest_unpack_all(t.data, t.length, "x", count, &n, NULL), W_SUCCESS);
     assert_int_equal(n, 2);
@@ -108,7 +108,7 @@ static void several(void **state)
     text_finish(&u);
 }
 
-/* This program itself has a section ".text"; what is no ELF file, or a cut one, has none. */
+/* This program has a section ".text"; a file that is no ELF file, or a cut one, has none. */
 static void elf(void **state)
 {
     uint64_t    offset, length;

@@ -1,4 +1,4 @@
-/* The model: what schema_event_finish lets in and refuses, the walk over references, structs and maps, and words of
+/* The model: what schema_event_finish accepts and refuses, the walk over references, structs and maps, and names of
  * types.
  * Proves: MAN-07 (count and length by reference, arrays, structs), MAN-20 and CON-15 (a payload that does not fit is
  * reported, not read past). */
@@ -88,7 +88,7 @@ static void references(void **state)
         seen,
         "n=2# len=3# numbers[0]=1# numbers[1]=2# text=abc s[0].size=1# s[0].bytes=aa s[1].size=2# s[1].bytes=bbcc "
         "fixed[0]=xy fixed[1]=zzz");
-    for (size_t size = sizeof payload - 1; size-- > 0;) { /* cut anywhere: what is whole is given, and no more */
+    for (size_t size = sizeof payload - 1; size-- > 0;) { /* cut anywhere: complete fields are given, and no more */
         char *exact = malloc(size ? size : 1);
         memcpy(exact, payload, size);
         assert_int_equal(decode(e, exact, size, &used), DECODE_MISMATCH);
@@ -102,7 +102,7 @@ static void references(void **state)
     schema_provider_free(p);
 }
 
-/* What a hostile or mistaken description must not get in with. */
+/* Hostile or mistaken descriptions that must be refused. */
 static void refused(void **state)
 {
     static const struct {
@@ -199,7 +199,7 @@ static void words(void **state)
     assert_int_equal(schema_out_default(IN_UINT32), OUT_UNSIGNEDINT);
     assert_true(schema_out_fits(IN_UINT32, OUT_IPV4));
     assert_false(schema_out_fits(IN_UINT8, OUT_IPV4));
-    assert_false(schema_out_fits(IN_INT8, OUT_BOOLEAN)); /* TraceLogging's alone */
+    assert_false(schema_out_fits(IN_INT8, OUT_BOOLEAN)); /* for TraceLogging only */
 }
 
 static void many(void **state)

@@ -1,4 +1,4 @@
-/* The order in which descriptions are asked, what wins, and what is found again when a provider goes.
+/* The order in which descriptions are searched, which one wins, and what is found after a provider was removed.
  * Proves: API-19, TLG-04 and TLG-04 (provider, id and version find it; an event that describes itself needs none),
  * CON-05, CON-15. */
 #include "autologger/schema/classic.h"
@@ -45,14 +45,14 @@ static void the_order(void **state)
     assert_int_equal(schema_set_add(s, SCHEMA_MANIFEST, provider(&guid, "m1", 7, 0, "first")), W_SUCCESS);
     assert_int_equal(schema_set_add(s, SCHEMA_MANIFEST, provider(&guid, "m2", 7, 0, "second")), W_SUCCESS);
     assert_int_equal(schema_set_add(s, SCHEMA_EMBEDDED, provider(&guid, "f", 7, 0, "too late")), W_SUCCESS);
-    assert_string_equal(found(s, &k), "second"); /* of manifests the last; and a manifest before what the file has */
-    k.metadata      = "\x0B\0\0Itself\0";        /* 11 bytes are said, 10 are there: it describes nothing */
+    assert_string_equal(found(s, &k), "second"); /* the last manifest; and a manifest wins over the file's own */
+    k.metadata      = "\x0B\0\0Itself\0";        /* the size says 11 bytes, but 10 are there: it describes nothing */
     k.metadata_size = 10;
     assert_string_equal(found(s, &k), "second");
     k.metadata = "\x0A\0\0Itself\0";
     assert_string_equal(found(s, &k), "Itself");
     k.metadata_size = 0;
-    k.version       = 1; /* no going back to another version */
+    k.version       = 1; /* another version is not used instead */
     k.string_only   = false;
     assert_string_equal(found(s, &k), "nothing");
     k.version = 0;
@@ -129,7 +129,7 @@ static void asked_once(void **state)
     schema_set_free(s);
 }
 
-/* More descriptions than are kept: none is mistaken for another, and the memory is bounded. */
+/* More descriptions than are kept: none is confused with another, and memory is bounded. */
 static void many_that_describe_themselves(void **state)
 {
     struct schema_set *s = schema_set_new();

@@ -88,14 +88,14 @@ static void the_sample_event(void **state)
     assert_int_equal(decode(&schema, &payload, &used), DECODE_OK);
     assert_string_equal(seen, "a.b=Hello a.c=W!");
     assert_int_equal(used, payload.size);
-    payload.size--; /* in the middle of a letter */
+    payload.size--; /* in the middle of a character */
     assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
     assert_string_equal(seen, "a.b=Hello a.c=W");
-    payload.size -= 3; /* nothing of it is there */
+    payload.size -= 3; /* no byte of it is there */
     assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
     assert_string_equal(seen, "a.b=Hello");
     payload.size += 6;
-    ADD(&payload, "xyz"); /* bytes left over */
+    ADD(&payload, "xyz"); /* surplus bytes */
     assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
     assert_int_equal(payload.size - used, 3);
 }
@@ -160,7 +160,7 @@ static void every_type(void **state)
         add(&payload, rows[i].bytes, rows[i].size);
         if (decode(&schema, &payload, &used) != DECODE_OK || strcmp(seen, rows[i].text) != 0)
             fail_msg("in %u out %u: '%s', not '%s'", rows[i].in, rows[i].out, seen, rows[i].text);
-        /* cut anywhere: a mismatch, and nothing made up; strings have tests of their own */
+        /* cut anywhere: a mismatch, and no invented value; strings have tests of their own */
         for (; payload.size > 0 && rows[i].in > 2;) {
             payload.size--;
             assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
@@ -245,7 +245,7 @@ static void hostile_schemas_end(void **state)
     ADD(&schema, "z\0\x24\0\0");
     assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
     schema.size = 0;
-    ADD(&schema, "E\0"); /* the same within the depth that is allowed */
+    ADD(&schema, "E\0"); /* the same within the allowed depth */
     for (int i = 0; i < 10; i++)
         ADD(&schema, "s\0\xB8\x01\xFF\xFF");
     ADD(&schema, "z\0\x24\0\0");

@@ -35,7 +35,7 @@ static void recognised_or_not(void **state)
         R("tags of two bytes", NAME "\x08\0\x81\1Run\0", true, 11, 8),
         R("names beyond ASCII", "\x06\0\xC3\xA4\xC3\0" EVENT, false, 0, 0),
         R("names in UTF-8", "\x05\0\xC3\xA4\0" EVENT, true, 5, 10),
-        R("an unknown type of a field", NAME "\x0A\0\0Run\0n\0\x1F", true, 11, 10), /* the fields are not looked at */
+        R("an unknown type of a field", NAME "\x0A\0\0Run\0n\0\x1F", true, 11, 10), /* field types are not checked */
         R("empty", "", false, 0, 0),
         R("one byte", "\x0B", false, 0, 0),
         R("the name alone", NAME, false, 0, 0),
@@ -113,8 +113,7 @@ static void cut_anywhere(void **state)
     schema_set_free(set);
 }
 
-/* One description for each place of the metadata: fields of the one must not be looked for where those of the other
- * are. */
+/* One description for each place of the metadata: fields must not be read at the other place's offsets. */
 static void the_same_bytes_as_items(void **state)
 {
     static const uint8_t payload[] = NAME EVENT "\7\0\0\0", value[] = {7, 0, 0, 0};

@@ -1,4 +1,4 @@
-/* libxml2 is loaded when XML is read: a machine without it is told so, with what to do, and one with it reads.
+/* libxml2 is loaded when XML is read: a machine without it gets a reason and advice, and a machine with it reads.
  * Proves: D-89. */
 #include "autologger/schema/xml_library.h"
 #include "autologger/schema/xml_reader.h"

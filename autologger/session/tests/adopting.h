@@ -1,4 +1,4 @@
-/* adopting.h - a successor of a session in the same process: what a keeper would hand over. Include after fixture.h. */
+/* adopting.h - a successor of a session in the same process: plays the keeper's hand-over. Include after fixture.h. */
 #ifndef AUTOLOGGER_SESSION_TESTS_ADOPTING_H
 #define AUTOLOGGER_SESSION_TESTS_ADOPTING_H
 #include "autologger/etl/writer_private.h"
@@ -34,14 +34,14 @@ static inline int adopting_find(void *ctx, const char *name)
     return -1;
 }
 
-/* As if `s` had died now. The caller destroys the successor before `s`, of which nothing must run any more. */
+/* Adopts as if `s` had died now. The caller destroys the successor before `s`; no thread of `s` may run any more. */
 static inline struct session *adopting_successor(struct fixture *f, const struct session *s)
 {
     struct session *n = NULL;
     struct reason   why;
     adopting_keep(s);
     if (s->logger && s->logger->writer)
-        writer_unlock(s->logger->writer); /* the kernel does it for the dead */
+        writer_unlock(s->logger->writer); /* the kernel does it for a dead process */
     assert_int_equal(session_adopt(&f->env, f->table.directory, dup(s->state_fd), adopting_find, NULL, &n, &why), 0);
     return n;
 }

@@ -1,5 +1,6 @@
 /* A session on a machine without memory: every allocation and every mapping fails in turn, from its creation to its
- * end. Whatever fails, nothing crashes or leaks, who asked gets a Status with a reason, and attempted = written + lost.
+ * end. Whatever fails, nothing crashes or leaks, the caller gets a Status with a reason, and attempted = written +
+ * lost.
  * Proves: COR-20, LGT-05. */
 // timeout: 180
 #include "autologger/session/tests/fixture.h"
@@ -7,7 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* The linker leads calls of the code under test here (see CMakeLists.txt). */
+/* The linker redirects calls of the code under test to here (see CMakeLists.txt). */
 static struct fault {
     unsigned at, calls; /* call number `at` fails (1-based); 0: none */
     bool     armed;
@@ -62,7 +63,7 @@ static void writes(struct session *s, struct program *w)
     }
 }
 
-/* The program attaches with memory: that it can't is the program's matter. True: it could. */
+/* The program maps its memory; a failure of that is the program's own. Returns whether it attached. */
 static bool attach(struct program *w, struct session *s, unsigned slot, unsigned entry)
 {
     arm(true);

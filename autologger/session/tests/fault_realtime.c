@@ -1,6 +1,6 @@
 /* A real-time session on a machine that fails: every call to the file system in turn, while events are written, read
- * and kept over a reboot. Whatever fails: attempted = written + lost, nobody gets an event twice, and what can be read
- * is what was kept.
+ * and kept over a reboot. Whatever fails: attempted = written + lost, no consumer gets an event twice, and the readable
+ * events are those kept.
  * Proves: COR-20, LGT-07. */
 // timeout: 240
 #include "autologger/session/tests/fixture.h"
@@ -13,8 +13,8 @@ enum { MOST = 8192 };
 static struct {
     unsigned at, calls; /* fail call number `at` (1-based); 0: none */
     int      error;
-    bool     reads; /* a read has failed: what was kept may not be found again */
-    bool     marks; /* an acknowledgement has not reached the disk: it may come again after a reboot */
+    bool     reads; /* a read has failed: kept events may not be found again */
+    bool     marks; /* an acknowledgement did not reach the disk: its events may come again after a reboot */
 } fault;
 static struct os faulty;
 
@@ -78,7 +78,7 @@ static void take(const uint8_t *data, size_t size)
     }
 }
 
-/* All that there is; `acknowledge` the last, too. */
+/* Reads all buffers; `acknowledge`: the last one, too. */
 static void read_all(struct session *s)
 {
     struct ctl_consume_request q = {.what = CTL_CONSUME_BUFFER};
@@ -97,7 +97,7 @@ static void read_all(struct session *s)
     realtime_delivery.gone(s, 1);
 }
 
-/* One boot; `number` goes on. What is in the backup or was delivered. */
+/* One boot; `number` continues. Returns the events in the backup or delivered. */
 static uint64_t boot(struct fixture *f, bool read, uint64_t *number)
 {
     struct plan_text    t;

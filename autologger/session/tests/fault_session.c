@@ -14,7 +14,7 @@ static struct {
 static ssize_t faulty_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
 {
     if (++pwrite_fault.calls == pwrite_fault.at) {
-        if (pwrite_fault.error == 0 && size > 1) /* short: the caller goes on */
+        if (pwrite_fault.error == 0 && size > 1) /* a short write: the caller continues */
             return os_linux()->pwrite(os, fd, data, size / 2, offset);
         return -pwrite_fault.error;
     }
@@ -166,7 +166,7 @@ static void every_sync_fails_in_turn(void **state)
     assert_true(at > 2 && failed > 0);
 }
 
-/* A torn write is cut off; where even that fails it is tried again before the next one. */
+/* A torn write is cut off; if even that fails, it is tried again before the next write. */
 static void every_cut_fails_in_turn(void **state)
 {
     unsigned cuts = 0;

@@ -64,7 +64,7 @@ static void one_start(struct fixture *f, struct one *o, const char *name, const 
     program_attach(&o->w, o->s, (uint32_t)geteuid(), slot, entry);
 }
 
-/* Other things take `taken` KB of the volume first, so that it is full at another place each time. */
+/* Takes `taken` KB of the volume first, so that it is full at another place each time. */
 static void fill(const char *folder, unsigned taken)
 {
     static uint8_t block[1024];

@@ -1,4 +1,4 @@
-/* fixture.h - a session environment, a plan by hand and a writer in this process, for the tests of this folder. */
+/* fixture.h - a session environment, a hand-made plan and a writer in this process, for the tests of this folder. */
 #ifndef AUTOLOGGER_SESSION_TESTS_FIXTURE_H
 #define AUTOLOGGER_SESSION_TESTS_FIXTURE_H
 #include "autologger/etl/reader.h"
@@ -113,12 +113,12 @@ static inline wstatus program_write(struct program *w, const void *payload, uint
     bool                    written = false;
     wstatus                 st      = ring_write(&w->view, w->enable, w->ticket, &h, &piece, 1, size, &written);
     w->attempted++;
-    __atomic_fetch_add(&w->written, st == 0 && written, __ATOMIC_RELAXED); /* others may look meanwhile */
+    __atomic_fetch_add(&w->written, st == 0 && written, __ATOMIC_RELAXED); /* other threads may read it meanwhile */
     w->refused += st != 0;
     return st;
 }
 
-/* All of an update. */
+/* A complete update, from begin to end. */
 static inline wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found,
                                      struct reason *why)
 {

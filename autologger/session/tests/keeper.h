@@ -1,4 +1,4 @@
-/* keeper.h - what a keeper does for a session in the same process: it has what the daemon gave it, over the daemon's
+/* keeper.h - plays the keeper for a session in the same process: it keeps the daemon's descriptors over the daemon's
  * death at a chosen moment. */
 #ifndef AUTOLOGGER_SESSION_TESTS_KEEPER_H
 #define AUTOLOGGER_SESSION_TESTS_KEEPER_H
@@ -17,7 +17,7 @@ static struct {
     jmp_buf  death;
 } keeper;
 
-/* One more step of those at which the daemon can die. */
+/* A point at which the daemon can die. */
 static inline void keeper_step(void)
 {
     if (keeper.dies_at && ++keeper.calls == keeper.dies_at)
@@ -64,7 +64,7 @@ static inline void keeper_close(void)
             close(keeper.at[i].fd);
 }
 
-/* What a process that dies does not free is no leak. */
+/* Memory of a process that dies is not a leak. */
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
@@ -78,7 +78,7 @@ static inline void keeper_leaks(bool allowed)
 
 static struct session *keeper_dead[DEATHS];
 
-/* As if the daemon had died now, with `dead`, of which nothing must run any more. */
+/* Adopts as if the daemon had died now, with `dead`; no thread of `dead` may run any more. */
 static inline struct session *keeper_successor(struct fixture *f, struct session *dead)
 {
     static unsigned deaths;

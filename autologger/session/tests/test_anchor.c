@@ -1,6 +1,6 @@
-/* The anchor of a session's times (D-05): its files start when it started, whatever the daemon's age; their dates
- * follow the system's, in the header of a file that is being written too; and the clock, from which elapsed times come,
- * does not. */
+/* The anchor of a session's times (D-05): its files start when the session started, whatever the daemon's age; their
+ * dates follow the system's, also in the header of a file that is being written; and the clock, which gives elapsed
+ * times, does not. */
 #include "autologger/etl/header.h"
 #include "autologger/session/anchor.h"
 #include "autologger/session/realtime.h"
@@ -32,11 +32,11 @@ static void header_of(const char *path, struct etl_file_header *out)
 {
     struct etl_reader *r = NULL;
     assert_int_equal(etl_reader_open(path, &r, NULL), 0);
-    *out = *etl_reader_header(r); /* its names are not looked at */
+    *out = *etl_reader_header(r); /* pointers to names are not used */
     etl_reader_close(r);
 }
 
-static void near(uint64_t a, uint64_t b) /* a busy machine is given 2 s */
+static void near(uint64_t a, uint64_t b) /* allows 2 s for a busy machine */
 {
     if ((a > b ? a - b : b - a) > 2 * SECOND)
         fail_msg("%llu is %lld s from %llu", (unsigned long long)a, (long long)(a - b) / SECOND, (unsigned long long)b);
@@ -86,8 +86,8 @@ static void starts_with_its_session(void **state)
     }
 }
 
-/* Many virtual machines have no counter of the processor: the performance counter stands in for it, and the file, the
- * query and a condition say so. */
+/* Many virtual machines have no processor counter: the performance counter replaces it, and the file, the query and a
+ * condition say so. */
 static void says_which_clock_it_has(void **state)
 {
     static const uint32_t   in_file[] = {0, 1, 2, 1};
@@ -105,7 +105,7 @@ static void says_which_clock_it_has(void **state)
         struct session *s     = begin(&f, os_linux(), &t, type);
         session_info(s, &info);
         assert_int_equal(info.clock_type, in_file[type]);
-        assert_int_equal(s->state->clock_type, type); /* what was declared stays: a profile of the session has it */
+        assert_int_equal(s->state->clock_type, type); /* the declared type stays: a session's profile contains it */
         unsigned told = 0;
         for (unsigned i = 0; i < s->conditions.count; i++)
             told += strcmp(s->conditions.items[i].item, "ClockType") == 0 &&
@@ -131,7 +131,7 @@ static void date_is_the_systems(void **state)
     struct os              os = *os_linux();
     (void)state;
     os.realtime_ns = wrong_date;
-    for (int told = 0; told < 2; told++) { /* 1: the daemon noticed that it was set; 0: nobody did before the end */
+    for (int told = 0; told < 2; told++) { /* 1: the daemon noticed the change; 0: nobody did before the end */
         fixture_init(&f, true);
         behind                = YEARS;
         const uint64_t  start = now(), boot = f.env.anchor.boot_filetime;
@@ -141,7 +141,7 @@ static void date_is_the_systems(void **state)
         near((uint64_t)early.raw.boot_time, boot - YEARS / 100);
         nap(300);
         behind = 0;
-        for (int tries = 0; told; tries++) { /* the file as it is being written */
+        for (int tries = 0; told; tries++) { /* the file while it is written */
             session_date_set(s);
             nap(50);
             header_of(t.path, &running);
@@ -161,7 +161,8 @@ static void date_is_the_systems(void **state)
     }
 }
 
-/* Whose clock is dates keeps what it read; whose clock is another machine's keeps its dates. */
+/* A session whose clock is the system's date keeps the dates it read; one with another machine's clock keeps its
+ * dates. */
 static void others_stay(void **state)
 {
     struct fixture         f;
@@ -185,7 +186,7 @@ static void others_stay(void **state)
     }
 }
 
-/* The backup file of a real-time session, from which consumers that come later have their header. */
+/* The same for the backup file of a real-time session, which gives later consumers their header. */
 static void consumers_get_it(void **state)
 {
     struct fixture   f;

@@ -1,4 +1,4 @@
-/* A ring in memory whose daemon dies at any write of a pass: what its successor keeps has no hole, and what is not
+/* A ring in memory whose daemon dies at any write of a pass: its successor's ring has no hole, and an event missing
  * there is counted as overwritten. The writer has one number after another, on all processors by turns. Proves: COR-16,
  * SES-03. */
 // timeout: 120
@@ -46,10 +46,10 @@ static void box_begin(struct box *b)
     session_fs_ready(b->s);
     assert_int_equal(session_start(b->s, &why), 0);
     program_attach(&b->w, b->s, 0, slot, entry);
-    b->w.view.eventfd = dup(b->w.view.eventfd); /* a program has its own */
+    b->w.view.eventfd = dup(b->w.view.eventfd); /* as a program has its own */
 }
 
-/* On one processor after another. */
+/* Writes on one processor after another. */
 static void write_some(struct box *b, unsigned events)
 {
     uint8_t payload[PAYLOAD] = {0};
@@ -64,7 +64,7 @@ static void write_some(struct box *b, unsigned events)
     }
 }
 
-/* What a snapshot would have: the newest events, without a hole; with those that were overwritten, all. */
+/* The content of a snapshot: the newest events, without a hole; with the overwritten ones, all. */
 static void window_check(struct box *b)
 {
     char                    path[128];
@@ -111,7 +111,7 @@ static void no_hole_whenever_the_daemon_dies(void **state)
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     for (unsigned step = 1;; step++) {
         box_begin(&b);
-        write_some(&b, FEW); /* they stay in the ring, whose next buffers are of much later */
+        write_some(&b, FEW); /* they stay in the ring, whose next buffers are much later */
         logger_pass(b.s->logger, false, true);
         write_some(&b, BURST);
         keeper.calls   = 0;
@@ -135,7 +135,7 @@ static void no_hole_whenever_the_daemon_dies(void **state)
             break;
         }
         session_destroy(b.s);
-        char command[128]; /* without fixture_finish: the table's session is a dead one */
+        char command[128]; /* not fixture_finish: the table's session is dead */
         snprintf(command, sizeof command, "rm -rf '%s'", b.f.dir);
         assert_int_equal(system(command), 0);
     }

@@ -1,6 +1,6 @@
-/* A session's buffers as a query tells of them: set aside, in use, full, written, and free for other events; first
- * MinimumBuffers, and all of MaximumBuffers before an event is lost. As long as the file system is not ready full
- * buffers wait, and can be seen.
+/* A session's buffers in a query: allocated, in use, full, written, and free for other events; at first MinimumBuffers,
+ * and all of MaximumBuffers before an event is lost. While the file system is not ready full buffers wait, and the
+ * query shows it.
  * Proves: COR-15, COR-17, SES-22. */
 #include "autologger/session/tests/fixture.h"
 
@@ -16,7 +16,7 @@ struct stand {
     cpu_set_t        all;
 };
 
-/* No thread of its own: the logger looks when it is told to. All events come from one processor. */
+/* Without a thread: the logger runs when the test calls it. All events come from one processor. */
 static void stand_begin(struct stand *t, uint32_t minimum, uint32_t maximum)
 {
     struct enable_terms all = {0};
@@ -59,7 +59,7 @@ static void write_all(struct stand *t, unsigned events)
         assert_int_equal(write_one(t), 0);
 }
 
-/* What a query says; `used` of them are not free. */
+/* Checks a query; `used` buffers are not free. */
 static struct ctl_session_info query(struct stand *t, uint32_t buffers, uint32_t used, uint32_t written)
 {
     struct ctl_session_info info;
@@ -91,16 +91,16 @@ static void a_buffer_is_used_written_and_free_again(void **state)
     query(&t, buffers, 1, 0); /* in use */
     assert_false(woken(&t));
     write_all(&t, FULL * A_BUFFER);
-    assert_true(woken(&t)); /* the logger is told of full ones */
+    assert_true(woken(&t)); /* the logger is woken for full buffers */
     logger_pass(t.s->logger, false, false);
-    query(&t, buffers, FULL + 1, 0); /* it may not write yet: they wait */
+    query(&t, buffers, FULL + 1, 0); /* not writable yet: they wait */
     session_fs_ready(t.s);
     logger_pass(t.s->logger, false, false);
-    query(&t, buffers, 1, 1 + FULL); /* whole buffers behind the file's head; the one in use stays */
+    query(&t, buffers, 1, 1 + FULL); /* whole buffers behind the file's header; the one in use stays */
     logger_pass(t.s->logger, false, true);
     struct ctl_session_info info = query(&t, buffers, 0, 1 + FULL + 1);
     assert_int_equal(info.events_written, FULL * A_BUFFER + 1);
-    for (unsigned i = 0; i < ROUNDS; i++) { /* more than there are: each is used again and again */
+    for (unsigned i = 0; i < ROUNDS; i++) { /* more buffers than there are: each is reused */
         write_all(&t, FULL * A_BUFFER);
         logger_pass(t.s->logger, false, true);
         info = query(&t, buffers, 0, info.buffers_written + FULL);
@@ -109,8 +109,8 @@ static void a_buffer_is_used_written_and_free_again(void **state)
     stand_end(&t);
 }
 
-/* COR-17: nothing is freed, and the logger is quick enough: as long as there may be more buffers, there are, and no
- * event is lost. */
+/* COR-17: nothing is released, and the logger is quick enough: as long as more buffers are allowed, they are added, and
+ * no event is lost. */
 static void all_buffers_come_before_a_loss(void **state)
 {
     struct stand            t;

@@ -1,6 +1,6 @@
-/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. A bit of
- * the mask for each session, with its terms; the ninth has no place. Filters lie beside each other, their places are
- * used again, and a successor finds them.
+/* The directory of providers: slots are found and reused, and a slot never used costs no memory. The mask has a bit for
+ * each session, with its terms; a ninth session has no place. Filters lie beside each other, their places are reused,
+ * and a successor finds them.
  * Proves: ENB-08, ENB-09, ENB-10 (what is kept of a provider). */
 #include "autologger/session/directory.h"
 
@@ -61,7 +61,7 @@ static void slots_are_found_and_used_again(void **state)
     g = guid_of(7);
     assert_int_equal(directory_find(d, &g), -1);
     g = guid_of(MANY - 1);
-    assert_int_equal(directory_get(d, &g), MANY - 1); /* there already */
+    assert_int_equal(directory_get(d, &g), MANY - 1); /* exists already */
     g = guid_of(1000);
     assert_int_equal(directory_get(d, &g), 7);
     g = guid_of(1001);
@@ -97,7 +97,7 @@ static void an_adopted_directory_knows_its_slots(void **state)
         assert_int_equal(directory_get(d, &g), (int)i);
         assert_int_equal(directory_enable(d, i, 0, &terms, &entry, &why), W_SUCCESS);
     }
-    directory_disable(d, MANY - 1, 0); /* free, and was taken once */
+    directory_disable(d, MANY - 1, 0); /* free, but was used once */
     assert_int_equal(directory_adopt(dup(d->fd), &next, &why), W_SUCCESS);
     directory_counted(next);
     g = guid_of(MANY - 2);
@@ -136,7 +136,7 @@ static void the_mask_follows_each_enablement(void **state)
         const uint32_t before = p->enable[order[i]].generation;
         directory_disable(d, slot, order[i]);
         assert_int_equal(p->mask, mask &= ~(1u << order[i]));
-        assert_int_not_equal(p->enable[order[i]].generation, before); /* who wrote by the old terms sees it */
+        assert_int_not_equal(p->enable[order[i]].generation, before); /* writers with the old terms notice it */
         for (unsigned k = 0; k < SHM_PROVIDER_SESSIONS; k++) {
             const struct shm_enable *e = &p->enable[k];
             assert_int_equal(e->enabled != 0, mask >> k & 1);
@@ -176,7 +176,7 @@ static void filters_lie_beside_each_other(void **state)
         assert_int_equal(directory_enable(d, i, 1, &terms, &entry, &why), W_SUCCESS);
         free(b);
     }
-    for (unsigned round = 0; round < 3; round++) { /* changed, taken away, changed again: nobody else's is touched */
+    for (unsigned round = 0; round < 3; round++) { /* changed, removed, changed again: other filters stay */
         struct filter_block *b     = filter_of(200, SIZE * (round + 1));
         struct enable_terms  terms = {.filter = round == 1 ? NULL : b};
         assert_int_equal(directory_change(d, 7, 0, &terms, &why), W_SUCCESS);
@@ -203,10 +203,10 @@ static void filters_lie_beside_each_other(void **state)
     }
     assert_int_equal(st, W_NO_SYSTEM_RESOURCES);
     assert_true(filled > SHM_FILTER_BYTES / (LARGE + 128) - 10 && filled < SHM_FILTER_BYTES / LARGE);
-    assert_int_equal(directory_change(d, 0, 0, &terms, &why), W_NO_SYSTEM_RESOURCES); /* which keeps what it has */
+    assert_int_equal(directory_change(d, 0, 0, &terms, &why), W_NO_SYSTEM_RESOURCES); /* and keeps its filter */
     assert_int_equal(*(const uint8_t *)filter_part(directory_filter(d, 0, 0), FILTER_SCHEMATIZED, &(uint32_t){0}), 0);
     directory_disable(d, MANY, 0);
-    assert_int_equal(directory_change(d, 0, 0, &terms, &why), W_SUCCESS); /* its place */
+    assert_int_equal(directory_change(d, 0, 0, &terms, &why), W_SUCCESS); /* in the freed place */
     free(large);
     directory_destroy(d);
 }

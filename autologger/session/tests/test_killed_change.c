@@ -1,6 +1,6 @@
-/* A daemon that dies in the middle of a change of its session: before each call to the file system in turn, and where
- * there is none between two steps, between them. Whatever had been done, the successor's session is whole: it has a
- * file of its kind, or real time, or both; who asked may ask again; each event is in the file once, or delivered once,
+/* A daemon dies in the middle of a change of its session: before each call to the file system in turn, and at steps
+ * between two calls. At each point the successor's session is complete: it has a file of its kind, or real time, or
+ * both; the caller may ask again; each event is in the file once, or delivered once,
  * or counted as lost. Proves: COR-20, LGT-05. */
 // timeout: 120
 #include "autologger/session/logger.h"
@@ -15,7 +15,7 @@ enum { ALL = 1000, DIED = 7, CHANGED = 8 };
 
 static struct {
     unsigned              at, calls;
-    const struct session *shrinks; /* or when its MaximumBuffers are these, and its logger looks at the clock */
+    const struct session *shrinks; /* or when its MaximumBuffers are these, and its logger reads the clock */
     uint32_t              maximum_buffers;
 } death;
 
@@ -69,7 +69,7 @@ struct scene {
     struct plan_text text;
     struct session  *s, *n; /* the predecessor's, the successor's */
     struct program   w;
-    uint32_t         kind; /* of its file */
+    uint32_t         kind; /* the file's mode */
     char             other[200];
 };
 
@@ -89,7 +89,7 @@ static void scene_begin(struct scene *c, uint32_t mode, bool file)
     struct plan plan     = plan_make(&c->f, &c->text, "dying", 8, 2 * c->f.env.cpus, 64);
     plan.log_file_mode   = mode;
     plan.max_file_size   = mode & ETL_MODE_CIRCULAR ? 8 : 0;
-    plan.forget_realtime = true; /* what nobody has read is lost, unless it is in a file */
+    plan.forget_realtime = true; /* unread events are lost, unless they are in a file */
     plan.flush_timer     = mode & ETL_MODE_REAL_TIME ? 1 : 0;
     plan.log_path        = file ? c->text.path : NULL;
     c->kind              = mode & (uint32_t)~ETL_MODE_REAL_TIME;
@@ -106,7 +106,7 @@ static void write_some(struct scene *c)
         program_write(&c->w, (uint64_t[10]){i}, 80);
 }
 
-/* As session_update does it, in this thread. */
+/* The change of session_update, in this thread. */
 static int change(struct session *s, const char *file, bool convert)
 {
     const bool           deliver = convert || s->realtime;
@@ -121,7 +121,7 @@ static int change(struct session *s, const char *file, bool convert)
     return logger_change(s->logger, &e) ? 2 : CHANGED;
 }
 
-/* Another process, which has all that the session has, changes it and dies. True: only when it had changed it. */
+/* Another process changes the session, and dies. Returns true when the change was complete. */
 static bool changed_by_who_dies(struct scene *c, unsigned at, const char *file, bool convert)
 {
     int         status;
@@ -194,7 +194,7 @@ static uint64_t in_file(const char *path)
 
 /* ---- converted to real time ---- */
 
-/* Who asked is still there, and asks the successor. */
+/* The caller is still there, and asks the successor. */
 static void asked_again(struct scene *c)
 {
     struct condition_list found = {0};
@@ -208,7 +208,7 @@ static void asked_again(struct scene *c)
     const uint64_t got = consume(c);
     assert_true(got >= 60);
     session_stop(c->n);
-    assert_true(in_file(c->text.path) + got >= c->w.written); /* while it had both, events are in both */
+    assert_true(in_file(c->text.path) + got >= c->w.written); /* with both outputs events are in both */
     struct ctl_session_info info;
     session_info(c->n, &info);
     assert_int_equal(info.events_written + info.lost_file, c->w.written);
@@ -216,7 +216,7 @@ static void asked_again(struct scene *c)
     condition_list_finish(&found);
 }
 
-/* Nobody asks again, and nobody listens. */
+/* Nobody asks again, and no consumer listens. */
 static void left_alone(struct scene *c)
 {
     struct ctl_session_info info;
@@ -261,7 +261,7 @@ static void dies_while_a_file_ends_and_is_left_alone(void **state)
 }
 static void dies_while_a_ring_ends(void **state) { (void)state, converted(ETL_MODE_CIRCULAR, true); }
 
-/* The file has ended, the mode says otherwise; stacks have keys that who listens now can't know. */
+/* The file has ended, the mode is still a file's; stacks have keys that a new consumer can't know. */
 static void dies_before_the_mode_changes(void **state)
 {
     struct scene c;
@@ -279,8 +279,7 @@ static void dies_before_the_mode_changes(void **state)
 
 /* ---- a file for real time, or another one for it ---- */
 
-/* It had a file, had none, and has one again: each event that nobody has read counts for the file that it is in, if it
- * is in any. */
+/* The session had a file, had none, and has one again: an unread event counts for the file that holds it, if any. */
 static void a_file_after_the_first_has_ended(void **state)
 {
     struct scene            c;
@@ -340,14 +339,14 @@ static uint32_t taken(struct session *s)
     return n;
 }
 
-/* So much at once that the stream of this processor is nearly full. */
+/* Writes until the stream of this processor is nearly full. */
 static void write_much(struct scene *c)
 {
     for (wstatus st = 0; !st;)
         st = program_write(&c->w, (uint64_t[64]){0}, 512);
 }
 
-/* Another process, which dies when MaximumBuffers are `buffers` and before any memory is given back. */
+/* Another process dies when MaximumBuffers are `buffers`, before any memory is released. */
 static void shrunk_by_who_dies(struct scene *c, uint32_t buffers)
 {
     int         status;
@@ -366,8 +365,7 @@ static void shrunk_by_who_dies(struct scene *c, uint32_t buffers)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == DIED);
 }
 
-/* The successor gives back what MaximumBuffers no longer pays for: at once what holds nothing, and the rest when it has
- * been written. */
+/* The successor releases the memory beyond MaximumBuffers: empty memory at once, the rest when it has been written. */
 static void dies_before_memory_is_given_back(void **state)
 {
     (void)state;

@@ -40,7 +40,7 @@ static void stand_begin(struct stand *t)
     program_attach(&t->w, t->s, (uint32_t)geteuid(), slot, entry);
 }
 
-/* Writes until the session has ended so many files, or has failed. */
+/* Writes until the session has finished `files` files, or has failed. */
 static void write_files(struct stand *t, uint32_t files)
 {
     static const uint8_t    payload[PAYLOAD];
@@ -59,7 +59,7 @@ static void write_files(struct stand *t, uint32_t files)
     }
 }
 
-/* What the header of a file says, and the events that are in it. */
+/* Reads a file: its header's counts, and its events. */
 static struct found file_of(const struct stand *t, unsigned number, uint32_t *buffers_lost)
 {
     struct etl_reader *r = NULL;

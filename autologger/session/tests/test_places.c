@@ -1,5 +1,5 @@
-/* Users' places in a session are used again (S6): more users than there are places, one after another, also over the
- * death of a daemon at each step by which a place changes hands. Each event is in the file once, by its payload, or
+/* Users' places in a session are reused (S6): more users than places, one after another, also over the death of a
+ * daemon at each step of the change of a place. Each event is in the file once, by its payload, or
  * counted as lost. Proves: COR-20. */
 // timeout: 200
 #include "autologger/etl/writer_private.h"
@@ -11,7 +11,7 @@
 
 enum { USERS = 700, EVENTS = 12, MOST = 4096, UID = 100000 };
 
-/* ---- a session whose logger runs when it is told to, on a clock that runs fast ---- */
+/* ---- a session whose logger the test runs, on a fast clock ---- */
 
 static uint64_t fast_ns(struct os *os)
 {
@@ -50,7 +50,7 @@ static void scene_begin(struct scene *c, uint32_t mode)
     assert_int_equal(session_start(c->s, &why), 0);
 }
 
-/* Its events, and for some one that is larger than any buffer. */
+/* The user's events, and for some users one that is larger than any buffer. */
 static void user_writes(struct scene *c, struct program *w, unsigned user, unsigned from)
 {
     static const uint8_t large[65480];
@@ -86,7 +86,7 @@ static unsigned descriptors(void)
     return n;
 }
 
-/* Each event of the file by its payload: none twice. Returns how many. */
+/* Checks each event of the file by its payload: none twice. Returns how many. */
 static uint64_t file_check(struct scene *c, uint32_t *lost)
 {
     struct etl_reader *r = NULL;
@@ -142,7 +142,7 @@ static void more_users_than_places_one_after_another(void **state)
     for (unsigned user = 0; user < USERS; user++) {
         struct ctl_session_info info;
         user_comes_and_goes(&c, user);
-        session_info(c.s, &info); /* exact while it runs, too */
+        session_info(c.s, &info); /* also exact while it runs */
         assert_int_equal(ctl_events_lost(&info), c.lost);
         assert_true(info.peak_bytes <= (uint64_t)info.maximum_buffers * info.buffer_kb * 1024);
         most = descriptors() > most ? descriptors() : most;
@@ -154,15 +154,15 @@ static void more_users_than_places_one_after_another(void **state)
     fixture_finish(&c.f);
 }
 
-/* Nobody is put out while a program is there: one more than there are places is refused, by name, and gets one when
- * another user has left. */
+/* A user keeps the place while one of its programs is attached: a user too many is refused, by name, and gets a place
+ * when another user has left. */
 static void who_is_attached_keeps_the_place(void **state)
 {
     static struct scene   c;
     static struct program w[STATE_UIDS];
     (void)state;
     scene_begin(&c, 0);
-    for (unsigned user = 0; user < STATE_UIDS - 2; user++) { /* the daemon's own user has one */
+    for (unsigned user = 0; user < STATE_UIDS - 2; user++) { /* one place is the daemon's own user's */
         program_attach(&w[user], c.s, UID + user, c.slot, c.entry);
         user_writes(&c, &w[user], user, 0);
         logger_pass(c.s->logger, false, false);
@@ -177,13 +177,13 @@ static void who_is_attached_keeps_the_place(void **state)
     logger_pass(c.s->logger, false, false);
     session_user_left(c.s, UID + 20);
     logger_pass(c.s->logger, false, false);
-    user_comes_and_goes(&c, USERS); /* another program of the user who was refused */
+    user_comes_and_goes(&c, USERS); /* another program of the refused user */
     scene_end(&c);
     fixture_finish(&c.f);
 }
 
-/* Programs that the daemon thinks gone, and that write all the same, while their places are given up. What the library
- * says is written is in the file. */
+/* Programs that the daemon takes for gone still write while their places are freed. Events that the library reports as
+ * written are in the file. */
 struct late {
     pthread_t      thread;
     struct program w;
@@ -214,7 +214,7 @@ static void who_writes_late_loses_nothing_unseen(void **state)
     for (unsigned k = 0; k < 8; k++) {
         late[k] = (struct late){.user = USERS + k};
         program_attach(&late[k].w, c.s, UID + USERS + k, c.slot, c.entry);
-        late[k].w.view.eventfd = dup(late[k].w.view.eventfd); /* a program has its own */
+        late[k].w.view.eventfd = dup(late[k].w.view.eventfd); /* as a program has its own */
         session_user_left(c.s, UID + USERS + k);
         pthread_create(&late[k].thread, NULL, writes_late, &late[k]);
     }
@@ -224,17 +224,17 @@ static void who_writes_late_loses_nothing_unseen(void **state)
         atomic_store(&late[k].stop, true);
         pthread_join(late[k].thread, NULL);
         c.attempted += late[k].w.written + late[k].w.refused;
-        c.lost += late[k].w.refused; /* who is gone has no part of the memory */
+        c.lost += late[k].w.refused; /* the memory is no longer part of the session */
     }
     scene_end(&c);
     fixture_finish(&c.f);
 }
 
-/* As if the daemon had died now. */
+/* Continues as if the daemon had died now. */
 static void succeed(struct scene *c)
 {
     struct session *n = keeper_successor(&c->f, c->s);
-    for (unsigned u = 1; u < n->uid_count; u++) /* as server_users_check does it: no program is there */
+    for (unsigned u = 1; u < n->uid_count; u++) /* as server_users_check does: no program is attached */
         session_user_left(n, n->uid[u].uid);
     c->s = n;
 }
@@ -248,7 +248,7 @@ static void a_successor_goes_on_at_each_step(void **state)
     unsigned user = 0;
     for (; user < 230; user++)
         user_comes_and_goes(&c, user);
-    assert_true(session_places_used(c.s) < c.s->uid_count); /* there are places that were given up */
+    assert_true(session_places_used(c.s) < c.s->uid_count); /* some places were freed */
     for (unsigned step = 1; step <= STEPS; step++) {
         struct program w;
         for (unsigned k = 0; k < 30; k++)
@@ -256,7 +256,7 @@ static void a_successor_goes_on_at_each_step(void **state)
         keeper.calls   = 0;
         keeper.dies_at = step;
         keeper_leaks(true);
-        if (setjmp(keeper.death) == 0) { /* a user takes a place: what was kept goes, what is new comes */
+        if (setjmp(keeper.death) == 0) { /* a user takes a place: old descriptors are dropped, new ones kept */
             program_attach(&w, c.s, UID + ++user, c.slot, c.entry);
             assert_int_equal(step, STEPS);
         }
@@ -266,7 +266,7 @@ static void a_successor_goes_on_at_each_step(void **state)
         assert_false(refused(c.s));
     }
     scene_end(&c);
-    char command[128]; /* without fixture_finish: the table's session is a dead one */
+    char command[128]; /* not fixture_finish: the table's session is dead */
     snprintf(command, sizeof command, "rm -rf '%s'", c.f.dir);
     assert_int_equal(system(command), 0);
 }

@@ -1,5 +1,4 @@
-/* Real-time sessions: the backup file, who is given what, what is acknowledged, over restarts and reboots; caps and
- * losses.
+/* Real-time sessions: the backup file, delivery, acknowledgement, over restarts and reboots; limits and losses.
  * Proves: LGT-07, LGT-13, SES-22. */
 #include "autologger/session/backup.h"
 #include "autologger/session/tests/adopting.h"
@@ -15,11 +14,11 @@ struct live {
     struct plan_text text;
     struct session  *s;
     struct program   w;
-    uint64_t         numbers; /* of events written, as their payload */
+    uint64_t         numbers; /* count of events written; also their payload */
     const char      *name;    /* NULL: live/one */
 };
 
-/* A session without threads: the test says when the logger runs. The folder stays over "reboots". */
+/* A session without threads: the test runs the logger. The folder stays over "reboots". */
 static void live_start(struct live *l, bool boot, uint32_t maximum, uint32_t size_mb, bool with_file, bool forget)
 {
     unsigned            slot, entry;
@@ -55,7 +54,7 @@ static void live_new(struct live *l, uint32_t maximum, uint32_t size_mb, bool wi
     live_start(l, true, maximum, size_mb, with_file, forget);
 }
 
-/* The end of a machine's boot: the folder is all that stays. */
+/* The end of a boot: only the folder stays. */
 static void power_off(struct live *l)
 {
     session_stop(l->s);
@@ -119,7 +118,7 @@ static void events_take(struct reader *r, const uint8_t *data, size_t size)
     }
 }
 
-/* Reads one buffer, in parts of 3,000 bytes; false: there is none. */
+/* Reads one buffer, in parts of 3,000 bytes; false: no buffer. */
 static bool reader_read(struct live *l, struct reader *r)
 {
     uint8_t                    whole[8192];
@@ -180,7 +179,7 @@ static const char *backup_path(const struct live *l)
 {
     static char path[128];
     char        guid[GUID_TEXT_SIZE];
-    /* as plan_make gives it; the session may be gone */
+    /* the Guid from plan_make; the session may be gone */
     struct guid own = guid_from_name(l->name ? l->name : "live/one");
     guid_format(&own, guid);
     snprintf(path, sizeof path, "%s/RtBackup/EtwRT%.36s.etl", l->f.dir, guid + 1);
@@ -256,7 +255,7 @@ static void a_reboot_gives_what_was_not_read_once(void **state)
     qsort(r.seen, r.events, sizeof r.seen[0], by_number);
     for (uint64_t i = 1; i < r.events; i++)
         assert_int_not_equal(r.seen[i], r.seen[i - 1]);
-    /* a third boot gets what came after; nothing of what was acknowledged */
+    /* a third boot delivers the later events, and no acknowledged ones */
     produce(&l, 20, 100);
     realtime_delivery.gone(l.s, 2);
     power_off(&l);
@@ -283,7 +282,7 @@ static void full_is_dropped_and_counted(void **state)
     assert_int_equal(stat(backup_path(&l), &at), 0);
     assert_true(at.st_size <= 1 << 20);
     assert_int_equal(l.s->realtime_reason.status, W_LOG_FILE_FULL);
-    /* what was kept is the oldest; the reader hears of the rest, once */
+    /* the oldest events are kept; the reader is told of the others' loss, once */
     assert_int_equal(reader_attach(&l, &r, 1), 0);
     assert_int_equal(answer.a.buffers_lost + answer.a.events_lost, 0);
     assert_true(reader_read(&l, &r));
@@ -312,7 +311,7 @@ static void the_slow_one_misses_buffers_alone(void **state)
     assert_int_equal(reader_attach(&l, &fast, 1), 0);
     assert_int_equal(reader_attach(&l, &slow, 2), 0);
     produce(&l, 50, 400);
-    assert_true(reader_read(&l, &slow)); /* and does not acknowledge */
+    assert_true(reader_read(&l, &slow)); /* without an acknowledgement */
     for (int i = 0; i < 40; i++) {
         produce(&l, 100, 400);
         reader_read_all(&l, &fast);
@@ -320,7 +319,7 @@ static void the_slow_one_misses_buffers_alone(void **state)
     assert_int_equal(fast.events, l.numbers);
     balance(&l);
     struct ctl_session_info i = info_of(&l);
-    assert_int_equal(i.lost_file, 0); /* somebody got every event */
+    assert_int_equal(i.lost_file, 0); /* a consumer got every event */
     assert_true(i.realtime_buffers_lost > 50);
     uint64_t before = slow.events;
     assert_true(reader_read(&l, &slow));
@@ -343,7 +342,7 @@ static void who_comes_while_others_read(void **state)
     live_new(&l, 32, 0, false, false);
     reader_attach(&l, &first, 1);
     produce(&l, 300, 100);
-    assert_true(reader_read(&l, &first)); /* not acknowledged: the second one gets it, too */
+    assert_true(reader_read(&l, &first)); /* not acknowledged: the second consumer gets it, too */
     reader_attach(&l, &second, 2);
     reader_read_all(&l, &second);
     assert_numbers(&second, 0, 300);
@@ -416,7 +415,7 @@ static void the_rest_goes_with_the_farewell(void **state)
     produce(&l, 100, 100);
     reader_attach(&l, &r, 1);
     session_stop(l.s);
-    realtime_delivery.farewell(l.s, 1, false, &a, fds, &count); /* who may change nothing in what another boot reads */
+    realtime_delivery.farewell(l.s, 1, false, &a, fds, &count); /* one that must not change the next boot's events */
     assert_int_equal(count, 2);
     for (unsigned i = 0; i < count; i++) {
         assert_int_equal(pread(fds[i], &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
@@ -425,7 +424,7 @@ static void the_rest_goes_with_the_farewell(void **state)
         close(fds[i]);
     }
     realtime_delivery.farewell(l.s, 1, true, &a, fds, &count);
-    assert_int_equal(count, 2); /* the former boot's, and this one's */
+    assert_int_equal(count, 2); /* the former boot's file, and this one's */
     assert_int_equal(a.flags, CTL_CONSUME_ENDED);
     assert_int_equal(pread(fds[1], &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
     assert_true(backup_mark_sound(&m) && m.first > 0 && m.first < a.sequence);
@@ -463,7 +462,7 @@ static void a_damaged_backup_is_set_aside(void **state)
     reader_read_all(&l, &r);
     assert_numbers(&r, 200, 10);
     assert_int_equal(answer.a.files_lost, 1);
-    /* one buffer of it is damaged: the others come */
+    /* one damaged buffer: the others are delivered */
     realtime_delivery.gone(l.s, 1);
     produce(&l, 600, 100);
     power_off(&l);
@@ -493,7 +492,7 @@ static void many_boots_that_nobody_reads(void **state)
     reader_attach(&l, &r, 1);
     reader_read_all(&l, &r);
     assert_numbers(&r, 60, 80);               /* four former boots are kept */
-    assert_int_equal(answer.a.files_lost, 1); /* given up at this boot; the boots before had no reader to tell */
+    assert_int_equal(answer.a.files_lost, 1); /* reported at this boot; the boots before had no reader */
     live_finish(&l);
 }
 
@@ -515,8 +514,8 @@ static void a_folder_that_is_a_link(void **state)
     live_finish(&l);
 }
 
-/* What was skipped for want of room was given to the slow one before: it misses nothing, and leaves sound numbers to
- * whoever comes next. */
+/* Buffers skipped for lack of room were delivered to the slow consumer before: it misses nothing, and leaves valid
+ * numbers for the next consumer. */
 static void skipped_is_not_missed_by_who_has_it(void **state)
 {
     struct live   l;
@@ -550,7 +549,7 @@ static void skipped_is_not_missed_by_who_has_it(void **state)
     live_finish(&l);
 }
 
-/* A number that belongs into its slot, and is 2^40 rounds too high: nobody waits for what is between. */
+/* A number that fits its slot, but is 2^40 rounds too high: no consumer waits for the numbers in between. */
 static void a_number_that_cannot_be(void **state)
 {
     struct live   l;
@@ -584,8 +583,7 @@ static void a_number_that_cannot_be(void **state)
     live_finish(&l);
 }
 
-/* What the environment of the next boot says is another: the owner, the kind, who may read, the machine; or the mark
- * was changed. */
+/* The environment of the next boot differs: the owner, the kind, the rights, the machine; or the mark was changed. */
 enum other { OTHER_NONE, OTHER_OWNER, OTHER_KIND, OTHER_RIGHTS, OTHER_MACHINE, NO_MACHINE, OTHER_MARK, OTHER_LENGTH };
 
 static void digest_of_others(void *ctx, const struct guid *object, bool kernel, uint8_t out[32])
@@ -607,8 +605,8 @@ static void become_other(struct live *l, enum other what)
         l->f.env.machine_key = what == NO_MACHINE ? NULL : key;
 }
 
-/* A Guid is no secret: a session that another user starts under it, or another kind of session, must not get what
- * waits. The file stays. */
+/* A Guid is no secret: another user's session with it, or another kind of session, must not get the waiting events. The
+ * file stays. */
 static void what_waits_is_for_its_owner_alone(void **state)
 {
     (void)state;
@@ -620,7 +618,7 @@ static void what_waits_is_for_its_owner_alone(void **state)
         live_start(&l, true, 32, 0, false, false);
         produce(&l, 50, 100);
         power_off(&l);
-        if (what == OTHER_MARK) { /* by who may write the file and has no key: a sound mark, of a later user */
+        if (what == OTHER_MARK) { /* changed by a user without the key: a valid mark with a later user */
             const int fd = open(backup_path(&l), O_RDWR);
             assert_int_equal(pread(fd, &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
             m.owner = 4242;
@@ -653,7 +651,7 @@ static ssize_t bad_pread(struct os *os, int fd, void *data, size_t size, uint64_
     return os_linux()->pread(os, fd, data, size, offset);
 }
 
-/* A sector that the disk does not give back: what is behind it comes all the same. */
+/* A sector that the disk can't read: later buffers are delivered nevertheless. */
 static void a_buffer_that_cannot_be_read(void **state)
 {
     struct live   l;
@@ -679,8 +677,8 @@ static void a_buffer_that_cannot_be_read(void **state)
 
 static struct {
     struct live   *l;
-    struct reader *r;            /* looks when a buffer is to be written behind the first */
-    unsigned       calls, fails; /* which write of a buffer finds the disk full */
+    struct reader *r;            /* reads when a second buffer is to be written */
+    unsigned       calls, fails; /* number of the write that finds the disk full */
 } disk;
 
 static ssize_t full_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
@@ -693,11 +691,11 @@ static ssize_t full_pwrite(struct os *os, int fd, const void *data, size_t size,
     return disk.calls == disk.fails ? -ENOSPC : os_linux()->pwrite(os, fd, data, size, offset);
 }
 
-/* The last buffer of a window has no room. Who waits for the window gets what there is of it, also who read on
- * meanwhile, and from a successor. */
+/* The last buffer of a window finds no room. A consumer that waits for the window gets the rest of it, also when it
+ * read meanwhile, and from a successor. */
 static void without_the_last_of_its_window(void **state)
 {
-    /* of one processor: two are full, and the last ends the window */
+    /* on one processor: two buffers are full, and the last one ends the window */
     enum { AFTERWARDS, MEANWHILE, SUCCESSOR, VARIANTS, EVENTS = 40, BUFFERS = 3 };
     cpu_set_t all, one;
     (void)state;
@@ -721,7 +719,7 @@ static void without_the_last_of_its_window(void **state)
                 logger_pass(l.s->logger, false, false);
         }
         assert_int_equal(disk.calls, BUFFERS - 1);
-        if (variant != SUCCESSOR) /* or it is killed then */
+        if (variant != SUCCESSOR) /* the successor runs the logger instead */
             logger_pass(l.s->logger, false, true);
         if (variant == SUCCESSOR) {
             dead = l.s;
@@ -736,7 +734,7 @@ static void without_the_last_of_its_window(void **state)
         assert_int_equal(r.events, 32);
         assert_true(r.window);
         balance(&l);
-        disk.fails = 0; /* and it goes on */
+        disk.fails = 0; /* the session continues */
         produce(&l, 10, 400);
         reader_read_all(&l, &r);
         assert_int_equal(r.events, 42);
@@ -750,7 +748,7 @@ static void without_the_last_of_its_window(void **state)
     sched_setaffinity(0, sizeof all, &all);
 }
 
-/* Killed when real time was off and its consumer not yet told: the successor has no real time, and knows so. */
+/* Killed after real time was off, before its consumer was told: the successor has no real time, and reports that. */
 static void switched_off_and_killed(void **state)
 {
     struct live                l = {.name = NULL};

@@ -26,7 +26,7 @@ static bool exists(const char *path)
     return stat(path, &st) == 0;
 }
 
-/* A writer that is faster than the disk: while a buffer is written it fills its stream. */
+/* A writer that is faster than the disk: it fills its stream while a buffer is written. */
 static struct program *hurried;
 static unsigned        in_a_hurry;
 static ssize_t         hurrying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
@@ -37,8 +37,8 @@ static ssize_t         hurrying_pwrite(struct os *os, int fd, const void *data, 
     return os_linux()->pwrite(os, fd, data, size, offset);
 }
 
-/* Whatever a writer does while the logger is at work: afterwards it can wake the logger, else its events are lost for
- * ever. */
+/* Whatever a writer does during a pass of the logger: afterwards it can wake the logger. Otherwise its events would be
+ * lost for ever. */
 static void a_writer_that_fills_its_stream_meanwhile_wakes_the_logger(void **state)
 {
     static const uint8_t payload[1000];
@@ -62,7 +62,7 @@ static void a_writer_that_fills_its_stream_meanwhile_wakes_the_logger(void **sta
         hurried = &w;
         logger_pass(s->logger, false, false);
         hurried = NULL;
-        while (read(s->uid[0].event_fd, &value, sizeof value) == sizeof value) /* what woke it before */
+        while (read(s->uid[0].event_fd, &value, sizeof value) == sizeof value) /* former wake-ups */
             ;
         while (program_write(&w, payload, sizeof payload) == 0) /* until it is refused */
             ;
@@ -98,7 +98,7 @@ static void held_until_the_file_system_is_ready(void **state)
     assert_int_equal(info.events_written, 2800);
     struct session_provider provider;
     assert_true(session_provider(s, 0, &provider));
-    assert_int_equal(provider.events, 2800); /* counted by what is in the file */
+    assert_int_equal(provider.events, 2800); /* counts the events in the file */
     assert_string_equal(provider.key, "key");
     assert_false(provider.refused.by_level || provider.refused.by_keywords);
     assert_false(session_provider(s, 1, &provider));
@@ -107,7 +107,7 @@ static void held_until_the_file_system_is_ready(void **state)
     fixture_finish(&f);
 }
 
-/* Who tries in vain says so: the lowest level and all keywords of what was kept out, of this provider alone. */
+/* Refused events are reported: the lowest level and all keywords of those refused, of this provider alone. */
 static void what_is_kept_out_is_known(void **state)
 {
     struct fixture          f;
@@ -123,9 +123,9 @@ static void what_is_kept_out_is_known(void **state)
     struct shm_enable enable = {.enabled = 1, .level = 3, .any = 0x40};
     ring_refuse(&w.view, &enable, slot, 5, 0x1);
     ring_refuse(&w.view, &enable, slot, 4, 0x2);
-    ring_refuse(&other.view, &enable, slot, 2, 0x8); /* its level passes: the keyword does not */
+    ring_refuse(&other.view, &enable, slot, 2, 0x8); /* the level passes, the keyword does not */
     ring_refuse(&w.view, &enable, slot, 2, 0x10);
-    ring_refuse(&w.view, &enable, slot + SHM_REFUSALS, 4, 0xF00); /* the place is taken: says nothing */
+    ring_refuse(&w.view, &enable, slot + SHM_REFUSALS, 4, 0xF00); /* the place is in use: not reported */
     assert_true(session_provider(s, 0, &p));
     assert_true(p.refused.by_level && p.refused.by_keywords);
     assert_int_equal(p.refused.level, 4);
@@ -135,7 +135,7 @@ static void what_is_kept_out_is_known(void **state)
     assert_true(session_provider(s, 0, &p));
     assert_false(p.refused.by_level || p.refused.by_keywords);
     session_stop(s);
-    ring_refuse(&w.view, &enable, slot, 5, 0); /* closed */
+    ring_refuse(&w.view, &enable, slot, 5, 0); /* the session is closed */
     assert_true(session_provider(s, 0, &p));
     assert_false(p.refused.by_level);
     fixture_finish(&f);
@@ -156,7 +156,7 @@ static void memory_full_is_refused_and_counted(void **state)
     for (int i = 0; i < 40000 && w.written <= 6 * 60; i++) {
         last = program_write(&w, payload, sizeof payload);
         if (i % 20 == 0)
-            usleep(2000); /* let the daemon grant: it grows before it refuses */
+            usleep(2000); /* lets the daemon grant memory: it grows before it refuses */
     }
     assert_true(w.written > 6 * 60); /* more than the minimum: it grew */
     for (int i = 0; i < 20000 && last != W_NOT_ENOUGH_MEMORY; i++)
@@ -252,8 +252,7 @@ static void names_guids_and_files_are_unique(void **state)
     fixture_finish(&f);
 }
 
-/* At the bound everything is whole, one byte beyond it is a Status. */
-/* Eight sessions of kernel events, of which two places have names; other sessions have none to do with it. */
+/* Eight sessions of kernel events, two of them with reserved names; other sessions do not count. */
 static void system_loggers_have_eight_places(void **state)
 {
     static struct fixture f;
@@ -274,11 +273,11 @@ static void system_loggers_have_eight_places(void **state)
     }
     assert_non_null(strstr(why.text, "6 sessions of kernel events run already"));
     static const char *const named[] = {"Circular Kernel Context Logger", "nt kernel logger"};
-    for (int i = 0; i < 2; i++) { /* theirs are kept for them */
+    for (int i = 0; i < 2; i++) { /* their places are reserved */
         struct plan p = plan_make(&f, &t, named[i], 16, 8, 16);
         p.kernel      = true;
         assert_int_equal(table_add(&f.table, &p, &s, &why), 0);
-        assert_int_equal(table_add(&f.table, &p, &s, &why), W_ALREADY_EXISTS); /* there is one of them */
+        assert_int_equal(table_add(&f.table, &p, &s, &why), W_ALREADY_EXISTS); /* the session exists */
     }
     struct plan user = plan_make(&f, &t, "user", 16, 8, 16);
     assert_int_equal(table_add(&f.table, &user, &s, &why), 0);
@@ -401,7 +400,7 @@ static void links_below_the_log_folder_are_refused(void **state)
     fixture_finish(&f);
 }
 
-/* The least that a plan can give: two buffers a CPU. */
+/* The smallest plan: two buffers a CPU. */
 static void the_smallest_session_starts(void **state)
 {
     static const uint32_t sizes[] = {4, 8, 64, 1024};
@@ -419,7 +418,7 @@ static void the_smallest_session_starts(void **state)
     }
 }
 
-/* A file that reaches its limit is still a whole file, and its header has the loss. */
+/* A file that reaches its limit is completed, and its header has the loss. */
 static void a_full_log_file_is_made_whole(void **state)
 {
     struct fixture      f;
@@ -501,7 +500,7 @@ static long wakeups(int tid)
     return n;
 }
 
-/* FlushTimer of a session that runs: what is there is written from then on, and no more when it is taken back. */
+/* FlushTimer of a running session: waiting events are written once it is set, and no longer after it is cleared. */
 static void the_flush_timer_changes(void **state)
 {
     struct fixture        f;
@@ -526,7 +525,7 @@ static void the_flush_timer_changes(void **state)
     usleep(100000);
     struct ctl_session_info info;
     session_info(s, &info);
-    assert_int_equal(info.events_written, 0); /* none was asked for */
+    assert_int_equal(info.events_written, 0); /* no timer was set */
     assert_int_equal(session_update(s, &(struct session_terms){0}, &found, &why), W_INVALID_PARAMETER);
     assert_int_equal(
         session_update(s, &(struct session_terms){.flags = true, .timer = true, .flush_timer = 7}, &found, &why),
@@ -546,7 +545,7 @@ static void the_flush_timer_changes(void **state)
     assert_true(info.events_written == 1 && info.flush_timer == 0);
     assert_true(s->conditions.count == 2 && s->conditions.items[0].note &&
                 strstr(s->conditions.items[0].reason, "FlushTimer is 20 ms"));
-    for (uint32_t k = 0; k < 1000; k++) /* a program that changes it each second, for months */
+    for (uint32_t k = 0; k < 1000; k++) /* a program that changes it very often */
         assert_int_equal(
             session_update(s, &(struct session_terms){.timer = true, .flush_timer = k % 2 + 1}, &found, &why), 0);
     assert_int_equal(s->conditions.count, 33);
@@ -569,7 +568,7 @@ static uint64_t hasty_clock(struct os *os)
     return now += 1000000000;
 }
 
-/* Its bound is time, not how often it has looked: on a busy machine each look takes as long as it takes. */
+/* A flush is limited in time, not in looks: on a busy machine a look may take long. */
 static void a_flush_ends_when_its_time_is_over(void **state)
 {
     struct fixture   f;
@@ -579,7 +578,7 @@ static void a_flush_ends_when_its_time_is_over(void **state)
     struct timespec  from, to;
     (void)state;
     hasty.raw_ns = hasty_clock;
-    fixture_init(&f, false); /* nobody writes anything */
+    fixture_init(&f, false); /* no writer runs */
     struct session *s = add(&f, &t, "busy", 8, 16, 32, &slot, &entry);
     session_fs_ready(s);
     f.env.os = &hasty;
@@ -605,7 +604,7 @@ static void an_idle_logger_sleeps(void **state)
     struct ctl_session_info info;
     session_info(s, &info);
     long before = wakeups((int)info.logger_thread_id), then = 0;
-    for (int i = 0; i < 50 && then != before; i++) { /* it has begun, however busy the machine is */
+    for (int i = 0; i < 50 && then != before; i++) { /* the logger thread has started */
         then = before;
         usleep(100000);
         before = wakeups((int)info.logger_thread_id);

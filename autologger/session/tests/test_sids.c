@@ -5,7 +5,7 @@
 
 enum { CLAIMS = 4 };
 
-/* One event with a SID item of `size` bytes, all of them `fill`. */
+/* Writes one event with a SID item of `size` bytes, each of them `fill`. */
 static void claim(struct program *w, uint8_t fill, uint16_t size, bool extended)
 {
     struct etl_event_header h          = {.header_type = ETL_EVENT64,
@@ -54,7 +54,7 @@ static void sids_are_those_of_the_writers(void **state)
     for (uint8_t i = 0; i < CLAIMS; i++) {
         claim(&root, i, 12, true);
         claim(&user, i, 16, true);
-        claim(&user, i, 12, true); /* as root's: too short to be its own */
+        claim(&user, i, 12, true); /* the size of root's SID: too short for the user's own */
         claim(&user, i, 16, false);
     }
     session_stop(s);

@@ -1,5 +1,5 @@
-/* A ring in memory whose writers are faster than its daemon: they are read by the clock, and do not signal; slow ones
- * do. Either way each event is written or counted. */
+/* A ring in memory whose writers are faster than its daemon: the daemon reads by the clock, and they do not signal;
+ * slow writers do. Either way each event is written or counted. */
 // timeout: 60
 #include "autologger/session/logger.h"
 #include "autologger/session/tests/fixture.h"
@@ -56,7 +56,7 @@ static void write_chunks(struct quiet *q, unsigned chunks)
         assert_int_equal(program_write(&q->w, payload, sizeof payload), 0);
 }
 
-/* What waits in the eventfd; it is empty afterwards. */
+/* Was there a signal in the eventfd? Empties it. */
 static bool signalled(const struct quiet *q)
 {
     struct pollfd p = {.fd = q->w.view.eventfd, .events = POLLIN};
@@ -83,22 +83,22 @@ static void who_writes_fast_does_not_signal(void **state)
     pass_after(&q, 1000000);
     write_chunks(&q, CHUNKS);
     assert_true(signalled(&q));
-    for (unsigned i = 0; i < 3; i++) { /* 8 chunks in 1 ms, again and again */
+    for (unsigned i = 0; i < 3; i++) { /* many chunks in 1 ms, again and again */
         pass_after(&q, 1000000);
         assert_true(q.s->logger->silent);
-        write_chunks(&q, 4 * CHUNKS); /* more than there is */
+        write_chunks(&q, 4 * CHUNKS); /* more chunks than there are */
         assert_false(signalled(&q));
     }
-    pass_after(&q, 5000000000); /* these were slow */
+    pass_after(&q, 5000000000); /* the writers were slow */
     assert_false(q.s->logger->silent);
     write_chunks(&q, 4 * CHUNKS);
     assert_true(signalled(&q));
     pass_after(&q, 1000000);
-    pass_after(&q, 1000000); /* and now nobody writes */
+    pass_after(&q, 1000000); /* no writer is active */
     assert_false(q.s->logger->silent);
     logger_pass(q.s->logger, false, true);
     session_info(q.s, &info);
-    assert_int_equal(info.events_written, q.attempted); /* what was overwritten was written */
+    assert_int_equal(info.events_written, q.attempted); /* overwritten events count as written */
     assert_int_equal(ctl_events_lost(&info), 0);
     assert_true(info.overwritten > 0);
     close(q.w.view.eventfd);

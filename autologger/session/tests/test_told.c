@@ -1,5 +1,5 @@
-/* Events that happened at another time than they are written (logger.c, G4): in time order whatever comes between, none
- * lost to a stream of one chunk, and only the daemon's own user may tell. */
+/* Late events (logger.c, G4): in time order whatever comes between, none lost to a stream of one chunk, and only the
+ * daemon's own user may write them. */
 #include "autologger/ring/section.h"
 #include "autologger/session/tests/adopting.h"
 
@@ -63,7 +63,8 @@ static struct seen look(const char *path)
     return n;
 }
 
-/* From the past, while others write now, into the smallest session there is: its fallback stream has one chunk. */
+/* Late events while other threads write current ones, into the smallest session possible: its fallback stream has one
+ * chunk. */
 static void all_come_in_order(void **state)
 {
     enum { TOLD = 3000, STEP = 1000 };
@@ -95,12 +96,12 @@ static void all_come_in_order(void **state)
     assert_int_equal(n.told_cpu, TOLD);
     assert_int_equal(n.inversions, 0);
     assert_true(n.first == (int64_t)past && (uint64_t)n.last > began);
-    assert_int_equal(info.lost_ring, 2 * TOLD - n.events); /* of the others, who do not wait */
+    assert_int_equal(info.lost_ring, 2 * TOLD - n.events); /* losses of the other writers, who do not wait */
     assert_int_equal(info.corrupt, 0);
     fixture_finish(&f);
 }
 
-/* What is told late within the hold takes its place; later than that it has the last time before it, and is counted. */
+/* An event told within the hold is sorted in; a later one gets the last time before it, and is counted. */
 static void late_ones_keep_the_order(void **state)
 {
     struct fixture   f;
@@ -117,7 +118,7 @@ static void late_ones_keep_the_order(void **state)
     tell(&w, now - 10 * second, true, payload, sizeof payload);
     tell(&w, now - 20 * second, true, payload, sizeof payload); /* in the same pass: sorted */
     logger_pass(s->logger, false, true);
-    tell(&w, now - 30 * second, true, payload, sizeof payload); /* younger ones are in the file */
+    tell(&w, now - 30 * second, true, payload, sizeof payload); /* newer events are in the file */
     logger_pass(s->logger, false, true);
     session_stop(s);
     struct seen n = look(t.path);
@@ -131,7 +132,7 @@ static void late_ones_keep_the_order(void **state)
     fixture_finish(&f);
 }
 
-/* The same when what is in the file was written by a daemon that has died since. */
+/* The same when a daemon that died has written the file so far. */
 static void late_for_a_successor(void **state)
 {
     struct fixture   f;
@@ -191,7 +192,7 @@ static void without_room_it_is_lost_and_counted(void **state)
     unsigned         slot, entry;
     uint8_t          payload[200] = {4};
     (void)state;
-    fixture_init(&f, false); /* no logger: nothing is released */
+    fixture_init(&f, false); /* no logger: no chunk is released */
     struct session *s = add(&f, &t, 64, 2 * f.env.cpus, &slot, &entry);
     program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
     while (tell(&w, clock_read(&s->clock), false, payload, sizeof payload) == W_SUCCESS)
@@ -203,7 +204,7 @@ static void without_room_it_is_lost_and_counted(void **state)
     session_stop(s);
     struct ctl_session_info info;
     session_info(s, &info);
-    assert_int_equal(info.lost_ring, 5); /* who only asked has lost nothing */
+    assert_int_equal(info.lost_ring, 5); /* a mere attempt loses nothing */
     assert_int_equal(look(t.path).told, written);
     fixture_finish(&f);
 }

@@ -1,5 +1,5 @@
-/* Other terms for a session that runs, under writers: MaximumBuffers up and down, another file, real time on and off,
- * real time alone; what was attempted is written or lost over each of them. And one row of buffers for all processors,
+/* Changed terms of a running session, under writers: MaximumBuffers up and down, another file, real time on and off,
+ * real time alone; attempted events are written or lost over each change. Also one row of buffers for all processors,
  * and numbers of messages.
  * Proves: SES-06, SES-08, SES-22, COR-17, COR-20, LGT-05. */
 #include "autologger/ring/classic.h"
@@ -101,7 +101,7 @@ static void writers_go(struct stand *t, unsigned pause_us, bool pinned)
     t->write = true;
 }
 
-/* The session ends; its numbers against the writers' own. */
+/* Ends the session, and compares its counts with the writers' own. */
 static struct ctl_session_info stand_stop(struct stand *t)
 {
     struct ctl_session_info info;
@@ -154,7 +154,7 @@ static uint64_t in_memory(const struct stand *t)
     return (uint64_t)st.st_blocks * 512;
 }
 
-/* Every writer has written one more, however busy the machine is. */
+/* Waits until every writer has written one more event. */
 static void more_is_written(const struct stand *t)
 {
     uint64_t before[WRITERS];
@@ -167,7 +167,7 @@ static void more_is_written(const struct stand *t)
     }
 }
 
-/* Up and down while three threads write as fast as they can: nothing is torn, nothing uncounted. */
+/* MaximumBuffers up and down under three fast writers: nothing is torn, nothing uncounted. */
 static void buffers_come_and_go_under_writers(void **state)
 {
     struct stand   t;
@@ -191,7 +191,7 @@ static void buffers_come_and_go_under_writers(void **state)
     stand_finish(&t);
 }
 
-/* So many events of 8 KB, eight in a chunk, while the logger can't look. How many were taken. */
+/* Writes `count` events of 8 KB, eight in a chunk, while the logger can't run. Returns how many were accepted. */
 static unsigned stopped_write(struct stand *t, struct program *w, unsigned count)
 {
     uint64_t payload[1000] = {0};
@@ -203,7 +203,7 @@ static unsigned stopped_write(struct stand *t, struct program *w, unsigned count
     return (unsigned)(w->written - before);
 }
 
-/* What is lost with few buffers is not with more; memory that was given back is the machine's again. */
+/* Events lost with few buffers are not lost with more; released memory is the machine's again. */
 static void more_buffers_hold_more(void **state)
 {
     struct stand   t;
@@ -217,13 +217,13 @@ static void more_buffers_hold_more(void **state)
     CPU_ZERO(&one);
     CPU_SET(0, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    assert_true(stopped_write(&t, &w, 200) < 200); /* what there is must do */
+    assert_true(stopped_write(&t, &w, 200) < 200); /* only the present buffers */
     assert_int_equal(session_flush(t.s), 0);
     assert_int_equal(maximum(&t, least + 100), 0);
     assert_int_equal(t.s->state->maximum_buffers, least + 100);
     assert_int_equal(t.found.count, 0);
     const uint64_t few = taken(&t);
-    for (int i = 0; i < 8; i++) { /* a little more than half of what this CPU has: it gets more */
+    for (int i = 0; i < 8; i++) { /* a little more than half of this CPU's chunks: it gets more */
         const uint64_t chunks = taken(&t) / 65536 - 2u * (t.f.env.cpus - 1) - 1;
         stopped_write(&t, &w, (unsigned)(chunks * 4 + 1));
         assert_int_equal(session_flush(t.s), 0);
@@ -238,7 +238,7 @@ static void more_buffers_hold_more(void **state)
     assert_int_equal(t.found.count, 0);
     assert_true(taken(&t) <= (uint64_t)(least + 1) * 65536);
     assert_true(in_memory(&t) <= most);
-    assert_true(in_memory(&t) < (uint64_t)(least + 4) * 65536); /* and what is told in the pages before the chunks */
+    assert_true(in_memory(&t) < (uint64_t)(least + 4) * 65536); /* plus the pages before the chunks */
     sched_setaffinity(0, sizeof all, &all);
     session_stop(t.s);
     session_info(t.s, &info);
@@ -247,7 +247,7 @@ static void more_buffers_hold_more(void **state)
     stand_finish(&t);
 }
 
-/* Clamped to what there is, and said so. */
+/* Limited to the possible range, with a condition. */
 static void limits_of_maximum(void **state)
 {
     struct stand   t;
@@ -275,7 +275,7 @@ static void limits_of_maximum(void **state)
     stand_finish(&t);
 }
 
-/* Another file, many times, while programs write: each is complete, and together they hold every event once. */
+/* The file changes often while programs write: each file is complete, and together they hold every event once. */
 static void files_change_under_writers(void **state)
 {
     enum { FILES = 12 };
@@ -311,7 +311,7 @@ static void files_change_under_writers(void **state)
     stand_finish(&t);
 }
 
-/* What a ring has overwritten in its first file stays counted. */
+/* Events that a ring has overwritten in its first file stay counted. */
 static void a_ring_changes_its_file(void **state)
 {
     struct stand            t;
@@ -355,7 +355,7 @@ static void files_that_cannot_be(void **state)
     FILE *text = fopen(path, "w");
     assert_true(text && fputs("not an etl", text) >= 0 && !fclose(text));
     assert_int_equal(update(&t, (struct session_terms){.log_path = path}), W_ALREADY_EXISTS);
-    writers_go(&t, 100, false); /* and the session goes on in the file that it has */
+    writers_go(&t, 100, false); /* the session continues in its present file */
     more_is_written(&t);
     struct ctl_session_info info = stand_stop(&t);
     assert_string_equal(info.log_path, t.text.path);
@@ -384,7 +384,7 @@ static void files_that_cannot_be(void **state)
     stand_finish(&t);
 }
 
-/* A consumer, as the server has it: reads all that comes, until the end. How many events. */
+/* A consumer as the server plays it: reads all buffers until the end. Returns the number of events. */
 static uint64_t consume(struct stand *t, uint32_t id, uint64_t *next)
 {
     static _Alignas(8) uint8_t answer[sizeof(struct ctl_consume_answer) + 65536];
@@ -424,7 +424,7 @@ static void real_time_is_switched(void **state)
         session_info(t.s, &info);
         assert_true(info.log_file_mode & ETL_MODE_REAL_TIME && info.flush_timer == 1 && t.s->realtime);
         uint64_t next = 0, got = 0;
-        if (round != 3) { /* then nobody listens */
+        if (round != 3) { /* then no consumer listens */
             memset(&a, 0, sizeof a);
             assert_int_equal(realtime_delivery.attach(t.s, 7 + round, &a), 0);
             next = a.sequence;
@@ -441,13 +441,13 @@ static void real_time_is_switched(void **state)
         session_realtime_end(t.s);
     }
     info = stand_stop(&t);
-    assert_true(info.realtime_buffers_lost > 0); /* of the round that nobody read */
+    assert_true(info.realtime_buffers_lost > 0); /* from the round without a consumer */
     assert_int_equal(info.lost_file, 0);         /* they are in the file */
     assert_int_equal(file_read(t.text.path).events, info.events_written);
     stand_finish(&t);
 }
 
-/* A file for a session that had none: what was in memory and nobody read goes with real time, and counts as lost. */
+/* A session without a file gets one: unread events in memory end with real time, and count as lost. */
 static void a_file_for_a_session_without(void **state)
 {
     struct stand t;
@@ -505,7 +505,7 @@ static void converted_to_real_time(void **state)
     stand_finish(&t);
 }
 
-/* The records as they lie in the file, buffer by buffer, in order of time; no buffer is of a processor. */
+/* Checks the records in the file, buffer by buffer, in time order; no buffer belongs to a processor. */
 static void one_row_for_all_processors(void **state)
 {
     struct stand t;
@@ -525,7 +525,7 @@ static void one_row_for_all_processors(void **state)
         assert_int_equal(h.sequence_number, n);
         assert_int_equal(h.processor_index, 0);
         if (n == 0)
-            continue; /* the header's */
+            continue; /* the header's buffer */
         for (uint32_t at = sizeof h; at < h.saved_offset; events++) {
             uint16_t size;
             uint64_t time;
@@ -627,14 +627,14 @@ static void messages_are_numbered(void **state)
     assert_int_equal(global, 1000 + 2 * EACH);
 }
 
-/* ---- an errand that comes while the logger is at work ---- */
+/* ---- an errand that comes during a pass of the logger ---- */
 
 static struct {
     struct stand *t;
     atomic_bool   armed, inside;
 } meanwhile;
 
-/* The pass has looked at the streams, and takes until an errand has come. */
+/* The pass has looked at the streams, and lasts until an errand has come. */
 static void slow_merge(struct logger *l, uint64_t horizon)
 {
     if (atomic_exchange(&meanwhile.armed, false)) {
@@ -651,7 +651,7 @@ static void *flush_once(void *ctx)
     return NULL;
 }
 
-/* What was written before a snapshot was asked for is in it, also when the logger was in the middle of something. */
+/* Events written before a snapshot is requested are in it, also when the request comes during a pass. */
 static void asked_in_the_middle_of_a_pass(void **state)
 {
     enum { EVENTS = 10 };

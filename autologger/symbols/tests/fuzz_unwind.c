@@ -46,7 +46,7 @@ static int report(struct dl_phdr_info *info, size_t size, void *ctx)
     return 0;
 }
 
-/* The unwinder is kept from input to input, as it is from copy to copy. */
+/* One unwinder for all inputs, as it is for all copies. */
 static struct unwind *known(void)
 {
     static struct unwind   *u;
@@ -67,7 +67,7 @@ static void check(const struct unwind_answer *a)
         abort();
 }
 
-/* Nothing but names below a folder that is not there: a fuzzer must not open what it likes. */
+/* Names only below a folder that does not exist: a fuzzer must not open arbitrary files. */
 static void as_it_is(struct unwind *u, uint32_t type, const uint8_t *bytes, uint32_t size)
 {
     static uint8_t              body[UNWIND_MESSAGE_MOST];

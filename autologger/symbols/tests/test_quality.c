@@ -1,6 +1,6 @@
-/* What stacks are worth: each event has one, in one part or two, also where events of two CPUs have the same time, and
- * where a part comes from another CPU than its event. The sum over the ends of the wholes is the number of events with
- * a stack. */
+/* The quality of stacks: each event has one, in one part or two, also when events of two CPUs have the same time, and
+ * when a part comes from another CPU than its event. The sum over the ends of complete stacks is the number of events
+ * with a stack. */
 #include "autologger/symbols/quality.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void row_is(const struct quality *q, uint16_t hook, uint64_t events, uint
     fail_msg("no row of 0x%04x", hook);
 }
 
-/* At one time a switch on CPU 0 and a wake-up on CPU 1, each with a stack in two parts. */
+/* A switch on CPU 0 and a wake-up on CPU 1 at one time, each with a stack in two parts. */
 static void events_of_one_time(void **state)
 {
     struct quality         q         = {0};
@@ -60,7 +60,7 @@ static void events_of_one_time(void **state)
     quality_finish(&q);
 }
 
-/* The program's part comes when the thread returns to it, which may be on another CPU. */
+/* The program's part comes when the thread returns to user mode, perhaps on another CPU. */
 static void a_part_from_another_cpu(void **state)
 {
     struct quality         q = {0};
@@ -76,7 +76,7 @@ static void a_part_from_another_cpu(void **state)
     quality_finish(&q);
 }
 
-/* All of a stack comes from another CPU: it is that event's all the same. */
+/* A whole stack from another CPU still belongs to that event. */
 static void a_stack_from_another_cpu(void **state)
 {
     struct quality         q = {0};
@@ -92,7 +92,7 @@ static void a_stack_from_another_cpu(void **state)
     quality_finish(&q);
 }
 
-/* An event without a stack that has by chance the time of another CPU's event, and comes first. */
+/* An event without a stack has by chance the time of another CPU's event, and comes first. */
 static void an_event_of_the_same_time_without_a_stack(void **state)
 {
     struct quality         q     = {0};

@@ -1,5 +1,4 @@
-/* Names of frames: which image, which file, which function, and what is said of those without a name. The file is this
- * program.
+/* Names of frames: image, file and function, and the reason when a frame has no name. The file is this program.
  * Proves: CON-21 (names by build id), CON-22 (module!function). */
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/dump.h"
@@ -156,23 +155,22 @@ static void functions_have_names(void **state)
     (void)state;
     if (elf.build_id_size != 20)
         skip();
-    stack_of(whole, 3); /* before the image: a rundown at the end counts for it */
+    stack_of(whole, 3); /* before the image: a rundown at the end applies to it */
     stack_of(end, 2);
     stack_of(border, 2);
     stack_of(broken, 4);
-    image_kernel(&m, now++, 0x0524, 4, 0, (uint8_t[24]){0}, 24); /* one without a stack */
-    image_kernel(&m, now++, 0x0532, 2, 0, (uint8_t[8]){0}, 8);   /* of these none has one: not asked for */
+    image_kernel(&m, now++, 0x0524, 4, 0, (uint8_t[24]){0}, 24); /* a switch without a stack */
+    image_kernel(&m, now++, 0x0532, 2, 0, (uint8_t[8]){0}, 8);   /* this class has no stacks: none were requested */
     make_build_id(&m, now++, elf.build_id);
     own_image(HOOK_IMAGE_DC_START, elf.build_id);
     kernel_symbols();
     assert_int_equal(all(NULL, 0, &s, seen), 4);
     const char *module = strrchr(self, '/') + 1;
     named(&seen[0].frame[0], "vmlinux", "schedule", 0x20);
-    named(&seen[0].frame[1], module, "symbols_known_function", 1); /* where the kernel was entered */
+    named(&seen[0].frame[1], module, "symbols_known_function", 1); /* the frame where the kernel was entered */
     named(&seen[0].frame[2], module, "symbols_known_function", 1);
     named(&seen[1].frame[1], "vmlinux", "ret_from_fork", 1);
-    /* the first address is the one that was reached; one behind it is what a call returns to, and belongs to the
-     * function before */
+    /* the first frame is the address reached; later ones are return addresses, and belong to the function before */
     named(&seen[2].frame[0], module, "symbols_known_function", 0);
     assert_true(seen[2].frame[1].state != FRAME_NAMED ||
                 strcmp(seen[2].frame[1].function, "symbols_known_function") != 0);
@@ -219,7 +217,7 @@ static void keys_of(uint64_t kernel, uint64_t user)
 }
 
 /* A key is named by the frames of its definition, before its use (KeyCreate, as we write it) or behind it (as Windows
- * does), and means something else after it was deleted; one that nothing defines is a stack without frames. */
+ * does), and can be defined again after its deletion; a key without a definition is a stack without frames. */
 static void keys_have_the_names_of_their_stacks(void **state)
 {
     const uint64_t in_kernel[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001}, user[] = {function + 1},
@@ -234,10 +232,10 @@ static void keys_have_the_names_of_their_stacks(void **state)
     own_image(HOOK_IMAGE_DC_START, elf.build_id);
     kernel_symbols();
     defined(0x1822, 0x77, in_kernel, 2);
-    keys_of(0x77, 0x88); /* 0x88 is told at the end */
+    keys_of(0x77, 0x88); /* 0x88 is defined at the end */
     keys_of(0x55, 0);
     defined(0x1823, 0x55, thread, 2);
-    keys_of(0x55, 0); /* another stack, by now */
+    keys_of(0x55, 0); /* another stack, since its deletion */
     keys_of(0, 0x99); /* lost */
     defined(0x1824, 0x77, in_kernel, 2);
     defined(0x1824, 0x88, user, 1);
@@ -258,8 +256,8 @@ static void keys_have_the_names_of_their_stacks(void **state)
     symbols_close(s);
 }
 
-/* What a stack is worth, without naming more than its ends: a system call of a program that has no stack of its own is
- * no whole stack; the program's part may be broken where the kernel's is whole, and come in an event of its own. */
+/* The quality of stacks, naming only their ends: a system call without the program's part is not a complete stack; the
+ * program's part may be broken where the kernel's is complete, and may come in its own event. */
 static void ends_tell_what_stacks_are_worth(void **state)
 {
     const uint64_t call[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001},
@@ -277,7 +275,7 @@ static void ends_tell_what_stacks_are_worth(void **state)
     stack_of(call, 2);
     stack_of(both, 3);
     stack_of(call, 2);
-    now -= 2; /* the program's part of the same event, as Windows has it */
+    now -= 2; /* the program's part of the same event, as in Windows */
     uint8_t bytes[24] = {0};
     memcpy(bytes, &now, 8);
     memcpy(bytes + 16, user, 8);
@@ -320,7 +318,7 @@ static void an_image_has_its_time(void **state)
     symbols_close(s);
 }
 
-/* The file at the path is another one: its names are not taken, and it is said which one is wanted. */
+/* Another file at the path: its names are not used, and the wanted build id is reported. */
 static void another_file_is_not_believed(void **state)
 {
     static const uint8_t  other[20] = {0xab, 0xcd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
@@ -340,7 +338,7 @@ static void another_file_is_not_believed(void **state)
     assert_string_equal(seen[0].frame[1].build_id, "abcd0102030405060708090a0b0c0d0e0f101112");
     assert_int_equal(seen[0].frame[1].offset, function + 1 - base);
     assert_true(symbols_counts(s, &n));
-    assert_true(n.unknown == 1 && n.cut == 0 && n.complete == 0); /* the file that would tell is not here */
+    assert_true(n.unknown == 1 && n.cut == 0 && n.complete == 0); /* the file that would decide is missing */
     assert_true(n.kernel == KERNEL_NONE && strstr(n.kernel_why, "not the boot") != NULL);
     assert_int_equal(n.list_count, 1);
     assert_true(strcmp(n.list[0].path, self) == 0 && n.list[0].frames == 1 &&
@@ -348,7 +346,7 @@ static void another_file_is_not_believed(void **state)
     symbols_close(s);
 }
 
-/* Where the process was gone too soon, the image is the one executable mapping. */
+/* When the process ended too soon, its single executable mapping is the image. */
 static void a_single_mapping_will_do(void **state)
 {
     const uint64_t  frames[] = {function + 1};
@@ -406,7 +404,8 @@ static void the_dump_shows_them(void **state)
     symbols_close(s);
 }
 
-/* D-78: a trace of Windows names the kernel's modules itself; what lies in none of them is of no vmlinux either. */
+/* D-78: a trace of Windows names the kernel's modules; an address in none of them does not belong to a vmlinux
+ * either. */
 static void kernels_of_others_have_their_own_modules(void **state)
 {
     static const uint64_t NT = UINT64_C(0xfffff802424ab000), HAL = UINT64_C(0xfffff80242408000),
@@ -436,7 +435,7 @@ static void kernels_of_others_have_their_own_modules(void **state)
     symbols_close(s);
 }
 
-/* D-78: without images and names, nothing says whose kernel it was. */
+/* D-78: without images and names the kernel is unknown. */
 static void a_kernel_that_nothing_tells(void **state)
 {
     const uint64_t  frames[] = {SCHEDULE + 0x20};
@@ -450,7 +449,7 @@ static void a_kernel_that_nothing_tells(void **state)
     symbols_close(s);
 }
 
-/* A Linux kernel without names stays vmlinux, by the image that is its own. */
+/* A Linux kernel without names stays vmlinux, by its own image. */
 static void a_linux_kernel_without_names(void **state)
 {
     const uint64_t  frames[] = {SCHEDULE + 0x20};

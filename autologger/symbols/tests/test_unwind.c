@@ -21,7 +21,7 @@ static struct unwind_copy copy;
 static uint8_t            stack[STACK_COPY_MOST];
 static uintptr_t          after[3]; /* where the calls of outer, middle and the test return to */
 
-/* Registers and stack as they are here, also what lies between variables. */
+/* Copies the present registers and stack, also the bytes between variables. */
 __attribute__((noinline, no_sanitize("address"))) static void take_copy(void)
 {
     static const int order[STACK_COPY_REGISTERS] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
@@ -33,9 +33,9 @@ __attribute__((noinline, no_sanitize("address"))) static void take_copy(void)
     copy = (struct unwind_copy){(uint32_t)getpid(), (uint32_t)gettid(), {0}, 0, 0};
     for (unsigned i = 0; i < STACK_COPY_REGISTERS; i++)
         copy.registers[i] = (uint64_t)u.uc_mcontext.gregs[order[i]];
-    const uint64_t from = copy.registers[STACK_COPY_SP], to = (uintptr_t)environ; /* above everything that runs */
+    const uint64_t from = copy.registers[STACK_COPY_SP], to = (uintptr_t)environ; /* above all frames */
     copy.size = (uint32_t)(to - from < sizeof stack ? to - from : sizeof stack);
-    for (uint32_t i = 0; i < copy.size; i++) /* not memcpy: a sanitizer looks at that */
+    for (uint32_t i = 0; i < copy.size; i++) /* not memcpy: a sanitizer checks that */
         stack[i] = ((volatile uint8_t *)(uintptr_t)from)[i];
     after[0] = (uintptr_t)__builtin_return_address(0);
 }
@@ -93,7 +93,7 @@ static void the_calls_are_found(void **state)
     struct unwind_answer a;
     (void)state;
     outer();
-    for (int i = 0; i < 2; i++) { /* the second time by what is known */
+    for (int i = 0; i < 2; i++) { /* the second time from cached tables */
         unwind_stack(u, &copy, stack, &a);
         assert_true(a.count > 5);
         assert_int_equal(a.frames[0], copy.registers[STACK_COPY_IP]);
@@ -120,14 +120,14 @@ static void what_is_missing_ends_the_stack(void **state)
     few.size = 0;
     unwind_stack(u, &few, stack, &a);
     assert_true(a.end == UNWIND_NO_MEMORY && a.count == 1);
-    unwind_stack(others, &copy, stack, &a); /* files of other build ids lie there now */
+    unwind_stack(others, &copy, stack, &a); /* files with other build ids are at the paths */
     assert_true(a.end == UNWIND_NO_TABLE && a.count == 1);
     few            = copy;
-    few.process_id = 1; /* nobody told of its images */
+    few.process_id = 1; /* its images are not known */
     unwind_stack(u, &few, stack, &a);
     assert_true(a.end == UNWIND_NO_TABLE && a.count == 1);
     few                          = copy;
-    few.registers[STACK_COPY_IP] = 0x1234; /* code that no file has: by frame pointers, and there is none */
+    few.registers[STACK_COPY_IP] = 0x1234; /* code in no file: by frame pointers, and there is none */
     few.registers[STACK_COPY_BP] = 1;
     unwind_stack(u, &few, stack, &a);
     assert_true(a.end != UNWIND_WHOLE && a.count >= 1 && a.frames[0] == 0x1234);

@@ -1,11 +1,17 @@
-/* fake_systemd - listens like process 1 and says what it is told to: fake_systemd SOCKET [RECORD]. RECORD holds units
- * as "systemctl show" prints them, a blank line between two. Commands come on standard input, a line each:
- *   set UNIT, lines Name=Value, blank line   its properties change, as systemd signals it    new UNIT, gone UNIT job ID
- *   UNIT TYPE   run ID   end ID RESULT    flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal
- *   each slow MS   each question for properties takes so long       unfinished   the boot is not finished, until
- *   "finished" pass UNIT   it is loaded and, because nothing needs it, unloaded       expect COUNT   at most so many
- *   units were asked for so far, each by its path; else the answer is "no: " and how many       refuse   from now on
- *   every question is answered with an error     die   all connections are closed      quit
+/* fake_systemd - plays process 1 as commanded: fake_systemd SOCKET [RECORD]. RECORD holds units as "systemctl show"
+ * prints them, with a blank line between two. Commands come on standard input, a line each:
+ *   set UNIT, lines Name=Value, blank line   its properties change, as systemd signals it
+ *   new UNIT, gone UNIT
+ *   job ID UNIT TYPE   run ID   end ID RESULT
+ *   flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal each
+ *   slow MS            each question for properties takes so long
+ *   unfinished         the boot is not finished, until "finished"
+ *   pass UNIT          it is loaded and, because nothing needs it, unloaded
+ *   expect COUNT       at most so many units were asked for so far, each by its path; else the answer is "no: " and how
+ *                      many
+ *   refuse             from now on every question is answered with an error
+ *   die                all connections are closed
+ *   quit
  * Each is answered with "done" on standard output when its signals are on their way. A question for the properties of
  * an unloaded unit loads and unloads it, with UnitNew and UnitRemoved, as process 1 does. */
 #include <dbus/dbus.h>
@@ -33,7 +39,7 @@ static struct {
 } jobs[JOBS];
 static DBusConnection *connections[CONNECTIONS];
 static bool            refuses;
-static unsigned        asked; /* units, by their paths */
+static unsigned        asked; /* units that were asked for, by path */
 static unsigned        slow_ms;
 static bool            unfinished;
 
@@ -156,7 +162,7 @@ static void append_pair(DBusMessageIter *array, const char *name, const char *te
     dbus_message_iter_close_container(array, &pair);
 }
 
-/* Those of the unit's own interface, or of its kind's. */
+/* The properties of the unit's own interface, or of its kind's. */
 static void append_properties(DBusMessageIter *at, const struct fake_unit *u, bool kind)
 {
     DBusMessageIter array;
@@ -302,7 +308,7 @@ static void get_all(DBusMessage *m, DBusMessageIter *at)
     asked += strcmp(interface, SYSTEMD ".Unit") == 0;
 }
 
-/* What GetAll has loaded goes again, after the answer. */
+/* Unloads, after the answer, the unit that GetAll has loaded. */
 static void loaded(DBusMessage *m)
 {
     static const char at[] = "/org/freedesktop/systemd1/unit/";
@@ -351,7 +357,7 @@ static DBusHandlerResult on_message(DBusConnection *c, DBusMessage *m, void *ctx
     return DBUS_HANDLER_RESULT_HANDLED;
 }
 
-/* libdbus asks for its descriptors to be watched; poll does. */
+/* libdbus wants its descriptors watched: poll() does it. */
 enum { WATCHES = 64 };
 static DBusWatch  *watches[WATCHES];
 static dbus_bool_t watch_add(DBusWatch *w, void *ctx)

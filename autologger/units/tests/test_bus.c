@@ -1,4 +1,4 @@
-/* The bus, with a systemd that does as it is told (fake_systemd.c). */
+/* The bus, with a systemd on command (fake_systemd.c). */
 #include "autologger/units/bus.h"
 
 #include <setjmp.h>
@@ -120,7 +120,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Until `done` or an end; at most some 10 s. The Status of bus_step. */
+/* Turns until `done` or an end, at most about 10 s. Returns the Status of bus_step. */
 static wstatus turn_until(struct bus *b, bool (*done)(const struct heard *), const struct heard *h, struct reason *why)
 {
     wstatus st = W_SUCCESS;
@@ -175,8 +175,8 @@ static void list_changes_and_jobs(void **state)
 static bool told_again(const struct heard *h) { return h->units >= 6; }
 static bool passed(const struct heard *h) { return h->gone >= 2; }
 
-/* Whoever asks for a unit by its path loads it: a unit that was there for a moment must not be asked for again and
- * again. */
+/* A question for a unit by its path loads the unit: a unit that existed for a moment must not be asked for
+ * repeatedly. */
 static void a_unit_that_passes_is_left_alone(void **state)
 {
     struct fake          *f    = *state;
@@ -191,12 +191,12 @@ static void a_unit_that_passes_is_left_alone(void **state)
     assert_int_equal(turn_until(b, unit_gone, &h, &why), W_SUCCESS);
     say(f, "pass home.mount");
     assert_int_equal(turn_until(b, passed, &h, &why), W_SUCCESS);
-    for (int i = 0; i < 20; i++) { /* what was asked for is answered, and what comes of that asked for */
+    for (int i = 0; i < 20; i++) { /* time for all answers, and for further questions */
         struct pollfd p = {.fd = bus_fd(b), .events = POLLIN};
         poll(&p, 1, bus_waits(b) ? 0 : 10);
         assert_int_equal(bus_step(b, &why), W_SUCCESS);
     }
-    say(f, "expect 5"); /* those of the list */
+    say(f, "expect 5"); /* the units of the list */
     assert_int_equal(h.units, 5);
 
     say(f, "new home.mount"); /* it is back, and stays */
@@ -219,8 +219,8 @@ static unsigned now_ms(void)
     return (unsigned)(t.tv_sec * 1000 + t.tv_nsec / 1000000);
 }
 
-/* While systemd starts units it has a pause of 30 times its answer after each unit that it is asked for; then it is
- * asked for all. */
+/* While systemd starts units there is a pause after each question for a unit, 30 times as long as the answer took;
+ * after the boot all units are asked for. */
 static void a_boot_is_not_held_up(void **state)
 {
     struct fake          *f    = *state;
@@ -241,10 +241,10 @@ static void a_boot_is_not_held_up(void **state)
         poll(&p, 1, wait < 0 ? 10 : wait);
         assert_int_equal(bus_step(b, &why), W_SUCCESS);
     }
-    snprintf(expect, sizeof expect, "expect %u", 1 + (now_ms() - from) / 250); /* the pause, at most, after each */
+    snprintf(expect, sizeof expect, "expect %u", 1 + (now_ms() - from) / 250); /* at most one question a pause */
     say(f, expect);
     assert_true(now_ms() - from >= 250 && h.units == 2 && h.listed == 0);
-    assert_true(bus_answers(b) >= 6); /* marks, list, and both kinds of a unit, twice */
+    assert_true(bus_answers(b) >= 6); /* marks, list, and both interfaces of a unit, twice */
 
     say(f, "finished");
     assert_int_equal(turn_until(b, is_listed, &h, &why), W_SUCCESS);

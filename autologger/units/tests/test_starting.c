@@ -1,4 +1,4 @@
-/* When units whose start takes long are looked at. */
+/* The times at which a unit with a long start is looked at. */
 #include "autologger/units/starting.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #define S UINT64_C(1000000)
 
-/* All that is due until `until`, each at its own time: the seconds since the unit's start. */
+/* All looks due before `until`, each at its time, in seconds since the unit's start. */
 static unsigned looks(struct starting *s, uint64_t from, uint64_t until, double out[16])
 {
     unsigned n = 0;
@@ -19,7 +19,7 @@ static unsigned looks(struct starting *s, uint64_t from, uint64_t until, double 
             assert_true(n < 16);
             out[n++] = (double)(now - u->since_us) / (double)S;
         }
-        assert_true(starting_wait_ms(s, now) != 0); /* nothing is due any more */
+        assert_true(starting_wait_ms(s, now) != 0); /* no look is due any more */
     }
     return n;
 }
@@ -42,7 +42,7 @@ static void times(void **state)
     assert_int_equal(s.count, 0);
 }
 
-/* Heard of late: at once, then at the next times. That it began earlier is heard later still. */
+/* A unit first seen late: a look at once, then at the next times. Its earlier start becomes known later still. */
 static void late(void **state)
 {
     struct starting s = {0};
@@ -55,11 +55,11 @@ static void late(void **state)
     starting_see(&s, "b.service", "/b", 595 * S, 601 * S);
     assert_int_equal(s.count, 2);
     assert_string_equal(s.unit[1].cgroup, "/b");
-    assert_int_equal(looks(&s, 601 * S, 800 * S, seen), 4); /* nobody has looked at it: at once */
+    assert_int_equal(looks(&s, 601 * S, 800 * S, seen), 4); /* not looked at yet: at once */
     assert_true(seen[0] == 6 && seen[1] >= 10 && seen[1] < 11);
     starting_see(&s, "c.service", "/c", 900 * S, 900 * S);
     assert_int_equal(looks(&s, 900 * S, 902 * S, seen), 1);
-    starting_see(&s, "c.service", "/c", 895 * S, 902 * S); /* somebody has */
+    starting_see(&s, "c.service", "/c", 895 * S, 902 * S); /* looked at already */
     assert_int_equal(looks(&s, 902 * S, 906 * S, seen), 1);
     assert_true(seen[0] >= 10 && seen[0] < 11);
     starting_over(&s, "c.service");
@@ -70,18 +70,18 @@ static void late(void **state)
     starting_finish(&s);
 }
 
-/* A pause between two starts is nobody's wait; the next start begins behind it, whatever systemd's time is. */
+/* A pause between two starts does not count; the next start begins after it, whatever systemd's time is. */
 static void restarted(void **state)
 {
     struct starting s = {0};
     double          seen[16];
     (void)state;
     starting_see(&s, "a.service", "/a", 50 * S, 50 * S);
-    starting_see(&s, "a.service", "/a", 52 * S, 52 * S); /* the pause between was not heard of */
+    starting_see(&s, "a.service", "/a", 52 * S, 52 * S); /* the pause in between was not seen */
     assert_int_equal(looks(&s, 52 * S, 54 * S, seen), 1);
     assert_true(seen[0] >= 1 && seen[0] < 1.2);
     starting_pause(&s, "a.service");
-    starting_pause(&s, "b.service"); /* heard of in its pause */
+    starting_pause(&s, "b.service"); /* first seen in its pause */
     assert_true(starting_has(&s, "b.service") && !starting_has(&s, "c.service"));
     assert_int_equal(looks(&s, 54 * S, 84 * S, seen), 0);
     assert_int_equal(starting_wait_ms(&s, 84 * S), -1);

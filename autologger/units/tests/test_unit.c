@@ -1,4 +1,4 @@
-/* What properties of units mean, from a record of "systemctl show". */
+/* The meaning of units' properties, from a record of "systemctl show". */
 #include "autologger/units/unit.h"
 
 #include <setjmp.h>
@@ -54,14 +54,14 @@ static void every_time_is_told_once(void **state)
         assert_ptr_equal(e[i].unit, &u);
         assert_false(full || e[i].failed);
     }
-    assert_int_equal(unit_news(known, &u, e, &full), 4); /* until it is said that they were told */
+    assert_int_equal(unit_news(known, &u, e, &full), 4); /* new until they are marked as told */
     unit_told(known, &u);
     assert_int_equal(unit_news(known, &u, e, &full), 0);
     unit_set_number(&u, "ActiveExitTimestampMonotonic", 2000000);
     assert_int_equal(unit_news(known, &u, e, &full), 1);
     assert_int_equal(e[0].step, UNIT_DEACTIVATING);
     unit_told(known, &u);
-    unit_forget(known, u.name); /* another unit of that name */
+    unit_forget(known, u.name); /* then another unit of that name */
     assert_int_equal(unit_news(known, &u, e, &full), 5);
     assert_int_equal(u.exec_pid, 213);
     assert_int_equal(u.exec_code, 1);
@@ -141,7 +141,7 @@ static void patterns(void **state)
     assert_true(unit_matches("systemd-*", "systemd-journald.service"));
     assert_false(unit_matches("systemd-*", "ssh.service"));
     assert_true(unit_matches("getty@*", "getty@tty1.service"));
-    /* a glob without a dot means names as they are, too */
+    /* a glob without a dot also matches full names */
     assert_true(unit_matches("systemd-*", "systemd-journald.socket"));
     assert_false(unit_matches(",;", "ssh.service"));
 }

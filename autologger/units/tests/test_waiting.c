@@ -1,4 +1,4 @@
-/* What processes wait for, of real ones: each kind of wait is made by a child, and looked at from here. */
+/* The waits of real processes: a child makes each kind of wait, and this process looks at it. */
 #include "autologger/units/waiting.h"
 
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void read_of(int fd)
     }
 }
 
-/* ---- what children do; none of it ends ---- */
+/* ---- the children's waits; none ends ---- */
 
 static void sleeps(void) { pause_ms(600000); }
 static void polls_nothing(void) { poll(NULL, 0, 600000); }
@@ -110,10 +110,10 @@ static void reads_tcp(void) { read_of(tcp_connected(world.port)); }
 static void polls_tcp(void)
 {
     struct pollfd p = {.fd = tcp_connected(world.port), .events = POLLIN};
-    unix_connected(); /* is there, and says less */
+    unix_connected(); /* the other connection is the weaker answer */
     poll(&p, 1, 600000);
 }
-static void reads_unix(void) { read_of(unix_connected()); } /* nobody has accepted it */
+static void reads_unix(void) { read_of(unix_connected()); } /* no listener has accepted it */
 static void epolls_unix(void)
 {
     struct epoll_event e  = {.events = EPOLLIN};
@@ -138,7 +138,7 @@ static void accepts(void)
     listen(fd, 1);
     accept(fd, NULL, NULL);
 }
-/* The queue of a listener that accepts nobody is full: the kernel leaves further ones unanswered. */
+/* The queue of a listener that never accepts is full: the kernel leaves further connections unanswered. */
 static void connects(void)
 {
     for (;;)
@@ -216,7 +216,7 @@ static void each_kind(void **state)
             rows[i].child();
             _exit(1);
         }
-        for (int ms = 0; ms < PATIENCE_MS && !found; ms += 20) { /* until it is there */
+        for (int ms = 0; ms < PATIENCE_MS && !found; ms += 20) { /* until the wait is seen */
             pause_ms(20);
             found = waiting_look(world.proc, (uint32_t)pid, &w) && as_expected(&rows[i], &w);
         }
@@ -231,7 +231,7 @@ static void each_kind(void **state)
     }
 }
 
-/* One that runs, one that is not there, one that has ended. */
+/* A running process, a missing one, an ended one. */
 static void nothing(void **state)
 {
     struct waiting w;

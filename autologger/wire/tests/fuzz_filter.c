@@ -1,5 +1,5 @@
-/* Filters as a controller sends them: whatever the bytes are, checking them reads nothing else, and what is sound can
- * be described and searched. */
+/* Filters as a controller sends them: for any bytes, the check reads nothing outside of them, and valid filters can be
+ * described and searched. */
 #include "autologger/wire/filter.h"
 
 #include <stdlib.h>

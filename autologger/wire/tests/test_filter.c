@@ -108,7 +108,7 @@ static void whole_blocks(void **state)
     assert_int_equal(filter_check(&none, sizeof none, &why), 0);
 }
 
-/* Whatever is cut or changed is refused or still keeps every limit; reading never leaves it. */
+/* A cut or changed block is refused, or still keeps every limit; reading never leaves it. */
 static void damaged_blocks(void **state)
 {
     struct filter_block *b = some();
@@ -134,7 +134,7 @@ static void damaged_blocks(void **state)
         }
     print_message("%u refused, %u mean something else\n", refused, sound);
     assert_true(refused > 100 && sound > 10);
-    /* twice the same type */
+    /* one type twice */
     const uint32_t one = (uint32_t)sizeof *b;
     memcpy(copy, b, b->size);
     const uint32_t type = FILTER_SCHEMATIZED;
